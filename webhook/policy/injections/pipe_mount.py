@@ -1,0 +1,87 @@
+"""The mount of the pipe directory, in the containers that get the variable.
+
+Adds: a hostPath volume for `<MPS root>/<resource>/pipe`, mounted at `/mps/<resource>/pipe`, and the volume's name in
+the annotation `cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes`: otherwise the autoscaler never removes a
+node with a pod that has local storage.
+Why: the client meets the daemon through this directory. The plugin mounts the same; both together are harmless.
+Not when: the variable would not be injected; the path is already mounted; the namespace does not allow hostPath
+(GPS012 warns).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from webhook.policy.case import Case
+from webhook.policy.demand import Ask
+from webhook.policy.injection import Injection
+from webhook.policy.injections.pipe_directory import due
+from webhook.policy.pipe import VARIABLE
+from webhook.policy.pod import clean_path, text
+from webhook.policy.verdict import Append, Edit, Extend
+
+SAFE_TO_EVICT = "cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes"
+
+
+def unmounted(case: Case) -> list[Ask]:
+    """The asks of containers that should have the pipe directory mounted and have not."""
+    if not case.mps or not case.rules.settings.injections.pipe_mount.enabled:
+        return []
+    pipe = case.rules.pipe
+    return [ask for ask in due(case) if clean_path(pipe.in_container(ask.resource.name)) not in ask.container.mounts]
+
+
+def run(case: Case) -> Sequence[Edit]:
+    """Volumes, mounts and the annotation."""
+    if not case.mps or not _allowed(case):
+        return ()
+    settings = case.rules.settings.injections.pipe_mount
+    volumes: dict[str, str] = {}
+    edits: list[Edit] = []
+    for ask in unmounted(case):
+        if VARIABLE in ask.container.variables:
+            continue
+        resource = ask.resource.name
+        if resource not in volumes:
+            volumes[resource] = _volume(case, resource, edits)
+        mount: dict[str, Any] = {"name": volumes[resource], "mountPath": case.rules.pipe.in_container(resource)}
+        if settings.read_only:
+            mount["readOnly"] = True
+        edits.append(Append((*ask.container.path, "volumeMounts"), mount))
+    if settings.safe_to_evict and volumes:
+        edits.extend(_safe_to_evict(case, sorted(volumes.values())))
+    return edits
+
+
+def _allowed(case: Case) -> bool:
+    allowed = case.hostpath_allowed()
+    if allowed is not None:
+        return allowed
+    # The last hook cannot know which path `/mutate` was called on, so it does not miss the mount.
+    return not case.origin.arrived and case.rules.settings.pod_security.unlabelled == "privileged"
+
+
+def _volume(case: Case, resource: str, edits: list[Edit]) -> str:
+    """The name of the pod's volume with the directory; an edit makes it when there is none."""
+    source: dict[str, Any] = {"path": case.rules.pipe.on_host(resource)}
+    if case.rules.settings.injections.pipe_mount.type:
+        source["type"] = case.rules.settings.injections.pipe_mount.type
+    there = {volume.get("name"): volume for volume in case.pod.elements("volumes")}
+    name = first = case.rules.pipe.volume(resource)
+    number = 1
+    while name in there and there[name].get("hostPath") != source:
+        number += 1
+        name = f"{first[:60]}-{number}"
+    if name not in there:
+        edits.append(Append((*case.pod.spec_path, "volumes"), {"name": name, "hostPath": source}))
+    return name
+
+
+def _safe_to_evict(case: Case, names: list[str]) -> list[Edit]:
+    path = (*case.pod.path, "metadata", "annotations", SAFE_TO_EVICT)
+    listed = text(case.pod.annotations.get(SAFE_TO_EVICT), path).split(",")
+    return [Extend(path, name) for name in names if name not in [entry.strip() for entry in listed]]
+
+
+INJECTION = Injection("pipeMount", run, __doc__)

@@ -1,0 +1,171 @@
+"""A pod as the engine sees it: a lazy view over the plain object, never a copy of it.
+
+Views are slotted and not frozen: freezing costs as much as several checks, on every request.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from posixpath import normpath
+from typing import Any, Final
+
+from webhook.policy.verdict import Path
+
+APP: Final = "container"
+INIT: Final = "init container"
+SIDECAR: Final = "sidecar"
+
+Members = dict[str, Any]
+"""A mapping of the object as JSON gives it."""
+
+_NOTHING: Final[Members] = {}
+
+
+class MalformedError(Exception):
+    """The object's structure is not that of its kind. `path` leads to the wrong value."""
+
+    def __init__(self, path: Path, wanted: str, found: object) -> None:
+        super().__init__(f"expected {wanted}, found {_kind(found)}")
+        self.path = path
+
+
+def _kind(value: object) -> str:
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "a boolean"
+        case int() | float():
+            return "a number"
+        case str():
+            return "text"
+        case list():
+            return "a list"
+        case _:
+            return "a mapping"
+
+
+def members(value: Any, path: Path) -> Members:
+    """The value as a mapping; absent and null count as empty. Raises MalformedError."""
+    if value is None:
+        return _NOTHING
+    if not isinstance(value, dict):
+        raise MalformedError(path, "a mapping", value)
+    return value
+
+
+def elements(value: Any, path: Path) -> list[Members]:
+    """The value as a list of mappings; absent and null count as empty. Raises MalformedError."""
+    if value is None:
+        return []
+    if not isinstance(value, list):
+        raise MalformedError(path, "a list", value)
+    for index, element in enumerate(value):
+        if not isinstance(element, dict):
+            raise MalformedError((*path, index), "a mapping", element)
+    return value
+
+
+def text(value: Any, path: Path) -> str:
+    """The value as text; absent and null count as empty. Raises MalformedError."""
+    if value is None:
+        return ""
+    if not isinstance(value, str):
+        raise MalformedError(path, "text", value)
+    return value
+
+
+class Container:
+    """One container of a pod that may ask for resources. `kind` is APP, INIT or SIDECAR."""
+
+    __slots__ = ("_mounts", "_variables", "kind", "limits", "path", "raw", "requests")
+
+    def __init__(self, raw: Members, path: Path, kind: str) -> None:
+        self.raw = raw
+        self.path = path
+        self.kind = kind
+        resources = members(raw.get("resources"), (*path, "resources"))
+        self.limits = members(resources.get("limits"), (*path, "resources", "limits"))
+        self.requests = members(resources.get("requests"), (*path, "resources", "requests"))
+        self._variables: dict[str, int] | None = None
+        self._mounts: dict[str, int] | None = None
+
+    @property
+    def name(self) -> str:
+        """Its name, for messages."""
+        return text(self.raw.get("name"), (*self.path, "name"))
+
+    @property
+    def variables(self) -> Mapping[str, int]:
+        """Where each environment variable is set in `env`. Of several entries the last counts, as in the kubelet."""
+        if self._variables is None:
+            path = (*self.path, "env")
+            self._variables = {
+                text(entry.get("name"), (*path, index, "name")): index
+                for index, entry in enumerate(elements(self.raw.get("env"), path))
+            }
+        return self._variables
+
+    def variable(self, name: str) -> Members | None:
+        """The entry that sets the variable, or None."""
+        index = self.variables.get(name)
+        return None if index is None else self.raw["env"][index]
+
+    def variable_path(self, name: str, member: str = "value") -> Path:
+        """The path to a member of the entry that sets the variable, or to the entry where it lacks the member."""
+        index = self.variables[name]
+        path: Path = (*self.path, "env", index)
+        return (*path, member) if member in self.raw["env"][index] else path
+
+    @property
+    def mounts(self) -> Mapping[str, int]:
+        """Where each path, cleaned, is mounted in `volumeMounts`."""
+        if self._mounts is None:
+            path = (*self.path, "volumeMounts")
+            self._mounts = {
+                clean_path(text(mount.get("mountPath"), (*path, index, "mountPath"))): index
+                for index, mount in enumerate(elements(self.raw.get("volumeMounts"), path))
+            }
+        return self._mounts
+
+
+def clean_path(path: str) -> str:
+    """A path in the container without doubled or trailing slashes and without dots."""
+    return normpath("/" + path.lstrip("/"))
+
+
+class Pod:
+    """A pod, or the template of one. `path` leads from the object to what holds `metadata` and `spec`."""
+
+    __slots__ = ("annotations", "containers", "labels", "metadata", "path", "raw", "spec", "spec_path")
+
+    def __init__(self, raw: Members, path: Path = ()) -> None:
+        self.raw = raw
+        self.path = path
+        self.metadata = members(raw.get("metadata"), (*path, "metadata"))
+        self.annotations = members(self.metadata.get("annotations"), (*path, "metadata", "annotations"))
+        self.labels = members(self.metadata.get("labels"), (*path, "metadata", "labels"))
+        self.spec_path: Path = (*path, "spec")
+        self.spec = members(raw.get("spec"), self.spec_path)
+        self.containers = self._containers()
+
+    def _containers(self) -> tuple[Container, ...]:
+        """Init containers and sidecars in their order, then app containers."""
+        path = (*self.spec_path, "initContainers")
+        first = [
+            Container(raw, (*path, index), SIDECAR if raw.get("restartPolicy") == "Always" else INIT)
+            for index, raw in enumerate(elements(self.spec.get("initContainers"), path))
+        ]
+        path = (*self.spec_path, "containers")
+        apps = [
+            Container(raw, (*path, index), APP) for index, raw in enumerate(elements(self.spec.get("containers"), path))
+        ]
+        return (*first, *apps)
+
+    def members(self, field: str) -> Members:
+        """A mapping of the spec."""
+        return members(self.spec.get(field), (*self.spec_path, field))
+
+    def elements(self, field: str) -> list[Members]:
+        """A list of the spec."""
+        return elements(self.spec.get(field), (*self.spec_path, field))
