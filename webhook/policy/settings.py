@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal, TypeVar
+from typing import Literal, TypeVar, cast
 
 T = TypeVar("T")
 
@@ -19,8 +19,7 @@ Level = Literal["privileged", "baseline", "restricted"]
 def setting(default: T, says: str) -> T:
     """A field with its default and the sentence that the reference prints about it."""
     if isinstance(default, dict):
-        made: T = field(default_factory=default.copy, metadata={"says": says})
-        return made
+        return cast("T", field(default_factory=default.copy, metadata={"says": says}))
     return field(default=default, metadata={"says": says})
 
 
