@@ -135,19 +135,33 @@ def clean_path(path: str) -> str:
 
 
 class Pod:
-    """A pod, or the template of one. `path` leads from the object to what holds `metadata` and `spec`."""
+    """A pod, or the template of one, as a view over its metadata and spec. The paths lead there from the object."""
 
-    __slots__ = ("annotations", "containers", "labels", "metadata", "path", "raw", "spec", "spec_path")
+    __slots__ = ("annotations", "containers", "metadata_path", "spec", "spec_path")
 
-    def __init__(self, raw: Members, path: Path = ()) -> None:
-        self.raw = raw
-        self.path = path
-        self.metadata = members(raw.get("metadata"), (*path, "metadata"))
-        self.annotations = members(self.metadata.get("annotations"), (*path, "metadata", "annotations"))
-        self.labels = members(self.metadata.get("labels"), (*path, "metadata", "labels"))
-        self.spec_path: Path = (*path, "spec")
-        self.spec = members(raw.get("spec"), self.spec_path)
+    def __init__(self, metadata: Any, spec: Any, metadata_path: Path, spec_path: Path) -> None:
+        self.metadata_path = metadata_path
+        self.annotations = members(members(metadata, metadata_path).get("annotations"), (*metadata_path, "annotations"))
+        self.spec_path = spec_path
+        self.spec = members(spec, spec_path)
         self.containers = self._containers()
+
+    @classmethod
+    def of_template(cls, raw: Members, path: Path = ()) -> Pod:
+        """The pod of what holds `metadata` and `spec`: a Pod, or a PodTemplateSpec at a path."""
+        return cls(raw.get("metadata"), raw.get("spec"), (*path, "metadata"), (*path, "spec"))
+
+    @classmethod
+    def of_spec(cls, raw: Members, path: Path) -> Pod:
+        """The pod of a bare PodSpec at a path."""
+        return cls(None, raw, path, path)
+
+    @classmethod
+    def of_container(cls, raw: Members, path: Path) -> Pod:
+        """The pod of a bare container at a path."""
+        pod = cls(None, None, path, path)
+        pod.containers = (Container(raw, path, APP),)
+        return pod
 
     def _containers(self) -> tuple[Container, ...]:
         """Init containers and sidecars in their order, then app containers."""

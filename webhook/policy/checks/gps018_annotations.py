@@ -27,7 +27,7 @@ def run(case: Case) -> Claims:
 
 
 def _claim(case: Case, key: str, value: object) -> Claim | None:
-    path = (*case.pod.path, "metadata", "annotations", key)
+    path = (*case.pod.metadata_path, "annotations", key)
     known = _KNOWN.get(key)
     if known is None:
         if (case.rules.settings.exempt.annotation or "").partition("=")[0] == key:

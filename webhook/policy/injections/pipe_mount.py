@@ -79,7 +79,7 @@ def _volume(case: Case, resource: str, edits: list[Edit]) -> str:
 
 
 def _safe_to_evict(case: Case, names: list[str]) -> list[Edit]:
-    path = (*case.pod.path, "metadata", "annotations", SAFE_TO_EVICT)
+    path = (*case.pod.metadata_path, "annotations", SAFE_TO_EVICT)
     listed = text(case.pod.annotations.get(SAFE_TO_EVICT), path).split(",")
     return [Extend(path, name) for name in names if name not in [entry.strip() for entry in listed]]
 
