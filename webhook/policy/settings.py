@@ -16,18 +16,22 @@ SeverityName = Literal["deny", "warn", "audit", "off"]
 Level = Literal["privileged", "baseline", "restricted"]
 
 
-def setting(default: T, says: str) -> T:
-    """A field with its default and the sentence that the reference prints about it."""
+def setting(default: T, says: str, *, later: bool = False) -> T:
+    """A field with its default and the sentence that the reference prints about it.
+
+    `later`: the key is accepted and checked, but what differs from the default has no effect in this release.
+    """
+    metadata = {"says": says, "later": later}
     if isinstance(default, dict):
-        return cast("T", field(default_factory=default.copy, metadata={"says": says}))
-    return field(default=default, metadata={"says": says})
+        return cast("T", field(default_factory=default.copy, metadata=metadata))
+    return field(default=default, metadata=metadata)
 
 
 @dataclass(frozen=True, slots=True)
 class Resource:
     """An extended resource that stands for GPUs."""
 
-    name: str
+    name: str = field(metadata={"says": "The resource's name, such as `nvidia.com/gpu`."})
     kind: Literal["shared", "whole", "mig"] = setting(
         "shared", "Whether its units are replicas on some nodes, whole cards, or MIG slices."
     )
@@ -126,7 +130,7 @@ class PipeMountInjection:
 class Toleration:
     """A toleration as a pod carries it."""
 
-    key: str
+    key: str = field(metadata={"says": "The taint's key."})
     operator: Literal["Exists", "Equal"] = setting("Exists", "How the taint is matched.")
     value: str | None = setting(None, "The taint's value, with `Equal`.")
     effect: Literal["NoSchedule", "PreferNoSchedule", "NoExecute"] | None = setting(
@@ -204,7 +208,7 @@ class PodSecurity:
 class NodeGroup:
     """Nodes that an autoscaler may add."""
 
-    name: str
+    name: str = field(metadata={"says": "What messages call the group."})
     labels: Mapping[str, str] = setting({}, "Their labels.")
     taints: tuple[NodeTaint, ...] = setting((), "Their taints.")
     resources: Mapping[str, int] = setting({}, "The extended resources that one of them offers.")
@@ -214,7 +218,7 @@ class NodeGroup:
 class NodeTaint:
     """A taint of a node group."""
 
-    key: str
+    key: str = field(metadata={"says": "Its key."})
     value: str = setting("", "Its value.")
     effect: Literal["NoSchedule", "PreferNoSchedule", "NoExecute"] = setting("NoSchedule", "Its effect.")
 
@@ -234,19 +238,24 @@ class PlacementSettings:
 class FactsSettings:
     """Which facts the server reads from its cluster."""
 
-    nodes: bool = setting(False, "Read and watch nodes.")
-    namespaces: bool = setting(False, "Read and watch namespaces.")
-    runtime_classes: bool = setting(False, "Read and watch RuntimeClasses.")
-    device_plugin: str | None = setting(None, "`namespace/name` of the device plugin's ConfigMap.")
-    max_age: str = setting("15m", "Facts older than this count as unknown.")
+    nodes: bool = setting(False, "Read and watch nodes.", later=True)
+    namespaces: bool = setting(False, "Read and watch namespaces.", later=True)
+    runtime_classes: bool = setting(False, "Read and watch RuntimeClasses.", later=True)
+    device_plugin: str | None = setting(None, "`namespace/name` of the device plugin's ConfigMap.", later=True)
+    max_age: str = setting("15m", "Facts older than this count as unknown.", later=True)
 
 
 @dataclass(frozen=True, slots=True)
 class WorkloadPath:
     """Where a custom kind keeps a pod template."""
 
-    kind: str
-    path: str
+    kind: str = field(metadata={"says": "The kind, such as `JobSet`."})
+    path: str = field(
+        metadata={
+            "says": "Such as `spec.replicatedJobs[*].template.spec.template`; "
+            "`[*]` is every element of a list, `.*` every member of a mapping."
+        }
+    )
     group: str = setting("", "The API group; empty for the core group.")
     holds: Literal["template", "podSpec", "container"] = setting("template", "What the path ends in.")
 
@@ -255,9 +264,7 @@ class WorkloadPath:
 class Workloads:
     """Kinds that are judged beside the built-in ones."""
 
-    paths: tuple[WorkloadPath, ...] = setting(
-        (), "Paths like `spec.replicatedJobs[*].template.spec.template`; `[*]` is every element, `.*` every member."
-    )
+    paths: tuple[WorkloadPath, ...] = setting((), "Where custom kinds keep their pod templates.")
 
 
 @dataclass(frozen=True, slots=True)
