@@ -23,7 +23,7 @@ def decide(case: Case) -> Verdict:
         case.placement.steer()
         case.look_where_mps()
     edits = case.edits = steering
-    for injection in INJECTIONS:
+    for injection in INJECTIONS if case.pod.is_whole else ():
         edits.extend(injection.run(case))
     findings = _findings(case)
     decision = _DECISIONS[max((finding.severity for finding in findings), default=Severity.AUDIT)]

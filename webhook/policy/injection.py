@@ -16,3 +16,8 @@ class Injection:
     name: str
     run: Callable[[Case], Sequence[Edit]]
     says: str
+
+    @property
+    def title(self) -> str:
+        """The first line of the explanation."""
+        return self.says.strip().partition("\n")[0].rstrip(".")

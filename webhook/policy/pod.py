@@ -135,13 +135,17 @@ def clean_path(path: str) -> str:
 
 
 class Pod:
-    """A pod, or the template of one, as a view over its metadata and spec. The paths lead there from the object."""
+    """A pod, or the template of one, as a view over its metadata and spec. The paths lead there from the object.
 
-    __slots__ = ("annotations", "containers", "metadata_path", "spec", "spec_path")
+    `is_whole` says that both are there, so that edits can be made.
+    """
+
+    __slots__ = ("annotations", "containers", "is_whole", "metadata_path", "spec", "spec_path")
 
     def __init__(self, metadata: Any, spec: Any, metadata_path: Path, spec_path: Path) -> None:
         self.metadata_path = metadata_path
         self.annotations = members(members(metadata, metadata_path).get("annotations"), (*metadata_path, "annotations"))
+        self.is_whole = True
         self.spec_path = spec_path
         self.spec = members(spec, spec_path)
         self.containers = self._containers()
@@ -154,12 +158,15 @@ class Pod:
     @classmethod
     def of_spec(cls, raw: Members, path: Path) -> Pod:
         """The pod of a bare PodSpec at a path."""
-        return cls(None, raw, path, path)
+        pod = cls(None, raw, path, path)
+        pod.is_whole = False
+        return pod
 
     @classmethod
     def of_container(cls, raw: Members, path: Path) -> Pod:
         """The pod of a bare container at a path."""
         pod = cls(None, None, path, path)
+        pod.is_whole = False
         pod.containers = (Container(raw, path, APP),)
         return pod
 
