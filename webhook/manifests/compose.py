@@ -82,12 +82,12 @@ class _Composer:
 
     def run(self, parser: CParser) -> tuple[object, Spot]:
         """Compose the document whose start was the last event, up to and with its end."""
-        next_event = parser.get_event
+        next_event: Any = parser.get_event
         plain = scalars.plain
         root: _Filling = ([], [], {}, _ITEM)  # The root is the only item of a list of ours.
         container, spots, keys, key = root
         while True:
-            event: Any = next_event()
+            event = next_event()
             offset = event.start_mark.index
             if event.__class__ is AliasEvent:
                 event = self._target(event.anchor, offset)
@@ -175,9 +175,9 @@ class _Composer:
                 _merge(container, spots, item, spot if isinstance(spot, int) else spot[1], offset)
         return container, spots, keys, key
 
-    def _target(self, anchor: str, offset: int) -> Any:
+    def _target(self, anchor: str | None, offset: int) -> Any:
         """Return what an alias names: a scalar's event or a finished container; count what it unfolds to."""
-        target = self.anchors.get(anchor)
+        target = self.anchors.get(anchor or "")
         if target is None:
             raise UnreadableError(f'alias "*{anchor}" has no anchor "&{anchor}" before it', offset)
         if target.__class__ is ScalarEvent:
@@ -223,7 +223,7 @@ class _Composer:
         return name
 
 
-def _json_number(value: int | float, offset: int) -> int | float:
+def _json_number(value: Any, offset: int) -> int | float:
     try:
         return scalars.json_number(value)
     except ValueError as error:

@@ -60,6 +60,8 @@ def unreadable_yaml(error: YAMLError, text: Text) -> UnreadableError:
     offset = mark.index if mark is not None else 0
     if problem in _AT_BEGIN and begin is not None:
         offset = begin.index
+    if problem == "did not find expected <document start>" and text.content.lstrip().startswith("%"):
+        return UnreadableError("directives (%YAML, %TAG) cannot be read by kubectl; remove the line", 0)
     if problem == "found character that cannot start any token":
         return UnreadableError(_no_token(text.content[offset : offset + 1]), offset)
     line = text.line(begin.index if begin is not None else offset)

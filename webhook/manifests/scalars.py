@@ -29,8 +29,6 @@ NUMERIC = frozenset("+-.0123456789")
 TAG = "tag:yaml.org,2002:"
 MERGE_TAG = TAG + "merge"
 
-_INT64 = range(-(2**63), 2**63)
-_UINT64 = range(2**64)
 _SHORT_DECIMAL = re.compile(r"-?[1-9][0-9]{0,17}|0")
 _INTEGER = re.compile(r"([-+]?)(?:0[xX]([0-9a-fA-F]+)|0[bB]([01]+)|0[oO]([0-7]+)|0([0-7]*)|([1-9][0-9]*))")
 _SIGNED_BINARY = re.compile(r"0b([-+][01]+)")
@@ -70,16 +68,15 @@ def number(text: str) -> Scalar:
 
 
 def _integer(digits: str) -> int | None:
+    """Return what Go's ParseInt and ParseUint read: 64 bits, without a sign one bit more."""
     found = _INTEGER.fullmatch(digits)
     if found is None:
         signed = _SIGNED_BINARY.fullmatch(digits)
         value = int(signed[1], 2) if signed else None
-        return value if value in _INT64 else None
+        return value if value is not None and is_int64(value) else None
     sign, hexadecimal, binary, octal, leading_zero, decimal = found.groups()
     if decimal is not None:
-        if len(decimal) > _LONGEST_DECIMAL:
-            return None
-        value = int(decimal)
+        value = int(decimal) if len(decimal) <= _LONGEST_DECIMAL else 2**64
     elif hexadecimal is not None:
         value = int(hexadecimal, 16)
     elif binary is not None:
@@ -87,7 +84,12 @@ def _integer(digits: str) -> int | None:
     else:
         value = int(octal or leading_zero or "0", 8)
     value = -value if sign == "-" else value
-    return value if value in _INT64 or (not sign and value in _UINT64) else None
+    return value if is_int64(value) or (not sign and value < 2**64) else None
+
+
+def is_int64(value: int) -> bool:
+    """Tell whether an integer fits 64 bits with sign: past that JSON numbers become floats in Kubernetes."""
+    return -(2**63) <= value < 2**63
 
 
 def tagged(tag: str, text: str) -> Scalar:
@@ -104,7 +106,7 @@ def tagged(tag: str, text: str) -> Scalar:
             return text
         raise ValueError(f"this is not a timestamp, as its tag !!{name} says")
     value = plain(text)
-    if name == "float" and type(value) is int and value in _INT64:
+    if name == "float" and type(value) is int and is_int64(value):
         return float(value)
     if type(value) is not _TAGS[name]:
         raise ValueError(f"this is not what its tag !!{name} says")
@@ -133,7 +135,7 @@ def _binary(text: str) -> str:
 def json_number(value: int | float) -> int | float:
     """Return a number as it is after the way through JSON: whole numbers of 64 bits are ints, all others floats."""
     if isinstance(value, int):
-        return value if value in _INT64 else float(value)
+        return value if is_int64(value) else float(value)
     if not math.isfinite(value):
         raise ValueError("infinity and not-a-number have no JSON form; put them in quotes to mean text")
     if not value.is_integer():
@@ -143,7 +145,7 @@ def json_number(value: int | float) -> int | float:
     whole, _, fraction = mantissa.partition(".")
     fraction = fraction.rstrip("0")
     integer = int(whole + fraction) * 10 ** (int(exponent or 0) - len(fraction))
-    return integer if integer in _INT64 else value
+    return integer if is_int64(integer) else value
 
 
 def key(value: Scalar) -> str:
@@ -153,7 +155,7 @@ def key(value: Scalar) -> str:
             return value
         case bool():
             return "true" if value else "false"
-        case int() if value in _INT64:
+        case int() if is_int64(value):
             return str(value)
         case float():
             return _single_precision(value)
