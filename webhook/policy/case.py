@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from webhook.policy.demand import Ask, Demand
 from webhook.policy.facts import Facts, RuntimeClass
 from webhook.policy.placement import Lands, Placement
-from webhook.policy.pod import Container, Pod
+from webhook.policy.pod import Pod
 from webhook.policy.verdict import Edit
 
 if TYPE_CHECKING:
@@ -45,9 +45,24 @@ class Origin:
 
 
 class Case:
-    """One pod with its origin, the rules of its namespace, and what is known. `edits` are filled by the engine."""
+    """One pod with its origin, the rules of its namespace, and what is known.
 
-    __slots__ = ("demand", "edits", "facts", "mps", "origin", "our_tolerations", "placement", "pod", "rules")
+    `mps` holds the asks for shared resources with which the pod could land on an MPS node, `first_asks` the first of
+    each container. `edits` are filled by the engine.
+    """
+
+    __slots__ = (
+        "demand",
+        "edits",
+        "facts",
+        "first_asks",
+        "mps",
+        "origin",
+        "our_tolerations",
+        "placement",
+        "pod",
+        "rules",
+    )
 
     def __init__(self, pod: Pod, origin: Origin, rules: Rules, facts: Facts) -> None:
         self.pod = pod
@@ -56,27 +71,22 @@ class Case:
         self.facts = facts
         self.edits: list[Edit] = []
         self.demand = Demand(pod, rules.resource)
-        self.our_tolerations = rules.tolerations(self.demand.asks, facts)
+        self.our_tolerations = rules.tolerations(self.demand)
         # Ours count from the start, so that findings are the same before and after the injection.
         tolerations = (*pod.elements("tolerations"), *self.our_tolerations)
         self.placement = Placement(pod, self.demand, rules.worlds, facts.nodes, rules.node_groups, tolerations)
-        self.mps: list[Ask] = []
         self.look_where_mps()
 
     def look_where_mps(self) -> None:
-        """Find the asks for shared resources with which the pod could land on an MPS node."""
+        """Find the asks with which the pod could meet MPS, and the first of each container."""
         lands = self.placement.lands
         self.mps = [
             ask for ask in self.demand.asks if ask.resource.kind == "shared" and lands(ask.resource) is not Lands.NO
         ]
-
-    def containers_where_mps(self) -> list[Container]:
-        """The containers that ask for a shared resource and could meet MPS, each once."""
-        found: list[Container] = []
+        self.first_asks: list[Ask] = []
         for ask in self.mps:
-            if ask.container not in found:
-                found.append(ask.container)
-        return found
+            if not self.first_asks or self.first_asks[-1].container is not ask.container:
+                self.first_asks.append(ask)  # a container's asks follow one another
 
     def hostpath_allowed(self) -> bool | None:
         """Whether the namespace's Pod Security level allows hostPath volumes; None when nothing tells."""

@@ -33,11 +33,12 @@ class Ask:
 class Demand:
     """All that a pod asks for. `names` holds every GPU resource named, with 0 or nonsense too, by container."""
 
-    __slots__ = ("asks", "names", "pod")
+    __slots__ = ("asks", "has_mig", "names", "pod")
 
     def __init__(self, pod: Pod, lookup: Lookup) -> None:
         self.pod = pod
         self.asks: list[Ask] = []
+        self.has_mig = False
         self.names: list[tuple[Container, Resource]] = []
         for container in pod.containers:
             limits, requests = container.limits, container.requests
@@ -56,6 +57,7 @@ class Demand:
         except QuantityError:
             return  # GPS003 tells
         if billionths > 0:
+            self.has_mig = self.has_mig or resource.kind == "mig"
             self.asks.append(Ask(container, resource, field, billionths))
 
     def total(self, wanted: Callable[[Container], int]) -> int:

@@ -26,7 +26,9 @@ def decide(case: Case) -> Verdict:
     for injection in INJECTIONS if case.pod.is_whole else ():
         edits.extend(injection.run(case))
     findings = _findings(case)
-    decision = _DECISIONS[max((finding.severity for finding in findings), default=Severity.AUDIT)]
+    if not findings:
+        return Verdict(Decision.ALLOWED, (), tuple(edits))
+    decision = _DECISIONS[max(finding.severity for finding in findings)]
     return Verdict(decision, tuple(findings), tuple(edits))
 
 

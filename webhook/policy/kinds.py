@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from webhook.policy.pod import MalformedError, Members, Pod, members
+from webhook.policy.pod import MalformedError, Members, Pod, mapping
 from webhook.policy.settings import WorkloadPath
 from webhook.policy.verdict import Path
 
@@ -84,11 +84,11 @@ def _walk(node: Any, remaining: tuple[str, ...], path: Path) -> Iterator[tuple[P
     if node is None:
         return
     if not remaining:
-        yield path, members(node, path)
+        yield path, mapping(node, path)
         return
     step, rest = remaining[0], remaining[1:]
     if step != EVERY:
-        yield from _walk(members(node, path).get(step), rest, (*path, step))
+        yield from _walk(mapping(node, path).get(step), rest, (*path, step))
     elif isinstance(node, list):
         for index, element in enumerate(node):
             yield from _walk(element, rest, (*path, index))

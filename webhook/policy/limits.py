@@ -50,8 +50,10 @@ def replicas_of_pod(case: Case) -> int:
 
 def is_over_pod(case: Case) -> bool:
     """Whether the pod asks for more replicas than it may as a whole."""
-    limit = per_pod(case)
-    return limit is not None and bool(case.mps) and replicas_of_pod(case) > limit * NANO
+    limit, each = per_pod(case), per_container(case)
+    if limit is None or (len(case.mps) == 1 and each is not None and each <= limit):
+        return False  # one ask alone is capped at its container's limit
+    return replicas_of_pod(case) > limit * NANO
 
 
 def cap(case: Case, asks: list[Ask]) -> Severity:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from hashlib import sha256
 
+from webhook.policy.pod import clean_path
 from webhook.policy.settings import PipeDirectoryInjection, PipeMountInjection
 
 VARIABLE = "CUDA_MPS_PIPE_DIRECTORY"
@@ -14,29 +15,28 @@ _LABEL_LIMIT = 63
 
 
 class Pipe:
-    """The paths of the pipe directory and the name of its volume, for each resource."""
+    """The pipe directory of one resource: `path` in the container, `host` on the node, and its volume.
 
-    __slots__ = ("_container_root", "_mps_root", "_per_resource")
+    `clean` and `clean_host` are the same paths without doubled or trailing slashes.
+    """
 
-    def __init__(self, directory: PipeDirectoryInjection, mount: PipeMountInjection) -> None:
-        self._per_resource = directory.per_resource
-        self._container_root = directory.container_root.rstrip("/")
-        self._mps_root = mount.mps_root.rstrip("/")
+    __slots__ = ("clean", "clean_host", "host", "path", "source", "volume")
 
-    def in_container(self, resource: str) -> str:
-        """The path that the variable names, and where the mount lies."""
-        return f"{self._container_root}/{resource}/pipe" if self._per_resource else self._container_root
+    def __init__(self, resource: str, directory: PipeDirectoryInjection, mount: PipeMountInjection) -> None:
+        below = f"/{resource}/pipe" if directory.per_resource else ""
+        self.path = directory.container_root.rstrip("/") + below
+        self.host = mount.mps_root.rstrip("/") + below
+        self.clean = clean_path(self.path)
+        self.clean_host = clean_path(self.host)
+        self.volume = volume_name(resource)
+        self.source = {"path": self.host, "type": mount.type} if mount.type else {"path": self.host}
 
-    def on_host(self, resource: str) -> str:
-        """The folder of the host that is mounted there."""
-        return f"{self._mps_root}/{resource}/pipe" if self._per_resource else self._mps_root
 
-    @staticmethod
-    def volume(resource: str) -> str:
-        """The name of the volume: a DNS label, shortened with a hash."""
-        label = "gpushare-mps-" + "".join(char if char.isalnum() else "-" for char in resource.lower())
-        label = label.strip("-")
-        if len(label) <= _LABEL_LIMIT:
-            return label
-        digest = sha256(resource.encode()).hexdigest()[:8]
-        return f"{label[: _LABEL_LIMIT - 9].rstrip('-')}-{digest}"
+def volume_name(resource: str) -> str:
+    """The name of the volume: a DNS label, shortened with a hash."""
+    letters = (char if char.isascii() and char.isalnum() else "-" for char in resource.lower())
+    label = f"gpushare-mps-{''.join(letters)}".strip("-")
+    if len(label) <= _LABEL_LIMIT:
+        return label
+    digest = sha256(resource.encode()).hexdigest()[:8]
+    return f"{label[: _LABEL_LIMIT - 9].rstrip('-')}-{digest}"

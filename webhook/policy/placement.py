@@ -12,7 +12,7 @@ from typing import Any
 
 from webhook.policy.demand import Demand
 from webhook.policy.facts import Node
-from webhook.policy.pod import Pod, text
+from webhook.policy.pod import Pod
 from webhook.policy.quantity import NANO
 from webhook.policy.selector import Domain, Requirement, requirement
 from webhook.policy.settings import Resource
@@ -64,7 +64,6 @@ class Placement:
         "_known",
         "demand",
         "groups",
-        "mixed",
         "nodes",
         "pod",
         "requirement",
@@ -90,7 +89,6 @@ class Placement:
         self.tolerations = tolerations
         self.steered = False
         self.requirement: Requirement | None = requirement(pod)
-        self.mixed = any(ask.resource.kind == "mig" for ask in demand.asks)
         self._known: dict[str, Lands] = {}
 
     def steer(self) -> None:
@@ -106,7 +104,7 @@ class Placement:
         return known
 
     def _judge(self, resource: Resource) -> Lands:
-        if self.mixed or self.steered:
+        if self.steered or self.demand.has_mig:
             return Lands.NO  # the plugin refuses MIG and MPS together
         by_labels = self._by_labels(resource)
         if by_labels is Lands.NO or self.nodes is None:
@@ -128,6 +126,11 @@ class Placement:
             return Lands.YES
         return Lands.UNKNOWN
 
+    @property
+    def knows_nodes(self) -> bool:
+        """Whether any node or group is known."""
+        return bool(self.nodes or self.groups)
+
     def candidates(self, resource: Resource) -> list[Node]:
         """The known nodes and declared groups that could take the pod for this resource."""
         needed = self.demand.of(resource.name)
@@ -139,7 +142,7 @@ class Placement:
 
     def admits(self, node: Node) -> bool:
         """Whether selectors and taints let the pod onto the node. `nodeName` binds without the scheduler."""
-        bound = text(self.pod.spec.get("nodeName"), (*self.pod.spec_path, "nodeName"))
+        bound = self.pod.text("nodeName")
         if bound and bound != node.name:
             return False
         if self.requirement is not None and not self.requirement.matches(node.labels, node.name):

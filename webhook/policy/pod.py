@@ -6,6 +6,7 @@ Views are slotted and not frozen: freezing costs as much as several checks, on e
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from posixpath import normpath
 from typing import Any, Final
 
@@ -45,33 +46,43 @@ def _kind(value: object) -> str:
             return "a mapping"
 
 
-def members(value: Any, path: Path) -> Members:
-    """The value as a mapping; absent and null count as empty. Raises MalformedError."""
-    if value is None:
-        return _NOTHING
+def mapping(value: Any, path: Path) -> Members:
+    """The value itself as a mapping. Raises MalformedError."""
     if not isinstance(value, dict):
         raise MalformedError(path, "a mapping", value)
     return value
 
 
-def elements(value: Any, path: Path) -> list[Members]:
-    """The value as a list of mappings; absent and null count as empty. Raises MalformedError."""
+def members(holder: Members, field: str, path: Path) -> Members:
+    """A field of what stands at a path, as a mapping; absent and null count as empty. Raises MalformedError."""
+    value = holder.get(field)
     if value is None:
-        return []
-    if not isinstance(value, list):
-        raise MalformedError(path, "a list", value)
-    for index, element in enumerate(value):
-        if not isinstance(element, dict):
-            raise MalformedError((*path, index), "a mapping", element)
+        return _NOTHING
+    if not isinstance(value, dict):
+        raise MalformedError((*path, field), "a mapping", value)
     return value
 
 
-def text(value: Any, path: Path) -> str:
-    """The value as text; absent and null count as empty. Raises MalformedError."""
+def elements(holder: Members, field: str, path: Path) -> list[Members]:
+    """A field of what stands at a path, as a list of mappings; absent and null are empty. Raises MalformedError."""
+    value = holder.get(field)
+    if value is None:
+        return []
+    if not isinstance(value, list):
+        raise MalformedError((*path, field), "a list", value)
+    for index, element in enumerate(value):
+        if not isinstance(element, dict):
+            raise MalformedError((*path, field, index), "a mapping", element)
+    return value
+
+
+def text(holder: Members, field: str, path: Path) -> str:
+    """A field of what stands at a path, as text; absent and null count as empty. Raises MalformedError."""
+    value = holder.get(field)
     if value is None:
         return ""
     if not isinstance(value, str):
-        raise MalformedError(path, "text", value)
+        raise MalformedError((*path, field), "text", value)
     return value
 
 
@@ -84,16 +95,20 @@ class Container:
         self.raw = raw
         self.path = path
         self.kind = kind
-        resources = members(raw.get("resources"), (*path, "resources"))
-        self.limits = members(resources.get("limits"), (*path, "resources", "limits"))
-        self.requests = members(resources.get("requests"), (*path, "resources", "requests"))
+        resources = members(raw, "resources", path)
+        if resources:
+            path = (*path, "resources")
+            self.limits = members(resources, "limits", path)
+            self.requests = members(resources, "requests", path)
+        else:
+            self.limits = self.requests = _NOTHING
         self._variables: dict[str, int] | None = None
         self._mounts: dict[str, int] | None = None
 
     @property
     def name(self) -> str:
         """Its name, for messages."""
-        return text(self.raw.get("name"), (*self.path, "name"))
+        return text(self.raw, "name", self.path)
 
     @property
     def variables(self) -> Mapping[str, int]:
@@ -101,8 +116,8 @@ class Container:
         if self._variables is None:
             path = (*self.path, "env")
             self._variables = {
-                text(entry.get("name"), (*path, index, "name")): index
-                for index, entry in enumerate(elements(self.raw.get("env"), path))
+                text(entry, "name", (*path, index)): index
+                for index, entry in enumerate(elements(self.raw, "env", self.path))
             }
         return self._variables
 
@@ -123,12 +138,13 @@ class Container:
         if self._mounts is None:
             path = (*self.path, "volumeMounts")
             self._mounts = {
-                clean_path(text(mount.get("mountPath"), (*path, index, "mountPath"))): index
-                for index, mount in enumerate(elements(self.raw.get("volumeMounts"), path))
+                clean_path(text(mount, "mountPath", (*path, index))): index
+                for index, mount in enumerate(elements(self.raw, "volumeMounts", self.path))
             }
         return self._mounts
 
 
+@lru_cache(maxsize=1024)
 def clean_path(path: str) -> str:
     """A path in the container without doubled or trailing slashes and without dots."""
     return normpath("/" + path.lstrip("/"))
@@ -142,30 +158,31 @@ class Pod:
 
     __slots__ = ("annotations", "containers", "is_whole", "metadata_path", "spec", "spec_path")
 
-    def __init__(self, metadata: Any, spec: Any, metadata_path: Path, spec_path: Path) -> None:
+    def __init__(self, metadata: Members, spec: Members, metadata_path: Path, spec_path: Path) -> None:
         self.metadata_path = metadata_path
-        self.annotations = members(members(metadata, metadata_path).get("annotations"), (*metadata_path, "annotations"))
+        self.annotations = members(metadata, "annotations", metadata_path)
         self.is_whole = True
         self.spec_path = spec_path
-        self.spec = members(spec, spec_path)
+        self.spec = spec
         self.containers = self._containers()
 
     @classmethod
     def of_template(cls, raw: Members, path: Path = ()) -> Pod:
         """The pod of what holds `metadata` and `spec`: a Pod, or a PodTemplateSpec at a path."""
-        return cls(raw.get("metadata"), raw.get("spec"), (*path, "metadata"), (*path, "spec"))
+        metadata, spec = members(raw, "metadata", path), members(raw, "spec", path)
+        return cls(metadata, spec, (*path, "metadata"), (*path, "spec"))
 
     @classmethod
     def of_spec(cls, raw: Members, path: Path) -> Pod:
         """The pod of a bare PodSpec at a path."""
-        pod = cls(None, raw, path, path)
+        pod = cls(_NOTHING, raw, path, path)
         pod.is_whole = False
         return pod
 
     @classmethod
     def of_container(cls, raw: Members, path: Path) -> Pod:
         """The pod of a bare container at a path."""
-        pod = cls(None, None, path, path)
+        pod = cls(_NOTHING, _NOTHING, path, path)
         pod.is_whole = False
         pod.containers = (Container(raw, path, APP),)
         return pod
@@ -175,18 +192,20 @@ class Pod:
         path = (*self.spec_path, "initContainers")
         first = [
             Container(raw, (*path, index), SIDECAR if raw.get("restartPolicy") == "Always" else INIT)
-            for index, raw in enumerate(elements(self.spec.get("initContainers"), path))
+            for index, raw in enumerate(self.elements("initContainers"))
         ]
         path = (*self.spec_path, "containers")
-        apps = [
-            Container(raw, (*path, index), APP) for index, raw in enumerate(elements(self.spec.get("containers"), path))
-        ]
+        apps = [Container(raw, (*path, index), APP) for index, raw in enumerate(self.elements("containers"))]
         return (*first, *apps)
 
     def members(self, field: str) -> Members:
         """A mapping of the spec."""
-        return members(self.spec.get(field), (*self.spec_path, field))
+        return members(self.spec, field, self.spec_path)
 
     def elements(self, field: str) -> list[Members]:
         """A list of the spec."""
-        return elements(self.spec.get(field), (*self.spec_path, field))
+        return elements(self.spec, field, self.spec_path)
+
+    def text(self, field: str) -> str:
+        """A text of the spec."""
+        return text(self.spec, field, self.spec_path)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
-from webhook.policy.demand import Ask
+from webhook.policy.demand import Demand
 from webhook.policy.facts import Facts, Node, Taint
 from webhook.policy.pipe import Pipe
 from webhook.policy.placement import Worlds
@@ -34,6 +34,7 @@ class Rules:
         shared: Shared,
     ) -> None:
         self.settings = settings
+        self.facts = facts
         self.namespace_labels = _labels(facts, namespace)
         self.exempt = namespace in settings.exempt.namespaces or _opted_out(
             settings.exempt.label, self.namespace_labels
@@ -48,7 +49,7 @@ class Rules:
         self.known_names = tuple(shared.resources)
         self.worlds = shared.worlds
         self.node_groups = shared.node_groups
-        self.pipe = shared.pipe
+        self.pipes = shared.pipes
         self._shared = shared
 
     def resource(self, name: str) -> Resource | None:
@@ -66,28 +67,29 @@ class Rules:
             checks = self._by_scopes[scopes] = tuple(check for check in self._active if check.scope.holds(case))
         return checks
 
-    def tolerations(self, asks: Sequence[Ask], facts: Facts) -> tuple[dict[str, str], ...]:
-        """The tolerations for a pod with these asks, as a pod carries them."""
+    def tolerations(self, demand: Demand) -> Sequence[dict[str, str]]:
+        """The tolerations for a pod with this demand, as a pod carries them."""
         settings = self.settings.injections.tolerations
-        if not asks or not settings.enabled:
+        if not demand.asks or not settings.enabled:
             return ()
+        names = {ask.resource.name: ask.resource for ask in demand.asks}
+        if not settings.from_nodes and not any(resource.renamed for resource in names.values()):
+            return self._shared.tolerations
         wanted = list(self._shared.tolerations)
-        names = {ask.resource.name: ask.resource for ask in asks}
         if settings.resource_name:
             wanted += [
                 {"key": name, "operator": "Exists", "effect": "NoSchedule"}
                 for name, resource in names.items()
                 if resource.renamed
             ]
-        if settings.from_nodes and facts.nodes:
-            wanted += _from_nodes(settings.from_nodes, facts.nodes, names)
-        return tuple({tuple(sorted(raw.items())): raw for raw in wanted}.values())
+        wanted += _from_nodes(settings.from_nodes, self.facts.nodes or (), names)
+        return list({tuple(sorted(raw.items())): raw for raw in wanted}.values())
 
 
 class Shared:
     """What is the same in every namespace, worked out once."""
 
-    __slots__ = ("node_groups", "pipe", "resources", "tolerations", "worlds")
+    __slots__ = ("node_groups", "pipes", "resources", "tolerations", "worlds")
 
     def __init__(self, settings: Settings) -> None:
         self.resources = {resource.name: resource for resource in settings.resources}
@@ -101,7 +103,11 @@ class Shared:
             )
             for group in settings.placement.node_groups
         )
-        self.pipe = Pipe(settings.injections.pipe_directory, settings.injections.pipe_mount)
+        self.pipes = {
+            resource.name: Pipe(resource.name, settings.injections.pipe_directory, settings.injections.pipe_mount)
+            for resource in settings.resources
+            if resource.kind == "shared"
+        }
         self.tolerations = [as_raw(toleration) for toleration in settings.injections.tolerations.add]
 
 

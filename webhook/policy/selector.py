@@ -14,7 +14,8 @@ from webhook.policy.pod import Members, Pod, elements, members
 from webhook.policy.verdict import Path
 
 NAME_FIELD = "metadata.name"
-AFFINITY: Path = ("affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
+AFFINITY = ("affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
+_TERMS = "nodeSelectorTerms"
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,18 +174,18 @@ def _alternatives(pod: Pod) -> list[list[_Expression]] | None:
     node: Any = pod.spec
     path = pod.spec_path
     for field in AFFINITY:
-        path = (*path, field)
-        node = members(node.get(field), path)
+        node = members(node, field, path)
         if not node:
             return None
-    path = (*path, "nodeSelectorTerms")
-    return [_expressions(term, (*path, index)) for index, term in enumerate(elements(node.get(path[-1]), path))]
+        path = (*path, field)
+    terms = elements(node, _TERMS, path)
+    return [_expressions(term, (*path, _TERMS, index)) for index, term in enumerate(terms)]
 
 
 def _expressions(term: Members, path: Path) -> list[_Expression]:
     found = []
     for field in ("matchExpressions", "matchFields"):
-        for raw in elements(term.get(field), (*path, field)):
+        for raw in elements(term, field, path):
             values = raw.get("values")
             named = [str(value) for value in values] if isinstance(values, list) else []
             found.append((str(raw.get("key", "")), str(raw.get("operator", "")), named))

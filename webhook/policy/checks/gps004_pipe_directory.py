@@ -20,22 +20,23 @@ from webhook.policy.wording import message
 
 def run(case: Case) -> Claims:
     """One claim a container that sets another path."""
-    return [claim for ask in case.mps if (claim := _claim(case, ask)) is not None]
+    return [claim for ask in case.first_asks if (claim := _claim(case, ask)) is not None]
 
 
 def _claim(case: Case, ask: Ask) -> Claim | None:
     entry = ask.container.variable(VARIABLE)
     if entry is None:
         return None
-    wanted = case.rules.pipe.in_container(ask.resource.name)
+    pipe = case.rules.pipes[ask.resource.name]
+    wanted = pipe.path
     path = ask.container.variable_path(VARIABLE, "valueFrom" if entry.get("valueFrom") is not None else "value")
-    value = text(entry.get("value"), path)
+    value = text(entry, "value", ask.container.variable_path(VARIABLE, ""))
     if entry.get("valueFrom") is not None or "$(" in value:
         said = message(
             f"{ask.container.kind} {{}} takes {VARIABLE} from elsewhere; it must be {{}}", ask.container.name, wanted
         )
         return Claim(path, said, f"leave the variable out, or set it to {wanted}", Severity.WARN)
-    if value and clean_path(value) == clean_path(wanted) and value.startswith("/"):
+    if value and clean_path(value) == pipe.clean and value.startswith("/"):
         return None
     said = message(f"{ask.container.kind} {{}} sets {VARIABLE} to {{}}, where no daemon is", ask.container.name, value)
     return Claim(path, said, f"leave the variable out, or set it to {wanted}")

@@ -20,12 +20,14 @@ def run(case: Case) -> Claims:
     """One claim a container with such a mount."""
     return [
         Claim(
-            (*container.path, "volumeMounts", container.mounts[_SHARED_MEMORY], "mountPath"),
-            message(f"{container.kind} {{}} mounts its own /dev/shm and hides the MPS daemon's", container.name),
+            (*ask.container.path, "volumeMounts", ask.container.mounts[_SHARED_MEMORY], "mountPath"),
+            message(
+                f"{ask.container.kind} {{}} mounts its own /dev/shm and hides the MPS daemon's", ask.container.name
+            ),
             "leave the mount out; the device plugin mounts the daemon's there",
         )
-        for container in case.containers_where_mps()
-        if _SHARED_MEMORY in container.mounts
+        for ask in case.first_asks
+        if _SHARED_MEMORY in ask.container.mounts
     ]
 
 

@@ -26,7 +26,8 @@ def run(case: Case) -> Claims:
     """One claim a variable that is wrong."""
     return [
         claim
-        for ask in case.mps
+        for ask in case.first_asks
+        if ask.container.variables
         for name in VARIABLES
         if name in ask.container.variables and (claim := _claim(case, ask, name)) is not None
     ]
@@ -35,7 +36,7 @@ def run(case: Case) -> Claims:
 def _claim(case: Case, ask: Ask, name: str) -> Claim | None:
     entry = ask.container.variable(name) or {}
     path = ask.container.variable_path(name)
-    value = text(entry.get("value"), path)
+    value = text(entry, "value", ask.container.variable_path(name, ""))
     if entry.get("valueFrom") is not None or "$(" in value:
         return None
     try:

@@ -28,7 +28,7 @@ def run(case: Case) -> Claims:
             claims += _visible(container)
     for container in {ask.container: None for ask in case.demand.asks}:
         path = (*container.path, "securityContext")
-        if members(container.raw.get("securityContext"), path).get("privileged") is True:
+        if members(container.raw, "securityContext", container.path).get("privileged") is True:
             said = message(f"{container.kind} {{}} is privileged and sees every GPU of its node", container.name)
             claims.append(Claim((*path, "privileged"), said, "drop privileged; a GPU needs no privileges"))
     return claims
@@ -37,7 +37,7 @@ def run(case: Case) -> Claims:
 def _visible(container: Container) -> list[Claim]:
     entry = container.variable(VISIBLE_DEVICES) or {}
     path = container.variable_path(VISIBLE_DEVICES)
-    value = text(entry.get("value"), path)
+    value = text(entry, "value", container.variable_path(VISIBLE_DEVICES, ""))
     if entry.get("valueFrom") is not None:
         path = container.variable_path(VISIBLE_DEVICES, "valueFrom")
         said = message(f"{container.kind} {{}} takes {VISIBLE_DEVICES} from elsewhere", container.name)

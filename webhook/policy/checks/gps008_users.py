@@ -20,7 +20,8 @@ def run(case: Case) -> Claims:
     wanted = case.rules.settings.users.run_as_user
     claims: list[Claim] = []
     beside: int | None = None
-    for container in case.containers_where_mps():
+    for ask in case.first_asks:
+        container = ask.container
         user, path = _user(case, container)
         if user is None:
             continue
@@ -39,10 +40,9 @@ def run(case: Case) -> Claims:
 
 def _user(case: Case, container: Container) -> tuple[int | None, Path]:
     """The user that the container is known to run as, and where that is said."""
-    path = (*container.path, "securityContext")
-    own = members(container.raw.get("securityContext"), path).get("runAsUser")
+    own = members(container.raw, "securityContext", container.path).get("runAsUser")
     if isinstance(own, int):
-        return own, (*path, "runAsUser")
+        return own, (*container.path, "securityContext", "runAsUser")
     shared = case.pod.members("securityContext").get("runAsUser")
     return (shared if isinstance(shared, int) else None), (*case.pod.spec_path, "securityContext", "runAsUser")
 

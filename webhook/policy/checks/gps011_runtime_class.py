@@ -13,7 +13,6 @@ from fnmatch import fnmatchcase
 from webhook.policy.case import Case
 from webhook.policy.check import Check, Claims, Scope
 from webhook.policy.injections.runtime_class import Obstacle, contradicts, obstacle
-from webhook.policy.pod import text
 from webhook.policy.verdict import Claim, Severity
 from webhook.policy.wording import message
 
@@ -23,7 +22,7 @@ def run(case: Case) -> Claims:
     path = (*case.pod.spec_path, "runtimeClassName")
     if case.pod.spec.get("runtimeClassName") is None:
         return _ours(case)
-    name = text(case.pod.spec["runtimeClassName"], path)
+    name = case.pod.text("runtimeClassName")
     known = case.runtime_class(name)
     claims: list[Claim] = []
     if known is None and case.facts.runtime_classes is not None:

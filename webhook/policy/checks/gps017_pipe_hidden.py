@@ -30,12 +30,12 @@ def run(case: Case) -> Claims:
 
 
 def _hiding(case: Case, ask: Ask) -> list[tuple[str, int]]:
-    pipe = clean_path(case.rules.pipe.in_container(ask.resource.name))
+    pipe = case.rules.pipes[ask.resource.name]
     return [
         (path, index)
         for path, index in ask.container.mounts.items()
-        if (path == pipe or path.startswith(pipe + "/"))
-        and _source(case, ask, index) != clean_path(case.rules.pipe.on_host(ask.resource.name)) + path[len(pipe) :]
+        if (path == pipe.clean or path.startswith(pipe.clean + "/"))
+        and _source(case, ask, index) != pipe.clean_host + path[len(pipe.clean) :]
     ]
 
 
@@ -44,9 +44,9 @@ def _source(case: Case, ask: Ask, index: int) -> str | None:
     mount: Members = ask.container.raw["volumeMounts"][index]
     for number, volume in enumerate(case.pod.elements("volumes")):
         if volume.get("name") == mount.get("name"):
-            path: Path = (*case.pod.spec_path, "volumes", number, "hostPath")
-            source = members(volume.get("hostPath"), path)
-            host = text(source.get("path"), (*path, "path"))
+            path: Path = (*case.pod.spec_path, "volumes", number)
+            source = members(volume, "hostPath", path)
+            host = text(source, "path", (*path, "hostPath"))
             return clean_path(f"{host}/{mount.get('subPath') or ''}") if host else None
     return None
 

@@ -32,9 +32,9 @@ def run(case: Case) -> Sequence[Edit]:
         except ValueError:
             continue
         edits.extend(
-            Append((*container.path, "env"), {"name": annotation.variable, "value": written})
-            for container in case.containers_where_mps()
-            if annotation.variable not in container.variables
+            Append((*ask.container.path, "env"), {"name": annotation.variable, "value": written})
+            for ask in case.first_asks
+            if annotation.variable not in ask.container.variables
         )
     return edits
 

@@ -8,7 +8,7 @@ MPS node, since there the variable would lead nowhere and the plugin sets it whe
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from webhook.policy.case import Case
 from webhook.policy.demand import Ask
@@ -17,16 +17,12 @@ from webhook.policy.pipe import VARIABLE
 from webhook.policy.verdict import Append, Edit
 
 
-def due(case: Case) -> Iterator[Ask]:
+def due(case: Case) -> Sequence[Ask]:
     """The ask of each container that should get a pipe directory, whether it sets one or not."""
-    always = case.rules.settings.injections.pipe_directory.when == "always"
-    containers = set()
-    for ask in case.mps:
-        if ask.container in containers:
-            continue  # two shared resources in one container: GPS010
-        containers.add(ask.container)
-        if always or not case.placement.other_candidate(ask.resource):
-            yield ask
+    placement = case.placement
+    if not placement.knows_nodes or case.rules.settings.injections.pipe_directory.when == "always":
+        return case.first_asks
+    return [ask for ask in case.first_asks if not placement.other_candidate(ask.resource)]
 
 
 def run(case: Case) -> Sequence[Edit]:
@@ -36,7 +32,7 @@ def run(case: Case) -> Sequence[Edit]:
     return [
         Append(
             (*ask.container.path, "env"),
-            {"name": VARIABLE, "value": case.rules.pipe.in_container(ask.resource.name)},
+            {"name": VARIABLE, "value": case.rules.pipes[ask.resource.name].path},
         )
         for ask in due(case)
         if VARIABLE not in ask.container.variables

@@ -17,19 +17,21 @@ from webhook.policy.case import Case
 from webhook.policy.demand import Ask
 from webhook.policy.injection import Injection
 from webhook.policy.injections.pipe_directory import due
-from webhook.policy.pipe import VARIABLE
-from webhook.policy.pod import clean_path, text
+from webhook.policy.pipe import VARIABLE, Pipe
+from webhook.policy.pod import text
 from webhook.policy.verdict import Append, Edit, Extend
 
 SAFE_TO_EVICT = "cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes"
+_STEM = 58
+"""Letters of a volume's name that leave room for a number."""
 
 
 def unmounted(case: Case) -> list[Ask]:
     """The asks of containers that should have the pipe directory mounted and have not."""
     if not case.mps or not case.rules.settings.injections.pipe_mount.enabled:
         return []
-    pipe = case.rules.pipe
-    return [ask for ask in due(case) if clean_path(pipe.in_container(ask.resource.name)) not in ask.container.mounts]
+    pipes = case.rules.pipes
+    return [ask for ask in due(case) if pipes[ask.resource.name].clean not in ask.container.mounts]
 
 
 def run(case: Case) -> Sequence[Edit]:
@@ -42,14 +44,14 @@ def run(case: Case) -> Sequence[Edit]:
     for ask in unmounted(case):
         if VARIABLE in ask.container.variables:
             continue
-        resource = ask.resource.name
-        if resource not in volumes:
-            volumes[resource] = _volume(case, resource, edits)
-        mount: dict[str, Any] = {"name": volumes[resource], "mountPath": case.rules.pipe.in_container(resource)}
+        pipe = case.rules.pipes[ask.resource.name]
+        if pipe.volume not in volumes:
+            volumes[pipe.volume] = _volume(case, pipe, edits)
+        mount: dict[str, Any] = {"name": volumes[pipe.volume], "mountPath": pipe.path}
         if settings.read_only:
             mount["readOnly"] = True
         edits.append(Append((*ask.container.path, "volumeMounts"), mount))
-    if settings.safe_to_evict and volumes:
+    if volumes and settings.safe_to_evict:
         edits.extend(_safe_to_evict(case, sorted(volumes.values())))
     return edits
 
@@ -62,26 +64,23 @@ def _allowed(case: Case) -> bool:
     return not case.origin.arrived and case.rules.settings.pod_security.unlabelled == "privileged"
 
 
-def _volume(case: Case, resource: str, edits: list[Edit]) -> str:
+def _volume(case: Case, pipe: Pipe, edits: list[Edit]) -> str:
     """The name of the pod's volume with the directory; an edit makes it when there is none."""
-    source: dict[str, Any] = {"path": case.rules.pipe.on_host(resource)}
-    if case.rules.settings.injections.pipe_mount.type:
-        source["type"] = case.rules.settings.injections.pipe_mount.type
     there = {volume.get("name"): volume for volume in case.pod.elements("volumes")}
-    name = first = case.rules.pipe.volume(resource)
+    name = pipe.volume
     number = 1
-    while name in there and there[name].get("hostPath") != source:
+    while name in there and there[name].get("hostPath") != pipe.source:
         number += 1
-        name = f"{first[:60]}-{number}"
+        name = f"{pipe.volume[:_STEM]}-{number}"
     if name not in there:
-        edits.append(Append((*case.pod.spec_path, "volumes"), {"name": name, "hostPath": source}))
+        edits.append(Append((*case.pod.spec_path, "volumes"), {"name": name, "hostPath": pipe.source}))
     return name
 
 
 def _safe_to_evict(case: Case, names: list[str]) -> list[Edit]:
-    path = (*case.pod.metadata_path, "annotations", SAFE_TO_EVICT)
-    listed = text(case.pod.annotations.get(SAFE_TO_EVICT), path).split(",")
-    return [Extend(path, name) for name in names if name not in [entry.strip() for entry in listed]]
+    path = (*case.pod.metadata_path, "annotations")
+    listed = text(case.pod.annotations, SAFE_TO_EVICT, path).split(",")
+    return [Extend((*path, SAFE_TO_EVICT), name) for name in names if name not in [entry.strip() for entry in listed]]
 
 
 INJECTION = Injection("pipeMount", run, __doc__)
