@@ -44,9 +44,7 @@ class Limits:
 
     per_container: int | None = setting(1, "Replicas that one container may ask for (GPS001). null: no limit.")
     per_pod: int | None = setting(1, "Replicas that a pod may ask for as a whole (GPS002). null: no limit.")
-    from_device_plugin: bool = setting(
-        False, "No limit per container where the device plugin is known to accept more than one."
-    )
+    from_device_plugin: bool = setting(False, "No limits where the device plugin is known to accept more than one.")
 
 
 @dataclass(frozen=True, slots=True)
