@@ -11,7 +11,7 @@ from webhook.patch import Operation, build, flaw, pointer
 from webhook.policy.case import Origin
 from webhook.policy.judge import judge
 from webhook.policy.kinds import Held, group_of, is_suspended, pods
-from webhook.policy.pod import MalformedError, members
+from webhook.policy.pod import MalformedError, mapping, members
 from webhook.policy.verdict import Decision, Path, Verdict
 from webhook.report import Error, Located, Result, Subject
 
@@ -68,7 +68,7 @@ class Judgement:
 def judgement(manifest: Manifest, engine: Engine, namespace: str) -> Judgement | Error:
     """Judge one manifest; an object whose structure is not that of its kind is an error."""
     try:
-        value = members(manifest.value, ())
+        value = mapping(manifest.value, ())
         subject = _subject(value, namespace)
         held = pods(engine.kinds, group_of(subject.api_version), subject.kind, value)
         return Judgement(manifest, subject, _verdict(value, subject, held, engine))
@@ -89,7 +89,7 @@ def _verdict(value: dict[str, Any], subject: Subject, held: list[Held], engine: 
 
 
 def _subject(value: dict[str, Any], namespace: str) -> Subject:
-    metadata = members(value.get("metadata"), ("metadata",))
+    metadata = members(value, "metadata", ())
     named = {field: _text(metadata.get(field), ("metadata", field)) for field in ("namespace", "name", "generateName")}
     return Subject(
         _text(value.get("apiVersion"), ("apiVersion",), required=True),

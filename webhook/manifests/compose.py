@@ -50,6 +50,10 @@ def compose(text: Text) -> tuple[object, Spot] | None:
 
     Raises UnreadableError at the offset of what kubectl would refuse, or would leave out in silence.
     """
+    inside = text.content.find("\n\ufeff")
+    if inside >= 0:
+        # libyaml takes it for blank, go-yaml for text: to kubectl it would begin a key.
+        raise UnreadableError("byte order mark inside the file; remove it", inside + 1)
     parser = CParser(text.content)
     try:
         parser.get_event()

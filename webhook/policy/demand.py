@@ -33,19 +33,19 @@ class Ask:
 class Demand:
     """All that a pod asks for. `names` holds every GPU resource named, with 0 or nonsense too, by container."""
 
-    __slots__ = ("asks", "has_mig", "names", "pod")
+    __slots__ = ("asks", "has_mig", "has_renamed", "names", "pod")
 
     def __init__(self, pod: Pod, lookup: Lookup) -> None:
         self.pod = pod
         self.asks: list[Ask] = []
-        self.has_mig = False
+        self.has_mig = self.has_renamed = False
         self.names: list[tuple[Container, Resource]] = []
         for container in pod.containers:
             limits, requests = container.limits, container.requests
             for name in limits:
                 if "/" in name and (resource := lookup(name)) is not None:
                     self._add(container, resource, "limits", limits[name])
-            if requests and requests.keys() - limits.keys():
+            if requests != limits:
                 for name in requests:
                     if "/" in name and name not in limits and (resource := lookup(name)) is not None:
                         self._add(container, resource, "requests", requests[name])
@@ -58,6 +58,7 @@ class Demand:
             return  # GPS003 tells
         if billionths > 0:
             self.has_mig = self.has_mig or resource.kind == "mig"
+            self.has_renamed = self.has_renamed or resource.renamed
             self.asks.append(Ask(container, resource, field, billionths))
 
     def total(self, wanted: Callable[[Container], int]) -> int:

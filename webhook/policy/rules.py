@@ -72,9 +72,9 @@ class Rules:
         settings = self.settings.injections.tolerations
         if not demand.asks or not settings.enabled:
             return ()
-        names = {ask.resource.name: ask.resource for ask in demand.asks}
-        if not settings.from_nodes and not any(resource.renamed for resource in names.values()):
+        if not settings.from_nodes and not demand.has_renamed:
             return self._shared.tolerations
+        names = {ask.resource.name: ask.resource for ask in demand.asks}
         wanted = list(self._shared.tolerations)
         if settings.resource_name:
             wanted += [

@@ -151,6 +151,8 @@ class Requirement:
 
 def requirement(pod: Pod) -> Requirement | None:
     """What the pod requires of its node, or None when it requires nothing. Raises MalformedError."""
+    if pod.spec.get("nodeSelector") is None and pod.spec.get("affinity") is None:
+        return None
     wanted = pod.members("nodeSelector")
     alternatives = _alternatives(pod)
     if not wanted and alternatives is None:

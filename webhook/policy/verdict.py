@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import IntEnum
+from typing import NamedTuple
 
 Path = tuple[str | int, ...]
 """Keys and indices from the root of an object down to a value."""
@@ -61,24 +62,21 @@ class Finding:
     remedy: str
 
 
-@dataclass(frozen=True, slots=True)
-class Append:
+class Append(NamedTuple):
     """An edit: `value` becomes the last element of the list at `path`, which may be absent."""
 
     path: Path
     value: object
 
 
-@dataclass(frozen=True, slots=True)
-class Assign:
+class Assign(NamedTuple):
     """An edit: the member at `path`, absent or null until now, becomes `value`."""
 
     path: Path
     value: object
 
 
-@dataclass(frozen=True, slots=True)
-class Extend:
+class Extend(NamedTuple):
     """An edit: `value` joins the comma-separated text at `path`, which may be absent."""
 
     path: Path

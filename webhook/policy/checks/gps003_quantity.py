@@ -25,30 +25,23 @@ def run(case: Case) -> Claims:
 
 
 def _container(container: Container, name: str) -> list[Claim]:
-    claims = [
-        *_value(container, "limits", container.limits, name),
-        *_value(container, "requests", container.requests, name),
-    ]
-    if claims or name not in container.requests:
+    limits, requests = container.limits, container.requests
+    claims = []
+    for field, values in (("limits", limits), ("requests", requests)):
+        if name in values and (wrong := _wrong(values[name])) is not None:
+            path = (*container.path, "resources", field, name)
+            said = message(f"{container.kind} {{}}: {{}} of {{}} {wrong}", container.name, _shown(values[name]), name)
+            claims.append(Claim(path, said, "give a whole number, such as 1"))
+    if claims or name not in requests:
         return claims
     path = (*container.path, "resources", "requests", name)
-    if name not in container.limits:
-        text = message(f"{container.kind} {{}} requests {{}} without a limit", container.name, name)
-        return [Claim(path, text, "give it under limits, alone or with the same value")]
-    if parse(container.limits[name]) != parse(container.requests[name]):
-        text = message(f"{container.kind} {{}} requests another amount of {{}} than its limit", container.name, name)
-        return [Claim(path, text, "make both equal, or leave the request out")]
+    if name not in limits:
+        said = message(f"{container.kind} {{}} requests {{}} without a limit", container.name, name)
+        return [Claim(path, said, "give it under limits, alone or with the same value")]
+    if parse(limits[name]) != parse(requests[name]):
+        said = message(f"{container.kind} {{}} requests another amount of {{}} than its limit", container.name, name)
+        return [Claim(path, said, "make both equal, or leave the request out")]
     return []
-
-
-def _value(container: Container, field: str, values: dict[str, object], name: str) -> list[Claim]:
-    if name not in values:
-        return []
-    wrong = _wrong(values[name])
-    if wrong is None:
-        return []
-    text = message(f"{container.kind} {{}}: {{}} of {{}} {wrong}", container.name, _shown(values[name]), name)
-    return [Claim((*container.path, "resources", field, name), text, "give a whole number, such as 1")]
 
 
 def _wrong(value: object) -> str | None:

@@ -10,7 +10,7 @@ Not when: the variable would not be injected; the path is already mounted; the n
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from webhook.policy.case import Case
@@ -52,7 +52,7 @@ def run(case: Case) -> Sequence[Edit]:
             mount["readOnly"] = True
         edits.append(Append((*ask.container.path, "volumeMounts"), mount))
     if volumes and settings.safe_to_evict:
-        edits.extend(_safe_to_evict(case, sorted(volumes.values())))
+        edits.extend(_safe_to_evict(case, volumes.values()))
     return edits
 
 
@@ -77,10 +77,10 @@ def _volume(case: Case, pipe: Pipe, edits: list[Edit]) -> str:
     return name
 
 
-def _safe_to_evict(case: Case, names: list[str]) -> list[Edit]:
+def _safe_to_evict(case: Case, names: Iterable[str]) -> list[Edit]:
     path = (*case.pod.metadata_path, "annotations")
-    listed = text(case.pod.annotations, SAFE_TO_EVICT, path).split(",")
-    return [Extend((*path, SAFE_TO_EVICT), name) for name in names if name not in [entry.strip() for entry in listed]]
+    listed = [name.strip() for name in text(case.pod.annotations, SAFE_TO_EVICT, path).split(",")]
+    return [Extend((*path, SAFE_TO_EVICT), name) for name in names if name not in listed]
 
 
 INJECTION = Injection("pipeMount", run, __doc__)
