@@ -160,7 +160,7 @@ class Choice(_Unchanged):
 def did_you_mean(word: str, known: Sequence[str]) -> str:
     """A question with the nearest of the known words; empty when none is near."""
     folded = {one.lower(): one for one in known}
-    near = get_close_matches(word.lower(), folded, 1)
+    near = get_close_matches(word.lower(), folded, 1, cutoff=0.7)
     return f'did you mean "{folded[near[0]]}"?' if near else ""
 
 

@@ -34,8 +34,8 @@ kind: {KIND}
 An unknown key or a wrong value refuses the whole file, and all problems are told at once, each with file, line and key.
 Durations are text with units: `5s`, `1h30m`, `500ms`. Sizes are text with units, `7Mi`, or a number of bytes.
 
-*Later* marks keys that are accepted and checked, but not in force in this release: setting them changes nothing yet, and
-the server says so when it starts.
+*Later* marks keys that are accepted and checked, but not in force in this release: setting them changes nothing yet,
+and the server says so when it starts.
 
 `gpushare-webhook config view` prints the effective settings, `config validate` checks a file, and `config schema`
 prints a JSON Schema for editors.

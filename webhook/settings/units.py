@@ -8,11 +8,12 @@ from typing import Annotated, Any, TypeAlias
 
 from webhook.settings.forms import RefusedError, Text
 
-_DURATION = "(?:[0-9]{1,7}(?:h|ms|m|s))+"
+_DURATION = "(?:[0-9]{1,11}(?:h|ms|m|s))+"
 _ZERO = "[^1-9]*"
 _SIZE = r"0*[1-9][0-9]{0,11}(?:Ki|Mi|Gi|k|M|G)?"
 _MILLISECONDS = {"h": 3_600_000, "m": 60_000, "s": 1000, "ms": 1}
 _BYTES = {"Gi": 2**30, "Mi": 2**20, "Ki": 2**10, "G": 10**9, "M": 10**6, "k": 10**3, "": 1}
+_MOST_HOURS = 8760
 _MOST_BYTES = 10**12
 
 
@@ -36,7 +37,10 @@ class Duration:
         if isinstance(value, int) and not isinstance(value, bool):
             raise RefusedError(self.noun, value, "add the unit")
         parts = re.findall("([0-9]+)([a-z]+)", self._text.read(value))
-        return sum(int(count) * _MILLISECONDS[unit] for count, unit in parts) / 1000
+        milliseconds = sum(int(count) * _MILLISECONDS[unit] for count, unit in parts)
+        if milliseconds > _MOST_HOURS * _MILLISECONDS["h"]:
+            raise RefusedError(self.noun, value, f"{_MOST_HOURS}h is the most")
+        return milliseconds / 1000
 
     def write(self, held: Any) -> str:
         """The duration in the largest unit that fits without a rest."""
