@@ -22,7 +22,7 @@ from yaml.events import (
 )
 
 from webhook.manifests import scalars
-from webhook.manifests.faults import DEEPEST, TOO_DEEP, given_twice, unreadable_yaml
+from webhook.manifests.faults import DEEPEST, TOO_DEEP, given_twice, quoted, unreadable_yaml
 from webhook.manifests.position import Spot, Spots, Text, UnreadableError
 
 # What stands for the pending key inside a list, and while the value of a merge key (`<<`) is awaited.
@@ -183,7 +183,7 @@ class _Composer:
         """Return what an alias names: a scalar's event or a finished container; count what it unfolds to."""
         target = self.anchors.get(anchor or "")
         if target is None:
-            raise UnreadableError(f'alias "*{anchor}" has no anchor "&{anchor}" before it', offset)
+            raise UnreadableError(f"alias {quoted(f'*{anchor}')} has no anchor before it", offset)
         if target.__class__ is ScalarEvent:
             nodes = 1
         elif target.__class__ is _Anchored:
@@ -193,7 +193,7 @@ class _Composer:
                 raise UnreadableError(TOO_DEEP, offset)
             self.deepest = max(self.deepest, reach)
         else:
-            raise UnreadableError(f'alias "*{anchor}" stands inside of what it names', offset)
+            raise UnreadableError(f"alias {quoted(f'*{anchor}')} stands inside of what it names", offset)
         self.nodes += nodes
         self.unfolded += nodes
         if self.unfolded > 100 and self.nodes > 1000 and self.unfolded > self.nodes * _unfolding_share(self.nodes):

@@ -11,6 +11,7 @@ from webhook.manifests.position import Text, UnreadableError
 
 # Far more than any Kubernetes object needs, and far less than what a recursive reader of the values can stand.
 DEEPEST = 256
+_LONGEST_QUOTE = 48
 TOO_DEEP = f"nested deeper than {DEEPEST} levels"
 
 _TAB = "tab used for indentation; YAML wants spaces"
@@ -45,9 +46,15 @@ _AT_BEGIN = frozenset(
 )
 
 
+def quoted(text: str) -> str:
+    """Return text of a file as a message may hold it: in quotes, short, and without control characters."""
+    short = text if len(text) <= _LONGEST_QUOTE else f"{text[: _LONGEST_QUOTE // 2]}…{text[-_LONGEST_QUOTE // 2 :]}"
+    return '"' + "".join(character if character.isprintable() else "?" for character in short) + '"'
+
+
 def given_twice(key: str, first_line: int, offset: int) -> UnreadableError:
     """Return the fault of a mapping key that stands twice."""
-    return UnreadableError(f'mapping key "{key}" is given twice, first on line {first_line}', offset)
+    return UnreadableError(f"mapping key {quoted(key)} is given twice, first on line {first_line}", offset)
 
 
 def unreadable_yaml(error: YAMLError, text: Text) -> UnreadableError:
@@ -71,7 +78,7 @@ def unreadable_yaml(error: YAMLError, text: Text) -> UnreadableError:
 def _no_token(character: str) -> str:
     if character == "\t":
         return _TAB
-    return f'a value cannot start with "{character}"; put it in quotes'
+    return f"a value cannot start with {quoted(character)}; put it in quotes"
 
 
 def _unreadable_character(text: Text) -> UnreadableError:

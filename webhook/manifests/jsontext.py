@@ -43,25 +43,29 @@ def values(text: Text) -> Iterator[tuple[object, int, int]]:
     Raises JsonSyntaxError where the stream stops being JSON.
     """
     content = _without_lone_surrogates(text.content)
-    too_deep = _too_deep(content, 0)
-    decodable = content[:too_deep]
+    # No decoder may ever recurse to what is too deep, so its place is known before.
+    too_deep = _too_deep(content, 0) if _is_deep(content) else None
     start = _skip_blanks(content, 0)
     while start < len(content):
         value: object
-        try:
-            value, end = _DECODER.raw_decode(decodable, start)
-        except json.JSONDecodeError as error:
-            if too_deep is None or error.pos < len(decodable.rstrip()):
-                raise JsonSyntaxError(f"not JSON: {error.msg[:1].lower()}{error.msg[1:]}", error.pos) from None
-            value, end = UnreadableError(TOO_DEEP, too_deep), _end(content, start)
+        if too_deep is not None and too_deep < (end := _end(content, start)):
+            value = UnreadableError(TOO_DEEP, too_deep)
             too_deep = _too_deep(content, end)
-            decodable = content[:too_deep]
-        except _NoJsonError as error:
-            raise JsonSyntaxError(f"not JSON: {error}", content.index(str(error), start)) from None
-        except _RefusedError:
-            value, end = _refused(text, start), _end(content, start)
+        else:
+            value, end = _decode(text, content, start)
         yield value, start, end
         start = _skip_blanks(content, end)
+
+
+def _decode(text: Text, content: str, start: int) -> tuple[object, int]:
+    try:
+        return _DECODER.raw_decode(content, start)
+    except json.JSONDecodeError as error:
+        raise JsonSyntaxError(f"not JSON: {error.msg[:1].lower()}{error.msg[1:]}", error.pos) from None
+    except _NoJsonError as error:
+        raise JsonSyntaxError(f"not JSON: {error}", content.index(str(error), start)) from None
+    except _RefusedError:
+        return _refused(text, start), _end(content, start)
 
 
 def spot(text: Text, start: int) -> Spot:
@@ -130,13 +134,15 @@ def _skip_blanks(content: str, offset: int) -> int:
     return found.end() if found else offset
 
 
+def _is_deep(content: str) -> bool:
+    if content.count("[") + content.count("{") <= DEEPEST:
+        return False
+    brackets = _STRINGS.sub("", content).encode().translate(None, _NO_BRACKET)
+    return max(accumulate(map(_NESTING.__getitem__, brackets)), default=0) > DEEPEST
+
+
 def _too_deep(content: str, start: int) -> int | None:
-    """Return the offset of the first bracket past the deepest level: no decoder may ever recurse to it."""
-    if content.count("[", start) + content.count("{", start) <= DEEPEST:
-        return None
-    brackets = _STRINGS.sub("", content[start:]).encode().translate(None, _NO_BRACKET)
-    if max(accumulate(map(_NESTING.__getitem__, brackets)), default=0) <= DEEPEST:
-        return None
+    """Return the offset of the first bracket past the deepest level."""
     depth = 0
     for token in _TOKENS.finditer(content, start):
         depth += _NESTING.get(ord(token[0][0]), 0)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from webhook.manifests import jsontext
 from webhook.manifests.compose import compose
+from webhook.manifests.faults import quoted
 from webhook.manifests.manifest import Document, Manifest
 from webhook.manifests.position import Path, Position, Problem, Text, UnreadableError
 from webhook.manifests.stream import Part, normal, parts
@@ -101,8 +102,15 @@ def _documents(data: bytes) -> Iterator[Document | Fault]:
 
 
 def _json_or_yaml(data: bytes) -> Iterator[Document | Fault]:
-    """Read JSON until it stops being JSON, then YAML unless two values were JSON: `YAMLOrJSONDecoder`."""
-    text = Text(data.decode("utf-8", "surrogateescape"))
+    """Read JSON until it stops being JSON, then YAML unless two values were JSON: `YAMLOrJSONDecoder`.
+
+    YAML allows all that JSON does, so where both fail it is YAML that says where.
+    """
+    try:
+        text = Text(data.decode())
+    except UnicodeDecodeError:
+        yield from _yaml(data)
+        return
     read_to = number = 0
     try:
         for value, start, end in jsontext.values(text):
@@ -113,24 +121,11 @@ def _json_or_yaml(data: bytes) -> Iterator[Document | Fault]:
             elif value is not None:
                 yield Document(number, text, value, start)
     except jsontext.JsonSyntaxError as error:
-        no_json = Fault(error.message, text.position(error.offset))
-    else:
-        return
-    if number > 1:
-        yield no_json
-        return
-    position = text.position(read_to)
-    rest = text.content[read_to:].encode("utf-8", "surrogateescape")
-    for found in _yaml(rest, position.line, position.column - 1, number):
-        # Neither JSON nor YAML: what was read further is what was meant.
-        if isinstance(found, Fault) and number == 0 and _place(no_json) > _place(found):
-            found = no_json
-        number = -1
-        yield found
-
-
-def _place(fault: Fault) -> tuple[int, int]:
-    return fault.position.line, fault.position.column
+        if number > 1:
+            yield Fault(error.message, text.position(error.offset))
+            return
+        position = text.position(read_to)
+        yield from _yaml(text.content[read_to:].encode(), position.line, position.column - 1, number)
 
 
 def _yaml(data: bytes, first_line: int = 1, indent: int = 0, number: int = 0) -> Iterator[Document | Fault]:
@@ -143,7 +138,9 @@ def _yaml(data: bytes, first_line: int = 1, indent: int = 0, number: int = 0) ->
 def _document(part: Part, indent: int) -> Document | Fault | None:
     """Read one part of a YAML stream; None where it is empty."""
     if part.beside:
-        return Fault(f'only a comment may follow "---", not "{part.beside[:40]}"', Position(part.first_line, 1))
+        return Fault(
+            f'only a space and a comment may follow "---", not {quoted(part.beside)}', Position(part.first_line, 1)
+        )
     try:
         text = Text(part.data.decode().removeprefix("\ufeff"), part.first_line, indent)
     except UnicodeDecodeError as error:

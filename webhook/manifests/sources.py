@@ -32,7 +32,7 @@ def sources(paths: Sequence[str], recursive: bool, stdin: BinaryIO) -> Iterator[
 
 
 def _path(path: Path, recursive: bool) -> Iterator[tuple[str, bytes] | Problem]:
-    if not path.is_dir():
+    if not _is_folder(path):
         yield _file(path)
         return
     found = False
@@ -42,6 +42,14 @@ def _path(path: Path, recursive: bool) -> Iterator[tuple[str, bytes] | Problem]:
     if not found:
         deeper = "" if recursive else "; with -R the folders below are read too"
         yield _problem(path, f"no .json, .yaml or .yml file in this folder{deeper}")
+
+
+def _is_folder(path: Path) -> bool:
+    try:
+        return path.is_dir()
+    except OSError:
+        # Reading it will say what is wrong.
+        return False
 
 
 def _folder(top: Path, recursive: bool) -> Iterator[tuple[str, bytes] | Problem]:

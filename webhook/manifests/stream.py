@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import chain
 from typing import NamedTuple
 
 BOM = b"\xef\xbb\xbf"
@@ -18,7 +19,7 @@ _CONTENT = re.compile(rb"^[ \t]*[^\s#]", re.MULTILINE)
 class Part(NamedTuple):
     """One document of a stream: its number as a reader counts, its first line, its bytes.
 
-    `beside` is what stands next to the `---` above, if that is more than a comment; `first_line` is then that line.
+    `beside` is what stands next to the `---` above, unless a space and a comment; `first_line` is then that line.
     """
 
     number: int
@@ -38,19 +39,16 @@ def parts(data: bytes, first_line: int = 1, number: int = 0) -> Iterator[Part]:
 
     Each `---` line begins a document, empty or not. Text above the first one is a document if it is more than comments.
     """
-    heads = list(_SEPARATOR.finditer(data))
-    above = data[: heads[0].start()] if heads else data
-    if _CONTENT.search(above):
-        number += 1
-        yield Part(number, first_line, above)
-    line = first_line + above.count(b"\n")
-    ends = [head.start() for head in heads[1:]] + [len(data)]
-    for head, end in zip(heads, ends, strict=False):
-        number += 1
-        body = data[head.end() : end]
-        beside = head[0][3:].strip()
-        if beside and not beside.startswith(b"#"):
-            yield Part(number, line, body, beside.decode("utf-8", "replace"))
+    head, start, line = b"", 0, first_line
+    for found in chain(_SEPARATOR.finditer(data), (None,)):
+        body = data[start : found.start() if found else len(data)]
+        if head or _CONTENT.search(body):
+            number += 1
+        beside = head[3:].strip()
+        # `---#` is a separator to kubectl after another document, text at the start, and text to YAML always.
+        if beside and (head[3:4] == b"#" or not beside.startswith(b"#")):
+            yield Part(number, line - 1, body, beside.decode("utf-8", "replace"))
         elif body:
-            yield Part(number, line + 1, body)
-        line += 1 + body.count(b"\n")
+            yield Part(number, line, body)
+        if found:
+            head, start, line = found[0], found.end(), line + body.count(b"\n") + 1
