@@ -115,9 +115,15 @@ def test_what_is_no_mapping_is_refused() -> None:
         load([], lambda _: (1, 1), "file.yaml")
 
 
-def test_keys_that_are_no_text_are_refused() -> None:
-    with pytest.raises(SettingsError, match="the key must be text; put it in quotes"):
-        load({1: 2}, lambda _: (1, 1), "file.yaml")
+@pytest.mark.parametrize("key", [1, "\ud800"])
+def test_keys_that_are_no_text_are_refused(key: Any) -> None:
+    with pytest.raises(SettingsError, match=r"^file.yaml:1:1: .*must be text|valid string"):
+        load({key: 2}, lambda _: (1, 1), "file.yaml")
+
+
+def test_text_that_is_too_long_is_refused(load_text: Load) -> None:
+    with pytest.raises(SettingsError, match=r"it is longer than 253 characters$"):
+        load_text(f"server: {{host: {'x' * 300}}}")
 
 
 def test_control_characters_and_long_values_are_not_echoed(load_text: Load) -> None:

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 from webhook.policy.wording import message
 
-_LONGEST_NUMBER = 10**15
+_LARGE = 10**15
 
 
 class RefusedError(ValueError):
@@ -171,7 +171,7 @@ def shown(value: object) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int | float):
-        return str(value) if abs(value) < _LONGEST_NUMBER else "so large a number"
+        return "so large a number" if abs(value) >= _LARGE else str(value)
     if value is None:
         return "null"
     return "a mapping" if isinstance(value, Mapping) else "a list"

@@ -60,7 +60,7 @@ def dotted(path: Path) -> str:
 def _step(step: str | int) -> str:
     if isinstance(step, int):
         return f"[{step}]"
-    return f".{step}" if re.fullmatch("[A-Za-z0-9_-]+", step) else f"[{shown(step)}]"
+    return f".{step}" if re.fullmatch("[A-Za-z0-9_-]{1,63}", step) else f"[{shown(step)}]"
 
 
 def found(error: ValidationError, shape: Section) -> Iterator[Found]:
@@ -79,7 +79,7 @@ def _found(one: ErrorDetails, path: Path, shape: Section) -> Iterator[Found]:
             for below, message in one["ctx"]["misfits"]:
                 yield (*path, *below), message
         case "extra_forbidden":
-            yield path, _unknown(str(path[-1]), _shape_at(path[:-1], shape))
+            yield path, _unknown(str(path[-1]), _keys_at(path[:-1], shape))
         case "invalid_key":
             yield path, "the key must be text; put it in quotes"
         case "missing":
@@ -87,30 +87,29 @@ def _found(one: ErrorDetails, path: Path, shape: Section) -> Iterator[Found]:
         case "list_type":
             yield path, f"must be a list, not {shown(one['input'])}; write [] for none"
         case "model_type" | "dict_type":
-            yield path, f"must be a mapping, not {shown(one['input'])}; {_remedy(_shape_at(path, shape))}"
+            yield path, f"must be a mapping, not {shown(one['input'])}; {_remedy(path, _keys_at(path, shape))}"
         case _:
             yield path, one["msg"]
 
 
-def _remedy(shape: Shape) -> str:
-    return "leave the key out for its defaults" if isinstance(shape, Section) else "write {} for none"
+def _remedy(path: Path, keys: Sequence[str]) -> str:
+    if not keys:
+        return "write {} for none"
+    return f"its keys are {', '.join(keys)}" if isinstance(path[-1], int) else "leave the key out for its defaults"
 
 
-def _unknown(key: str, shape: Shape) -> str:
-    known = [member.key for member in shape.members] if isinstance(shape, Section) else []
-    advice = did_you_mean(key, known) or f"the keys here are {', '.join(known)}"
+def _unknown(key: str, keys: Sequence[str]) -> str:
+    advice = did_you_mean(key, keys) or f"the keys here are {', '.join(keys)}"
     return f"unknown key {shown(key)}; {advice}"
 
 
-def _shape_at(path: Path, shape: Shape) -> Shape:
+def _keys_at(path: Path, shape: Shape) -> list[str]:
+    """The keys that are ours in the mapping at a path; none where they are the user's."""
     for step in path:
-        shape = bare(shape)
-        match shape:
-            case Section():
-                member = shape.member(str(step))
-                shape = member.shape if member else shape
-            case Listing(element):
-                shape = element
-            case Table(_, value):
-                shape = value
-    return bare(shape)
+        match shape := bare(shape):
+            case Section(members=members):
+                shape = next(member.shape for member in members if member.key == step)
+            case Listing(inner) | Table(_, inner):
+                shape = inner
+    shape = bare(shape)
+    return [member.key for member in shape.members] if isinstance(shape, Section) else []
