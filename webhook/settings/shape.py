@@ -16,6 +16,7 @@ from webhook.settings.narrow import NARROWER
 MISSING = dataclasses.MISSING
 """The default of a key that must be given."""
 
+_PLAIN: Mapping[Any, Form] = {bool: Flag(), str: ANY}
 _ACRONYMS = {"ca": "CA", "ipc": "IPC"}
 
 
@@ -109,7 +110,7 @@ def _shape(hint: Any) -> Shape:
             return Table(key.form, _shape(arguments[1]))
     if dataclasses.is_dataclass(hint) and isinstance(hint, type):
         return section(hint)
-    return Leaf(Flag() if hint is bool else ANY)
+    return Leaf(_PLAIN[hint])
 
 
 def camel(name: str) -> str:
