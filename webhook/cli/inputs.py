@@ -19,7 +19,7 @@ from webhook.policy.settings import Settings
 from webhook.report import Error
 
 if TYPE_CHECKING:
-    from webhook.settings import Configuration
+    from webhook.settings.configuration import Configuration
 
 WRONG_INPUT = 2
 
@@ -74,7 +74,9 @@ def engine(config: str | None, facts: str | None) -> Engine:
 
 def configuration(file: str | None) -> Configuration:
     """What a settings file says. A wrong one ends the command with its problems."""
-    from webhook.settings import SettingsError, default, load
+    from webhook.settings.configuration import default
+    from webhook.settings.problems import SettingsError
+    from webhook.settings.reading import load
 
     if file is None:
         return default()
@@ -88,7 +90,8 @@ def read_facts(file: str | None) -> Facts:
     """What a facts file says. A wrong one ends the command with its problems."""
     if file is None:
         return UNKNOWN
-    from webhook.settings import SettingsError, load_facts
+    from webhook.settings.problems import SettingsError
+    from webhook.settings.reading import load_facts
 
     try:
         return _read_one(file, load_facts)

@@ -35,7 +35,7 @@ def command(config: str | None, facts: str | None, **options: Any) -> None:
 
     from webhook.server import Server, StartError
     from webhook.server.journal import Journal
-    from webhook.settings import not_in_force
+    from webhook.settings.configuration import not_in_force
 
     wanted = configuration(config)
     wanted = replace(

@@ -11,9 +11,9 @@ from webhook.report.as_text import Paint, plain
 _COLOURS = {"+": "green", "-": "red", "@": "cyan"}
 
 
-def write(title: str, before: object, after: object, paint: Paint = plain) -> str:
-    """The diff, with the title in its head; empty when nothing changes."""
-    lines = unified_diff(_lines(before), _lines(after), title, f"{title} with edits", lineterm="")
+def write(title: str, before: object, after: object, paint: Paint = plain, context: int = 3) -> str:
+    """The diff, with the title in its head and lines of context; empty when nothing changes."""
+    lines = unified_diff(_lines(before), _lines(after), title, f"{title} with edits", lineterm="", n=context)
     return "".join(f"{paint(line, _COLOURS[line[0]]) if line[0] in _COLOURS else line}\n" for line in lines)
 
 

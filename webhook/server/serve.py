@@ -6,6 +6,7 @@ import asyncio
 import logging
 import signal
 import ssl
+from functools import partial
 from typing import Any
 
 from aiohttp import web
@@ -16,7 +17,7 @@ from webhook.server.health import Health
 from webhook.server.journal import Bridge, Journal
 from webhook.server.metrics import Metrics
 from webhook.server.reviews import Reviews
-from webhook.settings import Configuration
+from webhook.settings.configuration import Configuration
 
 
 class StartError(Exception):
@@ -42,6 +43,7 @@ class Server:
         try:
             await self.startup()
             await self._stopping.wait()
+            self.journal.say("info", "stopping")
         finally:
             await self.shutdown()
 
@@ -64,11 +66,10 @@ class Server:
 
     async def shutdown(self) -> None:
         """Stop accepting, answer what is open, close."""
-        self._listening = False
-        self.journal.say("info", "stopping")
         for runner in self._runners:
             await runner.cleanup()
-        self.journal.say("info", "stopped")
+        if self._listening:
+            self.journal.say("info", "stopped")
 
     def _conditions(self) -> dict[str, bool]:
         return {"listening": self._listening, "not stopping": not self._stopping.is_set()}
@@ -76,10 +77,7 @@ class Server:
     async def _listen(self, handler: Any, port: int, secure: ssl.SSLContext | None) -> int:
         """Open one listener; the port that it got."""
         settings = self.configuration.server
-
-        def request(*parts: Any) -> web.BaseRequest:
-            return web.BaseRequest(*parts, client_max_size=settings.body_limit)
-
+        request = partial(web.BaseRequest, loop=asyncio.get_running_loop(), client_max_size=settings.body_limit)
         server = web.Server(
             handler,
             request_factory=request,

@@ -22,7 +22,7 @@ def run(case: Case) -> Claims:
         Claim(
             (*ask.container.path, "volumeMounts", index, "mountPath"),
             message(f"{ask.container.kind} {{}} mounts {{}} over the MPS pipe directory", ask.container.name, path),
-            "mount it elsewhere; the device plugin mounts the pipe directory",
+            "mount it elsewhere, since the device plugin mounts the pipe directory there",
         )
         for ask in case.mps
         for path, index in _hiding(case, ask)
