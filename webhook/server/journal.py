@@ -16,6 +16,9 @@ LEVELS: Final = {"debug": 10, "info": 20, "warning": 30, "error": 40}
 _ROOM = 10_000
 """Lines that may wait; what comes when all are taken is dropped and counted."""
 
+_PAUSE = 0.05
+"""Seconds in which lines gather: a switch of threads for each would cost more than the review it tells of."""
+
 
 class Journal:
     """Writes events to a file descriptor. `dropped` counts the lines for which there was no room."""
@@ -27,6 +30,7 @@ class Journal:
         self._descriptor = descriptor
         self._lines: deque[bytes] = deque()
         self._waiting = threading.Event()
+        self._closing = threading.Event()
         self._ended = False
         self._writer = threading.Thread(target=self._write, name="journal", daemon=True)
         self._writer.start()
@@ -45,6 +49,7 @@ class Journal:
     def close(self) -> None:
         """Write what waits, and end."""
         self._ended = True
+        self._closing.set()
         self._waiting.set()
         self._writer.join(timeout=2)
 
@@ -52,12 +57,15 @@ class Journal:
         while not self._ended or self._lines:
             self._waiting.wait()
             self._waiting.clear()
-            while self._lines:
-                waiting = b"".join(self._lines.popleft() for _ in range(min(len(self._lines), 200)))
-                try:
-                    _write_all(self._descriptor, waiting)
-                except OSError:
-                    return  # nobody reads any more
+            try:
+                while self._lines:
+                    _write_all(self._descriptor, b"".join(self._taken()))
+            except OSError:
+                return  # nobody reads any more
+            self._closing.wait(_PAUSE)
+
+    def _taken(self) -> list[bytes]:
+        return [self._lines.popleft() for _ in range(len(self._lines))]
 
 
 def _write_all(descriptor: int, data: bytes) -> None:
