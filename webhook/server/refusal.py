@@ -7,6 +7,9 @@ from http import HTTPStatus
 import msgspec
 from aiohttp import web
 
+BANNER = {"Server": "gpushare-webhook"}
+"""What every answer says of the server: its name, and no version."""
+
 
 class RefusalError(Exception):
     """A request that is answered with an error of HTTP."""

@@ -14,10 +14,9 @@ from webhook.policy.kinds import Table, table
 from webhook.policy.rules import Ruleset
 from webhook.server.journal import Journal
 from webhook.server.metrics import Metrics
-from webhook.server.refusal import RefusalError, answer
+from webhook.server.refusal import BANNER, RefusalError, answer
 
 _HOOKS = {hook.path: hook for hook in Hook}
-_BANNER = {"Server": "gpushare-webhook"}
 
 
 class Reviews:
@@ -43,7 +42,7 @@ class Reviews:
             response = answer(RefusalError(HTTPStatus.INTERNAL_SERVER_ERROR, "internal error; the journal tells more"))
         finally:
             self._metrics.in_flight.dec()
-        response.headers.update(_BANNER)
+        response.headers.update(BANNER)
         return response
 
     async def _review(self, request: web.BaseRequest) -> web.Response:
@@ -97,15 +96,21 @@ def _hook(request: web.BaseRequest) -> Hook:
 
 async def _body(request: web.BaseRequest) -> bytes:
     try:
+        if (request.content_length or 0) > request._client_max_size:
+            raise _too_large(request)
         body = await request.read()
-    except web.HTTPRequestEntityTooLarge as error:
-        message = f"a review has at most {request._client_max_size} bytes"
-        raise RefusalError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, message) from error
+    except web.HTTPRequestEntityTooLarge:
+        raise _too_large(request) from None
     except (web.RequestPayloadError, ConnectionError) as error:
         raise RefusalError(HTTPStatus.BAD_REQUEST, "the review ends before its length") from error
     if not body:
         raise RefusalError(HTTPStatus.BAD_REQUEST, "the request has no body")
     return body
+
+
+def _too_large(request: web.BaseRequest) -> RefusalError:
+    message = f"a review has at most {request._client_max_size} bytes"
+    return RefusalError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, message, Connection="close")
 
 
 def _told(error: Exception) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import signal
 import ssl
 from functools import partial
@@ -15,6 +16,7 @@ from webhook.policy.rules import Ruleset
 from webhook.server import tls
 from webhook.server.health import Health
 from webhook.server.journal import Bridge, Journal
+from webhook.server.listener import Listener
 from webhook.server.metrics import Metrics
 from webhook.server.reviews import Reviews
 from webhook.settings.configuration import Configuration
@@ -32,8 +34,9 @@ class Server:
         self.journal = journal
         self.metrics = Metrics()
         self.metrics.generation.set(1)
+        journal.on_drop = self.metrics.dropped.inc
         self.reviews = Reviews(ruleset, journal, self.metrics)
-        self.health = Health(self._conditions, journal, self.metrics)
+        self.health = Health(self._conditions, self.metrics)
         self._listening = False
         self._stopping = asyncio.Event()
         self._runners: list[web.ServerRunner] = []
@@ -78,21 +81,14 @@ class Server:
         """Open one listener; the port that it got."""
         settings = self.configuration.server
         request = partial(web.BaseRequest, loop=asyncio.get_running_loop(), client_max_size=settings.body_limit)
-        server = web.Server(
-            handler,
-            request_factory=request,
-            keepalive_timeout=settings.keep_alive,
-            auto_decompress=False,
-            access_log=None,
-            logger=logging.getLogger("webhook.http"),
-        )
+        server = Listener(handler, self.metrics, request_factory=request, keepalive_timeout=settings.keep_alive)
         runner = web.ServerRunner(server, shutdown_timeout=settings.drain_timeout)
         await runner.setup()
         self._runners.append(runner)
         try:
             await web.TCPSite(runner, settings.host, port, ssl_context=secure).start()
         except OSError as error:
-            raise StartError(f"cannot listen on {settings.host}:{port}: {error.strerror}") from None
+            raise StartError(f"cannot listen on {settings.host}:{port}: {os.strerror(error.errno or 0)}") from None
         return int(runner.addresses[0][1])
 
     def _lead_logs(self) -> None:

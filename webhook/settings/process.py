@@ -37,7 +37,7 @@ class Server:
     shutdown_delay: Delay = setting(
         10.0, "How long the server goes on after SIGTERM, until the endpoints are gone.", later=True
     )
-    drain_timeout: Delay = setting(10.0, "How long open requests may take after that.", later=True)
+    drain_timeout: Delay = setting(10.0, "How long open requests may take at the end.")
 
 
 @dataclass(frozen=True, slots=True)
