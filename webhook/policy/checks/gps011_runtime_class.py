@@ -13,16 +13,16 @@ from fnmatch import fnmatchcase
 from webhook.policy.case import Case
 from webhook.policy.check import Check, Claims, Scope
 from webhook.policy.injections.runtime_class import Obstacle, contradicts, obstacle
-from webhook.policy.verdict import Claim, Severity
+from webhook.policy.verdict import Claim, Path, Severity
 from webhook.policy.wording import message
 
 
 def run(case: Case) -> Claims:
-    """At most two claims, on the pod's own class or on the one that was to be injected."""
-    path = (*case.pod.spec_path, "runtimeClassName")
-    if case.pod.spec.get("runtimeClassName") is None:
+    """At most two claims, on the pod's own class or on the one that is injected."""
+    if case.pod.spec.get(_FIELD) is None:
         return _ours(case)
-    name = case.pod.text("runtimeClassName")
+    path = (*case.pod.spec_path, _FIELD)
+    name = case.pod.text(_FIELD)
     known = case.runtime_class(name)
     claims: list[Claim] = []
     if known is None and case.facts.runtime_classes is not None:
@@ -31,27 +31,40 @@ def run(case: Case) -> Claims:
     elif known is not None and contradicts(case, known):
         said = message("the node selector of RuntimeClass {} contradicts the pod's", name)
         claims.append(Claim(path, said, "make the pod's nodeSelector agree with the class"))
-    handler = known.handler if known is not None else ""
-    sandboxes = case.rules.settings.injections.runtime_class.sandboxes
-    if case.mps and any(fnmatchcase(name, sandbox) or fnmatchcase(handler, sandbox) for sandbox in sandboxes):
-        said = message("RuntimeClass {} is a sandbox, in which MPS does not work", name)
-        claims.append(Claim(path, said, "leave it out, or select nodes with whole cards"))
-    return claims
+    return claims + _sandbox(case, name, path)
 
 
-def _ours(case: Case) -> Claims:
-    """What keeps our class from being injected, told at the spec."""
+def _ours(case: Case) -> list[Claim]:
+    """What is wrong with our class, or keeps it from being injected."""
     settings = case.rules.settings.injections.runtime_class
     if not settings.enabled:
-        return ()
-    found = obstacle(case)
-    if found is Obstacle.MISSING:
-        said = message("there is no RuntimeClass {} in the cluster, so it was not injected", settings.name)
-        return (Claim(case.pod.spec_path, said, "create it, or set injections.runtimeClass.name"),)
-    if found is Obstacle.CONTRADICTS:
-        said = message("the node selector of RuntimeClass {} contradicts the pod's; it was not injected", settings.name)
-        return (Claim((*case.pod.spec_path, "nodeSelector"), said, "make the nodeSelector agree with the class"),)
-    return ()
+        return []
+    match obstacle(case):
+        case None:
+            return _sandbox(case, settings.name, case.pod.spec_path)
+        case Obstacle.MISSING:
+            said = message("there is no RuntimeClass {} in the cluster, so it was not injected", settings.name)
+            return [Claim(case.pod.spec_path, said, "create it, or set injections.runtimeClass.name")]
+        case Obstacle.CONTRADICTS:
+            said = message(
+                "the node selector of RuntimeClass {} contradicts the pod's; it was not injected", settings.name
+            )
+            return [Claim((*case.pod.spec_path, "nodeSelector"), said, "make the nodeSelector agree with the class")]
+        case Obstacle.UNREAD:
+            return []
 
+
+def _sandbox(case: Case, name: str, path: Path) -> list[Claim]:
+    """Whether the class, or its handler, is one in which MPS does not work."""
+    known = case.runtime_class(name)
+    names = (name,) if known is None else (name, known.handler)
+    sandboxes = case.rules.settings.injections.runtime_class.sandboxes
+    if not case.mps or not any(fnmatchcase(one, sandbox) for one in names for sandbox in sandboxes):
+        return []
+    said = message("RuntimeClass {} is a sandbox, in which MPS does not work", name)
+    return [Claim(path, said, "name another class, or select nodes with whole cards")]
+
+
+_FIELD = "runtimeClassName"
 
 CHECK = Check("GPS011", Severity.WARN, Scope.ASKS, run, __doc__)
