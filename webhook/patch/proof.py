@@ -27,7 +27,7 @@ def flaw(document: Any, operations: Sequence[dict[str, Any]]) -> str | None:
             if last != "-":
                 return f"{path}: not an append"
         elif isinstance(parent, dict):
-            there = parent.get(_key(last))
+            there = parent.get(_key(last) if "~" in last else last)
             if path in filled:
                 return f"{path}: added twice"
             if there is not None and not _extends(there, operation["value"]):
@@ -42,7 +42,7 @@ def _resolve(document: Any, path: str) -> Any:
     node = document
     for token in path.split("/")[1:]:
         if isinstance(node, dict):
-            node = node.get(_key(token))
+            node = node.get(_key(token) if "~" in token else token)
         elif isinstance(node, list):
             node = node[int(token)] if token.isdecimal() and int(token) < len(node) else None
         else:
@@ -51,7 +51,7 @@ def _resolve(document: Any, path: str) -> Any:
 
 
 def _key(token: str) -> str:
-    return token.replace("~1", "/").replace("~0", "~") if "~" in token else token
+    return token.replace("~1", "/").replace("~0", "~")
 
 
 def _extends(there: Any, value: Any) -> bool:

@@ -9,6 +9,7 @@ Remedy: name a class that exists, or create it; leave sandboxed classes to pods 
 from __future__ import annotations
 
 from fnmatch import fnmatchcase
+from functools import lru_cache
 
 from webhook.policy.case import Case
 from webhook.policy.check import Check, Claims, Scope
@@ -59,10 +60,15 @@ def _sandbox(case: Case, name: str, path: Path) -> list[Claim]:
     known = case.runtime_class(name)
     names = (name,) if known is None else (name, known.handler)
     sandboxes = case.rules.settings.injections.runtime_class.sandboxes
-    if not case.mps or not any(fnmatchcase(one, sandbox) for one in names for sandbox in sandboxes):
+    if not case.mps or not any(_is_sandbox(one, sandboxes) for one in names):
         return []
     said = message("RuntimeClass {} is a sandbox, in which MPS does not work", name)
     return [Claim(path, said, "name another class, or select nodes with whole cards")]
+
+
+@lru_cache(maxsize=1024)
+def _is_sandbox(name: str, sandboxes: tuple[str, ...]) -> bool:
+    return any(fnmatchcase(name, sandbox) for sandbox in sandboxes)
 
 
 _FIELD = "runtimeClassName"
