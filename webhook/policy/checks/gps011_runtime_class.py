@@ -8,13 +8,10 @@ Remedy: name a class that exists, or create it; leave sandboxed classes to pods 
 
 from __future__ import annotations
 
-from fnmatch import fnmatchcase
-from functools import lru_cache
-
 from webhook.policy.case import Case
 from webhook.policy.check import Check, Claims, Scope
-from webhook.policy.injections.runtime_class import Obstacle, contradicts, obstacle
-from webhook.policy.verdict import Claim, Path, Severity
+from webhook.policy.injections.runtime_class import Obstacle, contradicts, is_sandbox, obstacle
+from webhook.policy.verdict import Claim, Severity
 from webhook.policy.wording import message
 
 
@@ -32,44 +29,36 @@ def run(case: Case) -> Claims:
     elif known is not None and contradicts(case, known):
         said = message("the node selector of RuntimeClass {} contradicts the pod's", name)
         claims.append(Claim(path, said, "make the pod's nodeSelector agree with the class"))
-    return claims + _sandbox(case, name, path)
+    if case.mps and is_sandbox(case, name):
+        said = message("RuntimeClass {} is a sandbox, in which MPS does not work", name)
+        claims.append(Claim(path, said, "name another class, or select nodes with whole cards"))
+    return claims
 
 
-def _ours(case: Case) -> list[Claim]:
-    """What is wrong with our class, or keeps it from being injected."""
+def _ours(case: Case) -> Claims:
+    """What keeps our class from being injected."""
     settings = case.rules.settings.injections.runtime_class
-    if not settings.enabled:
-        return []
-    match obstacle(case):
-        case None:
-            return _sandbox(case, settings.name, case.pod.spec_path)
-        case Obstacle.MISSING:
-            said = message("there is no RuntimeClass {} in the cluster, so it was not injected", settings.name)
-            return [Claim(case.pod.spec_path, said, "create it, or set injections.runtimeClass.name")]
-        case Obstacle.CONTRADICTS:
-            said = message(
-                "the node selector of RuntimeClass {} contradicts the pod's; it was not injected", settings.name
-            )
-            return [Claim((*case.pod.spec_path, "nodeSelector"), said, "make the nodeSelector agree with the class")]
-        case Obstacle.UNREAD:
-            return []
+    told = _OBSTACLES.get(obstacle(case)) if settings.enabled else None
+    if told is None:
+        return ()
+    said, remedy = told
+    return (Claim(case.pod.spec_path, message(f"{said}, so it was not injected", settings.name), remedy),)
 
 
-def _sandbox(case: Case, name: str, path: Path) -> list[Claim]:
-    """Whether the class, or its handler, is one in which MPS does not work."""
-    known = case.runtime_class(name)
-    names = (name,) if known is None else (name, known.handler)
-    sandboxes = case.rules.settings.injections.runtime_class.sandboxes
-    if not case.mps or not any(_is_sandbox(one, sandboxes) for one in names):
-        return []
-    said = message("RuntimeClass {} is a sandbox, in which MPS does not work", name)
-    return [Claim(path, said, "name another class, or select nodes with whole cards")]
-
-
-@lru_cache(maxsize=1024)
-def _is_sandbox(name: str, sandboxes: tuple[str, ...]) -> bool:
-    return any(fnmatchcase(name, sandbox) for sandbox in sandboxes)
-
+_OBSTACLES: dict[Obstacle | None, tuple[str, str]] = {
+    Obstacle.MISSING: (
+        "there is no RuntimeClass {} in the cluster",
+        "create it, or set injections.runtimeClass.name",
+    ),
+    Obstacle.CONTRADICTS: (
+        "the node selector of RuntimeClass {} contradicts the pod's",
+        "make the pod's nodeSelector agree with the class",
+    ),
+    Obstacle.SANDBOX: (
+        "RuntimeClass {} is a sandbox, in which MPS does not work",
+        "set injections.runtimeClass.name to a class without a sandbox",
+    ),
+}
 
 _FIELD = "runtimeClassName"
 
