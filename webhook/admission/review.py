@@ -126,4 +126,4 @@ def _place(path: str) -> str:
 
 
 def _shown(name: str) -> str:
-    return repr(name if len(name) <= 60 else f"{name[:60]}…")
+    return f'"{name if len(name) <= 60 else name[:60] + "…"}"'

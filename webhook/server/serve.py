@@ -88,7 +88,7 @@ class Server:
         try:
             await web.TCPSite(runner, settings.host, port, ssl_context=secure).start()
         except OSError as error:
-            raise StartError(f"cannot listen on {settings.host}:{port}: {os.strerror(error.errno or 0)}") from None
+            raise StartError(f"cannot listen on {settings.host}:{port}: {_why(error)}") from None
         return int(runner.addresses[0][1])
 
     def _lead_logs(self) -> None:
@@ -97,3 +97,10 @@ class Server:
         root.handlers = [Bridge(self.journal)]
         root.setLevel(logging.WARNING)
         logging.getLogger("webhook.http").setLevel(logging.CRITICAL)
+
+
+def _why(error: OSError) -> str:
+    """The system's own words; the loop wraps those about addresses in its own."""
+    if error.errno is not None and error.errno > 0:
+        return os.strerror(error.errno)
+    return error.strerror or str(error)

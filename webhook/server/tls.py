@@ -30,7 +30,11 @@ def context(tls: Tls) -> ssl.SSLContext:
     # The API server speaks HTTP/1.1 to webhooks on purpose (kubernetes/kubernetes#75791).
     made.set_alpn_protocols(["http/1.1"])
     _check_pair(tls.cert_file, tls.key_file)
-    made.load_cert_chain(tls.cert_file, tls.key_file)
+    try:
+        made.load_cert_chain(tls.cert_file, tls.key_file)
+    except ssl.SSLError as error:
+        reason = (error.reason or "unknown").replace("_", " ").lower()
+        raise CertificateError(f"{tls.cert_file}: OpenSSL does not take it: {reason}") from None
     return made
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from webhook.policy.case import Case
 from webhook.policy.check import Check, Claims, Scope
 from webhook.policy.injections.runtime_class import Obstacle, contradicts, is_sandbox, obstacle
-from webhook.policy.verdict import Claim, Severity
+from webhook.policy.verdict import Claim, Path, Severity
 from webhook.policy.wording import message
 
 
@@ -41,24 +41,28 @@ def _ours(case: Case) -> Claims:
     told = _OBSTACLES.get(obstacle(case)) if settings.enabled else None
     if told is None:
         return ()
-    said, remedy = told
-    return (Claim(case.pod.spec_path, message(f"{said}, so it was not injected", settings.name), remedy),)
+    field, said, remedy = told
+    return (Claim((*case.pod.spec_path, *field), message(said, settings.name), remedy),)
 
 
-_OBSTACLES: dict[Obstacle | None, tuple[str, str]] = {
+_OBSTACLES: dict[Obstacle | None, tuple[Path, str, str]] = {
     Obstacle.MISSING: (
-        "there is no RuntimeClass {} in the cluster",
+        (),
+        "there is no RuntimeClass {} in the cluster, so it was not injected",
         "create it, or set injections.runtimeClass.name",
     ),
     Obstacle.CONTRADICTS: (
-        "the node selector of RuntimeClass {} contradicts the pod's",
+        ("nodeSelector",),
+        "the node selector of RuntimeClass {} contradicts the pod's; it was not injected",
         "make the pod's nodeSelector agree with the class",
     ),
     Obstacle.SANDBOX: (
-        "RuntimeClass {} is a sandbox, in which MPS does not work",
+        (),
+        "RuntimeClass {} is a sandbox, in which MPS does not work; it was not injected",
         "set injections.runtimeClass.name to a class without a sandbox",
     ),
 }
+"""Where each obstacle is told, what is said of it, and the remedy."""
 
 _FIELD = "runtimeClassName"
 
