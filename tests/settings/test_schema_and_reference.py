@@ -128,6 +128,7 @@ def test_the_keys_without_effect_are_those_that_are_not_built_yet() -> None:
     ("text", "keys"),
     [
         ("", []),
+        ("mode: warn\nserver: {port: 0, keepAlive: 2m, drainTimeout: 10s}\ntls: {mode: files}", []),
         ("tls: {mode: self-managed, clientCA: ca.pem}", ["tls.mode", "tls.clientCA"]),
         ("facts: {nodes: true}\nserver: {maxInFlight: 1}", ["facts.nodes", "server.maxInFlight"]),
     ],

@@ -24,7 +24,7 @@ def command(code: str | None) -> None:
     found = _find(code)
     if found is None:
         known = ", ".join([check.code for check in CHECKS] + [injection.name for injection in INJECTIONS])
-        click.echo(f"there is no check or injection "{code}"; known are {known}", err=True)
+        click.echo(f'there is no check or injection "{code}"; known are {known}', err=True)
         raise SystemExit(WRONG_INPUT)
     click.echo(_text(found), nl=False)
 

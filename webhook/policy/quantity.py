@@ -19,8 +19,8 @@ _ABSURD_DIGITS = 1000
 
 _ABSURD: int = 10**_ABSURD_DIGITS
 
-_SPACE = " \x85\xa0\u1680\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
-"""What is trimmed: Go's spaces, without those that JSON escapes. The API server does not undo escapes before it trims."""
+_SPACE = " \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
+"""What is trimmed: Go's spaces, without those that JSON must escape. The API server trims before it undoes escapes."""
 
 _FORM = re.compile(r"([+-]?)([0-9]*)(?:\.([0-9]*))?([eEinumkKMGTP]*[+-]?[0-9]*)", re.ASCII)
 _DECIMAL = {"": 0, "n": -9, "u": -6, "m": -3, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
