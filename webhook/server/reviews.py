@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import traceback
 from http import HTTPStatus
 from pathlib import PurePath
@@ -20,16 +21,19 @@ _HOOKS = {hook.path: hook for hook in Hook}
 
 
 class Reviews:
-    """Answers reviews with one snapshot of settings and facts."""
+    """Answers reviews with one snapshot of settings and facts. `idle` is set while no request is open."""
 
     def __init__(self, ruleset: Ruleset, journal: Journal, metrics: Metrics) -> None:
         self._snapshot: tuple[Ruleset, Table] = (ruleset, table(ruleset.settings.workloads.paths))
         self._journal = journal
         self._metrics = metrics
+        self._open = 0
+        self.idle = asyncio.Event()
+        self.idle.set()
 
     async def handle(self, request: web.BaseRequest) -> web.Response:
         """Answer one request. Nothing that goes wrong here reaches the client as more than a line."""
-        self._metrics.in_flight.inc()
+        self._opened()
         try:
             response = await self._review(request)
         except RefusalError as refusal:
@@ -41,9 +45,20 @@ class Reviews:
             self._journal.say("error", "internal error", error=_told(error))
             response = answer(RefusalError(HTTPStatus.INTERNAL_SERVER_ERROR, "internal error; the journal tells more"))
         finally:
-            self._metrics.in_flight.dec()
+            self._closed()
         response.headers.update(BANNER)
         return response
+
+    def _opened(self) -> None:
+        self._open += 1
+        self.idle.clear()
+        self._metrics.in_flight.set(self._open)
+
+    def _closed(self) -> None:
+        self._open -= 1
+        self._metrics.in_flight.set(self._open)
+        if not self._open:
+            self.idle.set()
 
     async def _review(self, request: web.BaseRequest) -> web.Response:
         hook = _hook(request)

@@ -7,6 +7,7 @@ import logging
 import os
 import signal
 import ssl
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -20,6 +21,9 @@ from webhook.server.listener import Listener
 from webhook.server.metrics import Metrics
 from webhook.server.reviews import Reviews
 from webhook.settings.configuration import Configuration
+
+_CLOSING = 1.0
+"""Seconds for connections to end once nothing is open on them."""
 
 
 class StartError(Exception):
@@ -69,6 +73,12 @@ class Server:
 
     async def shutdown(self) -> None:
         """Stop accepting, answer what is open, close."""
+        for site in [site for runner in self._runners for site in runner.sites]:
+            await site.stop()
+        # A runner's clean-up stops reading at once, so what is still arriving has to be waited for here.
+        with suppress(TimeoutError):
+            async with asyncio.timeout(self.configuration.server.drain_timeout):
+                await self.reviews.idle.wait()
         for runner in self._runners:
             await runner.cleanup()
         if self._listening:
@@ -82,7 +92,7 @@ class Server:
         settings = self.configuration.server
         request = partial(web.BaseRequest, loop=asyncio.get_running_loop(), client_max_size=settings.body_limit)
         server = Listener(handler, self.metrics, request_factory=request, keepalive_timeout=settings.keep_alive)
-        runner = web.ServerRunner(server, shutdown_timeout=settings.drain_timeout)
+        runner = web.ServerRunner(server, shutdown_timeout=_CLOSING)
         await runner.setup()
         self._runners.append(runner)
         try:
