@@ -34,6 +34,8 @@ def run(*arguments: object, stdin: bytes = b"") -> Ended:
     with program, mock.patch.object(sys, "stdin", entry), redirect_stdout(out), redirect_stderr(err):
         try:
             main([str(argument) for argument in arguments])
+            code: Any = 0
         except SystemExit as end:
-            return Ended(end.code if isinstance(end.code, int) else int(bool(end.code)), out.getvalue(), err.getvalue())
-    raise AssertionError("the command line ends with an exit code")
+            code = end.code
+    assert isinstance(code, int)
+    return Ended(code, out.getvalue(), err.getvalue())

@@ -25,7 +25,10 @@ class Serve:
         assert process.stderr is not None
         self.journal = Lines(process.stdout)
         self.errors = Lines(process.stderr)
-        ready = self.journal.event("ready")
+        try:
+            ready = self.journal.event("ready")
+        except AssertionError as error:
+            raise AssertionError(f"the server does not start: {self.errors.so_far()}") from error
         self.client = Client(ready["port"], ready["healthPort"], certificates.trust())
 
     def end(self, number: signal.Signals = signal.SIGTERM) -> int:
