@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from webhook.policy.checks import CHECKS
-from webhook.policy.injections import INJECTIONS
+from webhook.policy.injections import ALL
 
 REFERENCE = Path(__file__).parent / "reference"
 
@@ -47,7 +47,7 @@ def injections() -> str:
         "Generated from the code by `make docs`. Injections are made into pods on CREATE, in this order, and never",
         "over a value that the user set.",
     ]
-    for injection in INJECTIONS:
+    for injection in ALL:
         lines += ["", f"## {injection.name}", "", *paragraphs(injection.says)]
     return "\n".join(lines) + "\n"
 
