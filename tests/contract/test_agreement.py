@@ -32,7 +32,6 @@ NOT_AN_UPDATE = "the command line sees an object that is to be made, the hook an
 
 DIFFER = {
     "GPS012/hook-with-hostpath": "the API server called the path for namespaces that allow hostPath, against the facts",
-    "pipeMount/unlabelled-means-baseline": "the command line cannot warn of a namespace that it does not know",
     "left-alone/mirror-pod-of-a-user": "the command line cannot know that the caller is no node",
     "severities/denied-outside-mutate": "denyInMutate leaves the refusal to the last hook; the command line tells it",
     "steering/arrived-unsteered": "the last hook sees that nobody steered, the command line steers",
