@@ -44,7 +44,7 @@ VALUES = [
     "",
     "$(X)",
 ]
-MOUNTS = [PIPE, f"{PIPE}/log", "/mps", SHARED_MEMORY, HOST_DAEMON, "/work/", ""]
+MOUNTS = [PIPE, f"{PIPE}/log", "/mps", SHARED_MEMORY, HOST_DAEMON, "/data/", ""]
 VOLUMES = ["gpushare-mps-nvidia-com-gpu", "gpushare-mps-nvidia-com-gpu-2", "shm", "work"]
 HOST_PATHS = ["/run/nvidia/mps/nvidia.com/gpu/pipe", "/run/nvidia/mps", HOST_DAEMON, "/"]
 LABELS = {
