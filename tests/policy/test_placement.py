@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from itertools import product
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -292,3 +293,45 @@ def test_groups_without_facts_narrow_nothing(pod: Json, groups: tuple[Node, ...]
 def test_an_absence_never_relaxes_a_refusal(pod: Json, nodes: tuple[Node, ...]) -> None:
     nowhere = tuple(Node(node.name, node.labels, node.taints, {}) for node in nodes)
     assert placement(pod, nowhere).lands(GPU) is placement(pod).lands(GPU)
+
+
+def selecting(*expressions: Json) -> Json:
+    """A pod with these expressions in one term of its required affinity."""
+    required = {"nodeSelectorTerms": [{"matchExpressions": list(expressions)}]}
+    affinity = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": required}}
+    return {"spec": {"containers": [], "affinity": affinity}}
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        {"key": STRATEGY, "operator": "Near", "values": ["mps"]},
+        {"key": STRATEGY, "operator": None, "values": None},
+        {"key": REPLICAS, "operator": "Gt", "values": ["many"]},
+        {"key": REPLICAS, "operator": "Lt", "values": ["1", "2"]},
+        {"key": REPLICAS, "operator": "Gt", "values": []},
+        {"key": REPLICAS, "operator": "Lt"},
+        {},
+    ],
+    ids=str,
+)
+def test_what_is_no_expression_is_taken_as_met(expression: Json) -> None:
+    assert placement(selecting(expression)).lands(GPU) is Lands.UNKNOWN
+    assert placement(selecting(expression), (Node("n", {STRATEGY: "mps"}, (), {GPU.name: 1}),)).lands(GPU) is Lands.YES
+
+
+@pytest.mark.parametrize(
+    ("value", "above_one"),
+    [("2", True), ("1", False), ("+2", True), ("-2", False), ("02", True), ("2.0", False), ("two", False), ("", False)],
+)
+def test_numbers_are_read_as_the_scheduler_does(value: str, above_one: bool) -> None:
+    pod = selecting({"key": POOL, "operator": "Gt", "values": ["1"]})
+    assert placement(pod, ()).admits(Node("n", {POOL: value})) is above_one
+
+
+def test_known_nodes_without_labels_could_be_mps_where_no_label_tells() -> None:
+    view = Pod.of_template({"spec": {"containers": [{"resources": {"limits": {GPU.name: 1}}}]}})
+    demand = Demand(view, Ruleset(Settings(), CHECKS, UNKNOWN).of("default").resource)
+    node = Node("n", {STRATEGY: "none"}, (), {GPU.name: 1})
+    assert Placement(view, demand, Worlds({}), (node,), (), []).lands(GPU) is Lands.YES
+    assert Placement(view, demand, WORLDS, (node,), (), []).lands(GPU) is Lands.NO

@@ -35,20 +35,19 @@ def _hiding(case: Case, ask: Ask) -> list[tuple[str, int]]:
         (path, index)
         for path, index in ask.container.mounts.items()
         if (path == pipe.clean or path.startswith(pipe.clean + "/"))
-        and _source(case, ask, index) != pipe.clean_host + path[len(pipe.clean) :]
+        and _hides(case, ask.container.raw["volumeMounts"][index], pipe.clean_host + path[len(pipe.clean) :])
     ]
 
 
-def _source(case: Case, ask: Ask, index: int) -> str | None:
-    """The host's path behind a mount, or None when it is not a host's."""
-    mount: Members = ask.container.raw["volumeMounts"][index]
+def _hides(case: Case, mount: Members, host: str) -> bool:
+    """Whether a mount shows something else than a folder of the host. Without its volume it shows nothing."""
     for number, volume in enumerate(case.pod.elements("volumes")):
         if volume.get("name") == mount.get("name"):
             path: Path = (*case.pod.spec_path, "volumes", number)
             source = members(volume, "hostPath", path)
-            host = text(source, "path", (*path, "hostPath"))
-            return clean_path(f"{host}/{mount.get('subPath') or ''}") if host else None
-    return None
+            shown = text(source, "path", (*path, "hostPath"))
+            return not shown or clean_path(f"{shown}/{mount.get('subPath') or ''}") != host
+    return False
 
 
 CHECK = Check("GPS017", Severity.DENY, Scope.MPS, run, __doc__)
