@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import jsonpatch
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.pointers import exists
@@ -112,7 +112,18 @@ def test_mutating_twice_is_mutating_once(pod: Json, world: World, origin: str) -
     assert mutate(once.pod, world, ORIGINS[origin]).operations == []
 
 
+LIMITED: Json = {
+    "metadata": {"annotations": {"gpushare-webhook/active-thread-percentage": "50"}},
+    "spec": {"containers": [{"name": "c", "resources": {"limits": {"nvidia.com/gpu": 1}}}]},
+}
+TWO_RESOURCES: Json = {
+    "spec": {"containers": [{"name": "c", "resources": {"limits": {"nvidia.com/gpu": 1, "nvidia.com/gpu.shared": 1}}}]}
+}
+
+
 @given(pods(), unsteered, origins)
+@example(LIMITED, ("defaults", "shared"), "mutate")
+@example(TWO_RESOURCES, ("lenient", "unknown"), "mutate")
 def test_findings_are_the_same_before_and_after(pod: Json, world: World, origin: str) -> None:
     once = mutate(pod, world, ORIGINS[origin])
     assert said(mutate(once.pod, world, ORIGINS[origin]).verdict) == said(once.verdict)

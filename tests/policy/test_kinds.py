@@ -57,7 +57,7 @@ def test_every_element_of_a_list_is_found(manifest: dict[str, Any], paths: list[
 
 def test_every_member_of_a_mapping_is_found() -> None:
     head: dict[str, Any] = {"template": {"spec": {}}}
-    manifest = {"spec": {"roles": {"head": head, "w~/": {"template": {}}, "none": None}}}
+    manifest: dict[str, Any] = {"spec": {"roles": {"head": head, "w~/": {"template": {}}, "none": None}}}
     held = pods(MAPS, "example.com", "Map", manifest)
     assert [one.path for one in held] == [("spec", "roles", name, "template") for name in ("head", "w~/")]
     assert held[0].raw is head["template"]

@@ -31,9 +31,10 @@ _MPS = {
 _SHARED_NODE = {
     "name": "shared-1",
     "labels": _MPS,
-    "taints": [{"key": GPU, "value": "present", "effect": "NoSchedule"}, {"key": "dedicated", "effect": "NoExecute"}],
+    "taints": [{"key": GPU, "value": "present", "effect": "NoSchedule"}],
     "resources": {GPU: 4, SHARED: 4},
 }
+_TAKEN_NODE = {**_SHARED_NODE, "name": "shared-2", "taints": [{"key": "dedicated", "effect": "NoExecute"}]}
 _WHOLE_NODE = {
     "name": "whole-1",
     "labels": {"nvidia.com/gpu.sharing-strategy": "none", "nvidia.com/gpu.replicas": "1", "pool": "gpu"},
@@ -60,7 +61,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
 FACTS: dict[str, dict[str, Any] | None] = {
     "unknown": None,
     "empty": {"nodes": [], "namespaces": [], "runtimeClasses": []},
-    "shared": {"nodes": [_SHARED_NODE], "runtimeClasses": _CLASSES},
+    "shared": {"nodes": [_SHARED_NODE, _TAKEN_NODE], "runtimeClasses": _CLASSES},
     "mixed": {"nodes": [_SHARED_NODE, _WHOLE_NODE], "runtimeClasses": _CLASSES},
     "baseline": {"namespaces": [{"name": NAMESPACE, "labels": {"pod-security.kubernetes.io/enforce": "baseline"}}]},
     "sandboxed": {"runtimeClasses": [{"name": "nvidia", "handler": "kata-nvidia", "nodeSelector": {"pool": "gpu"}}]},
