@@ -65,8 +65,8 @@ def _judged(value: object) -> str | None:
     return None if is_whole(billionths) else "is not whole"
 
 
-def _shown(value: object) -> str:
-    return str(value) if isinstance(value, str | int | float) and not isinstance(value, bool) else _KINDS[type(value)]
+def _shown(value: object) -> object:
+    return _KINDS.get(type(value), value)
 
 
 _KINDS: dict[type, str] = {bool: "true or false", list: "a list", dict: "a mapping"}

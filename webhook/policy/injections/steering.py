@@ -35,6 +35,8 @@ def steer(case: Case) -> list[Edit]:
 
 def _whole_card_could_take(case: Case) -> bool:
     placement = case.placement
+    if placement.worlds.labels.get(STRATEGY) != "mps":
+        return False  # the label tells nothing here
     for ask in case.mps:
         if ask.resource.renamed or placement.lands(ask.resource) is Lands.YES:
             return False
