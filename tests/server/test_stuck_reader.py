@@ -36,12 +36,14 @@ async def test_every_line_is_written_or_counted_as_dropped(certificates: Certifi
         dropped_then = await asyncio.to_thread(dropped_lines, client)
         lines = Lines(os.fdopen(reading, "rb"))
     os.close(writing)
-    written = [event["number"] for event in map(json.loads, lines.to_the_end()) if event["event"] == "filling"]
+    events = [json.loads(line) for line in lines.to_the_end()]
+    written = [event["number"] for event in events if event["event"] == "filling"]
+    told = [event for event in events if event.get("uid") == "unheard"]
     assert replied.json()["response"]["uid"] == "unheard"
     assert dropped > 0
     assert len(written) + dropped == MORE_THAN_ROOM
-    assert written == list(range(len(written)))
-    assert dropped_then == dropped + 1
+    assert written == sorted(set(written))
+    assert len(told) + dropped_then - dropped == 1
 
 
 def dropped_lines(client: Client) -> int:
