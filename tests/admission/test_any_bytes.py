@@ -140,7 +140,7 @@ def test_any_template(new: Json, old: Json, hook: Hook, world: World) -> None:
     assert outcome.operations == []
 
 
-DEPTHS = [50, 200, 400, 480, 500, 600, 700, 800, 900, 950, 990, 1100, 5000, 100_000]
+DEPTHS = [50, 400, 480, 700, 900, 950, 990, 1100, 100_000]
 NESTS = {"lists": ("[", "]"), "mappings": ('{"a":', "}"), "both": ('[{"a":', "}]")}
 PLACES = {
     "spec": ("update-deployment-inference", b'"replicas":3', '"replicas":3,"fieldOfTheFuture":{nest}'),

@@ -167,6 +167,14 @@ def test_a_request_without_what_it_is_about(name: str, changes: Json, says: str,
 POD = "create-pod-vectoradd"
 DEPLOYMENT = "create-deployment-inference"
 
+TERM = "/spec/affinity/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution/nodeSelectorTerms/0"
+
+
+def in_affinity(term: Json) -> Json:
+    required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}}
+    return {"spec": {"affinity": {"nodeAffinity": required}}}
+
+
 MALFORMED: dict[str, tuple[str, Json, str]] = {
     "spec": (POD, {"spec": []}, "/spec: expected a mapping, found a list"),
     "containers": (POD, {"spec": {"containers": {}}}, "/spec/containers: expected a list, found a mapping"),
@@ -189,6 +197,26 @@ MALFORMED: dict[str, tuple[str, Json, str]] = {
     ),
     "tolerations": (POD, {"spec": {"tolerations": "all"}}, "/spec/tolerations: expected a list, found text"),
     "node selector": (POD, {"spec": {"nodeSelector": ["a"]}}, "/spec/nodeSelector: expected a mapping, found a list"),
+    "node selector's value": (
+        POD,
+        {"spec": {"nodeSelector": {"a/b": True}}},
+        "/spec/nodeSelector/a~1b: expected text, found a boolean",
+    ),
+    "expression's values": (
+        POD,
+        in_affinity({"matchExpressions": [{"key": "a", "operator": "In", "values": "b"}]}),
+        f"{TERM}/matchExpressions/0/values: expected a list, found text",
+    ),
+    "expression's value": (
+        POD,
+        in_affinity({"matchFields": [{"key": "a", "operator": "In", "values": ["b", 1]}]}),
+        f"{TERM}/matchFields/0/values/1: expected text, found a number",
+    ),
+    "expression's key": (
+        POD,
+        in_affinity({"matchExpressions": [{"key": 1, "operator": "Exists"}]}),
+        f"{TERM}/matchExpressions/0/key: expected text, found a number",
+    ),
     "annotations": (POD, {"metadata": {"annotations": []}}, "/metadata/annotations: expected a mapping"),
     "template": (DEPLOYMENT, {"spec": {"template": 1}}, "/spec/template: expected a mapping, found a number"),
     "template's annotations": (
@@ -218,6 +246,11 @@ def test_an_object_of_another_structure_is_told_with_its_place(case: str) -> Non
         (b"[]", "malformed"),
         (b"{}", "has no apiVersion"),
         (b'{"apiVersion":1,"kind":"AdmissionReview"}', "expected text, found a number"),
+        (
+            b'{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":'
+            b'{"uid":"1","kind":{"kind":"Pod"},"operation":"CREATE","object":{"spec":1e999}}}',
+            "out of range",
+        ),
         (b'{"apiVersion":"admission.k8s.io/v1","kind":"Pod"}', 'kind is "Pod"; only AdmissionReview is answered'),
         (
             b'{"apiVersion":"admission.k8s.io/v1beta1","kind":"AdmissionReview","request":null}',

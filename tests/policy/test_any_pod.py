@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
@@ -50,37 +49,35 @@ def said(verdict: Verdict) -> list[tuple[str, str, str, str]]:
     return [(one.code, one.severity.label, pointer(one.path), one.message) for one in verdict.findings]
 
 
+SEVERITIES = ["audit", "warn", "deny"]
+MEMBERS = {"annotations", "runtimeClassName", "tolerations", "volumes", "affinity", "env", "volumeMounts"}
+
+
 @given(pods(), worlds, origins)
 def test_findings_are_ordered_short_and_lead_to_nodes_that_exist(pod: Json, world: World, origin: str) -> None:
-    findings = mutate(pod, world, ORIGINS[origin]).verdict.findings
-    assert [found.code for found in findings] == sorted(found.code for found in findings)
-    for found in findings:
+    verdict = mutate(pod, world, ORIGINS[origin]).verdict
+    assert [found.code for found in verdict.findings] == sorted(found.code for found in verdict.findings)
+    for found in verdict.findings:
         assert exists(pod, pointer(found.path))
         assert len(f"{found.code} {found.message}") <= 120
         assert found.message.isprintable()
-
-
-@given(pods(), worlds, origins)
-def test_the_decision_is_that_of_the_gravest_finding(pod: Json, world: World, origin: str) -> None:
-    verdict = mutate(pod, world, ORIGINS[origin]).verdict
-    gravest = max((found.severity.label for found in verdict.findings), key=["audit", "warn", "deny"].index, default="")
+    gravest = max((found.severity.label for found in verdict.findings), key=SEVERITIES.index, default="")
     assert verdict.decision.label == {"deny": "denied", "warn": "warned"}.get(gravest, "allowed")
 
 
 @given(pods(), worlds, origins)
-def test_operations_only_add(pod: Json, world: World, origin: str) -> None:
-    for operation in mutate(pod, world, ORIGINS[origin]).operations:
+def test_a_mutation_only_adds_and_only_where_injections_add(pod: Json, world: World, origin: str) -> None:
+    mutation = mutate(pod, world, ORIGINS[origin])
+    assert_grown(pod, mutation.pod, ())
+    for operation in mutation.operations:
         assert operation["op"] == "add"
         assert operation.keys() == {"op", "path", "value"}
-
-
-@given(pods(), worlds, origins)
-def test_untouched_values_stay(pod: Json, world: World, origin: str) -> None:
-    assert_grown(pod, mutate(pod, world, ORIGINS[origin]).pod, ())
+        steps = operation["path"].split("/")[1:]
+        assert MEMBERS & set(steps) or steps == ["metadata"]
 
 
 def assert_grown(before: Any, after: Any, path: tuple[str | int, ...]) -> None:
-    """All of the one value is in the other: members stay, lists grow at their end, the annotation's text too."""
+    """All of the one value is in the other: members stay, lists grow at their end, one annotation's text too."""
     if before is None:
         return
     if isinstance(before, dict):
@@ -96,14 +93,6 @@ def assert_grown(before: Any, after: Any, path: tuple[str | int, ...]) -> None:
     else:
         assert after == before
         assert type(after) is type(before)
-
-
-@given(pods(), worlds, origins)
-def test_members_appear_only_where_injections_put_them(pod: Json, world: World, origin: str) -> None:
-    allowed = {"annotations", "runtimeClassName", "tolerations", "volumes", "affinity", "env", "volumeMounts"}
-    for operation in mutate(pod, world, ORIGINS[origin]).operations:
-        steps = operation["path"].split("/")[1:]
-        assert allowed & set(steps) or steps == ["metadata"]
 
 
 @given(pods(), worlds, origins)
@@ -142,30 +131,32 @@ def test_the_order_of_containers_does_not_matter(pod: Json, world: World, origin
 def added_by_container(before: Json, after: Json) -> dict[str, Any]:
     """What each container gained, by its name."""
     return {
-        new["name"]: [new.get(field, [])[len(old.get(field) or []) :] for field in ("env", "volumeMounts")]
+        new["name"]: [gained(old, new, field) for field in ("env", "volumeMounts")]
         for old, new in zip(before["spec"]["containers"], after["spec"]["containers"], strict=True)
         if new != old
     }
 
 
 @given(pods(), worlds, origins)
-def test_a_variable_is_injected_once_and_never_over_the_users(pod: Json, world: World, origin: str) -> None:
+def test_a_container_gains_new_variables_and_mounts_of_volumes_that_are_there(
+    pod: Json, world: World, origin: str
+) -> None:
     mutated = mutate(pod, world, ORIGINS[origin]).pod
     for field in ("initContainers", "containers"):
         for old, new in zip(pod["spec"].get(field) or [], mutated["spec"].get(field) or [], strict=True):
-            before = Counter(entry.get("name") for entry in old.get("env") or [])
-            gained = Counter(entry.get("name") for entry in new.get("env") or []) - before
-            assert all(count == 1 and name not in before for name, count in gained.items())
-
-
-@given(pods(), worlds, origins)
-def test_mounts_name_volumes_of_the_pod(pod: Json, world: World, origin: str) -> None:
-    mutated = mutate(pod, world, ORIGINS[origin]).pod
-    for field in ("initContainers", "containers"):
-        for old, new in zip(pod["spec"].get(field) or [], mutated["spec"].get(field) or [], strict=True):
-            for mount in (new.get("volumeMounts") or [])[len(old.get("volumeMounts") or []) :]:
+            before = {entry.get("name") for entry in old.get("env") or []}
+            names = [entry["name"] for entry in gained(old, new, "env")]
+            assert len(set(names)) == len(names)
+            assert not before & set(names)
+            for mount in gained(old, new, "volumeMounts"):
                 named = [volume for volume in mutated["spec"]["volumes"] if volume.get("name") == mount["name"]]
                 assert named[0]["hostPath"]["path"]
+
+
+def gained(old: Json, new: Json, field: str) -> list[Json]:
+    """What a list of a container has more than before."""
+    more: list[Json] = (new.get(field) or [])[len(old.get(field) or []) :]
+    return more
 
 
 @given(pods(), worlds)

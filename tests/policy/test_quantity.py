@@ -142,6 +142,11 @@ def test_a_long_fraction_rounds_up() -> None:
     assert parse("0." + "9" * 5000 + "Ki") == 1024 * NANO
 
 
+@pytest.mark.parametrize("value", [float("inf"), float("-inf"), float("nan"), True, False, [], {}, [1], b"1"], ids=str)
+def test_what_is_no_number_and_no_text_is_refused(value: object) -> None:
+    assert read(value) is None
+
+
 def test_an_exponent_of_absurd_length_is_refused_not_computed() -> None:
     assert read("1e" + "9" * 100_000) is None
     assert read("1e-" + "9" * 5000) is None
