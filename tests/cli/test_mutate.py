@@ -106,3 +106,14 @@ def test_settings_decide_about_the_edits(data: Path, tmp_path: Path) -> None:
 def test_text_beyond_ascii_survives(here: Path) -> None:
     (here / "pod.yaml").write_text("{apiVersion: v1, kind: Pod, metadata: {name: p, annotations: {n: grün ☃}}}")
     assert "grün ☃" in run("mutate", "-f", "pod.yaml").out
+
+
+def test_patches_of_several_objects_say_whose_they_are(data: Path) -> None:
+    patches = run("mutate", "-f", "good.yaml", "-f", "list.yaml", "-f", "pods.yaml", "-o", "patch").json()
+    assert [(one["file"], one["document"], one["object"]["name"]) for one in patches] == [
+        ("good.yaml", 1, "good"),
+        ("list.yaml", 1, "slip"),
+        ("pods.yaml", 2, "neither"),
+    ]
+    assert patches[0]["patch"] == run("mutate", "-f", "good.yaml", "-o", "patch").json()
+    assert patches[2]["patch"] == []
