@@ -125,6 +125,13 @@ def test_parents_are_made_in_one_operation() -> None:
     assert build({"spec": {}}, wanted) == [{"op": "add", "path": "/spec/a", "value": {"b": [1, 2], "c": 3}}]
 
 
+def test_parents_below_one_that_is_made_are_made_in_it() -> None:
+    wanted: list[Edit] = [Append(("spec", "a", "b"), 1), Append(("spec", "c", "d"), 2), Extend(("spec", "c", "e"), "x")]
+    wanted.append(Extend(("spec", "c", "e"), "y"))
+    made = {"a": {"b": [1]}, "c": {"d": [2], "e": "x,y"}}
+    assert build({"spec": None}, wanted) == [{"op": "add", "path": "/spec", "value": made}]
+
+
 def test_operations_stand_in_the_order_of_the_edits() -> None:
     document: Json = {"l": [], "t": "x"}
     wanted: list[Edit] = [
