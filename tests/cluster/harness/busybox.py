@@ -1,0 +1,28 @@
+"""The image of the tests' own containers and of the sandbox: one static busybox."""
+
+from __future__ import annotations
+
+import platform
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+from harness import image
+
+IMAGE = "gpushare-tests/busybox:1"
+
+
+def pack(packages: Path, archive: Path) -> None:
+    """Write the image's archive. Without a command it sleeps, which is all that a sandbox does."""
+    with tempfile.TemporaryDirectory(dir=archive.parent) as folder:
+        root = Path(folder)
+        for name in ("bin", "etc", "tmp", "proc", "dev", "sys", "run"):
+            (root / name).mkdir()
+        busybox = root / "bin/busybox"
+        shutil.copy(packages / "bin/busybox", busybox)
+        applets = subprocess.run([busybox, "--list"], capture_output=True, text=True, check=True).stdout.split()
+        for applet in set(applets) - {"busybox"}:
+            (root / "bin" / applet).symlink_to("busybox")
+        (root / "etc/passwd").write_text("root:x:0:0::/:/bin/sh\n")
+        image.pack(IMAGE, root, archive, machine=platform.machine(), entrypoint=["/bin/sleep", "2147483647"])

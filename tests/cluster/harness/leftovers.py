@@ -1,0 +1,98 @@
+"""Folders of clusters, who owns them, and the removal of what a killed owner left."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import secrets
+import shutil
+import tempfile
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from harness import cgroups
+from harness.proc import ProcessId
+from harness.waiting import wait_for
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_RECORD = "processes.json"
+_LOCK = ".lock"
+
+
+def folders() -> Path:
+    """Where this user's clusters have their folders."""
+    root = Path(tempfile.gettempdir()) / f"gpushare-webhook-clusters-{os.getuid()}"
+    root.mkdir(mode=0o700, exist_ok=True)
+    if root.stat().st_uid != os.getuid():
+        raise PermissionError(f"{root} belongs to somebody else: set TMPDIR to a folder of your own")
+    return root
+
+
+@contextmanager
+def _alone() -> Iterator[Path]:
+    """`folders()`, with no other process making or sweeping folders in it."""
+    root = folders()
+    with (root / _LOCK).open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield root
+
+
+def new_folder() -> Path:
+    """A fresh folder, owned by this process. Its name is the name of the cluster's cgroups as well."""
+    with _alone() as root:
+        folder = root / f"gpushare-{secrets.token_hex(4)}"
+        folder.mkdir()
+        record(folder, owner=ProcessId.of(os.getpid()))
+    return folder
+
+
+def record(folder: Path, **processes: ProcessId | None) -> None:
+    """Note who owns the folder and which processes are to be ended with it."""
+    noted: dict[str, ProcessId | None] = {**_recorded(folder), **processes}
+    unfinished = folder / f".{_RECORD}"
+    unfinished.write_text(json.dumps({role: asdict(process) for role, process in noted.items() if process}))
+    unfinished.rename(folder / _RECORD)
+
+
+def _recorded(folder: Path) -> dict[str, ProcessId]:
+    path = folder / _RECORD
+    return {role: ProcessId(**noted) for role, noted in json.loads(path.read_text()).items()} if path.exists() else {}
+
+
+def sweep() -> list[str]:
+    """Remove what clusters of ended processes left; returns their names. Clusters of living ones are let alone."""
+    with _alone() as root:
+        abandoned = [folder for folder in sorted(root.iterdir()) if folder.is_dir() and not _owned(folder)]
+        for folder in abandoned:
+            _remove(folder)
+    return [folder.name for folder in abandoned]
+
+
+def _owned(folder: Path) -> bool:
+    owner = _recorded(folder).get("owner")
+    return owner is not None and owner.alive
+
+
+def _remove(folder: Path) -> None:
+    processes = _recorded(folder)
+    _let_the_guard_finish(folder, processes.get("guard"))
+    for process in processes.values():
+        process.kill()
+    cgroups.remove(folder.name)
+    if folder.exists():
+        shutil.rmtree(folder)
+
+
+def _let_the_guard_finish(folder: Path, guard: ProcessId | None) -> None:
+    """A guard whose owner has just died is at work already; end it only when it does not come to an end."""
+    if not guard:
+        return
+    try:
+        wait_for(f"the guard of {folder.name} to finish", lambda: not guard.alive, seconds=20)
+    except TimeoutError:
+        guard.kill()

@@ -1,0 +1,161 @@
+"""kubelet, kube-proxy and the device plugin, on top of the container runtime."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from harness import debian
+from harness.containers import PODS, SOCKET, Containers
+from harness.controlplane import QUICK_CLIENT
+from harness.credentials import NODE
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from harness.controlplane import ControlPlane
+    from harness.options import NodeOptions
+    from harness.place import Namespaces
+    from harness.process import Process
+    from harness.tools import NodeTools
+
+MPS_ROOT = "/run/nvidia/mps"
+_PLUGIN_SOCKETS = "/var/lib/kubelet/device-plugins"
+
+_EVICTION_SIGNALS = (
+    "memory.available",
+    "nodefs.available",
+    "nodefs.inodesFree",
+    "imagefs.available",
+    "imagefs.inodesFree",
+)
+
+# The plugin asks this program whether the MPS daemon is healthy: it drains the question and answers with a share.
+_MPS_CONTROL = "#!/bin/sh\ncat > /dev/null\necho 10.0\n"
+
+
+class Node:
+    """The one node of a cluster."""
+
+    def __init__(self, place: Namespaces, tools: NodeTools, options: NodeOptions, control: ControlPlane) -> None:
+        self._place, self._tools, self._options, self._control = place, tools, options, control
+        self._folder = place.folder / "node"
+        self._folder.mkdir()
+        self.containers = Containers(place, tools.packages, options.handlers)
+        self.processes: list[Process] = []
+
+    def launch(self) -> None:
+        """Start what needs no API server."""
+        self.containers.launch()
+
+    def wait_ready(self) -> None:
+        """Start the rest and wait until the node is ready and offers its GPUs."""
+        self.containers.wait_ready()
+        self._start_kubelet()
+        self._start_proxy()
+        self._wait_registered()
+        if self._options.plugin is not None:
+            self.start_plugin(self._options.plugin)
+        self.processes[0].wait_until("the node is ready", self._ready)
+
+    def stop(self) -> None:
+        """End all, the last started first."""
+        for process in [*reversed(self.processes), self.containers.process]:
+            process.stop()
+
+    def _start_kubelet(self) -> None:
+        empty = self._folder / "kubelet"  # a kubelet may delete what it finds in its working directory
+        empty.mkdir()
+        config = self._folder / "kubelet.json"
+        config.write_text(json.dumps(self._kubelet_config()))
+        labels = ",".join(f"{key}={value}" for key, value in self._options.labels.items())
+        command = [
+            str(self._tools.kubelet),
+            f"--config={config}",
+            f"--kubeconfig={self._control.kubeconfigs['kubelet']}",
+            f"--hostname-override={NODE}",
+            f"--node-ip={self._place.address}",
+            *([f"--node-labels={labels}"] if labels else []),
+            *self._control.gates(),
+        ]
+        self.processes.append(self._place.start("kubelet", command, folder=empty))
+
+    def _kubelet_config(self) -> dict[str, Any]:
+        return {
+            "apiVersion": "kubelet.config.k8s.io/v1beta1",
+            "kind": "KubeletConfiguration",
+            "address": self._place.address,
+            "authentication": {"anonymous": {"enabled": True}, "webhook": {"enabled": False}},
+            "authorization": {"mode": "AlwaysAllow"},  # only the API server is there to ask
+            "healthzPort": 0,
+            "containerRuntimeEndpoint": f"unix://{SOCKET}",
+            "podLogsDir": "/var/log/pods",
+            "resolvConf": "",
+            "registerNode": True,
+            "kubeAPIQPS": 500,
+            "kubeAPIBurst": 1000,
+            # Its pods below the cluster's own group, whatever version the machine has.
+            "cgroupDriver": "cgroupfs",
+            "cgroupRoot": f"/{self._place.folder.name}",
+            "failCgroupV1": False,
+            # What belongs to the machine is left alone or is none of a test's business.
+            "failSwapOn": False,
+            "makeIPTablesUtilChains": False,
+            "oomScoreAdj": 0,
+            "maxOpenFiles": 4096,
+            "localStorageCapacityIsolation": False,
+            "evictionHard": dict.fromkeys(_EVICTION_SIGNALS, "0%"),
+            "imageGCHighThresholdPercent": 100,
+        }
+
+    def _start_proxy(self) -> None:
+        command = [
+            str(self._tools.proxy),
+            f"--kubeconfig={self._control.kubeconfigs['proxy']}",
+            f"--hostname-override={NODE}",
+            "--proxy-mode=nftables",
+            f"--cluster-cidr={PODS}",
+            "--conntrack-max-per-core=0",  # 0, here and below: the kernel's setting is left as it is
+            "--conntrack-tcp-timeout-established=0",
+            "--conntrack-tcp-timeout-close-wait=0",
+            *QUICK_CLIENT,
+            *self._control.gates(),
+        ]
+        self.processes.append(self._place.start("proxy", command, environment=debian.environment(self._tools.packages)))
+
+    def start_plugin(self, config: dict[str, Any]) -> Process:
+        """Start a device plugin with a configuration of its own kind."""
+        programs = self._folder / "programs"
+        programs.mkdir(exist_ok=True)
+        mps_control = programs / "nvidia-cuda-mps-control"
+        mps_control.write_text(_MPS_CONTROL)
+        mps_control.chmod(0o755)
+        file = self._folder / "device-plugin.json"
+        file.write_text(json.dumps(config))
+        command = [
+            str(self._tools.device_plugin),
+            f"--config-file={file}",
+            f"--mps-root={MPS_ROOT}",
+            f"--gpus={self._options.gpus}",
+        ]
+        path = f"{programs}:{debian.environment(self._tools.packages)['PATH']}"
+        plugin = self._place.start("device-plugin", command, environment={"PATH": path})
+        self.processes.append(plugin)
+        return plugin
+
+    def _wait_registered(self) -> None:
+        socket = self._place.inside(f"{_PLUGIN_SOCKETS}/kubelet.sock")
+        self.processes[0].wait_until("the kubelet takes device plugins", socket.is_socket)
+
+    def _ready(self) -> bool:
+        found = self._control.api.find(f"/api/v1/nodes/{NODE}")
+        status = found["status"] if found else {}
+        ready = any(c["type"] == "Ready" and c["status"] == "True" for c in status.get("conditions", ()))
+        amounts = status.get("allocatable", {}).items()
+        gpus = any(name.startswith("nvidia.com/") and amount != "0" for name, amount in amounts)
+        return ready and (gpus or self._options.plugin is None)
+
+    @property
+    def folder(self) -> Path:
+        """Where its configuration is."""
+        return self._folder
