@@ -109,8 +109,8 @@ class Api:
         return self.call("PATCH", path, body, content=_PATCHES[form])
 
     def delete(self, path: str) -> Object:
-        """Delete an object or a collection, without a grace period."""
-        return self.call("DELETE", path, {"kind": "DeleteOptions", "apiVersion": "v1", "gracePeriodSeconds": 0})
+        """Delete an object or a collection."""
+        return self.call("DELETE", path)
 
     def ready(self) -> bool:
         """Whether the API server answers and says that it is ready."""

@@ -12,6 +12,9 @@ from harness import image
 
 IMAGE = "gpushare-tests/busybox:1"
 
+# Process 1 of a container ignores signals it does not handle, and a pod that is deleted would wait for its grace period.
+_SLEEP = ["/bin/sh", "-c", "trap 'exit 0' TERM; sleep 2147483647 & wait"]
+
 
 def pack(packages: Path, archive: Path) -> None:
     """Write the image's archive. Without a command it sleeps, which is all that a sandbox does."""
@@ -25,4 +28,4 @@ def pack(packages: Path, archive: Path) -> None:
         for applet in set(applets) - {"busybox"}:
             (root / "bin" / applet).symlink_to("busybox")
         (root / "etc/passwd").write_text("root:x:0:0::/:/bin/sh\n")
-        image.pack(IMAGE, root, archive, machine=platform.machine(), entrypoint=["/bin/sleep", "2147483647"])
+        image.pack(IMAGE, root, archive, machine=platform.machine(), entrypoint=_SLEEP)

@@ -51,6 +51,7 @@ class Node:
     def wait_ready(self) -> None:
         """Start the rest and wait until the node is ready and offers its GPUs."""
         self.containers.wait_ready()
+        self._let_kubelet_read_pods()
         self._start_kubelet()
         self._start_proxy()
         self._wait_registered()
@@ -62,6 +63,21 @@ class Node:
         """End all, the last started first."""
         for process in [*reversed(self.processes), self.containers.process]:
             process.stop()
+
+    def _let_kubelet_read_pods(self) -> None:
+        """Let nodes read any pod.
+
+        The node authorizer learns of a binding from its own watch. On a busy machine the kubelet refuses a pod and reads
+        it back before that: it is denied and tells the refusal only ten seconds later, which would hide a pod storm.
+        """
+        api = "/apis/rbac.authorization.k8s.io/v1"
+        role = {"name": "nodes-read-pods"}
+        rules = [{"apiGroups": [""], "resources": ["pods"], "verbs": ["get"]}]
+        nodes = {"apiGroup": "rbac.authorization.k8s.io", "kind": "Group", "name": "system:nodes"}
+        reference = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole"} | role
+        self._control.api.create(f"{api}/clusterroles", {"metadata": role, "rules": rules})
+        binding = {"metadata": role, "roleRef": reference, "subjects": [nodes]}
+        self._control.api.create(f"{api}/clusterrolebindings", binding)
 
     def _start_kubelet(self) -> None:
         empty = self._folder / "kubelet"  # a kubelet may delete what it finds in its working directory
