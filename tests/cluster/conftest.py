@@ -11,28 +11,43 @@ from harness.cache import ToolsMissingError
 from harness.workspace import Workspace, workspace
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Generator, Iterator
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport() -> Iterator[None]:
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Count a skipped test as failed in CI: there, everything that the tests need has to be there."""
     report = yield
     if report.skipped and not hasattr(report, "wasxfail") and os.environ.get("CI") == "true":
         report.outcome = "failed"
-        report.longrepr = f"in CI a skip is a failure: {report.longrepr[2]}"
+        report.longrepr = f"in CI a skip is a failure: {report.longreprtext}"
     return report
 
 
-@pytest.fixture(scope="session")
-def cluster() -> Iterator[clusters.Cluster]:
-    """A cluster with one node: one GPU shared through MPS as ten replicas, and the runtime handler `nvidia`."""
+def _or_skip(missing: Callable[[], object]) -> None:
     try:
-        running = clusters.cluster()
-        with running as started:
-            yield started
+        missing()
     except (ToolsMissingError, clusters.UnavailableError) as reason:
         pytest.skip(str(reason))
+
+
+@pytest.fixture(scope="session")
+def needs_control_plane() -> None:
+    """Skip the test where no control plane can run."""
+    _or_skip(clusters.control_plane_tools)
+
+
+@pytest.fixture(scope="session")
+def needs_node() -> None:
+    """Skip the test where no node can run."""
+    _or_skip(clusters.node_tools)
+
+
+@pytest.fixture(scope="session")
+def cluster(needs_node: None) -> Iterator[clusters.Cluster]:
+    """A cluster with one node: one GPU shared through MPS as ten replicas, and the runtime handler `nvidia`."""
+    with clusters.cluster() as running:
+        yield running
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from harness import image
 
 IMAGE = "gpushare-tests/busybox:1"
 
-# Process 1 of a container ignores signals it does not handle, and a pod that is deleted would wait for its grace period.
+# Process 1 of a container ignores signals it does not handle, and a deleted pod would wait for its grace period.
 _SLEEP = ["/bin/sh", "-c", "trap 'exit 0' TERM; sleep 2147483647 & wait"]
 
 

@@ -13,7 +13,7 @@ from harness.controlplane import ControlPlane
 from harness.node import Node
 from harness.options import ControlPlaneOptions, NodeOptions
 from harness.place import Loopback, Namespaces, Place, missing_rights
-from harness.tools import ControlPlaneTools, NodeTools
+from harness.tools import ControlPlaneTools, NodeTools, kubernetes_version
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -28,11 +28,11 @@ class UnavailableError(Exception):
     """A cluster cannot be had here; the message says what is missing."""
 
 
-class Cluster:
-    """A running cluster: `api` and `kubectl` as administrator; `node` is None for a control plane alone."""
+class ControlPlaneOnly:
+    """A running control plane: `api` and `kubectl` as administrator."""
 
-    def __init__(self, place: Place, control: ControlPlane, node: Node | None = None) -> None:
-        self.place, self.control, self.node = place, control, node
+    def __init__(self, place: Place, control: ControlPlane) -> None:
+        self.place, self.control = place, control
 
     @property
     def api(self) -> Api:
@@ -45,16 +45,37 @@ class Cluster:
         return self.control.kubectl
 
 
+class Cluster(ControlPlaneOnly):
+    """A running cluster with a node."""
+
+    def __init__(self, place: Namespaces, control: ControlPlane, node: Node) -> None:
+        super().__init__(place, control)
+        self.inside, self.node = place, node
+
+
+def control_plane_tools(version: str | None = None) -> ControlPlaneTools:
+    """What a control plane is made of. Raises `ToolsMissingError`."""
+    return ControlPlaneTools.find(version or kubernetes_version())
+
+
+def node_tools(version: str | None = None) -> NodeTools:
+    """What a node is made of. Raises `ToolsMissingError`, and `UnavailableError` without the rights for namespaces."""
+    if problem := missing_rights():
+        raise UnavailableError(f"a node cannot run here: {problem}")
+    control_plane_tools(version)
+    return NodeTools.find(version or kubernetes_version())
+
+
 @contextmanager
 def control_plane(
     options: ControlPlaneOptions | None = None, *, place: Callable[[Path], Place] | None = None
-) -> Iterator[Cluster]:
+) -> Iterator[ControlPlaneOnly]:
     """A control plane without a node: in namespaces with the rights for them, else on loopback.
 
     Raises `ToolsMissingError`.
     """
     options = options or ControlPlaneOptions()
-    tools = ControlPlaneTools.find(options.kubernetes)
+    tools = control_plane_tools(options.kubernetes)
     with _place(place or (Loopback if missing_rights() else Namespaces)) as here:
         control = ControlPlane(here, tools, options)
         with ExitStack() as stops:
@@ -62,7 +83,7 @@ def control_plane(
             stops.callback(here.close)  # first: it ends all at once where it can
             control.launch()
             control.wait_ready()
-            yield Cluster(here, control)
+            yield ControlPlaneOnly(here, control)
 
 
 @contextmanager
@@ -71,13 +92,11 @@ def cluster(options: ControlPlaneOptions | None = None, node: NodeOptions | None
 
     Raises `ToolsMissingError`, and `UnavailableError` without the rights for namespaces.
     """
-    if problem := missing_rights():
-        raise UnavailableError(f"a node cannot run here: {problem}")
     options = options or ControlPlaneOptions()
-    tools, node_tools = ControlPlaneTools.find(options.kubernetes), NodeTools.find(options.kubernetes)
+    on_node, tools = node_tools(options.kubernetes), control_plane_tools(options.kubernetes)
     with _place(Namespaces) as here:
         control = ControlPlane(here, tools, options)
-        worker = Node(here, node_tools, node or NodeOptions(), control)
+        worker = Node(here, on_node, node or NodeOptions(), control)
         with ExitStack() as stops:
             stops.callback(control.stop)
             stops.callback(worker.stop)

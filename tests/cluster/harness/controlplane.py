@@ -115,6 +115,7 @@ class ControlPlane:
             self._kubeconfig("controller-manager"),
             f"--service-account-private-key-file={self._signing_key}",
             f"--root-ca-file={self.authority}",
+            f"--flex-volume-plugin-dir={self._folder / 'volume-plugins'}",  # it makes the folder
             "--use-service-account-credentials=true",
             *QUICK_CLIENT,  # it makes some forty service accounts before it works
             "--leader-elect=false",

@@ -61,6 +61,7 @@ def fence_kernel_settings(folder: Path) -> None:
         shown = folder / str(number)
         shown.write_text(value + "\n")
         _run("mount", "--bind", str(shown), f"/proc/sys/{setting}")
+        _run("mount", "-o", "remount,bind,ro", f"/proc/sys/{setting}")
 
 
 def bring_up_network() -> None:

@@ -53,13 +53,14 @@ def new_folder() -> Path:
 
 def record(folder: Path, **processes: ProcessId | None) -> None:
     """Note who owns the folder and which processes are to be ended with it."""
-    noted: dict[str, ProcessId | None] = {**_recorded(folder), **processes}
+    noted: dict[str, ProcessId | None] = {**recorded(folder), **processes}
     unfinished = folder / f".{_RECORD}"
     unfinished.write_text(json.dumps({role: asdict(process) for role, process in noted.items() if process}))
     unfinished.rename(folder / _RECORD)
 
 
-def _recorded(folder: Path) -> dict[str, ProcessId]:
+def recorded(folder: Path) -> dict[str, ProcessId]:
+    """The processes noted for a folder, by role: its owner, its guard, and the first of its namespaces."""
     path = folder / _RECORD
     return {role: ProcessId(**noted) for role, noted in json.loads(path.read_text()).items()} if path.exists() else {}
 
@@ -74,12 +75,12 @@ def sweep() -> list[str]:
 
 
 def _owned(folder: Path) -> bool:
-    owner = _recorded(folder).get("owner")
+    owner = recorded(folder).get("owner")
     return owner is not None and owner.alive
 
 
 def _remove(folder: Path) -> None:
-    processes = _recorded(folder)
+    processes = recorded(folder)
     _let_the_guard_finish(folder, processes.get("guard"))
     for process in processes.values():
         process.kill()

@@ -67,8 +67,8 @@ class Node:
     def _let_kubelet_read_pods(self) -> None:
         """Let nodes read any pod.
 
-        The node authorizer learns of a binding from its own watch. On a busy machine the kubelet refuses a pod and reads
-        it back before that: it is denied and tells the refusal only ten seconds later, which would hide a pod storm.
+        The node authorizer learns of a binding from its own watch. On a busy machine the kubelet refuses a pod and
+        reads it back before that: it is denied and tells the refusal ten seconds later, which would hide a pod storm.
         """
         api = "/apis/rbac.authorization.k8s.io/v1"
         role = {"name": "nodes-read-pods"}
@@ -106,6 +106,7 @@ class Node:
             "healthzPort": 0,
             "containerRuntimeEndpoint": f"unix://{SOCKET}",
             "podLogsDir": "/var/log/pods",
+            "volumePluginDir": str(self._folder / "volume-plugins"),
             "resolvConf": "",
             "registerNode": True,
             "kubeAPIQPS": 500,
@@ -160,7 +161,7 @@ class Node:
         return plugin
 
     def _wait_registered(self) -> None:
-        socket = self._place.inside(f"{_PLUGIN_SOCKETS}/kubelet.sock")
+        socket = self._place.path(f"{_PLUGIN_SOCKETS}/kubelet.sock")
         self.processes[0].wait_until("the kubelet takes device plugins", socket.is_socket)
 
     def _ready(self) -> bool:

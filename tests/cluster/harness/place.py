@@ -148,7 +148,7 @@ class Namespaces:
         entered, variables = self.command(command), os.environ | dict(environment or {})
         return subprocess.run(entered, env=variables, capture_output=True, text=True, timeout=120, check=False)
 
-    def inside(self, path: str) -> Path:
+    def path(self, path: str) -> Path:
         """A path in here, as the outside can open it."""
         return Path(f"/proc/{self.first}/root{path}")
 
