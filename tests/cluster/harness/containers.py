@@ -74,15 +74,14 @@ class Containers:
         folder = self._folder / "networks"
         folder.mkdir()
         addresses = {"type": "host-local", "dataDir": str(self._folder / "addresses"), "ranges": [[{"subnet": PODS}]]}
-        bridge = {
-            "type": "bridge",
-            "bridge": "pods",
-            "isGateway": True,
-            "hairpinMode": True,
+        # A cable of its own for each pod, not a bridge between them: there an answer could go straight back to the
+        # caller, past the node, which has to turn the pod's address into the Service's again.
+        cable = {
+            "type": "ptp",
             "ipMasq": False,  # it would take iptables
             "ipam": addresses | {"routes": [{"dst": "0.0.0.0/0"}]},
         }
-        (folder / "pods.conflist").write_text(json.dumps({"cniVersion": "1.0.0", "name": "pods", "plugins": [bridge]}))
+        (folder / "pods.conflist").write_text(json.dumps({"cniVersion": "1.0.0", "name": "pods", "plugins": [cable]}))
 
     def _write_handler(self, name: str) -> Path:
         """A runtime of its own name: runc behind a script that notes the call, so that a test sees who ran a pod."""

@@ -25,7 +25,7 @@ class ControlPlane:
     """The control plane of one cluster. `launch` returns at once, `wait_ready` when it can be used."""
 
     def __init__(self, place: Place, tools: ControlPlaneTools, options: ControlPlaneOptions) -> None:
-        self._place, self._tools, self._options = place, tools, options
+        self._place, self.tools, self._options = place, tools, options
         self._folder = place.folder / "control-plane"
         self._folder.mkdir()
         self.port = place.port(6443)
@@ -71,7 +71,7 @@ class ControlPlane:
         client, peer = (f"http://127.0.0.1:{self._place.port(usual)}" for usual in (2379, 2380))
         self._start(
             "etcd",
-            str(self._tools.etcd),
+            str(self.tools.etcd),
             f"--data-dir={self._folder / 'etcd'}",
             f"--listen-client-urls={client}",
             f"--advertise-client-urls={client}",
@@ -87,7 +87,7 @@ class ControlPlane:
         alone = place.address == "127.0.0.1"  # the Service `kubernetes` may not point to a loopback address
         self._start(
             "api-server",
-            str(self._tools.api_server),
+            str(self.tools.api_server),
             f"--etcd-servers={store}",
             f"--secure-port={self.port}",
             f"--bind-address={place.address if alone else '0.0.0.0'}",  # noqa: S104
@@ -111,7 +111,7 @@ class ControlPlane:
 
     def _controller_manager(self) -> list[str]:
         return [
-            str(self._tools.controller_manager),
+            str(self.tools.controller_manager),
             self._kubeconfig("controller-manager"),
             f"--service-account-private-key-file={self._signing_key}",
             f"--root-ca-file={self.authority}",
@@ -125,7 +125,7 @@ class ControlPlane:
 
     def _scheduler(self) -> list[str]:
         return [
-            str(self._tools.scheduler),
+            str(self.tools.scheduler),
             self._kubeconfig("scheduler"),
             "--leader-elect=false",
             "--secure-port=0",

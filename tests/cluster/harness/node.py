@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from harness import debian
 from harness.containers import PODS, SOCKET, Containers
 from harness.controlplane import QUICK_CLIENT
 from harness.credentials import NODE
+from harness.options import offers
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from harness.controlplane import ControlPlane
@@ -56,7 +59,7 @@ class Node:
         self._start_proxy()
         self._wait_registered()
         if self._options.plugin is not None:
-            self.start_plugin(self._options.plugin)
+            self._start_plugin(self._options.plugin)
         self.processes[0].wait_until("the node is ready", self._ready)
 
     def stop(self) -> None:
@@ -109,6 +112,7 @@ class Node:
             "volumePluginDir": str(self._folder / "volume-plugins"),
             "resolvConf": "",
             "registerNode": True,
+            "nodeStatusUpdateFrequency": "1s",
             "kubeAPIQPS": 500,
             "kubeAPIBurst": 1000,
             # Its pods below the cluster's own group, whatever version the machine has.
@@ -140,8 +144,23 @@ class Node:
         ]
         self.processes.append(self._place.start("proxy", command, environment=debian.environment(self._tools.packages)))
 
-    def start_plugin(self, config: dict[str, Any]) -> Process:
-        """Start a device plugin with a configuration of its own kind."""
+    @contextmanager
+    def sharing(self, config: dict[str, Any]) -> Iterator[None]:
+        """Run the device plugin with another configuration for a while; no GPU pod may be left at the end."""
+        assert self._options.plugin, "a node without a plugin has nothing to exchange"
+        self._exchange_plugin(config)
+        try:
+            yield
+        finally:
+            self._exchange_plugin(self._options.plugin)
+
+    def _exchange_plugin(self, config: dict[str, Any]) -> None:
+        self.processes.pop().stop()
+        self._start_plugin(config)
+        expected = offers(config, self._options.gpus)
+        self.processes[-1].wait_until(f"the node offers {expected}", lambda: self._offered() == expected)
+
+    def _start_plugin(self, config: dict[str, Any]) -> None:
         programs = self._folder / "programs"
         programs.mkdir(exist_ok=True)
         mps_control = programs / "nvidia-cuda-mps-control"
@@ -156,9 +175,7 @@ class Node:
             f"--gpus={self._options.gpus}",
         ]
         path = f"{programs}:{debian.environment(self._tools.packages)['PATH']}"
-        plugin = self._place.start("device-plugin", command, environment={"PATH": path})
-        self.processes.append(plugin)
-        return plugin
+        self.processes.append(self._place.start("device-plugin", command, environment={"PATH": path}))
 
     def _wait_registered(self) -> None:
         socket = self._place.path(f"{_PLUGIN_SOCKETS}/kubelet.sock")
@@ -166,11 +183,15 @@ class Node:
 
     def _ready(self) -> bool:
         found = self._control.api.find(f"/api/v1/nodes/{NODE}")
-        status = found["status"] if found else {}
-        ready = any(c["type"] == "Ready" and c["status"] == "True" for c in status.get("conditions", ()))
-        amounts = status.get("allocatable", {}).items()
-        gpus = any(name.startswith("nvidia.com/") and amount != "0" for name, amount in amounts)
-        return ready and (gpus or self._options.plugin is None)
+        conditions = found["status"].get("conditions", ()) if found else ()
+        ready = any(one["type"] == "Ready" and one["status"] == "True" for one in conditions)
+        expected = offers(self._options.plugin, self._options.gpus) if self._options.plugin else {}
+        return ready and self._offered() == expected
+
+    def _offered(self) -> dict[str, str]:
+        """What the node offers of NVIDIA's resources; a kubelet remembers former ones, with nothing to offer."""
+        amounts = self._control.api.get(f"/api/v1/nodes/{NODE}")["status"].get("allocatable", {})
+        return {name: amount for name, amount in amounts.items() if name.startswith("nvidia.com/") and amount != "0"}
 
     @property
     def folder(self) -> Path:

@@ -31,6 +31,15 @@ def _shared(strategy: str, replicas: int, *, rename: bool) -> dict[str, Any]:
     return {"version": "v1", "sharing": {strategy: {"renameByDefault": rename, "resources": [resource]}}}
 
 
+def offers(plugin: dict[str, Any], gpus: int) -> dict[str, str]:
+    """What a node offers under a configuration of the device plugin, as its status shows it."""
+    for shared in plugin.get("sharing", {}).values():
+        (resource,) = shared["resources"]
+        name = resource["name"] + (".shared" if shared["renameByDefault"] else "")
+        return {name: str(gpus * resource["replicas"])}
+    return {"nvidia.com/gpu": str(gpus)}
+
+
 @dataclass(frozen=True, slots=True)
 class ControlPlaneOptions:
     """The version, and what the API server is told beyond what every cluster here needs."""

@@ -18,7 +18,7 @@ from harness.process import Process
 from harness.waiting import wait_for
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     Variables = Mapping[str, str]
 
@@ -44,6 +44,9 @@ class Place(Protocol):
 
     def connect(self, host: str, port: int, seconds: float) -> socket.socket:
         """A TCP connection as a program in this place would make it."""
+
+    def listen(self) -> socket.socket:
+        """A socket that listens at this place's address, on any free port."""
 
     def close(self) -> None:
         """End what runs here. The folder with its logs stays."""
@@ -85,6 +88,9 @@ class Loopback:
 
     def connect(self, host: str, port: int, seconds: float) -> socket.socket:
         return socket.create_connection((host, port), timeout=seconds)
+
+    def listen(self) -> socket.socket:
+        return socket.create_server((self.address, 0))
 
     def close(self) -> None:
         """Nothing: every program is stopped by who started it."""
@@ -153,16 +159,22 @@ class Namespaces:
         return Path(f"/proc/{self.first}/root{path}")
 
     def connect(self, host: str, port: int, seconds: float) -> socket.socket:
-        # A socket stays in the network it was made in, and a thread can enter one by itself: this one does, and ends.
-        with ThreadPoolExecutor(1) as visitor:
-            return visitor.submit(self._connect, host, port, seconds).result()
+        return self._made_inside(lambda: socket.create_connection((host, port), timeout=seconds))
 
-    def _connect(self, host: str, port: int, seconds: float) -> socket.socket:
+    def listen(self) -> socket.socket:
+        return self._made_inside(lambda: socket.create_server((self.address, 0)))
+
+    def _made_inside(self, make: Callable[[], socket.socket]) -> socket.socket:
+        """A socket stays in the network it was made in, and a thread can enter one by itself: one does, and ends."""
+        with ThreadPoolExecutor(1) as visitor:
+            visitor.submit(self._enter_network).result()
+            return visitor.submit(make).result()
+
+    def _enter_network(self) -> None:
         libc = ctypes.CDLL(None, use_errno=True)
         with Path(f"/proc/{self.first}/ns/net").open("rb") as network:
             if libc.setns(network.fileno(), _NEW_NETWORK):
                 raise OSError(ctypes.get_errno(), "cannot enter the cluster's network")
-        return socket.create_connection((host, port), timeout=seconds)
 
     def close(self) -> None:
         self._guard.communicate(guard.ORDERLY, timeout=40)

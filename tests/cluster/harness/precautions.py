@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, fields
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from harness import cgroups
 from harness.cache import cache_root
 from harness.leftovers import folders
 from harness.proc import ProcessId
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 # Kernel values that change by themselves: counters, and one rate that the kernel tunes to the load.
 _RESTLESS = (
@@ -55,9 +60,9 @@ class Machine:
 def _settings() -> frozenset[str]:
     root = Path("/proc/sys")
     found = set()
-    for path in root.rglob("*"):
+    for path in _below(root):
         name = path.relative_to(root).as_posix()
-        if not path.is_file() or name.startswith(_RESTLESS) or name in _TUNED:
+        if path.is_dir() or name.startswith(_RESTLESS) or name in _TUNED:
             continue
         try:
             found.add(f"{name} = {path.read_text(errors='replace').strip()}")
@@ -77,7 +82,7 @@ def _cgroups() -> frozenset[str]:
     names = ("gpushare-", "kube", "k8s.io", "cri-containerd")
     found = set()
     for hierarchy in cgroups.hierarchies():
-        for group in hierarchy.rglob("*"):
+        for group in _below(hierarchy):
             top_level = group.parent == hierarchy and group.suffix not in {".slice", ".scope", ".service", ".mount"}
             if group.is_dir() and (top_level or group.name.startswith(names)):
                 found.add(str(group))
@@ -90,9 +95,14 @@ def _interfaces() -> frozenset[str]:
 
 def _files() -> frozenset[str]:
     found = {path for path in map(Path, _PATHS) if path.exists()}
-    for path in list(found):
-        found |= set(path.rglob("*"))
-    return frozenset(map(str, [*found, *folders().glob("gpushare-*")]))
+    below = [path for root in found for path in _below(root)]
+    return frozenset(map(str, [*found, *below, *folders().glob("gpushare-*")]))
+
+
+def _below(root: Path) -> Iterator[Path]:
+    """All paths below a folder; what goes away meanwhile is passed over."""
+    for folder, folders_in, files in os.walk(root):
+        yield from (Path(folder, name) for name in (*folders_in, *files))
 
 
 def _processes() -> frozenset[str]:
