@@ -1,0 +1,57 @@
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+READY  := $(VENV)/.ready
+
+.PHONY: help demo serve certs test lint types layers unit docs constraints clean
+
+help: ## Show what there is to make.
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+$(READY): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed, this is " + sys.version.split()[0])'
+	@echo "installing into $(VENV) ..."
+	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --upgrade pip
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --group dev --editable .
+	@touch $@
+
+demo: $(READY) ## Start the webhook on loopback, send it reviews over TLS, show what comes back.
+	@$(BIN)/python certs/generate.py
+	@$(BIN)/python examples/demo.py
+
+serve: $(READY) ## Run the webhook on loopback until it is stopped.
+	@$(BIN)/python certs/generate.py
+	@$(BIN)/gpushare-webhook serve --host 127.0.0.1 --port 8443 --health-port 8080 \
+		--tls-cert certs/tls.crt --tls-key certs/tls.key --log-format text
+
+certs: $(READY) ## Make development certificates under certs/.
+	@$(BIN)/python certs/generate.py --force
+
+test: lint types layers unit ## Run every check and all tests that need no cluster.
+
+lint: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(READY)
+	$(BIN)/mypy
+
+layers: $(READY)
+	$(BIN)/lint-imports
+
+unit: $(READY)
+	$(BIN)/coverage run -m pytest
+	$(BIN)/coverage report
+
+docs: $(READY) ## Write the generated pages of docs/reference anew.
+	$(BIN)/python docs/generate.py
+
+constraints: ## Take the newest versions that pyproject.toml allows into constraints.txt.
+	@rm -rf build/constraints && $(PYTHON) -m venv build/constraints
+	@build/constraints/bin/python -m pip install --quiet --upgrade pip
+	@build/constraints/bin/python -m pip install --quiet --group dev --editable . hatchling
+	@build/constraints/bin/python -m pip freeze --all --exclude-editable > constraints.txt
+
+clean: ## Remove what was made here.
+	rm -rf $(VENV) build dist certs/*.crt certs/*.key .coverage .mypy_cache .ruff_cache .pytest_cache .hypothesis

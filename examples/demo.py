@@ -1,0 +1,173 @@
+"""The demo: a real server on loopback, real reviews over TLS, and for each what came back.
+
+Sends the manifests beside this file and the reviews that a real API server recorded (tests/reviews).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+import os
+import ssl
+import sys
+import uuid
+from collections.abc import Iterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import click
+import jsonpatch
+
+from webhook.manifests import Manifest, read
+from webhook.report import diff
+
+ROOT = Path(__file__).parent.parent
+CERTS = ROOT / "certs"
+START_WITHIN = 30
+PATIENCE = aiohttp.ClientTimeout(total=10)
+
+
+@dataclass(frozen=True)
+class Example:
+    """A review to send, with a line that says what it is."""
+
+    title: str
+    about: str
+    review: dict[str, Any]
+
+    @property
+    def path(self) -> str:
+        """Pods go to the mutating hook, workloads to the validating one, as in a cluster."""
+        return "/mutate" if self.review["request"]["kind"]["kind"] == "Pod" else "/validate"
+
+
+def recorded() -> Iterator[Example]:
+    """Reviews as a real API server sent them."""
+    for file in sorted((ROOT / "tests" / "reviews").glob("*.json")):
+        review = json.loads(file.read_text())
+        request = review["request"]
+        about = (
+            f"kube-apiserver: {request['operation']} {request['kind']['kind']} {request['namespace']}/{request['name']}"
+        )
+        yield Example(file.name, about, review)
+
+
+def written() -> Iterator[Example]:
+    """Reviews made of the manifests beside this file."""
+    for file in sorted(Path(__file__).parent.glob("*.yaml")):
+        about = file.read_text().partition("\n")[0].removeprefix("# ")
+        for manifest in read(file.name, file.read_bytes()):
+            if not isinstance(manifest, Manifest):
+                raise click.ClickException(f"{file}: {manifest.message}")
+            yield Example(f"examples/{file.name}", about, _review(manifest.value))
+
+
+def _review(manifest: Any) -> dict[str, Any]:
+    group, _, version = manifest["apiVersion"].rpartition("/")
+    request = {
+        "uid": str(uuid.uuid4()),
+        "kind": {"group": group, "version": version, "kind": manifest["kind"]},
+        "namespace": manifest["metadata"].setdefault("namespace", "default"),
+        "operation": "CREATE",
+        "userInfo": {"username": "demo"},
+        "object": manifest,
+        "oldObject": None,
+    }
+    return {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request}
+
+
+@asynccontextmanager
+async def server() -> Any:
+    """The real server in a process of its own; yields its address, and ends it as Kubernetes would."""
+    # fmt: off
+    command = [
+        sys.executable, "-m", "webhook", "serve", "--host", "127.0.0.1", "--port", "0", "--health-port", "0",
+        "--tls-cert", str(CERTS / "tls.crt"), "--tls-key", str(CERTS / "tls.key"),
+    ]
+    # fmt: on
+    process = await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.PIPE)
+    try:
+        async with asyncio.timeout(START_WITHIN):
+            port = await _port(process)
+        yield f"https://localhost:{port}"
+    finally:
+        if process.returncode is None:
+            process.terminate()
+        await process.communicate()
+    if process.returncode != 0:
+        raise click.ClickException(f"the server ended with {process.returncode}")
+
+
+async def _port(process: asyncio.subprocess.Process) -> int:
+    """The port that the journal names once the server is ready."""
+    if process.stdout is None:
+        raise AssertionError("the journal is a pipe")
+    async for line in process.stdout:
+        event = json.loads(line)
+        if event["event"] == "ready":
+            return int(event["port"])
+    raise click.ClickException("the server ended before it was ready")
+
+
+def show(example: Example, answer: dict[str, Any]) -> None:
+    """Print what came back for a review."""
+    say(f"\n{click.style(example.title, bold=True)}  {click.style(example.about, dim=True)}")
+    response = answer["response"]
+    for warning in response.get("warnings", []):
+        say(f"  {click.style('warning', fg='yellow')}  {warning}")
+    if not response["allowed"]:
+        for line in response["status"]["message"].splitlines():
+            message, _, remedy = line.rpartition("; ")
+            say(f"  {click.style('refused', fg='red')}  {message}")
+            say(f"  {click.style('remedy ', fg='cyan')}  {remedy}")
+        return
+    if "patch" not in response:
+        say(f"  {click.style('allowed', fg='green')}  as it is")
+        return
+    operations = json.loads(base64.b64decode(response["patch"]))
+    say(f"  {click.style('allowed', fg='green')}  with {len(operations)} additions")
+    before = example.review["request"]["object"]
+    before["metadata"].pop("managedFields", None)
+    change = diff.write("sent", before, jsonpatch.apply_patch(before, operations), _paint, context=1)
+    for line in change.splitlines()[2:]:
+        say(f"    {line}")
+
+
+def _paint(text: str, colour: str) -> str:
+    return click.style(text, fg=colour)
+
+
+def say(text: str) -> None:
+    """Print, in colour where that is wanted."""
+    click.echo(text, color=None if "FORCE_COLOR" not in os.environ else True)
+
+
+async def main() -> None:
+    """Start the server, send every example, stop the server."""
+    trust = ssl.create_default_context(cafile=str(CERTS / "ca.crt"))
+    async with server() as address, aiohttp.ClientSession(timeout=PATIENCE) as session:
+        say(f"gpushare-webhook answers at {address}, over TLS, as the API server calls it")
+        refused = changed = total = 0
+        for example in (*written(), *recorded()):
+            async with session.post(address + example.path, json=example.review, ssl=trust) as response:
+                if response.status != 200:
+                    raise click.ClickException(f"{example.title}: HTTP {response.status} {await response.text()}")
+                answer = await response.json()
+            show(example, answer)
+            total += 1
+            refused += not answer["response"]["allowed"]
+            changed += "patch" in answer["response"]
+    say(f"\n{total} reviews: {refused} refused, {changed} completed, {total - refused - changed} left as they were.")
+    say("Next: `make serve` leaves the server running; `.venv/bin/gpushare-webhook check -f FILE` judges manifests.")
+
+
+if __name__ == "__main__":
+    try:
+        asyncio.run(main())
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)

@@ -1,0 +1,155 @@
+"""Fixtures: an object each, with all that is to be said of it. All tests that judge objects read them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal, cast
+
+import yaml
+
+from webhook.admission import Hook
+from webhook.policy.checks import CHECKS
+from webhook.policy.facts import Facts
+from webhook.policy.kinds import Table, table
+from webhook.policy.rules import Ruleset
+from webhook.policy.settings import Settings
+from webhook.settings.reading import load, load_facts
+
+FOLDER = Path(__file__).parent / "fixtures"
+
+Json = dict[str, Any]
+
+HOOKS: Mapping[str, Hook | None] = {
+    "offline": None,
+    "mutate": Hook.MUTATE,
+    "mutate-without-hostpath": Hook.MUTATE_WITHOUT_HOSTPATH,
+    "validate": Hook.VALIDATE,
+}
+"""Who looks at the object: the command line, or a hook of the server."""
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """What is to be said of an object. `findings` may name a message and a remedy, `patch` is as it is sent."""
+
+    decision: Literal["allowed", "warned", "denied"]
+    findings: tuple[Mapping[str, str], ...]
+    patch: list[Json]
+
+
+@dataclass(frozen=True, slots=True)
+class Fixture:
+    """One fixture. `name` is its folder and file, such as `GPS001/two-replicas`.
+
+    `settings` and `facts` are what their files would hold, None without a file. `groups` are the caller's.
+    """
+
+    name: str
+    about: str
+    hook: str
+    operation: str
+    namespace: str
+    groups: tuple[str, ...]
+    settings: Json | None
+    facts: Json | None
+    object: Json
+    old_object: Json | None
+    expect: Expected
+
+    @property
+    def folder(self) -> str:
+        """The check or injection that the fixture is about."""
+        return self.name.partition("/")[0]
+
+    @property
+    def group(self) -> str:
+        """The API group of the object."""
+        return cast("str", self.object["apiVersion"].rpartition("/")[0])
+
+    @property
+    def is_pod(self) -> bool:
+        """Whether the object is a Pod itself."""
+        return self.group == "" and self.object["kind"] == "Pod"
+
+
+def load_all() -> tuple[Fixture, ...]:
+    """Every fixture, in the order of names."""
+    return tuple(_read(file) for file in sorted(FOLDER.glob("*/*.yaml")))
+
+
+_KEYS = {"about", "hook", "operation", "namespace", "groups", "settings", "facts", "object", "oldObject", "expect"}
+
+
+@cache
+def _read(file: Path) -> Fixture:
+    value = yaml.load(file.read_text(), yaml.CSafeLoader)
+    name = f"{file.parent.name}/{file.stem}"
+    unknown = value.keys() - _KEYS
+    if unknown:
+        raise ValueError(f"{name}: {', '.join(unknown)} means nothing in a fixture")
+    expect = value["expect"]
+    return Fixture(
+        name,
+        value["about"],
+        value.get("hook", "offline"),
+        value.get("operation", "CREATE"),
+        value.get("namespace") or (value["object"].get("metadata") or {}).get("namespace") or "default",
+        tuple(value.get("groups", ("system:authenticated",))),
+        _file("Settings", value.get("settings")),
+        _file("Facts", value.get("facts")),
+        value["object"],
+        value.get("oldObject"),
+        Expected(expect["decision"], tuple(expect["findings"]), expect["patch"]),
+    )
+
+
+def _file(kind: str, body: Json | None) -> Json | None:
+    return None if body is None else {"apiVersion": "gpushare-webhook/v1", "kind": kind, **body}
+
+
+def settings_of(fixture: Fixture) -> Settings:
+    """The fixture's settings, read as the product reads its file."""
+    return load(fixture.settings, _nowhere, f"{fixture.name} settings").settings
+
+
+def facts_of(fixture: Fixture) -> Facts:
+    """The fixture's facts, read as the product reads its file."""
+    return load_facts(fixture.facts, _nowhere, f"{fixture.name} facts")
+
+
+def ruleset_of(fixture: Fixture) -> Ruleset:
+    """The fixture's settings and facts, ready to judge by."""
+    return Ruleset(settings_of(fixture), CHECKS, facts_of(fixture))
+
+
+def kinds_of(fixture: Fixture) -> Table:
+    """The kinds that hold pods, those of the fixture's settings too."""
+    return table(settings_of(fixture).workloads.paths)
+
+
+def _nowhere(path: tuple[str | int, ...]) -> tuple[int, int]:
+    return 1, 1
+
+
+def review(fixture: Fixture) -> Json:
+    """The AdmissionReview that the API server would send for the fixture's object."""
+    group, _, version = fixture.object["apiVersion"].rpartition("/")
+    kind = {"group": group, "version": version, "kind": fixture.object["kind"]}
+    metadata = fixture.object.get("metadata") or {}
+    request = {
+        "uid": "6a0e5f4c-6a1c-4a55-9d5e-5d1a3f8f2b10",
+        "kind": kind,
+        "resource": {"group": group, "version": version, "resource": f"{fixture.object['kind'].lower()}s"},
+        "name": metadata.get("name") or "",
+        "namespace": fixture.namespace,
+        "operation": fixture.operation,
+        "userInfo": {"username": "someone", "groups": list(fixture.groups)},
+        "object": fixture.object,
+        "oldObject": fixture.old_object,
+        "dryRun": False,
+        "options": {"apiVersion": "meta.k8s.io/v1", "kind": f"{fixture.operation.capitalize()}Options"},
+    }
+    return {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request}

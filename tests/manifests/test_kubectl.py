@@ -1,0 +1,134 @@
+"""What kubectl reads, we read the same: its recorded answers, and the list of where we mean to differ."""
+
+from __future__ import annotations
+
+import json
+import runpy
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from webhook.manifests import Manifest, Problem, read
+
+HERE = Path(__file__).parent
+TABLE: dict[str, Any] = json.loads((HERE / "data" / "kubectl.json").read_text())
+CASES: dict[str, Any] = TABLE["cases"]
+
+# Where kubectl reads something and we report a problem.
+TWICE = "kubectl takes the last of two equal keys in silence; the first is a mistake that the author should know of"
+IGNORED = "kubectl ignores the text in silence; the author believes that it counts"
+BEGINS_A_KEY = "kubectl takes the mark for the first character of a key that then means nothing"
+NO_SEPARATOR = "kubectl refuses it above the first document, and to other YAML readers it is text"
+STRICTER = {
+    "block duplicate key": TWICE,
+    "block duplicate key by spelling": TWICE,
+    "stream JSON with a key twice": TWICE,
+    "stream text after end marker": IGNORED,
+    "stream text after a flow mapping": IGNORED,
+    "stream byte order mark inside": BEGINS_A_KEY,
+    "stream comment right after a later separator": NO_SEPARATOR,
+}
+# Where kubectl gives up on the whole input at the first error and we go on with the next document.
+GOES_ON = {
+    "stream error in the second",
+    "stream mapping beside separator",
+    "stream mapping beside a later separator",
+    "stream separator in quotes",
+    "stream separator in a top-level block scalar",
+    "stream directive",
+    "stream four dashes",
+    "stream text right after separator",
+}
+NOTHING_AFTER = {"stream separator in quotes", "stream mapping beside separator"}
+# Newer kubectl falls back to YAML where what begins with "{" turns out not to be JSON.
+OLDER_KUBECTL = {
+    "stream flow mapping",
+    "stream flow mapping then document",
+    "stream JSON with separators",
+    "stream JSON then YAML",
+    "stream JSON then YAML on the next line",
+    "stream JSON then comment",
+    "stream JSON with trailing comma",
+    "stream JSON with NaN",
+    "stream JSON with comment",
+    "stream JSON with leading zero",
+}
+
+
+def plain_numbers(value: Any) -> Any:
+    """Return recorded JSON with integers past 64 bits as floats, which is what they are to Kubernetes."""
+    if isinstance(value, dict):
+        return {key: plain_numbers(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [plain_numbers(inner) for inner in value]
+    if type(value) is int and not -(2**63) <= value < 2**63:
+        return float(value)
+    return value
+
+
+def typed(value: Any) -> str:
+    """Return a form that tells 1 from 1.0 and from True."""
+    return json.dumps(value, sort_keys=True, ensure_ascii=True)
+
+
+def answer(text: str) -> tuple[list[object], list[Problem]]:
+    found = list(read("case.yaml", text.encode()))
+    return [m.value for m in found if isinstance(m, Manifest)], [p for p in found if isinstance(p, Problem)]
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_reads_what_kubectl_reads(name: str) -> None:
+    case = CASES[name]
+    objects, problems = answer(case["input"])
+    if name in STRICTER:
+        assert "error" not in case
+        assert problems
+        return
+    assert bool(problems) == ("error" in case), problems
+    if name in GOES_ON:
+        assert "error" in case
+        assert typed(objects[: len(case["objects"])]) == typed(case["objects"])
+    else:
+        assert typed(objects) == typed(plain_numbers(case["objects"]))
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_every_problem_names_a_place_and_says_something(name: str) -> None:
+    text = CASES[name]["input"]
+    for problem in answer(text)[1]:
+        assert problem.file == "case.yaml"
+        assert 1 <= problem.line <= text.count("\n") + 2
+        assert problem.column >= 1
+        assert 10 < len(problem.message) <= 120
+
+
+@pytest.mark.parametrize("name", sorted(GOES_ON))
+def test_goes_on_after_what_kubectl_stops_at(name: str) -> None:
+    case = CASES[name]
+    objects, problems = answer(case["input"])
+    assert problems
+    assert len(objects) > len(case["objects"]) or name in {
+        "stream separator in quotes",
+        "stream mapping beside separator",
+        "stream mapping beside a later separator",
+    }
+
+
+def test_the_program_and_the_library_agree_but_for_known_cases() -> None:
+    differing = {name for name, case in CASES.items() if "kubectl" in case}
+    assert differing - OLDER_KUBECTL == {"stream separator in a top-level block scalar"}
+    assert differing >= OLDER_KUBECTL
+
+
+def test_the_table_has_every_case_and_no_other() -> None:
+    recorder = runpy.run_path(str(HERE / "record_kubectl.py"))
+    assert {name: case["input"] for name, case in CASES.items()} == recorder["cases"]()
+
+
+def test_the_table_is_large_enough_to_mean_something() -> None:
+    kinds = [name.partition(" ")[0] for name in CASES]
+    assert kinds.count("value") >= 200
+    assert kinds.count("key") >= 30
+    assert kinds.count("block") >= 50
+    assert kinds.count("stream") >= 50

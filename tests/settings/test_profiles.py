@@ -1,0 +1,92 @@
+"""Profiles lie below the user's keys."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import fields
+
+import pytest
+
+from webhook.policy.pipe import Pipe
+from webhook.policy.settings import Injections
+from webhook.settings.configuration import Configuration, default
+from webhook.settings.forms import Choice
+from webhook.settings.profiles import PROFILES, SAYS
+from webhook.settings.shape import Leaf, section
+
+Load = Callable[[str], Configuration]
+
+
+def test_the_profiles_are_those_that_the_key_allows(load_text: Load) -> None:
+    profile = section(Configuration).member("profile")
+    assert profile is not None
+    assert isinstance(profile.shape, Leaf)
+    assert profile.shape.form.noun == Choice(tuple(PROFILES)).noun
+    assert list(SAYS) == list(PROFILES)
+    for name in PROFILES:
+        assert load_text(f"profile: {name}").profile == name
+
+
+def test_device_plugin_is_the_default(load_text: Load) -> None:
+    assert load_text("profile: device-plugin") == default()
+
+
+def test_host_daemon(load_text: Load) -> None:
+    settings = load_text("profile: host-daemon").settings
+    pipe = Pipe("nvidia.com/gpu", settings.injections.pipe_directory, settings.injections.pipe_mount)
+    assert pipe.path == "/tmp/nvidia-mps"  # noqa: S108 - CUDA's default
+    assert pipe.host == "/tmp/nvidia-mps"  # noqa: S108 - CUDA's default
+    assert settings.injections.pipe_directory.enabled
+    assert settings.injections.pipe_mount.enabled
+    assert settings.injections.pipe_mount.type == "Directory"
+    assert settings.placement.mps_labels == {}
+
+
+def test_gke(load_text: Load) -> None:
+    settings = load_text("profile: gke").settings
+    assert not settings.injections.runtime_class.enabled
+    assert not settings.injections.pipe_directory.enabled
+    assert not settings.injections.pipe_mount.enabled
+    assert settings.injections.tolerations.enabled
+    pipe = Pipe("nvidia.com/gpu", settings.injections.pipe_directory, settings.injections.pipe_mount)
+    assert pipe.path == "/tmp/nvidia-mps"  # noqa: S108 - CUDA's default
+    assert settings.severities == {"GPS001": "warn"}
+    assert settings.users.host_ipc
+    assert settings.placement.mps_labels == {"cloud.google.com/gke-gpu-sharing-strategy": "mps"}
+
+
+def test_openshift_mounts_nothing_and_is_else_the_default(load_text: Load) -> None:
+    openshift = load_text("profile: openshift")
+    assert not openshift.settings.injections.pipe_mount.enabled
+    assert load_text("injections: {pipeMount: {enabled: false}}").settings == openshift.settings
+
+
+def test_none_injects_nothing_and_checks_everything(load_text: Load) -> None:
+    settings = load_text("profile: none").settings
+    assert [getattr(settings.injections, field.name).enabled for field in fields(Injections)] == [False] * 7
+    assert (settings.severities, settings.mode) == ({}, "enforce")
+
+
+@pytest.mark.parametrize(
+    ("text", "severities"),
+    [
+        ("profile: gke\nseverities: {GPS005: deny}", {"GPS001": "warn", "GPS005": "deny"}),
+        ("profile: gke\nseverities: {GPS001: deny}", {"GPS001": "deny"}),
+        ("profile: gke\nseverities: {}", {"GPS001": "warn"}),
+    ],
+)
+def test_severities_join(load_text: Load, text: str, severities: dict[str, str]) -> None:
+    assert load_text(text).settings.severities == severities
+
+
+def test_the_users_keys_win_at_every_depth(load_text: Load) -> None:
+    settings = load_text("profile: host-daemon\ninjections: {pipeMount: {type: '', readOnly: true}}").settings
+    mount = settings.injections.pipe_mount
+    assert (mount.type, mount.read_only) == ("", True)
+    assert mount.mps_root == "/tmp/nvidia-mps"  # noqa: S108 - CUDA's default
+
+
+@pytest.mark.parametrize("profile", ["device-plugin", "host-daemon", "gke"])
+def test_the_users_labels_stand_in_place_of_the_profiles(load_text: Load, profile: str) -> None:
+    settings = load_text(f'profile: {profile}\nplacement: {{mpsLabels: {{example.com/mps: "on"}}}}').settings
+    assert settings.placement.mps_labels == {"example.com/mps": "on"}

@@ -1,0 +1,23 @@
+"""The hooks that the API server calls, by their paths."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+
+class Hook(Enum):
+    """One hook. `hostpath` is what its path says of hostPath volumes; None when it says nothing."""
+
+    MUTATE = ("/mutate", "mutate", True)
+    MUTATE_WITHOUT_HOSTPATH = ("/mutate/without-hostpath", "mutate", False)
+    VALIDATE = ("/validate", "validate", None)
+
+    def __init__(self, path: str, label: str, hostpath: bool | None) -> None:
+        self.path = path
+        self.label = label
+        self.hostpath = hostpath
+
+    @property
+    def mutates(self) -> bool:
+        """Whether the hook answers with a patch."""
+        return self is not Hook.VALIDATE

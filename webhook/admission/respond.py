@@ -1,0 +1,149 @@
+"""A review in, an answer out: which requests are judged, and how a verdict is told to the API server."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from webhook.admission.hook import Hook
+from webhook.admission.restore import lost_tolerations
+from webhook.admission.review import BadReviewError, Request, read
+from webhook.patch import build, flaw, pointer
+from webhook.policy.case import Origin
+from webhook.policy.judge import judge
+from webhook.policy.kinds import Held, Table, is_suspended, pods
+from webhook.policy.pod import MalformedError
+from webhook.policy.rules import Ruleset
+from webhook.policy.verdict import UNTOUCHED, Decision, Edit, Finding, Severity, Verdict
+
+_encoder = msgspec.json.Encoder()
+
+
+class Outcome:
+    """What was decided about one request, for the answer, the log and the metrics.
+
+    `flaw` says why a patch failed its proof and was not sent.
+    """
+
+    __slots__ = ("allowed", "flaw", "operations", "request", "verdict")
+
+    def __init__(self, request: Request, verdict: Verdict) -> None:
+        self.request = request
+        self.verdict = verdict
+        self.allowed = True
+        self.operations: list[dict[str, Any]] = []
+        self.flaw: str | None = None
+
+    @property
+    def name(self) -> str:
+        """The object's name, or the start of the name it is to get."""
+        metadata = (self.request.object or {}).get("metadata") or {}
+        return self.request.name or metadata.get("name") or metadata.get("generateName") or ""
+
+    def body(self) -> bytes:
+        """The AdmissionReview that answers."""
+        response: dict[str, Any] = {"uid": self.request.uid, "allowed": self.allowed}
+        findings = self.verdict.findings
+        if not self.allowed:
+            response["status"] = {"code": 403, "reason": "Forbidden", "message": denial(findings)}
+        if self.operations:
+            response["patchType"] = "JSONPatch"
+            response["patch"] = base64.b64encode(_encoder.encode(self.operations)).decode()
+        if findings:
+            warnings = [f"{found.code} {found.message}" for found in findings if found.severity is Severity.WARN]
+            if warnings:
+                response["warnings"] = warnings
+            response["auditAnnotations"] = {
+                "findings": ",".join(f"{found.code}={found.severity.label}" for found in findings)
+            }
+        return _encoder.encode({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "response": response})
+
+
+def denial(findings: Sequence[Finding]) -> str:
+    """The message of a refusal: one line a finding that denies, with its remedy."""
+    return "\n".join(
+        f"{found.code} {found.message}; {found.remedy}" for found in findings if found.severity is Severity.DENY
+    )
+
+
+def respond(body: bytes, hook: Hook, ruleset: Ruleset, kinds: Table) -> Outcome:
+    """The outcome for a review. Raises BadReviewError where it cannot be answered."""
+    request = read(body)
+    try:
+        return _mutate(request, hook, ruleset, kinds) if hook.mutates else _validate(request, ruleset, kinds)
+    except MalformedError as error:
+        raise BadReviewError(f"the object is malformed at {pointer(error.path) or '/'}: {error}") from None
+
+
+def _mutate(request: Request, hook: Hook, ruleset: Ruleset, kinds: Table) -> Outcome:
+    if request.kind.kind != "Pod" or request.kind.group or request.subResource:
+        return Outcome(request, UNTOUCHED)
+    if request.operation == "UPDATE":
+        held, before = _held(request, kinds), _held_before(request, kinds)
+        origin = _origin(request, hook, itself=True)
+        edits = lost_tolerations(held[0].pod, before[0].pod, origin, ruleset) if held and before else []
+        return _patched(Outcome(request, UNTOUCHED), edits)
+    if request.operation != "CREATE":
+        return Outcome(request, UNTOUCHED)
+    verdict = judge(_held(request, kinds), _origin(request, hook, itself=True), ruleset)
+    outcome = Outcome(request, verdict)
+    if verdict.decision is Decision.DENIED and ruleset.settings.deny_in_mutate:
+        outcome.allowed = False
+        return outcome
+    return _patched(outcome, verdict.edits)
+
+
+def _validate(request: Request, ruleset: Ruleset, kinds: Table) -> Outcome:
+    if request.subResource or (request.kind.group, request.kind.kind) not in kinds:
+        return Outcome(request, UNTOUCHED)
+    itself = request.kind.kind == "Pod" and not request.kind.group
+    if request.operation == "UPDATE" and not itself:
+        held = _changed(_held(request, kinds), _held_before(request, kinds))
+    elif request.operation == "CREATE":
+        held = _held(request, kinds)
+    else:
+        return Outcome(request, UNTOUCHED)
+    outcome = Outcome(request, judge(held, _origin(request, Hook.VALIDATE, itself=itself), ruleset))
+    outcome.allowed = outcome.verdict.decision is not Decision.DENIED
+    return outcome
+
+
+def _held(request: Request, kinds: Table) -> list[Held]:
+    if request.object is None:
+        raise BadReviewError(f"the request to {request.operation} has no object")
+    return pods(kinds, request.kind.group, request.kind.kind, request.object)  # type: ignore[arg-type]
+
+
+def _held_before(request: Request, kinds: Table) -> list[Held]:
+    if request.oldObject is None:
+        raise BadReviewError("the request to UPDATE has no oldObject")
+    return pods(kinds, request.kind.group, request.kind.kind, request.oldObject)  # type: ignore[arg-type]
+
+
+def _changed(held: list[Held], before: list[Held]) -> list[Held]:
+    """The templates that an update changes; a workload that was wrong before can still be scaled and deleted."""
+    old = {one.path: one.raw for one in before}
+    return [one for one in held if old.get(one.path) != one.raw]
+
+
+def _origin(request: Request, hook: Hook, *, itself: bool) -> Origin:
+    return Origin(
+        request.namespace,
+        itself=itself,
+        arrived=itself and hook is Hook.VALIDATE,
+        hostpath=hook.hostpath,
+        groups=tuple(request.userInfo.groups or ()),
+        open=not itself and is_suspended(request.kind.kind, request.object),  # type: ignore[arg-type]
+    )
+
+
+def _patched(outcome: Outcome, edits: Sequence[Edit]) -> Outcome:
+    """Put the edits into the outcome as proven operations; without a proof the object goes on as it is."""
+    operations = build(outcome.request.object, edits)
+    outcome.flaw = flaw(outcome.request.object, operations)
+    if outcome.flaw is None:
+        outcome.operations = operations
+    return outcome

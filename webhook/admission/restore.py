@@ -1,0 +1,27 @@
+"""Tolerations of ours that an update would drop.
+
+Tolerations are atomic in `kubectl apply`. A second apply of a bare pod drops those that we added, and the API server
+refuses the pod, since tolerations of a pod can only grow. So what `oldObject` has of ours is put back.
+"""
+
+from __future__ import annotations
+
+from webhook.policy.case import Case, Origin
+from webhook.policy.engine import is_left_alone
+from webhook.policy.pod import Pod
+from webhook.policy.rules import Ruleset
+from webhook.policy.verdict import Append, Edit
+
+
+def lost_tolerations(pod: Pod, before: Pod, origin: Origin, ruleset: Ruleset) -> list[Edit]:
+    """The edits that put our tolerations back; nothing else of an update is touched."""
+    case = Case(pod, origin, ruleset.of(origin.namespace), ruleset.facts)
+    if is_left_alone(case):
+        return []
+    held = pod.elements("tolerations")
+    had = before.elements("tolerations")
+    return [
+        Append((*pod.spec_path, "tolerations"), ours)
+        for ours in case.our_tolerations
+        if ours in had and ours not in held
+    ]

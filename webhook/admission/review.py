@@ -1,0 +1,97 @@
+"""AdmissionReview v1: what is read of a request, and what is not.
+
+`managedFields` and `status`, about half of the bytes, are skipped while decoding. Everything else of the object stays
+as it was sent, unknown fields included: the patch names places in it, the object itself is never sent back.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypedDict
+
+import msgspec
+
+
+class BadReviewError(Exception):
+    """A review that cannot be answered. The message says what is wrong with it."""
+
+
+class Kind(msgspec.Struct, frozen=True):
+    """A group, version and kind."""
+
+    kind: str
+    group: str = ""
+    version: str = ""
+
+
+class User(msgspec.Struct, frozen=True):
+    """Who asks."""
+
+    username: str = ""
+    groups: list[str] | None = None
+
+
+class Metadata(TypedDict, total=False):
+    """The part of an object's metadata that is looked at."""
+
+    name: str | None
+    generateName: str | None
+    annotations: dict[str, Any] | None
+
+
+class Manifest(TypedDict, total=False):
+    """An object without what only the API server needs. `template` is a PodTemplate's."""
+
+    metadata: Metadata | None
+    spec: Any
+    template: Any
+
+
+class Request(msgspec.Struct, frozen=True):
+    """The request of a review."""
+
+    uid: str
+    kind: Kind
+    operation: str
+    object: Manifest | None = None
+    oldObject: Manifest | None = None  # noqa: N815 - the API's own name
+    subResource: str = ""  # noqa: N815
+    name: str = ""
+    namespace: str = ""
+    userInfo: User = User()  # noqa: N815
+
+
+class Review(msgspec.Struct, frozen=True):
+    """A review as it arrives."""
+
+    apiVersion: str  # noqa: N815
+    kind: str
+    request: Request | None = None
+
+
+_decoder = msgspec.json.Decoder(Review)
+_VERSION = "admission.k8s.io/v1"
+
+
+def read(body: bytes) -> Request:
+    """The request of a review. Raises BadReviewError."""
+    try:
+        review = _decoder.decode(body)
+    except msgspec.ValidationError as error:
+        raise BadReviewError(f"not an AdmissionReview: {error}") from None
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise BadReviewError(f"not JSON: {error}") from None
+    except RecursionError:
+        raise BadReviewError("not an AdmissionReview: nested too deeply") from None
+    if review.kind != "AdmissionReview":
+        raise BadReviewError(f"kind is {_shown(review.kind)}; only AdmissionReview is answered")
+    if review.apiVersion != _VERSION:
+        raise BadReviewError(f"apiVersion is {_shown(review.apiVersion)}; only {_VERSION} is answered")
+    if review.request is None:
+        raise BadReviewError("the review has no request")
+    if not review.request.uid:
+        raise BadReviewError("the request has no uid")
+    return review.request
+
+
+def _shown(name: str) -> str:
+    return repr(name if len(name) <= 60 else f"{name[:60]}…")

@@ -1,0 +1,25 @@
+"""`completion`: a script that completes commands in a shell."""
+
+from __future__ import annotations
+
+import click
+from click.shell_completion import get_completion_class
+
+_PROGRAM = "gpushare-webhook"
+
+
+@click.command(name="completion")
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+def command(shell: str) -> None:
+    """Print a script that completes commands in a shell.
+
+    \b
+    Example:
+      source <(gpushare-webhook completion bash)
+    """
+    from webhook.cli import cli
+
+    completer = get_completion_class(shell)
+    if completer is None:  # pragma: no cover - the choice lists what click has
+        raise AssertionError(shell)
+    click.echo(completer(cli, {}, _PROGRAM, "_GPUSHARE_WEBHOOK_COMPLETE").source())

@@ -1,0 +1,58 @@
+"""`config`: the settings, as they are in effect, as a file has them, or as a schema."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import click
+
+from webhook.cli.inputs import configuration
+
+_FILE = click.option("--config", metavar="FILE", help="The settings file; - for standard input.")
+
+
+@click.group(name="config")
+def command() -> None:
+    """Show, validate or describe the settings."""
+
+
+@command.command(name="view")
+@_FILE
+@click.option("-o", "--output", type=click.Choice(["yaml", "json"]), default="yaml", help="The format.")
+def view(config: str | None, output: str) -> None:
+    """Show the effective settings: the file's keys over its profile's over the defaults."""
+    from webhook.settings.configuration import view as effective
+
+    shown = effective(configuration(config))
+    click.echo(_json(shown) if output == "json" else _yaml(shown), nl=False)
+
+
+@command.command(name="validate")
+@click.option("--config", metavar="FILE", required=True, help="The settings file; - for standard input.")
+def validate(config: str) -> None:
+    """Say whether a settings file is right: 0 when it is, 2 with every problem when it is not."""
+    from webhook.settings.configuration import not_in_force
+
+    idle = not_in_force(configuration(config))
+    for key in idle:
+        click.echo(f"{config}: {key} has no effect in this release", err=True)
+    click.echo(f"{config}: valid")
+
+
+@command.command(name="schema")
+def schema() -> None:
+    """Print the JSON Schema of the settings file, for editors and linters."""
+    from webhook.settings.schema import schema as described
+
+    click.echo(_json(described()), nl=False)
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, indent=2, ensure_ascii=False) + "\n"
+
+
+def _yaml(value: Any) -> str:
+    import yaml
+
+    return yaml.safe_dump(value, sort_keys=False, allow_unicode=True, default_flow_style=False)

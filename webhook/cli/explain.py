@@ -1,0 +1,53 @@
+"""`explain`: what a check or an injection means, why it is there and what to do."""
+
+from __future__ import annotations
+
+import click
+
+from webhook.cli.inputs import WRONG_INPUT
+from webhook.policy.check import Check
+from webhook.policy.checks import CHECKS
+from webhook.policy.injection import Injection
+from webhook.policy.injections import INJECTIONS
+
+
+@click.command(name="explain")
+@click.argument("code", required=False)
+def command(code: str | None) -> None:
+    """Tell what a check or an injection means, why it is there and what to do.
+
+    Without CODE all of them are listed.
+    """
+    if code is None:
+        click.echo(overview(), nl=False)
+        return
+    found = _find(code)
+    if found is None:
+        known = ", ".join([check.code for check in CHECKS] + [injection.name for injection in INJECTIONS])
+        click.echo(f"there is no check or injection {code!r}; known are {known}", err=True)
+        raise SystemExit(WRONG_INPUT)
+    click.echo(_text(found), nl=False)
+
+
+def overview() -> str:
+    """A line for each check and injection."""
+    lines = ["Checks:"]
+    lines += [f"  {check.code}  {check.severity.label:5} {check.title}" for check in CHECKS]
+    lines += ["", "Injections:"]
+    lines += [f"  {injection.name:14} {injection.title}" for injection in INJECTIONS]
+    return "\n".join(lines) + "\n"
+
+
+def _find(code: str) -> Check | Injection | None:
+    wanted = code.lower()
+    for check in CHECKS:
+        if check.code.lower() == wanted:
+            return check
+    return next((injection for injection in INJECTIONS if injection.name.lower() == wanted), None)
+
+
+def _text(found: Check | Injection) -> str:
+    if isinstance(found, Injection):
+        return f"{found.name}: {found.says.strip()}\n"
+    head = f"{found.code}: {found.says.strip()}\n"
+    return f"{head}\nDefault severity: {found.severity.label}. Looks at {found.scope.value}.\n"

@@ -1,0 +1,112 @@
+"""A manifest and the engine make a judgement: what `check` reports and `mutate` applies."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from webhook.cli.inputs import Engine
+from webhook.manifests import Manifest
+from webhook.patch import Operation, build, flaw, pointer
+from webhook.policy.case import Origin
+from webhook.policy.judge import judge
+from webhook.policy.kinds import Held, group_of, is_suspended, pods
+from webhook.policy.pod import MalformedError, mapping, members
+from webhook.policy.verdict import Decision, Path, Verdict
+from webhook.report import Error, Located, Result, Subject
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """The verdict for a manifest. `verdict` is None when no pod is inside."""
+
+    manifest: Manifest
+    subject: Subject
+    verdict: Verdict | None
+
+    @property
+    def is_pod(self) -> bool:
+        """Whether the object is a Pod itself, which alone the mutating hook sees."""
+        return self.subject.kind == "Pod" and group_of(self.subject.api_version) == ""
+
+    @property
+    def is_denied(self) -> bool:
+        """Whether the object is refused."""
+        return self.verdict is not None and self.verdict.decision is Decision.DENIED
+
+    def operations(self) -> list[Operation]:
+        """The proven operations of the edits."""
+        if self.verdict is None or not self.verdict.edits:
+            return []
+        operations = build(self.manifest.value, self.verdict.edits)
+        wrong = flaw(self.manifest.value, operations)
+        if wrong is not None:
+            raise AssertionError(f"an edit does not apply: {wrong}")
+        return operations
+
+    def result(self) -> Result:
+        """The report's line for it."""
+        patch = self.operations() if self.is_pod and not self.is_denied else []
+        return Result(
+            self.manifest.file,
+            self.manifest.document,
+            self.manifest.line,
+            self.subject,
+            "skipped" if self.verdict is None else self.verdict.decision.label,
+            tuple(self._located()),
+            tuple(patch),
+        )
+
+    def _located(self) -> list[Located]:
+        located = []
+        for finding in self.verdict.findings if self.verdict is not None else ():
+            position = self.manifest.locate(finding.path)
+            located.append(Located(finding, pointer(finding.path), position.line, position.column))
+        return located
+
+
+def judgement(manifest: Manifest, engine: Engine, namespace: str) -> Judgement | Error:
+    """Judge one manifest; an object whose structure is not that of its kind is an error."""
+    try:
+        value = mapping(manifest.value, ())
+        subject = _subject(value, namespace)
+        held = pods(engine.kinds, group_of(subject.api_version), subject.kind, value)
+        return Judgement(manifest, subject, _verdict(value, subject, held, engine))
+    except MalformedError as error:
+        position = manifest.locate(error.path)
+        field = dotted(error.path)
+        return Error(manifest.file, position.line, position.column, f"{field}: {error}" if field else str(error))
+
+
+def _verdict(value: dict[str, Any], subject: Subject, held: list[Held], engine: Engine) -> Verdict | None:
+    if not held:
+        return None
+    itself = subject.kind == "Pod"
+    origin = Origin(
+        subject.namespace or "default", itself=itself, open=not itself and is_suspended(subject.kind, value)
+    )
+    return judge(held, origin, engine.ruleset)
+
+
+def _subject(value: dict[str, Any], namespace: str) -> Subject:
+    metadata = members(value, "metadata", ())
+    named = {field: _text(metadata.get(field), ("metadata", field)) for field in ("namespace", "name", "generateName")}
+    return Subject(
+        _text(value.get("apiVersion"), ("apiVersion",), required=True),
+        _text(value.get("kind"), ("kind",), required=True),
+        named["namespace"] or namespace,
+        named["name"] or named["generateName"],
+    )
+
+
+def _text(value: object, path: Path, *, required: bool = False) -> str:
+    if value is None and not required:
+        return ""
+    if not isinstance(value, str) or (required and not value):
+        raise MalformedError(path, "text", value)
+    return value
+
+
+def dotted(path: Path) -> str:
+    """A path as people write it, such as `spec.containers[0].env`."""
+    return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path).lstrip(".")

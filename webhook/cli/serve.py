@@ -1,0 +1,66 @@
+"""`serve`: the webhook."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import click
+
+from webhook.cli.inputs import configuration, fail, read_facts
+from webhook.policy.checks import CHECKS
+from webhook.policy.rules import Ruleset
+
+_PORT = click.IntRange(0, 65535)
+
+
+@click.command(name="serve")
+@click.option("--config", metavar="FILE", help="The settings file. Without it the defaults hold.")
+@click.option("--facts", metavar="FILE", help="Facts of the cluster, as a file.")
+@click.option("--host", help="The address to listen on.")
+@click.option("--port", type=_PORT, help="The port for reviews; 0 takes any free one.")
+@click.option("--health-port", type=_PORT, help="The port for health and metrics; 0 takes any free one.")
+@click.option("--tls-cert", metavar="FILE", help="The certificate, with its chain.")
+@click.option("--tls-key", metavar="FILE", help="The certificate's key.")
+@click.option("--log-format", type=click.Choice(["json", "text"]), help="How the journal is written.")
+@click.option("--log-level", type=click.Choice(["debug", "info", "warning", "error"]), help="What it holds.")
+def command(config: str | None, facts: str | None, **options: Any) -> None:
+    """Run the webhook: reviews over HTTPS, health and metrics over HTTP. Options go before the settings file.
+
+    \b
+    Example:
+      gpushare-webhook serve --tls-cert certs/tls.crt --tls-key certs/tls.key
+    """
+    import uvloop
+
+    from webhook.server import Server, StartError
+    from webhook.server.journal import Journal
+    from webhook.settings.configuration import not_in_force
+
+    wanted = configuration(config)
+    wanted = replace(
+        wanted,
+        server=_over(wanted.server, host=options["host"], port=options["port"], health_port=options["health_port"]),
+        tls=_over(wanted.tls, cert_file=options["tls_cert"], key_file=options["tls_key"]),
+        log=_over(wanted.log, format=options["log_format"], level=options["log_level"]),
+    )
+    journal = Journal(wanted.log.format, wanted.log.level)
+    for key in not_in_force(wanted):
+        journal.say("warning", "setting not in force", key=key)
+    ruleset = Ruleset(wanted.settings, CHECKS, read_facts(facts))
+
+    async def serve() -> None:
+        await Server(wanted, ruleset, journal).run()
+
+    try:
+        uvloop.run(serve())
+    except StartError as error:
+        journal.close()
+        fail([f"serve: {error}"])
+    finally:
+        journal.close()
+
+
+def _over(part: Any, **given: Any) -> Any:
+    """The part of the settings with the options that were given."""
+    return replace(part, **{name: value for name, value in given.items() if value is not None})

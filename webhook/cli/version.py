@@ -1,0 +1,14 @@
+"""`version`: which version this is."""
+
+from __future__ import annotations
+
+import click
+
+from webhook import __version__
+
+
+@click.command(name="version")
+@click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", help="The format.")
+def command(output: str) -> None:
+    """Print the version."""
+    click.echo(f'{{"version": "{__version__}"}}' if output == "json" else f"gpushare-webhook {__version__}")

@@ -1,0 +1,10 @@
+"""Kubernetes manifests from files, folders and standard input, with the line and column of every value."""
+
+from __future__ import annotations
+
+from webhook.manifests.manifest import Manifest
+from webhook.manifests.position import Path, Position, Problem
+from webhook.manifests.reader import read
+from webhook.manifests.sources import sources
+
+__all__ = ["Manifest", "Path", "Position", "Problem", "read", "sources"]

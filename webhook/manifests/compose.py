@@ -1,0 +1,251 @@
+"""One YAML document to plain values, with the place of each: a loop over the events of libyaml.
+
+PyYAML's own composer recurses in C and ends the interpreter at 50,000 levels; its events do not. Nothing here recurses
+either, nesting is bounded, and what aliases unfold to is bounded as go-yaml does it. Aliased values are shared, not
+copied: whoever reads a value must not change it.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, TypeAlias
+
+from yaml import YAMLError
+from yaml._yaml import CParser
+from yaml.events import (
+    AliasEvent,
+    DocumentEndEvent,
+    MappingEndEvent,
+    MappingStartEvent,
+    ScalarEvent,
+    SequenceEndEvent,
+    StreamEndEvent,
+)
+
+from webhook.manifests import scalars
+from webhook.manifests.faults import DEEPEST, TOO_DEEP, given_twice, quoted, unreadable_yaml
+from webhook.manifests.position import Spot, Spots, Text, UnreadableError
+
+# What stands for the pending key inside a list, and while the value of a merge key (`<<`) is awaited.
+_ITEM: Any = object()
+_MERGE: Any = object()
+
+_NO_MERGE = 'the value of the merge key "<<" must be a mapping, an alias of one, or a list of these'
+_NUMBERS = frozenset((int, float))
+
+# A mapping or list while it is filled: itself, the spots of its values, the offsets of its keys, the pending key.
+_Filling: TypeAlias = tuple[Any, Any, dict[str, int], Any]
+
+
+class _Anchored(NamedTuple):
+    """A finished mapping or list that aliases may name."""
+
+    value: Any
+    spots: Spots
+    nodes: int
+    levels: int
+
+
+def compose(text: Text) -> tuple[object, Spot] | None:
+    """Return the value of a document and its spot, or None where the text has no document.
+
+    Raises UnreadableError at the offset of what kubectl would refuse, or would leave out in silence.
+    """
+    inside = text.content.find("\n\ufeff")
+    if inside >= 0:
+        # libyaml takes it for blank, go-yaml for text: to kubectl it would begin a key.
+        raise UnreadableError("byte order mark inside the file; remove it", inside + 1)
+    parser = CParser(text.content)
+    try:
+        parser.get_event()
+        if isinstance(parser.get_event(), StreamEndEvent):
+            return None
+        root = _Composer(text).run(parser)
+        after: Any = parser.get_event()
+    except YAMLError as error:
+        raise unreadable_yaml(error, text) from None
+    if not isinstance(after, StreamEndEvent):
+        raise UnreadableError('kubectl ignores all that follows here; start a document with "---"', _offset(after))
+    return root
+
+
+def _offset(event: Any) -> int:
+    return int(event.start_mark.index)
+
+
+class _Composer:
+    __slots__ = ("anchors", "deepest", "nodes", "stack", "text", "unfolded")
+
+    def __init__(self, text: Text) -> None:
+        self.text = text
+        self.stack: list[tuple[Any, ...]] = []
+        # Under an anchor: a scalar's event, a finished container, or a bare container that is still being filled.
+        self.anchors: dict[str, Any] = {}
+        self.nodes = 0
+        self.unfolded = 0
+        self.deepest = 0
+
+    def run(self, parser: CParser) -> tuple[object, Spot]:
+        """Compose the document whose start was the last event, up to and with its end."""
+        next_event: Any = parser.get_event
+        plain = scalars.plain
+        root: _Filling = ([], [], {}, _ITEM)  # The root is the only item of a list of ours.
+        container, spots, keys, key = root
+        while True:
+            event = next_event()
+            offset = event.start_mark.index
+            if event.__class__ is AliasEvent:
+                event = self._target(event.anchor, offset)
+            if event.__class__ is not ScalarEvent:
+                if event.__class__ is DocumentEndEvent:
+                    return root[0][0], root[1][0]
+                container, spots, keys, key = self._structure(event, offset, (container, spots, keys, key))
+                continue
+            self.nodes += 1
+            value: Any = event.value
+            if event.tag is not None or event.anchor is not None:
+                value = self._marked(event, offset)
+            elif event.implicit[0]:
+                value = plain(value)
+            if key is None:
+                key = self._key(event, value, offset, keys)
+                continue
+            if value.__class__ in _NUMBERS:
+                value = _json_number(value, offset)
+            if key is _ITEM:
+                container.append(value)
+                spots.append(offset)
+            elif key is _MERGE:
+                raise UnreadableError(_NO_MERGE, offset)
+            else:
+                container[key] = value
+                spots[key] = offset
+                key = None
+
+    def _structure(self, event: Any, offset: int, filling: _Filling) -> _Filling:
+        """Take the start or end of a mapping or list, or an alias of one, and return what is to be filled next."""
+        kind = event.__class__
+        container, spots, keys, key = filling
+        if kind is MappingEndEvent or kind is SequenceEndEvent:
+            return self._finish(container, spots)
+        if key is None:
+            raise UnreadableError("a mapping or a list cannot be a mapping key", offset)
+        self.nodes += 1
+        value: Any
+        inner: Any
+        if kind is _Anchored:
+            value, inner = event.value, event.spots
+        else:
+            value, inner = ({}, {}) if kind is MappingStartEvent else ([], [])
+        merging = key is _MERGE
+        if key is _ITEM:
+            container.append(value)
+            spots.append((offset, inner))
+        else:
+            key = None
+            if not merging:
+                container[filling[3]] = value
+                spots[filling[3]] = (offset, inner)
+        if kind is _Anchored:
+            if merging:
+                _merge(container, spots, value, inner, offset)
+            return container, spots, keys, key
+        self.stack.append((container, spots, keys, key, merging, offset, event.anchor, self.nodes, self.deepest))
+        self._descend(value, event.anchor, offset)
+        return value, inner, {}, _ITEM if value.__class__ is list else None
+
+    def _descend(self, value: Any, anchor: str | None, offset: int) -> None:
+        depth = len(self.stack)
+        if depth > DEEPEST:
+            raise UnreadableError(TOO_DEEP, offset)
+        if anchor is not None:
+            self.anchors[anchor] = value
+            self.deepest = depth
+        elif depth > self.deepest:
+            self.deepest = depth
+
+    def _finish(self, value: Any, inner: Any) -> _Filling:
+        container, spots, keys, key, merging, offset, anchor, nodes, deepest = self.stack.pop()
+        if anchor is not None:
+            # The name may have been given to something inside meanwhile: then it stays there, as in go-yaml.
+            if self.anchors.get(anchor) is value:
+                levels = self.deepest - len(self.stack)
+                self.anchors[anchor] = _Anchored(value, inner, self.nodes - nodes + 1, levels)
+            self.deepest = max(self.deepest, deepest)
+        if merging and value.__class__ is dict:
+            _merge(container, spots, value, inner, offset)
+        elif merging:
+            # Earlier mappings of the list win.
+            for item, spot in zip(reversed(value), reversed(inner), strict=True):
+                _merge(container, spots, item, spot if isinstance(spot, int) else spot[1], offset)
+        return container, spots, keys, key
+
+    def _target(self, anchor: str | None, offset: int) -> Any:
+        """Return what an alias names: a scalar's event or a finished container; count what it unfolds to."""
+        target = self.anchors.get(anchor or "")
+        if target is None:
+            raise UnreadableError(f"alias {quoted(f'*{anchor}')} has no anchor before it", offset)
+        if target.__class__ is ScalarEvent:
+            nodes = 1
+        elif target.__class__ is _Anchored:
+            nodes = target.nodes
+            reach = len(self.stack) + target.levels
+            if reach > DEEPEST:
+                raise UnreadableError(TOO_DEEP, offset)
+            self.deepest = max(self.deepest, reach)
+        else:
+            raise UnreadableError(f"alias {quoted(f'*{anchor}')} stands inside of what it names", offset)
+        self.nodes += nodes
+        self.unfolded += nodes
+        if self.unfolded > 100 and self.nodes > 1000 and self.unfolded > self.nodes * _unfolding_share(self.nodes):
+            raise UnreadableError("aliases unfold to far more values than are written here", offset)
+        return target
+
+    def _marked(self, event: ScalarEvent, offset: int) -> scalars.Scalar:
+        """Return the value of a scalar with an anchor or a tag."""
+        if event.anchor is not None:
+            self.anchors[event.anchor] = event
+        if event.tag is None:
+            return scalars.plain(event.value) if event.implicit[0] else event.value
+        try:
+            return scalars.tagged(event.tag, event.value)
+        except ValueError as error:
+            raise UnreadableError(str(error), offset) from None
+
+    def _key(self, event: ScalarEvent, value: scalars.Scalar, offset: int, keys: dict[str, int]) -> Any:
+        """Return the key that is pending from now on, noted among the keys of its mapping, or the merge marker."""
+        if value.__class__ is not str:
+            try:
+                value = scalars.key(value)
+            except ValueError as error:
+                raise UnreadableError(str(error), offset) from None
+        elif value == "<<" and (event.implicit[0] or event.tag == scalars.MERGE_TAG):
+            return _MERGE
+        name: Any = value
+        if name in keys:
+            raise given_twice(name, self.text.line(keys[name]), offset)
+        keys[name] = offset
+        return name
+
+
+def _json_number(value: Any, offset: int) -> int | float:
+    try:
+        return scalars.json_number(value)
+    except ValueError as error:
+        raise UnreadableError(str(error), offset) from None
+
+
+def _merge(container: Any, spots: Any, value: Any, inner: Any, offset: int) -> None:
+    """Put a mapping into another, over the keys that came before, as go-yaml v2 does."""
+    if value.__class__ is not dict:
+        raise UnreadableError(_NO_MERGE, offset)
+    container.update(value)
+    spots.update(inner)
+
+
+def _unfolding_share(nodes: int) -> float:
+    """Return the share of a document's values that may come from aliases: go-yaml's `allowedAliasRatio`."""
+    if nodes <= 400_000:
+        return 0.99
+    if nodes >= 4_000_000:
+        return 0.10
+    return 0.99 - 0.89 * (nodes - 400_000) / 3_600_000

@@ -1,0 +1,183 @@
+"""A stream of JSON values to plain ones; where each value stands is only found out when somebody asks."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterator
+from itertools import accumulate
+from typing import Any, NoReturn
+
+from webhook.manifests import scalars
+from webhook.manifests.faults import DEEPEST, TOO_DEEP, given_twice
+from webhook.manifests.position import Spot, Text, UnreadableError
+
+_STRINGS = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
+_TOKENS = re.compile(_STRINGS.pattern + r'|[\[\]{},]|[^\s\[\]{},:"]+', re.DOTALL)
+_BLANKS = re.compile(r"[ \t\r\n]*")
+_NESTING = {ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1}
+_NO_BRACKET = bytes(set(range(256)) - set(_NESTING))
+# Whole pairs and escaped backslashes are matched too, so that no part of them is taken for half a pair.
+_SURROGATES = re.compile(
+    r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(\\u[dD][89a-fA-F][0-9a-fA-F]{2})|\\.", re.DOTALL
+)
+_LONGEST_INTEGER = 20
+
+
+class JsonSyntaxError(UnreadableError):
+    """The text is not JSON from an offset on: it may still be YAML."""
+
+
+class _RefusedError(Exception):
+    """The decoder met a key twice or a number past all range; it cannot tell where."""
+
+
+class _NoJsonError(Exception):
+    """The decoder met a constant of JavaScript that JSON lacks; it cannot tell where."""
+
+
+def values(text: Text) -> Iterator[tuple[object, int, int]]:
+    """Yield each value of a stream with its start and end; an UnreadableError in place of a value that is refused.
+
+    Raises JsonSyntaxError where the stream stops being JSON.
+    """
+    content = _without_lone_surrogates(text.content)
+    # No decoder may ever recurse to what is too deep, so its place is known before.
+    too_deep = _too_deep(content, 0) if _is_deep(content) else None
+    start = _skip_blanks(content, 0)
+    while start < len(content):
+        value: object
+        if too_deep is not None and too_deep < (end := _end(content, start)):
+            value = UnreadableError(TOO_DEEP, too_deep)
+            too_deep = _too_deep(content, end)
+        else:
+            value, end = _decode(text, content, start)
+        yield value, start, end
+        start = _skip_blanks(content, end)
+
+
+def _decode(text: Text, content: str, start: int) -> tuple[object, int]:
+    try:
+        return _DECODER.raw_decode(content, start)
+    except json.JSONDecodeError as error:
+        raise JsonSyntaxError(f"not JSON: {error.msg[:1].lower()}{error.msg[1:]}", error.pos) from None
+    except _NoJsonError as error:
+        raise JsonSyntaxError(f"not JSON: {error}", content.index(str(error), start)) from None
+    except _RefusedError:
+        return _refused(text, start), _end(content, start)
+
+
+def spot(text: Text, start: int) -> Spot:
+    """Return the spot of the JSON value at an offset. Raises UnreadableError for what the decoder refuses."""
+    root: list[Spot] = []
+    stack: list[tuple[Any, dict[str, int]]] = []
+    spots: Any = root
+    keys: dict[str, int] = {}
+    key: str | None = None
+    for token in _TOKENS.finditer(text.content, start):
+        offset, word = token.start(), token[0]
+        if word == ",":
+            key = None
+        elif word in "]}":
+            spots, keys = stack.pop()
+        elif spots.__class__ is dict and key is None:
+            key = _string(word)
+            if key in keys:
+                raise given_twice(key, text.line(keys[key]), offset)
+            keys[key] = offset
+        else:
+            inner: Any = {} if word == "{" else [] if word == "[" else None
+            _put(spots, key, offset if inner is None else (offset, inner))
+            if inner is not None:
+                stack.append((spots, keys))
+                spots, keys, key = inner, {}, None
+            elif word[0] in "-0123456789" and math.isinf(float(word)):
+                raise UnreadableError("this number is past the range of 64-bit floats", offset)
+        if not stack:
+            break
+    return root[0]
+
+
+def _put(spots: Any, key: str | None, place: Spot) -> None:
+    if spots.__class__ is dict:
+        spots[key] = place
+    else:
+        spots.append(place)
+
+
+def _string(token: str) -> str:
+    return str(json.loads(_without_lone_surrogates(token))) if "\\" in token else token[1:-1]
+
+
+def _refused(text: Text, start: int) -> UnreadableError:
+    """Return what the decoder refused, with its place."""
+    try:
+        spot(text, start)
+    except UnreadableError as fault:
+        return fault
+    raise AssertionError("the decoder and the search for its complaint disagree")
+
+
+def _end(content: str, start: int) -> int:
+    """Return the offset after the value that starts with a bracket, or the end of the text."""
+    depth = 0
+    for token in _TOKENS.finditer(content, start):
+        depth += _NESTING.get(ord(token[0][0]), 0)
+        if depth == 0:
+            return token.end()
+    return len(content)
+
+
+def _skip_blanks(content: str, offset: int) -> int:
+    found = _BLANKS.match(content, offset)
+    return found.end() if found else offset
+
+
+def _is_deep(content: str) -> bool:
+    if content.count("[") + content.count("{") <= DEEPEST:
+        return False
+    brackets = _STRINGS.sub("", content).encode().translate(None, _NO_BRACKET)
+    return max(accumulate(map(_NESTING.__getitem__, brackets)), default=0) > DEEPEST
+
+
+def _too_deep(content: str, start: int) -> int | None:
+    """Return the offset of the first bracket past the deepest level."""
+    depth = 0
+    for token in _TOKENS.finditer(content, start):
+        depth += _NESTING.get(ord(token[0][0]), 0)
+        if depth > DEEPEST:
+            return token.start()
+    return None
+
+
+def _without_lone_surrogates(content: str) -> str:
+    """Replace escapes that are half a character by U+FFFD of the same length, as Go's decoder does."""
+    if "\\ud" not in content and "\\uD" not in content:
+        return content
+    return _SURROGATES.sub(lambda found: "\\ufffd" if found[1] else found[0], content)
+
+
+def _integer(text: str) -> int | float:
+    return scalars.json_number(int(text)) if len(text) <= _LONGEST_INTEGER else _float(text)
+
+
+def _float(text: str) -> int | float:
+    value = float(text)
+    if math.isinf(value):
+        raise _RefusedError
+    return scalars.json_number(value)
+
+
+def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    value = dict(pairs)
+    if len(value) != len(pairs):
+        raise _RefusedError
+    return value
+
+
+def _constant(text: str) -> NoReturn:
+    raise _NoJsonError(text)
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_int=_integer, parse_float=_float, parse_constant=_constant)

@@ -1,0 +1,57 @@
+"""One Kubernetes object as it stands in a file."""
+
+from __future__ import annotations
+
+from webhook.manifests import jsontext
+from webhook.manifests.position import Path, Position, Spot, Text, follow
+
+
+class Document:
+    """The value of one document and where it stands; a JSON document finds its places when first asked."""
+
+    __slots__ = ("_spot", "number", "start", "text", "value")
+
+    def __init__(self, number: int, text: Text, value: object, start: int, spot: Spot | None = None) -> None:
+        self.number = number
+        self.text = text
+        self.value = value
+        self.start = start
+        self._spot = spot
+
+    def locate(self, path: Path) -> Position:
+        """Return the position of the value at a path, or of its nearest ancestor."""
+        if not path:
+            return self.text.position(self.start)
+        if self._spot is None:
+            self._spot = jsontext.spot(self.text, self.start)
+        return self.text.position(follow(self._spot, path))
+
+
+class Manifest:
+    """One object of a file: a document, or an item of a list document.
+
+    `value` is what kubectl would send as JSON, in plain dicts, lists and scalars. It is to be read only: where the file
+    has aliases the same dict or list may stand in it more than once.
+    """
+
+    __slots__ = ("_document", "_path", "file", "value")
+
+    def __init__(self, file: str, document: Document, path: Path, value: object) -> None:
+        self.file = file
+        self.value = value
+        self._document = document
+        self._path = path
+
+    @property
+    def document(self) -> int:
+        """The number of the document in its file, from 1."""
+        return self._document.number
+
+    @property
+    def line(self) -> int:
+        """The first line of the object."""
+        return self.locate(()).line
+
+    def locate(self, path: Path) -> Position:
+        """Return the position of the value at a path in the object, or of the nearest ancestor that exists."""
+        return self._document.locate(self._path + path)

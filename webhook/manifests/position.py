@@ -1,0 +1,86 @@
+"""Where things stand in a text: positions, problems, and the tree that leads from a path to an offset."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from dataclasses import dataclass
+from typing import TypeAlias
+
+Path: TypeAlias = tuple[str | int, ...]
+
+# Where a value starts, as a character offset; of a mapping or list also where its own values start. Only containers
+# pay for a tuple: most values are leaves.
+Spot: TypeAlias = "int | tuple[int, Spots]"
+Spots: TypeAlias = "dict[str, Spot] | list[Spot]"
+
+_LINE_BREAK = re.compile("\n")
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """A place in a file; line and column count from 1, the column in characters."""
+
+    line: int
+    column: int
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing that could not be read; line and column are 0 where the whole file is meant."""
+
+    file: str
+    line: int
+    column: int
+    message: str
+
+
+class UnreadableError(Exception):
+    """What is wrong at one offset of a text."""
+
+    def __init__(self, message: str, offset: int) -> None:
+        super().__init__(message)
+        self.message = message
+        self.offset = offset
+
+
+class Text:
+    """A part of a file, from the character `indent` of `first_line` on; line breaks are `\\n`, as editors count."""
+
+    __slots__ = ("_breaks", "content", "first_line", "indent")
+
+    def __init__(self, content: str, first_line: int = 1, indent: int = 0) -> None:
+        self.content = content
+        self.first_line = first_line
+        self.indent = indent
+        self._breaks: list[int] | None = None
+
+    def position(self, offset: int) -> Position:
+        """Return the line and column of a character offset."""
+        if self._breaks is None:
+            self._breaks = [found.start() for found in _LINE_BREAK.finditer(self.content)]
+        before = bisect_left(self._breaks, offset)
+        if before == 0:
+            return Position(self.first_line, self.indent + offset + 1)
+        return Position(self.first_line + before, offset - self._breaks[before - 1])
+
+    def line(self, offset: int) -> int:
+        """Return the line of a character offset."""
+        return self.position(offset).line
+
+
+def follow(spot: Spot, path: Path) -> int:
+    """Return the offset of the value at `path`, or of the nearest ancestor that exists."""
+    for step in path:
+        if isinstance(spot, int):
+            return spot
+        offset, inner = spot
+        if isinstance(inner, dict):
+            if step not in inner:
+                return offset
+            spot = inner[step]
+        elif isinstance(step, int) and 0 <= step < len(inner):
+            spot = inner[step]
+        else:
+            return offset
+    return spot if isinstance(spot, int) else spot[0]

@@ -1,0 +1,183 @@
+"""What a YAML scalar means to kubectl.
+
+The rules are those of go.yaml.in/yaml/v2 `resolve.go`, then of `convertToJSONableObject` in sigs.k8s.io/yaml and of
+Go's JSON encoder, which together stand between a manifest and the API server. They are YAML 1.1 without dates and
+sexagesimals. Every function raises ValueError, with a message for the user, for what kubectl refuses.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import math
+import re
+import struct
+from typing import TypeAlias
+
+Scalar: TypeAlias = str | int | float | bool | None
+
+# The spellings that have a meaning of their own.
+WORDS: dict[str, Scalar] = {
+    **dict.fromkeys(("y", "Y", "yes", "Yes", "YES", "true", "True", "TRUE", "on", "On", "ON"), True),
+    **dict.fromkeys(("n", "N", "no", "No", "NO", "false", "False", "FALSE", "off", "Off", "OFF"), False),
+    **dict.fromkeys(("", "~", "null", "Null", "NULL"), None),
+    **dict.fromkeys((".nan", ".NaN", ".NAN"), math.nan),
+    **dict.fromkeys((".inf", ".Inf", ".INF", "+.inf", "+.Inf", "+.INF"), math.inf),
+    **dict.fromkeys(("-.inf", "-.Inf", "-.INF"), -math.inf),
+}
+NUMERIC = frozenset("+-.0123456789")
+TAG = "tag:yaml.org,2002:"
+MERGE_TAG = TAG + "merge"
+
+_SHORT_DECIMAL = re.compile(r"-?[1-9][0-9]{0,17}|0")
+_INTEGER = re.compile(r"([-+]?)(?:0[xX]([0-9a-fA-F]+)|0[bB]([01]+)|0[oO]([0-7]+)|0([0-7]*)|([1-9][0-9]*))")
+_SIGNED_BINARY = re.compile(r"0b([-+][01]+)")
+_FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
+_DOT_FLOAT = re.compile(r"\.[0-9]+(?:_[0-9]+)*(?:[eE][-+]?[0-9]+(?:_[0-9]+)*)?")
+_TIMESTAMP = re.compile(
+    r"[0-9]{4}-(?:0?[1-9]|1[0-2])-(?:0?[1-9]|[12][0-9]|3[01])"
+    r"(?:[Tt][0-9]{1,2}:[0-9]{1,2}:[0-9]{1,2}(?:\.[0-9]+)?(?:Z|[-+][0-9]{2}:[0-9]{2})"
+    r"| [0-9]{1,2}:[0-9]{1,2}:[0-9]{1,2}(?:\.[0-9]+)?)?"
+)
+# Longer digits are outside of 64 bits in every base but 2, and Python refuses to convert thousands of decimal ones.
+_LONGEST_DECIMAL = 20
+
+
+def plain(text: str) -> Scalar:
+    """Return what a scalar without quotes and tag means."""
+    value = WORDS.get(text, text)
+    if value is text and text[0] in NUMERIC:
+        return number(text)
+    return value
+
+
+def number(text: str) -> Scalar:
+    """Return the number that a text starting like one spells, or the text itself."""
+    if _SHORT_DECIMAL.fullmatch(text):
+        return int(text)
+    if text[0] == ".":
+        value = float(text) if _DOT_FLOAT.fullmatch(text) else math.inf
+        return text if math.isinf(value) else value
+    digits = text.replace("_", "")
+    integer = _integer(digits)
+    if integer is not None:
+        return integer
+    # A float past the range of a double is text to go-yaml, as is what looks like none.
+    value = float(digits) if _FLOAT.fullmatch(digits) else math.inf
+    return text if math.isinf(value) else value
+
+
+def _integer(digits: str) -> int | None:
+    """Return what Go's ParseInt and ParseUint read: 64 bits, without a sign one bit more."""
+    found = _INTEGER.fullmatch(digits)
+    if found is None:
+        signed = _SIGNED_BINARY.fullmatch(digits)
+        value = int(signed[1], 2) if signed else None
+        return value if value is not None and is_int64(value) else None
+    sign, hexadecimal, binary, octal, leading_zero, decimal = found.groups()
+    if decimal is not None:
+        value = int(decimal) if len(decimal) <= _LONGEST_DECIMAL else 2**64
+    elif hexadecimal is not None:
+        value = int(hexadecimal, 16)
+    elif binary is not None:
+        value = int(binary, 2)
+    else:
+        value = int(octal or leading_zero or "0", 8)
+    value = -value if sign == "-" else value
+    return value if is_int64(value) or (not sign and value < 2**64) else None
+
+
+def is_int64(value: int) -> bool:
+    """Tell whether an integer fits 64 bits with sign: past that JSON numbers become floats in Kubernetes."""
+    return -(2**63) <= value < 2**63
+
+
+def tagged(tag: str, text: str) -> Scalar:
+    """Return what a scalar with an explicit tag means; a tag that kubectl does not know leaves the text."""
+    name = tag.removeprefix(TAG)
+    if name == tag or name not in _TAGS:
+        return text
+    if name == "str":
+        return text
+    if name == "binary":
+        return _binary(text)
+    if name == "timestamp":
+        if _TIMESTAMP.fullmatch(text):
+            return text
+        raise ValueError(f"this is not a timestamp, as its tag !!{name} says")
+    value = plain(text)
+    if name == "float" and type(value) is int and is_int64(value):
+        return float(value)
+    if type(value) is not _TAGS[name]:
+        raise ValueError(f"this is not what its tag !!{name} says")
+    return value
+
+
+_TAGS = {
+    "str": str,
+    "binary": str,
+    "timestamp": str,
+    "null": type(None),
+    "bool": bool,
+    "int": int,
+    "float": float,
+}
+
+
+def _binary(text: str) -> str:
+    try:
+        data = base64.b64decode(text.replace("\r", "").replace("\n", ""), validate=True)
+    except (binascii.Error, ValueError):
+        raise ValueError("this is not base64, as its tag !!binary says") from None
+    return data.decode("utf-8", "replace")
+
+
+def json_number(value: int | float) -> int | float:
+    """Return a number as it is after the way through JSON: whole numbers of 64 bits are ints, all others floats."""
+    if isinstance(value, int):
+        return value if is_int64(value) else float(value)
+    if not math.isfinite(value):
+        raise ValueError("infinity and not-a-number have no JSON form; put them in quotes to mean text")
+    if not value.is_integer():
+        return value
+    # Go prints the shortest digits that mean the same double, padded with zeros, not its exact integer value.
+    mantissa, _, exponent = repr(value).partition("e")
+    whole, _, fraction = mantissa.partition(".")
+    fraction = fraction.rstrip("0")
+    integer = int(whole + fraction) * 10 ** (int(exponent or 0) - len(fraction))
+    return integer if is_int64(integer) else value
+
+
+def key(value: Scalar) -> str:
+    """Return the JSON key for a YAML key that is not text."""
+    match value:
+        case str():
+            return value
+        case bool():
+            return "true" if value else "false"
+        case int() if is_int64(value):
+            return str(value)
+        case float():
+            return _single_precision(value)
+    what = "null" if value is None else "a number past 64 bits"
+    raise ValueError(f"{what} cannot be a mapping key; put it in quotes to mean text")
+
+
+def _single_precision(value: float) -> str:
+    """Return a float as sigs.k8s.io/yaml prints float keys: Go's `FormatFloat(value, 'g', -1, 32)`."""
+    if math.isnan(value):
+        return ".nan"
+    single = _as_single(value)
+    if math.isinf(single):
+        return ".inf" if single > 0 else "-.inf"
+    digits = next(n for n in range(6, 10) if _as_single(float(f"{single:.{n}g}")) == single)
+    text = f"{single:.{digits}g}"
+    # C turns to an exponent where the digits end, Go at the seventh before the point.
+    return f"{single:.{digits - 1}e}" if abs(single) >= 1e6 and "e" not in text else text
+
+
+def _as_single(value: float) -> float:
+    try:
+        return float(struct.unpack("f", struct.pack("f", value))[0])
+    except OverflowError:
+        return math.copysign(math.inf, value)

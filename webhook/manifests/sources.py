@@ -1,0 +1,101 @@
+"""The bytes of every file that the command line names."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import BinaryIO
+
+from webhook.manifests.position import Problem
+
+STDIN = "<stdin>"
+# Far past the largest object that etcd takes, and past any bundle of them that somebody reviews.
+LARGEST = 64 * 1024 * 1024
+_EXTENSIONS = (".json", ".yaml", ".yml")
+
+
+def sources(paths: Sequence[str], recursive: bool, stdin: BinaryIO) -> Iterator[tuple[str, bytes] | Problem]:
+    """Yield name and content of each input in the order given: files, the manifests of folders, `-` for standard input.
+
+    Of a folder only files ending in .json, .yaml or .yml are read, sorted, with the folders below it if `recursive`.
+    """
+    stdin_read = False
+    for path in paths:
+        if path != "-":
+            yield from _path(Path(path), recursive)
+        elif stdin_read:
+            yield Problem(STDIN, 0, 0, 'standard input was already read; give "-" once')
+        else:
+            stdin_read = True
+            yield _content(STDIN, stdin)
+
+
+def _path(path: Path, recursive: bool) -> Iterator[tuple[str, bytes] | Problem]:
+    if not _is_folder(path):
+        yield _file(path)
+        return
+    found = False
+    for file in _folder(path, recursive):
+        found = True
+        yield file
+    if not found:
+        deeper = "" if recursive else "; with -R the folders below are read too"
+        yield _problem(path, f"no .json, .yaml or .yml file in this folder{deeper}")
+
+
+def _is_folder(path: Path) -> bool:
+    try:
+        return path.is_dir()
+    except OSError:
+        # Reading it will say what is wrong.
+        return False
+
+
+def _folder(top: Path, recursive: bool) -> Iterator[tuple[str, bytes] | Problem]:
+    """Read the manifests of a folder. Links to folders are not followed: they may lead in a circle."""
+    pending = [top]
+    while pending:
+        path = pending.pop()
+        if path is top or (recursive and path.is_dir() and not path.is_symlink()):
+            try:
+                pending += sorted(path.iterdir(), reverse=True)
+            except OSError as error:
+                yield _problem(path, _reason(error))
+        elif path.name.endswith(_EXTENSIONS) and not path.is_dir():
+            # A named pipe would never end.
+            yield _problem(path, "not a regular file") if path.exists() and not path.is_file() else _file(path)
+
+
+def _file(path: Path) -> tuple[str, bytes] | Problem:
+    try:
+        with path.open("rb") as stream:
+            return _content(_shown(path), stream)
+    except (OSError, ValueError) as error:
+        return _problem(path, _reason(error))
+
+
+def _content(name: str, stream: BinaryIO) -> tuple[str, bytes] | Problem:
+    try:
+        data = stream.read(LARGEST + 1)
+    except (OSError, ValueError) as error:
+        return Problem(name, 0, 0, _reason(error))
+    if len(data) > LARGEST:
+        return Problem(name, 0, 0, f"larger than {LARGEST // 1024**2} MiB")
+    return name, data
+
+
+def _problem(path: Path, message: str) -> Problem:
+    return Problem(_shown(path), 0, 0, message)
+
+
+def _shown(path: Path) -> str:
+    """Return a name that can be printed, whatever bytes the file system holds."""
+    return os.fsencode(path).decode("utf-8", "replace")
+
+
+def _reason(error: OSError | ValueError) -> str:
+    if isinstance(error, FileNotFoundError):
+        return "no such file or folder"
+    reason = error.strerror if isinstance(error, OSError) else None
+    return (reason or str(error)).lower()

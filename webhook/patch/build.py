@@ -1,0 +1,81 @@
+"""The builder: minimal operations for edits, with parents made where they are absent.
+
+Only `add` is used. On a member that is null it replaces; on a list's `-` it appends (RFC 6902, 4.1).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+from webhook.patch.pointer import pointer
+from webhook.policy.verdict import Append, Edit, Extend, Path
+
+Operation = dict[str, Any]
+"""One operation, as JSON carries it."""
+
+# Edits touch a bounded set of places: indices and keys of ours, never a key of the user's.
+_pointer = lru_cache(maxsize=4096)(pointer)
+
+
+def build(document: Any, edits: Sequence[Edit]) -> list[Operation]:
+    """The operations that make the edits on a document, in the order of the edits."""
+    builder = _Builder(document)
+    for edit in edits:
+        builder.add(edit)
+    return builder.operations
+
+
+class _Builder:
+    __slots__ = ("document", "extended", "made", "operations")
+
+    def __init__(self, document: Any) -> None:
+        self.document = document
+        self.operations: list[Operation] = []
+        self.made: dict[Path, Any] = {}
+        self.extended: dict[Path, Operation] = {}
+
+    def add(self, edit: Edit) -> None:
+        path = edit.path
+        node = self.document
+        for depth, step in enumerate(path, 1):
+            node = node[step] if isinstance(step, int) else node.get(step)
+            if node is None:
+                self._make(path[:depth], path[depth:], edit)
+                return
+        if isinstance(edit, Append):
+            self._operation(_pointer(path) + "/-", edit.value)
+        else:
+            self._extend(path, node, edit.value)
+
+    def _extend(self, path: Path, there: Any, value: Any) -> None:
+        """Lengthen the text that is there. The engine assigns only where nothing is."""
+        if path in self.extended:
+            self.extended[path]["value"] += f",{value}"
+        else:
+            self.extended[path] = self._operation(_pointer(path), f"{there},{value}" if there else value)
+
+    def _make(self, missing: Path, rest: Path, edit: Edit) -> None:
+        """Add what is missing, or put the edit into what an earlier one has made there."""
+        if missing not in self.made:
+            value: Any = [edit.value] if isinstance(edit, Append) else edit.value
+            for step in reversed(rest):
+                value = {step: value}
+            self.made[missing] = value
+            self._operation(_pointer(missing), value)
+            return
+        made = self.made[missing]
+        for step in rest[:-1]:
+            made = made.setdefault(step, {})
+        if isinstance(edit, Append):
+            (made.setdefault(rest[-1], []) if rest else made).append(edit.value)
+        elif isinstance(edit, Extend) and rest[-1] in made:
+            made[rest[-1]] += f",{edit.value}"
+        else:
+            made[rest[-1]] = edit.value
+
+    def _operation(self, path: str, value: Any) -> Operation:
+        operation = {"op": "add", "path": path, "value": value}
+        self.operations.append(operation)
+        return operation

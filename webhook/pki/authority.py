@@ -1,0 +1,110 @@
+"""A certificate authority of our own, and the leaves that it signs. Keys are ECDSA P-256."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from ipaddress import ip_address
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+
+_BACKDATED = timedelta(minutes=30)
+"""How far validity starts in the past, for clocks that are behind."""
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """A server's certificate and key, as PEM."""
+
+    certificate: bytes
+    key: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Authority:
+    """A certificate that signs leaves, and its key."""
+
+    certificate: x509.Certificate
+    key: ec.EllipticCurvePrivateKey
+
+    @classmethod
+    def create(cls, name: str, now: datetime, lifetime: timedelta) -> Authority:
+        """A new authority with this common name, valid for `lifetime` from `now`."""
+        key = ec.generate_private_key(ec.SECP256R1())
+        subject = _name(name)
+        certificate = (
+            _builder(subject, subject, key.public_key(), now, lifetime)
+            .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+            .add_extension(_usage(signs_certificates=True), critical=True)
+            .sign(key, hashes.SHA256())
+        )
+        return cls(certificate, key)
+
+    def sign(self, hosts: Sequence[str], now: datetime, lifetime: timedelta) -> Leaf:
+        """A leaf for DNS names and IP addresses; the API server looks at these and at no common name."""
+        key = ec.generate_private_key(ec.SECP256R1())
+        certificate = (
+            _builder(_name(hosts[0]), self.certificate.subject, key.public_key(), now, lifetime)
+            .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
+            .add_extension(_usage(signs_certificates=False), critical=True)
+            .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
+            .add_extension(x509.SubjectAlternativeName([_alternative(host) for host in hosts]), critical=False)
+            .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(self.key.public_key()), critical=False)
+            .sign(self.key, hashes.SHA256())
+        )
+        return Leaf(certificate.public_bytes(serialization.Encoding.PEM), _key_pem(key))
+
+    def bundle(self) -> bytes:
+        """The authority's certificate, as PEM."""
+        return self.certificate.public_bytes(serialization.Encoding.PEM)
+
+
+def _builder(
+    subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePublicKey, now: datetime, lifetime: timedelta
+) -> x509.CertificateBuilder:
+    return (
+        x509.CertificateBuilder()
+        .subject_name(subject)
+        .issuer_name(issuer)
+        .public_key(key)
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - _BACKDATED)
+        .not_valid_after(now + lifetime)
+        .add_extension(x509.SubjectKeyIdentifier.from_public_key(key), critical=False)
+    )
+
+
+def _name(common: str) -> x509.Name:
+    # A common name holds 64 characters; nothing reads it.
+    return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, common[:64])])
+
+
+def _alternative(host: str) -> x509.GeneralName:
+    try:
+        return x509.IPAddress(ip_address(host))
+    except ValueError:
+        return x509.DNSName(host)
+
+
+def _usage(*, signs_certificates: bool) -> x509.KeyUsage:
+    return x509.KeyUsage(
+        digital_signature=True,
+        key_cert_sign=signs_certificates,
+        crl_sign=signs_certificates,
+        content_commitment=False,
+        key_encipherment=False,
+        data_encipherment=False,
+        key_agreement=False,
+        encipher_only=False,
+        decipher_only=False,
+    )
+
+
+def _key_pem(key: ec.EllipticCurvePrivateKey) -> bytes:
+    return key.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    )

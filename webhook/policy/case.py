@@ -1,0 +1,102 @@
+"""A case: everything the engine looks at to decide about one pod."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from webhook.policy.demand import Ask, Demand
+from webhook.policy.facts import Facts, RuntimeClass
+from webhook.policy.placement import Lands, Placement
+from webhook.policy.pod import Pod
+from webhook.policy.verdict import Edit
+
+if TYPE_CHECKING:
+    from webhook.policy.rules import Rules
+
+ENFORCE_LABEL = "pod-security.kubernetes.io/enforce"
+
+
+class Origin:
+    """Where a pod comes from.
+
+    `itself`: it is a Pod, not a template. `arrived`: it reached the last hook on CREATE, so the edits should be there
+    and steering is over. `hostpath`: what the hook's path says of hostPath volumes, None when it says nothing.
+    `groups`: the caller's, None when nobody called. `open`: the workload is suspended and gets its placement later.
+    """
+
+    __slots__ = ("arrived", "groups", "hostpath", "itself", "namespace", "open")
+
+    def __init__(
+        self,
+        namespace: str,
+        *,
+        itself: bool = True,
+        arrived: bool = False,
+        hostpath: bool | None = None,
+        groups: tuple[str, ...] | None = None,
+        open: bool = False,  # noqa: A002 - the field's own word
+    ) -> None:
+        self.namespace = namespace
+        self.itself = itself
+        self.arrived = arrived
+        self.hostpath = hostpath
+        self.groups = groups
+        self.open = open
+
+
+class Case:
+    """One pod with its origin, the rules of its namespace, and what is known.
+
+    `mps` holds the asks for shared resources with which the pod could land on an MPS node, `first_asks` the first of
+    each container. `edits` are filled by the engine.
+    """
+
+    __slots__ = (
+        "demand",
+        "edits",
+        "facts",
+        "first_asks",
+        "mps",
+        "origin",
+        "our_tolerations",
+        "placement",
+        "pod",
+        "rules",
+    )
+
+    def __init__(self, pod: Pod, origin: Origin, rules: Rules, facts: Facts) -> None:
+        self.pod = pod
+        self.origin = origin
+        self.rules = rules
+        self.facts = facts
+        self.edits: list[Edit] = []
+        self.demand = Demand(pod, rules.resource)
+        self.our_tolerations = rules.tolerations(self.demand)
+        # Ours count from the start, so that findings are the same before and after the injection.
+        tolerations = (*pod.elements("tolerations"), *self.our_tolerations)
+        self.placement = Placement(pod, self.demand, rules.worlds, facts.nodes, rules.node_groups, tolerations)
+        self.look_where_mps()
+
+    def look_where_mps(self) -> None:
+        """Find the asks with which the pod could meet MPS, and the first of each container."""
+        lands = self.placement.lands
+        self.mps = [
+            ask for ask in self.demand.asks if ask.resource.kind == "shared" and lands(ask.resource) is not Lands.NO
+        ]
+        self.first_asks: list[Ask] = []
+        for ask in self.mps:
+            if not self.first_asks or self.first_asks[-1].container is not ask.container:
+                self.first_asks.append(ask)  # a container's asks follow one another
+
+    def hostpath_allowed(self) -> bool | None:
+        """Whether the namespace's Pod Security level allows hostPath volumes; None when nothing tells."""
+        if self.origin.hostpath is not None:
+            return self.origin.hostpath
+        labels = self.rules.namespace_labels
+        if labels is not None:
+            return labels.get(ENFORCE_LABEL, self.rules.settings.pod_security.unlabelled) == "privileged"
+        return None
+
+    def runtime_class(self, name: str) -> RuntimeClass | None:
+        """The known RuntimeClass of this name."""
+        return next((known for known in self.facts.runtime_classes or () if known.name == name), None)

@@ -1,0 +1,53 @@
+"""What a check is: a code, a scope, and a function that looks at a case."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+from webhook.policy.case import Case
+from webhook.policy.verdict import Claim, Severity
+
+Claims = Sequence[Claim]
+"""What a check has to say; empty when all is well."""
+
+
+class Scope(Enum):
+    """Which pods a check looks at."""
+
+    MPS = "pods that ask for a shared resource and could land on an MPS node"
+    ASKS = "pods that ask for a GPU"
+    NAMES = "pods that name a GPU resource"
+    ANY = "every pod"
+    ARRIVED = "pods that reach `/validate` on CREATE"
+
+    def holds(self, case: Case) -> bool:
+        """Whether the case is in the scope."""
+        match self:
+            case Scope.MPS:
+                return bool(case.mps)
+            case Scope.ASKS:
+                return bool(case.demand.asks)
+            case Scope.NAMES:
+                return bool(case.demand.names)
+            case Scope.ANY:
+                return True
+            case Scope.ARRIVED:
+                return case.origin.arrived
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One check. `says` is its explanation: a title, what it reads, why it matters, what to do."""
+
+    code: str
+    severity: Severity
+    scope: Scope
+    run: Callable[[Case], Claims]
+    says: str
+
+    @property
+    def title(self) -> str:
+        """The first line of the explanation."""
+        return self.says.strip().partition("\n")[0].rstrip(".")

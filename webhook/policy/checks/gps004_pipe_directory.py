@@ -1,0 +1,45 @@
+"""`CUDA_MPS_PIPE_DIRECTORY` leads away from the daemon.
+
+Reads: `env` of containers that ask for a replica; of several entries the last counts.
+Why: the pod's value beats the device plugin's. A client that looks elsewhere misses the daemon and runs without MPS, or
+fails with "all CUDA-capable devices are busy or unavailable". What `valueFrom` or `$(NAME)` will give is not known
+here, so it is a warning only.
+Remedy: leave the variable out; the device plugin and this webhook set it.
+"""
+
+from __future__ import annotations
+
+from webhook.policy.case import Case
+from webhook.policy.check import Check, Claims, Scope
+from webhook.policy.demand import Ask
+from webhook.policy.pipe import VARIABLE
+from webhook.policy.pod import clean_path, text
+from webhook.policy.verdict import Claim, Severity
+from webhook.policy.wording import message
+
+
+def run(case: Case) -> Claims:
+    """One claim a container that sets another path."""
+    return [claim for ask in case.first_asks if (claim := _claim(case, ask)) is not None]
+
+
+def _claim(case: Case, ask: Ask) -> Claim | None:
+    entry = ask.container.variable(VARIABLE)
+    if entry is None:
+        return None
+    pipe = case.rules.pipes[ask.resource.name]
+    wanted = pipe.path
+    path = ask.container.variable_path(VARIABLE, "valueFrom" if entry.get("valueFrom") is not None else "value")
+    value = text(entry, "value", ask.container.variable_path(VARIABLE, ""))
+    if entry.get("valueFrom") is not None or "$(" in value:
+        said = message(
+            f"{ask.container.kind} {{}} takes {VARIABLE} from elsewhere; it must be {{}}", ask.container.name, wanted
+        )
+        return Claim(path, said, f"leave the variable out, or set it to {wanted}", Severity.WARN)
+    if value and clean_path(value) == pipe.clean and value.startswith("/"):
+        return None
+    said = message(f"{ask.container.kind} {{}} sets {VARIABLE} to {{}}, where no daemon is", ask.container.name, value)
+    return Claim(path, said, f"leave the variable out, or set it to {wanted}")
+
+
+CHECK = Check("GPS004", Severity.DENY, Scope.MPS, run, __doc__)

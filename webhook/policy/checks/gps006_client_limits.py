@@ -1,0 +1,84 @@
+"""A limit of the MPS client is malformed or without effect.
+
+Reads: `CUDA_MPS_ACTIVE_THREAD_PERCENTAGE`, `CUDA_MPS_PINNED_DEVICE_MEM_LIMIT`, `CUDA_MPS_CLIENT_PRIORITY`,
+`CUDA_MPS_ENABLE_PER_CTX_DEVICE_MULTIPROCESSOR_PARTITIONING` and `CUDA_DEVICE_MAX_CONNECTIONS` in `env` of containers
+that ask for a replica; with facts also how many replicas the candidate nodes make of a card.
+Why: CUDA ignores a value that it cannot read. A client can only lower the daemon's limits, so a value above the
+replica's share does nothing.
+Remedy: correct the value, or leave it out.
+"""
+
+from __future__ import annotations
+
+from webhook.policy.case import Case
+from webhook.policy.check import Check, Claims, Scope
+from webhook.policy.client_limits import MEMORY, THREADS, VARIABLES, MemoryLimit
+from webhook.policy.demand import Ask
+from webhook.policy.placement import REPLICAS
+from webhook.policy.pod import text
+from webhook.policy.verdict import Claim, Severity
+from webhook.policy.wording import message
+
+_MEMORY_LABEL = "nvidia.com/gpu.memory"
+
+
+def run(case: Case) -> Claims:
+    """One claim a variable that is wrong."""
+    return [
+        claim
+        for ask in case.first_asks
+        if ask.container.variables
+        for name in VARIABLES
+        if name in ask.container.variables and (claim := _claim(case, ask, name)) is not None
+    ]
+
+
+def _claim(case: Case, ask: Ask, name: str) -> Claim | None:
+    entry = ask.container.variable(name) or {}
+    path = ask.container.variable_path(name)
+    value = text(entry, "value", ask.container.variable_path(name, ""))
+    if entry.get("valueFrom") is not None or "$(" in value:
+        return None
+    try:
+        limit = VARIABLES[name](value)
+    except ValueError as wanted:
+        said = message(f"{ask.container.kind} {{}}: {{}} cannot be {{}}", ask.container.name, name, value)
+        return Claim(path, said, f"give {wanted}")
+    share = _share(case, ask, name, limit)
+    if share is None:
+        return None
+    said = message(
+        f"{ask.container.kind} {{}}: {{}} is above a replica's share of {share}, so it does nothing",
+        ask.container.name,
+        name,
+    )
+    return Claim(path, said, f"stay below {share}, or leave it out")
+
+
+def _share(case: Case, ask: Ask, name: str, limit: object) -> str | None:
+    """The replica's share where the limit is above that of every candidate node; None where it may have an effect."""
+    if name == THREADS and isinstance(limit, float):
+        share = _largest(case, ask, total=None)
+        return f"{share} %" if share is not None and limit > share else None
+    if name == MEMORY and isinstance(limit, tuple):
+        share = _largest(case, ask, total=_MEMORY_LABEL)
+        lowest = min(entry.mebibytes for entry in limit if isinstance(entry, MemoryLimit))
+        return f"{share} MiB" if share is not None and lowest > share else None
+    return None
+
+
+def _largest(case: Case, ask: Ask, total: str | None) -> int | None:
+    """The largest share that a candidate node gives one replica, of 100 or of a label; None where a node is unclear."""
+    if case.facts.nodes is None:
+        return None
+    shares = []
+    for node in case.placement.candidates(ask.resource):
+        replicas = node.labels.get(REPLICAS, "")
+        whole = "100" if total is None else node.labels.get(total, "")
+        if not replicas.isdecimal() or not whole.isdecimal() or int(replicas) == 0:
+            return None
+        shares.append(int(whole) // int(replicas))
+    return max(shares, default=None)
+
+
+CHECK = Check("GPS006", Severity.WARN, Scope.MPS, run, __doc__)

@@ -1,0 +1,50 @@
+"""Containers use MPS as different users.
+
+Reads: `securityContext.runAsUser` of the pod and of containers that ask for a replica.
+Why: an MPS daemon serves one user at a time. Clients of another user wait until the first ones are gone, and look hung.
+Without `runAsUser` the image decides, which cannot be seen here.
+Remedy: give all of them the same `runAsUser`, the configured one where the administrator names one.
+"""
+
+from __future__ import annotations
+
+from webhook.policy.case import Case
+from webhook.policy.check import Check, Claims, Scope
+from webhook.policy.pod import INIT, Container, members
+from webhook.policy.verdict import Claim, Path, Severity
+from webhook.policy.wording import message
+
+
+def run(case: Case) -> Claims:
+    """One claim a container whose user is not the configured one, or not that of one beside it."""
+    wanted = case.rules.settings.users.run_as_user
+    claims: list[Claim] = []
+    beside: int | None = None
+    for ask in case.first_asks:
+        container = ask.container
+        user, path = _user(case, container)
+        if user is None:
+            continue
+        if wanted is not None and user != wanted:
+            said = message(f"{container.kind} {{}} uses MPS as user {user}; the daemon serves {wanted}", container.name)
+            claims.append(Claim(path, said, f"set runAsUser: {wanted}"))
+        elif beside is not None and user != beside:
+            said = message(
+                f"{container.kind} {{}} uses MPS as user {user}, another one beside it as {beside}", container.name
+            )
+            claims.append(Claim(path, said, "give all of them the same runAsUser"))
+        if container.kind is not INIT and beside is None:
+            beside = user
+    return claims
+
+
+def _user(case: Case, container: Container) -> tuple[int | None, Path]:
+    """The user that the container is known to run as, and where that is said."""
+    own = members(container.raw, "securityContext", container.path).get("runAsUser")
+    if isinstance(own, int):
+        return own, (*container.path, "securityContext", "runAsUser")
+    shared = case.pod.members("securityContext").get("runAsUser")
+    return (shared if isinstance(shared, int) else None), (*case.pod.spec_path, "securityContext", "runAsUser")
+
+
+CHECK = Check("GPS008", Severity.WARN, Scope.MPS, run, __doc__)

@@ -1,0 +1,45 @@
+"""An annotation of ours is malformed.
+
+Reads: the pod's annotations `gpushare-webhook/active-thread-percentage`, `gpushare-webhook/pinned-device-memory-limit`
+and `gpushare-webhook/client-priority`.
+Why: the limit that its author wanted would silently not be there. A name of ours that we do not know is a warning.
+Remedy: correct the value, such as `"50"`, `"0=4G,1=512M"` or `"1"`.
+"""
+
+from __future__ import annotations
+
+from webhook.policy.case import Case
+from webhook.policy.check import Check, Claims, Scope
+from webhook.policy.client_limits import ANNOTATIONS, PREFIX
+from webhook.policy.verdict import Claim, Severity
+from webhook.policy.wording import message
+
+_KNOWN = {annotation.key: annotation for annotation in ANNOTATIONS}
+
+
+def run(case: Case) -> Claims:
+    """One claim a malformed annotation."""
+    return [
+        claim
+        for key, value in case.pod.annotations.items()
+        if key.startswith(PREFIX) and (claim := _claim(case, key, value)) is not None
+    ]
+
+
+def _claim(case: Case, key: str, value: object) -> Claim | None:
+    path = (*case.pod.metadata_path, "annotations", key)
+    known = _KNOWN.get(key)
+    if known is None:
+        if (case.rules.settings.exempt.annotation or "").partition("=")[0] == key:
+            return None
+        said = message("annotation {} is none of ours", key)
+        return Claim(path, said, f"use one of {', '.join(sorted(_KNOWN))}", Severity.WARN)
+    try:
+        known.write(value if isinstance(value, str) else "")
+    except ValueError as wanted:
+        said = message("annotation {} cannot be {}", key, value)
+        return Claim(path, said, f"give {wanted}, in quotes")
+    return None
+
+
+CHECK = Check("GPS018", Severity.DENY, Scope.ANY, run, __doc__)

@@ -1,0 +1,42 @@
+"""The pipe directory for containers that ask for a replica.
+
+Adds: the environment variable `CUDA_MPS_PIPE_DIRECTORY=/mps/<resource>/pipe`, appended.
+Why: without it a CUDA client misses the MPS daemon and silently runs without limits, or fails.
+Not when: the container sets it (GPS004 judges); the pod cannot land on an MPS node; a known candidate node is not an
+MPS node, since there the variable would lead nowhere and the plugin sets it where it is due.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from webhook.policy.case import Case
+from webhook.policy.demand import Ask
+from webhook.policy.injection import Injection
+from webhook.policy.pipe import VARIABLE
+from webhook.policy.verdict import Append, Edit
+
+
+def due(case: Case) -> Sequence[Ask]:
+    """The ask of each container that should get a pipe directory, whether it sets one or not."""
+    placement = case.placement
+    if not placement.knows_nodes or case.rules.settings.injections.pipe_directory.when == "always":
+        return case.first_asks
+    return [ask for ask in case.first_asks if not placement.other_candidate(ask.resource)]
+
+
+def run(case: Case) -> Sequence[Edit]:
+    """The variable, for each container that does not set it."""
+    if not case.mps or not case.rules.settings.injections.pipe_directory.enabled:
+        return ()
+    return [
+        Append(
+            (*ask.container.path, "env"),
+            {"name": VARIABLE, "value": case.rules.pipes[ask.resource.name].path},
+        )
+        for ask in due(case)
+        if VARIABLE not in ask.container.variables
+    ]
+
+
+INJECTION = Injection("pipeDirectory", run, __doc__)

@@ -1,0 +1,35 @@
+"""Tolerations for pods that ask for a GPU.
+
+Adds: the configured tolerations, by default `nvidia.com/gpu Exists NoSchedule`, and one for the resource's own name
+when it is renamed.
+Why: GPU nodes are often tainted. The API server's own plugin, where it is switched on, tolerates the resource's name
+only, which is not the usual taint once resources are renamed.
+Not when: a toleration of the pod covers every taint that ours would.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from webhook.policy.case import Case
+from webhook.policy.injection import Injection
+from webhook.policy.tolerations import covers
+from webhook.policy.verdict import Append, Edit
+
+
+def run(case: Case) -> Sequence[Edit]:
+    """The tolerations that nothing covers yet."""
+    ours = case.our_tolerations
+    if not ours:
+        return ()
+    path = (*case.pod.spec_path, "tolerations")
+    held = list(case.pod.elements("tolerations"))
+    edits: list[Edit] = []
+    for toleration in ours:
+        if not any(covers(existing, toleration) for existing in held):
+            held.append(toleration)
+            edits.append(Append(path, toleration))
+    return edits
+
+
+INJECTION = Injection("tolerations", run, __doc__)

@@ -1,0 +1,211 @@
+"""A pod as the engine sees it: a lazy view over the plain object, never a copy of it.
+
+Views are slotted and not frozen: freezing costs as much as several checks, on every request.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+from posixpath import normpath
+from typing import Any, Final
+
+from webhook.policy.verdict import Path
+
+APP: Final = "container"
+INIT: Final = "init container"
+SIDECAR: Final = "sidecar"
+
+Members = dict[str, Any]
+"""A mapping of the object as JSON gives it."""
+
+_NOTHING: Final[Members] = {}
+
+
+class MalformedError(Exception):
+    """The object's structure is not that of its kind. `path` leads to the wrong value."""
+
+    def __init__(self, path: Path, wanted: str, found: object) -> None:
+        super().__init__(f"expected {wanted}, found {_kind(found)}")
+        self.path = path
+
+
+def _kind(value: object) -> str:
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "a boolean"
+        case int() | float():
+            return "a number"
+        case str():
+            return "text"
+        case list():
+            return "a list"
+        case _:
+            return "a mapping"
+
+
+def mapping(value: Any, path: Path) -> Members:
+    """The value itself as a mapping. Raises MalformedError."""
+    if not isinstance(value, dict):
+        raise MalformedError(path, "a mapping", value)
+    return value
+
+
+def members(holder: Members, field: str, path: Path) -> Members:
+    """A field of what stands at a path, as a mapping; absent and null count as empty. Raises MalformedError."""
+    value = holder.get(field)
+    if value is None:
+        return _NOTHING
+    if not isinstance(value, dict):
+        raise MalformedError((*path, field), "a mapping", value)
+    return value
+
+
+def elements(holder: Members, field: str, path: Path) -> list[Members]:
+    """A field of what stands at a path, as a list of mappings; absent and null are empty. Raises MalformedError."""
+    value = holder.get(field)
+    if value is None:
+        return []
+    if not isinstance(value, list):
+        raise MalformedError((*path, field), "a list", value)
+    for index, element in enumerate(value):
+        if not isinstance(element, dict):
+            raise MalformedError((*path, field, index), "a mapping", element)
+    return value
+
+
+def text(holder: Members, field: str, path: Path) -> str:
+    """A field of what stands at a path, as text; absent and null count as empty. Raises MalformedError."""
+    value = holder.get(field)
+    if value is None:
+        return ""
+    if not isinstance(value, str):
+        raise MalformedError((*path, field), "text", value)
+    return value
+
+
+class Container:
+    """One container of a pod that may ask for resources. `kind` is APP, INIT or SIDECAR."""
+
+    __slots__ = ("_mounts", "_variables", "kind", "limits", "path", "raw", "requests")
+
+    def __init__(self, raw: Members, path: Path, kind: str) -> None:
+        self.raw = raw
+        self.path = path
+        self.kind = kind
+        resources = members(raw, "resources", path)
+        if resources:
+            path = (*path, "resources")
+            self.limits = members(resources, "limits", path)
+            self.requests = members(resources, "requests", path)
+        else:
+            self.limits = self.requests = _NOTHING
+        self._variables: dict[str, int] | None = None
+        self._mounts: dict[str, int] | None = None
+
+    @property
+    def name(self) -> str:
+        """Its name, for messages."""
+        return text(self.raw, "name", self.path)
+
+    @property
+    def variables(self) -> Mapping[str, int]:
+        """Where each environment variable is set in `env`. Of several entries the last counts, as in the kubelet."""
+        if self._variables is None:
+            path = (*self.path, "env")
+            self._variables = {
+                text(entry, "name", (*path, index)): index
+                for index, entry in enumerate(elements(self.raw, "env", self.path))
+            }
+        return self._variables
+
+    def variable(self, name: str) -> Members | None:
+        """The entry that sets the variable, or None."""
+        index = self.variables.get(name)
+        return None if index is None else self.raw["env"][index]
+
+    def variable_path(self, name: str, member: str = "value") -> Path:
+        """The path to a member of the entry that sets the variable, or to the entry where it lacks the member."""
+        index = self.variables[name]
+        path: Path = (*self.path, "env", index)
+        return (*path, member) if member in self.raw["env"][index] else path
+
+    @property
+    def mounts(self) -> Mapping[str, int]:
+        """Where each path, cleaned, is mounted in `volumeMounts`."""
+        if self._mounts is None:
+            path = (*self.path, "volumeMounts")
+            self._mounts = {
+                clean_path(text(mount, "mountPath", (*path, index))): index
+                for index, mount in enumerate(elements(self.raw, "volumeMounts", self.path))
+            }
+        return self._mounts
+
+
+@lru_cache(maxsize=1024)
+def clean_path(path: str) -> str:
+    """A path in the container without doubled or trailing slashes and without dots."""
+    return normpath("/" + path.lstrip("/"))
+
+
+class Pod:
+    """A pod, or the template of one, as a view over its metadata and spec. The paths lead there from the object.
+
+    `is_whole` says that both are there, so that edits can be made.
+    """
+
+    __slots__ = ("annotations", "containers", "is_whole", "metadata_path", "spec", "spec_path")
+
+    def __init__(self, metadata: Members, spec: Members, metadata_path: Path, spec_path: Path) -> None:
+        self.metadata_path = metadata_path
+        self.annotations = members(metadata, "annotations", metadata_path)
+        self.is_whole = True
+        self.spec_path = spec_path
+        self.spec = spec
+        self.containers = self._containers()
+
+    @classmethod
+    def of_template(cls, raw: Members, path: Path = ()) -> Pod:
+        """The pod of what holds `metadata` and `spec`: a Pod, or a PodTemplateSpec at a path."""
+        metadata, spec = members(raw, "metadata", path), members(raw, "spec", path)
+        return cls(metadata, spec, (*path, "metadata"), (*path, "spec"))
+
+    @classmethod
+    def of_spec(cls, raw: Members, path: Path) -> Pod:
+        """The pod of a bare PodSpec at a path."""
+        pod = cls(_NOTHING, raw, path, path)
+        pod.is_whole = False
+        return pod
+
+    @classmethod
+    def of_container(cls, raw: Members, path: Path) -> Pod:
+        """The pod of a bare container at a path."""
+        pod = cls(_NOTHING, _NOTHING, path, path)
+        pod.is_whole = False
+        pod.containers = (Container(raw, path, APP),)
+        return pod
+
+    def _containers(self) -> tuple[Container, ...]:
+        """Init containers and sidecars in their order, then app containers."""
+        path = (*self.spec_path, "initContainers")
+        first = [
+            Container(raw, (*path, index), SIDECAR if raw.get("restartPolicy") == "Always" else INIT)
+            for index, raw in enumerate(self.elements("initContainers"))
+        ]
+        path = (*self.spec_path, "containers")
+        apps = [Container(raw, (*path, index), APP) for index, raw in enumerate(self.elements("containers"))]
+        return (*first, *apps)
+
+    def members(self, field: str) -> Members:
+        """A mapping of the spec."""
+        return members(self.spec, field, self.spec_path)
+
+    def elements(self, field: str) -> list[Members]:
+        """A list of the spec."""
+        return elements(self.spec, field, self.spec_path)
+
+    def text(self, field: str) -> str:
+        """A text of the spec."""
+        return text(self.spec, field, self.spec_path)

@@ -1,0 +1,109 @@
+"""Kubernetes quantities, read exactly as the API server reads them.
+
+Every quantity is a whole number of billionths: Kubernetes keeps nothing smaller and rounds up to it
+(k8s.io/apimachinery pkg/api/resource/quantity.go). So an int holds each value exactly.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from math import isfinite
+
+NANO = 10**9
+"""Billionths in one."""
+
+_BINARY_CAP = (2**63 - 1) * NANO
+_ABSURD_DIGITS = 1000
+"""More decimal digits than this are not told apart: no cluster has as much of anything."""
+
+_ABSURD: int = 10**_ABSURD_DIGITS
+
+_GO_SPACE = "\t\n\v\f\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
+"""What Go's TrimSpace removes; Python's strip removes U+001C to U+001F too."""
+
+_FORM = re.compile(r"([+-]?)([0-9]*)(?:\.([0-9]*))?([eEinumkKMGTP]*[+-]?[0-9]*)", re.ASCII)
+_DECIMAL = {"": 0, "n": -9, "u": -6, "m": -3, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
+_BINARY = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
+_EXPONENT = re.compile(r"[eE]([+-]?[0-9]+)", re.ASCII)
+
+
+class QuantityError(ValueError):
+    """The value is not a Kubernetes quantity."""
+
+
+def parse(value: object) -> int:
+    """The quantity in billionths. Takes what YAML and JSON hold; null is 0.
+
+    Raises QuantityError where the API server would refuse to decode the value.
+    """
+    if isinstance(value, str):
+        return _parse_text(value)
+    if value is None:
+        return 0
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise QuantityError
+    if isinstance(value, float):
+        if not isfinite(value):
+            raise QuantityError
+        return _parse_text(repr(value))
+    return _parse_text(str(value)) if abs(value) < _ABSURD else _absurd(value < 0)
+
+
+@lru_cache(maxsize=1024)
+def _parse_text(text: str) -> int:
+    text = text.strip(_GO_SPACE)
+    match = _FORM.fullmatch(text)
+    if not text or match is None:
+        raise QuantityError
+    sign, whole, fraction, suffix = match.group(1), match.group(2).lstrip("0"), match.group(3) or "", match.group(4)
+    if not suffix and not whole and not fraction.strip("0"):
+        return 0
+    binary = _BINARY.get(suffix)
+    exponent = 0 if binary is not None else _decimal_exponent(suffix)
+    scale = exponent - len(fraction)
+    if scale < -9 and not match.group(2) and not fraction:
+        raise QuantityError  # the API server's slow path wants a digit; its fast one reads "." as 0
+    billionths = _scaled(whole + fraction, scale, binary or 0)
+    if binary is not None:
+        billionths = min(billionths, _BINARY_CAP)
+    return -billionths if sign == "-" else billionths
+
+
+def _decimal_exponent(suffix: str) -> int:
+    known = _DECIMAL.get(suffix)
+    if known is not None:
+        return known
+    match = _EXPONENT.fullmatch(suffix)
+    if match is None or len(match.group(1)) > 4000:
+        raise QuantityError
+    exponent = int(match.group(1))
+    if not -(2**63) <= exponent < 2**63:
+        raise QuantityError
+    return (exponent + 2**31) % 2**32 - 2**31  # the API server converts to int32 without a look
+
+
+def _scaled(digits: str, scale: int, binary: int) -> int:
+    """Digits times 10^scale times 2^binary, in billionths, rounded up."""
+    digits = digits.lstrip("0")
+    if not digits:
+        return 0
+    shift = scale + 9
+    if len(digits) + shift > _ABSURD_DIGITS:
+        return _absurd(negative=False)
+    if len(digits) + shift + 20 < 0:
+        return 1
+    if len(digits) > 4000:  # int() refuses longer text; what lies below a billionth only rounds up
+        digits, shift = digits[:_ABSURD_DIGITS] + "1", shift + len(digits) - _ABSURD_DIGITS - 1
+    number = int(digits) << binary
+    power: int = 10 ** abs(shift)
+    return number * power if shift >= 0 else -(-number // power)
+
+
+def _absurd(negative: bool) -> int:
+    return -_ABSURD if negative else _ABSURD
+
+
+def is_whole(billionths: int) -> bool:
+    """Whether the quantity is a whole number, as extended resources must be."""
+    return billionths % NANO == 0

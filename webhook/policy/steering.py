@@ -1,0 +1,54 @@
+"""Steering: required node affinity that keeps a pod over the limit off shared GPUs, instead of a refusal."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from webhook.policy.case import Case
+from webhook.policy.limits import is_over_pod, over_container
+from webhook.policy.placement import STRATEGY, Lands
+from webhook.policy.selector import AFFINITY
+from webhook.policy.verdict import Append, Edit
+
+SHARED = ("mps", "time-slicing")
+
+
+def steer(case: Case) -> list[Edit]:
+    """The affinity that makes the pod legal; empty when it needs none or none could help.
+
+    A pod that reached the last hook is judged as it is: the scheduler will not see edits any more.
+    """
+    if not case.rules.settings.injections.steering.enabled or case.origin.arrived:
+        return []
+    if not over_container(case) and not is_over_pod(case):
+        return []
+    return _affinity(case) if _whole_card_could_take(case) else []
+
+
+def _whole_card_could_take(case: Case) -> bool:
+    placement = case.placement
+    for ask in case.mps:
+        if ask.resource.renamed or placement.lands(ask.resource) is Lands.YES:
+            return False
+        if case.facts.nodes is not None and not any(
+            node.labels.get(STRATEGY) not in SHARED and not placement.worlds.is_mps(node)
+            for node in placement.candidates(ask.resource)
+        ):
+            return False
+    return placement.could_move_to_whole()
+
+
+def _affinity(case: Case) -> list[Edit]:
+    expression = {"key": STRATEGY, "operator": "NotIn", "values": list(SHARED)}
+    path = (*case.pod.spec_path, *AFFINITY, "nodeSelectorTerms")
+    required: Any = case.pod.spec
+    for field in AFFINITY:
+        required = required.get(field) or {}
+    terms = required.get("nodeSelectorTerms") or []
+    if not terms:
+        return [Append(path, {"matchExpressions": [expression]})]
+    return [
+        Append((*path, index, "matchExpressions"), expression)
+        for index, term in enumerate(terms)
+        if term.get("matchExpressions") or term.get("matchFields")
+    ]

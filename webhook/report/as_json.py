@@ -1,0 +1,55 @@
+"""A report as one JSON object, for machines."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from webhook.report.model import Located, Report, Result
+
+
+def write(report: Report) -> str:
+    """The whole report, indented."""
+    plain = {
+        "apiVersion": "gpushare-webhook/v1",
+        "kind": "CheckReport",
+        "summary": report.summary(),
+        "results": [_result(result) for result in report.results],
+        "errors": [
+            {"file": error.file, "line": error.line, "column": error.column, "message": error.message}
+            for error in report.errors
+        ],
+    }
+    return msgspec.json.format(msgspec.json.encode(plain), indent=2).decode() + "\n"
+
+
+def _result(result: Result) -> dict[str, Any]:
+    subject = result.subject
+    return {
+        "file": result.file,
+        "document": result.document,
+        "line": result.line,
+        "object": {
+            "apiVersion": subject.api_version,
+            "kind": subject.kind,
+            "namespace": subject.namespace,
+            "name": subject.name,
+        },
+        "decision": result.decision,
+        "findings": [_finding(located) for located in result.findings],
+        "patch": result.patch,
+    }
+
+
+def _finding(located: Located) -> dict[str, Any]:
+    finding = located.finding
+    return {
+        "code": finding.code,
+        "severity": finding.severity.label,
+        "path": located.pointer,
+        "line": located.line,
+        "column": located.column,
+        "message": finding.message,
+        "remedy": finding.remedy,
+    }

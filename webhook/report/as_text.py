@@ -1,0 +1,48 @@
+"""A report as lines for people: one finding a line, place first, as compilers do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from webhook.policy.verdict import Severity
+from webhook.report.model import Report, Result
+
+Paint = Callable[[str, str], str]
+"""Puts a colour on a text, or leaves it as it is."""
+
+_COLOURS = {Severity.DENY: "red", Severity.WARN: "yellow", Severity.AUDIT: "blue"}
+
+
+def plain(text: str, colour: str) -> str:  # noqa: ARG001 - the shape of a Paint
+    """No colour."""
+    return text
+
+
+def write(report: Report, paint: Paint = plain) -> str:
+    """Findings with their remedies, then one line that sums up."""
+    lines = [line for result in report.results for line in _result(result, paint)]
+    if lines:
+        lines.append("")
+    return "\n".join([*lines, _summary(report)]) + "\n"
+
+
+def _result(result: Result, paint: Paint) -> Iterator[str]:
+    for located in result.findings:
+        finding = located.finding
+        word = paint(finding.severity.label, _COLOURS[finding.severity])
+        yield f"{result.file}:{located.line}:{located.column}: {word} {finding.code} {finding.message}"
+        yield paint(f"    {result.subject} at {located.pointer or '/'}", "dim")
+        yield f"    remedy: {finding.remedy}"
+
+
+def _summary(report: Report) -> str:
+    counts = report.summary()
+    objects = counts.pop("objects")
+    errors = counts.pop("errors")
+    said = ", ".join(f"{count} {decision}" for decision, count in counts.items() if count) or "nothing to judge"
+    end = f"; {_counted(errors, 'input')} could not be read" if errors else ""
+    return f"{_counted(objects, 'object')}: {said}{end}"
+
+
+def _counted(number: int, thing: str) -> str:
+    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"

@@ -1,0 +1,84 @@
+"""What a check of manifests says, before it is written in some format."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from webhook.policy.verdict import Finding
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """The object that a result is about. `namespace` and `name` are empty when absent."""
+
+    api_version: str
+    kind: str
+    namespace: str
+    name: str
+
+    def __str__(self) -> str:
+        name = f"{self.namespace}/{self.name}" if self.namespace else self.name
+        return f"{self.kind} {name}".rstrip()
+
+
+@dataclass(frozen=True, slots=True)
+class Located:
+    """A finding with its place in the file, 1-based, and its JSON pointer into the object."""
+
+    finding: Finding
+    pointer: str
+    line: int
+    column: int
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What is said of one object. `patch` is what the mutating hook would send for a pod that is not denied."""
+
+    file: str
+    document: int
+    line: int
+    subject: Subject
+    decision: str
+    findings: tuple[Located, ...] = ()
+    patch: tuple[dict[str, Any], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Error:
+    """Something that could not be read or judged; line and column are 0 where the whole file is meant."""
+
+    file: str
+    line: int
+    column: int
+    message: str
+
+    def __str__(self) -> str:
+        place = f"{self.file}:{self.line}:{self.column}" if self.line else self.file
+        return f"{place}: {self.message}"
+
+
+DECISIONS = ("allowed", "warned", "denied", "skipped")
+
+
+@dataclass(slots=True)
+class Report:
+    """All results and errors of a run, in the order of the inputs."""
+
+    results: list[Result] = field(default_factory=list)
+    errors: list[Error] = field(default_factory=list)
+
+    def summary(self) -> dict[str, int]:
+        """How many objects there were of each decision, and how many errors."""
+        counts = dict.fromkeys(DECISIONS, 0)
+        for result in self.results:
+            counts[result.decision] += 1
+        return {"objects": len(self.results), **counts, "errors": len(self.errors)}
+
+    def exit_code(self, fail_on: str) -> int:
+        """0 when all is well, 1 when something is denied (or warned, with `fail_on` warn), 2 after an error."""
+        if self.errors:
+            return 2
+        failing = ("denied", "warned") if fail_on == "warn" else ("denied",)
+        return int(any(result.decision in failing for result in self.results))

@@ -1,0 +1,45 @@
+"""The health listener: plain HTTP for `/livez`, `/readyz` and `/metrics`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from aiohttp import web
+
+from webhook.server.journal import Journal
+from webhook.server.metrics import Metrics
+
+_METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+
+Conditions = Callable[[], dict[str, bool]]
+"""What readiness depends on, by name."""
+
+
+class Health:
+    """Answers probes and scrapes."""
+
+    def __init__(self, conditions: Conditions, journal: Journal, metrics: Metrics) -> None:
+        self._conditions = conditions
+        self._journal = journal
+        self._metrics = metrics
+
+    async def handle(self, request: web.BaseRequest) -> web.Response:
+        """Answer one request."""
+        if request.method not in ("GET", "HEAD"):
+            return web.Response(status=405, text="only GET is answered here\n", headers={"Allow": "GET, HEAD"})
+        match request.path:
+            case "/livez":
+                return web.Response(text="ok\n")
+            case "/readyz":
+                return self._readyz("verbose" in request.query)
+            case "/metrics":
+                self._metrics.dropped.set(self._journal.dropped)
+                return web.Response(body=self._metrics.text(), headers={"Content-Type": _METRICS_TYPE})
+        return web.Response(status=404, text="nothing is here; see /livez, /readyz and /metrics\n")
+
+    def _readyz(self, verbose: bool) -> web.Response:
+        conditions = self._conditions()
+        ready = all(conditions.values())
+        lines = [f"[{'+' if holds else '-'}]{name}" for name, holds in conditions.items()] if verbose else []
+        lines.append("ok" if ready else "not ready")
+        return web.Response(status=200 if ready else 503, text="\n".join(lines) + "\n")

@@ -1,0 +1,67 @@
+"""Metrics, prefix `gpushare_webhook_`. Label values are bounded, and children are looked up once."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client.platform_collector import PlatformCollector
+from prometheus_client.process_collector import ProcessCollector
+
+from webhook import __version__
+from webhook.admission import Hook, Outcome
+
+_PREFIX = "gpushare_webhook"
+_BUCKETS = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0)
+
+
+class Metrics:
+    """The metrics of one server, in a registry of their own."""
+
+    def __init__(self) -> None:
+        registry = self.registry = CollectorRegistry()
+        ProcessCollector(registry=registry)
+        PlatformCollector(registry=registry)
+        reviews = Counter(f"{_PREFIX}_reviews", "Reviews answered.", ["hook", "decision"], registry=registry)
+        findings = Counter(f"{_PREFIX}_findings", "Findings.", ["hook", "code", "severity"], registry=registry)
+        seconds = Histogram(
+            f"{_PREFIX}_review_seconds", "Time to answer a review.", ["hook"], buckets=_BUCKETS, registry=registry
+        )
+        refused = Counter(
+            f"{_PREFIX}_refused_requests", "Requests answered with an error.", ["code"], registry=registry
+        )
+        self.in_flight = Gauge(f"{_PREFIX}_in_flight", "Reviews being answered.", registry=registry)
+        self.flaws = Counter(f"{_PREFIX}_patch_proof_failures", "Patches that failed their proof.", registry=registry)
+        self.unmutated = Counter(
+            f"{_PREFIX}_unmutated", "Pods that reached /validate without the edits.", registry=registry
+        )
+        self.dropped = Gauge(f"{_PREFIX}_journal_dropped", "Journal lines for which was no room.", registry=registry)
+        self.expiry = Gauge(
+            f"{_PREFIX}_certificate_expiry_seconds", "When a certificate ends, Unix time.", ["kind"], registry=registry
+        )
+        self.generation = Gauge(f"{_PREFIX}_settings_generation", "How often settings were read.", registry=registry)
+        Gauge(f"{_PREFIX}_build", "1, with the version.", ["version"], registry=registry).labels(__version__).set(1)
+        self._review = cache(reviews.labels)
+        self._finding = cache(findings.labels)
+        self._seconds = {hook: seconds.labels(hook.label) for hook in Hook}
+        self._refused = cache(refused.labels)
+
+    def observe(self, hook: Hook, outcome: Outcome, seconds: float) -> None:
+        """Count one answered review."""
+        decision = outcome.verdict.decision.label
+        self._review(hook.label, decision).inc()
+        self._seconds[hook].observe(seconds)
+        for finding in outcome.verdict.findings:
+            self._finding(hook.label, finding.code, finding.severity.label).inc()
+            if finding.code == "GPS019":
+                self.unmutated.inc()
+        if outcome.flaw is not None:
+            self.flaws.inc()
+
+    def refuse(self, status: int) -> None:
+        """Count one request answered with an error."""
+        self._refused(str(status)).inc()
+
+    def text(self) -> bytes:
+        """All metrics in Prometheus' text format."""
+        return generate_latest(self.registry)

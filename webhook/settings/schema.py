@@ -1,0 +1,54 @@
+"""JSON Schemas of the settings file and the facts file, for editors and for others who write these files."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic.json_schema import GenerateJsonSchema
+from pydantic_core import core_schema
+
+from webhook.policy.facts import Facts
+from webhook.settings.configuration import API_VERSION, DOCUMENT, KIND
+from webhook.settings.models import adapter
+from webhook.settings.reading import FACTS_KIND
+from webhook.settings.shape import Section, section
+
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+
+
+class _Generator(GenerateJsonSchema):
+    """Without titles that only repeat the keys."""
+
+    def field_title_should_be_set(self, schema: Any) -> bool:  # noqa: ARG002 - the signature is pydantic's
+        """Never: the key is the title."""
+        return False
+
+    def dict_schema(self, schema: core_schema.DictSchema) -> dict[str, Any]:
+        """A mapping that also says what its keys must be."""
+        keys, values = schema["keys_schema"], schema["values_schema"]
+        return {
+            "type": "object",
+            "propertyNames": self.generate_inner(keys),
+            "additionalProperties": self.generate_inner(values),
+        }
+
+
+def schema() -> dict[str, Any]:
+    """The JSON Schema of the settings file."""
+    return _schema(DOCUMENT, KIND)
+
+
+def facts_schema() -> dict[str, Any]:
+    """The JSON Schema of the facts file."""
+    return _schema(section(Facts), FACTS_KIND)
+
+
+def _schema(shape: Section, kind: str) -> dict[str, Any]:
+    made = adapter(shape).json_schema(schema_generator=_Generator)
+    header = {"apiVersion": {"const": API_VERSION}, "kind": {"const": kind}}
+    return {
+        "$schema": DIALECT,
+        **made,
+        "title": f"gpushare-webhook {kind}",
+        "properties": {**header, **made["properties"]},
+    }
