@@ -7,7 +7,7 @@ export KUBERNETES_VERSION
 .PHONY: cluster-tools test-cluster
 
 cluster-tools: ## build what a cluster runs, into the cache folder
-	PYTHONPATH=tests/cluster $(PYTHON) -m harness.tools
+	$(PYTHON) -m tests.cluster.harness.tools
 
 test-cluster: cluster-tools ## run the tests that need a real cluster
 	$(PYTHON) -m pytest tests/cluster

@@ -6,9 +6,10 @@ import os
 from typing import TYPE_CHECKING
 
 import pytest
-from harness import cluster as clusters
-from harness.cache import ToolsMissingError
-from harness.workspace import Workspace, workspace
+
+from tests.cluster.harness import cluster as clusters
+from tests.cluster.harness.cache import ToolsMissingError
+from tests.cluster.harness.workspace import Workspace, workspace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator

@@ -5,19 +5,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from harness.api import ApiError
-from harness.cache import ToolsMissingError
-from harness.cluster import control_plane
-from harness.manifests import GPU, pod
-from harness.options import ControlPlaneOptions
-from harness.place import Loopback, Namespaces, missing_rights
-from harness.process import ProcessEndedError
-from harness.tools import ControlPlaneTools, kubernetes_version
+
+from tests.cluster.harness.api import ApiError
+from tests.cluster.harness.cache import ToolsMissingError
+from tests.cluster.harness.cluster import control_plane
+from tests.cluster.harness.manifests import GPU, pod
+from tests.cluster.harness.options import ControlPlaneOptions
+from tests.cluster.harness.place import Loopback, Namespaces, missing_rights
+from tests.cluster.harness.process import ProcessEndedError
+from tests.cluster.harness.tools import ControlPlaneTools, kubernetes_version
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from harness.place import Place
+    from tests.cluster.harness.place import Place
 
 
 @pytest.fixture(params=[Loopback, Namespaces])

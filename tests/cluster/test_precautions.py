@@ -11,21 +11,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from harness import leftovers
-from harness.cluster import Cluster, UnavailableError, cluster, control_plane
-from harness.inside import KUBELET_SETTINGS
-from harness.manifests import pod
-from harness.place import Loopback
-from harness.precautions import Machine
-from harness.proc import ProcessId
-from harness.waiting import wait_for
-from harness.workspace import workspace
+
+from tests.cluster.harness import leftovers
+from tests.cluster.harness.cluster import Cluster, UnavailableError, cluster, control_plane
+from tests.cluster.harness.inside import KUBELET_SETTINGS
+from tests.cluster.harness.manifests import pod
+from tests.cluster.harness.place import Loopback
+from tests.cluster.harness.precautions import Machine
+from tests.cluster.harness.proc import ProcessId
+from tests.cluster.harness.waiting import wait_for
+from tests.cluster.harness.workspace import workspace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 OWNER = """
-from harness.cluster import cluster
+from tests.cluster.harness.cluster import cluster
 with cluster() as running:
     print(running.place.folder, flush=True)
     input()
@@ -82,7 +83,7 @@ def test_a_control_plane_on_loopback_leaves_no_trace(before: Machine, needs_cont
 @contextmanager
 def _owner_of_a_cluster() -> Iterator[tuple[subprocess.Popen[str], Path]]:
     """A process that started a cluster and waits, and the cluster's folder."""
-    environment = os.environ | {"PYTHONPATH": str(Path(__file__).parent)}
+    environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])}
     with subprocess.Popen(
         [sys.executable, "-c", OWNER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
     ) as owner:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from harness.manifests import container, host_path, pod
-from harness.waiting import wait_for
+from tests.cluster.harness.manifests import container, host_path, labelled, pod
+from tests.cluster.harness.waiting import wait_for
 
 if TYPE_CHECKING:
-    from harness.cluster import Cluster
-    from harness.workspace import Workspace
+    from tests.cluster.harness.cluster import Cluster
+    from tests.cluster.harness.workspace import Workspace
 
 
 def _web_server(space: Workspace) -> str:
@@ -17,8 +17,7 @@ def _web_server(space: Workspace) -> str:
     script = "mkdir /tmp/www && echo hello > /tmp/www/index.html && exec httpd -f -p 8080 -h /tmp/www"
     probe = {"httpGet": {"path": "/", "port": 8080}, "periodSeconds": 1}
     server = pod("web", container(gpus=0, command=["sh", "-c", script], readinessProbe=probe))
-    server["metadata"]["labels"] = {"app": "web"}
-    space.api.create(space.pods, server)
+    space.api.create(space.pods, labelled(server, app="web"))
     service = {"selector": {"app": "web"}, "ports": [{"port": 80, "targetPort": 8080}]}
     services = f"/api/v1/namespaces/{space.name}/services"
     made = space.api.create(services, {"metadata": {"name": "web"}, "spec": service})

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from harness.manifests import container, pod
-from harness.options import mps, time_slicing, whole
-from harness.workspace import workspace
+from tests.cluster.harness.manifests import container, pod
+from tests.cluster.harness.options import mps, time_slicing, whole
+from tests.cluster.harness.workspace import workspace
 
 if TYPE_CHECKING:
-    from harness.cluster import Cluster
+    from tests.cluster.harness.cluster import Cluster
 
 SHARED = "nvidia.com/gpu.shared"
 

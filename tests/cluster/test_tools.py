@@ -10,8 +10,9 @@ from pathlib import Path
 from threading import Event
 
 import pytest
-from harness import gobuild
-from harness.cache import Recipe, ToolsMissingError, key_of
+
+from tests.cluster.harness import gobuild
+from tests.cluster.harness.cache import KEY_LENGTH, Recipe, ToolsMissingError, key_of
 
 HERE = Path(__file__).parent
 
@@ -45,6 +46,16 @@ def test_an_interrupted_build_is_not_there_and_makes_way_for_the_next(empty_cach
     assert not Recipe("tool", "1", interrupted).folder.exists()
     Recipe("tool", "1", _fill).make()
     assert sorted(path.name for path in empty_cache.iterdir()) == ["tool-1", "tool.lock"]
+
+
+def test_what_nobody_asks_for_is_removed_by_a_later_build() -> None:
+    keys = ["a" * KEY_LENGTH, "b" * KEY_LENGTH, "c" * KEY_LENGTH]
+    forgotten, recent = (Recipe("tool", key, _fill).make() for key in keys[:2])
+    other = Recipe("tool-of-another-name", keys[0], _fill).make()
+    for folder in (forgotten, other):
+        os.utime(folder, (0, 0))
+    Recipe("tool", keys[2], _fill).make()
+    assert [folder.exists() for folder in (forgotten, recent, other)] == [False, True, True]
 
 
 def test_of_two_builders_at_once_one_builds() -> None:

@@ -6,11 +6,12 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from harness.api import ApiError
-from harness.cluster import ControlPlaneOnly, control_plane
-from harness.manifests import pod
-from harness.standin import Answer, StandIn, allow, deny, stand_in
-from harness.waiting import wait_for
+
+from tests.cluster.harness.api import ApiError
+from tests.cluster.harness.cluster import ControlPlaneOnly, control_plane
+from tests.cluster.harness.manifests import labelled, pod
+from tests.cluster.harness.standin import Answer, StandIn, allow, deny, stand_in
+from tests.cluster.harness.waiting import wait_for
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -59,9 +60,7 @@ def _is_called(running: ControlPlaneOnly, webhook: StandIn) -> bool:
 
 
 def _create_one(running: ControlPlaneOnly) -> dict[str, Any]:
-    labelled = pod("one")
-    labelled["metadata"]["labels"] = {"called": "yes"}
-    return running.api.create(f"{PODS}?dryRun=All", labelled)
+    return running.api.create(f"{PODS}?dryRun=All", labelled(pod("one"), called="yes"))
 
 
 def _create(running: ControlPlaneOnly, webhook: StandIn) -> dict[str, Any]:

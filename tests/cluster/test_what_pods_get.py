@@ -10,11 +10,12 @@ import os
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from harness.manifests import container, deployment, host_path, pod
-from harness.waiting import wait_for
+
+from tests.cluster.harness.manifests import container, deployment, host_path, pod
+from tests.cluster.harness.waiting import wait_for
 
 if TYPE_CHECKING:
-    from harness.workspace import Workspace
+    from tests.cluster.harness.workspace import Workspace
 
 PIPE = "/mps/nvidia.com/gpu/pipe"
 HOST_PIPE = "/run/nvidia/mps/nvidia.com/gpu/pipe"

@@ -8,13 +8,13 @@ import ssl
 import subprocess
 from typing import TYPE_CHECKING, Any
 
-from harness.waiting import wait_for
+from tests.cluster.harness.waiting import wait_for
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from harness.place import Place
+    from tests.cluster.harness.place import Place
 
 Object = dict[str, Any]
 Body = Object | list[Any] | None

@@ -2,30 +2,30 @@
 
 from __future__ import annotations
 
-import platform
 import shutil
 import subprocess
 import tempfile
 from pathlib import Path
 
-from harness import image
+from tests.cluster.harness import image
 
 IMAGE = "gpushare-tests/busybox:1"
 
 # Process 1 of a container ignores signals it does not handle, and a deleted pod would wait for its grace period.
-_SLEEP = ["/bin/sh", "-c", "trap 'exit 0' TERM; sleep 2147483647 & wait"]
+_SLEEP = ("/bin/sh", "-c", "trap 'exit 0' TERM; sleep 2147483647 & wait")
 
 
-def pack(packages: Path, archive: Path) -> None:
+def write_archive(packages: Path, archive: Path) -> None:
     """Write the image's archive. Without a command it sleeps, which is all that a sandbox does."""
     with tempfile.TemporaryDirectory(dir=archive.parent) as folder:
-        root = Path(folder)
+        root, layer = Path(folder, "root"), Path(folder, "layer.tar")
         for name in ("bin", "etc", "tmp", "proc", "dev", "sys", "run"):
-            (root / name).mkdir()
+            (root / name).mkdir(parents=True)
         busybox = root / "bin/busybox"
         shutil.copy(packages / "bin/busybox", busybox)
         applets = subprocess.run([busybox, "--list"], capture_output=True, text=True, check=True).stdout.split()
         for applet in set(applets) - {"busybox"}:
             (root / "bin" / applet).symlink_to("busybox")
         (root / "etc/passwd").write_text("root:x:0:0::/:/bin/sh\n")
-        image.pack(IMAGE, root, archive, machine=platform.machine(), entrypoint=_SLEEP)
+        image.pack_layer(root, layer)
+        image.write_archive(IMAGE, [layer], image.Config(_SLEEP), archive)

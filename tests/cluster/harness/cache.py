@@ -7,12 +7,17 @@ import hashlib
 import os
 import shutil
 import tempfile
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+
+KEY_LENGTH = 12
+_FORGOTTEN = 14 * 24 * 3600  # seconds
 
 
 class ToolsMissingError(Exception):
@@ -34,7 +39,7 @@ def key_of(*parts: str | Path) -> str:
             continue
         for file in _files(part):
             digest.update(file.relative_to(part.parent).as_posix().encode() + b"\0" + file.read_bytes() + b"\0")
-    return digest.hexdigest()[:12]
+    return digest.hexdigest()[:KEY_LENGTH]
 
 
 def _files(path: Path) -> list[Path]:
@@ -67,6 +72,7 @@ class Recipe:
         holder ends, however it ends. The rename at the end makes an interrupted build invisible.
         """
         if self.folder.is_dir():
+            os.utime(self.folder)
             return self.folder
         root = cache_root()
         root.mkdir(parents=True, exist_ok=True)
@@ -80,4 +86,11 @@ class Recipe:
             self.fill(unfinished)
             unfinished.chmod(0o755)
             unfinished.rename(self.folder)
+            self._remove_forgotten(root)
         return self.folder
+
+    def _remove_forgotten(self, root: Path) -> None:
+        """Remove what was built from former inputs, once nobody has asked for it in two weeks."""
+        for former in root.glob(f"{self.name}-{'[0-9a-f]' * KEY_LENGTH}"):
+            if former.stat().st_mtime < time.time() - _FORGOTTEN:
+                shutil.rmtree(former)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from pathlib import Path
 
-from harness.waiting import wait_for
+from tests.cluster.harness.waiting import wait_for
 
 
 def hierarchies() -> list[Path]:

@@ -8,17 +8,17 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from harness import leftovers
-from harness.controlplane import ControlPlane
-from harness.node import Node
-from harness.options import ControlPlaneOptions, NodeOptions
-from harness.place import Loopback, Namespaces, Place, missing_rights
-from harness.tools import ControlPlaneTools, NodeTools, kubernetes_version
+from tests.cluster.harness import leftovers
+from tests.cluster.harness.controlplane import ControlPlane
+from tests.cluster.harness.node import Node
+from tests.cluster.harness.options import ControlPlaneOptions, NodeOptions
+from tests.cluster.harness.place import Loopback, Namespaces, Place, missing_rights
+from tests.cluster.harness.tools import ControlPlaneTools, NodeTools, kubernetes_version
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from harness.api import Api, Kubectl
+    from tests.cluster.harness.api import Api, Kubectl
 
 
 P = TypeVar("P", bound=Place)

@@ -5,15 +5,15 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from harness import busybox, debian
+from tests.cluster.harness import busybox, debian
 
 if TYPE_CHECKING:
     import subprocess
     from collections.abc import Iterable
     from pathlib import Path
 
-    from harness.place import Namespaces
-    from harness.process import Process
+    from tests.cluster.harness.place import Namespaces
+    from tests.cluster.harness.process import Process
 
 SOCKET = "/run/containerd/containerd.sock"
 PODS = "10.88.0.0/24"
@@ -103,7 +103,7 @@ class Containers:
         """Wait for containerd, and load the image of sandboxes and tests."""
         self.process.wait_until("containerd answers", lambda: self._ctr("version").returncode == 0)
         archive = self._folder / "busybox.tar"
-        busybox.pack(self._packages, archive)
+        busybox.write_archive(self._packages, archive)
         self.load(archive)
 
     def load(self, archive: Path) -> None:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from harness import credentials
-from harness.api import Api, Kubectl
+from tests.cluster.harness import credentials
+from tests.cluster.harness.api import Api, Kubectl
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from harness.options import ControlPlaneOptions
-    from harness.place import Place
-    from harness.process import Process
-    from harness.tools import ControlPlaneTools
+    from tests.cluster.harness.options import ControlPlaneOptions
+    from tests.cluster.harness.place import Place
+    from tests.cluster.harness.process import Process
+    from tests.cluster.harness.tools import ControlPlaneTools
 
 SERVICES = "10.96.0.0/24"
 

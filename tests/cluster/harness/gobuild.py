@@ -9,10 +9,11 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-from harness.cache import Recipe, ToolsMissingError, key_of
+from tests.cluster.harness.cache import Recipe, ToolsMissingError, key_of
 
 GO_MODULES = Path(__file__).parent.parent / "go"
 KUBERNETES = "k8s.io/kubernetes"
+_FLAGS = ("-trimpath", "-buildvcs=false")
 COMPONENTS = ("kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubelet", "kube-proxy", "kubectl")
 
 
@@ -21,7 +22,7 @@ def kubernetes(version: str) -> Recipe:
     source = GO_MODULES / "kubernetes"
     return Recipe(
         f"kubernetes-{version}",
-        key_of(version, source, Path(__file__)),
+        key_of(version, source, *_FLAGS),
         lambda folder: _build_kubernetes(version, source, folder),
     )
 
@@ -29,7 +30,7 @@ def kubernetes(version: str) -> Recipe:
 def etcd() -> Recipe:
     """etcd, of the version in its go.mod."""
     source = GO_MODULES / "etcd"
-    return Recipe("etcd", key_of(source, Path(__file__)), lambda folder: _build(source, folder / "etcd"))
+    return Recipe("etcd", key_of(source, *_FLAGS), lambda folder: _build(source, folder / "etcd"))
 
 
 def device_plugin() -> Recipe:
@@ -37,7 +38,7 @@ def device_plugin() -> Recipe:
     source = GO_MODULES / "deviceplugin"
     return Recipe(
         "device-plugin",
-        key_of(source, Path(__file__)),
+        key_of(source, *_FLAGS),
         lambda folder: _build(source, folder / "nvidia-device-plugin", cgo=True),
     )
 
@@ -80,7 +81,7 @@ def write_kubernetes_module(version: str, module: Path) -> None:
 
 def _build(source: Path, binary: Path, *flags: str, cgo: bool = False, ldflags: str = "") -> None:
     _go(
-        *("build", "-trimpath", "-buildvcs=false", *flags, "-ldflags", f"-s -w {ldflags}", "-o", str(binary), "."),
+        *("build", *_FLAGS, *flags, "-ldflags", f"-s -w {ldflags}", "-o", str(binary), "."),
         cwd=source,
         cgo=cgo,
     )

@@ -1,6 +1,6 @@
 """The process that owns a cluster's namespaces, and ends them when the test process ends, however it ends.
 
-`python -m harness.guard FOLDER NAME` starts `harness.inside` in fresh namespaces and waits for the end of its input.
+Run as a module with FOLDER and NAME it starts `harness.inside` in fresh namespaces and waits for the end of its input.
 The kernel closes that pipe when the test process dies. Ending process 1 of the namespaces ends all that run in them,
 mounts and network go with them, and the guard removes the cgroups. When the guard itself is killed, the kernel ends the
 namespaces in the same way; cgroups and folder are then left to the next start (`harness.leftovers`).
@@ -14,9 +14,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-from harness import cgroups
-from harness.proc import only_child
-from harness.waiting import wait_for
+from tests.cluster.harness import cgroups
+from tests.cluster.harness.proc import only_child
+from tests.cluster.harness.waiting import wait_for
 
 ORDERLY = "stop\n"
 
@@ -45,7 +45,7 @@ def main() -> int:
 
 def keep_namespaces(folder: Path) -> bool:
     """Make the namespaces, keep them until the end of input, end them; whether the input asked for it."""
-    inside = [sys.executable, "-m", "harness.inside", str(folder)]
+    inside = [sys.executable, "-m", "tests.cluster.harness.inside", str(folder)]
     unshare = subprocess.Popen([*_UNSHARE, *inside], stdin=subprocess.DEVNULL, stdout=sys.stderr)
     first = only_child(unshare.pid)
     try:

@@ -1,6 +1,6 @@
 """The first process in a cluster's namespaces: it fences the machine off, then reaps what the cluster leaves behind.
 
-`python -m harness.inside FOLDER` runs as process 1 of fresh mount, network, process, IPC and host name namespaces.
+Run as a module with FOLDER it is process 1 of fresh mount, network, process, IPC and host name namespaces.
 Whatever a component tries, it can write only to FOLDER, to file systems in memory that end with the namespaces, and to
 the settings of the private network.
 """

@@ -13,9 +13,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from harness import cgroups
-from harness.proc import ProcessId
-from harness.waiting import wait_for
+from tests.cluster.harness import cgroups
+from tests.cluster.harness.proc import ProcessId
+from tests.cluster.harness.waiting import wait_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

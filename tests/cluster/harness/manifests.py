@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from harness import busybox
+from tests.cluster.harness import busybox
 
 Object = dict[str, Any]
 
@@ -20,6 +20,11 @@ def container(name: str = "main", *, gpus: int = 1, resource: str = GPU, **field
 def pod(name: str, *containers: Object, **spec: Any) -> Object:
     """A pod of one sleeping GPU container unless others are given; further fields of its spec by name."""
     return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": pod_spec(*containers, **spec)}
+
+
+def labelled(manifest: Object, **labels: str) -> Object:
+    """The same object with labels."""
+    return {**manifest, "metadata": {**manifest["metadata"], "labels": labels}}
 
 
 def pod_spec(*containers: Object, **spec: Any) -> Object:

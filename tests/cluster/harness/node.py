@@ -6,21 +6,21 @@ import json
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from harness import debian
-from harness.containers import PODS, SOCKET, Containers
-from harness.controlplane import QUICK_CLIENT
-from harness.credentials import NODE
-from harness.options import offers
+from tests.cluster.harness import debian
+from tests.cluster.harness.containers import PODS, SOCKET, Containers
+from tests.cluster.harness.controlplane import QUICK_CLIENT
+from tests.cluster.harness.credentials import NODE
+from tests.cluster.harness.options import offers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from harness.controlplane import ControlPlane
-    from harness.options import NodeOptions
-    from harness.place import Namespaces
-    from harness.process import Process
-    from harness.tools import NodeTools
+    from tests.cluster.harness.controlplane import ControlPlane
+    from tests.cluster.harness.options import NodeOptions
+    from tests.cluster.harness.place import Namespaces
+    from tests.cluster.harness.process import Process
+    from tests.cluster.harness.tools import NodeTools
 
 MPS_ROOT = "/run/nvidia/mps"
 _PLUGIN_SOCKETS = "/var/lib/kubelet/device-plugins"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from harness.tools import kubernetes_version
+from tests.cluster.harness.tools import kubernetes_version
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -12,10 +12,10 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from harness import guard, inside, leftovers
-from harness.proc import ProcessId
-from harness.process import Process
-from harness.waiting import wait_for
+from tests.cluster.harness import guard, inside, leftovers
+from tests.cluster.harness.proc import ProcessId
+from tests.cluster.harness.process import Process
+from tests.cluster.harness.waiting import wait_for
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -107,12 +107,12 @@ class Namespaces:
         log = folder / "logs" / "guard.log"
         with log.open("wb") as output:
             self._guard = subprocess.Popen(
-                [sys.executable, "-m", "harness.guard", str(folder), folder.name],
+                [sys.executable, "-m", "tests.cluster.harness.guard", str(folder), folder.name],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=output,
                 text=True,
-                env=os.environ | {"PYTHONPATH": str(Path(__file__).parent.parent)},
+                env=os.environ | {"PYTHONPATH": str(Path(__file__).parents[3])},
                 start_new_session=True,
             )
         leftovers.record(folder, guard=ProcessId.of(self._guard.pid))

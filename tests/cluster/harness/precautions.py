@@ -7,10 +7,10 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from harness import cgroups
-from harness.cache import cache_root
-from harness.leftovers import folders
-from harness.proc import ProcessId
+from tests.cluster.harness import cgroups
+from tests.cluster.harness.cache import cache_root
+from tests.cluster.harness.leftovers import folders
+from tests.cluster.harness.proc import ProcessId
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,7 +7,7 @@ import signal
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.waiting import wait_for
+from tests.cluster.harness.waiting import wait_for
 
 _BOOT = Path("/proc/sys/kernel/random/boot_id")
 

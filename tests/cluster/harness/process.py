@@ -7,8 +7,8 @@ import signal
 import subprocess
 from typing import TYPE_CHECKING
 
-from harness.proc import only_child
-from harness.waiting import wait_for
+from tests.cluster.harness.proc import only_child
+from tests.cluster.harness.waiting import wait_for
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

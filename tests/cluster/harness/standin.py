@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from harness.place import Place
+    from tests.cluster.harness.place import Place
 
 Object = dict[str, Any]
 

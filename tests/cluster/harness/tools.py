@@ -1,4 +1,4 @@
-"""Every program that a cluster runs, and where it is. `python -m harness.tools` builds what is missing."""
+"""Every program that a cluster runs, and where it is. Run as a module it builds what is missing."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from harness import debian, gobuild
-from harness.cache import ToolsMissingError
+from tests.cluster.harness import debian, gobuild, webhook_image
+from tests.cluster.harness.cache import ToolsMissingError
 
 if TYPE_CHECKING:
-    from harness.cache import Recipe
+    from tests.cluster.harness.cache import Recipe
 
 DEFAULT_KUBERNETES = "1.36.3"
 
@@ -67,7 +67,7 @@ class NodeTools:
             kubelet=kubernetes / "kubelet",
             proxy=kubernetes / "kube-proxy",
             device_plugin=gobuild.device_plugin().find() / "nvidia-device-plugin",
-            packages=debian.packages().find(),
+            packages=debian.node_packages().find(),
         )
 
 
@@ -80,7 +80,14 @@ def _asset(folder: str, name: str) -> Path:
 
 def recipes(version: str) -> list[Recipe]:
     """Everything that is built, the quick ones first so that what cannot be had here is said early."""
-    return [debian.packages(), gobuild.etcd(), gobuild.device_plugin(), gobuild.kubernetes(version)]
+    return [
+        debian.node_packages(),
+        debian.python(),
+        webhook_image.libraries(),
+        gobuild.etcd(),
+        gobuild.device_plugin(),
+        gobuild.kubernetes(version),
+    ]
 
 
 def main() -> int:

@@ -9,12 +9,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from harness.waiting import wait_for
+from tests.cluster.harness.waiting import wait_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from harness.cluster import Cluster
+    from tests.cluster.harness.cluster import Cluster
 
 Object = dict[str, Any]
 
