@@ -27,7 +27,10 @@ if TYPE_CHECKING:
 
 OWNER = """
 from tests.cluster.harness.cluster import cluster
-with cluster() as running:
+from tests.cluster.harness.manifests import pod
+from tests.cluster.harness.workspace import workspace
+with cluster() as running, workspace(running, "owned") as space:
+    space.start(pod("one"))
     print(running.place.folder, flush=True)
     input()
 """
@@ -116,6 +119,15 @@ def test_when_owner_and_guard_are_killed_the_next_start_removes_the_rest(before:
 def test_the_clusters_of_living_owners_are_not_swept(cluster: Cluster) -> None:
     assert leftovers.sweep() == []
     assert cluster.api.ready()
+
+
+def test_a_cluster_of_another_living_owner_is_not_taken_for_a_change(before: Machine, needs_node: None) -> None:
+    with _owner_of_a_cluster() as (owner, folder):
+        assert folder.name in leftovers.others()
+        assert Machine.look().changes(before) == {}
+        owner.kill()
+        owner.wait()
+    wait_for("the guard to clean up", lambda: not folder.exists(), seconds=30)
 
 
 def test_a_recycled_process_number_is_never_killed() -> None:

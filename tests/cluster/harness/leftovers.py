@@ -74,6 +74,12 @@ def sweep() -> list[str]:
     return [folder.name for folder in abandoned]
 
 
+def others() -> dict[str, ProcessId]:
+    """The clusters of other living owners on this machine: the name of each, and its owner."""
+    owners = {folder.name: recorded(folder).get("owner") for folder in folders().glob("gpushare-*")}
+    return {name: owner for name, owner in owners.items() if owner and owner.alive and owner.pid != os.getpid()}
+
+
 def _owned(folder: Path) -> bool:
     owner = recorded(folder).get("owner")
     return owner is not None and owner.alive

@@ -7,13 +7,12 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tests.cluster.harness import cgroups
+from tests.cluster.harness import cgroups, leftovers
 from tests.cluster.harness.cache import cache_root
-from tests.cluster.harness.leftovers import folders
-from tests.cluster.harness.proc import ProcessId
+from tests.cluster.harness.proc import ProcessId, ancestors
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 # Kernel values that change by themselves: counters, and one rate that the kernel tunes to the load.
 _RESTLESS = (
@@ -44,8 +43,16 @@ class Machine:
 
     @classmethod
     def look(cls) -> Machine:
-        """Look now."""
-        return cls(_settings(), _mounts(), _cgroups(), _interfaces(), _files(), _processes())
+        """Look now. Clusters of other living owners are passed over: they come and go by themselves."""
+        others = leftovers.others()
+        return cls(
+            _settings(),
+            _mounts(),
+            _without(others, _cgroups()),
+            _interfaces(),
+            _without(others, _files()),
+            _processes({owner.pid for owner in others.values()}),
+        )
 
     def changes(self, before: Machine) -> dict[str, list[str]]:
         """What is there now and was not before (`+`), and the other way round (`-`); empty when nothing changed."""
@@ -96,25 +103,31 @@ def _interfaces() -> frozenset[str]:
 def _files() -> frozenset[str]:
     found = {path for path in map(Path, _PATHS) if path.exists()}
     below = [path for root in found for path in _below(root)]
-    return frozenset(map(str, [*found, *below, *folders().glob("gpushare-*")]))
+    return frozenset(map(str, [*found, *below, *leftovers.folders().glob("gpushare-*")]))
+
+
+def _without(names: Iterable[str], found: frozenset[str]) -> frozenset[str]:
+    return frozenset(one for one in found if not any(name in one for name in names))
+
+
+def _processes(other_owners: set[int]) -> frozenset[str]:
+    """Processes of this harness: in other process namespaces than this one's, or run from its folders."""
+    mine = Path("/proc/self/ns/pid").readlink()
+    found = set()
+    for entry in Path("/proc").glob("[0-9]*"):
+        try:
+            foreign = (entry / "ns/pid").readlink() != mine
+            command = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+        except OSError:  # it has ended
+            continue
+        ours = foreign or str(cache_root()) in command or str(leftovers.folders()) in command
+        process = ProcessId.of(int(entry.name)) if ours else None
+        if process and not other_owners & ancestors(process.pid):
+            found.add(f"{process.pid} {process.started} {command}")
+    return frozenset(found)
 
 
 def _below(root: Path) -> Iterator[Path]:
     """All paths below a folder; what goes away meanwhile is passed over."""
     for folder, folders_in, files in os.walk(root):
         yield from (Path(folder, name) for name in (*folders_in, *files))
-
-
-def _processes() -> frozenset[str]:
-    """Processes of this harness: in other process namespaces than this one's, or run from its folders."""
-    found = set()
-    for entry in Path("/proc").glob("[0-9]*"):
-        try:
-            foreign = (entry / "ns/pid").readlink() != Path("/proc/self/ns/pid").readlink()
-            command = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
-        except OSError:  # it has ended
-            continue
-        process = ProcessId.of(int(entry.name))
-        if process and (foreign or str(cache_root()) in command or str(folders()) in command):
-            found.add(f"{process.pid} {process.started} {command}")
-    return frozenset(found)

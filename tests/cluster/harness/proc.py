@@ -43,6 +43,18 @@ class ProcessId:
             wait_for(f"the end of process {self.pid}", lambda: not self.alive, seconds=seconds, every=0.02)
 
 
+def ancestors(pid: int) -> set[int]:
+    """The numbers of a process, its parent, and so on; as far as they are alive."""
+    line: set[int] = set()
+    while pid and pid not in line:
+        line.add(pid)
+        try:
+            pid = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+        except (FileNotFoundError, ProcessLookupError):
+            break
+    return line
+
+
 def only_child(pid: int) -> int:
     """The one child of a process such as nsenter or unshare, which fork and then wait for the program.
 
