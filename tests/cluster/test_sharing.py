@@ -23,7 +23,7 @@ def test_a_renamed_resource_has_its_own_pipe_directory(cluster: Cluster) -> None
 
 
 def test_a_time_sliced_gpu_is_offered_without_mps(cluster: Cluster) -> None:
-    with cluster.node.sharing(time_slicing(4)), workspace(cluster, "sliced") as space:
+    with cluster.node.sharing(time_slicing()), workspace(cluster, "sliced") as space:
         space.start(pod("one"))
         assert not [entry for entry in space.environment("one") if entry.startswith("CUDA_MPS")]
         assert space.mounts("one", "/mps/nvidia.com/gpu/pipe") == []

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
@@ -35,12 +37,7 @@ def remove(name: str) -> None:
 
 
 def _removed(group: Path) -> bool:
-    below = [path for path in group.rglob("*") if path.is_dir()] if group.is_dir() else []
-    try:
-        for folder in [*sorted(below, reverse=True), group]:
-            folder.rmdir()
-    except FileNotFoundError:
-        return not group.exists()
-    except OSError:
-        return False  # busy: the kernel lets go of a dead process a moment later
-    return True
+    for folder, _, _ in os.walk(group, topdown=False):
+        with suppress(OSError):  # busy: the kernel lets go of a dead process a moment later
+            Path(folder).rmdir()
+    return not group.exists()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from contextlib import ExitStack, contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -78,12 +78,9 @@ def control_plane(
     tools = control_plane_tools(options.kubernetes)
     with _place(place or (Loopback if missing_rights() else Namespaces)) as here:
         control = ControlPlane(here, tools, options)
-        with ExitStack() as stops:
-            stops.callback(control.stop)
-            stops.callback(here.close)  # first: it ends all at once where it can
-            control.launch()
-            control.wait_ready()
-            yield ControlPlaneOnly(here, control)
+        control.launch()
+        control.wait_ready()
+        yield ControlPlaneOnly(here, control)
 
 
 @contextmanager
@@ -97,27 +94,24 @@ def cluster(options: ControlPlaneOptions | None = None, node: NodeOptions | None
     with _place(Namespaces) as here:
         control = ControlPlane(here, tools, options)
         worker = Node(here, on_node, node or NodeOptions(), control)
-        with ExitStack() as stops:
-            stops.callback(control.stop)
-            stops.callback(worker.stop)
-            stops.callback(here.close)
-            worker.launch()
-            control.launch()
-            control.wait_ready()
-            worker.wait_ready()
-            yield Cluster(here, control, worker)
+        worker.launch()
+        control.launch()
+        control.wait_ready()
+        worker.wait_ready()
+        yield Cluster(here, control, worker)
 
 
 @contextmanager
 def _place(kind: Callable[[Path], P]) -> Iterator[P]:
     """A place with a fresh folder; what killed runs left is removed first.
 
-    The folder goes at the end; its logs are kept in `$CLUSTER_LOGS` where that is set.
+    At the end all that runs there is ended and the folder goes. Its logs are kept in `$CLUSTER_LOGS` where that is set.
     """
     leftovers.sweep()
     folder = leftovers.new_folder()
     try:
-        yield kind(folder)
+        with closing(kind(folder)) as place:
+            yield place
     finally:
         if kept := os.environ.get("CLUSTER_LOGS"):
             shutil.copytree(folder / "logs", Path(kept) / folder.name, dirs_exist_ok=True)

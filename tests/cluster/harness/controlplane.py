@@ -40,7 +40,7 @@ class ControlPlane:
         }
         self.api = self.api_as(self._tokens["admin"])
         self.kubectl = Kubectl(place, tools.kubectl, self.kubeconfigs["admin"])
-        self.processes: list[Process] = []
+        self.processes: dict[str, Process] = {}
 
     def api_as(self, token: str) -> Api:
         """The API server as the holder of a token."""
@@ -53,19 +53,15 @@ class ControlPlane:
 
     def wait_ready(self) -> None:
         """Wait for the API server, then start and await those that need its certificate."""
-        self.processes[-1].wait_until("the API server is ready", self.api.ready)
+        self.processes["api-server"].wait_until("the API server is ready", self.api.ready)
         self._start("controller-manager", *self._controller_manager())
         self._start("scheduler", *self._scheduler())
         account = "/api/v1/namespaces/default/serviceaccounts/default"
-        self.processes[-2].wait_until("controllers work", lambda: self.api.find(account) is not None)
-
-    def stop(self) -> None:
-        """End all, the last started first."""
-        while self.processes:
-            self.processes.pop().stop()
+        controllers = self.processes["controller-manager"]
+        controllers.wait_until("controllers work", lambda: self.api.find(account) is not None)
 
     def _start(self, name: str, *command: str) -> None:
-        self.processes.append(self._place.start(name, command))
+        self.processes[name] = self._place.start(name, command)
 
     def _start_etcd(self) -> str:
         client, peer = (f"http://127.0.0.1:{self._place.port(usual)}" for usual in (2379, 2380))

@@ -61,8 +61,11 @@ def record(folder: Path, **processes: ProcessId | None) -> None:
 
 def recorded(folder: Path) -> dict[str, ProcessId]:
     """The processes noted for a folder, by role: its owner, its guard, and the first of its namespaces."""
-    path = folder / _RECORD
-    return {role: ProcessId(**noted) for role, noted in json.loads(path.read_text()).items()} if path.exists() else {}
+    try:
+        noted = json.loads((folder / _RECORD).read_text())
+    except FileNotFoundError:
+        return {}
+    return {role: ProcessId(**process) for role, process in noted.items()}
 
 
 def sweep() -> list[str]:

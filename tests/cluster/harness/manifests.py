@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tests.cluster.harness import busybox
 
-Object = dict[str, Any]
+if TYPE_CHECKING:
+    from tests.cluster.harness.api import Object
+
 
 GPU = "nvidia.com/gpu"
 

@@ -14,7 +14,6 @@ from tests.cluster.harness.options import offers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from tests.cluster.harness.controlplane import ControlPlane
     from tests.cluster.harness.options import NodeOptions
@@ -45,7 +44,7 @@ class Node:
         self._folder = place.folder / "node"
         self._folder.mkdir()
         self.containers = Containers(place, tools.packages, options.handlers)
-        self.processes: list[Process] = []
+        self.processes: dict[str, Process] = {}
 
     def launch(self) -> None:
         """Start what needs no API server."""
@@ -60,12 +59,7 @@ class Node:
         self._wait_registered()
         if self._options.plugin is not None:
             self._start_plugin(self._options.plugin)
-        self.processes[0].wait_until("the node is ready", self._ready)
-
-    def stop(self) -> None:
-        """End all, the last started first."""
-        for process in [*reversed(self.processes), self.containers.process]:
-            process.stop()
+        self.processes["kubelet"].wait_until("the node is ready", self._ready)
 
     def _let_kubelet_read_pods(self) -> None:
         """Let nodes read any pod.
@@ -97,7 +91,7 @@ class Node:
             *([f"--node-labels={labels}"] if labels else []),
             *self._control.gates(),
         ]
-        self.processes.append(self._place.start("kubelet", command, folder=empty))
+        self.processes["kubelet"] = self._place.start("kubelet", command, folder=empty)
 
     def _kubelet_config(self) -> dict[str, Any]:
         return {
@@ -142,7 +136,8 @@ class Node:
             *QUICK_CLIENT,
             *self._control.gates(),
         ]
-        self.processes.append(self._place.start("proxy", command, environment=debian.environment(self._tools.packages)))
+        environment = debian.environment(self._tools.packages)
+        self.processes["proxy"] = self._place.start("proxy", command, environment=environment)
 
     @contextmanager
     def sharing(self, config: dict[str, Any]) -> Iterator[None]:
@@ -155,12 +150,14 @@ class Node:
             self._exchange_plugin(self._options.plugin)
 
     def _exchange_plugin(self, config: dict[str, Any]) -> None:
-        self.processes.pop().stop()
-        self._start_plugin(config)
+        self.processes["device-plugin"].stop()
+        # The kubelet goes on offering for a moment, and the next may offer just as much.
+        self.processes["kubelet"].wait_until("the node offers no GPU", lambda: not self._offered())
+        plugin = self._start_plugin(config)
         expected = offers(config, self._options.gpus)
-        self.processes[-1].wait_until(f"the node offers {expected}", lambda: self._offered() == expected)
+        plugin.wait_until(f"the node offers {expected}", lambda: self._offered() == expected)
 
-    def _start_plugin(self, config: dict[str, Any]) -> None:
+    def _start_plugin(self, config: dict[str, Any]) -> Process:
         programs = self._folder / "programs"
         programs.mkdir(exist_ok=True)
         mps_control = programs / "nvidia-cuda-mps-control"
@@ -175,11 +172,12 @@ class Node:
             f"--gpus={self._options.gpus}",
         ]
         path = f"{programs}:{debian.environment(self._tools.packages)['PATH']}"
-        self.processes.append(self._place.start("device-plugin", command, environment={"PATH": path}))
+        self.processes["device-plugin"] = self._place.start("device-plugin", command, environment={"PATH": path})
+        return self.processes["device-plugin"]
 
     def _wait_registered(self) -> None:
         socket = self._place.path(f"{_PLUGIN_SOCKETS}/kubelet.sock")
-        self.processes[0].wait_until("the kubelet takes device plugins", socket.is_socket)
+        self.processes["kubelet"].wait_until("the kubelet takes device plugins", socket.is_socket)
 
     def _ready(self) -> bool:
         found = self._control.api.find(f"/api/v1/nodes/{NODE}")
@@ -192,8 +190,3 @@ class Node:
         """What the node offers of NVIDIA's resources; a kubelet remembers former ones, with nothing to offer."""
         amounts = self._control.api.get(f"/api/v1/nodes/{NODE}")["status"].get("allocatable", {})
         return {name: amount for name, amount in amounts.items() if name.startswith("nvidia.com/") and amount != "0"}
-
-    @property
-    def folder(self) -> Path:
-        """Where its configuration is."""
-        return self._folder

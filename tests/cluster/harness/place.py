@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from tests.cluster.harness import guard, inside, leftovers
+from tests.cluster.harness import cgroups, guard, inside, leftovers
 from tests.cluster.harness.proc import ProcessId
 from tests.cluster.harness.process import Process
 from tests.cluster.harness.waiting import wait_for
@@ -49,7 +49,7 @@ class Place(Protocol):
         """A socket that listens at this place's address, on any free port."""
 
     def close(self) -> None:
-        """End what runs here. The folder with its logs stays."""
+        """End all that was started here. The folder with its logs stays."""
 
 
 def missing_rights() -> str:
@@ -59,6 +59,8 @@ def missing_rights() -> str:
     for program in ("unshare", "nsenter", "setpriv", "mount", "ip"):
         if not shutil.which(program):
             return f"{program} is not on PATH (packages util-linux and iproute2)"
+    if sealed := [str(hierarchy) for hierarchy in cgroups.hierarchies() if not os.access(hierarchy, os.W_OK)]:
+        return f"cgroups cannot be made in {', '.join(sealed)}"
     attempt = ["unshare", "--mount", "--net", "--pid", "--fork", "true"]
     return subprocess.run(attempt, capture_output=True, text=True, check=False).stderr.strip()
 
@@ -71,6 +73,7 @@ class Loopback:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         (folder / "logs").mkdir()
+        self._started: list[Process] = []
 
     def port(self, usual: int) -> int:  # noqa: ARG002
         with socket.create_server((self.address, 0)) as taken:
@@ -84,7 +87,9 @@ class Loopback:
     ) -> Process:
         # The kernel ends the program when this process ends, so that a killed test run leaves none.
         bound = ["setpriv", "--pdeathsig", "KILL", "--", *command]
-        return Process(name, bound, log=self.folder / "logs" / f"{name}.log", environment=environment, folder=folder)
+        log = self.folder / "logs" / f"{name}.log"
+        self._started.append(Process(name, bound, log=log, environment=environment, folder=folder))
+        return self._started[-1]
 
     def connect(self, host: str, port: int, seconds: float) -> socket.socket:
         return socket.create_connection((host, port), timeout=seconds)
@@ -93,7 +98,8 @@ class Loopback:
         return socket.create_server((self.address, 0))
 
     def close(self) -> None:
-        """Nothing: every program is stopped by who started it."""
+        for process in reversed(self._started):
+            process.stop()
 
 
 class Namespaces:
@@ -104,10 +110,19 @@ class Namespaces:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         (folder / "logs").mkdir()
-        log = folder / "logs" / "guard.log"
-        with log.open("wb") as output:
-            self._guard = subprocess.Popen(
-                [sys.executable, "-m", "tests.cluster.harness.guard", str(folder), folder.name],
+        self._log = folder / "logs" / "guard.log"
+        self._started: list[Process] = []
+        self._guard = self._start_guard()
+        try:
+            self.first = self._await_first()
+        except BaseException:
+            self.close()
+            raise
+
+    def _start_guard(self) -> subprocess.Popen[str]:
+        with self._log.open("wb") as output:
+            started = subprocess.Popen(
+                [sys.executable, "-m", "tests.cluster.harness.guard", str(self.folder), self.folder.name],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=output,
@@ -115,25 +130,23 @@ class Namespaces:
                 env=os.environ | {"PYTHONPATH": str(Path(__file__).parents[3])},
                 start_new_session=True,
             )
-        leftovers.record(folder, guard=ProcessId.of(self._guard.pid))
+        leftovers.record(self.folder, guard=ProcessId.of(started.pid))
+        return started
+
+    def _await_first(self) -> int:
+        """The id of the first process in the namespaces, as the machine sees it, once they are fenced."""
         assert self._guard.stdout
-        first = self._guard.stdout.readline().strip()
-        if not first:
-            raise RuntimeError(f"the namespaces could not be made: {log.read_text()}")
-        self._first = ProcessId.of(int(first))
-        leftovers.record(folder, first=self._first)
-        wait_for(f"the namespaces ({log})", lambda: self._fenced(log), seconds=20, every=0.02)
+        number = self._guard.stdout.readline().strip()
+        first = ProcessId.of(int(number)) if number else None
+        leftovers.record(self.folder, first=first)
 
-    def _fenced(self, log: Path) -> bool:
-        if not (self._first and self._first.alive):
-            raise RuntimeError(f"the namespaces could not be set up: {log.read_text()}")
-        return (self.folder / "inside-ready").exists()
+        def fenced() -> bool:
+            if not (first and first.alive):
+                raise RuntimeError(f"the namespaces could not be set up: {self._log.read_text()}")
+            return (self.folder / "inside-ready").exists()
 
-    @property
-    def first(self) -> int:
-        """The id of the first process in the namespaces, as the machine sees it."""
-        assert self._first
-        return self._first.pid
+        wait_for(f"the namespaces ({self._log})", fenced, seconds=20, every=0.02)
+        return int(number)
 
     def port(self, usual: int) -> int:
         return usual
@@ -147,7 +160,8 @@ class Namespaces:
         # Entering a mount namespace leads to its root folder, so that `env` has to change to the wanted one.
         here = ["env", f"--chdir={folder}", *command] if folder else command
         log = self.folder / "logs" / f"{name}.log"
-        return Process(name, self.command(here), log=log, forks=True, environment=environment)
+        self._started.append(Process(name, self.command(here), log=log, forks=True, environment=environment))
+        return self._started[-1]
 
     def run(self, command: Sequence[str], *, environment: Variables | None = None) -> subprocess.CompletedProcess[str]:
         """Run a command to its end in here; what it says comes back, whatever its status."""
@@ -177,6 +191,8 @@ class Namespaces:
                 raise OSError(ctypes.get_errno(), "cannot enter the cluster's network")
 
     def close(self) -> None:
-        self._guard.communicate(guard.ORDERLY, timeout=40)
+        self._guard.communicate(guard.ORDERLY, timeout=60)
+        for process in self._started:
+            process.reap()
         if self._guard.returncode:
-            raise RuntimeError(f"the guard ended with {self._guard.returncode}: see {self.folder}/logs/guard.log")
+            raise RuntimeError(f"the guard ended with {self._guard.returncode}: {self._log.read_text()}")

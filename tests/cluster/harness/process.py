@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from tests.cluster.harness.proc import only_child
@@ -78,9 +79,12 @@ class Process:
         for number in (signal.SIGTERM, signal.SIGKILL):
             if not self.running:
                 break
-            os.kill(self.pid, number)
-            try:
+            with suppress(ProcessLookupError, TimeoutError):  # it ends at this moment
+                os.kill(self.pid, number)
+            with suppress(subprocess.TimeoutExpired):
                 self._popen.wait(grace)
-            except subprocess.TimeoutExpired:
-                continue
-        return self._popen.wait(grace)
+        return self.reap()
+
+    def reap(self) -> int:
+        """Wait for one that has been ended; returns its exit status."""
+        return self._popen.wait(10)

@@ -22,9 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
+    from tests.cluster.harness.api import Object
     from tests.cluster.harness.place import Place
-
-Object = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tests.cluster.harness import manifests, webhook_image
 from tests.cluster.harness import webhook_manifests as product
@@ -15,9 +15,8 @@ from webhook.pki import Authority
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from tests.cluster.harness.api import Object
     from tests.cluster.harness.cluster import Cluster
-
-Object = dict[str, Any]
 
 # The pause before it stops is for endpoints to go; tests that look at a rollout set it.
 _SETTINGS = {"apiVersion": "gpushare-webhook/v1", "kind": "Settings", "server": {"shutdownDelay": "0s"}}

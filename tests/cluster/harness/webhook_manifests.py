@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import base64
 import json
-from typing import Any
+from typing import TYPE_CHECKING
 
 from tests.cluster.harness import webhook_image
 
-Object = dict[str, Any]
+if TYPE_CHECKING:
+    from tests.cluster.harness.api import Object
+
 
 NAME = "gpushare-webhook"
 HOST = f"{NAME}.{NAME}.svc"

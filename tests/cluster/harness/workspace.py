@@ -14,9 +14,8 @@ from tests.cluster.harness.waiting import wait_for
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from tests.cluster.harness.api import Object
     from tests.cluster.harness.cluster import Cluster
-
-Object = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
