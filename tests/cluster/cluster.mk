@@ -1,0 +1,16 @@
+# Tests on a real cluster; how they work: docs/how-to/cluster-tests.md. Included by the Makefile, which names BIN and READY.
+
+# The Kubernetes under test: any patch release from 1.34 on.
+KUBERNETES_VERSION ?= 1.36.3
+export KUBERNETES_VERSION
+
+.PHONY: cluster-tools test-cluster demo-cluster
+
+cluster-tools: $(READY) ## Build what a test cluster runs, into the cache folder.
+	@$(BIN)/python -m tests.cluster.harness.tools
+
+test-cluster: cluster-tools ## Run the tests that need a real cluster.
+	$(BIN)/python -m pytest tests/cluster
+
+demo-cluster: cluster-tools ## Show a real cluster without the webhook and with it; KEEP=1 ends in a shell there.
+	@$(BIN)/python -m tests.cluster.demo $(if $(KEEP),--keep)

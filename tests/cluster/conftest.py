@@ -1,0 +1,58 @@
+"""One cluster for the session, a Kubernetes namespace for each test, and no silent skips in CI."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.cluster.harness import cluster as clusters
+from tests.cluster.harness.cache import ToolsMissingError
+from tests.cluster.harness.workspace import Workspace, workspace
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Iterator
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Count a skipped test as failed in CI: there, everything that the tests need has to be there."""
+    report = yield
+    if report.skipped and not hasattr(report, "wasxfail") and os.environ.get("CI") == "true":
+        report.outcome = "failed"
+        report.longrepr = f"in CI a skip is a failure: {report.longreprtext}"
+    return report
+
+
+def _or_skip(missing: Callable[[], object]) -> None:
+    try:
+        missing()
+    except (ToolsMissingError, clusters.UnavailableError) as reason:
+        pytest.skip(str(reason))
+
+
+@pytest.fixture(scope="session")
+def needs_control_plane() -> None:
+    """Skip the test where no control plane can run."""
+    _or_skip(clusters.control_plane_tools)
+
+
+@pytest.fixture(scope="session")
+def needs_node() -> None:
+    """Skip the test where no node can run."""
+    _or_skip(clusters.node_tools)
+
+
+@pytest.fixture(scope="session")
+def cluster(needs_node: None) -> Iterator[clusters.Cluster]:
+    """A cluster with one node: one GPU shared through MPS as ten replicas, and the runtime handler `nvidia`."""
+    with clusters.cluster() as running:
+        yield running
+
+
+@pytest.fixture
+def space(cluster: clusters.Cluster, request: pytest.FixtureRequest) -> Iterator[Workspace]:
+    """A Kubernetes namespace of the test's own in the session's cluster."""
+    with workspace(cluster, request.node.name) as made:
+        yield made

@@ -1,0 +1,99 @@
+"""What is built from Go modules: the Kubernetes binary, etcd, and NVIDIA's device plugin over a mock driver."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+from tests.cluster.harness.cache import Recipe, ToolsMissingError, key_of
+
+GO_MODULES = Path(__file__).parent.parent / "go"
+KUBERNETES = "k8s.io/kubernetes"
+_FLAGS = ("-trimpath", "-buildvcs=false")
+COMPONENTS = ("kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubelet", "kube-proxy", "kubectl")
+
+
+def kubernetes(version: str) -> Recipe:
+    """One binary of all components of this version (`1.36.3`), with a link for each of `COMPONENTS`."""
+    source = GO_MODULES / "kubernetes"
+    return Recipe(
+        f"kubernetes-{version}",
+        key_of(version, source, *_FLAGS),
+        lambda folder: _build_kubernetes(version, source, folder),
+    )
+
+
+def etcd() -> Recipe:
+    """etcd, of the version in its go.mod."""
+    source = GO_MODULES / "etcd"
+    return Recipe("etcd", key_of(source, *_FLAGS), lambda folder: _build(source, folder / "etcd"))
+
+
+def device_plugin() -> Recipe:
+    """NVIDIA's device plugin, of the version in its go.mod, over a mock of the driver library (needs a C compiler)."""
+    source = GO_MODULES / "deviceplugin"
+    return Recipe(
+        "device-plugin",
+        key_of(source, *_FLAGS),
+        lambda folder: _build(source, folder / "nvidia-device-plugin", cgo=True),
+    )
+
+
+def _build_kubernetes(version: str, source: Path, folder: Path) -> None:
+    module = folder / "module"
+    shutil.copytree(source, module)
+    write_kubernetes_module(version, module)
+    major, minor, _ = version.split(".", 2)
+    stamp = "k8s.io/component-base/version"
+    ldflags = f"-X {stamp}.gitVersion=v{version} -X {stamp}.gitMajor={major} -X {stamp}.gitMinor={minor}"
+    # -mod=mod completes go.mod and go.sum; what it adds is verified against Go's checksum database.
+    _build(module, folder / "kubernetes", "-mod=mod", ldflags=ldflags)
+    for component in COMPONENTS:
+        (folder / component).symlink_to("kubernetes")
+    shutil.rmtree(module)
+
+
+def write_kubernetes_module(version: str, module: Path) -> None:
+    """Write go.mod and go.sum for a build of Kubernetes as a dependency.
+
+    Kubernetes' own go.mod replaces its staging modules by folders of its repository, and replacements do not reach
+    dependents: each is replaced by its published twin (`k8s.io/api` of 1.36.3 is v0.36.3).
+    """
+    release = json.loads(_go("mod", "download", "-json", f"{KUBERNETES}@v{version}", cwd=module))
+    upstream: dict[str, Any] = json.loads(_go("mod", "edit", "-json", release["GoMod"], cwd=module))
+    staged = [item["Old"]["Path"] for item in upstream["Replace"] or () if item["New"]["Path"].startswith("./staging/")]
+    twin = "v0." + version.split(".", 1)[1]
+    lines = [
+        "module clustertools/kubernetes",
+        f"go {upstream['Go']}",
+        *(f"godebug {item['Key']}={item['Value']}" for item in upstream.get("Godebug") or ()),
+        f"require {KUBERNETES} v{version}",
+        *(f"replace {path} => {path} {twin}" for path in staged),
+    ]
+    (module / "go.mod").write_text("\n".join(lines) + "\n")
+    shutil.copyfile(Path(release["Dir"]) / "go.sum", module / "go.sum")
+    (module / "go.sum").chmod(0o644)
+
+
+def _build(source: Path, binary: Path, *flags: str, cgo: bool = False, ldflags: str = "") -> None:
+    _go(
+        *("build", *_FLAGS, *flags, "-ldflags", f"-s -w {ldflags}", "-o", str(binary), "."),
+        cwd=source,
+        cgo=cgo,
+    )
+
+
+def _go(*arguments: str, cwd: Path, cgo: bool = False) -> str:
+    if not shutil.which("go"):
+        raise ToolsMissingError("Go is not on PATH: install Go 1.26 or newer (the go.mod files name what they need)")
+    environment = os.environ | {"CGO_ENABLED": str(int(cgo)), "GOWORK": "off"}
+    command = ["nice", "-n", "10", "go", *arguments]
+    # Progress on stderr goes to the terminal: a cold build takes minutes.
+    done = subprocess.run(command, cwd=cwd, env=environment, stdout=subprocess.PIPE, text=True, check=False)
+    if done.returncode:
+        raise ToolsMissingError(f"`{' '.join(command)}` in {cwd} failed with status {done.returncode}: see above")
+    return done.stdout

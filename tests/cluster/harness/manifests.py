@@ -1,0 +1,47 @@
+"""The objects that tests create, each with as little in it as the API server takes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tests.cluster.harness import busybox
+
+if TYPE_CHECKING:
+    from tests.cluster.harness.api import Object
+
+
+GPU = "nvidia.com/gpu"
+
+
+def container(name: str = "main", *, gpus: int = 1, resource: str = GPU, **fields: Any) -> Object:
+    """A container that sleeps; further fields by their Kubernetes names."""
+    limits = {"resources": {"limits": {resource: gpus}}} if gpus else {}
+    return {"name": name, "image": busybox.IMAGE, **limits, **fields}
+
+
+def pod(name: str, *containers: Object, **spec: Any) -> Object:
+    """A pod of one sleeping GPU container unless others are given; further fields of its spec by name."""
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": pod_spec(*containers, **spec)}
+
+
+def labelled(manifest: Object, **labels: str) -> Object:
+    """The same object with labels."""
+    return {**manifest, "metadata": {**manifest["metadata"], "labels": labels}}
+
+
+def pod_spec(*containers: Object, **spec: Any) -> Object:
+    """A pod's spec; a second is enough for its end, as the image handles SIGTERM."""
+    return {"terminationGracePeriodSeconds": 1, "containers": list(containers) or [container()], **spec}
+
+
+def deployment(name: str, *containers: Object, replicas: int = 1, **spec: Any) -> Object:
+    """A Deployment whose pods are those of `pod`."""
+    labels = {"app": name}
+    template = {"metadata": {"labels": labels}, "spec": pod_spec(*containers, **spec)}
+    body = {"replicas": replicas, "selector": {"matchLabels": labels}, "template": template}
+    return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": name}, "spec": body}
+
+
+def host_path(name: str, path: str, kind: str = "DirectoryOrCreate") -> Object:
+    """A hostPath volume."""
+    return {"name": name, "hostPath": {"path": path, "type": kind}}

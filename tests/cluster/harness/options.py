@@ -1,0 +1,61 @@
+"""What a test may choose about its cluster."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from tests.cluster.harness.tools import kubernetes_version
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+def mps(replicas: int = 10, *, rename: bool = False) -> dict[str, Any]:
+    """Device plugin configuration: every GPU shared through MPS, with `rename` as `nvidia.com/gpu.shared`."""
+    return _shared("mps", replicas, rename=rename)
+
+
+def time_slicing(replicas: int = 10, *, rename: bool = False) -> dict[str, Any]:
+    """Device plugin configuration: every GPU shared by time slicing."""
+    return _shared("timeSlicing", replicas, rename=rename)
+
+
+def whole() -> dict[str, Any]:
+    """Device plugin configuration: every GPU whole."""
+    return {"version": "v1"}
+
+
+def _shared(strategy: str, replicas: int, *, rename: bool) -> dict[str, Any]:
+    resource = {"name": "nvidia.com/gpu", "replicas": replicas}
+    return {"version": "v1", "sharing": {strategy: {"renameByDefault": rename, "resources": [resource]}}}
+
+
+def offers(plugin: dict[str, Any], gpus: int) -> dict[str, str]:
+    """What a node offers under a configuration of the device plugin, as its status shows it."""
+    for shared in plugin.get("sharing", {}).values():
+        (resource,) = shared["resources"]
+        name = resource["name"] + (".shared" if shared["renameByDefault"] else "")
+        return {name: str(gpus * resource["replicas"])}
+    return {"nvidia.com/gpu": str(gpus)}
+
+
+@dataclass(frozen=True, slots=True)
+class ControlPlaneOptions:
+    """The version, and what the API server is told beyond what every cluster here needs."""
+
+    kubernetes: str = field(default_factory=kubernetes_version)
+    admission_plugins: tuple[str, ...] = ()
+    feature_gates: Mapping[str, bool] = field(default_factory=dict)
+    runtime_config: tuple[str, ...] = ()
+    api_server_flags: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class NodeOptions:
+    """Device plugin configuration (None: no plugin), its GPUs, runtime handlers beside runc, node labels."""
+
+    plugin: dict[str, Any] | None = field(default_factory=mps)
+    gpus: int = 1
+    handlers: tuple[str, ...] = ("nvidia",)
+    labels: Mapping[str, str] = field(default_factory=dict)

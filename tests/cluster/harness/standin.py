@@ -1,0 +1,134 @@
+"""A webhook whose answers a test writes itself: for facts about the API server, and as a neighbour of the real one."""
+
+from __future__ import annotations
+
+import base64
+import datetime
+import ipaddress
+import json
+import ssl
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+from typing import TYPE_CHECKING, Any
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from tests.cluster.harness.api import Object
+    from tests.cluster.harness.place import Place
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """An HTTP answer."""
+
+    status: int
+    body: bytes = b""
+    headers: dict[str, str] = field(default_factory=dict)
+
+
+def allow(review: Object, *operations: Object) -> Answer:
+    """Allow a review, with the operations of a JSON patch if there are any."""
+    patch = base64.b64encode(json.dumps(operations).encode()).decode()
+    return _response(review, {"allowed": True} | ({"patchType": "JSONPatch", "patch": patch} if operations else {}))
+
+
+def deny(review: Object, message: str) -> Answer:
+    """Refuse a review."""
+    return _response(review, {"allowed": False, "status": {"code": 403, "message": message}})
+
+
+def _response(review: Object, response: Object) -> Answer:
+    answer = {
+        "apiVersion": review["apiVersion"],
+        "kind": "AdmissionReview",
+        "response": {"uid": review["request"]["uid"]} | response,
+    }
+    return Answer(200, json.dumps(answer).encode(), {"Content-Type": "application/json"})
+
+
+class StandIn:
+    """A running stand-in: `reviews` has every review it got, in order."""
+
+    def __init__(self, address: str, port: int, authority: bytes) -> None:
+        self.url = f"https://{address}:{port}/"
+        self.address, self.port = address, port
+        self.authority = base64.b64encode(authority).decode()
+        self.reviews: list[Object] = []
+
+    def client_config(self) -> Object:
+        """The `clientConfig` of a webhook configuration that calls it by its URL."""
+        return {"url": self.url, "caBundle": self.authority}
+
+
+@contextmanager
+def stand_in(place: Place, answer: Callable[[Object], Answer]) -> Iterator[StandIn]:
+    """Serve reviews with `answer` in this process, at the place's address."""
+    listening = place.listen()
+    key, certificate = _certificate(place.address)
+    running = StandIn(place.address, listening.getsockname()[1], certificate)
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            review = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            running.reviews.append(review)
+            said = answer(review)
+            self.send_response(said.status)
+            for name, value in {**said.headers, "Content-Length": str(len(said.body))}.items():
+                self.send_header(name, value)
+            self.end_headers()
+            self.wfile.write(said.body)
+
+        def log_message(self, *_: Any) -> None:
+            """Nothing: `reviews` tells more."""
+
+    server = ThreadingHTTPServer(("", 0), Handler, bind_and_activate=False)
+    server.socket.close()
+    # The handshake takes place in the thread of the connection, not in the one that accepts.
+    context = _context(place.folder / f"stand-in-{running.port}.pem", key + certificate)
+    server.socket = context.wrap_socket(listening, server_side=True, do_handshake_on_connect=False)
+    thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
+    thread.start()
+    try:
+        yield running
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+def _context(file: Path, pem: bytes) -> ssl.SSLContext:
+    file.touch(0o600)
+    file.write_bytes(pem)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(file)
+    return context
+
+
+def _certificate(address: str) -> tuple[bytes, bytes]:
+    """A key and a certificate signed with it, in PEM, for one address and a day."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "stand-in")])
+    names = [x509.IPAddress(ipaddress.ip_address(address)), x509.DNSName("stand-in.default.svc")]
+    now = datetime.datetime.now(datetime.UTC)
+    certificate = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - datetime.timedelta(hours=1))
+        .not_valid_after(now + datetime.timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName(names), critical=False)
+        .sign(key, hashes.SHA256())
+    )
+    pem = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    return pem, certificate.public_bytes(Encoding.PEM)

@@ -1,0 +1,26 @@
+"""Waiting for a condition, bounded: never for a length of time."""
+
+from __future__ import annotations
+
+import time
+from threading import Event
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+T = TypeVar("T")
+
+
+def wait_for(what: str, condition: Callable[[], T | None], *, seconds: float = 30, every: float = 0.1) -> T:
+    """The first answer of `condition` that is true.
+
+    Raises `TimeoutError`, which tells `what` was waited for and the last answer. What `condition` raises ends the wait.
+    """
+    pause = Event()  # never set: its wait is the pause between two looks
+    deadline = time.monotonic() + seconds
+    while not (answer := condition()):
+        if time.monotonic() >= deadline:
+            raise TimeoutError(f"waited {seconds:g} s for {what}; the last answer was {answer!r}")
+        pause.wait(every)
+    return answer

@@ -1,0 +1,74 @@
+"""The product installed in a cluster as its users install it: its image in pods behind a Service."""
+
+from __future__ import annotations
+
+import json
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
+
+from tests.cluster.harness import manifests, webhook_image
+from tests.cluster.harness import webhook_manifests as product
+from tests.cluster.harness.waiting import wait_for
+from webhook.pki import Authority
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tests.cluster.harness.api import Object
+    from tests.cluster.harness.cluster import Cluster
+
+# The pause before it stops is for endpoints to go; tests that look at a rollout set it.
+_SETTINGS = {"apiVersion": "gpushare-webhook/v1", "kind": "Settings", "server": {"shutdownDelay": "0s"}}
+_RUNTIME_CLASS = {
+    "apiVersion": "node.k8s.io/v1",
+    "kind": "RuntimeClass",
+    "metadata": {"name": "nvidia"},
+    "handler": "nvidia",
+}
+
+
+@contextmanager
+def webhook(cluster: Cluster, *, settings: Object | None = None, replicas: int = 1) -> Iterator[None]:
+    """Install the product with settings of its own and wait until pods are mutated; it is removed at the end.
+
+    Raises `ToolsMissingError` when the layers of its image have not been built.
+    """
+    archive = cluster.inside.folder / "webhook.tar"
+    if not archive.exists():
+        webhook_image.write_archive(archive)
+        cluster.node.containers.load(archive)
+    objects = _objects(_SETTINGS | (settings or {}), replicas)
+    try:
+        cluster.kubectl("apply", "-f", "-", manifest={"apiVersion": "v1", "kind": "List", "items": objects})
+        cluster.kubectl("-n", product.NAME, "rollout", "status", f"deployment/{product.NAME}", "--timeout=60s")
+        wait_for("the API server to call the webhook", lambda: _mutates(cluster))
+        yield
+    finally:
+        # The configurations first, or the rest could not go without the product's consent.
+        for configuration in ("mutatingwebhookconfiguration", "validatingwebhookconfiguration"):
+            cluster.kubectl("delete", configuration, product.NAME, "--ignore-not-found")
+        cluster.kubectl("-n", product.NAME, "delete", "deployment,service,secret,configmap", product.NAME)
+
+
+def _objects(settings: Object, replicas: int) -> list[Object]:
+    now, lifetime = datetime.now(UTC), timedelta(days=1)
+    authority = Authority.create("tests", now, lifetime)
+    leaf = authority.sign([product.HOST], now, lifetime)
+    return [
+        product.namespace(),
+        _RUNTIME_CLASS,
+        product.secret(leaf.certificate, leaf.key),
+        product.config_map(settings),
+        product.service(),
+        product.deployment(replicas),
+        product.mutating(authority.bundle()),
+        product.validating(authority.bundle()),
+    ]
+
+
+def _mutates(cluster: Cluster) -> bool:
+    """Whether a pod that asks for a GPU comes back changed."""
+    asks = manifests.pod("asks")
+    made = cluster.api.create("/api/v1/namespaces/default/pods?dryRun=All", asks)
+    return bool(json.dumps(made["spec"]).count("nvidia.com/gpu") > json.dumps(asks["spec"]).count("nvidia.com/gpu") + 1)

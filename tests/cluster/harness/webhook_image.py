@@ -1,0 +1,60 @@
+"""The product's image, packed from the same steps as its Dockerfile, without a container engine."""
+
+from __future__ import annotations
+
+import platform
+import shutil
+import subprocess
+import sys
+import tempfile
+import tomllib
+from pathlib import Path
+
+from tests.cluster.harness import debian, image
+from tests.cluster.harness.cache import Recipe, ToolsMissingError, key_of
+
+IMAGE = "gpushare-webhook:test"
+PROJECT = Path(__file__).parents[3]
+_HOME = "opt/gpushare-webhook"
+
+
+def libraries() -> Recipe:
+    """The layer of an image, `layer.tar`, with what pyproject.toml names, in the versions of constraints.txt."""
+    declared = tomllib.loads((PROJECT / "pyproject.toml").read_text())["project"]["dependencies"]
+    inputs = (*declared, PROJECT / "constraints.txt", debian.python().key)
+    return Recipe("webhook-libraries", key_of(*inputs), lambda folder: _pack_libraries(declared, folder))
+
+
+def write_archive(archive: Path) -> None:
+    """Write the image's archive with the product's code as it is now.
+
+    Raises `ToolsMissingError` when the layers below it have not been built.
+    """
+    below = [debian.python().find() / "layer.tar", libraries().find() / "layer.tar"]
+    with tempfile.TemporaryDirectory(dir=archive.parent) as folder:
+        code = Path(folder, "layer.tar")
+        root = Path(folder, "root")
+        ignored = shutil.ignore_patterns("__pycache__")
+        shutil.copytree(PROJECT / "webhook", root / _HOME / "webhook", ignore=ignored)
+        image.pack_layer(root, code)
+        entrypoint = ("/usr/bin/python3", "-m", "webhook")
+        config = image.Config(entrypoint, {"PYTHONPATH": f"/{_HOME}", "PYTHONDONTWRITEBYTECODE": "1"}, user="65532")
+        image.write_archive(IMAGE, [*below, code], config, archive)
+
+
+def _pack_libraries(requirements: list[str], folder: Path) -> None:
+    """Install into a folder for the image's Python, which need not be the one that runs this."""
+    root = folder / "root"
+    version = (debian.python().make() / "version").read_text()
+    machine = platform.machine()
+    platforms = [f"--platform={tag}_{machine}" for tag in ("manylinux_2_28", "manylinux_2_17", "manylinux2014")]
+    command = [
+        *(sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-compile"),
+        *(f"--target={root / _HOME}", f"--python-version={version}", "--only-binary=:all:", *platforms),
+        *(f"--constraint={PROJECT / 'constraints.txt'}", *requirements),
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise ToolsMissingError(f"`{' '.join(command)}` failed: {done.stderr.strip()}")
+    image.pack_layer(root, folder / "layer.tar")
+    shutil.rmtree(root)

@@ -1,0 +1,85 @@
+"""The control plane alone, in namespaces and on loopback, and its options."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.cluster.harness.api import ApiError
+from tests.cluster.harness.cache import ToolsMissingError
+from tests.cluster.harness.cluster import control_plane
+from tests.cluster.harness.manifests import GPU, pod
+from tests.cluster.harness.options import ControlPlaneOptions
+from tests.cluster.harness.place import Loopback, Namespaces, missing_rights
+from tests.cluster.harness.process import ProcessEndedError
+from tests.cluster.harness.tools import ControlPlaneTools, kubernetes_version
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.cluster.harness.place import Place
+
+
+@pytest.fixture(params=[Loopback, Namespaces])
+def place(request: pytest.FixtureRequest, needs_control_plane: None) -> type[Place]:
+    if request.param is Namespaces and (problem := missing_rights()):
+        pytest.skip(problem)
+    kind: type[Place] = request.param
+    return kind
+
+
+def test_it_schedules_controls_and_admits(place: type[Place]) -> None:
+    options = ControlPlaneOptions(admission_plugins=("ExtendedResourceToleration",))
+    with control_plane(options, place=place) as running:
+        assert running.api.get("/version")["gitVersion"] == f"v{kubernetes_version()}"
+        assert f"Server Version: v{kubernetes_version()}" in running.kubectl("version")
+        made = running.api.create("/api/v1/namespaces/default/pods?dryRun=All", pod("one"))
+        tolerated = {"key": GPU, "operator": "Exists", "effect": "NoSchedule"}
+        assert tolerated in made["spec"]["tolerations"], "the admission plugin is on"
+        running.kubectl("create", "deployment", "waiting", "--image=none")
+        pods = "/api/v1/namespaces/default/pods"
+        running.kubectl("wait", "--for=condition=PodScheduled=False", "pod", "--all", "--timeout=30s")
+        (made,) = running.api.items(pods)
+        assert "no nodes available" in made["status"]["conditions"][0]["message"]
+
+
+def test_a_token_of_a_service_account_has_its_rights_only(needs_control_plane: None) -> None:
+    with control_plane() as running:
+        token = running.kubectl("create", "token", "default").strip()
+        somebody = running.control.api_as(token)
+        with pytest.raises(ApiError, match='"system:serviceaccount:default:default" cannot list resource "pods"'):
+            somebody.items("/api/v1/namespaces/default/pods")
+
+
+def test_the_assets_of_kubebuilder_are_used(
+    needs_control_plane: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("KUBEBUILDER_ASSETS", raising=False)
+    built = ControlPlaneTools.find(kubernetes_version())
+    (tmp_path / "kube-apiserver").symlink_to(built.api_server)
+    monkeypatch.setenv("KUBEBUILDER_ASSETS", str(tmp_path))
+    with pytest.raises(ToolsMissingError, match=f"KUBEBUILDER_ASSETS is set but {tmp_path}/etcd is missing"):
+        ControlPlaneTools.find(kubernetes_version())
+    (tmp_path / "etcd").symlink_to(built.etcd)
+    with control_plane() as running:
+        assert running.control.tools.api_server.parent == running.control.tools.etcd.parent == tmp_path
+        assert running.api.ready()
+
+
+def test_tools_that_are_not_built_are_named_with_the_remedy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    with (
+        pytest.raises(ToolsMissingError, match=r"kubernetes-.* is not built .*: run `make cluster-tools`"),
+        control_plane(),
+    ):
+        pass
+
+
+def test_a_program_that_ends_is_told_with_the_end_of_its_log(needs_control_plane: None) -> None:
+    options = ControlPlaneOptions(api_server_flags=("--no-such-flag",))
+    with (
+        pytest.raises(ProcessEndedError, match=r"api-server ended with 1 before .* is ready(.|\n)*no-such-flag"),
+        control_plane(options),
+    ):
+        pass

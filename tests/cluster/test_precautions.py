@@ -1,0 +1,147 @@
+"""A cluster leaves the machine as it was: after a stop, and after its owner was killed."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.cluster.harness import leftovers
+from tests.cluster.harness.cluster import Cluster, UnavailableError, cluster, control_plane
+from tests.cluster.harness.inside import KUBELET_SETTINGS
+from tests.cluster.harness.manifests import pod
+from tests.cluster.harness.place import Loopback
+from tests.cluster.harness.precautions import Machine
+from tests.cluster.harness.proc import ProcessId
+from tests.cluster.harness.waiting import wait_for
+from tests.cluster.harness.workspace import workspace
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+OWNER = """
+from tests.cluster.harness.cluster import cluster
+from tests.cluster.harness.manifests import pod
+from tests.cluster.harness.workspace import workspace
+with cluster() as running, workspace(running, "owned") as space:
+    space.start(pod("one"))
+    print(running.place.folder, flush=True)
+    input()
+"""
+
+
+@pytest.fixture
+def before() -> Machine:
+    return Machine.look()
+
+
+def test_a_cluster_that_ran_a_gpu_pod_leaves_no_trace(before: Machine, needs_node: None) -> None:
+    with cluster() as running, workspace(running, "no-trace") as space:
+        space.start(pod("one"))
+        during = Machine.look().changes(before)
+        assert {"processes", "cgroups", "files"} <= during.keys(), "the look has to see a cluster, or it proves nothing"
+        assert not {"settings", "mounts", "interfaces"} & during.keys(), during
+    assert Machine.look().changes(before) == {}
+
+
+def test_nothing_of_a_cluster_listens_on_the_machine(cluster: Cluster) -> None:
+    mine = Path("/proc/self/ns/net").readlink()
+    inside = Path(f"/proc/{cluster.inside.first}/ns/pid").readlink()
+    networks = {}
+    for entry in Path("/proc").glob("[0-9]*"):
+        try:
+            if (entry / "ns/pid").readlink() == inside:
+                networks[(entry / "comm").read_text().strip()] = (entry / "ns/net").readlink()
+        except OSError:  # it has ended
+            continue
+    assert {"kube-apiserver", "etcd", "kubelet", "containerd"} <= networks.keys()
+    assert mine not in networks.values()
+
+
+def test_inside_the_machine_cannot_be_written(cluster: Cluster) -> None:
+    for path in ("/usr/written", "/etc/written", "/proc/sys/kernel/panic", "/proc/sys/vm/swappiness"):
+        refused = cluster.inside.run(["sh", "-c", f"echo 1 > {path}"])
+        assert refused.returncode
+        assert "Read-only file system" in refused.stderr
+
+
+def test_the_kubelet_sees_the_settings_it_wants(cluster: Cluster) -> None:
+    seen = {name: cluster.inside.run(["cat", f"/proc/sys/{name}"]).stdout.strip() for name in KUBELET_SETTINGS}
+    assert seen == KUBELET_SETTINGS
+
+
+def test_a_control_plane_on_loopback_leaves_no_trace(before: Machine, needs_control_plane: None) -> None:
+    with control_plane(place=Loopback) as running:
+        assert running.api.get("/version")
+        assert "processes" in Machine.look().changes(before)
+    assert Machine.look().changes(before) == {}
+
+
+@contextmanager
+def _owner_of_a_cluster() -> Iterator[tuple[subprocess.Popen[str], Path]]:
+    """A process that started a cluster and waits, and the cluster's folder."""
+    environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])}
+    with subprocess.Popen(
+        [sys.executable, "-c", OWNER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
+    ) as owner:
+        assert owner.stdout
+        yield owner, Path(owner.stdout.readline().strip())
+        assert owner.returncode == -signal.SIGKILL
+
+
+def test_when_its_owner_is_killed_the_guard_removes_the_cluster(before: Machine, needs_node: None) -> None:
+    with _owner_of_a_cluster() as (owner, folder):
+        assert folder.is_dir()
+        owner.kill()
+        owner.wait()
+    wait_for("the guard to clean up", lambda: not Machine.look().changes(before), seconds=30)
+
+
+def test_when_owner_and_guard_are_killed_the_next_start_removes_the_rest(before: Machine, needs_node: None) -> None:
+    with _owner_of_a_cluster() as (owner, folder):
+        noted = leftovers.recorded(folder)
+        os.kill(noted["guard"].pid, signal.SIGKILL)
+        owner.kill()
+        owner.wait()
+    wait_for("the kernel to end the namespaces", lambda: not noted["first"].alive)
+    left = Machine.look().changes(before)
+    assert {"cgroups", "files"} <= left.keys(), "there has to be something left, or the sweep proves nothing"
+    assert leftovers.sweep() == [folder.name]
+    assert Machine.look().changes(before) == {}
+
+
+def test_the_clusters_of_living_owners_are_not_swept(cluster: Cluster) -> None:
+    assert leftovers.sweep() == []
+    assert cluster.api.ready()
+
+
+def test_a_cluster_of_another_living_owner_is_not_taken_for_a_change(before: Machine, needs_node: None) -> None:
+    with _owner_of_a_cluster() as (owner, folder):
+        assert folder.name in leftovers.others()
+        assert Machine.look().changes(before) == {}
+        owner.kill()
+        owner.wait()
+    wait_for("the guard to clean up", lambda: not folder.exists(), seconds=30)
+
+
+def test_a_recycled_process_number_is_never_killed() -> None:
+    with subprocess.Popen(["sleep", "60"]) as bystander:
+        alive = ProcessId.of(bystander.pid)
+        assert alive
+        ProcessId(alive.pid, alive.started - 1, alive.boot).kill()
+        ProcessId(alive.pid, alive.started, "another boot").kill()
+        assert bystander.poll() is None
+        alive.kill()
+        assert bystander.wait() == -signal.SIGKILL
+
+
+def test_without_rights_a_node_says_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    with pytest.raises(UnavailableError, match="a node cannot run here: private namespaces need root"), cluster():
+        pass

@@ -1,0 +1,103 @@
+"""The cache of built tools, and what happens where they are missing. Needs no cluster."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from threading import Event
+
+import pytest
+
+from tests.cluster.harness import gobuild
+from tests.cluster.harness.cache import KEY_LENGTH, Recipe, ToolsMissingError, key_of
+
+HERE = Path(__file__).parent
+
+
+@pytest.fixture(autouse=True)
+def empty_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    return tmp_path / "cache/gpushare-webhook/cluster"
+
+
+def _fill(folder: Path) -> None:
+    (folder / "tool").write_text("built")
+
+
+def test_what_is_built_is_found_and_not_built_again() -> None:
+    with pytest.raises(ToolsMissingError, match=r"tool is not built .*: run `make cluster-tools`"):
+        Recipe("tool", "1", _fill).find()
+    folder = Recipe("tool", "1", _fill).make()
+    assert (folder / "tool").read_text() == "built"
+    assert Recipe("tool", "1", lambda _: pytest.fail("built again")).make() == folder
+    assert Recipe("tool", "1", _fill).find() == folder
+
+
+def test_an_interrupted_build_is_not_there_and_makes_way_for_the_next(empty_cache: Path) -> None:
+    def interrupted(folder: Path) -> None:
+        (folder / "half").touch()
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        Recipe("tool", "1", interrupted).make()
+    assert not Recipe("tool", "1", interrupted).folder.exists()
+    Recipe("tool", "1", _fill).make()
+    assert sorted(path.name for path in empty_cache.iterdir()) == ["tool-1", "tool.lock"]
+
+
+def test_what_nobody_asks_for_is_removed_by_a_later_build() -> None:
+    keys = ["a" * KEY_LENGTH, "b" * KEY_LENGTH, "c" * KEY_LENGTH]
+    forgotten, recent = (Recipe("tool", key, _fill).make() for key in keys[:2])
+    other = Recipe("tool-of-another-name", keys[0], _fill).make()
+    for folder in (forgotten, other):
+        os.utime(folder, (0, 0))
+    Recipe("tool", keys[2], _fill).make()
+    assert [folder.exists() for folder in (forgotten, recent, other)] == [False, True, True]
+
+
+def test_of_two_builders_at_once_one_builds() -> None:
+    builds: list[Path] = []
+    other_waits = Event()
+
+    def slow(folder: Path) -> None:
+        builds.append(folder)
+        other_waits.wait(0.2)
+        _fill(folder)
+
+    with ThreadPoolExecutor(2) as builders:
+        made = list(builders.map(lambda _: Recipe("tool", "1", slow).make(), range(2)))
+    assert made[0] == made[1]
+    assert len(builds) == 1
+
+
+def test_the_key_follows_names_and_contents(tmp_path: Path) -> None:
+    source = tmp_path / "source"
+    (source / "sub").mkdir(parents=True)
+    (source / "sub/a").write_text("1")
+    keys = [key_of(source), key_of("1.36.3", source)]
+    (source / "sub/a").write_text("2")
+    keys.append(key_of(source))
+    (source / "sub/a").rename(source / "sub/b")
+    keys.append(key_of(source))
+    assert len(set(keys)) == 4
+    assert key_of(source) == keys[-1]
+
+
+def test_without_go_the_remedy_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/nonexistent")
+    with pytest.raises(ToolsMissingError, match="Go is not on PATH: install Go"):
+        gobuild.etcd().make()
+
+
+@pytest.mark.parametrize(("ci", "outcome"), [("", "1 skipped"), ("true", "1 error")])
+def test_a_test_without_its_tools_is_skipped_and_in_ci_failed(ci: str, outcome: str) -> None:
+    one = HERE / "test_control_plane.py::test_a_token_of_a_service_account_has_its_rights_only"
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", str(one)]
+    done = subprocess.run(command, env=os.environ | {"CI": ci}, capture_output=True, text=True, check=False)
+    assert outcome in done.stdout
+    assert "run `make cluster-tools`" in done.stdout
+    assert ("in CI a skip is a failure" in done.stdout) == (ci == "true")
+    assert bool(done.returncode) == (ci == "true")

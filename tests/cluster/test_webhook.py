@@ -1,0 +1,57 @@
+"""The product in a real cluster: what its users are promised, end to end."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.cluster.harness.api import ApiError
+from tests.cluster.harness.manifests import GPU, container, deployment, pod
+from tests.cluster.harness.webhook import webhook
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tests.cluster.harness.cluster import Cluster
+    from tests.cluster.harness.workspace import Workspace
+
+PIPE = "/mps/nvidia.com/gpu/pipe"
+TWO = 'GPS001 container "main" asks for 2 of "nvidia.com/gpu"; the limit is 1 where it is shared through MPS'
+
+
+@pytest.fixture(scope="module", autouse=True)
+def installed(cluster: Cluster) -> Iterator[None]:
+    with webhook(cluster):
+        yield
+
+
+def test_a_pod_that_asks_for_one_is_completed_and_runs(space: Workspace) -> None:
+    running = space.start(pod("one"))
+    spec = running["spec"]
+    assert spec["runtimeClassName"] == "nvidia"
+    assert {"key": GPU, "operator": "Exists", "effect": "NoSchedule"} in spec["tolerations"]
+    assert {"name": "CUDA_MPS_PIPE_DIRECTORY", "value": PIPE} in spec["containers"][0]["env"]
+    assert space.environment("one").count(f"CUDA_MPS_PIPE_DIRECTORY={PIPE}") == 1
+    lower, upper = space.mounts("one", PIPE)
+    assert lower.root == upper.root == f"/nvidia{PIPE.replace('/mps', '/mps', 1)}"
+
+
+def test_a_pod_that_asks_for_two_is_refused_with_the_remedy(space: Workspace) -> None:
+    with pytest.raises(ApiError) as refused:
+        space.api.create(space.pods, pod("two", container(gpus=2)))
+    assert (refused.value.code, refused.value.reason) == (403, "Forbidden")
+    assert TWO in refused.value.message
+
+
+def test_a_deployment_that_asks_for_two_is_refused_at_apply_and_makes_no_pod(space: Workspace) -> None:
+    with pytest.raises(RuntimeError) as refused:
+        space.kubectl("apply", "-f", "-", manifest=deployment("storm", container(gpus=2)))
+    assert TWO in str(refused.value)
+    assert space.api.items(space.pods) == []
+
+
+def test_a_pod_without_gpus_is_not_touched(space: Workspace) -> None:
+    made = space.api.create(space.pods, pod("plain", container(gpus=0)))
+    assert "runtimeClassName" not in made["spec"]
+    assert "env" not in made["spec"]["containers"][0]

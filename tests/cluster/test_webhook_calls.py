@@ -1,0 +1,133 @@
+"""What the API server does with a webhook's answers: the facts on which the product's own answers rest."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.cluster.harness.api import ApiError
+from tests.cluster.harness.cluster import ControlPlaneOnly, control_plane
+from tests.cluster.harness.manifests import labelled, pod
+from tests.cluster.harness.standin import Answer, StandIn, allow, deny, stand_in
+from tests.cluster.harness.waiting import wait_for
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+PODS = "/api/v1/namespaces/default/pods"
+CONFIGURATIONS = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations"
+LATER = {"Retry-After": "1", "Connection": "close"}
+
+
+@pytest.fixture(scope="module")
+def running(needs_control_plane: None) -> Iterator[ControlPlaneOnly]:
+    with control_plane() as started:
+        yield started
+
+
+@contextmanager
+def _called(
+    running: ControlPlaneOnly, answer: Callable[[dict[str, Any]], Answer], policy: str, **fields: Any
+) -> Iterator[StandIn]:
+    """A stand-in that the API server calls for every pod with a label; it is awaited, and gone at the end."""
+    with stand_in(running.place, answer) as webhook:
+        entry = {
+            "name": "stand-in.example.test",
+            "admissionReviewVersions": ["v1"],
+            "sideEffects": "None",
+            "clientConfig": webhook.client_config(),
+            "failurePolicy": policy,
+            "timeoutSeconds": 5,
+            "objectSelector": {"matchLabels": {"called": "yes"}},
+            "rules": [{"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pods"]}],
+            **fields,
+        }
+        running.api.create(CONFIGURATIONS, {"metadata": {"name": "stand-in"}, "webhooks": [entry]})
+        try:
+            yield webhook
+        finally:
+            running.api.delete(f"{CONFIGURATIONS}/stand-in")
+            wait_for("the configuration to be forgotten", lambda: not _is_called(running, webhook))
+
+
+def _is_called(running: ControlPlaneOnly, webhook: StandIn) -> bool:
+    before = len(webhook.reviews)
+    with suppress(ApiError):
+        _create_one(running)
+    return len(webhook.reviews) > before
+
+
+def _create_one(running: ControlPlaneOnly) -> dict[str, Any]:
+    return running.api.create(f"{PODS}?dryRun=All", labelled(pod("one"), called="yes"))
+
+
+def _create(running: ControlPlaneOnly, webhook: StandIn) -> dict[str, Any]:
+    """Create a pod once the API server has learned of the configuration, which it does a moment after it is stored."""
+
+    def called() -> dict[str, Any] | None:
+        made = _create_one(running)
+        return made if webhook.reviews else None
+
+    return wait_for("the webhook to be called", called)
+
+
+def test_a_patch_is_applied(running: ControlPlaneOnly) -> None:
+    operation = {"op": "add", "path": "/metadata/annotations", "value": {"seen": "yes"}}
+    with _called(running, lambda review: allow(review, operation), "Fail") as webhook:
+        assert _create(running, webhook)["metadata"]["annotations"] == {"seen": "yes"}
+
+
+def test_a_refusal_reaches_the_author(running: ControlPlaneOnly) -> None:
+    with _called(running, lambda review: deny(review, "not today"), "Fail") as webhook:
+        with pytest.raises(ApiError) as refused:
+            _create(running, webhook)
+        assert (refused.value.code, refused.value.message) == (
+            403,
+            'admission webhook "stand-in.example.test" denied the request: not today',
+        )
+
+
+def test_a_patch_that_does_not_apply_refuses_the_pod_even_when_failures_are_ignored(running: ControlPlaneOnly) -> None:
+    operation = {"op": "add", "path": "/spec/absent/child", "value": 1}
+    with _called(running, lambda review: allow(review, operation), "Ignore") as webhook:
+        with pytest.raises(ApiError, match="add operation does not apply: doc is missing path") as refused:
+            _create(running, webhook)
+        assert refused.value.code == 500
+
+
+def test_an_overload_with_retry_after_is_asked_again(running: ControlPlaneOnly) -> None:
+    answers = iter([Answer(503, b"later", LATER), Answer(503, b"later", LATER)])
+    with _called(running, lambda review: next(answers, allow(review)), "Fail") as webhook:
+        _create(running, webhook)
+        uids = {review["request"]["uid"] for review in webhook.reviews}
+        assert (len(webhook.reviews), len(uids)) == (3, 1)
+
+
+def test_an_overload_without_retry_after_is_not_asked_again(running: ControlPlaneOnly) -> None:
+    with _called(running, lambda _: Answer(503, b"later"), "Ignore") as webhook:
+        assert _create(running, webhook)["metadata"]["name"] == "one"
+        assert len(webhook.reviews) == 1
+
+
+@pytest.mark.parametrize("policy", ["Ignore", "Fail"])
+def test_rubbish_follows_the_failure_policy(running: ControlPlaneOnly, policy: str) -> None:
+    with _called(running, lambda _: Answer(200, b"rubbish"), policy) as webhook:
+        if policy == "Ignore":
+            assert _create(running, webhook)["metadata"]["name"] == "one"
+        else:
+            with pytest.raises(ApiError, match="failed calling webhook"):
+                _create(running, webhook)
+
+
+def test_a_review_of_a_pod_that_is_created(running: ControlPlaneOnly) -> None:
+    with _called(running, allow, "Fail") as webhook:
+        _create(running, webhook)
+        (review,) = webhook.reviews
+        assert (review["apiVersion"], review["kind"]) == ("admission.k8s.io/v1", "AdmissionReview")
+        request = review["request"]
+        assert (request["operation"], request["oldObject"], request["dryRun"]) == ("CREATE", None, True)
+        assert request["object"]["metadata"]["managedFields"], "the field managers travel along"
+        limits = request["object"]["spec"]["containers"][0]["resources"]
+        assert limits["requests"] == limits["limits"], "requests are defaulted before"

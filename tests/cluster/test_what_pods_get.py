@@ -1,0 +1,170 @@
+"""What kubelet, container runtime and NVIDIA's device plugin make of GPU pods, without any webhook.
+
+These are the facts that the product's checks and injections rest on.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.cluster.harness.manifests import container, deployment, host_path, pod
+from tests.cluster.harness.waiting import wait_for
+
+if TYPE_CHECKING:
+    from tests.cluster.harness.workspace import Workspace
+
+PIPE = "/mps/nvidia.com/gpu/pipe"
+HOST_PIPE = "/run/nvidia/mps/nvidia.com/gpu/pipe"
+SHM = "/dev/shm"  # noqa: S108
+HOST_SHM = "/run/nvidia/mps/shm"
+REFUSAL = (
+    "Pod was rejected: Allocate failed due to rpc error: code = Unknown desc = "
+    'invalid allocation request for "nvidia.com/gpu": '
+    "invalid request: maximum request size for shared resources is 1; found 2, which is unexpected"
+)
+
+
+def test_a_pod_that_asks_for_two_replicas_fails_for_good(space: Workspace) -> None:
+    space.api.create(space.pods, pod("two", container(gpus=2)))
+    failed = space.wait_pod("two", "to fail", lambda found: found["status"]["phase"] == "Failed")
+    assert (failed["status"]["reason"], failed["status"]["message"]) == ("UnexpectedAdmissionError", REFUSAL)
+    event = space.wait_event("two", "UnexpectedAdmissionError")
+    assert (event["type"], event["message"]) == ("Warning", REFUSAL.removeprefix("Pod was rejected: "))
+
+
+def test_a_deployment_of_such_pods_makes_fifty_failed_pods_within_ten_seconds(space: Workspace) -> None:
+    def failed(enough: int) -> bool:
+        return [found["status"]["phase"] for found in space.api.items(space.pods)].count("Failed") >= enough
+
+    deployments = f"/apis/apps/v1/namespaces/{space.name}/deployments"
+    space.api.create(deployments, deployment("storm", container(gpus=2)))
+    try:
+        # A kubelet that has just started tells its first refusal late: count from there.
+        wait_for("a first failed pod", lambda: failed(1))
+        wait_for("fifty failed pods", lambda: failed(50), seconds=10)
+    finally:
+        space.api.delete(f"{deployments}/storm")
+
+
+def test_a_pod_that_asks_for_one_gets_the_plugins_environment_and_mounts(space: Workspace) -> None:
+    space.start(pod("one"))
+    environment = space.environment("one")
+    assert f"CUDA_MPS_PIPE_DIRECTORY={PIPE}" in environment
+    assert sum(entry.startswith("NVIDIA_VISIBLE_DEVICES=GPU-") for entry in environment) == 1
+    (space.cluster.inside.path(HOST_PIPE) / "from-the-host").touch()
+    assert "from-the-host" in space.sh("one", f"ls {PIPE}")
+    (pipe,), (*_, shm) = space.mounts("one", PIPE), space.mounts("one", SHM)
+    assert (pipe.root, pipe.kind) == (HOST_PIPE.removeprefix("/run"), "tmpfs")
+    assert (shm.root, shm.kind) == (HOST_SHM.removeprefix("/run"), "tmpfs")
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("CUDA_MPS_PIPE_DIRECTORY", "/elsewhere"), ("NVIDIA_VISIBLE_DEVICES", "all"), ("NVIDIA_VISIBLE_DEVICES", "void")],
+)
+def test_the_pods_own_value_of_a_variable_beats_the_plugins(space: Workspace, name: str, value: str) -> None:
+    space.start(pod("own", container(env=[{"name": name, "value": value}])))
+    entries = [entry for entry in space.environment("own") if entry.startswith(f"{name}=")]
+    assert entries == [f"{name}={value}"]
+    assert len(space.mounts("own", PIPE)) == 1, "the plugin's mount stays"
+
+
+def test_a_variable_set_twice_in_a_pod_has_the_last_value(space: Workspace) -> None:
+    twice = [{"name": "NVIDIA_VISIBLE_DEVICES", "value": value} for value in ("first", "last")]
+    space.start(pod("twice", container(env=twice)))
+    entries = [entry for entry in space.environment("twice") if entry.startswith("NVIDIA_VISIBLE_DEVICES=")]
+    assert entries == ["NVIDIA_VISIBLE_DEVICES=last"]
+
+
+def _mounting(path: str, at: str, **mount: Any) -> dict[str, Any]:
+    mounts = [{"name": "own", "mountPath": at, **mount}]
+    return pod("mounts", container(volumeMounts=mounts), volumes=[host_path("own", path)])
+
+
+def test_the_same_host_path_at_the_same_place_is_stacked_and_harmless(space: Workspace) -> None:
+    space.start(_mounting(HOST_PIPE, PIPE))
+    lower, upper = space.mounts("mounts", PIPE)
+    assert lower.root == upper.root == HOST_PIPE.removeprefix("/run")
+    assert "rw" in upper.options
+
+
+def test_a_mount_above_the_plugins_leaves_the_plugins_visible(space: Workspace) -> None:
+    space.start(_mounting("/run/nvidia/mps", "/mps"))
+    (pipe,) = space.mounts("mounts", PIPE)
+    assert pipe.root == HOST_PIPE.removeprefix("/run")
+
+
+def test_through_a_read_only_mount_files_cannot_be_made_but_a_fifo_is_written(space: Workspace) -> None:
+    space.start(_mounting(HOST_PIPE, PIPE, readOnly=True))
+    assert "ro" in space.mounts("mounts", PIPE)[-1].options
+    refused = space.sh("mounts", f"touch {PIPE}/new 2>&1 || true")
+    assert os.strerror(errno.EROFS) in refused
+    fifo = space.cluster.inside.path(HOST_PIPE) / "fifo"
+    os.mkfifo(fifo)
+    reader = os.open(fifo, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        space.sh("mounts", f"echo hello > {PIPE}/fifo")
+        assert os.read(reader, 100) == b"hello\n"
+    finally:
+        os.close(reader)
+        fifo.unlink()
+
+
+def test_an_empty_dir_at_dev_shm_hides_the_daemons(space: Workspace) -> None:
+    (space.cluster.inside.path(HOST_SHM) / "of-the-daemon").touch()
+    mounts = [{"name": "shm", "mountPath": SHM}]
+    memory = [{"name": "shm", "emptyDir": {"medium": "Memory"}}]
+    space.start(pod("own", container(volumeMounts=mounts), volumes=memory))
+    assert space.sh("own", f"ls {SHM}") == ""
+    assert len(space.mounts("own", SHM)) > 1, "the daemon's is below"
+
+
+@pytest.mark.parametrize("host_ipc", [False, True])
+def test_dev_shm_is_the_daemons_with_and_without_host_ipc(space: Workspace, host_ipc: bool) -> None:
+    (space.cluster.inside.path(HOST_SHM) / "of-the-daemon").touch()
+    space.start(pod("shm", hostIPC=host_ipc))
+    assert "of-the-daemon" in space.sh("shm", f"ls {SHM}")
+
+
+def test_a_host_path_that_must_be_there_hangs_the_pod_when_it_is_not(space: Workspace) -> None:
+    volumes = [host_path("pipe", "/run/nvidia/absent", "Directory")]
+    hanging = pod("hangs", container(volumeMounts=[{"name": "pipe", "mountPath": PIPE}]), volumes=volumes)
+    space.api.create(space.pods, hanging)
+    event = space.wait_event("hangs", "FailedMount")
+    assert "hostPath type check failed: /run/nvidia/absent is not a directory" in event["message"]
+    stored = space.api.get(f"{space.pods}/hangs")
+    assert (stored["status"]["phase"], stored["spec"]["nodeName"]) == ("Pending", "node1")
+
+
+def test_a_missing_daemon_is_silent_because_the_runtime_makes_its_folder(space: Workspace) -> None:
+    folder = space.cluster.inside.path(HOST_PIPE)
+    for left in folder.iterdir():
+        left.unlink()
+    folder.rmdir()
+    space.start(pod("silent"))
+    assert folder.is_dir()
+    assert space.sh("silent", f"ls {PIPE}") == ""
+
+
+def _runtime_class(space: Workspace, name: str, handler: str) -> None:
+    body = {"apiVersion": "node.k8s.io/v1", "kind": "RuntimeClass", "metadata": {"name": name}, "handler": handler}
+    space.kubectl("apply", "-f", "-", manifest=body)
+
+
+def test_a_runtime_class_runs_the_pod_through_its_handler(space: Workspace) -> None:
+    _runtime_class(space, "nvidia", "nvidia")
+    running = space.start(pod("through", runtimeClassName="nvidia"))
+    made = running["status"]["containerStatuses"][0]["containerID"].removeprefix("containerd://")
+    assert made in space.cluster.node.containers.calls("nvidia").read_text()
+
+
+def test_a_handler_that_the_runtime_lacks_hangs_the_pod(space: Workspace) -> None:
+    _runtime_class(space, "absent", "absent")
+    space.api.create(space.pods, pod("hangs", runtimeClassName="absent"))
+    event = space.wait_event("hangs", "FailedCreatePodSandBox")
+    assert 'no runtime for "absent" is configured' in event["message"]
+    assert space.api.get(f"{space.pods}/hangs")["status"]["phase"] == "Pending"
