@@ -44,6 +44,8 @@ unit: $(READY)
 	$(BIN)/coverage run -m pytest
 	$(BIN)/coverage report
 
+include tests/cluster/cluster.mk
+
 docs: $(READY) ## Write the generated pages of docs/reference anew.
 	$(BIN)/python docs/generate.py
 	$(BIN)/python -m webhook.settings.reference docs/reference

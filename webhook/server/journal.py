@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import threading
 from collections import deque
 from collections.abc import Callable
@@ -79,13 +80,18 @@ def _as_json(event: dict[str, Any]) -> bytes:
 
 def _as_text(event: dict[str, Any]) -> bytes:
     head = f"{event.pop('time')} {event.pop('level'):7} {event.pop('event')}"
-    fields = (
-        f"{name}={value if isinstance(value, str) else msgspec.json.encode(value).decode()}"
-        for name, value in event.items()
-    )
-    line = " ".join([head, *fields])
+    line = " ".join([head, *(f"{name}={_plain(value)}" for name, value in event.items())])
     return "".join(char if char.isprintable() else " " for char in line).encode() + b"\n"
 
+
+def _plain(value: Any) -> str:
+    """A value as it is, in quotes where it could be taken for more than one field."""
+    if isinstance(value, str) and value and not _UNCLEAR.search(value):
+        return value
+    return msgspec.json.encode(value).decode()
+
+
+_UNCLEAR = re.compile(r"[\s=\"\[\]]")
 
 _FORMS = {"json": _as_json, "text": _as_text}
 

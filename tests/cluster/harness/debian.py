@@ -14,6 +14,8 @@ from tests.cluster.harness.cache import Recipe, ToolsMissingError, key_of
 
 NODE_PACKAGES = ("containerd", "runc", "containernetworking-plugins", "nftables", "busybox-static")
 
+PYTHON_PACKAGES = ("python3",)
+
 # Asks apt what would have to be installed on a machine that has nothing yet.
 _BARE = ("-o", "Dir::State::status=/dev/null")
 
@@ -25,7 +27,7 @@ def node_packages() -> Recipe:
 
 def python() -> Recipe:
     """The layer of an image, `layer.tar`, with Python and all that it needs; `version` names it as `3.11`."""
-    return Recipe(f"python-{_release()}", _key(("python3",)), _pack_python)
+    return Recipe(f"python-{_release()}", _key(PYTHON_PACKAGES), _pack_python)
 
 
 def environment(folder: Path) -> dict[str, str]:
@@ -50,7 +52,7 @@ def _key(packages: tuple[str, ...]) -> str:
 def _pack_python(folder: Path) -> None:
     root = folder / "root"
     root.mkdir()
-    _unpack(("python3",), _BARE, root)
+    _unpack(PYTHON_PACKAGES, _BARE, root)
     (root / "tmp").mkdir(exist_ok=True)
     (python,) = (root / "usr/bin").glob("python3.[0-9]*")
     (folder / "version").write_text(python.name.removeprefix("python"))

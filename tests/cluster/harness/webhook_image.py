@@ -15,7 +15,11 @@ from tests.cluster.harness.cache import Recipe, ToolsMissingError, key_of
 
 IMAGE = "gpushare-webhook:test"
 PROJECT = Path(__file__).parents[3]
-_HOME = "opt/gpushare-webhook"
+HOME = "opt/gpushare-webhook"
+PIP_OPTIONS = ("--no-compile", "--only-binary=:all:")
+CONFIG = image.Config(
+    ("/usr/bin/python3", "-m", "webhook"), {"PYTHONPATH": f"/{HOME}", "PYTHONDONTWRITEBYTECODE": "1"}, user="65532"
+)
 
 
 def libraries() -> Recipe:
@@ -35,11 +39,9 @@ def write_archive(archive: Path) -> None:
         code = Path(folder, "layer.tar")
         root = Path(folder, "root")
         ignored = shutil.ignore_patterns("__pycache__")
-        shutil.copytree(PROJECT / "webhook", root / _HOME / "webhook", ignore=ignored)
+        shutil.copytree(PROJECT / "webhook", root / HOME / "webhook", ignore=ignored)
         image.pack_layer(root, code)
-        entrypoint = ("/usr/bin/python3", "-m", "webhook")
-        config = image.Config(entrypoint, {"PYTHONPATH": f"/{_HOME}", "PYTHONDONTWRITEBYTECODE": "1"}, user="65532")
-        image.write_archive(IMAGE, [*below, code], config, archive)
+        image.write_archive(IMAGE, [*below, code], CONFIG, archive)
 
 
 def _pack_libraries(requirements: list[str], folder: Path) -> None:
@@ -49,8 +51,8 @@ def _pack_libraries(requirements: list[str], folder: Path) -> None:
     machine = platform.machine()
     platforms = [f"--platform={tag}_{machine}" for tag in ("manylinux_2_28", "manylinux_2_17", "manylinux2014")]
     command = [
-        *(sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-compile"),
-        *(f"--target={root / _HOME}", f"--python-version={version}", "--only-binary=:all:", *platforms),
+        *(sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *PIP_OPTIONS),
+        *(f"--target={root / HOME}", f"--python-version={version}", *platforms),
         *(f"--constraint={PROJECT / 'constraints.txt'}", *requirements),
     ]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
