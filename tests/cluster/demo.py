@@ -6,6 +6,7 @@ goes with the shell.
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -88,9 +89,9 @@ def show_pod(space: Workspace) -> None:
     spec = pod["spec"]
     say("   Added to the pod:")
     quote(f"runtimeClassName: {spec['runtimeClassName']}")
-    quote(f"env: {spec['containers'][0]['env']}")
+    quote(f"env: {json.dumps(spec['containers'][0]['env'])}")
     for field in ("volumes", "tolerations"):
-        quote(f"{field}: {[item for item in spec[field] if 'nvidia' in str(item)]}")
+        quote(f"{field}: {json.dumps([item for item in spec[field] if 'nvidia' in str(item)])}")
     say("   The process in the container sees:")
     visible = [entry for entry in space.environment(pod["metadata"]["name"]) if entry.startswith(("CUDA", "NVIDIA"))]
     quote("\n".join(sorted(visible)))

@@ -1,4 +1,4 @@
-"""The Dockerfile and what the cluster tests pack without an engine stay alike. No engine is here to build the former."""
+"""The Dockerfile stays like what the cluster tests pack without an engine. No engine is here to build it."""
 
 from __future__ import annotations
 
