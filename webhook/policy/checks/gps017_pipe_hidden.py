@@ -42,13 +42,13 @@ def _hiding(case: Case, ask: Ask) -> list[tuple[str, int]]:
 
 def _hides(case: Case, pipe: Pipe, mount: Members, host: str) -> bool:
     """Whether a mount shows something else than a folder of the host. Our own volume may still have to be made."""
+    shown = pipe.clean_host if mount.get("name") == pipe.volume else ""
     for number, volume in enumerate(case.pod.elements("volumes")):
         if volume.get("name") == mount.get("name"):
             path: Path = (*case.pod.spec_path, "volumes", number)
-            source = members(volume, "hostPath", path)
-            shown = text(source, "path", (*path, "hostPath"))
-            return not shown or clean_path(f"{shown}/{mount.get('subPath') or ''}") != host
-    return mount.get("name") != pipe.volume
+            shown = text(members(volume, "hostPath", path), "path", (*path, "hostPath"))
+            break
+    return not shown or clean_path(f"{shown}/{mount.get('subPath') or ''}") != host
 
 
 CHECK = Check("GPS017", Severity.DENY, Scope.MPS, run, __doc__)
