@@ -322,7 +322,20 @@ def test_what_is_no_expression_is_taken_as_met(expression: Json) -> None:
 
 @pytest.mark.parametrize(
     ("value", "above_one"),
-    [("2", True), ("1", False), ("+2", True), ("-2", False), ("02", True), ("2.0", False), ("two", False), ("", False)],
+    [
+        *[
+            ("2", True),
+            ("1", False),
+            ("+2", True),
+            ("-2", False),
+            ("02", True),
+            ("2.0", False),
+            ("two", False),
+            ("", False),
+        ],
+        *[("9223372036854775807", True), ("9223372036854775808", False), ("00000000000000000000002", True)],
+        *[("99999999999999999999", False), ("\u0662", False), ("1_0", False), (" 2", False), ("+", False)],
+    ],
 )
 def test_numbers_are_read_as_the_scheduler_does(value: str, above_one: bool) -> None:
     pod = selecting({"key": POOL, "operator": "Gt", "values": ["1"]})
