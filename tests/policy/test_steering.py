@@ -8,7 +8,8 @@ import jsonpatch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.policy.test_placement import clusters, naive_admits, naive_match, selecting_pods
+from tests import scheduler
+from tests.strategies.selecting import clusters, selecting_pods
 from webhook.patch import build
 from webhook.policy.case import Case, Origin
 from webhook.policy.checks import CHECKS
@@ -66,9 +67,9 @@ def test_a_steered_pod_lands_on_no_node_that_shares(pod: Json, nodes: tuple[Node
     if not is_steered(first):
         return
     assert first.decision is not Decision.DENIED
-    landing = [node for node in nodes if naive_admits(mutated, node)]
+    landing = [node for node in nodes if scheduler.admits(mutated, node)]
     assert all(node.labels.get(STRATEGY) not in ("mps", "time-slicing") for node in landing)
-    whole = [node for node in nodes if naive_admits(pod, node) and node.labels.get(STRATEGY) != "mps"]
+    whole = [node for node in nodes if scheduler.admits(pod, node) and node.labels.get(STRATEGY) != "mps"]
     assert landing == whole
 
 
@@ -81,8 +82,8 @@ def test_a_steered_pod_keeps_every_other_node(pod: Json) -> None:
     for strategy in (None, "none", "mps", "time-slicing"):
         for extra in ({}, {"pool": "a"}, {"pool": "1"}, {"nvidia.com/gpu.replicas": "2"}):
             labels = extra | ({} if strategy is None else {STRATEGY: strategy})
-            kept = naive_match(pod, labels, "n") and strategy in (None, "none")
-            assert naive_match(mutated, labels, "n") is kept
+            kept = scheduler.selects(pod, labels, "n") and strategy in (None, "none")
+            assert scheduler.selects(mutated, labels, "n") is kept
 
 
 def is_steered(verdict: Verdict) -> bool:
