@@ -119,10 +119,19 @@ class _Constraint:
 
 
 def _integer(value: str) -> int | None:
-    """The value as the scheduler's ParseInt reads it."""
+    """The value as the scheduler's ParseInt reads it: 64 bits, leading zeros and one sign allowed."""
     digits = value[1:] if value[:1] in ("+", "-") else value
-    return int(value) if digits.isascii() and digits.isdigit() and len(digits) < 20 else None
+    if not digits.isascii() or not digits.isdigit():
+        return None
+    digits = digits.lstrip("0") or "0"
+    if len(digits) > _LONGEST:
+        return None
+    number = -int(digits) if value[0] == "-" else int(digits)
+    return number if -(2**63) <= number < 2**63 else None
 
+
+_LONGEST = 19
+"""Digits of the largest number of 64 bits."""
 
 Term = Mapping[str, _Constraint]
 
