@@ -7,7 +7,7 @@ import datetime
 import ipaddress
 import json
 import ssl
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
@@ -81,11 +81,12 @@ def stand_in(place: Place, answer: Callable[[Object], Answer]) -> Iterator[Stand
             review = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             running.reviews.append(review)
             said = answer(review)
-            self.send_response(said.status)
-            for name, value in {**said.headers, "Content-Length": str(len(said.body))}.items():
-                self.send_header(name, value)
-            self.end_headers()
-            self.wfile.write(said.body)
+            with suppress(OSError):  # the API server has not waited for the answer
+                self.send_response(said.status)
+                for name, value in {**said.headers, "Content-Length": str(len(said.body))}.items():
+                    self.send_header(name, value)
+                self.end_headers()
+                self.wfile.write(said.body)
 
         def log_message(self, *_: Any) -> None:
             """Nothing: `reviews` tells more."""

@@ -19,12 +19,18 @@ _MOUNT = "/etc/gpushare-webhook"
 
 # What Pod Security lets no hostPath into.
 _STRICT = ["baseline", "restricted"]
-_EXCLUDED = [NAME, "kube-system", "kube-node-lease"]
+# The product's own namespace, and those that its settings exempt by default.
+_EXCLUDED = [NAME, "kube-system", "kube-node-lease", "gpu-operator", "nvidia-gpu-operator", "nvidia-device-plugin"]
 
+# What the settings name by default, as CEL. A pod without containers reaches the mutating hook with null for them.
 _NAMES_GPU = (
-    "[{spec}.containers, {spec}.?initContainers.orValue([])].exists(list, list.exists(c, "
-    "c.?resources.?limits.orValue({{}}).exists(name, name.startsWith('nvidia.com/')) || "
-    "c.?resources.?requests.orValue({{}}).exists(name, name.startsWith('nvidia.com/'))))"
+    "[{spec}.?containers.orValue([]), {spec}.?initContainers.orValue([])].exists(list, list != null && list.exists(c, "
+    "[c.?resources.?limits.orValue({{}}), c.?resources.?requests.orValue({{}})].exists(amounts, amounts.exists(name, "
+    "name in ['nvidia.com/gpu', 'nvidia.com/gpu.shared'] || name.startsWith('nvidia.com/mig-')))))"
+)
+_LOST_TOLERATION = (
+    "['nvidia.com/gpu', 'nvidia.com/gpu.shared'].map(key, {'key': key, 'operator': 'Exists', 'effect': 'NoSchedule'})"
+    ".exists(ours, ours in oldObject.spec.?tolerations.orValue([]) && !(ours in object.spec.?tolerations.orValue([])))"
 )
 # Where each kind keeps its pod template, as CEL.
 _TEMPLATES = {
@@ -102,15 +108,18 @@ def deployment(replicas: int) -> Object:
 
 
 def mutating(authority: bytes) -> Object:
-    """The hook for pods: one entry where hostPath is allowed, one where Pod Security forbids it."""
+    """The hook for pods: where hostPath is allowed, where Pod Security forbids it, and for lost tolerations."""
     entries = [
         _entry("pods", "/mutate", authority, "Ignore", "NotIn"),
         _entry("pods-without-hostpath", "/mutate/without-hostpath", authority, "Ignore", "In"),
+        _entry("tolerations", "/mutate", authority, "Ignore"),
     ]
     for entry in entries:
         entry["rules"] = [_rule("", ["pods"], ["CREATE"])]
         entry["matchConditions"] = [{"name": "names-a-gpu", "expression": _NAMES_GPU.format(spec="object.spec")}]
         entry["reinvocationPolicy"] = "IfNeeded"
+    entries[-1]["rules"] = [_rule("", ["pods"], ["UPDATE"])]
+    entries[-1]["matchConditions"].append({"name": "lost-a-toleration", "expression": _LOST_TOLERATION})
     return _configuration("MutatingWebhookConfiguration", entries)
 
 

@@ -1,0 +1,135 @@
+"""The plain manifest's hooks without a node: called at addresses that a test chooses, and the product as a process."""
+
+from __future__ import annotations
+
+import json
+import sys
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
+
+from tests.cluster.harness import manifests
+from tests.cluster.harness import webhook_manifests as product
+from tests.cluster.harness.api import ApiError
+from tests.cluster.harness.waiting import wait_for
+from tests.cluster.harness.webhook_image import PROJECT
+from webhook.pki import Authority
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from tests.cluster.harness.api import Object
+    from tests.cluster.harness.cluster import ControlPlaneOnly
+    from tests.cluster.harness.process import Process
+
+_GROUP = "/apis/admissionregistration.k8s.io/v1"
+MUTATING = f"{_GROUP}/mutatingwebhookconfigurations"
+VALIDATING = f"{_GROUP}/validatingwebhookconfigurations"
+DRY_POD = "/api/v1/namespaces/default/pods?dryRun=All"
+
+
+@contextmanager
+def hooks(
+    running: ControlPlaneOnly,
+    client_config: Callable[[Object], Object],
+    in_force: Callable[[], object],
+    *,
+    which: tuple[str, ...] = (MUTATING, VALIDATING),
+    seconds: int = 5,
+) -> Iterator[None]:
+    """Store the plain manifest's configurations and wait until they are in force; they are gone at the end.
+
+    `client_config` tells for an entry where it is called; `seconds` is its timeout.
+    """
+    builders = {MUTATING: product.mutating, VALIDATING: product.validating}
+    try:
+        for path in which:
+            configuration = builders[path](b"")
+            for entry in configuration["webhooks"]:
+                entry |= {"clientConfig": client_config(entry), "timeoutSeconds": seconds}
+            running.api.create(path, configuration)
+        wait_for("the hooks to be in force", in_force)
+        yield
+    finally:
+        remove(running, *which)
+
+
+def remove(running: ControlPlaneOnly, *which: str) -> None:
+    """Delete configurations, if they are there, and wait until the API server has forgotten them."""
+    for path in which:
+        if running.api.find(f"{path}/{product.NAME}") is not None:
+            running.api.delete(f"{path}/{product.NAME}")
+    wait_for("the hooks to be forgotten", lambda: not _judged(running))
+
+
+def _judged(running: ControlPlaneOnly) -> bool:
+    """Whether a pod that asks for a GPU is changed or refused: perhaps for the class that it was given."""
+    try:
+        return is_mutated(running.api.create(DRY_POD, manifests.pod("asks")))
+    except ApiError:
+        return True
+
+
+def is_mutated(pod: Object) -> bool:
+    """Whether a pod's first container got the variable that the product alone injects."""
+    return any(entry["name"] == "CUDA_MPS_PIPE_DIRECTORY" for entry in pod["spec"]["containers"][0].get("env", []))
+
+
+@contextmanager
+def product_beside(running: ControlPlaneOnly, *, settings: Object | None = None) -> Iterator[Process]:
+    """The product as a process beside the API server, with both configurations in force."""
+    now, lifetime = datetime.now(UTC), timedelta(days=1)
+    authority = Authority.create("tests", now, lifetime)
+    leaf = authority.sign([running.place.address], now, lifetime)
+    port = running.place.port(10250)
+    base = f"https://{running.place.address}:{port}"
+    bundle = product.mutating(authority.bundle())["webhooks"][0]["clientConfig"]["caBundle"]
+
+    def address(entry: Object) -> Object:
+        return {"url": base + entry["clientConfig"]["service"]["path"], "caBundle": bundle}
+
+    process = _start(running, port, {"tls.crt": leaf.certificate, "tls.key": leaf.key}, settings or {})
+    try:
+        with hooks(running, address, lambda: process.running and _both_work(running)):
+            yield process
+    finally:
+        process.stop()
+
+
+def _start(running: ControlPlaneOnly, port: int, pair: dict[str, bytes], settings: Object) -> Process:
+    folder = running.place.folder / "webhook"
+    folder.mkdir(exist_ok=True)
+    for name, content in pair.items():
+        (folder / name).write_bytes(content)
+    head = {"apiVersion": "gpushare-webhook/v1", "kind": "Settings", "server": {"shutdownDelay": "0s"}}
+    (folder / "settings.yaml").write_text(json.dumps(head | settings))
+    command = [
+        *(sys.executable, "-m", "webhook", "serve", f"--config={folder / 'settings.yaml'}"),
+        *(f"--host={running.place.address}", f"--port={port}", f"--health-port={running.place.port(8080)}"),
+        *(f"--tls-cert={folder / 'tls.crt'}", f"--tls-key={folder / 'tls.key'}"),
+    ]
+    return running.place.start("webhook", command, environment={"PYTHONPATH": str(PROJECT)})
+
+
+def _both_work(running: ControlPlaneOnly) -> bool:
+    """Whether one hook completes or refuses a pod, and the other refuses a template that asks for two."""
+    storm = manifests.deployment("storm", manifests.container(gpus=2))
+    if not _judged(running):
+        return False
+    try:
+        running.api.create("/apis/apps/v1/namespaces/default/deployments?dryRun=All", storm)
+    except ApiError as refused:
+        return "GPS001" in refused.message
+    return False
+
+
+@contextmanager
+def namespace(running: ControlPlaneOnly, name: str, **labels: str) -> Iterator[str]:
+    """A Kubernetes namespace with labels, in which pods can be made: the path of its core resources."""
+    path = f"/api/v1/namespaces/{name}"
+    running.api.create("/api/v1/namespaces", {"metadata": {"name": name, "labels": labels}})
+    running.api.wait_for(f"{path}/serviceaccounts/default", "to be made", bool)
+    try:
+        yield path
+    finally:
+        running.api.delete(path)

@@ -1,0 +1,300 @@
+"""The match conditions of the plain manifest select what the engine has to see, and nothing else."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from contextlib import ExitStack
+from itertools import chain, combinations
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.cluster.harness.api import ApiError
+from tests.cluster.harness.cluster import ControlPlaneOnly, control_plane
+from tests.cluster.harness.hooks import DRY_POD, hooks
+from tests.cluster.harness.manifests import GPU, container, deployment, labelled, pod, pod_spec
+from tests.cluster.harness.standin import StandIn, allow, stand_in
+from webhook.admission.restore import lost_tolerations
+from webhook.policy import kinds
+from webhook.policy.case import Origin
+from webhook.policy.checks import CHECKS
+from webhook.policy.demand import Demand
+from webhook.policy.facts import UNKNOWN
+from webhook.policy.pod import Pod
+from webhook.policy.rules import Ruleset
+from webhook.policy.settings import Settings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+Json = dict[str, Any]
+
+SHARED, MIG = "nvidia.com/gpu.shared", "nvidia.com/mig-1g.5gb"
+RULESET = Ruleset(Settings(), CHECKS, UNKNOWN)
+LABELS = {"app": "x"}
+COLLECTIONS = {
+    "Pod": ("v1", "pods"),
+    "PodTemplate": ("v1", "podtemplates"),
+    "ReplicationController": ("v1", "replicationcontrollers"),
+    "ReplicaSet": ("apps/v1", "replicasets"),
+    "Deployment": ("apps/v1", "deployments"),
+    "StatefulSet": ("apps/v1", "statefulsets"),
+    "DaemonSet": ("apps/v1", "daemonsets"),
+    "Job": ("batch/v1", "jobs"),
+    "CronJob": ("batch/v1", "cronjobs"),
+}
+ENTRIES = {"PodTemplate": "workloads-pod-template", "CronJob": "workloads-job-template"}
+WORKLOADS = [kind for kind in COLLECTIONS if kind != "Pod"]
+
+
+class Recorder:
+    """A stand-in for each entry of the configurations; it tells which entries a request was sent to."""
+
+    def __init__(self, running: ControlPlaneOnly) -> None:
+        self.api = running.api
+        self.entries: dict[str, StandIn] = {}
+
+    def called(self, method: str, path: str, body: Json | list[Any], content: str = "json") -> tuple[set[str], bool]:
+        """Send a request; returns the entries that were called, and whether the API server accepted it."""
+        before = {name: len(entry.reviews) for name, entry in self.entries.items()}
+        try:
+            self.api.call(method, path, body, content=content)
+            accepted = True
+        except ApiError:
+            accepted = False
+        return {name for name, entry in self.entries.items() if len(entry.reviews) > before[name]}, accepted
+
+    def patched(self, path: str, body: Json) -> set[str]:
+        """The entries that were called for a merge patch that the API server accepts."""
+        called, accepted = self.called("PATCH", path, body, "merge-patch+json")
+        assert accepted
+        return called
+
+
+@pytest.fixture(scope="module")
+def recorder(needs_control_plane: None) -> Iterator[Recorder]:
+    with control_plane() as running, ExitStack() as stack:
+        made = Recorder(running)
+        # Controllers would send requests of their own between those that are counted.
+        running.control.processes["controller-manager"].stop()
+
+        def record(entry: Json) -> Json:
+            short = entry["name"].partition(".")[0]
+            answering = stack.enter_context(stand_in(running.place, allow))
+            made.entries[f"{entry['clientConfig']['service']['path']} {short}"] = answering
+            return answering.client_config()
+
+        def in_force() -> bool:
+            return made.called("POST", DRY_POD, pod("asks")) == ({"/mutate pods", "/validate pods"}, True)
+
+        stack.enter_context(hooks(running, record, in_force))
+        yield made
+
+
+def collection(kind: str) -> str:
+    version, resource = COLLECTIONS[kind]
+    return f"/{'apis' if '/' in version else 'api'}/{version}/namespaces/default/{resource}"
+
+
+def holder(kind: str, spec: Json, name: str = "x") -> Json:
+    """An object of a kind that holds a pod of this spec."""
+    head = {"apiVersion": COLLECTIONS[kind][0], "kind": kind, "metadata": {"name": name}}
+    template = {"metadata": {"labels": LABELS}, "spec": spec}
+    once = {"metadata": {"labels": LABELS}, "spec": {"restartPolicy": "Never", **spec}}
+    selected = {"selector": {"matchLabels": LABELS}, "template": template}
+    match kind:
+        case "Pod":
+            return {**head, "spec": spec}
+        case "PodTemplate":
+            return {**head, "template": template}
+        case "ReplicationController":
+            return {**head, "spec": {"selector": LABELS, "template": template}}
+        case "StatefulSet":
+            return {**head, "spec": {"serviceName": "x", **selected}}
+        case "Job":
+            return {**head, "spec": {"suspend": True, "template": once}}
+        case "CronJob":
+            return {**head, "spec": {"schedule": "0 0 1 1 *", "jobTemplate": {"spec": {"template": once}}}}
+        case _:
+            return {**head, "spec": selected}
+
+
+def names_a_gpu(manifest: Json) -> bool:
+    """The engine's own idea."""
+    group = kinds.group_of(manifest["apiVersion"])
+    held = kinds.pods(kinds.BUILT_IN, group, manifest["kind"], manifest)
+    return any(Demand(one.pod, RULESET.of("default").resource).names for one in held)
+
+
+def wanted(kind: str, *, named: bool, accepted: bool) -> set[str]:
+    """The entries that should be called for a new object; the validating ones after the API server's own checks."""
+    usual = "pods" if kind == "Pod" else "workloads-template"
+    mutating = {"/mutate pods"} if kind == "Pod" else set()
+    validating = {f"/validate {ENTRIES.get(kind, usual)}"} if accepted else set()
+    return mutating | validating if named else set()
+
+
+NAMES = [GPU, SHARED, MIG, "nvidia.com/gpus", "nvidia.com/gpu.shared.x", "nvidia.com/migs", "amd.com/gpu", "x.io/gpu"]
+
+
+@st.composite
+def resources(draw: st.DrawFn) -> Json:
+    """Limits and requests, mostly as the API server takes them: an extended resource has both, or its limit alone."""
+    amounts = {draw(st.sampled_from(NAMES)): draw(st.sampled_from([0, "0", 1, "1", "2"]))}
+    return draw(
+        st.sampled_from(
+            [
+                {"limits": amounts},
+                {"limits": amounts, "requests": amounts},
+                {"limits": {"memory": "1Gi", **amounts}, "requests": {"cpu": "1m"}},
+                {"limits": None, "requests": amounts},
+                {"limits": {}, "requests": {"cpu": "1m"}},
+            ]
+        )
+    )
+
+
+@st.composite
+def specs(draw: st.DrawFn) -> Json:
+    """A pod's spec of some containers and init containers, which may be sidecars."""
+    held = st.one_of(resources(), resources(), st.sampled_from([None, {}]))
+    apps, inits = draw(st.lists(held, min_size=1, max_size=3)), draw(st.lists(held, max_size=2))
+    restarts = draw(st.sampled_from([{}, {"restartPolicy": "Always"}]))
+    spec = pod_spec(*(_container(f"c{index}", one) for index, one in enumerate(apps)))
+    listed = [{**_container(f"i{index}", one), **restarts} for index, one in enumerate(inits)]
+    return spec | {"initContainers": listed or draw(st.sampled_from([None, []]))}
+
+
+def _container(name: str, held: Json | None) -> Json:
+    return {**container(name, gpus=0), "resources": held}
+
+
+@pytest.mark.parametrize("kind", COLLECTIONS)
+def test_new_objects_are_judged_exactly_when_the_engine_finds_a_gpu_named(recorder: Recorder, kind: str) -> None:
+    seen: Counter[tuple[bool, bool]] = Counter()
+
+    @settings(max_examples=25, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
+    @given(specs())
+    def judged(spec: Json) -> None:
+        manifest = holder(kind, spec)
+        called, accepted = recorder.called("POST", f"{collection(kind)}?dryRun=All", manifest)
+        named = names_a_gpu(manifest)
+        assert called == wanted(kind, named=named, accepted=accepted), json.dumps(manifest)
+        seen[named, accepted] += 1
+
+    judged()
+    assert seen[True, True] >= 3, seen
+    assert seen[False, True] >= 3, seen
+
+
+PLAIN = container(gpus=0)
+# The spec, whether it names a GPU, and whether the API server takes it.
+CORNERS = {
+    "init container only": (pod_spec(PLAIN, initContainers=[container("i")]), True, True),
+    "sidecar only": (pod_spec(PLAIN, initContainers=[container("i", restartPolicy="Always")]), True, True),
+    "last of three": (pod_spec(PLAIN, container("b", gpus=0), container("c")), True, True),
+    "zero": (pod_spec({**PLAIN, "resources": {"limits": {GPU: "0"}}}), True, True),
+    "requests only": (pod_spec({**PLAIN, "resources": {"requests": {GPU: "1"}}}), True, False),
+    "null limits": (pod_spec({**PLAIN, "resources": {"limits": None, "requests": {GPU: 1}}}), True, False),
+    "empty limits": (pod_spec({**PLAIN, "resources": {"limits": {}}}), False, True),
+    "null resources": (pod_spec({**PLAIN, "resources": None}), False, True),
+    "null init containers": (pod_spec(container(), initContainers=None), True, True),
+    "null containers, init container asks": ({"containers": None, "initContainers": [container("i")]}, True, False),
+    "null containers": ({"containers": None}, False, False),
+    "no containers": ({}, False, False),
+    "mig": (pod_spec(container(resource=MIG)), True, True),
+    "renamed": (pod_spec(container(resource=SHARED)), True, True),
+    "longer name": (pod_spec(container(resource="nvidia.com/gpus")), False, True),
+    "longer renamed": (pod_spec(container(resource="nvidia.com/gpu.shared2")), False, True),
+    "mig without a dash": (pod_spec(container(resource="nvidia.com/mig")), False, True),
+    "other vendor": (pod_spec(container(resource="amd.com/gpu")), False, True),
+    "other domain": (pod_spec(container(resource="sub.nvidia.com/gpu")), False, True),
+    "environment only": (pod_spec({**PLAIN, "env": [{"name": "NVIDIA_VISIBLE_DEVICES", "value": "all"}]}), False, True),
+    "name in another field": (pod_spec(PLAIN, nodeSelector={GPU: "1"}), False, True),
+    "ephemeral container": (pod_spec(PLAIN, ephemeralContainers=[container("e")]), False, False),
+    "pod-level resources": (pod_spec(PLAIN, resources={"limits": {GPU: 1}}), False, False),
+    "last of 800": (pod_spec(*(container(f"c{index}", gpus=int(index == 799)) for index in range(800))), True, True),
+}
+
+
+@pytest.mark.parametrize("kind", ["Pod", "Deployment", "CronJob", "PodTemplate"])
+@pytest.mark.parametrize("corner", CORNERS)
+def test_corner_cases(recorder: Recorder, corner: str, kind: str) -> None:
+    spec, named, valid = CORNERS[corner]
+    manifest = holder(kind, spec)
+    assert names_a_gpu(manifest) is named
+    called, accepted = recorder.called("POST", f"{collection(kind)}?dryRun=All", manifest)
+    assert accepted is valid
+    assert called == wanted(kind, named=named, accepted=valid)
+
+
+@pytest.mark.parametrize("kind", WORKLOADS)
+def test_a_workload_is_judged_again_only_when_its_template_changes(recorder: Recorder, kind: str) -> None:
+    name = f"again-{kind.lower()}"
+    path = f"{collection(kind)}/{name}"
+    recorder.api.create(collection(kind), holder(kind, pod_spec(), name))
+    labels = {"metadata": {"labels": {"a": "b"}, "annotations": {"c": "d"}, "finalizers": ["x.io/hold"]}}
+    assert recorder.patched(path, labels) == set()
+    if kind in ("Deployment", "StatefulSet", "ReplicaSet", "ReplicationController"):
+        assert recorder.patched(path, {"spec": {"replicas": 3}}) == set()
+        assert recorder.patched(f"{path}/scale", {"spec": {"replicas": 2}}) == set()
+    if kind != "PodTemplate":
+        assert recorder.patched(f"{path}/status", {"metadata": {"annotations": {"e": "f"}}}) == set()
+    # The only change of a template that every kind allows, Jobs while they are suspended.
+    template: Json = {"template": {"metadata": {"annotations": {"g": "h"}}}}
+    change = {"PodTemplate": template, "CronJob": {"spec": {"jobTemplate": {"spec": template}}}}
+    assert recorder.patched(path, change.get(kind, {"spec": template})) == wanted(kind, named=True, accepted=True)
+    assert recorder.patched(path, {"metadata": {"finalizers": None}}) == set()
+    recorder.api.delete(f"{path}?propagationPolicy=Foreground")
+
+
+def test_a_template_that_names_a_gpu_no_longer_or_never_did_is_not_judged(recorder: Recorder) -> None:
+    path = f"{collection('Deployment')}/plain"
+    recorder.api.create(collection("Deployment"), deployment("plain", PLAIN))
+    asks = [{"op": "replace", "path": "/spec/template/spec/containers/0", "value": container()}]
+    plain = [{"op": "replace", "path": "/spec/template/spec/containers/0", "value": PLAIN}]
+    patch = "json-patch+json"
+    assert recorder.patched(path, {"spec": {"template": {"metadata": {"annotations": {"a": "b"}}}}}) == set()
+    assert recorder.called("PATCH", path, asks, patch) == ({"/validate workloads-template"}, True)
+    assert recorder.called("PATCH", path, plain, patch) == (set(), True)
+
+
+OURS = {"key": GPU, "operator": "Exists", "effect": "NoSchedule"}
+OURS_RENAMED = {**OURS, "key": SHARED}
+CANDIDATES = [OURS, OURS_RENAMED, {**OURS, "effect": "NoExecute"}]
+CHOICES = list(chain.from_iterable(combinations(CANDIDATES, size) for size in range(len(CANDIDATES) + 1)))
+
+
+@pytest.mark.parametrize("resource", [GPU, SHARED, "amd.com/gpu"])
+def test_a_pod_is_looked_at_again_only_when_it_lost_a_toleration_of_ours(recorder: Recorder, resource: str) -> None:
+    looked = 0
+    for number, held in enumerate(CHOICES):
+        name = f"tolerates-{resource.translate(str.maketrans('/.', '--'))}-{number}"
+        stored = recorder.api.create(collection("Pod"), pod(name, container(resource=resource), tolerations=held))
+        for kept in CHOICES:
+            path = f"{collection('Pod')}/{name}?dryRun=All"
+            called, _ = recorder.called("PATCH", path, {"spec": {"tolerations": kept}}, "merge-patch+json")
+            lost = [ours for ours in (OURS, OURS_RENAMED) if ours in held and ours not in kept]
+            assert called - {"/validate pods"} == ({"/mutate tolerations"} if lost and "nvidia" in resource else set())
+            after = {**stored, "spec": {**stored["spec"], "tolerations": list(kept)}}
+            # A pod that does not ask for the renamed resource has no claim to its toleration, though it is asked about.
+            restored = lost_tolerations(
+                Pod.of_template(after), Pod.of_template(stored), Origin("default", itself=True), RULESET
+            )
+            assert bool(called) >= bool(restored)
+            looked += bool(called)
+    assert bool(looked) is ("nvidia" in resource)
+
+
+def test_other_updates_of_pods_reach_no_hook(recorder: Recorder) -> None:
+    recorder.api.create(collection("Pod"), labelled(pod("updated", tolerations=[OURS]), a="b"))
+    path = f"{collection('Pod')}/updated"
+    assert recorder.patched(path, {"metadata": {"labels": {"a": "c"}, "finalizers": ["x.io/hold"]}}) == set()
+    assert recorder.patched(f"{path}/status", {"status": {"message": "x"}}) == set()
+    more = [*recorder.api.get(path)["spec"]["tolerations"], {"key": "another", "operator": "Exists"}]
+    assert recorder.patched(path, {"spec": {"tolerations": more}}) == set()
+    assert recorder.patched(path, {"metadata": {"finalizers": None}}) == set()
+    recorder.api.delete(path)

@@ -1,0 +1,204 @@
+"""The product beside Kubernetes' own admission: Pod Security, RuntimeClass, quotas, limits and tolerations."""
+
+from __future__ import annotations
+
+import json
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.cluster.harness.api import ApiError, Object
+from tests.cluster.harness.cluster import ControlPlaneOnly, control_plane
+from tests.cluster.harness.hooks import namespace, product_beside
+from tests.cluster.harness.manifests import GPU, container, deployment, pod
+from tests.cluster.harness.options import ControlPlaneOptions
+from tests.cluster.harness.waiting import wait_for
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+PODS = "/api/v1/namespaces/default/pods"
+CLASSES = "/apis/node.k8s.io/v1/runtimeclasses"
+PIPE = "/mps/nvidia.com/gpu/pipe"
+OURS = {"key": GPU, "operator": "Exists", "effect": "NoSchedule"}
+ENFORCE = "pod-security.kubernetes.io/enforce"
+CONFINED = {
+    "allowPrivilegeEscalation": False,
+    "runAsNonRoot": True,
+    "runAsUser": 1000,
+    "capabilities": {"drop": ["ALL"]},
+    "seccompProfile": {"type": "RuntimeDefault"},
+}
+
+
+@pytest.fixture(scope="module")
+def running(needs_control_plane: None) -> Iterator[ControlPlaneOnly]:
+    with _with_plugin("PodTolerationRestriction") as started:
+        yield started
+
+
+@contextmanager
+def _with_plugin(plugin: str) -> Iterator[ControlPlaneOnly]:
+    """A control plane with one admission plugin that is off by default, the runtime class, and the product."""
+    with (
+        control_plane(ControlPlaneOptions(admission_plugins=(plugin,))) as started,
+        _runtime_class(started, "nvidia"),
+        product_beside(started),
+    ):
+        yield started
+
+
+@contextmanager
+def _runtime_class(running: ControlPlaneOnly, name: str) -> Iterator[None]:
+    running.api.create(CLASSES, {"metadata": {"name": name}, "handler": "nvidia"})
+    try:
+        yield
+    finally:
+        running.api.delete(f"{CLASSES}/{name}")
+
+
+def _create(running: ControlPlaneOnly, path: str, manifest: Object) -> tuple[Object, str]:
+    """The pod as it is stored, and what kubectl prints beside it: the warnings."""
+    space = path.rsplit("/", 1)[1]
+    said = running.kubectl.run("--namespace", space, "create", "-f", "-", manifest=manifest)
+    assert said.returncode == 0, said.stderr
+    return running.api.get(f"{path}/pods/{manifest['metadata']['name']}"), said.stderr
+
+
+@pytest.mark.parametrize("level", ["baseline", "restricted"])
+def test_pod_security_takes_pods_because_they_get_no_host_path(running: ControlPlaneOnly, level: str) -> None:
+    with namespace(running, level, **{ENFORCE: level}) as path:
+        stored, warnings = _create(running, path, pod("strict", container(securityContext=CONFINED)))
+        assert f'Warning: GPS012 namespace "{level}" allows no hostPath' in warnings
+        assert "PodSecurity" not in warnings
+        assert not any("hostPath" in volume for volume in stored["spec"]["volumes"])
+        assert stored["spec"]["runtimeClassName"] == "nvidia"
+        assert OURS in stored["spec"]["tolerations"]
+        assert stored["spec"]["containers"][0]["env"] == [{"name": "CUDA_MPS_PIPE_DIRECTORY", "value": PIPE}]
+
+
+def test_pods_of_a_deployment_pass_pod_security(running: ControlPlaneOnly) -> None:
+    with namespace(running, "deployed", **{ENFORCE: "restricted"}) as path:
+        manifest = deployment("strict", container(securityContext=CONFINED), replicas=2)
+        running.kubectl("--namespace", "deployed", "apply", "-f", "-", manifest=manifest)
+        wait_for("both pods", lambda: len(running.api.items(f"{path}/pods")) == 2)
+        assert all(one["spec"]["runtimeClassName"] == "nvidia" for one in running.api.items(f"{path}/pods"))
+
+
+@pytest.mark.parametrize("labels", [{}, {ENFORCE: "privileged"}])
+def test_pods_get_the_host_path_where_pod_security_allows_it(running: ControlPlaneOnly, labels: dict[str, str]) -> None:
+    with namespace(running, f"open-{len(labels)}", **labels) as path:
+        stored, warnings = _create(running, path, pod("open"))
+        assert [one["hostPath"]["path"] for one in stored["spec"]["volumes"] if "hostPath" in one] == [
+            "/run/nvidia/mps/nvidia.com/gpu/pipe"
+        ]
+        assert warnings == ""
+
+
+def test_pod_security_that_only_warns_blames_the_author_for_our_host_path(running: ControlPlaneOnly) -> None:
+    with namespace(running, "warned", **{"pod-security.kubernetes.io/warn": "baseline"}) as path:
+        _, warnings = _create(running, path, pod("warned"))
+        assert 'Warning: would violate PodSecurity "baseline:latest": hostPath volumes' in warnings
+
+
+@pytest.mark.parametrize("level", ["baseline", "restricted"])
+def test_pod_security_refuses_what_it_would_refuse_without_us(running: ControlPlaneOnly, level: str) -> None:
+    with namespace(running, f"refusing-{level}", **{ENFORCE: level}) as path:
+        with pytest.raises(ApiError, match=f'violates PodSecurity "{level}:latest"') as refused:
+            running.api.create(f"{path}/pods", pod("bold", container(securityContext={"privileged": True})))
+        assert "hostPath" not in refused.value.message
+
+
+def test_a_quota_on_the_resource_counts_what_pods_ask_for(running: ControlPlaneOnly) -> None:
+    with namespace(running, "quota") as path:
+        quota = {"metadata": {"name": "gpus"}, "spec": {"hard": {f"requests.{GPU}": 1}}}
+        running.api.create(f"{path}/resourcequotas", quota)
+        counted = f"{path}/resourcequotas/gpus"
+        running.api.wait_for(counted, "to be counted", lambda now: "used" in now.get("status", {}))
+        running.api.create(f"{path}/pods", pod("first"))
+        running.api.wait_for(counted, "to be used", lambda now: now["status"]["used"] == {f"requests.{GPU}": "1"})
+        with pytest.raises(ApiError, match="exceeded quota: gpus") as refused:
+            running.api.create(f"{path}/pods", pod("second"))
+        assert refused.value.code == 403
+
+
+def test_the_defaults_of_a_limit_range_are_judged_like_what_the_author_wrote(running: ControlPlaneOnly) -> None:
+    with namespace(running, "ranged") as path:
+        limits = [{"type": "Container", "default": {GPU: "2"}, "defaultRequest": {GPU: "2"}}]
+        running.api.create(f"{path}/limitranges", {"metadata": {"name": "gpus"}, "spec": {"limits": limits}})
+        with pytest.raises(ApiError, match='GPS001 container "main" asks for 2'):
+            wait_for(
+                "the range to be in force",
+                lambda: running.api.create(f"{path}/pods?dryRun=All", pod("two", container(gpus=0))) is None,
+            )
+        one = [{"op": "replace", "path": f"/spec/limits/0/{name}", "value": {GPU: "1"}} for name in _DEFAULTS]
+        running.api.patch(f"{path}/limitranges/gpus", one, form="json")
+        stored = wait_for("the range to be changed", lambda: _taken(running, f"{path}/pods", container(gpus=0)))
+        assert stored["spec"]["containers"][0]["resources"]["limits"] == {GPU: "1"}
+        assert stored["spec"]["runtimeClassName"] == "nvidia"
+
+
+_DEFAULTS = ("default", "defaultRequest")
+
+
+def _taken(running: ControlPlaneOnly, path: str, asks: Object) -> Object | None:
+    try:
+        return running.api.create(f"{path}?dryRun=All", pod("taken", asks))
+    except ApiError:
+        return None
+
+
+def test_a_limit_range_that_allows_less_than_the_pod_asks_for_refuses_it(running: ControlPlaneOnly) -> None:
+    with namespace(running, "none") as path:
+        limits = [{"type": "Container", "max": {GPU: "0"}}]
+        running.api.create(f"{path}/limitranges", {"metadata": {"name": "gpus"}, "spec": {"limits": limits}})
+        wait_for("the range to be in force", lambda: not _taken(running, f"{path}/pods", container()))
+        with pytest.raises(ApiError, match=r"maximum nvidia\.com/gpu usage per Container is 0"):
+            running.api.create(f"{path}/pods", pod("one"))
+
+
+def test_the_plugin_that_tolerates_extended_resources_and_ours_tolerate_once(needs_control_plane: None) -> None:
+    renamed = "nvidia.com/gpu.shared"
+    with _with_plugin("ExtendedResourceToleration") as tolerating:
+        usual = tolerating.api.create(PODS, pod("usual"))["spec"]["tolerations"]
+        other = tolerating.api.create(PODS, pod("renamed", container(resource=renamed)))["spec"]["tolerations"]
+    assert [one for one in usual if one["key"] == GPU] == [OURS]
+    assert sorted(one["key"] for one in other if "nvidia" in one["key"]) == [GPU, renamed]
+
+
+TOLERATIONS = "scheduler.alpha.kubernetes.io/tolerationsWhitelist"
+ALWAYS_THERE = [
+    {"key": f"node.kubernetes.io/{state}", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300}
+    for state in ("not-ready", "unreachable")
+]
+DEFAULTS = "scheduler.alpha.kubernetes.io/defaultTolerations"
+
+
+def test_the_toleration_whitelist_has_to_name_ours(running: ControlPlaneOnly) -> None:
+    def refusal() -> str:
+        try:
+            running.api.create(f"{path}/pods?dryRun=All", pod("one"))
+        except ApiError as refused:
+            return refused.message
+        return ""
+
+    with namespace(running, "listed") as path:
+        running.api.patch(path, {"metadata": {"annotations": {TOLERATIONS: json.dumps(ALWAYS_THERE)}}})
+        wait_for("the whitelist to be in force", lambda: "pod tolerations" in refusal())
+        plain = running.api.create(f"{path}/pods?dryRun=All", pod("plain", container(gpus=0)))
+        assert OURS not in plain["spec"]["tolerations"]
+        running.api.patch(path, {"metadata": {"annotations": {TOLERATIONS: json.dumps([*ALWAYS_THERE, OURS])}}})
+        wait_for("the longer whitelist to be in force", lambda: refusal() == "")
+
+
+def test_the_default_tolerations_of_a_namespace_stay_beside_ours(running: ControlPlaneOnly) -> None:
+    team = {"key": "team", "operator": "Exists", "effect": "NoSchedule"}
+    with namespace(running, "defaulted") as path:
+        running.api.patch(path, {"metadata": {"annotations": {DEFAULTS: json.dumps([team])}}})
+
+        def has_both() -> bool:
+            held = running.api.create(f"{path}/pods?dryRun=All", pod("both"))["spec"]["tolerations"]
+            return (held.count(team), held.count(OURS)) == (1, 1)
+
+        wait_for("both tolerations", has_both)

@@ -1,0 +1,215 @@
+"""The product beside others that mutate: webhooks and policies that change what it has changed."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.cluster.harness.api import ApiError, Object
+from tests.cluster.harness.cluster import ControlPlaneOnly, control_plane
+from tests.cluster.harness.hooks import DRY_POD, MUTATING, product_beside
+from tests.cluster.harness.manifests import GPU, container, labelled, pod
+from tests.cluster.harness.standin import Answer, StandIn, allow, stand_in
+from tests.cluster.harness.waiting import wait_for
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+PODS = "/api/v1/namespaces/default/pods"
+PIPE = "/mps/nvidia.com/gpu/pipe"
+GROUP = "/apis/admissionregistration.k8s.io/v1"
+OURS = {"key": GPU, "operator": "Exists", "effect": "NoSchedule"}
+CLASS = {"metadata": {"name": "nvidia"}, "handler": "nvidia"}
+CLASSES = "/apis/node.k8s.io/v1/runtimeclasses"
+
+
+@pytest.fixture(scope="module")
+def running(needs_control_plane: None) -> Iterator[ControlPlaneOnly]:
+    with control_plane() as started:
+        started.api.create(CLASSES, CLASS)
+        yield started
+
+
+@contextmanager
+def _neighbour(
+    running: ControlPlaneOnly, answer: Callable[[Object], Answer], reinvocation: str = "Never"
+) -> Iterator[StandIn]:
+    """A mutating webhook whose name puts it after ours, for pods with the label `neighbour`."""
+    with stand_in(running.place, answer) as webhook:
+        entry = {
+            "name": "neighbour.example.test",
+            "admissionReviewVersions": ["v1"],
+            "sideEffects": "None",
+            "clientConfig": webhook.client_config(),
+            "failurePolicy": "Fail",
+            "reinvocationPolicy": reinvocation,
+            "objectSelector": {"matchLabels": {"neighbour": "yes"}},
+            "rules": [{"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pods"]}],
+        }
+        running.api.create(MUTATING, {"metadata": {"name": "zz-neighbour"}, "webhooks": [entry]})
+        try:
+            wait_for("the neighbour to be called", lambda: _is_called(running, webhook))
+            webhook.reviews.clear()
+            yield webhook
+        finally:
+            running.api.delete(f"{MUTATING}/zz-neighbour")
+            wait_for("the neighbour to be forgotten", lambda: not _is_called(running, webhook))
+
+
+def _is_called(running: ControlPlaneOnly, webhook: StandIn) -> bool:
+    before = len(webhook.reviews)
+    running.api.create(DRY_POD, _near("looks", container(gpus=0)))
+    return len(webhook.reviews) > before
+
+
+def _near(name: str, *containers: Object, **spec: object) -> Object:
+    return labelled(pod(name, *containers, **spec), neighbour="yes")
+
+
+def assert_complete(stored: Object, *asking: str) -> None:
+    """Each of our edits is in a stored pod once: in its spec, and in the containers that ask and in no other."""
+    spec = stored["spec"]
+    assert spec["runtimeClassName"] == "nvidia"
+    assert spec["tolerations"].count(OURS) == 1
+    (volume,) = [one for one in spec["volumes"] if "hostPath" in one]
+    assert volume["name"] == "gpushare-mps-nvidia-com-gpu"
+    annotation = "cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes"
+    assert stored["metadata"]["annotations"][annotation].split(",").count(volume["name"]) == 1
+    for one in [*spec["containers"], *spec.get("initContainers", [])]:
+        asks = one["name"] in asking
+        names = [entry["name"] for entry in one.get("env", [])]
+        assert names.count("CUDA_MPS_PIPE_DIRECTORY") == int(asks), one["name"]
+        paths = [mount["mountPath"] for mount in one.get("volumeMounts", [])]
+        assert paths.count(PIPE) == int(asks), one["name"]
+
+
+def _append(kind: str, added: Object) -> Callable[[Object], Answer]:
+    """Adds a container unless it is there, as a good neighbour does."""
+
+    def answer(review: Object) -> Answer:
+        spec = review["request"]["object"]["spec"]
+        held = spec.get(kind, [])
+        if any(one["name"] == added["name"] for one in held):
+            return allow(review)
+        operation = {"op": "add", "path": f"/spec/{kind}/-", "value": added}
+        return allow(review, operation if held else operation | {"path": f"/spec/{kind}", "value": [added]})
+
+    return answer
+
+
+@pytest.mark.parametrize("reinvocation", ["Never", "IfNeeded"])
+@pytest.mark.parametrize("kind", ["containers", "initContainers"])
+def test_a_container_that_a_later_webhook_adds_is_completed_too(
+    running: ControlPlaneOnly, kind: str, reinvocation: str
+) -> None:
+    # The limit on the whole pod is raised: here a second container asks for a replica.
+    with product_beside(running, settings={"limits": {"perPod": 2}}):
+        with _neighbour(running, _append(kind, container("late")), reinvocation) as neighbour:
+            stored = running.api.create(PODS, _near(f"late-{kind.lower()}-{reinvocation.lower()}"))
+            (first, *_) = neighbour.reviews
+            assert_complete(first["request"]["object"], "main")
+        assert stored["spec"][kind][-1]["name"] == "late"
+        assert_complete(stored, "main", "late")
+
+
+def test_a_container_that_a_later_webhook_adds_is_judged_too(running: ControlPlaneOnly) -> None:
+    with product_beside(running), _neighbour(running, _append("containers", container("late"))):
+        with pytest.raises(ApiError, match=r"GPS002 .*asks for 2") as refused:
+            running.api.create(PODS, _near("too-many"))
+        assert 'webhook "pods.gpushare-webhook.test"' in refused.value.message
+
+
+def test_environment_that_a_later_webhook_adds_leaves_ours_once(running: ControlPlaneOnly) -> None:
+    def answer(review: Object) -> Answer:
+        held = review["request"]["object"]["spec"]["containers"][0].get("env", [])
+        operation = {"op": "add", "path": "/spec/containers/0/env/0", "value": {"name": "LATE", "value": "yes"}}
+        wanted = held and not any(entry["name"] == "LATE" for entry in held)
+        return allow(review, operation) if wanted else allow(review)
+
+    with product_beside(running), _neighbour(running, answer, "IfNeeded"):
+        stored = running.api.create(PODS, _near("late-env"))
+    assert [entry["name"] for entry in stored["spec"]["containers"][0]["env"]] == ["LATE", "CUDA_MPS_PIPE_DIRECTORY"]
+    assert_complete(stored, "main")
+
+
+def test_a_pod_that_only_a_later_webhook_makes_ask_is_not_completed_and_its_author_is_warned(
+    running: ControlPlaneOnly,
+) -> None:
+    # The API server calls a hook again only if it was called before, and the match conditions kept ours out.
+    with product_beside(running), _neighbour(running, _append("containers", container("late")), "IfNeeded"):
+        manifest = _near("first-asks-late", container(gpus=0))
+        said = running.kubectl.run("create", "-f", "-", manifest=manifest)
+        assert said.returncode == 0, said.stderr
+        assert "Warning: GPS019" in said.stderr
+        stored = running.api.get(f"{PODS}/first-asks-late")
+        assert [one["name"] for one in stored["spec"]["containers"]] == ["main", "late"]
+        assert "runtimeClassName" not in stored["spec"]
+        assert OURS not in stored["spec"]["tolerations"]
+
+
+def test_the_stored_pod_made_again_is_the_same(running: ControlPlaneOnly) -> None:
+    with product_beside(running):
+        stored = running.api.create(PODS, pod("once", container(), container("other", gpus=0)))
+        assert_complete(stored, "main")
+        metadata = {"name": "twice", "annotations": stored["metadata"]["annotations"]}
+        again = running.api.create(PODS, {**stored, "metadata": metadata})
+    assert again["spec"] == stored["spec"]
+    assert again["metadata"]["annotations"] == stored["metadata"]["annotations"]
+
+
+def test_a_pod_patched_by_kubectl_keeps_each_edit_once(running: ControlPlaneOnly) -> None:
+    with product_beside(running):
+        running.api.create(PODS, pod("patched"))
+        running.kubectl("label", "pod", "patched", "a=b")
+        running.kubectl("set", "image", "pod/patched", "main=other")
+        assert_complete(running.api.get(f"{PODS}/patched"), "main")
+
+
+POLICY = {
+    "matchConstraints": {
+        "resourceRules": [
+            {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pods"]},
+        ],
+        "objectSelector": {"matchLabels": {"neighbour": "policy"}},
+    },
+    "failurePolicy": "Fail",
+}
+
+
+@contextmanager
+def _policy(running: ControlPlaneOnly, reinvocation: str, expression: str) -> Iterator[None]:
+    """A MutatingAdmissionPolicy for pods with a label, in force."""
+    mutation = {"patchType": "ApplyConfiguration", "applyConfiguration": {"expression": expression}}
+    spec = {**POLICY, "reinvocationPolicy": reinvocation, "mutations": [mutation]}
+    binding = {"policyName": "neighbour"}
+    policies, bindings = f"{GROUP}/mutatingadmissionpolicies", f"{GROUP}/mutatingadmissionpolicybindings"
+    running.api.create(policies, {"metadata": {"name": "neighbour"}, "spec": spec})
+    running.api.create(bindings, {"metadata": {"name": "neighbour"}, "spec": binding})
+
+    def changes() -> bool:
+        made = running.api.create(DRY_POD, labelled(pod("looks", container(gpus=0)), neighbour="policy"))
+        return made != running.api.create(DRY_POD, pod("looks", container(gpus=0))) and "policy" in str(made["spec"])
+
+    try:
+        wait_for("the policy to be in force", changes)
+        yield
+    finally:
+        running.api.delete(f"{bindings}/neighbour")
+        running.api.delete(f"{policies}/neighbour")
+        wait_for("the policy to be forgotten", lambda: not changes())
+
+
+@pytest.mark.parametrize("reinvocation", ["Never", "IfNeeded"])
+def test_a_mutating_admission_policy_beside_ours(running: ControlPlaneOnly, reinvocation: str) -> None:
+    expression = """Object{spec: Object.spec{
+        volumes: [Object.spec.volumes{name: "policy", emptyDir: Object.spec.volumes.emptyDir{}}],
+        containers: object.spec.containers.map(c, Object.spec.containers{
+            name: c.name, env: [Object.spec.containers.env{name: "FROM", value: "policy"}]})}}"""
+    with product_beside(running), _policy(running, reinvocation, expression):
+        stored = running.api.create(PODS, labelled(pod(f"policy-{reinvocation.lower()}"), neighbour="policy"))
+    names = [entry["name"] for entry in stored["spec"]["containers"][0]["env"]]
+    assert sorted(names) == ["CUDA_MPS_PIPE_DIRECTORY", "FROM"]
+    assert [one["name"] for one in stored["spec"]["volumes"]].count("policy") == 1
+    assert_complete(stored, "main")

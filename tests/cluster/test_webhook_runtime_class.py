@@ -1,0 +1,79 @@
+"""The runtime class that the product injects, in clusters that lack it or name it otherwise."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.cluster.harness.api import ApiError, Object
+from tests.cluster.harness.cluster import ControlPlaneOnly, control_plane
+from tests.cluster.harness.hooks import product_beside
+from tests.cluster.harness.manifests import container, deployment, pod
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+PODS = "/api/v1/namespaces/default/pods"
+CLASSES = "/apis/node.k8s.io/v1/runtimeclasses"
+ABSENT = 'pod rejected: RuntimeClass "nvidia" not found'
+
+
+@pytest.fixture(scope="module")
+def running(needs_control_plane: None) -> Iterator[ControlPlaneOnly]:
+    with control_plane() as started:
+        started.api.create(CLASSES, {"metadata": {"name": "gpu"}, "handler": "nvidia"})
+        yield started
+
+
+def _settings(**runtime_class: object) -> Object:
+    return {"injections": {"runtimeClass": runtime_class}}
+
+
+def test_a_missing_class_refuses_every_pod_that_asks(running: ControlPlaneOnly) -> None:
+    with product_beside(running):
+        with pytest.raises(ApiError, match=ABSENT) as refused:
+            running.api.create(PODS, pod("lost"))
+        assert refused.value.code == 403
+        running.api.create(f"{PODS}?dryRun=All", pod("plain", container(gpus=0)))
+
+
+def test_the_pods_of_a_deployment_tell_of_a_missing_class(running: ControlPlaneOnly) -> None:
+    path = "/apis/apps/v1/namespaces/default/deployments"
+    with product_beside(running):
+        running.api.create(path, deployment("lost"))
+        running.api.wait_for(f"{path}/lost", "to tell of it", lambda now: ABSENT in str(now["status"]))
+        running.api.delete(f"{path}/lost?propagationPolicy=Foreground")
+
+
+@pytest.mark.parametrize(
+    ("settings", "injected"),
+    [
+        (_settings(whenUnknown="skip"), None),
+        (_settings(enabled=False), None),
+        (_settings(name="gpu"), "gpu"),
+    ],
+)
+def test_without_the_class_the_settings_help(running: ControlPlaneOnly, settings: Object, injected: str | None) -> None:
+    with product_beside(running, settings=settings):
+        stored = running.api.create(f"{PODS}?dryRun=All", pod("found"))
+    assert stored["spec"].get("runtimeClassName") == injected
+
+
+def test_the_class_that_the_author_names_is_kept(running: ControlPlaneOnly) -> None:
+    with product_beside(running):
+        stored = running.api.create(f"{PODS}?dryRun=All", pod("named", runtimeClassName="gpu"))
+    assert stored["spec"]["runtimeClassName"] == "gpu"
+
+
+def test_a_class_whose_node_selector_contradicts_the_pods_refuses_it(running: ControlPlaneOnly) -> None:
+    scheduling = {"nodeSelector": {"pool": "gpu"}}
+    running.api.create(CLASSES, {"metadata": {"name": "nvidia"}, "handler": "nvidia", "scheduling": scheduling})
+    try:
+        with product_beside(running):
+            with pytest.raises(ApiError, match="conflict"):
+                running.api.create(PODS, pod("elsewhere", nodeSelector={"pool": "other"}))
+            stored = running.api.create(f"{PODS}?dryRun=All", pod("anywhere"))
+    finally:
+        running.api.delete(f"{CLASSES}/nvidia")
+    assert stored["spec"]["nodeSelector"] == {"pool": "gpu"}
