@@ -46,6 +46,7 @@ unit: $(READY)
 
 docs: $(READY) ## Write the generated pages of docs/reference anew.
 	$(BIN)/python docs/generate.py
+	$(BIN)/python -m webhook.settings.reference docs/reference
 
 constraints: ## Take the newest versions that pyproject.toml allows into constraints.txt.
 	@rm -rf build/constraints && $(PYTHON) -m venv build/constraints

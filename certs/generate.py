@@ -12,6 +12,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from cryptography import x509
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives import serialization
 
 from webhook.pki import Authority
 
@@ -34,10 +36,16 @@ def main() -> None:
 
 
 def _still_good(now: datetime) -> bool:
-    if not all((FOLDER / name).exists() for name in FILES):
+    """Whether the files are there, belong together and last for another day."""
+    try:
+        ca, leaf, key = (FOLDER.joinpath(name).read_bytes() for name in FILES)
+        certificate = x509.load_pem_x509_certificate(leaf)
+        certificate.verify_directly_issued_by(x509.load_pem_x509_certificate(ca))
+        private = serialization.load_pem_private_key(key, password=None)
+    except (OSError, ValueError, TypeError, InvalidSignature):
         return False
-    leaf = x509.load_pem_x509_certificate((FOLDER / "tls.crt").read_bytes())
-    return leaf.not_valid_after_utc > now + timedelta(days=1)
+    belongs = certificate.public_key() == private.public_key()
+    return belongs and certificate.not_valid_after_utc > now + timedelta(days=1)
 
 
 def _write(file: Path, content: bytes) -> None:

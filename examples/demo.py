@@ -148,6 +148,9 @@ def say(text: str) -> None:
 
 async def main() -> None:
     """Start the server, send every example, stop the server."""
+    missing = [name for name in ("ca.crt", "tls.crt", "tls.key") if not (CERTS / name).exists()]
+    if missing:
+        raise click.ClickException(f"certs/{missing[0]} is missing; `make certs` makes it")
     trust = ssl.create_default_context(cafile=str(CERTS / "ca.crt"))
     async with server() as address, aiohttp.ClientSession(timeout=PATIENCE) as session:
         say(f"gpushare-webhook answers at {address}, over TLS, as the API server calls it")

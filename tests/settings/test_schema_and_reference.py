@@ -118,7 +118,6 @@ def test_the_keys_without_effect_are_those_that_are_not_built_yet() -> None:
         "server.maxInFlight",
         "server.maxConnections",
         "server.shutdownDelay",
-        "server.drainTimeout",
         "tls.mode",
         "tls.clientCA",
         "tls.clientSubjects",

@@ -6,6 +6,7 @@ as it was sent, unknown fields included: the patch names places in it, the objec
 
 from __future__ import annotations
 
+import re
 from typing import Any, TypedDict
 
 import msgspec
@@ -77,9 +78,9 @@ def read(body: bytes) -> Request:
     try:
         review = _decoder.decode(body)
     except msgspec.ValidationError as error:
-        raise BadReviewError(f"not an AdmissionReview: {error}") from None
+        raise BadReviewError(_plainly(str(error))) from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise BadReviewError(f"not JSON: {error}") from None
+        raise BadReviewError(f"not JSON: {str(error).removeprefix('JSON is malformed: ')}") from None
     except RecursionError:
         raise BadReviewError("not an AdmissionReview: nested too deeply") from None
     if review.kind != "AdmissionReview":
@@ -93,5 +94,36 @@ def read(body: bytes) -> Request:
     return review.request
 
 
+_WRONG_TYPE = re.compile(r"Expected `([^`]+)`, got `(\w+)`(?: - at `\$\.?([^`]*)`)?")
+_LACKING = re.compile(r"Object missing required field `(\w+)`(?: - at `\$\.?([^`]*)`)?")
+_WORDS = {
+    "object": "a mapping",
+    "array": "a list",
+    "str": "text",
+    "int": "a number",
+    "float": "a number",
+    "bool": "a boolean",
+    "null": "null",
+}
+_OBJECT = "request.object"
+
+
+def _plainly(error: str) -> str:
+    """What the decoder says, in the words that are used for objects further on."""
+    if wrong := _WRONG_TYPE.match(error):
+        wanted = _WORDS.get(wrong[1].partition(" ")[0], wrong[1])
+        return f"{_place(wrong[3] or '')}: expected {wanted}, found {_WORDS.get(wrong[2], wrong[2])}"
+    if lacking := _LACKING.match(error):
+        return f"{_place(lacking[2] or '')}: has no {lacking[1]}"
+    return f"not an AdmissionReview: {error}"
+
+
+def _place(path: str) -> str:
+    inside = path.removeprefix(_OBJECT) if path.startswith(_OBJECT) else None
+    if inside is not None:
+        return f"the object is malformed at {inside.replace('.', '/') or '/'}"
+    return f"the review is malformed at {'/' + path.replace('.', '/')}"
+
+
 def _shown(name: str) -> str:
-    return repr(name if len(name) <= 60 else f"{name[:60]}…")
+    return f'"{name if len(name) <= 60 else name[:60] + "…"}"'

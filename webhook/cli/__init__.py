@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import sys
+import traceback
 from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 
 import click
+from click.shell_completion import shell_complete
 
 _COMMANDS = {
     "check": "Say what the cluster would say of manifests, with file and line.",
@@ -19,7 +22,14 @@ _COMMANDS = {
     "completion": "Print a script that completes commands in a shell.",
 }
 
+COMPLETE = "_GPUSHARE_WEBHOOK_COMPLETE"
+"""The variable by which a shell asks for completions."""
+
+UNWRITTEN = 2
+"""The output could not be written: its reader is gone, or the disk is full."""
+
 INTERNAL_ERROR = 3
+INTERRUPTED = 130
 
 
 class _Commands(click.Group):
@@ -39,7 +49,7 @@ class _Commands(click.Group):
             formatter.write_dl(list(_COMMANDS.items()))
 
 
-@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120})
 def cli() -> None:
     """Check and prepare pods that share NVIDIA GPUs through MPS.
 
@@ -49,12 +59,38 @@ def cli() -> None:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run a command and exit with its code. A defect of ours is told in one line, without a trace."""
+    program = Path(sys.argv[0]).name
+    if asked := os.environ.get(COMPLETE):
+        sys.exit(shell_complete(cli, {}, program, COMPLETE, asked))
     try:
-        cli.main(arguments, prog_name=Path(sys.argv[0]).name)
+        # click's own main would end with 1 when the output's reader is gone, and 1 means that something is denied.
+        with cli.make_context(program, list(sys.argv[1:] if arguments is None else arguments)) as context:
+            cli.invoke(context)
+    except click.exceptions.Exit as end:
+        sys.exit(end.exit_code)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except (click.Abort, KeyboardInterrupt):
+        sys.exit(INTERRUPTED)
+    except BrokenPipeError:
+        _forget_output()
+        sys.exit(UNWRITTEN)
+    except OSError as error:
+        click.echo(f"cannot go on: {error.strerror or error}", err=True)
+        _forget_output()
+        sys.exit(UNWRITTEN)
     except Exception as error:
-        frame = error.__traceback__
-        while frame is not None and frame.tb_next is not None:
-            frame = frame.tb_next
-        place = f"{Path(frame.tb_frame.f_code.co_filename).name}:{frame.tb_lineno}" if frame is not None else "unknown"
-        click.echo(f"internal error: {type(error).__name__} at {place}: {error}; please report it", err=True)
+        click.echo(f"internal error: {_told(error)}; please report it", err=True)
         sys.exit(INTERNAL_ERROR)
+
+
+def _forget_output() -> None:
+    """Nobody reads what is left, so the interpreter must not try to write it when it ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _told(error: Exception) -> str:
+    frames = traceback.extract_tb(error.__traceback__)
+    place = f"{Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else "unknown"
+    return f"{type(error).__name__} at {place}: {error}"

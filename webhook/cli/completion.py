@@ -17,9 +17,9 @@ def command(shell: str) -> None:
     Example:
       source <(gpushare-webhook completion bash)
     """
-    from webhook.cli import cli
+    from webhook.cli import COMPLETE, cli
 
     completer = get_completion_class(shell)
     if completer is None:  # pragma: no cover - the choice lists what click has
         raise AssertionError(shell)
-    click.echo(completer(cli, {}, _PROGRAM, "_GPUSHARE_WEBHOOK_COMPLETE").source())
+    click.echo(completer(cli, {}, _PROGRAM, COMPLETE).source())

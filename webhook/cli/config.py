@@ -17,7 +17,7 @@ def command() -> None:
     """Show, validate or describe the settings."""
 
 
-@command.command(name="view")
+@command.command(name="view", short_help="Show the effective settings.")
 @_FILE
 @click.option("-o", "--output", type=click.Choice(["yaml", "json"]), default="yaml", help="The format.")
 def view(config: str | None, output: str) -> None:
@@ -28,7 +28,7 @@ def view(config: str | None, output: str) -> None:
     click.echo(_json(shown) if output == "json" else _yaml(shown), nl=False)
 
 
-@command.command(name="validate")
+@command.command(name="validate", short_help="Say whether a settings file is right.")
 @click.option("--config", metavar="FILE", required=True, help="The settings file; - for standard input.")
 def validate(config: str) -> None:
     """Say whether a settings file is right: 0 when it is, 2 with every problem when it is not."""
@@ -40,7 +40,7 @@ def validate(config: str) -> None:
     click.echo(f"{config}: valid")
 
 
-@command.command(name="schema")
+@command.command(name="schema", short_help="Print the JSON Schema of the settings file.")
 def schema() -> None:
     """Print the JSON Schema of the settings file, for editors and linters."""
     from webhook.settings.schema import schema as described

@@ -8,7 +8,7 @@ from webhook.cli.inputs import WRONG_INPUT
 from webhook.policy.check import Check
 from webhook.policy.checks import CHECKS
 from webhook.policy.injection import Injection
-from webhook.policy.injections import INJECTIONS
+from webhook.policy.injections import ALL
 
 
 @click.command(name="explain")
@@ -23,8 +23,8 @@ def command(code: str | None) -> None:
         return
     found = _find(code)
     if found is None:
-        known = ", ".join([check.code for check in CHECKS] + [injection.name for injection in INJECTIONS])
-        click.echo(f"there is no check or injection {code!r}; known are {known}", err=True)
+        known = ", ".join([check.code for check in CHECKS] + [injection.name for injection in ALL])
+        click.echo(f'there is no check or injection "{code}"; known are {known}', err=True)
         raise SystemExit(WRONG_INPUT)
     click.echo(_text(found), nl=False)
 
@@ -34,7 +34,7 @@ def overview() -> str:
     lines = ["Checks:"]
     lines += [f"  {check.code}  {check.severity.label:5} {check.title}" for check in CHECKS]
     lines += ["", "Injections:"]
-    lines += [f"  {injection.name:14} {injection.title}" for injection in INJECTIONS]
+    lines += [f"  {injection.name:14} {injection.title}" for injection in ALL]
     return "\n".join(lines) + "\n"
 
 
@@ -43,7 +43,7 @@ def _find(code: str) -> Check | Injection | None:
     for check in CHECKS:
         if check.code.lower() == wanted:
             return check
-    return next((injection for injection in INJECTIONS if injection.name.lower() == wanted), None)
+    return next((injection for injection in ALL if injection.name.lower() == wanted), None)
 
 
 def _text(found: Check | Injection) -> str:

@@ -107,6 +107,7 @@ def _read_one(file: str, load: Callable[[object, Callable[..., tuple[int, int]],
     if file != "-" and Path(file).is_dir():
         fail([f"{file}: is a folder; name a file"])
     found = list(manifests([file], recursive=False))
+    file = "<stdin>" if file == "-" else file
     errors = [str(one) for one in found if isinstance(one, Error)]
     documents = [one for one in found if isinstance(one, Manifest)]
     if len(documents) > 1:

@@ -81,8 +81,27 @@ def _write_json(allowed: list[Judgement]) -> None:
 
 
 def _write_patch(allowed: list[Judgement]) -> None:
-    for judged in allowed:
-        _echo_json(judged.operations())
+    if len(allowed) == 1:
+        _echo_json(allowed[0].operations())
+    elif allowed:
+        _echo_json([_owned_patch(judged) for judged in allowed])
+
+
+def _owned_patch(judged: Judgement) -> dict[str, Any]:
+    """A patch that says whose it is."""
+    subject = judged.subject
+    owner = {
+        "apiVersion": subject.api_version,
+        "kind": subject.kind,
+        "namespace": subject.namespace,
+        "name": subject.name,
+    }
+    return {
+        "file": judged.manifest.file,
+        "document": judged.manifest.document,
+        "object": owner,
+        "patch": judged.operations(),
+    }
 
 
 def _write_diff(allowed: list[Judgement]) -> None:

@@ -45,27 +45,33 @@ class _Builder:
                 self._make(path[:depth], path[depth:], edit)
                 return
         if isinstance(edit, Append):
-            self._operation(_pointer(path) + "/-", edit.value)
+            self.operations.append({"op": "add", "path": _pointer(path) + "/-", "value": edit.value})
         else:
             self._extend(path, node, edit.value)
 
     def _extend(self, path: Path, there: Any, value: Any) -> None:
-        """Lengthen the text that is there. The engine assigns only where nothing is."""
+        """Lengthen the text that is there, or that an earlier edit put there."""
         if path in self.extended:
             self.extended[path]["value"] += f",{value}"
-        else:
-            self.extended[path] = self._operation(_pointer(path), f"{there},{value}" if there else value)
+            return
+        operation = {"op": "add", "path": _pointer(path), "value": f"{there},{value}" if there else value}
+        self.extended[path] = operation
+        self.operations.append(operation)
 
     def _make(self, missing: Path, rest: Path, edit: Edit) -> None:
         """Add what is missing, or put the edit into what an earlier one has made there."""
-        if missing not in self.made:
+        if missing in self.made:
+            self._put(self.made[missing], rest, edit)
+        elif not rest and isinstance(edit, Extend):
+            self._extend(missing, None, edit.value)
+        else:
             value: Any = [edit.value] if isinstance(edit, Append) else edit.value
             for step in reversed(rest):
                 value = {step: value}
             self.made[missing] = value
-            self._operation(_pointer(missing), value)
-            return
-        made = self.made[missing]
+            self.operations.append({"op": "add", "path": _pointer(missing), "value": value})
+
+    def _put(self, made: Any, rest: Path, edit: Edit) -> None:
         for step in rest[:-1]:
             made = made.setdefault(step, {})
         if isinstance(edit, Append):
@@ -74,8 +80,3 @@ class _Builder:
             made[rest[-1]] += f",{edit.value}"
         else:
             made[rest[-1]] = edit.value
-
-    def _operation(self, path: str, value: Any) -> Operation:
-        operation = {"op": "add", "path": path, "value": value}
-        self.operations.append(operation)
-        return operation

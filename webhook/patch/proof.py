@@ -7,6 +7,7 @@ each operation adds to a mapping or list of the received object itself, so their
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -17,9 +18,11 @@ def flaw(document: Any, operations: Sequence[dict[str, Any]]) -> str | None:
     filled: set[str] = set()
     for operation in operations:
         path = operation["path"]
-        if operation["op"] != "add" or len(operation) != 3:
+        if operation["op"] != "add" or len(operation) != 3 or "value" not in operation:
             return f"{path}: not an addition"
-        above, _, last = path.rpartition("/")
+        above, slash, last = path.rpartition("/")
+        if not slash:
+            return f"{path}: not a pointer into the object"
         parent = parents.get(above)
         if parent is None:
             parent = parents[above] = _resolve(document, above)
@@ -27,32 +30,44 @@ def flaw(document: Any, operations: Sequence[dict[str, Any]]) -> str | None:
             if last != "-":
                 return f"{path}: not an append"
         elif isinstance(parent, dict):
-            there = parent.get(_key(last))
-            if path in filled:
-                return f"{path}: added twice"
-            if there is not None and not _extends(there, operation["value"]):
-                return f"{path}: has a value"
+            wrong = _member(parent, last, operation["value"])
+            if wrong is not None or path in filled:
+                return f"{path}: {wrong or 'added twice'}"
             filled.add(path)
         else:
             return f"{path}: has no parent"
     return None
 
 
+def _member(parent: dict[str, Any], token: str, value: Any) -> str | None:
+    """Why a member must not get the value: only what is absent or null may, and a list of names may grow."""
+    key = _key(token) if "~" in token else token
+    if key is None:
+        return "not a pointer"
+    there = parent.get(key)
+    if there is None or there == "":
+        return None if there is None or isinstance(value, str) else "has a value"
+    grows = isinstance(there, str) and isinstance(value, str) and value.startswith(f"{there},")
+    return None if grows else "has a value"
+
+
 def _resolve(document: Any, path: str) -> Any:
-    node = document
-    for token in path.split("/")[1:]:
+    first, *tokens = path.split("/")
+    node = document if not first else None
+    for token in tokens:
         if isinstance(node, dict):
-            node = node.get(_key(token))
+            node = node.get(_key(token) if "~" in token else token)
         elif isinstance(node, list):
-            node = node[int(token)] if token.isdecimal() and int(token) < len(node) else None
+            node = node[int(token)] if _INDEX.fullmatch(token) and int(token) < len(node) else None
         else:
             return None
     return node
 
 
-def _key(token: str) -> str:
-    return token.replace("~1", "/").replace("~0", "~") if "~" in token else token
+_INDEX = re.compile(r"0|[1-9][0-9]{0,8}", re.ASCII)
+_ESCAPED = re.compile(r"(?:[^~]|~[01])*", re.DOTALL)
 
 
-def _extends(there: Any, value: Any) -> bool:
-    return isinstance(there, str) and isinstance(value, str) and value.startswith(there)
+def _key(token: str) -> str | None:
+    """The key that a token with escapes means, or None when it has another escape."""
+    return token.replace("~1", "/").replace("~0", "~") if _ESCAPED.fullmatch(token) else None

@@ -89,12 +89,17 @@ class Case:
                 self.first_asks.append(ask)  # a container's asks follow one another
 
     def hostpath_allowed(self) -> bool | None:
-        """Whether the namespace's Pod Security level allows hostPath volumes; None when nothing tells."""
+        """Whether the namespace's Pod Security level allows hostPath volumes; None when nothing tells.
+
+        Offline an unknown namespace counts as one without the label.
+        """
         if self.origin.hostpath is not None:
             return self.origin.hostpath
         labels = self.rules.namespace_labels
         if labels is not None:
             return labels.get(ENFORCE_LABEL, self.rules.settings.pod_security.unlabelled) == "privileged"
+        if self.origin.groups is None:
+            return self.rules.settings.pod_security.unlabelled == "privileged"
         return None
 
     def runtime_class(self, name: str) -> RuntimeClass | None:

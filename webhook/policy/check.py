@@ -24,17 +24,13 @@ class Scope(Enum):
 
     def holds(self, case: Case) -> bool:
         """Whether the case is in the scope."""
-        match self:
-            case Scope.MPS:
-                return bool(case.mps)
-            case Scope.ASKS:
-                return bool(case.demand.asks)
-            case Scope.NAMES:
-                return bool(case.demand.names)
-            case Scope.ANY:
-                return True
-            case Scope.ARRIVED:
-                return case.origin.arrived
+        if self is Scope.MPS:
+            return bool(case.mps)
+        if self is Scope.ASKS:
+            return bool(case.demand.asks)
+        if self is Scope.NAMES:
+            return bool(case.demand.names)
+        return self is Scope.ANY or case.origin.arrived
 
 
 @dataclass(frozen=True, slots=True)

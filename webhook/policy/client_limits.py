@@ -74,7 +74,7 @@ def switch(text: str) -> bool:
 
 
 def _percentage_text(text: str) -> str:
-    return f"{percentage(text):g}"
+    return f"{percentage(text):.6f}".rstrip("0").rstrip(".")
 
 
 def _memory_text(text: str) -> str:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from webhook.policy.case import Case
-from webhook.policy.injections import INJECTIONS
+from webhook.policy.injections import INJECTIONS, STEERING
 from webhook.policy.rules import carries
-from webhook.policy.steering import steer
 from webhook.policy.verdict import UNTOUCHED, Decision, Finding, Severity, Verdict
 
 _DECISIONS = {Severity.AUDIT: Decision.ALLOWED, Severity.WARN: Decision.WARNED, Severity.DENY: Decision.DENIED}
@@ -18,11 +17,10 @@ def decide(case: Case) -> Verdict:
     """The verdict for a case. Raises MalformedError when the object's structure is not that of its kind."""
     if is_left_alone(case):
         return UNTOUCHED
-    steering = steer(case)
-    if steering:
+    edits = case.edits = list(STEERING.run(case))
+    if edits:
         case.placement.steer()
         case.look_where_mps()
-    edits = case.edits = steering
     for injection in INJECTIONS if case.pod.is_whole else ():
         edits.extend(injection.run(case))
     findings = _findings(case)

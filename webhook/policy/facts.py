@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from webhook.policy.settings import setting
+from webhook.policy.setting import setting
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,25 +10,9 @@ from webhook.policy.quantity import NANO, is_whole
 from webhook.policy.verdict import Severity
 
 
-def per_container(case: Case) -> int | None:
-    """How many replicas one container may ask for; None without a limit."""
-    return None if _plugin_accepts_more(case) else case.rules.settings.limits.per_container
-
-
-def per_pod(case: Case) -> int | None:
-    """How many replicas the pod may ask for; None without a limit."""
-    return None if _plugin_accepts_more(case) else case.rules.settings.limits.per_pod
-
-
-def _plugin_accepts_more(case: Case) -> bool:
-    if not case.rules.settings.limits.from_device_plugin or case.facts.device_plugin is None:
-        return False
-    return not case.facts.device_plugin.fail_requests_greater_than_one
-
-
 def over_container(case: Case) -> list[Ask]:
     """The asks for more replicas than a container may have. What is not whole is GPS003's."""
-    limit = per_container(case)
+    limit = case.rules.per_container
     if limit is None:
         return []
     return [ask for ask in case.mps if ask.billionths > limit * NANO and is_whole(ask.billionths)]
@@ -36,7 +20,7 @@ def over_container(case: Case) -> list[Ask]:
 
 def replicas_of_pod(case: Case) -> int:
     """The pod's replicas, in billionths: all shared resources together, each container capped at its limit."""
-    limit = per_container(case)
+    limit = case.rules.per_container
     wanted: dict[int, int] = {}
     for ask in case.mps:
         wanted[id(ask.container)] = wanted.get(id(ask.container), 0) + ask.billionths
@@ -50,7 +34,7 @@ def replicas_of_pod(case: Case) -> int:
 
 def is_over_pod(case: Case) -> bool:
     """Whether the pod asks for more replicas than it may as a whole."""
-    limit, each = per_pod(case), per_container(case)
+    limit, each = case.rules.per_pod, case.rules.per_container
     if limit is None or (len(case.mps) == 1 and each is not None and each <= limit):
         return False  # one ask alone is capped at its container's limit
     return replicas_of_pod(case) > limit * NANO

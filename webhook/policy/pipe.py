@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from hashlib import sha256
 
+from webhook.policy.injection_settings import PipeDirectoryInjection, PipeMountInjection
 from webhook.policy.pod import clean_path
-from webhook.policy.settings import PipeDirectoryInjection, PipeMountInjection
 
 VARIABLE = "CUDA_MPS_PIPE_DIRECTORY"
 _LABEL_LIMIT = 63

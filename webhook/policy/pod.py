@@ -86,6 +86,19 @@ def text(holder: Members, field: str, path: Path) -> str:
     return value
 
 
+def texts(holder: Members, field: str, path: Path) -> list[str]:
+    """A field of what stands at a path, as a list of texts; absent and null are empty. Raises MalformedError."""
+    value = holder.get(field)
+    if value is None:
+        return []
+    if not isinstance(value, list):
+        raise MalformedError((*path, field), "a list", value)
+    for index, element in enumerate(value):
+        if not isinstance(element, str):
+            raise MalformedError((*path, field, index), "text", element)
+    return value
+
+
 class Container:
     """One container of a pod that may ask for resources. `kind` is APP, INIT or SIDECAR."""
 

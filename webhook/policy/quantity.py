@@ -19,12 +19,13 @@ _ABSURD_DIGITS = 1000
 
 _ABSURD: int = 10**_ABSURD_DIGITS
 
-_GO_SPACE = "\t\n\v\f\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
-"""What Go's TrimSpace removes; Python's strip removes U+001C to U+001F too."""
+_SPACE = " \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
+"""What is trimmed: Go's spaces, without those that JSON must escape. The API server trims before it undoes escapes."""
 
 _FORM = re.compile(r"([+-]?)([0-9]*)(?:\.([0-9]*))?([eEinumkKMGTP]*[+-]?[0-9]*)", re.ASCII)
 _DECIMAL = {"": 0, "n": -9, "u": -6, "m": -3, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
 _BINARY = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
+_SLOW_BINARY = 50
 _EXPONENT = re.compile(r"[eE]([+-]?[0-9]+)", re.ASCII)
 
 
@@ -52,7 +53,7 @@ def parse(value: object) -> int:
 
 @lru_cache(maxsize=1024)
 def _parse_text(text: str) -> int:
-    text = text.strip(_GO_SPACE)
+    text = text.strip(_SPACE)
     match = _FORM.fullmatch(text)
     if not text or match is None:
         raise QuantityError
@@ -62,7 +63,7 @@ def _parse_text(text: str) -> int:
     binary = _BINARY.get(suffix)
     exponent = 0 if binary is not None else _decimal_exponent(suffix)
     scale = exponent - len(fraction)
-    if scale < -9 and not match.group(2) and not fraction:
+    if (scale < -9 or (binary or 0) >= _SLOW_BINARY) and not match.group(2) and not fraction:
         raise QuantityError  # the API server's slow path wants a digit; its fast one reads "." as 0
     billionths = _scaled(whole + fraction, scale, binary or 0)
     if binary is not None:
@@ -94,7 +95,8 @@ def _scaled(digits: str, scale: int, binary: int) -> int:
     if len(digits) + shift + 20 < 0:
         return 1
     if len(digits) > 4000:  # int() refuses longer text; what lies below a billionth only rounds up
-        digits, shift = digits[:_ABSURD_DIGITS] + "1", shift + len(digits) - _ABSURD_DIGITS - 1
+        below = "1" if digits[_ABSURD_DIGITS:].strip("0") else "0"
+        digits, shift = digits[:_ABSURD_DIGITS] + below, shift + len(digits) - _ABSURD_DIGITS - 1
     number = int(digits) << binary
     power: int = 10 ** abs(shift)
     return number * power if shift >= 0 else -(-number // power)

@@ -23,7 +23,10 @@ _MIG = "nvidia.com/mig-"
 
 
 class Rules:
-    """The settings as they hold in one namespace. `namespace_labels` is None when they are unknown."""
+    """The settings as they hold in one namespace.
+
+    `namespace_labels` is None when they are unknown. `per_container` and `per_pod` are the limits on replicas.
+    """
 
     def __init__(
         self,
@@ -45,6 +48,10 @@ class Rules:
         self.severities = {check.code: _severity(check, named, mode) for check in checks}
         self._active = [check for check in checks if self.severities[check.code] is not Severity.OFF]
         self._by_scopes: dict[tuple[bool, ...], tuple[Check, ...]] = {}
+        limits = settings.limits
+        lifted = limits.from_device_plugin and _accepts_more(facts)
+        self.per_container = None if lifted else limits.per_container
+        self.per_pod = None if lifted else limits.per_pod
         self.resources = shared.resources
         self.known_names = tuple(shared.resources)
         self.worlds = shared.worlds
@@ -153,6 +160,10 @@ def _matches(rule: NamespaceRule, name: str, labels: Mapping[str, str] | None) -
 def _severity(check: Check, named: Mapping[str, Any], mode: str) -> Severity:
     wanted = Severity[named[check.code].upper()] if check.code in named else check.severity
     return min(wanted, _MODE_CAP[mode])
+
+
+def _accepts_more(facts: Facts) -> bool:
+    return facts.device_plugin is not None and not facts.device_plugin.fail_requests_greater_than_one
 
 
 def _opted_out(label: str | None, labels: Mapping[str, str] | None) -> bool:

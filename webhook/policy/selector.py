@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from webhook.policy.pod import Members, Pod, elements, members
+from webhook.policy.pod import Members, Pod, elements, members, text, texts
 from webhook.policy.verdict import Path
 
 NAME_FIELD = "metadata.name"
@@ -160,8 +160,9 @@ def requirement(pod: Pod) -> Requirement | None:
     terms = []
     for expressions in [[]] if alternatives is None else filter(None, alternatives):
         term: dict[str, _Constraint] = {}
-        for key, value in wanted.items():
-            term.setdefault(key, _Constraint()).add("In", (str(value),))
+        for key in wanted:
+            value = text(wanted, key, (*pod.spec_path, "nodeSelector"))
+            term.setdefault(key, _Constraint()).add("In", (value,))
         for key, operator, values in expressions:
             term.setdefault(key, _Constraint()).add(operator, values)
         terms.append(term)
@@ -187,8 +188,7 @@ def _alternatives(pod: Pod) -> list[list[_Expression]] | None:
 def _expressions(term: Members, path: Path) -> list[_Expression]:
     found = []
     for field in ("matchExpressions", "matchFields"):
-        for raw in elements(term, field, path):
-            values = raw.get("values")
-            named = [str(value) for value in values] if isinstance(values, list) else []
-            found.append((str(raw.get("key", "")), str(raw.get("operator", "")), named))
+        for index, raw in enumerate(elements(term, field, path)):
+            place = (*path, field, index)
+            found.append((text(raw, "key", place), text(raw, "operator", place), texts(raw, "values", place)))
     return found

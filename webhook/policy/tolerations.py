@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from webhook.policy.facts import Taint
-from webhook.policy.settings import Toleration
+from webhook.policy.injection_settings import Toleration
 
 Raw = Mapping[str, Any]
 """A toleration as a pod carries it."""

@@ -8,18 +8,21 @@ MESSAGE_LIMIT = 112
 """A warning, code included, should fit the 120 characters that the API server's documentation asks for."""
 
 _SHORTEST = 9
+_HUGE = 10**30
 
 
 def message(template: str, *names: object) -> str:
     """The template with each `{}` replaced by a quoted name. Long names give way until the message fits."""
-    cleaned = [_clean(str(name)) for name in names]
+    cleaned = [_clean(name) for name in names]
     room = MESSAGE_LIMIT - len(template)  # each `{}` makes room for its pair of quotes
     shares = _shares([len(name) for name in cleaned], room)
     return template.format(*(f'"{_shorten(name, share)}"' for name, share in zip(cleaned, shares, strict=True)))
 
 
-def _clean(name: str) -> str:
-    return "".join(char if char.isprintable() else "?" for char in name[:1000])
+def _clean(name: object) -> str:
+    if isinstance(name, int) and abs(name) >= _HUGE:
+        return "a huge number"  # Python writes no integer of more than 4300 digits
+    return "".join(char if char.isprintable() else "?" for char in str(name)[:1000])
 
 
 def _shares(lengths: list[int], room: int) -> list[int]:

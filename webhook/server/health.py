@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 from aiohttp import web
 
-from webhook.server.journal import Journal
 from webhook.server.metrics import Metrics
+from webhook.server.refusal import BANNER
 
 _METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
@@ -18,13 +18,17 @@ Conditions = Callable[[], dict[str, bool]]
 class Health:
     """Answers probes and scrapes."""
 
-    def __init__(self, conditions: Conditions, journal: Journal, metrics: Metrics) -> None:
+    def __init__(self, conditions: Conditions, metrics: Metrics) -> None:
         self._conditions = conditions
-        self._journal = journal
         self._metrics = metrics
 
     async def handle(self, request: web.BaseRequest) -> web.Response:
         """Answer one request."""
+        response = self._answer(request)
+        response.headers.update(BANNER)
+        return response
+
+    def _answer(self, request: web.BaseRequest) -> web.Response:
         if request.method not in ("GET", "HEAD"):
             return web.Response(status=405, text="only GET is answered here\n", headers={"Allow": "GET, HEAD"})
         match request.path:
@@ -33,7 +37,6 @@ class Health:
             case "/readyz":
                 return self._readyz("verbose" in request.query)
             case "/metrics":
-                self._metrics.dropped.set(self._journal.dropped)
                 return web.Response(body=self._metrics.text(), headers={"Content-Type": _METRICS_TYPE})
         return web.Response(status=404, text="nothing is here; see /livez, /readyz and /metrics\n")
 

@@ -21,10 +21,10 @@ _PAUSE = 0.05
 
 
 class Journal:
-    """Writes events to a file descriptor. `dropped` counts the lines for which there was no room."""
+    """Writes events to a file descriptor. `on_drop` is called for each line without room."""
 
     def __init__(self, form: str, level: str, descriptor: int = 1) -> None:
-        self.dropped = 0
+        self.on_drop: Callable[[], None] = lambda: None
         self._encode: Callable[[dict[str, Any]], bytes] = _FORMS[form]
         self._lowest = LEVELS[level]
         self._descriptor = descriptor
@@ -40,7 +40,7 @@ class Journal:
         if LEVELS[level] < self._lowest:
             return
         if len(self._lines) >= _ROOM:
-            self.dropped += 1
+            self.on_drop()
             return
         time = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
         self._lines.append(self._encode({"time": time, "level": level, "event": event, **fields}))

@@ -4,12 +4,21 @@ from __future__ import annotations
 
 from functools import cache
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    Histogram,
+    disable_created_metrics,
+    generate_latest,
+)
 from prometheus_client.platform_collector import PlatformCollector
 from prometheus_client.process_collector import ProcessCollector
 
 from webhook import __version__
 from webhook.admission import Hook, Outcome
+
+disable_created_metrics()  # type: ignore[no-untyped-call]  # they double the series and tell nothing
 
 _PREFIX = "gpushare_webhook"
 _BUCKETS = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0)
@@ -35,7 +44,7 @@ class Metrics:
         self.unmutated = Counter(
             f"{_PREFIX}_unmutated", "Pods that reached /validate without the edits.", registry=registry
         )
-        self.dropped = Gauge(f"{_PREFIX}_journal_dropped", "Journal lines for which was no room.", registry=registry)
+        self.dropped = Counter(f"{_PREFIX}_journal_dropped", "Journal lines without room.", registry=registry)
         self.expiry = Gauge(
             f"{_PREFIX}_certificate_expiry_seconds", "When a certificate ends, Unix time.", ["kind"], registry=registry
         )

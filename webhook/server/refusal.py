@@ -7,6 +7,20 @@ from http import HTTPStatus
 import msgspec
 from aiohttp import web
 
+BANNER = {"Server": "gpushare-webhook"}
+"""What every answer says of the server: its name, and no version."""
+
+
+_REASONS = {
+    HTTPStatus.BAD_REQUEST: "BadRequest",
+    HTTPStatus.NOT_FOUND: "NotFound",
+    HTTPStatus.METHOD_NOT_ALLOWED: "MethodNotAllowed",
+    HTTPStatus.REQUEST_ENTITY_TOO_LARGE: "RequestEntityTooLarge",
+    HTTPStatus.UNSUPPORTED_MEDIA_TYPE: "UnsupportedMediaType",
+    HTTPStatus.INTERNAL_SERVER_ERROR: "InternalError",
+}
+"""The reasons of metav1.StatusReason."""
+
 
 class RefusalError(Exception):
     """A request that is answered with an error of HTTP."""
@@ -24,7 +38,7 @@ def answer(refusal: RefusalError) -> web.Response:
         "apiVersion": "v1",
         "status": "Failure",
         "message": str(refusal),
-        "reason": refusal.status.phrase.replace(" ", ""),
+        "reason": _REASONS.get(refusal.status, "Unknown"),
         "code": int(refusal.status),
     }
     return web.Response(

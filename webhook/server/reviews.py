@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import traceback
 from http import HTTPStatus
 from pathlib import PurePath
@@ -14,23 +15,25 @@ from webhook.policy.kinds import Table, table
 from webhook.policy.rules import Ruleset
 from webhook.server.journal import Journal
 from webhook.server.metrics import Metrics
-from webhook.server.refusal import RefusalError, answer
+from webhook.server.refusal import BANNER, RefusalError, answer
 
 _HOOKS = {hook.path: hook for hook in Hook}
-_BANNER = {"Server": "gpushare-webhook"}
 
 
 class Reviews:
-    """Answers reviews with one snapshot of settings and facts."""
+    """Answers reviews with one snapshot of settings and facts. `idle` is set while no request is open."""
 
     def __init__(self, ruleset: Ruleset, journal: Journal, metrics: Metrics) -> None:
         self._snapshot: tuple[Ruleset, Table] = (ruleset, table(ruleset.settings.workloads.paths))
         self._journal = journal
         self._metrics = metrics
+        self._open = 0
+        self.idle = asyncio.Event()
+        self.idle.set()
 
     async def handle(self, request: web.BaseRequest) -> web.Response:
         """Answer one request. Nothing that goes wrong here reaches the client as more than a line."""
-        self._metrics.in_flight.inc()
+        self._opened()
         try:
             response = await self._review(request)
         except RefusalError as refusal:
@@ -42,9 +45,20 @@ class Reviews:
             self._journal.say("error", "internal error", error=_told(error))
             response = answer(RefusalError(HTTPStatus.INTERNAL_SERVER_ERROR, "internal error; the journal tells more"))
         finally:
-            self._metrics.in_flight.dec()
-        response.headers.update(_BANNER)
+            self._closed()
+        response.headers.update(BANNER)
         return response
+
+    def _opened(self) -> None:
+        self._open += 1
+        self.idle.clear()
+        self._metrics.in_flight.set(self._open)
+
+    def _closed(self) -> None:
+        self._open -= 1
+        self._metrics.in_flight.set(self._open)
+        if not self._open:
+            self.idle.set()
 
     async def _review(self, request: web.BaseRequest) -> web.Response:
         hook = _hook(request)
@@ -97,15 +111,21 @@ def _hook(request: web.BaseRequest) -> Hook:
 
 async def _body(request: web.BaseRequest) -> bytes:
     try:
+        if (request.content_length or 0) > request._client_max_size:
+            raise _too_large(request)
         body = await request.read()
-    except web.HTTPRequestEntityTooLarge as error:
-        message = f"a review has at most {request._client_max_size} bytes"
-        raise RefusalError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, message) from error
+    except web.HTTPRequestEntityTooLarge:
+        raise _too_large(request) from None
     except (web.RequestPayloadError, ConnectionError) as error:
         raise RefusalError(HTTPStatus.BAD_REQUEST, "the review ends before its length") from error
     if not body:
         raise RefusalError(HTTPStatus.BAD_REQUEST, "the request has no body")
     return body
+
+
+def _too_large(request: web.BaseRequest) -> RefusalError:
+    message = f"a review has at most {request._client_max_size} bytes"
+    return RefusalError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, message, Connection="close")
 
 
 def _told(error: Exception) -> str:

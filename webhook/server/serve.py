@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import signal
 import ssl
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -15,9 +17,13 @@ from webhook.policy.rules import Ruleset
 from webhook.server import tls
 from webhook.server.health import Health
 from webhook.server.journal import Bridge, Journal
+from webhook.server.listener import Listener
 from webhook.server.metrics import Metrics
 from webhook.server.reviews import Reviews
 from webhook.settings.configuration import Configuration
+
+_CLOSING = 1.0
+"""Seconds for connections to end once nothing is open on them."""
 
 
 class StartError(Exception):
@@ -32,8 +38,9 @@ class Server:
         self.journal = journal
         self.metrics = Metrics()
         self.metrics.generation.set(1)
+        journal.on_drop = self.metrics.dropped.inc
         self.reviews = Reviews(ruleset, journal, self.metrics)
-        self.health = Health(self._conditions, journal, self.metrics)
+        self.health = Health(self._conditions, self.metrics)
         self._listening = False
         self._stopping = asyncio.Event()
         self._runners: list[web.ServerRunner] = []
@@ -66,6 +73,12 @@ class Server:
 
     async def shutdown(self) -> None:
         """Stop accepting, answer what is open, close."""
+        for site in [site for runner in self._runners for site in runner.sites]:
+            await site.stop()
+        # A runner's clean-up stops reading at once, so what is still arriving has to be waited for here.
+        with suppress(TimeoutError):
+            async with asyncio.timeout(self.configuration.server.drain_timeout):
+                await self.reviews.idle.wait()
         for runner in self._runners:
             await runner.cleanup()
         if self._listening:
@@ -78,21 +91,14 @@ class Server:
         """Open one listener; the port that it got."""
         settings = self.configuration.server
         request = partial(web.BaseRequest, loop=asyncio.get_running_loop(), client_max_size=settings.body_limit)
-        server = web.Server(
-            handler,
-            request_factory=request,
-            keepalive_timeout=settings.keep_alive,
-            auto_decompress=False,
-            access_log=None,
-            logger=logging.getLogger("webhook.http"),
-        )
-        runner = web.ServerRunner(server, shutdown_timeout=settings.drain_timeout)
+        server = Listener(handler, self.metrics, request_factory=request, keepalive_timeout=settings.keep_alive)
+        runner = web.ServerRunner(server, shutdown_timeout=_CLOSING)
         await runner.setup()
         self._runners.append(runner)
         try:
             await web.TCPSite(runner, settings.host, port, ssl_context=secure).start()
         except OSError as error:
-            raise StartError(f"cannot listen on {settings.host}:{port}: {error.strerror}") from None
+            raise StartError(f"cannot listen on {settings.host}:{port}: {_why(error)}") from None
         return int(runner.addresses[0][1])
 
     def _lead_logs(self) -> None:
@@ -101,3 +107,10 @@ class Server:
         root.handlers = [Bridge(self.journal)]
         root.setLevel(logging.WARNING)
         logging.getLogger("webhook.http").setLevel(logging.CRITICAL)
+
+
+def _why(error: OSError) -> str:
+    """The system's own words; the loop wraps those about addresses in its own."""
+    if error.errno is not None and error.errno > 0:
+        return os.strerror(error.errno)
+    return error.strerror or str(error)

@@ -6,6 +6,8 @@ import ssl
 from pathlib import Path
 
 from cryptography import x509
+from cryptography.exceptions import UnsupportedAlgorithm
+from cryptography.hazmat.primitives import serialization
 
 from webhook.settings.process import Tls
 
@@ -27,14 +29,30 @@ def context(tls: Tls) -> ssl.SSLContext:
     made.set_ciphers("ECDHE+AESGCM:ECDHE+CHACHA20")
     # The API server speaks HTTP/1.1 to webhooks on purpose (kubernetes/kubernetes#75791).
     made.set_alpn_protocols(["http/1.1"])
-    for file in (tls.cert_file, tls.key_file):
-        _readable(file)
+    _check_pair(tls.cert_file, tls.key_file)
     try:
         made.load_cert_chain(tls.cert_file, tls.key_file)
-    except (ssl.SSLError, OSError) as error:
-        reason = getattr(error, "reason", None) or str(error)
-        raise CertificateError(f"{tls.cert_file} and {tls.key_file} do not work together: {reason}") from None
+    except ssl.SSLError as error:
+        reason = (error.reason or "unknown").replace("_", " ").lower()
+        raise CertificateError(f"{tls.cert_file}: OpenSSL does not take it: {reason}") from None
     return made
+
+
+def _check_pair(cert_file: str, key_file: str) -> None:
+    """See what is wrong with the files before OpenSSL does, which does not say which of them it means."""
+    certificate, key = _bytes(cert_file), _bytes(key_file)
+    try:
+        leaf = x509.load_pem_x509_certificates(certificate)[0]
+    except ValueError:
+        raise CertificateError(f"{cert_file}: holds no certificate in PEM") from None
+    try:
+        private = serialization.load_pem_private_key(key, password=None)
+    except TypeError:
+        raise CertificateError(f"{key_file}: is encrypted; give the key without a passphrase") from None
+    except (ValueError, UnsupportedAlgorithm):
+        raise CertificateError(f"{key_file}: holds no private key in PEM") from None
+    if leaf.public_key() != private.public_key():
+        raise CertificateError(f"{key_file}: is not the key of the certificate in {cert_file}")
 
 
 def expiry(file: str) -> float:
@@ -42,10 +60,8 @@ def expiry(file: str) -> float:
     return x509.load_pem_x509_certificates(Path(file).read_bytes())[0].not_valid_after_utc.timestamp()
 
 
-def _readable(file: str) -> None:
+def _bytes(file: str) -> bytes:
     try:
-        content = Path(file).read_bytes()
+        return Path(file).read_bytes()
     except OSError as error:
         raise CertificateError(f"{file}: {error.strerror}") from None
-    if b"-----BEGIN " not in content:
-        raise CertificateError(f"{file}: is not PEM")

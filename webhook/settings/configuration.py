@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from webhook.policy.settings import Settings, setting
+from webhook.policy.setting import setting
+from webhook.policy.settings import Settings
 from webhook.settings.process import Log, Server, Tls
 from webhook.settings.shape import Section, section, write
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, TypeAlias
 
-from webhook.policy.settings import NamespaceRule, Toleration
+from webhook.policy.injection_settings import Toleration
+from webhook.policy.settings import NamespaceRule
 from webhook.settings.process import Server, Tls
 
 Misfit: TypeAlias = tuple[tuple[str | int, ...], str]

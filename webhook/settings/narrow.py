@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any
 
-from webhook.policy import facts, settings
+from webhook.policy import facts, injection_settings, settings
 from webhook.settings import names
 from webhook.settings.forms import Choice, Whole
 from webhook.settings.units import DurationText
@@ -28,13 +28,13 @@ NARROWER: Mapping[tuple[type, str], Any] = {
     (settings.Exempt, "namespaces"): tuple[Annotated[str, names.NAMESPACE], ...],
     (settings.Exempt, "label"): Annotated[str, names.OPT_OUT_LABEL] | None,
     (settings.Exempt, "annotation"): Annotated[str, names.OPT_OUT_ANNOTATION] | None,
-    (settings.RuntimeClassInjection, "name"): Annotated[str, names.OBJECT],
-    (settings.RuntimeClassInjection, "sandboxes"): tuple[Annotated[str, names.CLASSES], ...],
-    (settings.PipeDirectoryInjection, "container_root"): Annotated[str, names.FOLDER],
-    (settings.PipeMountInjection, "mps_root"): Annotated[str, names.FOLDER],
-    (settings.Toleration, "key"): Annotated[str, names.TAINT_KEY],
-    (settings.Toleration, "value"): Annotated[str, names.LABEL_VALUE] | None,
-    (settings.TolerationInjection, "from_nodes"): tuple[Annotated[str, names.TAINT_KEYS], ...],
+    (injection_settings.RuntimeClassInjection, "name"): Annotated[str, names.OBJECT],
+    (injection_settings.RuntimeClassInjection, "sandboxes"): tuple[Annotated[str, names.CLASSES], ...],
+    (injection_settings.PipeDirectoryInjection, "container_root"): Annotated[str, names.FOLDER],
+    (injection_settings.PipeMountInjection, "mps_root"): Annotated[str, names.FOLDER],
+    (injection_settings.Toleration, "key"): Annotated[str, names.TAINT_KEY],
+    (injection_settings.Toleration, "value"): Annotated[str, names.LABEL_VALUE] | None,
+    (injection_settings.TolerationInjection, "from_nodes"): tuple[Annotated[str, names.TAINT_KEYS], ...],
     (settings.Users, "run_as_user"): Annotated[int, Whole(0)] | None,
     (settings.NodeGroup, "name"): _Named,
     (settings.NodeGroup, "labels"): _Labels,

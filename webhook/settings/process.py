@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from webhook.policy.settings import setting
+from webhook.policy.setting import setting
 from webhook.settings.forms import Whole
 from webhook.settings.names import HOST, SOME
 from webhook.settings.units import Bytes, Delay, Seconds
@@ -37,7 +37,7 @@ class Server:
     shutdown_delay: Delay = setting(
         10.0, "How long the server goes on after SIGTERM, until the endpoints are gone.", later=True
     )
-    drain_timeout: Delay = setting(10.0, "How long open requests may take after that.", later=True)
+    drain_timeout: Delay = setting(10.0, "How long open requests may take at the end.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,14 +12,14 @@ from __future__ import annotations
 
 from webhook.policy.case import Case
 from webhook.policy.check import Check, Claims, Scope
-from webhook.policy.limits import cap, over_container, per_container
+from webhook.policy.limits import cap, over_container
 from webhook.policy.verdict import Claim, Severity
 from webhook.policy.wording import amount, message
 
 
 def run(case: Case) -> Claims:
     """One claim a container and resource over the limit."""
-    limit = per_container(case)
+    limit = case.rules.per_container
     return [
         Claim(
             ask.path,

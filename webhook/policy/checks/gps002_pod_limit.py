@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from webhook.policy.case import Case
 from webhook.policy.check import Check, Claims, Scope
-from webhook.policy.limits import cap, is_over_pod, per_pod, replicas_of_pod
+from webhook.policy.limits import cap, is_over_pod, replicas_of_pod
 from webhook.policy.verdict import Claim, Severity
 from webhook.policy.wording import amount
 
@@ -20,7 +20,7 @@ def run(case: Case) -> Claims:
     """At most one claim, on the ask that goes over the limit."""
     if not is_over_pod(case):
         return ()
-    total, limit = amount(replicas_of_pod(case)), per_pod(case)
+    total, limit = amount(replicas_of_pod(case)), case.rules.per_pod
     return [
         Claim(
             case.mps[-1].path,

@@ -8,6 +8,8 @@ Remedy: give a whole number under `limits` only.
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from webhook.policy.case import Case
 from webhook.policy.check import Check, Claims, Scope
 from webhook.policy.pod import Container
@@ -45,6 +47,15 @@ def _container(container: Container, name: str) -> list[Claim]:
 
 
 def _wrong(value: object) -> str | None:
+    return _wrong_text(value) if isinstance(value, str) else _judged(value)
+
+
+@lru_cache(maxsize=1024)
+def _wrong_text(text: str) -> str | None:
+    return _judged(text)
+
+
+def _judged(value: object) -> str | None:
     try:
         billionths = parse(value)
     except QuantityError:
@@ -54,8 +65,8 @@ def _wrong(value: object) -> str | None:
     return None if is_whole(billionths) else "is not whole"
 
 
-def _shown(value: object) -> str:
-    return str(value) if isinstance(value, str | int | float) and not isinstance(value, bool) else _KINDS[type(value)]
+def _shown(value: object) -> object:
+    return _KINDS.get(type(value), value)
 
 
 _KINDS: dict[type, str] = {bool: "true or false", list: "a list", dict: "a mapping"}

@@ -2,7 +2,8 @@
 
 Reads: `CUDA_MPS_ACTIVE_THREAD_PERCENTAGE`, `CUDA_MPS_PINNED_DEVICE_MEM_LIMIT`, `CUDA_MPS_CLIENT_PRIORITY`,
 `CUDA_MPS_ENABLE_PER_CTX_DEVICE_MULTIPROCESSOR_PARTITIONING` and `CUDA_DEVICE_MAX_CONNECTIONS` in `env` of containers
-that ask for a replica; with facts also how many replicas the candidate nodes make of a card.
+that ask for a replica, and the annotations that set them; with facts also how many replicas the candidate nodes make
+of a card.
 Why: CUDA ignores a value that it cannot read. A client can only lower the daemon's limits, so a value above the
 replica's share does nothing.
 Remedy: correct the value, or leave it out.
@@ -14,6 +15,7 @@ from webhook.policy.case import Case
 from webhook.policy.check import Check, Claims, Scope
 from webhook.policy.client_limits import MEMORY, THREADS, VARIABLES, MemoryLimit
 from webhook.policy.demand import Ask
+from webhook.policy.injections.limits import Written, written
 from webhook.policy.placement import REPLICAS
 from webhook.policy.pod import text
 from webhook.policy.verdict import Claim, Severity
@@ -23,22 +25,26 @@ _MEMORY_LABEL = "nvidia.com/gpu.memory"
 
 
 def run(case: Case) -> Claims:
-    """One claim a variable that is wrong."""
+    """One claim a container and variable that is wrong, told at the annotation where that sets it."""
+    annotated = written(case)
     return [
         claim
         for ask in case.first_asks
-        if ask.container.variables
+        if ask.container.variables or annotated
         for name in VARIABLES
-        if name in ask.container.variables and (claim := _claim(case, ask, name)) is not None
+        if (claim := _claim(case, ask, name, annotated.get(name))) is not None
     ]
 
 
-def _claim(case: Case, ask: Ask, name: str) -> Claim | None:
-    entry = ask.container.variable(name) or {}
-    path = ask.container.variable_path(name)
-    value = text(entry, "value", ask.container.variable_path(name, ""))
-    if entry.get("valueFrom") is not None or "$(" in value:
+def _claim(case: Case, ask: Ask, name: str, ours: Written | None) -> Claim | None:
+    entry = ask.container.variable(name)
+    value = None if entry is None else text(entry, "value", ask.container.variable_path(name, ""))
+    if ours is not None and (entry is None or value == ours.value):
+        path, value = (*case.pod.metadata_path, "annotations", ours.key), ours.value
+    elif entry is None or value is None or entry.get("valueFrom") is not None or "$(" in value:
         return None
+    else:
+        path = ask.container.variable_path(name)
     try:
         limit = VARIABLES[name](value)
     except ValueError as wanted:

@@ -8,6 +8,8 @@ Remedy: give all of them the same `runAsUser`, the configured one where the admi
 
 from __future__ import annotations
 
+from typing import TypeGuard
+
 from webhook.policy.case import Case
 from webhook.policy.check import Check, Claims, Scope
 from webhook.policy.pod import INIT, Container, members
@@ -18,6 +20,8 @@ from webhook.policy.wording import message
 def run(case: Case) -> Claims:
     """One claim a container whose user is not the configured one, or not that of one beside it."""
     wanted = case.rules.settings.users.run_as_user
+    if wanted is None and len(case.first_asks) < 2:
+        return ()
     claims: list[Claim] = []
     beside: int | None = None
     for ask in case.first_asks:
@@ -41,10 +45,15 @@ def run(case: Case) -> Claims:
 def _user(case: Case, container: Container) -> tuple[int | None, Path]:
     """The user that the container is known to run as, and where that is said."""
     own = members(container.raw, "securityContext", container.path).get("runAsUser")
-    if isinstance(own, int):
+    if _is_user(own):
         return own, (*container.path, "securityContext", "runAsUser")
     shared = case.pod.members("securityContext").get("runAsUser")
-    return (shared if isinstance(shared, int) else None), (*case.pod.spec_path, "securityContext", "runAsUser")
+    return (shared if _is_user(shared) else None), (*case.pod.spec_path, "securityContext", "runAsUser")
+
+
+def _is_user(value: object) -> TypeGuard[int]:
+    """Whether the API server takes the value for a user."""
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**31
 
 
 CHECK = Check("GPS008", Severity.WARN, Scope.MPS, run, __doc__)

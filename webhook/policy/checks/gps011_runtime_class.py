@@ -8,21 +8,19 @@ Remedy: name a class that exists, or create it; leave sandboxed classes to pods 
 
 from __future__ import annotations
 
-from fnmatch import fnmatchcase
-
 from webhook.policy.case import Case
 from webhook.policy.check import Check, Claims, Scope
-from webhook.policy.injections.runtime_class import Obstacle, contradicts, obstacle
-from webhook.policy.verdict import Claim, Severity
+from webhook.policy.injections.runtime_class import Obstacle, contradicts, is_sandbox, obstacle
+from webhook.policy.verdict import Claim, Path, Severity
 from webhook.policy.wording import message
 
 
 def run(case: Case) -> Claims:
-    """At most two claims, on the pod's own class or on the one that was to be injected."""
-    path = (*case.pod.spec_path, "runtimeClassName")
-    if case.pod.spec.get("runtimeClassName") is None:
+    """At most two claims, on the pod's own class or on the one that is injected."""
+    if case.pod.spec.get(_FIELD) is None:
         return _ours(case)
-    name = case.pod.text("runtimeClassName")
+    path = (*case.pod.spec_path, _FIELD)
+    name = case.pod.text(_FIELD)
     known = case.runtime_class(name)
     claims: list[Claim] = []
     if known is None and case.facts.runtime_classes is not None:
@@ -31,27 +29,41 @@ def run(case: Case) -> Claims:
     elif known is not None and contradicts(case, known):
         said = message("the node selector of RuntimeClass {} contradicts the pod's", name)
         claims.append(Claim(path, said, "make the pod's nodeSelector agree with the class"))
-    handler = known.handler if known is not None else ""
-    sandboxes = case.rules.settings.injections.runtime_class.sandboxes
-    if case.mps and any(fnmatchcase(name, sandbox) or fnmatchcase(handler, sandbox) for sandbox in sandboxes):
+    if case.mps and is_sandbox(case, name):
         said = message("RuntimeClass {} is a sandbox, in which MPS does not work", name)
-        claims.append(Claim(path, said, "leave it out, or select nodes with whole cards"))
+        claims.append(Claim(path, said, "name another class, or select nodes with whole cards"))
     return claims
 
 
 def _ours(case: Case) -> Claims:
-    """What keeps our class from being injected, told at the spec."""
+    """What keeps our class from being injected."""
     settings = case.rules.settings.injections.runtime_class
-    if not settings.enabled:
+    told = _OBSTACLES.get(obstacle(case)) if settings.enabled else None
+    if told is None:
         return ()
-    found = obstacle(case)
-    if found is Obstacle.MISSING:
-        said = message("there is no RuntimeClass {} in the cluster, so it was not injected", settings.name)
-        return (Claim(case.pod.spec_path, said, "create it, or set injections.runtimeClass.name"),)
-    if found is Obstacle.CONTRADICTS:
-        said = message("the node selector of RuntimeClass {} contradicts the pod's; it was not injected", settings.name)
-        return (Claim((*case.pod.spec_path, "nodeSelector"), said, "make the nodeSelector agree with the class"),)
-    return ()
+    field, said, remedy = told
+    return (Claim((*case.pod.spec_path, *field), message(said, settings.name), remedy),)
 
+
+_OBSTACLES: dict[Obstacle | None, tuple[Path, str, str]] = {
+    Obstacle.MISSING: (
+        (),
+        "there is no RuntimeClass {} in the cluster, so it was not injected",
+        "create it, or set injections.runtimeClass.name",
+    ),
+    Obstacle.CONTRADICTS: (
+        ("nodeSelector",),
+        "the node selector of RuntimeClass {} contradicts the pod's; it was not injected",
+        "make the pod's nodeSelector agree with the class",
+    ),
+    Obstacle.SANDBOX: (
+        (),
+        "RuntimeClass {} is a sandbox, in which MPS does not work; it was not injected",
+        "set injections.runtimeClass.name to a class without a sandbox",
+    ),
+}
+"""Where each obstacle is told, what is said of it, and the remedy."""
+
+_FIELD = "runtimeClassName"
 
 CHECK = Check("GPS011", Severity.WARN, Scope.ASKS, run, __doc__)

@@ -10,17 +10,29 @@ from __future__ import annotations
 
 from webhook.policy.case import Case
 from webhook.policy.check import Check, Claims, Scope
+from webhook.policy.demand import Ask
 from webhook.policy.injections.pipe_mount import unmounted
+from webhook.policy.pipe import VARIABLE
+from webhook.policy.pod import clean_path
 from webhook.policy.verdict import Claim, Severity
 from webhook.policy.wording import message
 
 
 def run(case: Case) -> Claims:
     """One claim, when a mount was due and hostPath is known to be forbidden."""
-    if case.hostpath_allowed() is not False or not unmounted(case):
+    if case.hostpath_allowed() is not False or not any(_looks_there(case, ask) for ask in unmounted(case)):
         return ()
     said = message("namespace {} allows no hostPath, so the MPS pipe mount was not injected", case.origin.namespace)
     return (Claim(case.pod.spec_path, said, "nothing, if the device plugin runs MPS: it mounts the directory itself"),)
+
+
+def _looks_there(case: Case, ask: Ask) -> bool:
+    """Whether the container uses the directory: it does not set the variable, or to the right value, as we do."""
+    entry = ask.container.variable(VARIABLE)
+    if entry is None:
+        return True
+    value = entry.get("value")
+    return isinstance(value, str) and clean_path(value) == case.rules.pipes[ask.resource.name].clean
 
 
 CHECK = Check("GPS012", Severity.WARN, Scope.MPS, run, __doc__)

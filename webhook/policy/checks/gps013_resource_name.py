@@ -34,7 +34,7 @@ def _slips(case: Case, container: Container) -> list[Claim]:
     claims = []
     for field, names in (("limits", container.limits), ("requests", container.requests)):
         for name in names:
-            if name in _STANDARD or (field == "requests" and name in container.limits):
+            if name in _STANDARD or name in case.rules.resources or (field == "requests" and name in container.limits):
                 continue
             meant = meant_by(name, case.rules.known_names)
             if meant is not None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from webhook.policy.case import Case
 from webhook.policy.check import Check, Claims, Scope
 from webhook.policy.demand import Ask
+from webhook.policy.pipe import Pipe
 from webhook.policy.pod import Members, clean_path, members, text
 from webhook.policy.verdict import Claim, Path, Severity
 from webhook.policy.wording import message
@@ -35,20 +36,19 @@ def _hiding(case: Case, ask: Ask) -> list[tuple[str, int]]:
         (path, index)
         for path, index in ask.container.mounts.items()
         if (path == pipe.clean or path.startswith(pipe.clean + "/"))
-        and _source(case, ask, index) != pipe.clean_host + path[len(pipe.clean) :]
+        and _hides(case, pipe, ask.container.raw["volumeMounts"][index], pipe.clean_host + path[len(pipe.clean) :])
     ]
 
 
-def _source(case: Case, ask: Ask, index: int) -> str | None:
-    """The host's path behind a mount, or None when it is not a host's."""
-    mount: Members = ask.container.raw["volumeMounts"][index]
+def _hides(case: Case, pipe: Pipe, mount: Members, host: str) -> bool:
+    """Whether a mount shows something else than a folder of the host. Our own volume may still have to be made."""
     for number, volume in enumerate(case.pod.elements("volumes")):
         if volume.get("name") == mount.get("name"):
             path: Path = (*case.pod.spec_path, "volumes", number)
             source = members(volume, "hostPath", path)
-            host = text(source, "path", (*path, "hostPath"))
-            return clean_path(f"{host}/{mount.get('subPath') or ''}") if host else None
-    return None
+            shown = text(source, "path", (*path, "hostPath"))
+            return not shown or clean_path(f"{shown}/{mount.get('subPath') or ''}") != host
+    return mount.get("name") != pipe.volume
 
 
 CHECK = Check("GPS017", Severity.DENY, Scope.MPS, run, __doc__)

@@ -1,4 +1,4 @@
-"""The injections, in the order in which their edits are made."""
+"""The injections, in the order in which their edits are made. Steering goes first: it decides where a pod lands."""
 
 from __future__ import annotations
 
@@ -8,9 +8,12 @@ from webhook.policy.injections import (
     pipe_directory,
     pipe_mount,
     runtime_class,
+    steering,
     tolerations,
     void_devices,
 )
+
+STEERING = steering.INJECTION
 
 INJECTIONS: tuple[Injection, ...] = (
     runtime_class.INJECTION,
@@ -20,3 +23,6 @@ INJECTIONS: tuple[Injection, ...] = (
     pipe_mount.INJECTION,
     tolerations.INJECTION,
 )
+
+ALL: tuple[Injection, ...] = (STEERING, *INJECTIONS)
+"""Every injection, steering too."""

@@ -10,6 +10,8 @@ Not when: the container sets the variable; the annotation is malformed (GPS018).
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 
 from webhook.policy.case import Case
 from webhook.policy.client_limits import ANNOTATIONS
@@ -17,26 +19,36 @@ from webhook.policy.injection import Injection
 from webhook.policy.verdict import Append, Edit
 
 
-def run(case: Case) -> Sequence[Edit]:
-    """The variables that the annotations ask for."""
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What an annotation makes of its variable."""
+
+    key: str
+    value: str
+
+
+def written(case: Case) -> dict[str, Written]:
+    """The variables that well-formed annotations set, with their values."""
     annotations = case.pod.annotations
     if not annotations or not case.mps or not case.rules.settings.injections.limits.enabled:
-        return ()
-    edits: list[Edit] = []
+        return {}
+    found = {}
     for annotation in ANNOTATIONS:
         value = annotations.get(annotation.key)
-        if not isinstance(value, str):
-            continue
-        try:
-            written = annotation.write(value)
-        except ValueError:
-            continue
-        edits.extend(
-            Append((*ask.container.path, "env"), {"name": annotation.variable, "value": written})
-            for ask in case.first_asks
-            if annotation.variable not in ask.container.variables
-        )
-    return edits
+        if isinstance(value, str):
+            with suppress(ValueError):
+                found[annotation.variable] = Written(annotation.key, annotation.write(value))
+    return found
+
+
+def run(case: Case) -> Sequence[Edit]:
+    """The variables that the annotations ask for, in each container that does not set them."""
+    return [
+        Append((*ask.container.path, "env"), {"name": variable, "value": ours.value})
+        for variable, ours in written(case).items()
+        for ask in case.first_asks
+        if variable not in ask.container.variables
+    ]
 
 
 INJECTION = Injection("limits", run, __doc__)

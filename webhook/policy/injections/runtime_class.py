@@ -2,14 +2,16 @@
 
 Adds: `runtimeClassName`, by default `nvidia`, for shared, whole-card and MIG names alike.
 Why: where the nvidia runtime is not the default one, a pod without it starts and sees no driver.
-Not when: the pod names a class; the class is known to be missing, or its node selector contradicts the pod's
-(GPS011 warns); RuntimeClasses are to be read and are not read yet.
+Not when: the pod names a class; the class is known to be missing, its node selector contradicts the pod's, or MPS does
+not work in it (GPS011 warns); RuntimeClasses are to be read and are not read yet.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import Enum
+from fnmatch import fnmatchcase
+from functools import lru_cache
 
 from webhook.policy.case import Case
 from webhook.policy.facts import RuntimeClass
@@ -22,6 +24,7 @@ class Obstacle(Enum):
 
     MISSING = "missing"
     CONTRADICTS = "contradicts"
+    SANDBOX = "sandbox"
     UNREAD = "unread"
 
 
@@ -34,7 +37,21 @@ def obstacle(case: Case) -> Obstacle | None:
     known = case.runtime_class(settings.injections.runtime_class.name)
     if known is None:
         return Obstacle.MISSING
-    return Obstacle.CONTRADICTS if contradicts(case, known) else None
+    if contradicts(case, known):
+        return Obstacle.CONTRADICTS
+    return Obstacle.SANDBOX if case.mps and is_sandbox(case, known.name) else None
+
+
+def is_sandbox(case: Case, name: str) -> bool:
+    """Whether the class, or its handler where it is known, is one in which MPS does not work."""
+    known = case.runtime_class(name)
+    sandboxes = case.rules.settings.injections.runtime_class.sandboxes
+    return _fits(name, sandboxes) or (known is not None and _fits(known.handler, sandboxes))
+
+
+@lru_cache(maxsize=1024)
+def _fits(name: str, patterns: tuple[str, ...]) -> bool:
+    return any(fnmatchcase(name, pattern) for pattern in patterns)
 
 
 def contradicts(case: Case, known: RuntimeClass) -> bool:

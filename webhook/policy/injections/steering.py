@@ -1,10 +1,18 @@
-"""Steering: required node affinity that keeps a pod over the limit off shared GPUs, instead of a refusal."""
+"""Steering of pods over the limit to whole cards, instead of a refusal. Off by default.
+
+Adds: required node affinity `nvidia.com/gpu.sharing-strategy NotIn [mps, time-slicing]`, in every term that is not
+empty.
+Why: two of `nvidia.com/gpu` are legal on nodes that do not share their cards, and many who ask for two mean that.
+Not when: the pod's own selectors want an MPS node; the resource exists on sharing nodes only; facts know no whole-card
+node that could take the pod. Then it is refused. Templates are judged as their pods will be.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
 from webhook.policy.case import Case
+from webhook.policy.injection import Injection
 from webhook.policy.limits import is_over_pod, over_container
 from webhook.policy.placement import STRATEGY, Lands
 from webhook.policy.selector import AFFINITY
@@ -27,6 +35,8 @@ def steer(case: Case) -> list[Edit]:
 
 def _whole_card_could_take(case: Case) -> bool:
     placement = case.placement
+    if placement.worlds.labels.get(STRATEGY) != "mps":
+        return False  # the label tells nothing here
     for ask in case.mps:
         if ask.resource.renamed or placement.lands(ask.resource) is Lands.YES:
             return False
@@ -52,3 +62,6 @@ def _affinity(case: Case) -> list[Edit]:
         for index, term in enumerate(terms)
         if term.get("matchExpressions") or term.get("matchFields")
     ]
+
+
+INJECTION = Injection("steering", steer, __doc__)

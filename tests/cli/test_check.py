@@ -1,0 +1,198 @@
+"""`check`: its report for people and for machines, with the place of everything."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.run import run
+
+TWO = 'asks for 2 of "nvidia.com/gpu"; the limit is 1 where it is shared through MPS'
+ASK_FOR_ONE = "ask for 1, or select nodes with whole cards (nvidia.com/gpu.sharing-strategy: none)"
+
+PLACES = {
+    "pods.yaml": [("GPS001", 10, 34), ("GPS004", 29, 18), ("GPS005", 32, 22), ("GPS015", 22, 34)],
+    "list.yaml": [("GPS001", 16, 35), ("GPS013", 23, 45)],
+    "pod.json": [("GPS001", 7, 64), ("GPS009", 9, 16)],
+    "list.json": [("GPS001", 7, 27)],
+}
+"""Where the findings of each file are, counted by hand: code, line and column of the value."""
+
+
+def findings(report: Any) -> list[dict[str, Any]]:
+    return [finding for result in report["results"] for finding in result["findings"]]
+
+
+def test_the_report_is_what_the_contract_says(data: Path) -> None:
+    ended = run("check", "-f", "pods.yaml", "-f", "malformed.yaml", "-o", "json", "-n", "team-a")
+    assert ended.json() == {
+        "apiVersion": "gpushare-webhook/v1",
+        "kind": "CheckReport",
+        "summary": {"objects": 3, "allowed": 0, "warned": 0, "denied": 2, "skipped": 1, "errors": 1},
+        "results": [
+            {
+                "file": "pods.yaml",
+                "document": 1,
+                "line": 2,
+                "object": {"apiVersion": "v1", "kind": "Pod", "namespace": "team-a", "name": "two"},
+                "decision": "denied",
+                "findings": [
+                    {
+                        "code": "GPS001",
+                        "severity": "deny",
+                        "path": "/spec/containers/0/resources/limits/nvidia.com~1gpu",
+                        "line": 10,
+                        "column": 34,
+                        "message": f'container "first" {TWO}',
+                        "remedy": ASK_FOR_ONE,
+                    }
+                ],
+                "patch": [],
+            },
+            {
+                "file": "pods.yaml",
+                "document": 2,
+                "line": 12,
+                "object": {"apiVersion": "v1", "kind": "ConfigMap", "namespace": "team-a", "name": "neither"},
+                "decision": "skipped",
+                "findings": [],
+                "patch": [],
+            },
+            {
+                "file": "pods.yaml",
+                "document": 3,
+                "line": 16,
+                "object": {"apiVersion": "v1", "kind": "Pod", "namespace": "lab", "name": "habits-"},
+                "decision": "denied",
+                "findings": [
+                    {
+                        "code": "GPS004",
+                        "severity": "deny",
+                        "path": "/spec/containers/0/env/0/value",
+                        "line": 29,
+                        "column": 18,
+                        "message": 'container "main" sets CUDA_MPS_PIPE_DIRECTORY to "/tmp/nvidia-mps", '
+                        "where no daemon is",
+                        "remedy": "leave the variable out, or set it to /mps/nvidia.com/gpu/pipe",
+                    },
+                    {
+                        "code": "GPS005",
+                        "severity": "warn",
+                        "path": "/spec/containers/0/volumeMounts/0/mountPath",
+                        "line": 32,
+                        "column": 22,
+                        "message": 'container "main" mounts its own /dev/shm and hides the MPS daemon\'s',
+                        "remedy": "leave the mount out; the device plugin mounts the daemon's there",
+                    },
+                    {
+                        "code": "GPS015",
+                        "severity": "warn",
+                        "path": "/spec/terminationGracePeriodSeconds",
+                        "line": 22,
+                        "column": 34,
+                        "message": "terminationGracePeriodSeconds: 0 kills the MPS client, "
+                        "which can take its neighbours on the card down",
+                        "remedy": "leave it out, or give some seconds",
+                    },
+                ],
+                "patch": [],
+            },
+        ],
+        "errors": [
+            {
+                "file": "malformed.yaml",
+                "line": 6,
+                "column": 15,
+                "message": "spec.containers: expected a list, found a mapping",
+            }
+        ],
+    }
+    assert ended.err == "malformed.yaml:6:15: spec.containers: expected a list, found a mapping\n"
+    assert ended.code == 2
+
+
+def test_the_patch_is_what_the_mutating_hook_would_send(data: Path) -> None:
+    (result,) = run("check", "-f", "good.yaml", "-o", "json").json()["results"]
+    volume = "gpushare-mps-nvidia-com-gpu"
+    source = {"path": "/run/nvidia/mps/nvidia.com/gpu/pipe", "type": "DirectoryOrCreate"}
+    variable = {"name": "CUDA_MPS_PIPE_DIRECTORY", "value": "/mps/nvidia.com/gpu/pipe"}
+    safe = {"cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes": volume}
+    additions = {
+        "/spec/runtimeClassName": "nvidia",
+        "/spec/containers/0/env": [variable],
+        "/spec/volumes": [{"name": volume, "hostPath": source}],
+        "/spec/containers/0/volumeMounts": [{"name": volume, "mountPath": "/mps/nvidia.com/gpu/pipe"}],
+        "/metadata/annotations": safe,
+        "/spec/tolerations": [{"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"}],
+    }
+    assert result["decision"] == "allowed"
+    assert result["patch"] == [{"op": "add", "path": path, "value": value} for path, value in additions.items()]
+
+
+@pytest.mark.parametrize("file", PLACES)
+def test_findings_stand_at_the_line_and_column_of_the_value(data: Path, file: str) -> None:
+    found = findings(run("check", "-f", file, "-o", "json").json())
+    assert [(finding["code"], finding["line"], finding["column"]) for finding in found] == PLACES[file]
+
+
+@pytest.mark.parametrize("file", PLACES)
+def test_the_text_names_the_same_places(data: Path, file: str) -> None:
+    lines = run("check", "-f", file).out.splitlines()
+    found = findings(run("check", "-f", file, "-o", "json").json())
+    heads = [line for line in lines if line.startswith(f"{file}:")]
+    assert heads == ["{}:{line}:{column}: {severity} {code} {message}".format(file, **finding) for finding in found]
+
+
+def test_the_text_is_made_for_people(data: Path) -> None:
+    ended = run("check", "-f", "list.yaml", "-f", "good.yaml")
+    assert ended.out.splitlines() == [
+        'list.yaml:16:35: deny GPS001 container "job" asks for 3 of "nvidia.com/gpu"; '
+        "the limit is 1 where it is shared through MPS",
+        "    CronJob nightly at /spec/jobTemplate/spec/template/spec/containers/0/resources/limits/nvidia.com~1gpu",
+        f"    remedy: {ASK_FOR_ONE}",
+        'list.yaml:23:45: warn GPS013 container "c" asks for "nvidia.com/gpus"; did you mean "nvidia.com/gpu"?',
+        "    Pod slip at /spec/containers/0/resources/limits/nvidia.com~1gpus",
+        "    remedy: ask for nvidia.com/gpu",
+        "",
+        "3 objects: 1 allowed, 1 warned, 1 denied",
+    ]
+    assert ended.err == ""
+
+
+@pytest.mark.parametrize(("file", "lines"), [("list.yaml", [4, 17]), ("list.json", [2, 4])])
+def test_a_list_gives_a_result_for_each_item(data: Path, file: str, lines: list[int]) -> None:
+    report = run("check", "-f", file, "-o", "json").json()
+    assert [(result["document"], result["line"]) for result in report["results"]] == [(1, line) for line in lines]
+    assert report["summary"]["objects"] == 2
+
+
+def test_a_namespace_is_for_objects_that_name_none(data: Path) -> None:
+    results = run("check", "-f", "pods.yaml", "-o", "json", "-n", "kube-system").json()["results"]
+    assert [(result["object"]["namespace"], result["decision"]) for result in results] == [
+        ("kube-system", "allowed"),  # an exempt namespace
+        ("kube-system", "skipped"),
+        ("lab", "denied"),
+    ]
+    assert run("check", "-f", "pod.json", "-o", "json").json()["results"][0]["object"]["namespace"] == ""
+
+
+def test_facts_and_settings_count(here: Path) -> None:
+    (here / "pod.yaml").write_text(
+        "{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: "
+        "[{name: c, resources: {limits: {nvidia.com/gpu: 2}}}]}}"
+    )
+    (here / "settings.yaml").write_text("limits: {perContainer: 2, perPod: 2}\n")
+    (here / "facts.yaml").write_text("runtimeClasses: []\n")
+    settings = ["--config", "settings.yaml"]
+    assert run("check", "-f", "pod.yaml").code == 1
+    assert run("check", "-f", "pod.yaml", *settings).code == 0
+    informed = run("check", "-f", "pod.yaml", *settings, "--facts", "facts.yaml", "-o", "json").json()
+    assert [finding["code"] for finding in findings(informed)] == ["GPS011"]
+    assert "/spec/runtimeClassName" not in str(informed["results"][0]["patch"])
+
+
+def test_output_is_the_same_each_time(data: Path) -> None:
+    command = ["check", "-f", ".", "-o", "json"]
+    assert run(*command).out == run(*command).out

@@ -1,0 +1,72 @@
+"""The exit codes: 0 nothing denied, 1 something denied, 2 wrong input, 3 a defect of ours; the highest wins."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.run import run
+
+CODES = {
+    "nothing denied": (["-f", "good.yaml"], 0),
+    "nothing to judge": (["-f", "empty.yaml"], 0),
+    "warned": (["-f", "slip.yaml"], 0),
+    "denied": (["-f", "pods.yaml"], 1),
+    "denied among allowed": (["-f", "good.yaml", "-f", "pods.yaml", "-f", "good.yaml"], 1),
+    "malformed": (["-f", "malformed.yaml"], 2),
+    "unreadable": (["-f", "unreadable.yaml"], 2),
+    "missing": (["-f", "missing.yaml"], 2),
+    "malformed and denied": (["-f", "pods.yaml", "-f", "malformed.yaml"], 2),
+    "malformed before denied": (["-f", "malformed.yaml", "-f", "pods.yaml"], 2),
+    "no -f": ([], 2),
+    "-f without a value": (["-f"], 2),
+    "unknown option": (["-f", "good.yaml", "--bogus"], 2),
+    "unknown format": (["-f", "good.yaml", "-o", "docx"], 2),
+    "an argument": (["good.yaml"], 2),
+}
+
+SLIP = "{apiVersion: v1, kind: Pod, spec: {containers: [{name: c, resources: {limits: {nvidia.com/gpus: 1}}}]}}"
+
+
+@pytest.fixture
+def prepared(data: Path, here: Path) -> Path:
+    for file in data.iterdir():
+        (here / file.name).write_bytes(file.read_bytes())
+    (here / "slip.yaml").write_text(SLIP)
+    (here / "empty.yaml").write_text("# nothing\n")
+    return here
+
+
+@pytest.mark.parametrize("command", ["check", "mutate"])
+@pytest.mark.parametrize("case", CODES)
+def test_the_code_says_how_it_went(prepared: Path, command: str, case: str) -> None:
+    options, code = CODES[case]
+    ended = run(command, *options)
+    assert ended.code == code
+    assert "Traceback" not in ended.err
+    assert bool(ended.err) is (code == 2 or (command == "mutate" and code == 1))
+
+
+@pytest.mark.parametrize(("fail_on", "code"), [("deny", 0), ("warn", 1)])
+def test_warnings_fail_where_they_are_told_to(prepared: Path, fail_on: str, code: int) -> None:
+    assert run("check", "-f", "slip.yaml", "--fail-on", fail_on).code == code
+    assert run("check", "-f", "good.yaml", "--fail-on", fail_on).code == 0
+
+
+def test_fail_on_knows_two_words(prepared: Path) -> None:
+    assert run("check", "-f", "slip.yaml", "--fail-on", "audit").code == 2
+
+
+@pytest.mark.parametrize("command", ["check", "mutate"])
+def test_a_defect_is_one_line_without_a_trace(prepared: Path, monkeypatch: pytest.MonkeyPatch, command: str) -> None:
+    def broken(*_: Any) -> Any:
+        raise LookupError("on purpose")
+
+    monkeypatch.setattr(f"webhook.cli.{command}.judgement", broken)
+    ended = run(command, "-f", "good.yaml")
+    assert (ended.code, ended.out) == (3, "")
+    said = r"internal error: LookupError at test_exit_codes\.py:\d+: on purpose; please report it\n"
+    assert re.fullmatch(said, ended.err)

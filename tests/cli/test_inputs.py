@@ -1,0 +1,146 @@
+"""Where manifests come from: files, folders, standard input; and what is said of inputs that cannot be read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.run import run
+
+POD = """\
+apiVersion: v1
+kind: Pod
+metadata: {{name: {name}}}
+spec: {{containers: [{{name: c, resources: {{limits: {{nvidia.com/gpu: 1}}}}}}]}}
+"""
+
+
+@pytest.fixture
+def tree(here: Path) -> Path:
+    """Manifests on two levels, and files that are none."""
+    for file in ("b.yaml", "a.yml", "c.json.bak", "notes.txt", "below/d.yaml", "below/deeper/e.yaml"):
+        path = here / file
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(POD.format(name=path.stem) if path.suffix in (".yaml", ".yml") else "not a manifest: [")
+    (here / "below" / "f.json").write_text('{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "f"}}')
+    return here
+
+
+def names(*options: object, stdin: bytes = b"") -> list[str]:
+    report = run("check", "-o", "json", *options, stdin=stdin).json()
+    return [result["object"]["name"] for result in report["results"]]
+
+
+def test_a_folder_is_read_one_level_deep(tree: Path) -> None:
+    assert names("-f", ".") == ["a", "b"]
+
+
+def test_a_folder_is_read_with_all_below_it(tree: Path) -> None:
+    assert names("-R", "-f", ".") == ["a", "b", "d", "e", "f"]
+
+
+def test_inputs_come_in_the_order_given(tree: Path) -> None:
+    assert names("-f", "below", "-f", "b.yaml", "-f", "a.yml") == ["d", "f", "b", "a"]
+
+
+def test_standard_input_is_an_input_among_others(tree: Path) -> None:
+    ended = run("check", "-f", "a.yml", "-f", "-", "-o", "json", stdin=POD.format(name="piped").encode())
+    files = [(result["file"], result["object"]["name"]) for result in ended.json()["results"]]
+    assert files == [("a.yml", "a"), ("<stdin>", "piped")]
+
+
+@pytest.mark.parametrize("command", ["check", "mutate"])
+def test_other_inputs_are_judged_although_some_fail(tree: Path, command: str) -> None:
+    (tree / "b.yaml").write_text("a: [\n")
+    ended = run(command, "-f", "missing.yaml", "-f", "b.yaml", "-f", "a.yml", "-f", "empty", "-o", "json")
+    assert ended.code == 2
+    assert [line.split(" ")[0] for line in ended.err.splitlines()] == ["missing.yaml:", "b.yaml:2:1:", "empty:"]
+    assert '"name": "a"' in ended.out
+    ended.json()
+
+
+def test_standard_output_is_data_alone_although_inputs_fail(data: Path) -> None:
+    ended = run("check", "-f", "unreadable.yaml", "-f", "malformed.yaml", "-f", "missing", "-o", "json")
+    assert ended.json()["summary"] == {
+        "objects": 0,
+        "allowed": 0,
+        "warned": 0,
+        "denied": 0,
+        "skipped": 0,
+        "errors": 3,
+    }
+    assert ended.json()["errors"] == [
+        {"file": "unreadable.yaml", "line": 4, "column": 9, "message": "the quote that opens here is never closed"},
+        {
+            "file": "malformed.yaml",
+            "line": 6,
+            "column": 15,
+            "message": "spec.containers: expected a list, found a mapping",
+        },
+        {"file": "missing", "line": 0, "column": 0, "message": "no such file or folder"},
+    ]
+    assert ended.err.splitlines() == [
+        "unreadable.yaml:4:9: the quote that opens here is never closed",
+        "malformed.yaml:6:15: spec.containers: expected a list, found a mapping",
+        "missing: no such file or folder",
+    ]
+
+
+MALFORMED = {
+    "spec: []": (3, 7, "spec: expected a mapping, found a list"),
+    "spec: {containers: x}": (3, 20, "spec.containers: expected a list, found text"),
+    "spec: {containers: [c]}": (3, 21, "spec.containers[0]: expected a mapping, found text"),
+    "spec: {containers: [{resources: 1}]}": (3, 33, "spec.containers[0].resources: expected a mapping, found a number"),
+    "metadata: []": (3, 11, "metadata: expected a mapping, found a list"),
+    "metadata: {name: 1}": (3, 18, "metadata.name: expected text, found a number"),
+}
+
+
+@pytest.mark.parametrize("wrong", MALFORMED)
+def test_a_malformed_object_is_told_at_its_place(here: Path, wrong: str) -> None:
+    line, column, said = MALFORMED[wrong]
+    (here / "pod.yaml").write_text(f"apiVersion: v1\nkind: Pod\n{wrong}\n")
+    ended = run("check", "-f", "pod.yaml")
+    assert (ended.code, ended.err) == (2, f"pod.yaml:{line}:{column}: {said}\n")
+    assert ended.out == "0 objects: nothing to judge; 1 input could not be read\n"
+
+
+def test_an_object_without_a_kind_is_malformed(here: Path) -> None:
+    (here / "thing.yaml").write_text("apiVersion: v1\n")
+    ended = run("check", "-f", "thing.yaml")
+    assert (ended.code, ended.err) == (2, "thing.yaml:1:1: kind: expected text, found null\n")
+
+
+@pytest.mark.parametrize("command", ["check", "mutate"])
+@pytest.mark.parametrize(
+    ("option", "text", "said"),
+    [
+        (
+            "--config",
+            "mode: enforce\nlimits:\n  perPodd: 1\n",
+            'file.yaml:3:12: limits.perPodd: unknown key "perPodd"; did you mean "perPod"?',
+        ),
+        ("--config", "limits: {perPod: 1\n", "file.yaml:2:1: "),
+        ("--config", "a: 1\n---\nb: 2\n", "file.yaml:3:1: a second document; the file holds one"),
+        ("--facts", "nodes: 1\n", "file.yaml:1:8: nodes: must be a list, not 1; write [] for none"),
+        ("--facts", "kind: Settings\n", 'file.yaml:1:7: kind: must be "Facts", not "Settings"'),
+    ],
+)
+def test_wrong_settings_and_facts_name_file_line_and_key(
+    here: Path, command: str, option: str, text: str, said: str
+) -> None:
+    (here / "file.yaml").write_text(text)
+    (here / "pod.yaml").write_text(POD.format(name="p"))
+    ended = run(command, "-f", "pod.yaml", option, "file.yaml")
+    assert (ended.code, ended.out) == (2, "")
+    assert ended.err.startswith(said)
+
+
+@pytest.mark.parametrize("option", ["--config", "--facts"])
+@pytest.mark.parametrize(
+    ("file", "said"), [("missing.yaml", "no such file or folder"), (".", "is a folder; name a file")]
+)
+def test_settings_and_facts_that_cannot_be_read(tree: Path, option: str, file: str, said: str) -> None:
+    ended = run("check", "-f", "a.yml", option, file)
+    assert (ended.code, ended.out, ended.err) == (2, "", f"{file}: {said}\n")

@@ -1,0 +1,108 @@
+"""`mutate`: objects with the edits, as data alone."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import jsonpatch
+import pytest
+import yaml
+
+from tests.cli.run import run
+
+
+def read(file: str) -> Any:
+    return yaml.safe_load(Path(file).read_text())
+
+
+def test_the_object_comes_with_the_patch_applied(data: Path) -> None:
+    patch = run("mutate", "-f", "good.yaml", "-o", "patch").json()
+    mutated = run("mutate", "-f", "good.yaml").json()
+    assert patch
+    assert mutated == jsonpatch.apply_patch(read("good.yaml"), patch)
+    assert patch == run("check", "-f", "good.yaml", "-o", "json").json()["results"][0]["patch"]
+
+
+def test_unknown_fields_and_the_order_of_fields_survive(data: Path) -> None:
+    mutated = run("mutate", "-f", "good.yaml").json()
+    assert mutated["spec"]["futureField"] == {"kept": ["as", "it", "is"]}
+    assert mutated["spec"]["containers"][0]["futureField"] == "kept"
+    assert list(mutated) == ["apiVersion", "kind", "metadata", "spec"]
+    assert list(mutated["spec"]["containers"][0])[:3] == ["name", "futureField", "resources"]
+
+
+def test_what_was_mutated_is_left_as_it_is(data: Path) -> None:
+    mutated = run("mutate", "-f", "good.yaml").out
+    again = run("mutate", "-f", "-", stdin=mutated.encode())
+    assert json.loads(again.out) == json.loads(mutated)
+    assert run("mutate", "-f", "-", "-o", "patch", stdin=mutated.encode()).json() == []
+    assert run("mutate", "-f", "-", "-o", "diff", stdin=mutated.encode()).out == ""
+
+
+def test_the_template_of_a_workload_is_edited(here: Path) -> None:
+    workload = {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": "d"},
+        "spec": {
+            "template": {
+                "metadata": {"labels": {"app": "d"}},
+                "spec": {"containers": [{"name": "c", "resources": {"limits": {"nvidia.com/gpu": 1}}}]},
+            }
+        },
+    }
+    (here / "d.json").write_text(json.dumps(workload))
+    mutated = run("mutate", "-f", "d.json").json()
+    assert mutated["spec"]["template"]["spec"]["runtimeClassName"] == "nvidia"
+    assert mutated["spec"]["template"]["metadata"]["labels"] == {"app": "d"}
+    assert mutated["metadata"] == {"name": "d"}
+
+
+def test_several_objects_come_as_a_list_without_those_that_are_refused(data: Path) -> None:
+    ended = run("mutate", "-f", "good.yaml", "-f", "pods.yaml", "-f", "list.yaml")
+    mutated = ended.json()
+    assert (mutated["apiVersion"], mutated["kind"]) == ("v1", "List")
+    kept = [(item["kind"], item["metadata"]["name"]) for item in mutated["items"]]
+    assert kept == [("Pod", "good"), ("ConfigMap", "neither"), ("Pod", "slip")]
+    assert ended.code == 1
+    assert [line.split(" is refused: ")[0] for line in ended.err.splitlines() if "is refused" in line] == [
+        "pods.yaml:10:34: Pod two",
+        "pods.yaml:29:18: Pod lab/habits-",
+        "list.yaml:16:35: CronJob nightly",
+    ]
+    assert ended.err.count("    remedy: ") == 3
+
+
+@pytest.mark.parametrize("output", ["json", "patch", "diff"])
+def test_nothing_is_printed_where_everything_is_refused(data: Path, output: str) -> None:
+    ended = run("mutate", "-f", "pod.json", "-o", output)
+    assert (ended.code, ended.out) == (1, "")
+    assert ended.err.splitlines() == [
+        'pod.json:7:64: Pod json is refused: GPS001 container "c" asks for 2 of "nvidia.com/gpu"; '
+        "the limit is 1 where it is shared through MPS",
+        "    remedy: ask for 1, or select nodes with whole cards (nvidia.com/gpu.sharing-strategy: none)",
+    ]
+
+
+def test_a_diff_shows_what_is_added_and_nothing_else(data: Path) -> None:
+    lines = run("mutate", "-f", "good.yaml", "-o", "diff").out.splitlines()
+    assert lines[:2] == ["--- good.yaml Pod good", "+++ good.yaml Pod good with edits"]
+    assert [line for line in lines[2:] if line.startswith("-")] == []
+    assert "+  runtimeClassName: nvidia" in lines
+    assert "+      value: /mps/nvidia.com/gpu/pipe" in lines
+
+
+def test_settings_decide_about_the_edits(data: Path, tmp_path: Path) -> None:
+    settings = tmp_path / "settings.yaml"
+    settings.write_text("profile: none\n")
+    assert run("mutate", "-f", "good.yaml", "-o", "patch", "--config", settings).json() == []
+    settings.write_text("injections: {runtimeClass: {name: other}}\n")
+    mutated = run("mutate", "-f", "good.yaml", "--config", settings).json()
+    assert mutated["spec"]["runtimeClassName"] == "other"
+
+
+def test_text_beyond_ascii_survives(here: Path) -> None:
+    (here / "pod.yaml").write_text("{apiVersion: v1, kind: Pod, metadata: {name: p, annotations: {n: grün ☃}}}")
+    assert "grün ☃" in run("mutate", "-f", "pod.yaml").out

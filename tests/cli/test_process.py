@@ -1,0 +1,124 @@
+"""What only a process of its own shows: what a command imports, and what it does when nobody reads."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import DATA
+
+PATIENCE = 20
+
+IMPORTED = """
+import json, sys
+from webhook.cli import main
+try:
+    main(sys.argv[1:])
+except SystemExit:
+    pass
+print(json.dumps(sorted({name.partition(".")[0] for name in sys.modules})), file=sys.stderr)
+"""
+
+
+def imported(*arguments: str) -> set[str]:
+    """The packages that a command has imported when it ends."""
+    ended = subprocess.run(
+        [sys.executable, "-c", IMPORTED, *arguments], capture_output=True, text=True, timeout=PATIENCE, check=True
+    )
+    return set(json.loads(ended.stderr.splitlines()[-1]))
+
+
+HEAVY = {"pydantic", "aiohttp", "kubernetes", "cryptography", "prometheus_client", "jsonpatch", "uvloop", "asyncio"}
+
+
+def test_check_imports_nothing_heavy() -> None:
+    packages = imported("check", "-f", str(DATA / "good.yaml"), "-o", "json")
+    assert packages & HEAVY == set()
+    assert {"webhook", "yaml"} <= packages
+
+
+def test_check_with_settings_imports_what_validates_them(tmp_path: Path) -> None:
+    settings = tmp_path / "settings.yaml"
+    settings.write_text("mode: warn\n")
+    packages = imported("check", "-f", str(DATA / "good.yaml"), "--config", str(settings))
+    assert packages & HEAVY == {"pydantic"}
+
+
+@pytest.mark.parametrize("command", [["explain"], ["version"], ["--help"], ["completion", "zsh"]])
+def test_small_commands_import_nothing_heavy(command: list[str]) -> None:
+    assert imported(*command) & HEAVY == set()
+
+
+def test_serve_does_not_import_the_client_of_the_cluster() -> None:
+    packages = imported("serve", "--tls-cert", "missing", "--tls-key", "missing")
+    assert "kubernetes" not in packages
+    assert {"aiohttp", "prometheus_client", "uvloop"} <= packages
+
+
+COMMANDS = {
+    "check": ["check", "-f", str(DATA / "pods.yaml")],
+    "json": ["check", "-f", str(DATA / "good.yaml"), "-o", "json"],
+    "mutate": ["mutate", "-f", str(DATA / "good.yaml")],
+    "schema": ["config", "schema"],
+    "help": ["--help"],
+    "explain": ["explain"],
+}
+
+
+@pytest.mark.parametrize("command", COMMANDS.values(), ids=COMMANDS)
+def test_a_reader_that_is_gone_gets_no_trace(command: list[str]) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    with os.fdopen(writing, "wb") as nobody:
+        ended = subprocess.run(
+            [sys.executable, "-m", "webhook", *command],
+            stdout=nobody,
+            stderr=subprocess.PIPE,
+            timeout=PATIENCE,
+            check=False,
+        )
+    assert ended.stderr == b""
+    assert ended.returncode == 2
+
+
+def test_a_full_disk_is_told_in_one_line() -> None:
+    with Path("/dev/full").open("wb") as full:
+        ended = subprocess.run(
+            [sys.executable, "-m", "webhook", "check", "-f", str(DATA / "good.yaml"), "-o", "json"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            timeout=PATIENCE,
+            check=False,
+        )
+    assert (ended.returncode, ended.stderr) == (2, b"cannot go on: No space left on device\n")
+
+
+def test_standard_input_is_read_from_a_pipe() -> None:
+    ended = subprocess.run(
+        [sys.executable, "-m", "webhook", "check", "-f", "-", "-o", "json"],
+        input=(DATA / "pod.json").read_bytes(),
+        capture_output=True,
+        timeout=PATIENCE,
+        check=False,
+    )
+    assert (ended.returncode, ended.stderr) == (1, b"")
+    assert json.loads(ended.stdout)["results"][0]["file"] == "<stdin>"
+
+
+def test_output_is_utf_8_whatever_the_locale_says(tmp_path: Path) -> None:
+    pod = tmp_path / "pod.yaml"
+    pod.write_text("{apiVersion: v1, kind: Pod, metadata: {name: ☃}}")
+    ended = subprocess.run(
+        [sys.executable, "-m", "webhook", "mutate", "-f", str(pod)],
+        capture_output=True,
+        env={**os.environ, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
+        timeout=PATIENCE,
+        check=False,
+    )
+    assert (ended.returncode, ended.stderr) == (0, b"")
+    assert json.loads(ended.stdout)["metadata"]["name"] == "☃"

@@ -1,0 +1,159 @@
+"""Server and command line say the same of every fixture and of every recorded review, over TLS."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import AsyncExitStack
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import pytest_asyncio
+
+from tests.cli.run import run
+from tests.contract.answers import Said, by_check, by_hook
+from tests.fixture import HOOKS, Fixture, Json, load_all, review
+from tests.recorded import body, names
+from tests.server.certificates import issue
+from tests.server.client import Client
+from tests.server.within import client_of, configuration, started
+from webhook.server.journal import Journal
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+ENFORCE = "pod-security.kubernetes.io/enforce"
+MIRROR = "kubernetes.io/config.mirror"
+
+NOT_AN_UPDATE = "the command line sees an object that is to be made, the hook an update of one"
+
+DIFFER = {
+    "GPS012/hook-with-hostpath": "the API server called the path for namespaces that allow hostPath, against the facts",
+    "left-alone/mirror-pod-of-a-user": "the command line cannot know that the caller is no node",
+    "severities/denied-outside-mutate": "denyInMutate leaves the refusal to the last hook; the command line tells it",
+    "steering/arrived-unsteered": "the last hook sees that nobody steered, the command line steers",
+    "GPS019/update": NOT_AN_UPDATE,
+    "tolerations/kept-on-update": NOT_AN_UPDATE,
+    "tolerations/never-ours-on-update": NOT_AN_UPDATE,
+    "tolerations/restored-from-nothing": NOT_AN_UPDATE,
+    "tolerations/restored-on-update": NOT_AN_UPDATE,
+    "workloads/update-beside-the-template": "the hook judges an update only where it changes the template",
+}
+"""The fixtures of which the two say different things, and why that is right."""
+
+Clients = Callable[[Json | None, Json | None], Coroutine[Any, Any, Client]]
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def clients(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Clients]:
+    """Gives a client of a server with these settings and facts; servers stay for the fixtures that share them."""
+    certificates = issue(tmp_path_factory.mktemp("certificates"))
+    ready: dict[str, Client] = {}
+    async with AsyncExitStack() as stack:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        stack.callback(os.close, nowhere)
+
+        async def client(settings: Json | None, facts: Json | None) -> Client:
+            key = json.dumps([settings, facts], sort_keys=True)
+            if key not in ready:
+                wanted = configuration(json.dumps(settings), certificates)
+                server = started(wanted, Journal("json", "error", nowhere), json.dumps(facts))
+                ready[key] = client_of(await stack.enter_async_context(server), certificates)
+            return ready[key]
+
+        yield client
+
+
+def path_of(fixture: Fixture) -> str:
+    """The hook that a cluster calls for an object: the chart chooses by kind and by the namespace's label."""
+    hook = HOOKS[fixture.hook]
+    if hook is not None:
+        return hook.path
+    if not fixture.is_pod:
+        return "/validate"
+    return "/mutate" if level_of(fixture) == "privileged" else "/mutate/without-hostpath"
+
+
+def level_of(fixture: Fixture) -> str:
+    """The Pod Security level of the namespace, as far as the fixture knows it."""
+    unlabelled = (fixture.settings or {}).get("podSecurity", {}).get("unlabelled", "privileged")
+    known = (fixture.facts or {}).get("namespaces") or ()
+    labels: dict[str, str] = next((one.get("labels", {}) for one in known if one["name"] == fixture.namespace), {})
+    return labels.get(ENFORCE, str(unlabelled))
+
+
+def review_of(fixture: Fixture) -> Json:
+    """The review of a fixture. Only nodes make mirror pods, which the command line takes for granted."""
+    asked = review(fixture)
+    annotations = (fixture.object.get("metadata") or {}).get("annotations") or {}
+    if fixture.hook == "offline" and MIRROR in annotations:
+        asked["request"]["userInfo"]["groups"].append("system:nodes")
+    return asked
+
+
+def facts_of(fixture: Fixture) -> Json | None:
+    """The facts for the command line. What the path tells a hook, the namespace's label tells it."""
+    if fixture.hook != "mutate-without-hostpath":
+        return fixture.facts
+    facts = fixture.facts or {"apiVersion": "gpushare-webhook/v1", "kind": "Facts"}
+    labelled = {"name": fixture.namespace, "labels": {ENFORCE: "baseline"}}
+    return {**facts, "namespaces": [*facts.get("namespaces", []), labelled]}
+
+
+def check(folder: Path, manifest: Json, namespace: str, settings: Json | None, facts: Json | None) -> Said:
+    """What the command line says of an object."""
+    options: list[object] = ["-n", namespace]
+    for name, option, content in (
+        ("object", "-f", manifest),
+        ("settings", "--config", settings),
+        ("facts", "--facts", facts),
+    ):
+        if content is not None:
+            file = folder / f"{name}.json"
+            file.write_text(json.dumps(content))
+            options += [option, file]
+    ended = run("check", "-o", "json", *options)
+    assert ended.err == ""
+    return by_check(ended.json())
+
+
+async def hook(client: Client, path: str, asked: bytes) -> Said:
+    """What the server says to a review."""
+    replied = await asyncio.to_thread(client.post, path, asked)
+    assert replied.status == 200
+    said = by_hook(replied.json())
+    # Only the last hook can see that the edits are missing.
+    return said.without("GPS019") if path == "/validate" else said
+
+
+@pytest.mark.parametrize("fixture", load_all(), ids=lambda fixture: fixture.name)
+async def test_fixture(fixture: Fixture, clients: Clients, tmp_path: Path) -> None:
+    path = path_of(fixture)
+    client = await clients(fixture.settings, fixture.facts)
+    answered = await hook(client, path, json.dumps(review_of(fixture)).encode())
+    checked = check(tmp_path, fixture.object, fixture.namespace, fixture.settings, facts_of(fixture))
+    assert (answered == of_hook(checked, path)) is (fixture.name not in DIFFER), (answered, checked)
+
+
+def of_hook(checked: Said, path: str) -> Said:
+    """What the command line says, as far as a hook can say it: the last one sends no patch."""
+    return replace(checked, patch=[]) if path == "/validate" else checked
+
+
+async def test_fixtures_that_may_differ_exist() -> None:
+    assert DIFFER.keys() <= {fixture.name for fixture in load_all()}
+
+
+CREATED = [name for name in names() if json.loads(body(name))["request"]["operation"] == "CREATE"]
+
+
+@pytest.mark.parametrize("name", CREATED)
+async def test_recorded_review(name: str, clients: Clients, tmp_path: Path) -> None:
+    request = json.loads(body(name))["request"]
+    path = "/mutate" if request["kind"]["kind"] == "Pod" else "/validate"
+    answered = await hook(await clients(None, None), path, body(name))
+    checked = check(tmp_path, request["object"], request["namespace"], None, None)
+    assert answered == of_hook(checked, path)

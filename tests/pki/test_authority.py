@@ -1,0 +1,153 @@
+"""The authority and its leaves, as verifiers of others see them."""
+
+from __future__ import annotations
+
+import ipaddress
+import socket
+import ssl
+import subprocess
+import threading
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import load_pem_private_key
+from cryptography.x509.oid import ExtendedKeyUsageOID
+from cryptography.x509.verification import PolicyBuilder, Store, VerificationError
+
+from webhook.pki import Authority, Leaf
+
+NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
+DAY = timedelta(days=1)
+HOSTS = ("gpushare-webhook.gpushare.svc", "127.0.0.1", "::1")
+
+
+@pytest.fixture(scope="module")
+def authority() -> Authority:
+    return Authority.create("gpushare-webhook", NOW, 10 * DAY)
+
+
+@pytest.fixture(scope="module")
+def leaf(authority: Authority) -> Leaf:
+    return authority.sign(HOSTS, NOW, DAY)
+
+
+def verify(authority: Authority, leaf: Leaf, host: x509.GeneralName, at: datetime) -> None:
+    """Verify as Go and browsers do: by RFC 5280 and the rules of the CA/Browser Forum."""
+    roots = Store([x509.load_pem_x509_certificate(authority.bundle())])
+    assert isinstance(host, x509.DNSName | x509.IPAddress)
+    verifier = PolicyBuilder().store(roots).time(at).build_server_verifier(host)
+    verifier.verify(x509.load_pem_x509_certificate(leaf.certificate), [])
+
+
+SERVICE = x509.DNSName(HOSTS[0])
+
+
+@pytest.mark.parametrize(
+    "host",
+    [SERVICE, x509.IPAddress(ipaddress.ip_address("127.0.0.1")), x509.IPAddress(ipaddress.ip_address("::1"))],
+)
+def test_a_leaf_verifies_for_its_hosts(authority: Authority, leaf: Leaf, host: x509.GeneralName) -> None:
+    verify(authority, leaf, host, NOW + timedelta(hours=1))
+
+
+def test_a_leaf_verifies_for_no_other_host(authority: Authority, leaf: Leaf) -> None:
+    with pytest.raises(VerificationError):
+        verify(authority, leaf, x509.DNSName("example.com"), NOW)
+
+
+def test_a_leaf_verifies_with_no_other_authority(leaf: Leaf) -> None:
+    with pytest.raises(VerificationError):
+        verify(Authority.create("gpushare-webhook", NOW, DAY), leaf, SERVICE, NOW)
+
+
+@pytest.mark.parametrize(
+    ("after", "valid"),
+    [
+        (timedelta(minutes=-31), False),
+        (timedelta(minutes=-29), True),  # clocks may be behind
+        (DAY - timedelta(minutes=1), True),
+        (DAY + timedelta(minutes=1), False),
+    ],
+)
+def test_a_leaf_is_valid_in_its_time(authority: Authority, leaf: Leaf, after: timedelta, valid: bool) -> None:
+    try:
+        verify(authority, leaf, SERVICE, NOW + after)
+    except VerificationError:
+        assert not valid
+    else:
+        assert valid
+
+
+def test_a_leaf_is_for_servers_and_signs_nothing(leaf: Leaf) -> None:
+    certificate = x509.load_pem_x509_certificate(leaf.certificate)
+    extensions = certificate.extensions
+    assert not extensions.get_extension_for_class(x509.BasicConstraints).value.ca
+    assert not extensions.get_extension_for_class(x509.KeyUsage).value.key_cert_sign
+    usage = extensions.get_extension_for_class(x509.ExtendedKeyUsage).value
+    assert list(usage) == [ExtendedKeyUsageOID.SERVER_AUTH]
+    names = extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    assert names.get_values_for_type(x509.DNSName) == [HOSTS[0]]
+    assert [str(address) for address in names.get_values_for_type(x509.IPAddress)] == ["127.0.0.1", "::1"]
+
+
+def test_an_authority_signs_leaves_and_no_authorities(authority: Authority) -> None:
+    extensions = authority.certificate.extensions
+    constraints = extensions.get_extension_for_class(x509.BasicConstraints)
+    assert (constraints.critical, constraints.value.ca, constraints.value.path_length) == (True, True, 0)
+    assert extensions.get_extension_for_class(x509.KeyUsage).value.key_cert_sign
+
+
+def test_every_key_is_its_own_and_small(authority: Authority, leaf: Leaf) -> None:
+    key = load_pem_private_key(leaf.key, None)
+    assert isinstance(key, ec.EllipticCurvePrivateKey)
+    assert isinstance(key.curve, ec.SECP256R1)
+    assert key.public_key() == x509.load_pem_x509_certificate(leaf.certificate).public_key()
+    assert authority.sign(HOSTS, NOW, DAY).key != leaf.key
+    assert b"PRIVATE" not in authority.bundle()
+
+
+def test_a_host_name_longer_than_a_common_name_can_be_is_signed(authority: Authority) -> None:
+    long = f"{'a' * 60}.{'b' * 60}.svc"
+    verify(authority, authority.sign([long], NOW, DAY), x509.DNSName(long), NOW)
+
+
+def test_openssl_verifies_the_chain(tmp_path: Path) -> None:
+    now = datetime.now(UTC)
+    authority = Authority.create("gpushare-webhook", now, DAY)
+    leaf = authority.sign(HOSTS, now, DAY)
+    (tmp_path / "ca.crt").write_bytes(authority.bundle())
+    (tmp_path / "tls.crt").write_bytes(leaf.certificate)
+    checks = ["-x509_strict", "-purpose", "sslserver", "-verify_hostname", HOSTS[0]]
+    command = ["openssl", "verify", "-CAfile", str(tmp_path / "ca.crt"), *checks, str(tmp_path / "tls.crt")]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=20, check=False)
+    assert (ended.returncode, ended.stdout) == (0, f"{tmp_path}/tls.crt: OK\n")
+
+
+def test_a_handshake_succeeds(tmp_path: Path) -> None:
+    now = datetime.now(UTC)
+    authority = Authority.create("gpushare-webhook", now, DAY)
+    leaf = authority.sign(["localhost"], now, DAY)
+    (tmp_path / "tls.crt").write_bytes(leaf.certificate)
+    (tmp_path / "tls.key").write_bytes(leaf.key)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(tmp_path / "tls.crt", tmp_path / "tls.key")
+    trust = ssl.create_default_context(cadata=authority.bundle().decode())
+    trust.verify_flags |= ssl.VERIFY_X509_STRICT
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        listener.settimeout(20)
+        answering = threading.Thread(target=_greet, args=(listener, context))
+        answering.start()
+        plain = socket.create_connection(listener.getsockname(), 20)
+        with trust.wrap_socket(plain, server_hostname="localhost") as connection:
+            assert connection.recv(5) == b"hello"
+        answering.join(20)
+    assert not answering.is_alive()
+
+
+def _greet(listener: socket.socket, context: ssl.SSLContext) -> None:
+    plain, _ = listener.accept()
+    with context.wrap_socket(plain, server_side=True) as connection:
+        connection.sendall(b"hello")

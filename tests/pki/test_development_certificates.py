@@ -1,0 +1,95 @@
+"""`certs/generate.py`: throwaway certificates for loopback, kept while they are good."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from cryptography import x509
+
+from webhook.pki import Authority
+
+SCRIPT = Path(__file__).parents[2] / "certs" / "generate.py"
+FILES = ["ca.crt", "tls.crt", "tls.key"]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A copy of `certs/` without certificates."""
+    made = tmp_path / "certs"
+    made.mkdir()
+    shutil.copy(SCRIPT, made)
+    return made
+
+
+def generate(folder: Path, *options: str) -> str:
+    command = [sys.executable, str(folder / SCRIPT.name), *options]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=20, check=False)
+    assert (ended.returncode, ended.stderr) == (0, "")
+    return ended.stdout
+
+
+def contents(folder: Path) -> list[bytes]:
+    return [(folder / name).read_bytes() for name in FILES]
+
+
+def test_three_files_are_made_for_their_owner_only(folder: Path) -> None:
+    told = generate(folder)
+    assert told.startswith("certificates for localhost, 127.0.0.1 are in certs/, for 30 days")
+    assert sorted(file.name for file in folder.iterdir()) == [*FILES[:1], SCRIPT.name, *FILES[1:]]
+    assert {oct((folder / name).stat().st_mode & 0o777) for name in FILES} == {"0o600"}
+
+
+def test_the_key_of_the_authority_is_not_kept(folder: Path) -> None:
+    generate(folder)
+    keys = [name for name in FILES if b"PRIVATE KEY" in (folder / name).read_bytes()]
+    assert keys == ["tls.key"]
+
+
+def test_the_leaf_is_good_for_thirty_days_and_for_loopback(folder: Path) -> None:
+    generate(folder)
+    leaf = x509.load_pem_x509_certificate((folder / "tls.crt").read_bytes())
+    left = leaf.not_valid_after_utc - datetime.now(UTC)
+    assert timedelta(days=29, hours=23) < left <= timedelta(days=30)
+    names = leaf.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    assert "localhost" in names.get_values_for_type(x509.DNSName)
+    assert [str(address) for address in names.get_values_for_type(x509.IPAddress)] == ["127.0.0.1", "::1"]
+
+
+def test_good_files_are_kept_unless_they_are_to_be_replaced(folder: Path) -> None:
+    generate(folder)
+    first = contents(folder)
+    assert generate(folder) == ""
+    assert contents(folder) == first
+    generate(folder, "--force")
+    assert not set(contents(folder)) & set(first)
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_missing_file_makes_all_anew(folder: Path, name: str) -> None:
+    generate(folder)
+    first = contents(folder)
+    (folder / name).unlink()
+    generate(folder)
+    assert not set(contents(folder)) & set(first)
+
+
+def test_files_that_end_soon_are_made_anew(folder: Path) -> None:
+    generate(folder)
+    now = datetime.now(UTC)
+    leaf = Authority.create("test", now, timedelta(days=1)).sign(["localhost"], now, timedelta(hours=23))
+    (folder / "tls.crt").write_bytes(leaf.certificate)
+    generate(folder)
+    assert (folder / "tls.crt").read_bytes() != leaf.certificate
+
+
+@pytest.mark.parametrize("name", ["tls.crt", "tls.key", "ca.crt"])
+def test_damaged_files_are_made_anew(folder: Path, name: str) -> None:
+    generate(folder)
+    (folder / name).write_bytes(b"damaged\n")
+    generate(folder)
+    assert b"-----BEGIN " in (folder / name).read_bytes()

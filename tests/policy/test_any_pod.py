@@ -1,0 +1,178 @@
+"""What holds for any pod that the Pod schema allows, whatever the settings and facts."""
+
+from __future__ import annotations
+
+from collections import Counter
+from copy import deepcopy
+from dataclasses import dataclass
+from typing import Any
+
+import jsonpatch
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from tests.pointers import exists
+from tests.strategies.pods import pods
+from tests.strategies.worlds import NAMESPACE, ORIGINS, RULESETS, STEERING_OFF, origins, worlds
+from webhook.patch import Operation, build, flaw, pointer
+from webhook.policy.case import Case, Origin
+from webhook.policy.engine import decide
+from webhook.policy.injections.pipe_mount import SAFE_TO_EVICT
+from webhook.policy.pod import Pod
+from webhook.policy.verdict import Verdict
+
+Json = dict[str, Any]
+World = tuple[str, str]
+
+unsteered = st.sampled_from(STEERING_OFF)
+
+
+@dataclass(frozen=True, slots=True)
+class Mutation:
+    """A pod's verdict, the operations of its edits, and the pod that `jsonpatch` makes of them."""
+
+    verdict: Verdict
+    operations: list[Operation]
+    pod: Json
+
+
+def mutate(pod: Json, world: World, origin: Origin) -> Mutation:
+    ruleset = RULESETS[world]
+    received = deepcopy(pod)
+    verdict = decide(Case(Pod.of_template(pod), origin, ruleset.of(NAMESPACE), ruleset.facts))
+    operations = build(pod, verdict.edits)
+    assert pod == received
+    assert flaw(pod, operations) is None
+    return Mutation(verdict, operations, jsonpatch.apply_patch(pod, operations))
+
+
+def said(verdict: Verdict) -> list[tuple[str, str, str, str]]:
+    return [(one.code, one.severity.label, pointer(one.path), one.message) for one in verdict.findings]
+
+
+@given(pods(), worlds, origins)
+def test_findings_are_ordered_short_and_lead_to_nodes_that_exist(pod: Json, world: World, origin: str) -> None:
+    findings = mutate(pod, world, ORIGINS[origin]).verdict.findings
+    assert [found.code for found in findings] == sorted(found.code for found in findings)
+    for found in findings:
+        assert exists(pod, pointer(found.path))
+        assert len(f"{found.code} {found.message}") <= 120
+        assert found.message.isprintable()
+
+
+@given(pods(), worlds, origins)
+def test_the_decision_is_that_of_the_gravest_finding(pod: Json, world: World, origin: str) -> None:
+    verdict = mutate(pod, world, ORIGINS[origin]).verdict
+    gravest = max((found.severity.label for found in verdict.findings), key=["audit", "warn", "deny"].index, default="")
+    assert verdict.decision.label == {"deny": "denied", "warn": "warned"}.get(gravest, "allowed")
+
+
+@given(pods(), worlds, origins)
+def test_operations_only_add(pod: Json, world: World, origin: str) -> None:
+    for operation in mutate(pod, world, ORIGINS[origin]).operations:
+        assert operation["op"] == "add"
+        assert operation.keys() == {"op", "path", "value"}
+
+
+@given(pods(), worlds, origins)
+def test_untouched_values_stay(pod: Json, world: World, origin: str) -> None:
+    assert_grown(pod, mutate(pod, world, ORIGINS[origin]).pod, ())
+
+
+def assert_grown(before: Any, after: Any, path: tuple[str | int, ...]) -> None:
+    """All of the one value is in the other: members stay, lists grow at their end, the annotation's text too."""
+    if before is None:
+        return
+    if isinstance(before, dict):
+        assert isinstance(after, dict)
+        for key, value in before.items():
+            assert_grown(value, after[key], (*path, key))
+    elif isinstance(before, list):
+        assert isinstance(after, list)
+        for index, value in enumerate(before):
+            assert_grown(value, after[index], (*path, index))
+    elif path == ("metadata", "annotations", SAFE_TO_EVICT):
+        assert after == before or after.startswith(f"{before}," if before else "gpushare-mps-")
+    else:
+        assert after == before
+        assert type(after) is type(before)
+
+
+@given(pods(), worlds, origins)
+def test_members_appear_only_where_injections_put_them(pod: Json, world: World, origin: str) -> None:
+    allowed = {"annotations", "runtimeClassName", "tolerations", "volumes", "affinity", "env", "volumeMounts"}
+    for operation in mutate(pod, world, ORIGINS[origin]).operations:
+        steps = operation["path"].split("/")[1:]
+        assert allowed & set(steps) or steps == ["metadata"]
+
+
+@given(pods(), worlds, origins)
+def test_mutating_twice_is_mutating_once(pod: Json, world: World, origin: str) -> None:
+    once = mutate(pod, world, ORIGINS[origin])
+    assert mutate(once.pod, world, ORIGINS[origin]).operations == []
+
+
+LIMITED: Json = {
+    "metadata": {"annotations": {"gpushare-webhook/active-thread-percentage": "50"}},
+    "spec": {"containers": [{"name": "c", "resources": {"limits": {"nvidia.com/gpu": 1}}}]},
+}
+TWO_RESOURCES: Json = {
+    "spec": {"containers": [{"name": "c", "resources": {"limits": {"nvidia.com/gpu": 1, "nvidia.com/gpu.shared": 1}}}]}
+}
+
+
+@given(pods(), unsteered, origins)
+@example(LIMITED, ("defaults", "shared"), "mutate")
+@example(TWO_RESOURCES, ("lenient", "unknown"), "mutate")
+def test_findings_are_the_same_before_and_after(pod: Json, world: World, origin: str) -> None:
+    once = mutate(pod, world, ORIGINS[origin])
+    assert said(mutate(once.pod, world, ORIGINS[origin]).verdict) == said(once.verdict)
+
+
+@given(pods(), worlds, origins, st.randoms(use_true_random=False))
+def test_the_order_of_containers_does_not_matter(pod: Json, world: World, origin: str, random: Any) -> None:
+    shuffled = deepcopy(pod)
+    random.shuffle(shuffled["spec"]["containers"])
+    one, other = mutate(pod, world, ORIGINS[origin]), mutate(shuffled, world, ORIGINS[origin])
+    assert {found.code for found in one.verdict.findings} == {found.code for found in other.verdict.findings}
+    assert one.verdict.decision == other.verdict.decision
+    assert added_by_container(pod, one.pod) == added_by_container(shuffled, other.pod)
+
+
+def added_by_container(before: Json, after: Json) -> dict[str, Any]:
+    """What each container gained, by its name."""
+    return {
+        new["name"]: [new.get(field, [])[len(old.get(field) or []) :] for field in ("env", "volumeMounts")]
+        for old, new in zip(before["spec"]["containers"], after["spec"]["containers"], strict=True)
+        if new != old
+    }
+
+
+@given(pods(), worlds, origins)
+def test_a_variable_is_injected_once_and_never_over_the_users(pod: Json, world: World, origin: str) -> None:
+    mutated = mutate(pod, world, ORIGINS[origin]).pod
+    for field in ("initContainers", "containers"):
+        for old, new in zip(pod["spec"].get(field) or [], mutated["spec"].get(field) or [], strict=True):
+            before = Counter(entry.get("name") for entry in old.get("env") or [])
+            gained = Counter(entry.get("name") for entry in new.get("env") or []) - before
+            assert all(count == 1 and name not in before for name, count in gained.items())
+
+
+@given(pods(), worlds, origins)
+def test_mounts_name_volumes_of_the_pod(pod: Json, world: World, origin: str) -> None:
+    mutated = mutate(pod, world, ORIGINS[origin]).pod
+    for field in ("initContainers", "containers"):
+        for old, new in zip(pod["spec"].get(field) or [], mutated["spec"].get(field) or [], strict=True):
+            for mount in (new.get("volumeMounts") or [])[len(old.get("volumeMounts") or []) :]:
+                named = [volume for volume in mutated["spec"]["volumes"] if volume.get("name") == mount["name"]]
+                assert named[0]["hostPath"]["path"]
+
+
+@given(pods(), worlds)
+def test_a_mutated_pod_arrives_without_edits_missing(pod: Json, world: World) -> None:
+    mutated = mutate(pod, world, ORIGINS["without hostPath"])
+    if mutated.verdict.decision.label == "denied":
+        return
+    arrived = mutate(mutated.pod, world, Origin(NAMESPACE, arrived=True, groups=("system:authenticated",)))
+    assert "GPS019" not in {found.code for found in arrived.verdict.findings}
+    assert arrived.verdict.decision.label != "denied"

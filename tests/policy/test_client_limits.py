@@ -1,0 +1,105 @@
+"""How the values of an MPS client's limits are read, and how they are written anew."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from webhook.policy.client_limits import ANNOTATIONS, VARIABLES, MemoryLimit, memory, percentage
+
+THREADS = "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE"
+MEMORY = "CUDA_MPS_PINNED_DEVICE_MEM_LIMIT"
+PRIORITY = "CUDA_MPS_CLIENT_PRIORITY"
+PARTITIONING = "CUDA_MPS_ENABLE_PER_CTX_DEVICE_MULTIPROCESSOR_PARTITIONING"
+CONNECTIONS = "CUDA_DEVICE_MAX_CONNECTIONS"
+
+GOOD = {
+    THREADS: ["1", "50", "100", "12.5", "0.5", "100.0", "050"],
+    MEMORY: ["4G", "0=4G", "0=4GB", "1=512M", "0=4G,1=512M", "0=1K", "63=1G", "4G, 1=2G"],
+    PRIORITY: ["0", "1"],
+    PARTITIONING: ["0", "1"],
+    CONNECTIONS: ["1", "2", "32", "08"],
+}
+
+ARABIC_FIVE = "\u0665"
+
+WRONG = {
+    THREADS: ["", "0", "0.0", "-1", "+5", "101", "100.1", "1e1", "50%", "fifty", "1.", ".5", ARABIC_FIVE, " 50"],
+    MEMORY: [
+        *["", "4", "0=4", "4GiB", "4T", "-4G", "0G", "0=0M", "a=4G", "64=1G", "0=4G,", "0=4G;1=1G", "0=4G,0=2G"],
+        *["4G,0=2G", "1.5G", "0=9999999999G", f"{ARABIC_FIVE}G", "0 = 4G"],
+    ],
+    PRIORITY: ["", "2", "-1", "high", "00", "1.0"],
+    PARTITIONING: ["", "2", "true", "yes"],
+    CONNECTIONS: ["", "0", "33", "-1", "1.0", "100", "two", "²", ARABIC_FIVE],
+}
+
+
+def pairs(values: dict[str, list[str]]) -> list[tuple[str, str]]:
+    return [(variable, text) for variable, texts in values.items() for text in texts]
+
+
+@pytest.mark.parametrize(("variable", "text"), pairs(GOOD))
+def test_good_values(variable: str, text: str) -> None:
+    assert VARIABLES[variable](text) is not None
+
+
+@pytest.mark.parametrize(("variable", "text"), pairs(WRONG))
+def test_wrong_values(variable: str, text: str) -> None:
+    with pytest.raises(ValueError, match=r"\w"):
+        VARIABLES[variable](text)
+
+
+@given(st.sampled_from(sorted(VARIABLES)), st.text(max_size=20) | st.text("0123456789=.,KMG ", max_size=12))
+def test_any_value_is_read_or_refused_in_words_of_ours(variable: str, text: str) -> None:
+    said = refusal(variable, text)
+    assert said is None or (said.isascii() and "int()" not in said and "float" not in said)
+
+
+def refusal(variable: str, text: str) -> str | None:
+    try:
+        VARIABLES[variable](text)
+    except ValueError as error:
+        return str(error)
+    return None
+
+
+@pytest.mark.parametrize(
+    ("suffix", "text", "written"),
+    [
+        ("active-thread-percentage", "050.50", "50.5"),
+        ("active-thread-percentage", "100", "100"),
+        ("active-thread-percentage", "33.333333", "33.333333"),
+        ("active-thread-percentage", "0.000001", "0.000001"),
+        ("pinned-device-memory-limit", "4GB", "0=4G"),
+        ("pinned-device-memory-limit", "1=0512M,0=4G", "1=512M,0=4G"),
+        ("client-priority", "1", "1"),
+    ],
+)
+def test_annotations_are_written_anew(suffix: str, text: str, written: str) -> None:
+    annotation = next(one for one in ANNOTATIONS if one.key == f"gpushare-webhook/{suffix}")
+    assert annotation.write(text) == written
+
+
+values = st.text("0123456789=.,KMGB ", max_size=12) | st.decimals(0, 100, places=6).map(str)
+
+
+@given(st.sampled_from(ANNOTATIONS), values)
+def test_what_is_written_is_read_as_the_same(annotation: object, text: str) -> None:
+    assert isinstance(annotation, type(ANNOTATIONS[0]))
+    try:
+        written = annotation.write(text)
+    except ValueError:
+        return
+    assert VARIABLES[annotation.variable](written) == VARIABLES[annotation.variable](text)
+    assert annotation.write(written) == written
+
+
+def test_memory_in_mebibytes() -> None:
+    assert [limit.mebibytes for limit in memory("0=4G,1=512M,2=1024K")] == [4096, 512, 1]
+    assert memory("4G") == (MemoryLimit(0, 4, "G"),)
+
+
+def test_a_percentage_is_a_number() -> None:
+    assert percentage("12.5") == 12.5

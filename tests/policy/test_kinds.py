@@ -1,0 +1,106 @@
+"""Where kinds hold pods."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from webhook.policy.kinds import BUILT_IN, Place, group_of, is_suspended, pods, steps, table
+from webhook.policy.pod import MalformedError
+from webhook.policy.settings import WorkloadPath
+
+SETS = table([WorkloadPath("Set", "spec.jobs[*].template", "example.com")])
+MAPS = table([WorkloadPath("Map", "spec.roles.*.template", "example.com")])
+
+
+def test_the_built_in_kinds_are_those_of_the_contract() -> None:
+    assert {kind for _, kind in BUILT_IN} == {
+        "Pod",
+        "PodTemplate",
+        "ReplicationController",
+        "ReplicaSet",
+        "Deployment",
+        "StatefulSet",
+        "DaemonSet",
+        "Job",
+        "CronJob",
+    }
+
+
+def test_a_path_becomes_steps() -> None:
+    assert steps("spec.jobs[*].template") == ("spec", "jobs", "*", "template")
+    assert steps("spec.roles.*.template") == ("spec", "roles", "*", "template")
+
+
+def test_a_kind_may_have_several_paths_beside_the_built_in_one() -> None:
+    kinds = table([WorkloadPath("Deployment", "spec.more[*]", "apps", "podSpec"), WorkloadPath("X", "spec")])
+    assert kinds["apps", "Deployment"] == (*BUILT_IN["apps", "Deployment"], Place(("spec", "more", "*"), "podSpec"))
+    assert kinds["", "X"] == (Place(("spec",)),)
+    assert ("", "X") not in BUILT_IN
+
+
+@pytest.mark.parametrize(
+    ("manifest", "paths"),
+    [
+        ({}, []),
+        ({"spec": None}, []),
+        ({"spec": {"jobs": None}}, []),
+        ({"spec": {"jobs": []}}, []),
+        ({"spec": {"jobs": [{"template": {}}, {}, None, {"template": None}, {"template": {}}]}}, [0, 4]),
+    ],
+)
+def test_every_element_of_a_list_is_found(manifest: dict[str, Any], paths: list[int]) -> None:
+    held = pods(SETS, "example.com", "Set", manifest)
+    assert [one.path for one in held] == [("spec", "jobs", index, "template") for index in paths]
+
+
+def test_every_member_of_a_mapping_is_found() -> None:
+    head: dict[str, Any] = {"template": {"spec": {}}}
+    manifest: dict[str, Any] = {"spec": {"roles": {"head": head, "w~/": {"template": {}}, "none": None}}}
+    held = pods(MAPS, "example.com", "Map", manifest)
+    assert [one.path for one in held] == [("spec", "roles", name, "template") for name in ("head", "w~/")]
+    assert held[0].raw is head["template"]
+
+
+@pytest.mark.parametrize(
+    ("manifest", "path", "says"),
+    [
+        ({"spec": []}, ("spec",), "expected a mapping, found a list"),
+        ({"spec": {"jobs": "all"}}, ("spec", "jobs"), "expected a list, found text"),
+        ({"spec": {"jobs": [1]}}, ("spec", "jobs", 0), "expected a mapping, found a number"),
+        (
+            {"spec": {"jobs": [{"template": True}]}},
+            ("spec", "jobs", 0, "template"),
+            "expected a mapping, found a boolean",
+        ),
+    ],
+)
+def test_another_structure_is_malformed(manifest: dict[str, Any], path: tuple[str | int, ...], says: str) -> None:
+    with pytest.raises(MalformedError, match=says) as malformed:
+        pods(SETS, "example.com", "Set", manifest)
+    assert malformed.value.path == path
+
+
+@pytest.mark.parametrize(
+    ("kind", "manifest", "suspended"),
+    [
+        ("Job", {"spec": {"suspend": True}}, True),
+        ("Job", {"spec": {"suspend": False}}, False),
+        ("Job", {"spec": {"suspend": "true"}}, False),
+        ("Job", {"spec": None}, False),
+        ("Job", {}, False),
+        ("CronJob", {"spec": {"suspend": True}}, False),
+        ("CronJob", {"spec": {"jobTemplate": {"spec": {"suspend": True}}}}, True),
+        ("PyTorchJob", {"spec": {"runPolicy": {"suspend": True}}}, True),
+        ("PyTorchJob", {"spec": {"runPolicy": []}}, False),
+        ("Deployment", {"spec": {"paused": True}}, False),
+    ],
+)
+def test_what_is_suspended(kind: str, manifest: dict[str, Any], suspended: bool) -> None:
+    assert is_suspended(kind, manifest) is suspended
+
+
+@pytest.mark.parametrize(("api_version", "group"), [("v1", ""), ("apps/v1", "apps"), ("a.b/c/v1", "a.b/c"), ("", "")])
+def test_the_group_of_a_version(api_version: str, group: str) -> None:
+    assert group_of(api_version) == group

@@ -1,0 +1,173 @@
+"""Messages fit a warning of the API server, with the longest legal names and with hostile ones."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.fixture import Fixture, facts_of, kinds_of, load_all, settings_of
+from webhook.policy.case import Case, Origin
+from webhook.policy.checks import CHECKS
+from webhook.policy.client_limits import PREFIX
+from webhook.policy.engine import decide
+from webhook.policy.facts import UNKNOWN
+from webhook.policy.judge import judge
+from webhook.policy.kinds import pods
+from webhook.policy.pod import Pod
+from webhook.policy.quantity import NANO
+from webhook.policy.rules import Ruleset
+from webhook.policy.settings import Resource, Settings
+from webhook.policy.verdict import Finding
+from webhook.policy.wording import MESSAGE_LIMIT, amount, message
+
+Json = dict[str, Any]
+
+LIMIT = 120
+
+FIRING = [
+    fixture
+    for fixture in load_all()
+    if fixture.hook == "offline" and fixture.folder.startswith("GPS") and fixture.expect.findings
+]
+
+LONGEST_PREFIX = ".".join(["d" * 61] * 3 + ["d" * 58])
+LONGEST_NAMES = {
+    "nvidia.com/gpu.shared": f"{LONGEST_PREFIX}/{'s' * 63}",
+    "nvidia.com/gpus": f"{LONGEST_PREFIX}/{'g' * 62}",
+    "nvidia.com/gpu": f"{LONGEST_PREFIX}/{'g' * 63}",
+}
+
+
+def fits(findings: tuple[Finding, ...]) -> None:
+    for found in findings:
+        assert len(f"{found.code} {found.message}") <= LIMIT
+        assert found.message.isprintable()
+        assert found.remedy
+
+
+@pytest.mark.parametrize("fixture", FIRING, ids=lambda fixture: fixture.name)
+def test_long_container_names(fixture: Fixture) -> None:
+    renamed: Json = json.loads(json.dumps(fixture.object), object_hook=_rename)
+    held = pods(kinds_of(fixture), fixture.group, renamed["kind"], renamed)
+    ruleset = Ruleset(settings_of(fixture), CHECKS, facts_of(fixture))
+    verdict = judge(held, Origin(fixture.namespace, itself=fixture.is_pod), ruleset)
+    assert {found.code for found in verdict.findings} == {one["code"] for one in fixture.expect.findings}
+    fits(verdict.findings)
+
+
+def _rename(mapping: Json) -> Json:
+    return mapping | {"name": (mapping["name"] * 63)[:63]} if "image" in mapping else mapping
+
+
+@pytest.mark.parametrize("code", ["GPS001", "GPS002", "GPS003", "GPS004", "GPS010", "GPS013", "GPS017"])
+def test_long_resource_names(code: str) -> None:
+    settings = Settings(
+        resources=(
+            Resource(LONGEST_NAMES["nvidia.com/gpu"]),
+            Resource(LONGEST_NAMES["nvidia.com/gpu.shared"], renamed=True),
+        )
+    )
+    said: set[str] = set()
+    for fixture in FIRING:
+        if fixture.folder != code or not fixture.is_pod or fixture.settings is not None:
+            continue
+        text = json.dumps(json.loads(json.dumps(fixture.object), object_hook=_rename))
+        for short, long in LONGEST_NAMES.items():
+            text = text.replace(f'"{short}"', f'"{long}"').replace(f"/mps/{short}/", f"/mps/{long}/")
+        ruleset = Ruleset(settings, CHECKS, UNKNOWN)
+        verdict = decide(Case(Pod.of_template(json.loads(text)), Origin("n" * 63), ruleset.of("n" * 63), UNKNOWN))
+        said |= {found.code for found in verdict.findings}
+        fits(verdict.findings)
+    assert code in said
+
+
+hostile = (
+    st.text(max_size=200)
+    | st.sampled_from(
+        ["\u202e\u2066txt", "a\nb\x00c\x1b[31m", "{}", "{0}{x}", '"quoted"', "%s", "é" * 300, "", "\U0001f600" * 80]
+    )
+    | st.just("x" * 1_000_000)
+)
+
+
+@given(st.tuples(hostile, hostile, hostile, hostile, hostile))
+def test_hostile_names(names: tuple[str, ...]) -> None:
+    container, resource, value, path, annotation = names
+    pod = {
+        "metadata": {"annotations": {f"{PREFIX}{annotation}": value, "gpushare-webhook/client-priority": value}},
+        "spec": {
+            "runtimeClassName": f"kata{value}",
+            "initContainers": [{"name": container, "resources": {"limits": {"nvidia.com/gpu": 1}}}],
+            "containers": [
+                {
+                    "name": container,
+                    "resources": {"limits": {"nvidia.com/gpu": 2, "nvidia.com/gpu.shared": value, resource: value}},
+                    "env": [
+                        {"name": "CUDA_MPS_PIPE_DIRECTORY", "value": path},
+                        {"name": "NVIDIA_VISIBLE_DEVICES", "value": value},
+                        {"name": "CUDA_MPS_CLIENT_PRIORITY", "value": value},
+                        {"name": value, "value": value},
+                    ],
+                    "volumeMounts": [{"name": value, "mountPath": f"/mps/nvidia.com/gpu/pipe/{path}"}],
+                }
+            ],
+        },
+    }
+    ruleset = Ruleset(Settings(), CHECKS, UNKNOWN)
+    verdict = decide(Case(Pod.of_template(pod), Origin(value), ruleset.of(value), UNKNOWN))
+    assert "GPS001" in {found.code for found in verdict.findings}
+    fits(verdict.findings)
+
+
+@pytest.mark.parametrize("digits", [19, 40, 4000, 5000])
+def test_numbers_that_no_machine_holds(digits: int) -> None:
+    number = 10**digits
+    user = {"securityContext": {"runAsUser": number}, "resources": {"limits": {"nvidia.com/gpu": 1}}}
+    other = {"securityContext": {"runAsUser": number + 1}, "resources": {"limits": {"nvidia.com/gpu": -number}}}
+    third = {"securityContext": {"runAsUser": -number}, "resources": {"limits": {"nvidia.com/gpu": number}}}
+    pod = {"spec": {"containers": [{"name": f"c{index}"} | one for index, one in enumerate((user, other, third))]}}
+    ruleset = Ruleset(Settings(), CHECKS, UNKNOWN)
+    verdict = decide(Case(Pod.of_template(pod), Origin("default"), ruleset.of("default"), UNKNOWN))
+    assert {"GPS001", "GPS003"} <= {found.code for found in verdict.findings}
+    fits(verdict.findings)
+
+
+@given(st.text(max_size=90), st.lists(st.text(max_size=300), min_size=1, max_size=3))
+def test_names_give_way_until_the_message_fits(words: str, names: list[str]) -> None:
+    template = words.replace("{", "").replace("}", "") + "{}" * len(names)
+    said = message(template, *names)
+    shortest = len(template) + 9 * len(names)
+    assert len(said) <= max(MESSAGE_LIMIT, shortest)
+    assert len(said) >= min(MESSAGE_LIMIT, len(template) + sum(map(len, names)))
+
+
+def test_short_names_stay_whole_beside_a_long_one() -> None:
+    said = message("container {} asks for {}", "train", "x" * 300 + "end")
+    assert said.startswith('container "train" asks for "xxx')
+    assert said.endswith('end"')
+    assert "…" in said
+    assert len(said) == MESSAGE_LIMIT
+
+
+@pytest.mark.parametrize(
+    ("billionths", "words"),
+    [
+        (0, "0"),
+        (NANO, "1"),
+        (2 * NANO, "2"),
+        (NANO // 2, "0.5"),
+        (1, "0.000000001"),
+        (-NANO - 1, "-1.000000001"),
+        (9_999_999 * NANO, "9999999"),
+        (10_000_000 * NANO, "1.0e7"),
+        (-12_345_678 * NANO, "-1.2e7"),
+        (10**39, "1.0e30"),
+        (10**1000, "1.0e991"),
+    ],
+)
+def test_amounts_are_plain_while_they_are_short(billionths: int, words: str) -> None:
+    assert amount(billionths) == words

@@ -1,0 +1,89 @@
+"""Steering: a pod over the limit is led to whole cards, and nothing is promised that the last hook would refuse."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jsonpatch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.policy.test_placement import clusters, naive_admits, naive_match, selecting_pods
+from webhook.patch import build
+from webhook.policy.case import Case, Origin
+from webhook.policy.checks import CHECKS
+from webhook.policy.engine import decide
+from webhook.policy.facts import UNKNOWN, Facts, Node
+from webhook.policy.placement import STRATEGY
+from webhook.policy.pod import Pod
+from webhook.policy.rules import Ruleset
+from webhook.policy.verdict import Decision, Verdict
+from webhook.settings.reading import load
+
+Json = dict[str, Any]
+
+LABELS = {"gke": {"cloud.google.com/gke-gpu-sharing-strategy": "mps"}, "none": {}}
+
+
+def settings(labels: Json | None) -> Json:
+    placement = {} if labels is None else {"placement": {"mpsLabels": labels}}
+    injections = {"tolerations": {"enabled": False}, "steering": {"enabled": True}}
+    return {"injections": injections, **placement}
+
+
+def nowhere(path: tuple[str | int, ...]) -> tuple[int, int]:
+    return 1, 1
+
+
+def judged(pod: Json, nodes: tuple[Node, ...] | None, labels: Json | None, *, arrived: bool) -> Verdict:
+    facts = UNKNOWN if nodes is None else Facts(nodes=nodes)
+    ruleset = Ruleset(load(settings(labels), nowhere, "settings").settings, CHECKS, facts)
+    origin = Origin("default", arrived=arrived, hostpath=None if arrived else True, groups=())
+    return decide(Case(Pod.of_template(pod), origin, ruleset.of("default"), facts))
+
+
+some_clusters = st.none() | clusters()
+some_labels = st.sampled_from([None, None, *LABELS.values()])
+
+
+@given(selecting_pods(names=True), some_clusters, some_labels)
+def test_what_is_let_through_is_let_through_by_the_last_hook(
+    pod: Json, nodes: tuple[Node, ...] | None, labels: Json | None
+) -> None:
+    first = judged(pod, nodes, labels, arrived=False)
+    if first.decision is Decision.DENIED:
+        return
+    mutated = jsonpatch.apply_patch(pod, build(pod, first.edits))
+    last = judged(mutated, nodes, labels, arrived=True)
+    assert last.decision is not Decision.DENIED
+    assert judged(mutated, nodes, labels, arrived=False).edits == ()
+
+
+@given(selecting_pods(names=True), clusters())
+def test_a_steered_pod_lands_on_no_node_that_shares(pod: Json, nodes: tuple[Node, ...]) -> None:
+    first = judged(pod, nodes, None, arrived=False)
+    mutated = jsonpatch.apply_patch(pod, build(pod, first.edits))
+    if not is_steered(first):
+        return
+    assert first.decision is not Decision.DENIED
+    landing = [node for node in nodes if naive_admits(mutated, node)]
+    assert all(node.labels.get(STRATEGY) not in ("mps", "time-slicing") for node in landing)
+    whole = [node for node in nodes if naive_admits(pod, node) and node.labels.get(STRATEGY) != "mps"]
+    assert landing == whole
+
+
+@given(selecting_pods())
+def test_a_steered_pod_keeps_every_other_node(pod: Json) -> None:
+    first = judged(pod, None, None, arrived=False)
+    mutated = jsonpatch.apply_patch(pod, build(pod, first.edits))
+    if not is_steered(first):
+        return
+    for strategy in (None, "none", "mps", "time-slicing"):
+        for extra in ({}, {"pool": "a"}, {"pool": "1"}, {"nvidia.com/gpu.replicas": "2"}):
+            labels = extra | ({} if strategy is None else {STRATEGY: strategy})
+            kept = naive_match(pod, labels, "n") and strategy in (None, "none")
+            assert naive_match(mutated, labels, "n") is kept
+
+
+def is_steered(verdict: Verdict) -> bool:
+    return any("affinity" in edit.path for edit in verdict.edits)

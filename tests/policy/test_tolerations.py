@@ -1,0 +1,99 @@
+"""Tolerations against brute force over taints."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from webhook.policy.facts import Taint
+from webhook.policy.injection_settings import Toleration
+from webhook.policy.tolerations import as_raw, blocks, covers, tolerates
+
+Json = dict[str, Any]
+
+KEYS = ["gpu", "dedicated", "another"]
+VALUES = ["", "x", "5", "another"]
+EFFECTS = ["NoSchedule", "PreferNoSchedule", "NoExecute"]
+TAINTS = [Taint(key, effect, value) for key, effect, value in product(KEYS, EFFECTS, VALUES)]
+"""Every taint that tolerations here name, and ones that none names."""
+
+
+@st.composite
+def tolerations(draw: st.DrawFn) -> Json:
+    """A toleration that the API server accepts: without a key it says Exists, with seconds it is of NoExecute."""
+    held: Json = draw(
+        st.fixed_dictionaries(
+            {},
+            optional={
+                "key": st.sampled_from(["gpu", "dedicated"]),
+                "operator": st.sampled_from(["Exists", "Equal", "", None]),
+                "value": st.sampled_from(["", "x", "5", None]),
+                "effect": st.sampled_from(["", None, *EFFECTS]),
+            },
+        )
+    )
+    if not held.get("key"):
+        held["operator"] = "Exists"
+    if held.get("effect") == "NoExecute" and draw(st.booleans()):
+        held["tolerationSeconds"] = draw(st.sampled_from([0, 300, None]))
+    return held
+
+
+ours = st.builds(
+    Toleration,
+    st.sampled_from(["gpu", "dedicated"]),
+    st.sampled_from(["Exists", "Equal"]),
+    st.sampled_from([None, "", "x", "5"]),
+    st.sampled_from([None, *EFFECTS]),
+)
+
+
+def naive(held: Json, taint: Taint) -> bool:
+    """The documented rule, for as long as it takes."""
+    if (held.get("effect") or taint.effect) != taint.effect:
+        return False
+    if (held.get("operator") or "Equal") == "Exists":
+        return (held.get("key") or taint.key) == taint.key
+    return held.get("key") == taint.key and (held.get("value") or "") == taint.value
+
+
+@given(tolerations(), st.sampled_from(TAINTS))
+def test_a_toleration_lets_a_pod_onto_a_tainted_node(held: Json, taint: Taint) -> None:
+    assert tolerates(held, taint) is naive(held, taint)
+
+
+@given(tolerations(), ours)
+def test_one_covers_another_if_it_tolerates_every_taint_that_the_other_does(held: Json, mine: Toleration) -> None:
+    wanted = as_raw(mine)
+    for_ever = held.get("tolerationSeconds") is None
+    everywhere = all(naive(held, taint) and for_ever for taint in TAINTS if naive(wanted, taint))
+    assert covers(held, wanted) is everywhere
+
+
+@given(st.lists(tolerations(), max_size=3), st.lists(st.sampled_from(TAINTS), max_size=3))
+def test_a_taint_that_nothing_tolerates_blocks(held: list[Json], there: list[Taint]) -> None:
+    effects = frozenset({"NoSchedule", "NoExecute"})
+    expected = any(taint.effect in effects and not any(naive(one, taint) for one in held) for taint in there)
+    assert blocks(there, held, effects) is expected
+
+
+@given(ours)
+def test_ours_is_one_that_the_api_server_accepts(mine: Toleration) -> None:
+    raw = as_raw(mine)
+    assert raw["key"] == mine.key
+    assert raw["operator"] == mine.operator
+    assert raw.get("value") == (mine.value if mine.operator == "Equal" and mine.value else None)
+    assert raw.get("effect") == mine.effect
+
+
+@pytest.mark.parametrize("operator", ["Gt", "Lt"])
+def test_one_that_compares_numbers_covers_none_of_ours_and_is_taken_as_met(operator: str) -> None:
+    held = {"key": "gpu", "operator": operator, "value": "3", "effect": "NoSchedule"}
+    assert not covers(held, as_raw(Toleration("gpu")))
+    assert not covers(held, as_raw(Toleration("gpu", "Equal", "5")))
+    assert tolerates(held, Taint("gpu", "NoSchedule", "1"))
+    assert not tolerates(held, Taint("another", "NoSchedule", "5"))

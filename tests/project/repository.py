@@ -1,0 +1,35 @@
+"""The repository as it is committed."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import tomllib
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[2]
+
+
+@cache
+def tracked(pattern: str = "*") -> tuple[Path, ...]:
+    """The committed files whose names match, as far as they are there."""
+    listed = subprocess.check_output(["git", "ls-files", "-z", pattern], cwd=ROOT, text=True, timeout=20)
+    return tuple(file for file in (ROOT / name for name in listed.split("\0") if name) if file.is_file())
+
+
+def name(file: Path) -> str:
+    """A file as people call it."""
+    return str(file.relative_to(ROOT))
+
+
+@cache
+def project() -> dict[str, Any]:
+    """What pyproject.toml says."""
+    return tomllib.loads((ROOT / "pyproject.toml").read_text())
+
+
+def blocks(file: Path) -> list[tuple[str, str]]:
+    """The fenced blocks of a page: language and content."""
+    return re.findall(r"^```(\w*)\n(.*?)^```$", file.read_text(), re.MULTILINE | re.DOTALL)

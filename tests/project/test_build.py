@@ -1,0 +1,100 @@
+"""How the project is built and tested: versions, licence, pins, layers, and what `make test` runs."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from importlib.metadata import version
+
+import pytest
+
+from tests.project.repository import ROOT, name, project, tracked
+from webhook import __version__
+
+
+def dry_run(target: str) -> str:
+    """The commands that make would run for a target."""
+    ended = subprocess.run(["make", "-n", target], cwd=ROOT, capture_output=True, text=True, timeout=20, check=False)
+    assert (ended.returncode, ended.stderr) == (0, "")
+    return ended.stdout
+
+
+def test_the_version_has_one_source() -> None:
+    assert project()["project"]["dynamic"] == ["version"]
+    assert "version" not in project()["project"]
+    assert project()["tool"]["hatch"]["version"]["path"] == "webhook/__init__.py"
+    assert version("gpushare-webhook") == __version__
+    pinned = re.compile(rf"(?<![\w.=>-]){re.escape(__version__)}(?![\w.])")
+    code = [file for file in tracked() if file.suffix in (".py", ".toml", ".yaml") or file.name == "Makefile"]
+    assert [name(file) for file in code if pinned.search(file.read_text())] == ["webhook/__init__.py"]
+
+
+def test_the_changelog_tells_of_the_version() -> None:
+    assert f"\n## [{__version__}]" in (ROOT / "CHANGELOG.md").read_text()
+
+
+def test_the_licence_is_whole() -> None:
+    licence = (ROOT / "LICENSE").read_text()
+    assert licence.split()[:6] == ["Apache", "License", "Version", "2.0,", "January", "2004"]
+    for part in ("1. Definitions.", "9. Accepting Warranty", "END OF TERMS AND CONDITIONS"):
+        assert part in licence
+    assert project()["project"]["license"] == "Apache-2.0"
+    assert project()["project"]["license-files"] == ["LICENSE"]
+
+
+def test_make_test_runs_every_check() -> None:
+    commands = dry_run("test")
+    for tool in ("ruff check .", "ruff format --check .", "mypy", "lint-imports", "coverage run -m pytest"):
+        assert f"/{tool}\n" in commands
+    assert "/coverage report\n" in commands
+    assert project()["tool"]["coverage"]["report"]["fail_under"] == 100
+    assert project()["tool"]["mypy"]["strict"] is True
+    assert project()["tool"]["pytest"]["ini_options"]["filterwarnings"] == ["error"]
+
+
+def test_ci_runs_make_test() -> None:
+    ci = ROOT / ".ci" / "run"
+    assert os.access(ci, os.X_OK)
+    assert ci.read_text().splitlines()[-1] == "make test"
+
+
+def test_every_package_has_its_layer() -> None:
+    (layers,) = [one for one in project()["tool"]["importlinter"]["contracts"] if one["type"] == "layers"]
+    named = set(re.findall(r"webhook\.(\w+)", " ".join(layers["layers"])))
+    packages = {file.parent.name for file in tracked("webhook/*/__init__.py") if file.parent.parent.name == "webhook"}
+    assert packages <= named
+    assert [file.name for file in tracked("webhook/*.py") if file.parent.name == "webhook"] == [
+        "__init__.py",
+        "__main__.py",
+    ]
+
+
+def canonical(requirement: str) -> str:
+    return re.split(r"[<>=!~\[; ]", requirement)[0].lower().replace("_", "-")
+
+
+def pins() -> dict[str, str]:
+    lines = (ROOT / "constraints.txt").read_text().splitlines()
+    assert [line for line in lines if not re.fullmatch(r"[\w.-]+==[\w.]+", line)] == []
+    return {canonical(line): line.partition("==")[2] for line in lines}
+
+
+def test_everything_that_is_installed_is_pinned() -> None:
+    wanted = [*project()["project"]["dependencies"], *project()["dependency-groups"]["dev"]]
+    assert [one for one in map(canonical, wanted) if one not in pins()] == []
+    assert {one: pins()[one] for one in map(canonical, wanted)} == {one: version(one) for one in map(canonical, wanted)}
+
+
+def test_every_dependency_earns_its_place_in_one_line() -> None:
+    told = (ROOT / "docs" / "explanation" / "dependencies.md").read_text()
+    rows = re.findall(r"^\| ([\w-]+) \| .+ \| .+ \|$", told, re.MULTILINE)
+    assert sorted(row.lower() for row in rows if row != "package") == sorted(
+        canonical(one) for one in project()["project"]["dependencies"]
+    )
+
+
+@pytest.mark.parametrize("target", ["demo", "serve", "test", "certs"])
+def test_the_help_of_make_names_the_targets_of_users(target: str) -> None:
+    told = subprocess.check_output(["make", "help"], cwd=ROOT, text=True, timeout=20)
+    assert re.search(rf"^  {target} +\w", told, re.MULTILINE)

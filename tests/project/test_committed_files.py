@@ -1,0 +1,62 @@
+"""Committed files speak of the project alone: no registry's host, no path of somebody's machine, no key."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+
+from tests.project.repository import name, tracked
+
+# Spelled so that this file does not hold what it looks for.
+REGISTRY = re.compile(
+    r"""
+      p[y]pi\.  | python[h]osted | test[.]p[y]pi | conda[.]anaconda | npm[j]s | crates[.]i[o] | proxy[.]golan[g]
+    | --(extra-)?index[-]url | (PIP|UV)_(EXTRA_|DEFAULT_)?INDEX[_] | --find[-]links | ^\s*-i\s+https?:
+    """,
+    re.VERBOSE | re.IGNORECASE | re.MULTILINE,
+)
+MACHINE = re.compile(r"(?<![\w.$}~/-])/(?:wor[k]|roo[t]|hom[e]|User[s])/")
+KEY = re.compile(r"-----BEGIN[ ](?:\w+ )?PRIVATE KEY-----\n")
+
+
+def offences(pattern: re.Pattern[str], files: Iterable[Path]) -> list[str]:
+    """The lines of files that hold what they should not."""
+    lines = ((file, line) for file in files for line in file.read_bytes().decode().splitlines(keepends=True))
+    return [f"{file}: {line}" for file, line in lines if pattern.search(line)]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "line"),
+    [
+        (REGISTRY, "pip install --index" + "-url https://example.com/simple"),
+        (REGISTRY, "https://py" + "pi.org/simple"),
+        (REGISTRY, "https://files.python" + "hosted.org/x"),
+        (MACHINE, "see /ro" + "ot/.config"),
+        (MACHINE, '"/wo' + 'rk/x"'),
+        (KEY, "-----BEGIN " + "PRIVATE KEY-----\n"),
+    ],
+)
+def test_what_is_looked_for_is_found(pattern: re.Pattern[str], line: str, tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.write_text(f"before\n{line}")
+    assert offences(pattern, [file]) == [f"{file}: {line}"]
+
+
+@pytest.mark.parametrize("pattern", [REGISTRY, MACHINE, KEY], ids=["a registry", "a machine", "a private key"])
+def test_no_file_names(pattern: re.Pattern[str]) -> None:
+    assert len(tracked()) > 100
+    assert offences(pattern, tracked()) == []
+
+
+def test_files_end_with_one_line_break_and_have_no_trailing_blanks() -> None:
+    recorded = (*tracked("tests/manifests/data/*"), *tracked("tests/reviews/*.json"))  # byte for byte
+    files = [file for file in tracked() if file.read_bytes() and file not in recorded]
+    assert [name(file) for file in files if not re.search(rb"[^\n]\n\Z", file.read_bytes())] == []
+    assert [name(file) for file in files if re.search(rb"[ \t]\n", file.read_bytes())] == []
+
+
+def test_development_certificates_are_not_committed() -> None:
+    assert [name(file) for file in tracked("certs/*")] == ["certs/README.md", "certs/generate.py"]

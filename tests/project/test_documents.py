@@ -1,0 +1,117 @@
+"""The documents are true: their commands exist, their examples give what they show, their links lead somewhere."""
+
+from __future__ import annotations
+
+import re
+import runpy
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+import pytest
+
+from tests.cli.run import run
+from tests.project.repository import ROOT, blocks, name, tracked
+from webhook.cli import cli
+
+PAGES = [file for file in tracked("*.md") if not file.is_relative_to(ROOT / "tests")]
+PROGRAM = "gpushare-webhook"
+
+
+def commands(page: Path) -> list[str]:
+    """The lines of a page's shell blocks, without prompts, comments and continuations."""
+    shell = "".join(content for language, content in blocks(page) if language in ("sh", "console"))
+    lines = [line.removeprefix("$ ") for line in shell.replace("\\\n", " ").splitlines()]
+    return [re.sub(r"\s+#.*$", "", line) for line in lines]
+
+
+def called(page: Path, program: str) -> list[str]:
+    """How a page calls a program: in blocks, and in running text between backticks."""
+    inline = re.findall(rf"`({program} [^`]+)`", re.sub(r"^```.*?^```$", "", page.read_text(), flags=re.M | re.S))
+    pieces = [piece.strip() for line in commands(page) for piece in line.split(" | ")]
+    return [*inline, *(piece for piece in pieces if piece.startswith(f"{program} "))]
+
+
+def calls(program: str) -> list[tuple[str, str]]:
+    return sorted({(name(page), call) for page in PAGES for call in called(page, program)})
+
+
+@pytest.mark.parametrize("target", sorted({call.split()[1] for _, call in calls("make")}))
+def test_every_target_of_make_exists(target: str) -> None:
+    ended = subprocess.run(["make", "-n", target], cwd=ROOT, capture_output=True, timeout=20, check=False)
+    assert (ended.returncode, ended.stderr) == (0, b"")
+
+
+@pytest.mark.parametrize(("page", "call"), calls(PROGRAM))
+def test_every_command_and_option_exists(page: str, call: str) -> None:
+    words = shlex.split(call)[1:]
+    command: click.Command = cli
+    while isinstance(command, click.Group) and words and words[0] not in ("COMMAND", "CODE"):
+        found = command.get_command(click.Context(command), words.pop(0))
+        assert found is not None
+        command = found
+    known = {option for parameter in command.params for option in parameter.opts}
+    assert [word for word in words if re.match("--?[a-z]", word, re.IGNORECASE) and word not in known] == []
+
+
+def test_there_are_commands_to_look_at() -> None:
+    assert {"README.md"} <= {page for page, _ in calls(PROGRAM)}
+    assert {"demo", "test", "serve"} <= {call.split()[1] for _, call in calls("make")}
+
+
+def transcripts() -> list[tuple[str, str, str]]:
+    """Page, command and shown output of every block that shows both."""
+    return [
+        (name(page), *content.removeprefix(f"$ {PROGRAM} ").split("\n", 1))  # type: ignore[misc]
+        for page in PAGES
+        for language, content in blocks(page)
+        if language == "console" and content.startswith(f"$ {PROGRAM} ")
+    ]
+
+
+@pytest.mark.parametrize(("page", "command", "shown"), transcripts())
+def test_what_a_page_shows_is_what_comes(page: str, command: str, shown: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    assert run(*shlex.split(command)).out == shown
+
+
+def test_the_tutorial_does_what_it_says(tmp_path: Path) -> None:
+    """All of its commands in one shell, but for the demo, which has a test of its own."""
+    page = ROOT / "docs" / "tutorial" / "first-steps.md"
+    (tmp_path / ".venv").symlink_to(sys.prefix)
+    script = "".join(content for language, content in blocks(page) if language == "sh" and "make demo" not in content)
+    ended = subprocess.run(
+        ["bash", "-c", script], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False
+    )
+    (shown,) = [content for language, content in blocks(page) if language == "text"]
+    assert ended.stderr == ""
+    assert ended.stdout.startswith(shown)
+    assert "1 object: 1 allowed\n" in ended.stdout
+    assert "+  runtimeClassName: nvidia\n" in ended.stdout
+
+
+LINKS = [
+    (name(page), link)
+    for page in PAGES
+    for link in re.findall(r"\]\(([^)#]+?)(?:#[^)]*)?\)", page.read_text())
+    if "://" not in link
+]
+
+
+@pytest.mark.parametrize(("page", "link"), LINKS)
+def test_links_lead_somewhere(page: str, link: str) -> None:
+    assert (ROOT / page).parent.joinpath(link).exists()
+
+
+def test_the_generated_pages_are_what_is_generated() -> None:
+    pages = runpy.run_path(str(ROOT / "docs" / "generate.py"))["pages"]()
+    reference = ROOT / "docs" / "reference"
+    assert {page: (reference / page).read_text() for page in pages} == pages
+
+
+def test_the_readme_has_what_a_newcomer_needs() -> None:
+    readme = " ".join((ROOT / "README.md").read_text().split())
+    for needed in ("make demo", "make test", "300 failed pods", "device plugin", "does not do", "Exit codes: 0"):
+        assert needed in readme

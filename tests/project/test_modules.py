@@ -1,0 +1,69 @@
+"""Modules: each says what it is, and none is a drawer for leftovers."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+
+from tests.project.repository import name, tracked
+
+DRAWERS = {"utils", "util", "helpers", "misc", "common", "manager"}
+LONGEST = 300
+UNFINISHED = ("TO" + "DO", "FIX" + "ME", "XX" + "X")
+
+
+@cache
+def modules() -> dict[str, ast.Module]:
+    """Every module that holds something."""
+    return {name(file): ast.parse(file.read_text()) for file in tracked("*.py") if file.read_text()}
+
+
+def without(holds: Callable[[ast.Module], bool]) -> list[str]:
+    """The modules for which something does not hold."""
+    return [module for module, tree in modules().items() if not holds(tree)]
+
+
+def says_what_it_is(tree: ast.Module) -> bool:
+    return (ast.get_docstring(tree) or "").partition("\n")[0].endswith((".", ":"))
+
+
+def leaves_annotations_alone(tree: ast.Module) -> bool:
+    rest = tree.body[1:]
+    if all(isinstance(statement, ast.Assign) for statement in rest):
+        return True  # there is nothing to annotate
+    first = rest[0]
+    return isinstance(first, ast.ImportFrom) and first.module == "__future__" and first.names[0].name == "annotations"
+
+
+def never_sleeps(tree: ast.Module) -> bool:
+    calls = (ast.unparse(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call))
+    return not any(call.split(".")[-1] == "sleep" for call in calls)
+
+
+def test_every_module_says_what_it_is() -> None:
+    assert len(modules()) > 80
+    assert without(says_what_it_is) == []
+
+
+def test_annotations_are_never_evaluated() -> None:
+    assert without(leaves_annotations_alone) == []
+
+
+def test_nothing_waits_by_sleeping() -> None:
+    assert without(never_sleeps) == []
+
+
+def test_no_module_is_a_drawer() -> None:
+    assert [name(file) for file in tracked("*.py") if file.stem in DRAWERS] == []
+
+
+def test_no_module_of_the_product_is_a_book() -> None:
+    files = tracked("webhook/*.py")
+    assert [name(file) for file in files if len(file.read_text().splitlines()) > LONGEST] == []
+
+
+def test_nothing_is_left_to_do() -> None:
+    texts: dict[Path, str] = {file: file.read_text() for file in tracked("*.py")}
+    assert [name(file) for file, text in texts.items() if any(word in text for word in UNFINISHED)] == []

@@ -1,0 +1,25 @@
+"""Reports for tests, made by hand."""
+
+from __future__ import annotations
+
+from webhook.policy.verdict import Finding, Severity
+from webhook.report import Error, Located, Report, Result, Subject
+
+POD = Subject("v1", "Pod", "team-a", "train")
+DENIAL = Located(Finding("GPS001", Severity.DENY, ("spec",), "too many", "ask for 1"), "/spec", 7, 3)
+WARNING = Located(Finding("GPS005", Severity.WARN, (), "hides it", "leave it out"), "", 1, 1)
+NOTE = Located(Finding("GPS015", Severity.AUDIT, ("spec",), "no grace", "give some"), "/spec", 7, 3)
+PATCH = {"op": "add", "path": "/spec/runtimeClassName", "value": "nvidia"}
+UNREADABLE = Error("b.yaml", 3, 5, "not YAML")
+MISSING = Error("c.yaml", 0, 0, "no such file or folder")
+
+
+def result(decision: str, *findings: Located, subject: Subject = POD) -> Result:
+    """A result with this decision and these findings."""
+    return Result("a.yaml", 2, 5, subject, decision, findings)
+
+
+def report(*parts: Result | Error) -> Report:
+    """A report of results and errors."""
+    results = [part for part in parts if isinstance(part, Result)]
+    return Report(results, [part for part in parts if isinstance(part, Error)])

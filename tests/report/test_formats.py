@@ -1,0 +1,93 @@
+"""The formats of a report: text for people, in colour where they want it, and JSON for machines."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from tests.report.reports import DENIAL, MISSING, NOTE, PATCH, UNREADABLE, WARNING, report, result
+from webhook.report import Error, Result, Subject, as_json, as_text
+
+
+def marked(text: str, colour: str) -> str:
+    return f"<{colour}>{text}</>"
+
+
+def test_text_has_a_finding_its_object_and_its_remedy() -> None:
+    written = as_text.write(report(result("denied", DENIAL, WARNING)))
+    assert written.splitlines() == [
+        "a.yaml:7:3: deny GPS001 too many",
+        "    Pod team-a/train at /spec",
+        "    remedy: ask for 1",
+        "a.yaml:1:1: warn GPS005 hides it",
+        "    Pod team-a/train at /",
+        "    remedy: leave it out",
+        "",
+        "1 object: 1 denied",
+    ]
+    assert written.endswith("\n")
+
+
+def test_colours_tell_severities_apart() -> None:
+    written = as_text.write(report(result("denied", DENIAL, WARNING, NOTE)), marked)
+    assert [word for word in ("<red>deny</>", "<yellow>warn</>", "<blue>audit</>") if word in written] == [
+        "<red>deny</>",
+        "<yellow>warn</>",
+        "<blue>audit</>",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("parts", "summary"),
+    [
+        ([], "0 objects: nothing to judge"),
+        ([result("allowed")], "1 object: 1 allowed"),
+        ([result("allowed"), result("skipped"), result("warned")], "3 objects: 1 allowed, 1 warned, 1 skipped"),
+        ([MISSING], "0 objects: nothing to judge; 1 input could not be read"),
+        ([result("denied"), MISSING, UNREADABLE], "1 object: 1 denied; 2 inputs could not be read"),
+    ],
+)
+def test_the_last_line_sums_up(parts: list[Result | Error], summary: str) -> None:
+    assert as_text.write(report(*parts)).splitlines()[-1] == summary
+
+
+def test_json_has_every_part_in_its_order() -> None:
+    judged = replace(result("allowed", WARNING), patch=(PATCH,))
+    written = json.loads(as_json.write(report(judged, UNREADABLE)))
+    assert list(written) == ["apiVersion", "kind", "summary", "results", "errors"]
+    assert written["results"] == [
+        {
+            "file": "a.yaml",
+            "document": 2,
+            "line": 5,
+            "object": {"apiVersion": "v1", "kind": "Pod", "namespace": "team-a", "name": "train"},
+            "decision": "allowed",
+            "findings": [
+                {
+                    "code": "GPS005",
+                    "severity": "warn",
+                    "path": "",
+                    "line": 1,
+                    "column": 1,
+                    "message": "hides it",
+                    "remedy": "leave it out",
+                }
+            ],
+            "patch": [PATCH],
+        }
+    ]
+    assert written["errors"] == [{"file": "b.yaml", "line": 3, "column": 5, "message": "not YAML"}]
+
+
+def test_json_of_nothing_is_whole() -> None:
+    written = json.loads(as_json.write(report()))
+    assert (written["results"], written["errors"], written["summary"]["objects"]) == ([], [], 0)
+
+
+def test_json_keeps_all_text() -> None:
+    odd = result("allowed", subject=Subject("v1", "Pod", "", 'grün ☃ " \\ \n \x00'))
+    written = as_json.write(report(odd))
+    assert "grün ☃" in written
+    assert json.loads(written)["results"][0]["object"]["name"] == 'grün ☃ " \\ \n \x00'

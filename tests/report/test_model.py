@@ -1,0 +1,47 @@
+"""Reports: what is counted, how they end, and how objects and errors are called."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.report.reports import DENIAL, MISSING, NOTE, UNREADABLE, WARNING, report, result
+from webhook.report import Error, Result, Subject
+
+
+def test_every_object_is_counted_once() -> None:
+    judged = [result("allowed"), result("allowed", NOTE), result("warned", WARNING), result("skipped")]
+    assert report(*judged, UNREADABLE).summary() == {
+        "objects": 4,
+        "allowed": 2,
+        "warned": 1,
+        "denied": 0,
+        "skipped": 1,
+        "errors": 1,
+    }
+
+
+@pytest.mark.parametrize(
+    ("parts", "on_deny", "on_warn"),
+    [
+        ([], 0, 0),
+        ([result("allowed"), result("skipped")], 0, 0),
+        ([result("allowed", NOTE)], 0, 0),
+        ([result("allowed"), result("warned", WARNING)], 0, 1),
+        ([result("denied", DENIAL), result("allowed")], 1, 1),
+        ([UNREADABLE], 2, 2),
+        ([result("denied", DENIAL), MISSING, result("allowed")], 2, 2),
+    ],
+)
+def test_the_highest_code_wins(parts: list[Result | Error], on_deny: int, on_warn: int) -> None:
+    assert report(*parts).exit_code("deny") == on_deny
+    assert report(*parts).exit_code("warn") == on_warn
+
+
+@pytest.mark.parametrize(("namespace", "name", "called"), [("a", "b", "Pod a/b"), ("", "b", "Pod b"), ("", "", "Pod")])
+def test_an_object_is_called_by_kind_and_name(namespace: str, name: str, called: str) -> None:
+    assert str(Subject("v1", "Pod", namespace, name)) == called
+
+
+def test_an_error_is_told_with_its_place() -> None:
+    assert str(UNREADABLE) == "b.yaml:3:5: not YAML"
+    assert str(MISSING) == "c.yaml: no such file or folder"

@@ -1,0 +1,69 @@
+"""`gpushare-webhook serve` in a process of its own."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from tests.server.certificates import Certificates
+from tests.server.client import Client
+from tests.server.lines import PATIENCE, Lines
+
+SERVE = [sys.executable, "-m", "webhook", "serve", "--host", "127.0.0.1"]
+FREE_PORTS = ["--port", "0", "--health-port", "0"]
+
+
+class Serve:
+    """A server that is ready: its process, its journal, and a client for it."""
+
+    def __init__(self, process: subprocess.Popen[bytes], certificates: Certificates) -> None:
+        self.process = process
+        assert process.stdout is not None
+        assert process.stderr is not None
+        self.journal = Lines(process.stdout)
+        self.errors = Lines(process.stderr)
+        try:
+            ready = self.journal.event("ready")
+        except AssertionError as error:
+            raise AssertionError(f"the server does not start: {self.errors.so_far()}") from error
+        self.client = Client(ready["port"], ready["healthPort"], certificates.trust())
+
+    def end(self, number: signal.Signals = signal.SIGTERM) -> int:
+        """Send a signal; the exit code of the process."""
+        self.process.send_signal(number)
+        return self.process.wait(PATIENCE)
+
+
+@contextmanager
+def serve(certificates: Certificates, *options: str) -> Iterator[Serve]:
+    """Run the server as a process, which ends with the context."""
+    command = [*SERVE, *FREE_PORTS, *certificates.options, *options]
+    with ended(subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)) as process:
+        yield Serve(process, certificates)
+
+
+@contextmanager
+def ended(process: subprocess.Popen[bytes]) -> Iterator[subprocess.Popen[bytes]]:
+    """A process that is gone when the context ends, whatever happens within."""
+    try:
+        yield process
+    finally:
+        if process.poll() is None:
+            process.kill()
+        process.wait(PATIENCE)
+
+
+def run_serve(*options: str) -> subprocess.CompletedProcess[str]:
+    """Run `serve` until it ends by itself."""
+    return subprocess.run(
+        [*SERVE, *options],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
+        stdin=subprocess.DEVNULL,
+        start_new_session=True,
+    )

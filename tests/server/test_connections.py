@@ -1,0 +1,70 @@
+"""Connections: kept open, used many at a time, and answered to the end when the server stops."""
+
+from __future__ import annotations
+
+import json
+import signal
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from tests.server.certificates import Certificates
+from tests.server.client import JSON, Client, reply, request
+from tests.server.lines import until
+from tests.server.process import serve
+from tests.server.reviews import patch_of, pod, review
+
+
+def test_a_connection_is_used_again(client: Client) -> None:
+    with client.connect() as connection:
+        for number in range(20):
+            connection.sendall(request("POST", "/mutate", json.dumps(review(pod(), uid=f"kept-{number}")).encode()))
+            assert reply(connection).json()["response"]["uid"] == f"kept-{number}"
+
+
+def test_a_connection_survives_a_refused_review(client: Client) -> None:
+    with client.connect() as connection:
+        connection.sendall(request("POST", "/mutate", b"{"))
+        assert reply(connection).status == 400
+        connection.sendall(request("POST", "/mutate", json.dumps(review(pod())).encode()))
+        assert reply(connection).status == 200
+
+
+def test_a_connection_is_closed_when_the_client_wants_it(client: Client) -> None:
+    with client.connect() as connection:
+        body = json.dumps(review(pod())).encode()
+        connection.sendall(request("POST", "/mutate", body, {**JSON, "Connection": "close"}))
+        replied = reply(connection)
+        assert (replied.status, replied.headers["connection"]) == (200, "close")
+        assert connection.recv(1) == b""
+
+
+def test_every_one_of_many_gets_its_own_answer(client: Client) -> None:
+    """Pods of 1 and of 2 replicas, on 16 connections at once."""
+
+    def ask(number: int) -> None:
+        uid, replicas = f"many-{number}", 1 + number % 2
+        answer = client.review("/mutate", review(pod(replicas), uid=uid)).json()
+        assert answer["response"]["uid"] == uid
+        assert answer["response"]["allowed"] is (replicas == 1)
+        assert bool(patch_of(answer)) is (replicas == 1)
+
+    with ThreadPoolExecutor(16) as clients:
+        assert len(list(clients.map(ask, range(200)))) == 200
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_an_open_request_is_answered_when_the_server_stops(certificates: Certificates, number: signal.Signals) -> None:
+    whole = request("POST", "/mutate", json.dumps(review(pod(), uid="open")).encode())
+    with serve(certificates) as server, server.client.connect() as connection, server.client.connect() as idle:
+        idle.sendall(whole)
+        assert reply(idle).status == 200
+        connection.sendall(whole[:-100])
+        until(lambda: b"gpushare_webhook_in_flight 1.0" in server.client.health("/metrics").body)
+        server.process.send_signal(number)
+        server.journal.event("stopping")
+        connection.sendall(whole[-100:])
+        assert reply(connection).json()["response"]["uid"] == "open"
+        assert server.process.wait(20) == 0
+        assert [json.loads(line)["event"] for line in server.journal.to_the_end()][-1] == "stopped"
+        assert server.errors.to_the_end() == []

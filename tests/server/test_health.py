@@ -1,0 +1,142 @@
+"""The health port: probes, and metrics with the names and labels that dashboards rely on."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from cryptography import x509
+from prometheus_client.parser import text_string_to_metric_families
+
+from tests.server.certificates import Certificates
+from tests.server.client import Client
+from tests.server.reviews import pod, review
+from tests.server.within import Running, running
+from webhook import __version__
+
+METRICS = {
+    "reviews": ("counter", {"hook", "decision"}),
+    "findings": ("counter", {"hook", "code", "severity"}),
+    "review_seconds": ("histogram", {"hook", "le"}),
+    "refused_requests": ("counter", {"code"}),
+    "in_flight": ("gauge", set()),
+    "patch_proof_failures": ("counter", set()),
+    "unmutated": ("counter", set()),
+    "journal_dropped": ("counter", set()),
+    "certificate_expiry_seconds": ("gauge", {"kind"}),
+    "settings_generation": ("gauge", set()),
+    "build": ("gauge", {"version"}),
+}
+"""The metrics of ours, with their types and labels."""
+
+
+def values(text: str) -> dict[tuple[str, tuple[tuple[str, str], ...]], float]:
+    """Every sample by its name and labels."""
+    return {
+        (sample.name.removeprefix("gpushare_webhook_"), tuple(sorted(sample.labels.items()))): sample.value
+        for family in text_string_to_metric_families(text)
+        for sample in family.samples
+    }
+
+
+@pytest.mark.parametrize("path", ["/livez", "/readyz", "/livez?verbose"])
+def test_a_server_that_serves_is_well(client: Client, path: str) -> None:
+    well = client.health(path)
+    assert (well.status, well.body, well.headers["server"]) == (200, b"ok\n", "gpushare-webhook")
+
+
+def test_readiness_tells_its_conditions(client: Client) -> None:
+    assert client.health("/readyz?verbose").body == b"[+]listening\n[+]not stopping\nok\n"
+
+
+async def test_a_server_that_stops_is_not_ready(certificates: Certificates) -> None:
+    async with running(certificates) as server:
+        server.server._stopping.set()
+        unready = await server.ask(server.client.health, "/readyz?verbose")
+        alive = await server.ask(server.client.health, "/livez")
+    assert (unready.status, unready.body) == (503, b"[+]listening\n[-]not stopping\nnot ready\n")
+    assert alive.status == 200
+
+
+@pytest.mark.parametrize("path", ["/", "/mutate", "/readyz/", "/healthz"])
+def test_nothing_else_is_on_the_health_port(client: Client, path: str) -> None:
+    missing = client.health(path)
+    assert (missing.status, missing.body) == (404, b"nothing is here; see /livez, /readyz and /metrics\n")
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE"])
+def test_the_health_port_is_only_read(client: Client, method: str) -> None:
+    refused = client.health("/livez", method)
+    assert (refused.status, refused.headers["allow"]) == (405, "GET, HEAD")
+
+
+def test_head_is_answered(client: Client) -> None:
+    assert client.health("/readyz", "HEAD").status == 200
+
+
+def test_metrics_have_their_names_types_and_labels(client: Client) -> None:
+    client.review("/mutate", review(pod(2)))
+    client.post("/mutate", b"")
+    replied = client.health("/metrics")
+    assert replied.headers["content-type"] == "text/plain; version=0.0.4; charset=utf-8"
+    families = {
+        family.name.removeprefix("gpushare_webhook_"): family
+        for family in text_string_to_metric_families(replied.body.decode())
+        if family.name.startswith("gpushare_webhook_")
+    }
+    shapes = {
+        name: (family.type, {label for sample in family.samples for label in sample.labels})
+        for name, family in families.items()
+    }
+    assert shapes == METRICS
+    assert all(family.documentation.endswith(".") or name == "build" for name, family in families.items())
+
+
+async def test_what_happens_is_counted(certificates: Certificates) -> None:
+    async with running(certificates) as server:
+        before = await measured(server)
+        await server.ask(server.client.review, "/mutate", review(pod()))
+        await server.ask(server.client.review, "/mutate", review(pod(2)))
+        await server.ask(server.client.review, "/mutate/without-hostpath", review(pod()))
+        await server.ask(server.client.review, "/validate", review(pod()))
+        await server.ask(server.client.post, "/nowhere", b"")
+        await server.ask(server.client.post, "/mutate", b"{")
+        after = await measured(server)
+    changed = {key: after[key] - before.get(key, 0) for key in after if after[key] != before.get(key, 0)}
+    ours = {key: value for key, value in changed.items() if key[0].endswith("total") and "process" not in key[0]}
+    assert ours == {
+        ("reviews_total", (("decision", "allowed"), ("hook", "mutate"))): 1,
+        ("reviews_total", (("decision", "denied"), ("hook", "mutate"))): 1,
+        ("reviews_total", (("decision", "warned"), ("hook", "mutate"))): 1,
+        ("reviews_total", (("decision", "warned"), ("hook", "validate"))): 1,
+        ("findings_total", (("code", "GPS001"), ("hook", "mutate"), ("severity", "deny"))): 1,
+        ("findings_total", (("code", "GPS012"), ("hook", "mutate"), ("severity", "warn"))): 1,
+        ("findings_total", (("code", "GPS019"), ("hook", "validate"), ("severity", "warn"))): 1,
+        ("unmutated_total", ()): 1,
+        ("refused_requests_total", (("code", "404"),)): 1,
+        ("refused_requests_total", (("code", "400"),)): 1,
+    }
+    assert changed["review_seconds_count", (("hook", "mutate"),)] == 3
+    assert changed["review_seconds_count", (("hook", "validate"),)] == 1
+
+
+async def measured(server: Running) -> dict[tuple[str, tuple[tuple[str, str], ...]], float]:
+    replied = await server.ask(server.client.health, "/metrics")
+    return values(replied.body.decode())
+
+
+def test_metrics_know_the_certificate_and_the_version(client: Client, certificates: Certificates) -> None:
+    measured = values(client.health("/metrics").body.decode())
+    leaf = x509.load_pem_x509_certificate(Path(certificates.certificate).read_bytes())
+    expiry = measured["certificate_expiry_seconds", (("kind", "leaf"),)]
+    assert expiry == leaf.not_valid_after_utc.timestamp()
+    assert measured["build", (("version", __version__),)] == 1
+    assert measured["settings_generation", ()] == 1
+
+
+def test_label_values_are_bounded_whatever_clients_send(client: Client) -> None:
+    for odd in ("x1", "x2"):
+        client.review(f"/{odd}", review(pod()))
+        client.review("/mutate", review(pod(), operation=odd, namespace=odd, name=odd))
+    assert re.search("x[12]", client.health("/metrics").body.decode()) is None

@@ -1,0 +1,63 @@
+"""Options of `serve` go before its settings file; settings without effect are named."""
+
+from __future__ import annotations
+
+import json
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.server.certificates import Certificates
+from tests.server.lines import Lines
+from tests.server.process import ended, serve
+from tests.server.reviews import pod, review
+
+
+def test_options_go_before_the_file(certificates: Certificates, tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as one, socket.create_server(("127.0.0.1", 0)) as another:
+        port, health_port = one.getsockname()[1], another.getsockname()[1]
+        settings = tmp_path / "settings.yaml"
+        settings.write_text(
+            f"server: {{host: 203.0.113.1, port: {port}, healthPort: {health_port}}}\n"
+            "tls: {certFile: missing.crt, keyFile: missing.key}\n"
+            "log: {format: text, level: error}\n"
+            "limits: {perContainer: 2, perPod: 2}\n"
+        )
+        with serve(certificates, "--config", str(settings), "--log-format", "json", "--log-level", "info") as server:
+            assert {server.client.port, server.client.health_port}.isdisjoint({port, health_port})
+            assert server.journal.event("ready")["host"] == "127.0.0.1"
+            answer = server.client.review("/mutate", review(pod(2))).json()
+    assert answer["response"]["allowed"] is True  # what has no option comes from the file
+
+
+def test_the_file_alone_is_enough(certificates: Certificates, tmp_path: Path) -> None:
+    settings = tmp_path / "settings.yaml"
+    settings.write_text(
+        "server: {host: 127.0.0.1, port: 0, healthPort: 0}\n"
+        f"tls: {{certFile: {certificates.certificate}, keyFile: {certificates.key}}}\n"
+        "log: {format: text}\n"
+        "facts: {nodes: true}\n"
+    )
+    facts = tmp_path / "facts.yaml"
+    facts.write_text("runtimeClasses: []\n")
+    command = [sys.executable, "-m", "webhook", "serve", "--config", str(settings), "--facts", str(facts)]
+    with ended(subprocess.Popen(command, stdout=subprocess.PIPE)) as process:
+        assert process.stdout is not None
+        journal = Lines(process.stdout)
+        ready = journal.wait_for(lambda line: " ready " in line)
+        assert " host=127.0.0.1 " in ready
+        idle = journal.wait_for(lambda line: "not in force" in line)
+        assert idle.rstrip().endswith("key=facts.nodes")
+        process.terminate()
+        assert process.wait(20) == 0
+        assert journal.to_the_end()[-1].split()[2:] == ["stopped"]
+
+
+def test_settings_without_effect_are_named_in_the_journal(certificates: Certificates, tmp_path: Path) -> None:
+    settings = tmp_path / "settings.yaml"
+    settings.write_text("server: {maxInFlight: 9}\nfacts: {nodes: true}\n")
+    with serve(certificates, "--config", str(settings)) as server:
+        lines = [json.loads(line) for line in server.journal.so_far()]
+    named = [line["key"] for line in lines if line["event"] == "setting not in force"]
+    assert sorted(named) == ["facts.nodes", "server.maxInFlight"]

@@ -1,0 +1,177 @@
+"""Requests that are no reviews: each gets the right code, and a Status that says what is wrong."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import socket
+import ssl
+
+import pytest
+
+from tests.server.client import JSON, Client, Reply, reply, request
+from tests.server.process import Serve
+from tests.server.reviews import pod, review
+
+GOOD = json.dumps(review(pod())).encode()
+LIMIT = 7 * 2**20
+PATHS = "/mutate, /mutate/without-hostpath, /validate"
+
+REASONS = {
+    400: "BadRequest",
+    404: "NotFound",
+    405: "MethodNotAllowed",
+    413: "RequestEntityTooLarge",
+    415: "UnsupportedMediaType",
+}
+"""As `metav1.StatusReason` spells them (k8s.io/apimachinery pkg/apis/meta/v1/types.go)."""
+
+
+def assert_refused(reply: Reply, code: int, message: str) -> None:
+    assert (reply.status, reply.headers["content-type"]) == (code, "application/json")
+    assert reply.json() == {
+        "kind": "Status",
+        "apiVersion": "v1",
+        "status": "Failure",
+        "message": message,
+        "reason": REASONS[code],
+        "code": code,
+    }
+    assert_no_banner(reply)
+
+
+def assert_no_banner(reply: Reply) -> None:
+    """Versions of what answers are nobody's business."""
+    assert reply.headers["server"] == "gpushare-webhook"
+
+
+@pytest.mark.parametrize("path", ["/mutate", "/mutate/without-hostpath", "/validate", "/mutate?timeout=10s"])
+def test_reviews_are_answered_at_three_paths(client: Client, path: str) -> None:
+    answered = client.post(path, GOOD)
+    assert (answered.status, answered.headers["content-type"]) == (200, "application/json")
+    assert_no_banner(answered)
+
+
+@pytest.mark.parametrize(
+    "path", ["/", "/mutate/", "/Mutate", "/validate/x", "//mutate", "/metrics", "/livez", "/%6dutate/x"]
+)
+def test_nothing_is_at_other_paths(client: Client, path: str) -> None:
+    assert_refused(client.post(path, GOOD), 404, f"nothing is here; reviews go to {PATHS}")
+
+
+@pytest.mark.parametrize("method", ["GET", "PUT", "DELETE", "PATCH", "OPTIONS", "PROPFIND"])
+@pytest.mark.parametrize("path", ["/mutate", "/mutate/without-hostpath", "/validate"])
+def test_reviews_are_posted(client: Client, path: str, method: str) -> None:
+    refused = client.say(request(method, path, GOOD))
+    assert_refused(refused, 405, "reviews are sent by POST")
+    assert refused.headers["allow"] == "POST"
+
+
+def test_head_is_refused_without_a_body(client: Client) -> None:
+    with client.connect() as connection:
+        connection.sendall(request("HEAD", "/mutate"))
+        refused = reply(connection, "HEAD")
+    assert (refused.status, refused.headers["allow"], refused.body) == (405, "POST", b"")
+
+
+@pytest.mark.parametrize(
+    "content_type", ["text/plain", "application/yaml", "application/vnd.kubernetes.protobuf", "json", ""]
+)
+def test_reviews_are_json(client: Client, content_type: str) -> None:
+    refused = client.post("/mutate", GOOD, {"Content-Type": content_type})
+    assert_refused(refused, 415, "the content type of a review is application/json")
+
+
+def test_a_review_has_a_content_type(client: Client) -> None:
+    assert_refused(client.post("/mutate", GOOD, {}), 415, "the content type of a review is application/json")
+
+
+@pytest.mark.parametrize(
+    "content_type", ["application/json; charset=utf-8", "APPLICATION/JSON", "application/json;charset=utf-8"]
+)
+def test_a_content_type_may_have_parameters(client: Client, content_type: str) -> None:
+    assert client.post("/mutate", GOOD, {"Content-Type": content_type}).status == 200
+
+
+@pytest.mark.parametrize("encoding", ["gzip", "deflate", "br", "x-unheard-of"])
+def test_a_review_is_not_compressed(client: Client, encoding: str) -> None:
+    refused = client.post("/mutate", gzip.compress(GOOD), {**JSON, "Content-Encoding": encoding})
+    assert_refused(refused, 415, "reviews are not compressed")
+
+
+def test_the_encoding_may_be_named_identity(client: Client) -> None:
+    assert client.post("/mutate", GOOD, {**JSON, "Content-Encoding": "identity"}).status == 200
+
+
+def test_a_request_has_a_body(client: Client) -> None:
+    assert_refused(client.post("/mutate", b""), 400, "the request has no body")
+
+
+def chunked(*chunks: bytes) -> bytes:
+    head = request("POST", "/mutate", b"", {**JSON, "Transfer-Encoding": "chunked"}).replace(
+        b"Content-Length: 0\r\n", b""
+    )
+    return head + b"".join(b"%x\r\n%b\r\n" % (len(chunk), chunk) for chunk in chunks)
+
+
+def test_a_body_may_come_in_chunks(client: Client) -> None:
+    assert client.say(chunked(GOOD[:100], GOOD[100:], b"")).status == 200
+
+
+def test_a_body_that_is_too_large_is_refused(client: Client) -> None:
+    assert_refused(client.post("/mutate", b" " * (LIMIT + 1)), 413, f"a review has at most {LIMIT} bytes")
+
+
+def test_a_body_in_chunks_that_is_too_large_is_refused(client: Client) -> None:
+    refused = client.say(chunked(*[b" " * 2**20] * 8))
+    assert_refused(refused, 413, f"a review has at most {LIMIT} bytes")
+
+
+def test_a_body_may_be_as_large_as_the_limit(client: Client) -> None:
+    assert client.post("/mutate", GOOD + b" " * (LIMIT - len(GOOD))).status == 200
+
+
+def test_a_truncated_body_harms_nobody(served: Serve) -> None:
+    with served.client.connect() as connection:
+        connection.sendall(request("POST", "/mutate", GOOD)[:-10])
+        connection.shutdown(socket.SHUT_WR)
+    served.journal.event("refused", status=400, message="the review ends before its length")
+    assert served.client.post("/mutate", GOOD).status == 200
+
+
+NO_HTTP = {
+    "garbage": b"garbage\r\n\r\n",
+    "no length": b"POST /mutate HTTP/1.1\r\nHost: x\r\nContent-Length: ten\r\n\r\n",
+    "two lengths": b"POST /mutate HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab",
+    "length and chunks": b"POST /mutate HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n",
+    "broken chunk": b"POST /mutate HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+    "long header": b"POST /mutate HTTP/1.1\r\nHost: x\r\nX-Long: " + b"y" * 100_000 + b"\r\n\r\n",
+    "odd version": b"POST /mutate HTTP/9.9\r\nHost: x\r\n\r\n",
+    "unknown method": b"BREW /mutate HTTP/1.1\r\nHost: x\r\n\r\n",
+    "binary": bytes(range(256)) + b"\r\n\r\n",
+}
+
+
+@pytest.mark.parametrize("said", NO_HTTP.values(), ids=NO_HTTP)
+def test_what_is_no_http_is_refused_in_plain_words(client: Client, said: bytes) -> None:
+    refused = client.say(said)
+    assert refused.status == 400
+    assert refused.body
+    assert b"Traceback" not in refused.body
+    assert_no_banner(refused)
+
+
+def test_plain_http_on_the_review_port_gets_nothing(client: Client) -> None:
+    with socket.create_connection(("127.0.0.1", client.port), 20) as connection:
+        connection.sendall(request("POST", "/mutate", GOOD))
+        assert b"response" not in connection.recv(65536)
+    assert client.post("/mutate", GOOD).status == 200
+
+
+def test_a_client_that_breaks_off_its_handshake_harms_nobody(client: Client) -> None:
+    with socket.create_connection(("127.0.0.1", client.port), 20) as connection:
+        connection.sendall(b"\x16\x03\x01\x02\x00\x01\x00")
+    stranger = ssl.create_default_context()
+    with pytest.raises(ssl.SSLCertVerificationError):
+        client.connect(stranger)
+    assert client.post("/mutate", GOOD).status == 200

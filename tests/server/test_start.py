@@ -1,0 +1,154 @@
+"""A server that cannot start says why in one line, and exits with 2."""
+
+from __future__ import annotations
+
+import socket
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import rsa
+
+from tests.cli.run import run
+from tests.server.certificates import Certificates, issue
+from tests.server.process import FREE_PORTS, run_serve
+from tests.server.within import restored_logging
+
+PEM, PKCS8 = serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory, certificates: Certificates) -> Path:
+    """A folder of files that are wrong in one way each."""
+    folder = tmp_path_factory.mktemp("wrong")
+    issue(folder)
+    (folder / "folder").mkdir()
+    (folder / "text").write_text("hello\n")
+    (folder / "damaged.crt").write_bytes(certificates.certificate.read_bytes().replace(b"\nMI", b"\n!!", 1))
+    key = serialization.load_pem_private_key(certificates.key.read_bytes(), None)
+    encrypted = serialization.BestAvailableEncryption(b"open sesame")
+    (folder / "encrypted.key").write_bytes(key.private_bytes(PEM, PKCS8, encrypted))
+    weak = rsa.generate_private_key(65537, 1024)  # noqa: S505 - that is the point
+    (folder / "weak.key").write_bytes(weak.private_bytes(PEM, PKCS8, serialization.NoEncryption()))
+    (folder / "weak.crt").write_bytes(_signed_by_itself(weak).public_bytes(PEM))
+    return folder
+
+
+def _signed_by_itself(key: rsa.RSAPrivateKey) -> x509.Certificate:
+    name, now = x509.Name([]), datetime.now(UTC)
+    builder = x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
+    return builder.not_valid_before(now).not_valid_after(now + timedelta(hours=1)).sign(key, hashes.SHA256())
+
+
+def refused(*options: str) -> str:
+    """The one line that a server says instead of starting."""
+    with restored_logging():
+        ended = run("serve", "--host", "127.0.0.1", *FREE_PORTS, *options)
+    assert (ended.code, ended.out) == (2, "")
+    (line,) = ended.err.splitlines()
+    return line
+
+
+def test_without_a_certificate() -> None:
+    said = "serve: no certificate: give --tls-cert and --tls-key, or tls.certFile and tls.keyFile in the settings"
+    assert refused() == said
+    process = run_serve(*FREE_PORTS)
+    assert (process.returncode, process.stdout, process.stderr) == (2, "", f"{said}\n")
+
+
+def test_with_a_certificate_and_no_key(certificates: Certificates) -> None:
+    assert refused("--tls-cert", str(certificates.certificate)).startswith("serve: no certificate: give --tls-cert and")
+
+
+@pytest.mark.parametrize(
+    ("file", "said"),
+    [
+        ("missing.crt", "No such file or directory"),
+        ("text", "holds no certificate in PEM"),
+        ("damaged.crt", "holds no certificate in PEM"),
+        ("folder", "Is a directory"),
+    ],
+)
+def test_with_a_wrong_certificate(certificates: Certificates, files: Path, file: str, said: str) -> None:
+    told = refused("--tls-cert", str(files / file), "--tls-key", str(certificates.key))
+    assert told == f"serve: {files / file}: {said}"
+
+
+@pytest.mark.parametrize(
+    ("file", "said"),
+    [
+        ("missing.key", "No such file or directory"),
+        ("text", "holds no private key in PEM"),
+        ("encrypted.key", "is encrypted; give the key without a passphrase"),
+    ],
+)
+def test_with_a_wrong_key(certificates: Certificates, files: Path, file: str, said: str) -> None:
+    told = refused("--tls-cert", str(certificates.certificate), "--tls-key", str(files / file))
+    assert told == f"serve: {files / file}: {said}"
+
+
+def test_with_the_files_the_wrong_way_round(certificates: Certificates) -> None:
+    told = refused("--tls-cert", str(certificates.key), "--tls-key", str(certificates.certificate))
+    assert told == f"serve: {certificates.key}: holds no certificate in PEM"
+
+
+def test_with_the_key_of_another_certificate(certificates: Certificates, files: Path) -> None:
+    told = refused("--tls-cert", str(certificates.certificate), "--tls-key", str(files / "tls.key"))
+    assert told == f"serve: {files / 'tls.key'}: is not the key of the certificate in {certificates.certificate}"
+
+
+def test_with_a_certificate_that_openssl_finds_too_weak(files: Path) -> None:
+    told = refused("--tls-cert", str(files / "weak.crt"), "--tls-key", str(files / "weak.key"))
+    assert told.startswith(f"serve: {files / 'weak.crt'}: ")
+
+
+@pytest.mark.parametrize("option", ["--port", "--health-port"])
+def test_with_a_port_that_is_in_use(certificates: Certificates, option: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        options = [*FREE_PORTS, *certificates.options, option, str(port)]
+        process = run_serve(*options)
+    assert (process.returncode, process.stdout) == (2, "")
+    assert process.stderr == f"serve: cannot listen on 127.0.0.1:{port}: Address already in use\n"
+
+
+def test_with_a_host_that_does_not_exist(certificates: Certificates) -> None:
+    told = refused(*certificates.options, "--host", "no-such-host.invalid")
+    assert told.startswith("serve: cannot listen on no-such-host.invalid:0: ")
+    assert "Unknown error" not in told
+    assert "Success" not in told
+
+
+def test_with_wrong_settings(tmp_path: Path) -> None:
+    file = tmp_path / "settings.yaml"
+    file.write_text("mode: enforced\nserver:\n  prot: 1\n")
+    ended = run("serve", "--config", file)
+    assert (ended.code, ended.out) == (2, "")
+    assert ended.err.splitlines() == [
+        f'{file}:1:7: mode: must be "enforce", "warn" or "audit", not "enforced"; did you mean "enforce"?',
+        f'{file}:3:9: server.prot: unknown key "prot"; did you mean "port"?',
+    ]
+
+
+def test_with_wrong_facts(certificates: Certificates, tmp_path: Path) -> None:
+    file = tmp_path / "facts.yaml"
+    file.write_text("nodes:\n  - name: 7\n")
+    told = refused(*certificates.options, "--facts", str(file))
+    assert told.startswith(f"{file}:2:11: nodes[0].name: ")
+
+
+@pytest.mark.parametrize("option", ["--config", "--facts"])
+def test_with_a_file_that_is_missing(certificates: Certificates, tmp_path: Path, option: str) -> None:
+    file = tmp_path / "missing.yaml"
+    assert refused(*certificates.options, option, str(file)) == f"{file}: no such file or folder"
+
+
+@pytest.mark.parametrize(
+    "wrong", [["--port", "65536"], ["--port", "x"], ["--log-format", "xml"], ["--bogus"], ["extra"]]
+)
+def test_with_wrong_options(wrong: list[str]) -> None:
+    ended = run("serve", *wrong)
+    assert (ended.code, ended.out) == (2, "")
+    assert "Error: " in ended.err

@@ -1,0 +1,106 @@
+"""A reader of the journal that is stuck or gone never stops the answers, and never keeps the server from ending."""
+
+from __future__ import annotations
+
+import asyncio
+import fcntl
+import json
+import os
+import re
+import subprocess
+from collections.abc import Iterator
+
+import pytest
+
+from tests.server.certificates import Certificates
+from tests.server.client import Client
+from tests.server.lines import PATIENCE, Lines
+from tests.server.process import FREE_PORTS, SERVE, ended
+from tests.server.reviews import pod, review
+from tests.server.within import client_of, configuration, started
+from webhook.server.journal import Journal
+
+MORE_THAN_ROOM = 40_000
+SMALLEST_PIPE = 4096
+
+
+async def test_every_line_is_written_or_counted_as_dropped(certificates: Certificates) -> None:
+    reading, writing = os.pipe()
+    journal = Journal("json", "info", writing)
+    async with started(configuration("", certificates), journal) as server:
+        client = client_of(server, certificates)
+        for number in range(MORE_THAN_ROOM):
+            journal.say("info", "filling", number=number)
+        dropped = await asyncio.to_thread(dropped_lines, client)
+        replied = await asyncio.to_thread(client.review, "/mutate", review(pod(), uid="unheard"))
+        dropped_then = await asyncio.to_thread(dropped_lines, client)
+        lines = Lines(os.fdopen(reading, "rb"))
+    os.close(writing)
+    written = [event["number"] for event in map(json.loads, lines.to_the_end()) if event["event"] == "filling"]
+    assert replied.json()["response"]["uid"] == "unheard"
+    assert dropped > 0
+    assert len(written) + dropped == MORE_THAN_ROOM
+    assert written == list(range(len(written)))
+    assert dropped_then == dropped + 1
+
+
+def dropped_lines(client: Client) -> int:
+    """How many lines the server says to have dropped."""
+    metrics = client.health("/metrics").body.decode()
+    found = re.search("^gpushare_webhook_journal_dropped_total (.*)$", metrics, re.MULTILINE)
+    assert found is not None
+    return int(float(found[1]))
+
+
+@pytest.fixture
+def unread(certificates: Certificates) -> Iterator[tuple[subprocess.Popen[bytes], Client, int]]:
+    """A server whose journal is read until it is ready, and then no more: its process, a client, and the pipe."""
+    reading, writing = os.pipe()
+    fcntl.fcntl(reading, fcntl.F_SETPIPE_SZ, SMALLEST_PIPE)
+    with ended(subprocess.Popen([*SERVE, *FREE_PORTS, *certificates.options], stdout=writing)) as process:
+        os.close(writing)
+        ready = json.loads(_line(reading))
+        yield process, Client(ready["port"], ready["healthPort"], certificates.trust()), reading
+
+
+def _line(descriptor: int) -> bytes:
+    line = b""
+    while not line.endswith(b"\n"):
+        line += os.read(descriptor, 1)
+    return line
+
+
+def test_a_stuck_reader_hinders_neither_answers_nor_the_end(
+    unread: tuple[subprocess.Popen[bytes], Client, int],
+) -> None:
+    process, client, reading = unread
+    for _ in range(50):  # each line has about 250 bytes; the pipe is full after 17
+        assert client.review("/mutate", review(pod())).status == 200
+    process.terminate()
+    assert process.wait(PATIENCE) == 0
+    os.close(reading)
+
+
+def test_a_reader_that_is_gone_hinders_neither_answers_nor_the_end(
+    unread: tuple[subprocess.Popen[bytes], Client, int],
+) -> None:
+    process, client, reading = unread
+    os.close(reading)
+    for _ in range(50):
+        assert client.review("/mutate", review(pod())).status == 200
+    assert client.health("/readyz").status == 200
+    process.terminate()
+    assert process.wait(PATIENCE) == 0
+
+
+@pytest.mark.parametrize("level", ["debug", "info", "warning", "error"])
+def test_a_journal_holds_what_its_level_asks_for(level: str) -> None:
+    levels = ["debug", "info", "warning", "error"]
+    reading, writing = os.pipe()
+    journal = Journal("json", level, writing)
+    for each in levels:
+        journal.say(each, "said")
+    journal.close()
+    os.close(writing)
+    said = [json.loads(line)["level"] for line in Lines(os.fdopen(reading, "rb")).to_the_end()]
+    assert said == levels[levels.index(level) :]
