@@ -26,6 +26,10 @@ _NAMES_GPU = (
     "c.?resources.?limits.orValue({{}}).exists(name, name.startsWith('nvidia.com/')) || "
     "c.?resources.?requests.orValue({{}}).exists(name, name.startsWith('nvidia.com/'))))"
 )
+# An update that drops a toleration: the API server would refuse it, and one of ours is put back.
+_LOSES_A_TOLERATION = (
+    "oldObject.spec.?tolerations.orValue([]).exists(had, !(had in object.spec.?tolerations.orValue([])))"
+)
 # Where each kind keeps its pod template, as CEL.
 _TEMPLATES = {
     "template": "object.spec.template",
@@ -102,23 +106,32 @@ def deployment(replicas: int) -> Object:
 
 
 def mutating(authority: bytes) -> Object:
-    """The hook for pods: one entry where hostPath is allowed, one where Pod Security forbids it."""
+    """The hook for pods: an entry where hostPath is allowed, one where Pod Security forbids it, and one for updates."""
     entries = [
         _entry("pods", "/mutate", authority, "Ignore", "NotIn"),
         _entry("pods-without-hostpath", "/mutate/without-hostpath", authority, "Ignore", "In"),
     ]
     for entry in entries:
         entry["rules"] = [_rule("", ["pods"], ["CREATE"])]
-        entry["matchConditions"] = [{"name": "names-a-gpu", "expression": _NAMES_GPU.format(spec="object.spec")}]
+        entry["matchConditions"] = [_names_gpu("object.spec")]
         entry["reinvocationPolicy"] = "IfNeeded"
-    return _configuration("MutatingWebhookConfiguration", entries)
+    return _configuration("MutatingWebhookConfiguration", [*entries, _updates(authority)])
+
+
+def _updates(authority: bytes) -> Object:
+    entry = _entry("pods-update", "/mutate", authority, "Ignore")
+    entry["rules"] = [_rule("", ["pods"], ["UPDATE"])]
+    loses = {"name": "loses-a-toleration", "expression": _LOSES_A_TOLERATION}
+    entry["matchConditions"] = [loses, _names_gpu("object.spec")]
+    entry["reinvocationPolicy"] = "IfNeeded"
+    return entry
 
 
 def validating(authority: bytes) -> Object:
     """The hook for pods and for the pod templates of workloads, where only a new or changed template is judged."""
     pods = _entry("pods", "/validate", authority, "Fail")
     pods["rules"] = [_rule("", ["pods"], ["CREATE"])]
-    pods["matchConditions"] = [{"name": "names-a-gpu", "expression": _NAMES_GPU.format(spec="object.spec")}]
+    pods["matchConditions"] = [_names_gpu("object.spec")]
     return _configuration("ValidatingWebhookConfiguration", [pods, *(_workloads(form, authority) for form in _KINDS)])
 
 
@@ -129,9 +142,13 @@ def _workloads(form: str, authority: bytes) -> Object:
     entry["rules"] = [_rule(group, resources, ["CREATE", "UPDATE"]) for group, resources in _KINDS[form]]
     entry["matchConditions"] = [
         {"name": "template-is-new", "expression": f"oldObject == null || {template} != {former}"},
-        {"name": "names-a-gpu", "expression": _NAMES_GPU.format(spec=f"{template}.spec")},
+        _names_gpu(f"{template}.spec"),
     ]
     return entry
+
+
+def _names_gpu(spec: str) -> Object:
+    return {"name": "names-a-gpu", "expression": _NAMES_GPU.format(spec=spec)}
 
 
 def _entry(name: str, path: str, authority: bytes, policy: str, strictness: str = "") -> Object:
