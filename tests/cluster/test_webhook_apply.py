@@ -1,0 +1,123 @@
+"""kubectl's ways to apply an object, one after the other: what the product adds does not drift or stand in the way."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.cluster.harness.manifests import GPU, container, pod
+from tests.cluster.harness.webhook import webhook
+from tests.cluster.workloads import assert_completed, pod_of_workload, workload
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tests.cluster.harness.api import Object
+    from tests.cluster.harness.cluster import Cluster
+    from tests.cluster.harness.workspace import Workspace
+
+OURS = {"key": GPU, "operator": "Exists", "effect": "NoSchedule"}
+OWN = {"key": "team", "operator": "Equal", "value": "vision", "effect": "NoSchedule"}
+CLIENT_SIDE: list[str] = []
+SERVER_SIDE = ["--server-side"]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def installed(cluster: Cluster) -> Iterator[None]:
+    with webhook(cluster):
+        yield
+
+
+@pytest.fixture(autouse=True)
+def scratch(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`kubectl diff` writes files; in the cluster's namespaces only its own folder can be written."""
+    monkeypatch.setenv("TMPDIR", str(cluster.inside.folder))
+
+
+def _apply(space: Workspace, way: list[str], manifest: Object) -> str:
+    return space.kubectl("apply", *way, "-f", "-", manifest=manifest)
+
+
+def _identity(stored: Object) -> Object:
+    """What changes in an object's metadata whenever something is written."""
+    return {name: stored["metadata"].get(name) for name in ("uid", "resourceVersion", "generation", "managedFields")}
+
+
+def test_a_server_dry_run_answers_with_the_completed_pod_and_stores_nothing(space: Workspace) -> None:
+    for verb in ("create", "apply"):
+        answer = space.kubectl(verb, "--dry-run=server", "-o", "json", "-f", "-", manifest=workload("Pod"))
+        assert_completed(json.loads(answer))
+    assert space.api.items(space.pods) == []
+
+
+@pytest.mark.parametrize("kind", ["Pod", "Deployment"])
+def test_a_server_dry_run_is_refused_like_the_real_thing(space: Workspace, kind: str) -> None:
+    with pytest.raises(RuntimeError, match=r'GPS001 container "main" asks for 2 of "nvidia\.com/gpu"'):
+        space.kubectl("apply", "--dry-run=server", "-f", "-", manifest=workload(kind, container(gpus=2)))
+
+
+@pytest.mark.parametrize("way", [CLIENT_SIDE, SERVER_SIDE], ids=["client-side", "server-side"])
+def test_a_pod_applied_twice_does_not_drift(space: Workspace, way: list[str]) -> None:
+    _apply(space, way, pod("main"))
+    space.wait_running("main")
+    first = space.api.get(f"{space.pods}/main")
+    assert space.kubectl("diff", *way, "-f", "-", manifest=pod("main")) == ""
+    _apply(space, way, pod("main"))
+    second = space.api.get(f"{space.pods}/main")
+    assert _identity(second) == _identity(first)
+    assert second["spec"] == first["spec"]
+    assert_completed(second)
+
+
+@pytest.mark.parametrize("kind", ["Deployment", "StatefulSet", "DaemonSet", "CronJob"])
+def test_a_workload_applied_twice_server_side_does_not_drift(space: Workspace, kind: str) -> None:
+    _apply(space, SERVER_SIDE, workload(kind))
+    if kind != "CronJob":
+        pod_of_workload(space)
+    applied = _applied(space, kind)
+    assert space.kubectl("diff", *SERVER_SIDE, "-f", "-", manifest=workload(kind)) == ""
+    _apply(space, SERVER_SIDE, workload(kind))
+    assert _applied(space, kind) == applied
+    assert len(space.api.items(space.pods)) == (kind != "CronJob"), "no rollout"
+
+
+def _applied(space: Workspace, kind: str) -> tuple[Object, int, list[Object]]:
+    """Spec, generation, and who manages which fields; the controller goes on writing the status."""
+    stored = json.loads(space.kubectl("get", kind, "main", "-o", "json", "--show-managed-fields"))
+    managed = [entry for entry in stored["metadata"]["managedFields"] if entry.get("subresource") != "status"]
+    return stored["spec"], stored["metadata"]["generation"], managed
+
+
+@pytest.mark.parametrize("way", [CLIENT_SIDE, SERVER_SIDE], ids=["client-side", "server-side"])
+def test_a_pod_with_tolerations_of_its_own_can_be_applied_twice(space: Workspace, way: list[str]) -> None:
+    manifest = pod("main", tolerations=[OWN])
+    _apply(space, way, manifest)
+    first = space.wait_running("main")
+    assert [first["spec"]["tolerations"].count(each) for each in (OWN, OURS)] == [1, 1]
+    for _ in range(2):
+        _apply(space, way, manifest)
+        again = space.api.get(f"{space.pods}/main")
+        assert again["metadata"]["uid"] == first["metadata"]["uid"]
+        assert [again["spec"]["tolerations"].count(each) for each in (OWN, OURS)] == [1, 1]
+        assert_completed(again)
+
+
+def test_a_pod_can_change_hands_between_the_two_ways_of_apply(space: Workspace) -> None:
+    manifest = pod("main", tolerations=[OWN])
+    _apply(space, CLIENT_SIDE, manifest)
+    _apply(space, [*SERVER_SIDE, "--force-conflicts"], manifest)
+    _apply(space, CLIENT_SIDE, manifest)
+    assert_completed(space.api.get(f"{space.pods}/main"))
+
+
+def test_a_label_given_later_leaves_the_rest_of_the_pod_as_it_is(space: Workspace) -> None:
+    manifest = pod("main", tolerations=[OWN])
+    _apply(space, CLIENT_SIDE, manifest)
+    before = space.wait_running("main")
+    manifest["metadata"]["labels"] = {"given": "later"}
+    _apply(space, CLIENT_SIDE, manifest)
+    after = space.api.get(f"{space.pods}/main")
+    assert after["metadata"]["labels"] == {"given": "later"}
+    assert sorted(map(str, after["spec"]["tolerations"])) == sorted(map(str, before["spec"]["tolerations"]))

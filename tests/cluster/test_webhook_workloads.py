@@ -1,0 +1,86 @@
+"""Pods of every kind of workload are completed and run; those that ask for too much are refused with the remedy."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.cluster.harness.manifests import container
+from tests.cluster.harness.webhook import webhook
+from tests.cluster.workloads import KINDS, assert_completed, make_due, pod_of_workload, workload
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tests.cluster.harness.cluster import Cluster
+    from tests.cluster.harness.workspace import Workspace
+
+TWO = (
+    'GPS001 container "main" asks for 2 of "nvidia.com/gpu"; the limit is 1 where it is shared through MPS; '
+    "ask for 1, or select nodes with whole cards (nvidia.com/gpu.sharing-strategy: none)"
+)
+ONE_AND_ONE = (
+    "GPS002 the pod asks for 2 replicas as a whole; the limit is 1 where GPUs are shared through MPS; "
+    "split the pod, or let the administrator raise limits.perPod"
+)
+HOOKS = {"Pod": "pods", "CronJob": "workloads-job-template", "PodTemplate": "workloads-pod-template"}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def installed(cluster: Cluster) -> Iterator[None]:
+    with webhook(cluster):
+        yield
+
+
+@pytest.mark.parametrize("kind", ["Pod", *KINDS])
+def test_the_pod_of_a_workload_is_completed_and_runs(space: Workspace, kind: str) -> None:
+    stored = space.create(workload(kind))
+    if kind == "CronJob":
+        make_due(space)
+    if kind != "Pod":
+        assert "CUDA_MPS" not in str(stored), "the author's template stays as it is"
+    assert_completed(pod_of_workload(space))
+
+
+def _refusal(space: Workspace, verb: str, kind: str, *gpus: int) -> str:
+    """What kubectl says of a workload with a container for each number of GPUs."""
+    containers = [container("main" if index == 0 else f"c{index}", gpus=asked) for index, asked in enumerate(gpus)]
+    done = space.cluster.kubectl.run("-n", space.name, verb, "-f", "-", manifest=workload(kind, *containers))
+    assert (done.returncode, done.stdout) == (1, "")
+    return done.stderr
+
+
+def _told(kind: str, finding: str) -> str:
+    hook = f"{HOOKS.get(kind, 'workloads-template')}.gpushare-webhook.test"
+    return (
+        'Error from server (Forbidden): error when creating "STDIN": '
+        f'admission webhook "{hook}" denied the request: {finding}\n'
+    )
+
+
+@pytest.mark.parametrize("kind", ["Pod", *KINDS, "PodTemplate"])
+def test_a_workload_over_the_limit_is_refused_at_apply_with_the_remedy(space: Workspace, kind: str) -> None:
+    assert _refusal(space, "apply", kind, 2) == _told(kind, TWO)
+    assert "NotFound" in space.cluster.kubectl.run("-n", space.name, "get", kind, "main").stderr
+    assert space.api.items(space.pods) == []
+
+
+def test_one_and_one_in_two_containers_are_refused_with_another_remedy(space: Workspace) -> None:
+    assert _refusal(space, "create", "Pod", 1, 1) == _told("Pod", ONE_AND_ONE)
+    assert _refusal(space, "create", "Deployment", 1, 1) == _told("Deployment", ONE_AND_ONE)
+
+
+def test_every_finding_that_refuses_has_a_line(space: Workspace) -> None:
+    assert _refusal(space, "create", "Deployment", 2, 1) == _told("Deployment", f"{TWO}\n{ONE_AND_ONE}")
+
+
+def test_a_workload_whose_template_is_raised_over_the_limit_stays_as_it_was(space: Workspace) -> None:
+    space.create(workload("Deployment"))
+    before = pod_of_workload(space)
+    done = space.cluster.kubectl.run(
+        "-n", space.name, "apply", "-f", "-", manifest=workload("Deployment", container(gpus=2))
+    )
+    assert f"denied the request: {TWO}\n" in done.stderr
+    assert space.stored("Deployment", "main")["metadata"]["generation"] == 1
+    assert space.stored("Pod", before["metadata"]["name"])["metadata"]["uid"] == before["metadata"]["uid"]
