@@ -1,0 +1,285 @@
+"""The product down, slow or out of its mind: GPU pods follow the failure policy, and nothing else is touched."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from functools import partial
+from threading import Event
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.cluster.harness import webhook_manifests as product
+from tests.cluster.harness.api import ApiError, Object
+from tests.cluster.harness.cluster import ControlPlaneOnly, control_plane
+from tests.cluster.harness.hooks import DRY_POD, MUTATING, VALIDATING, hooks, is_mutated, namespace, remove
+from tests.cluster.harness.manifests import container, deployment, pod
+from tests.cluster.harness.standin import Answer, StandIn, allow, stand_in
+from tests.cluster.harness.waiting import wait_for
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+DEPLOYMENTS = "/apis/apps/v1/namespaces/default/deployments"
+STRICT = "/api/v1/namespaces/strict"
+FAILED = "failed calling webhook"
+Broken = Callable[[ControlPlaneOnly], AbstractContextManager[Callable[[Object], Object]]]
+
+
+@pytest.fixture(scope="module")
+def running(needs_control_plane: None) -> Iterator[ControlPlaneOnly]:
+    """A control plane in which the product's Service exists and has no pods, with a namespace for Pod Security."""
+    strict = {"pod-security.kubernetes.io/enforce": "baseline"}
+    with control_plane() as started, namespace(started, product.NAME), namespace(started, "strict", **strict):
+        started.api.create(f"/api/v1/namespaces/{product.NAME}/services", product.service())
+        yield started
+
+
+@contextmanager
+def _without_endpoints(_: ControlPlaneOnly) -> Iterator[Callable[[Object], Object]]:
+    yield lambda entry: {"service": entry["clientConfig"]["service"]}
+
+
+@contextmanager
+def _refusing_connections(running: ControlPlaneOnly) -> Iterator[Callable[[Object], Object]]:
+    with stand_in(running.place, allow) as gone:
+        pass
+    yield lambda _: gone.client_config()
+
+
+def _answering(answer: Callable[[Object], Answer]) -> Broken:
+    @contextmanager
+    def broken(running: ControlPlaneOnly) -> Iterator[Callable[[Object], Object]]:
+        with stand_in(running.place, answer) as confused:
+            yield lambda _: confused.client_config()
+
+    return broken
+
+
+@contextmanager
+def _slow(running: ControlPlaneOnly) -> Iterator[Callable[[Object], Object]]:
+    """It answers when the test is over."""
+    over = Event()
+
+    def late(review: Object) -> Answer:
+        over.wait(60)
+        return allow(review)
+
+    with stand_in(running.place, late) as sleeping:
+        try:
+            yield lambda _: sleeping.client_config()
+        finally:
+            over.set()
+
+
+BROKEN: dict[str, tuple[Broken, str]] = {
+    "no endpoints": (_without_endpoints, "no endpoints available for service"),
+    "connection refused": (_refusing_connections, "connect: connection refused"),
+    "slow": (_slow, "context deadline exceeded"),
+    "internal error": (_answering(lambda _: Answer(500, b"oops")), "oops"),
+    "not JSON": (_answering(lambda _: Answer(200, b"<html>")), "couldn't get version/kind"),
+    "another kind": (_answering(lambda _: Answer(200, b'{"apiVersion": "v1", "kind": "Pod"}')), 'no kind "Pod"'),
+    "another uid": (_answering(lambda review: allow({**review, "request": {"uid": "x"}})), "expected response.uid"),
+}
+
+
+@contextmanager
+def _broken(running: ControlPlaneOnly, how: str, *which: str) -> Iterator[str]:
+    """Hooks that are broken in one way; yields what the API server says of it."""
+    broken, says = BROKEN[how]
+    with broken(running) as client_config:
+        force = partial(_fails, running)
+        with hooks(running, client_config, force, which=which, seconds=1):
+            yield says
+
+
+def _fails(running: ControlPlaneOnly) -> bool:
+    return FAILED in _refusal(running)
+
+
+def _refusal(running: ControlPlaneOnly) -> str:
+    """What the API server says against a pod that asks for a GPU; empty when it takes it."""
+    try:
+        running.api.create(DRY_POD, pod("asks"))
+    except ApiError as refused:
+        return refused.message
+    return ""
+
+
+@pytest.mark.parametrize("how", BROKEN)
+def test_a_validating_hook_that_fails_stops_pods_with_gpus_alone(running: ControlPlaneOnly, how: str) -> None:
+    with _broken(running, how, VALIDATING) as says:
+        refusal = _refusal(running)
+        assert FAILED in refusal
+        assert says in refusal
+        with pytest.raises(ApiError, match=FAILED):
+            running.api.create(f"{DEPLOYMENTS}?dryRun=All", deployment("asks"))
+        _others_go_on(running)
+
+
+@pytest.mark.parametrize("how", BROKEN)
+def test_a_mutating_hook_that_fails_is_passed_over(running: ControlPlaneOnly, how: str) -> None:
+    with ExitStack() as stack:
+        neighbour = stack.enter_context(stand_in(running.place, allow))
+        broken, _ = BROKEN[how]
+        client_config = stack.enter_context(broken(running))
+        stack.enter_context(_in_force_with(running, neighbour, client_config))
+        assert not is_mutated(running.api.create(DRY_POD, pod("asks")))
+        _others_go_on(running)
+
+
+def test_a_patch_that_does_not_apply_stops_pods_with_gpus_although_failures_are_ignored(
+    running: ControlPlaneOnly,
+) -> None:
+    operation = {"op": "add", "path": "/spec/absent/child", "value": 1}
+    with (
+        stand_in(running.place, lambda review: allow(review, operation)) as confused,
+        hooks(
+            running,
+            lambda _: confused.client_config(),
+            lambda: "doc is missing path" in _refusal(running),
+            which=(MUTATING,),
+        ),
+    ):
+        _others_go_on(running)
+    assert _refusal(running) == ""
+
+
+@contextmanager
+def _in_force_with(
+    running: ControlPlaneOnly, neighbour: StandIn, client_config: Callable[[Object], Object]
+) -> Iterator[None]:
+    """The broken mutating hooks; a working one for strict namespaces tells when the configuration is in force."""
+
+    def address(entry: Object) -> Object:
+        works = entry["name"].startswith("pods-without-hostpath")
+        return neighbour.client_config() if works else client_config(entry)
+
+    def force() -> bool:
+        running.api.create(f"{STRICT}/pods?dryRun=All", pod("asks"))
+        return bool(neighbour.reviews)
+
+    with hooks(running, address, force, which=(MUTATING,), seconds=1):
+        yield
+
+
+def _others_go_on(running: ControlPlaneOnly) -> None:
+    """Pods and workloads without GPUs, and other objects, are made, changed and deleted."""
+    plain = container(gpus=0)
+    pods, maps = "/api/v1/namespaces/default/pods", "/api/v1/namespaces/default/configmaps"
+    for path, manifest in (
+        (pods, pod("plain", plain)),
+        (DEPLOYMENTS, deployment("plain", plain, replicas=0)),
+        (maps, {"metadata": {"name": "plain"}, "data": {"nvidia.com": "gpu"}}),
+    ):
+        running.api.create(path, manifest)
+        running.api.patch(f"{path}/plain", {"metadata": {"labels": {"a": "b"}}})
+        running.api.delete(f"{path}/plain")
+    running.kubectl("wait", "--for=delete", "deployment/plain", "pod/plain", "--timeout=30s")
+
+
+@pytest.fixture
+def deployed(running: ControlPlaneOnly) -> Iterator[str]:
+    """A Deployment of two pods that ask for a GPU, made before the product fails: its path."""
+    path = f"{DEPLOYMENTS}/trains"
+    running.api.create(DEPLOYMENTS, deployment("trains", replicas=2))
+    _wait_replicas(running, 2)
+    yield path
+    if running.api.find(path) is not None:
+        running.api.delete(path)
+    running.kubectl("wait", "--for=delete", "deployment/trains", "--timeout=30s")
+    running.kubectl("wait", "--for=delete", "pod", "--selector=app=trains", "--timeout=30s")
+
+
+def _wait_replicas(running: ControlPlaneOnly, count: int) -> Object:
+    """The Deployment once its status counts so many pods."""
+    return running.api.wait_for(
+        f"{DEPLOYMENTS}/trains",
+        f"to have {count} replicas",
+        lambda now: (
+            now["status"].get("replicas", 0) == count
+            and now["status"]["observedGeneration"] == now["metadata"]["generation"]
+        ),
+        seconds=30,
+    )
+
+
+def test_workloads_with_gpus_are_scaled_labelled_and_counted_while_the_hooks_are_down(
+    running: ControlPlaneOnly, deployed: str
+) -> None:
+    with _broken(running, "connection refused", MUTATING, VALIDATING):
+        running.kubectl("label", "deployment", "trains", "team=a")
+        running.kubectl("scale", "deployment", "trains", "--replicas=1")
+        _wait_replicas(running, 1)
+        (pod_left,) = [one for one in _pods(running) if "deletionTimestamp" not in one["metadata"]]
+        running.kubectl("label", "pod", pod_left["metadata"]["name"], "team=a")
+        running.kubectl("rollout", "pause", "deployment/trains")
+        running.kubectl("rollout", "resume", "deployment/trains")
+        running.api.patch(f"{deployed}/status", {"metadata": {"annotations": {"seen": "yes"}}})
+        assert _wait_replicas(running, 1)["metadata"]["labels"]["team"] == "a"
+
+
+def test_a_scaled_up_workload_gets_its_pods_when_the_configurations_are_deleted(
+    running: ControlPlaneOnly, deployed: str
+) -> None:
+    with _broken(running, "no endpoints", MUTATING, VALIDATING):
+        running.kubectl("scale", "deployment", "trains", "--replicas=3")
+        refused = running.api.wait_for(deployed, "to tell of the refusal", lambda now: FAILED in str(now["status"]))
+        assert refused["status"]["replicas"] == 2
+        remove(running, MUTATING, VALIDATING)
+        _wait_replicas(running, 3)
+
+
+def test_a_rollout_that_has_begun_goes_on_while_the_hooks_are_down(running: ControlPlaneOnly, deployed: str) -> None:
+    running.kubectl("rollout", "pause", "deployment/trains")
+    running.api.patch(deployed, {"spec": {"template": {"metadata": {"annotations": {"a": "b"}}}}})
+    sets = "/apis/apps/v1/namespaces/default/replicasets?labelSelector=app=trains"
+    running.kubectl("rollout", "resume", "deployment/trains")
+    running.api.wait_for(sets, "to be two", lambda found: len(found["items"]) == 2)
+    with _broken(running, "connection refused", MUTATING, VALIDATING):
+        running.kubectl("scale", "deployment", "trains", "--replicas=0")
+        _wait_replicas(running, 0)
+        assert [found["spec"]["replicas"] for found in running.api.items(sets)] == [0, 0]
+
+
+@pytest.mark.parametrize("change", [["rollout", "restart"], ["set", "image", "main=other"]])
+def test_a_template_change_is_stopped_while_the_hooks_are_down(
+    running: ControlPlaneOnly, deployed: str, change: list[str]
+) -> None:
+    before = running.api.get(deployed)["spec"]["template"]
+    command = [*change[:2], "deployment/trains", *change[2:]]
+    with _broken(running, "connection refused", MUTATING, VALIDATING):
+        with pytest.raises(RuntimeError, match=FAILED):
+            running.kubectl(*command)
+        assert running.api.get(deployed)["spec"]["template"] == before
+        remove(running, MUTATING, VALIDATING)
+        running.kubectl(*command)
+        assert running.api.get(deployed)["spec"]["template"] != before
+
+
+@pytest.mark.parametrize("propagation", ["Foreground", "Background", "Orphan"])
+def test_workloads_with_gpus_are_deleted_while_the_hooks_are_down(
+    running: ControlPlaneOnly, deployed: str, propagation: str
+) -> None:
+    with _broken(running, "connection refused", MUTATING, VALIDATING):
+        cascade = f"--cascade={propagation.lower()}"
+        running.kubectl("delete", "deployment", "trains", cascade, "--timeout=30s")
+        assert running.api.find(deployed) is None
+        if propagation == "Orphan":
+            assert len(_pods(running)) == 2
+            running.kubectl("delete", "replicaset", "--selector=app=trains", "--cascade=foreground", "--timeout=30s")
+        running.kubectl("wait", "--for=delete", "pod", "--selector=app=trains", "--timeout=30s")
+        assert _pods(running) == []
+
+
+@pytest.mark.parametrize("how", BROKEN)
+def test_deleting_the_configurations_rescues(running: ControlPlaneOnly, how: str) -> None:
+    with _broken(running, how, MUTATING, VALIDATING):
+        assert FAILED in _refusal(running)
+        running.kubectl("delete", "validatingwebhookconfiguration,mutatingwebhookconfiguration", product.NAME)
+        wait_for("pods with GPUs to be taken again", lambda: _refusal(running) == "")
+
+
+def _pods(running: ControlPlaneOnly) -> list[Object]:
+    return running.api.items("/api/v1/namespaces/default/pods?labelSelector=app=trains")
