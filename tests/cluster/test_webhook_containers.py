@@ -1,0 +1,172 @@
+"""What the process in a container finds: by the device plugin's doing, by ours, and by both."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.cluster.harness.api import ApiError
+from tests.cluster.harness.manifests import container, host_path, pod
+from tests.cluster.harness.options import time_slicing
+from tests.cluster.harness.webhook import webhook
+from tests.cluster.harness.workspace import Workspace, workspace
+from tests.cluster.workloads import assert_completed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tests.cluster.harness.api import Object
+    from tests.cluster.harness.cluster import Cluster
+
+PIPE = "/mps/nvidia.com/gpu/pipe"
+HOST_PIPE = f"/run/nvidia{PIPE}"
+VARIABLE = f"CUDA_MPS_PIPE_DIRECTORY={PIPE}"
+SHM = "/dev/shm"  # noqa: S108
+HOST_SHM = "/run/nvidia/mps/shm"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def installed(cluster: Cluster) -> Iterator[None]:
+    with webhook(cluster):
+        yield
+
+
+def _roots(space: Workspace, target: str, name: str = "main") -> list[str]:
+    """What of the node's /run is mounted at a path of a pod's container, the lowest first."""
+    return ["/run" + mount.root for mount in space.mounts("main", target, container=name)]
+
+
+def _mps_variables(space: Workspace, name: str = "main") -> list[str]:
+    return [entry for entry in space.environment("main", container=name) if entry.startswith("CUDA_MPS")]
+
+
+def _leave_file(cluster: Cluster, folder: str) -> str:
+    """A file in a folder of the node, as a sign that a container sees that very folder."""
+    made = cluster.inside.path(folder)
+    made.mkdir(parents=True, exist_ok=True)
+    (made / "from-the-node").touch()
+    return "from-the-node"
+
+
+def test_with_the_plugins_alone(cluster: Cluster) -> None:
+    # The namespace is exempt, so that nothing of ours is in the pod.
+    exempt = Workspace(cluster, "kube-system")
+    try:
+        running = exempt.start(pod("main"))
+        assert "env" not in running["spec"]["containers"][0]
+        assert _mps_variables(exempt) == [VARIABLE]
+        assert _roots(exempt, PIPE) == [HOST_PIPE]
+        assert _roots(exempt, SHM)[-1] == HOST_SHM
+    finally:
+        exempt.kubectl("delete", "pod", "main", "--ignore-not-found")
+
+
+def test_with_the_plugins_and_ours(space: Workspace) -> None:
+    sign = _leave_file(space.cluster, HOST_PIPE)
+    assert_completed(space.start(pod("main")))
+    assert _mps_variables(space) == [VARIABLE]
+    assert _roots(space, PIPE) == [HOST_PIPE, HOST_PIPE]
+    assert sign in space.sh("main", f"ls {PIPE}")
+
+
+def test_with_ours_alone(cluster: Cluster) -> None:
+    # Time slicing on a node that nothing tells apart: the product takes it for MPS, the plugin adds nothing for MPS.
+    sign = _leave_file(cluster, HOST_PIPE)
+    with cluster.node.sharing(time_slicing()), workspace(cluster, "ours-alone") as space:
+        assert_completed(space.start(pod("main")))
+        assert _mps_variables(space) == [VARIABLE]
+        assert _roots(space, PIPE) == [HOST_PIPE]
+        assert sign in space.sh("main", f"ls {PIPE}")
+        assert HOST_SHM not in _roots(space, SHM)
+
+
+@pytest.mark.parametrize("spec", [{}, {"hostIPC": True}], ids=["own-ipc", "host-ipc"])
+def test_dev_shm_stays_the_daemons(space: Workspace, spec: dict[str, Any]) -> None:
+    sign = _leave_file(space.cluster, HOST_SHM)
+    assert_completed(space.start(pod("main", **spec)))
+    assert _roots(space, SHM)[-1] == HOST_SHM
+    assert sign in space.sh("main", f"ls {SHM}")
+
+
+def test_an_own_mount_at_dev_shm_hides_the_daemons_with_a_warning(space: Workspace) -> None:
+    mounts = [{"name": "shm", "mountPath": SHM}]
+    memory = [{"name": "shm", "emptyDir": {"medium": "Memory"}}]
+    own = pod("main", container(volumeMounts=mounts), volumes=memory)
+    done = space.cluster.kubectl.run("-n", space.name, "create", "-f", "-", manifest=own)
+    assert done.returncode == 0
+    assert done.stderr.startswith("Warning: GPS005 ")
+    space.wait_running("main")
+    assert HOST_SHM not in _roots(space, SHM)[-1:]
+
+
+def test_containers_that_ask_for_nothing_get_nothing(space: Workspace) -> None:
+    assert_completed(space.start(pod("main", container(), container("aside", gpus=0))))
+    assert _mps_variables(space, "aside") == []
+    assert _roots(space, PIPE, "aside") == []
+    assert HOST_SHM not in _roots(space, SHM, "aside")
+
+
+def test_what_the_pod_already_has_is_not_added_again(space: Workspace) -> None:
+    own = container(
+        env=[{"name": "CUDA_MPS_PIPE_DIRECTORY", "value": PIPE}],
+        volumeMounts=[{"name": "own", "mountPath": PIPE}],
+    )
+    running = space.start(pod("main", own, volumes=[host_path("own", HOST_PIPE)]))
+    assert running["spec"]["containers"][0]["env"] == own["env"]
+    assert [volume for volume in running["spec"]["volumes"] if "hostPath" in volume] == [host_path("own", HOST_PIPE)]
+    assert _mps_variables(space) == [VARIABLE]
+    assert _roots(space, PIPE) == [HOST_PIPE, HOST_PIPE]
+
+
+def test_another_pipe_directory_is_refused_because_it_would_beat_the_plugins(space: Workspace) -> None:
+    elsewhere = container(env=[{"name": "CUDA_MPS_PIPE_DIRECTORY", "value": "/tmp/nvidia-mps"}])  # noqa: S108
+    with pytest.raises(ApiError, match="denied the request: GPS004 ") as refused:
+        space.api.create(space.pods, pod("main", elsewhere))
+    assert refused.value.code == 403
+
+
+def _made(running: Object) -> str:
+    return str(running["status"]["containerStatuses"][0]["containerID"].removeprefix("containerd://"))
+
+
+def test_gpu_pods_run_through_the_handler_of_the_runtime_class_and_others_do_not(space: Workspace) -> None:
+    asks, plain = space.start(pod("asks")), space.start(pod("plain", container(gpus=0)))
+    calls = space.cluster.node.containers.calls("nvidia").read_text()
+    assert _made(asks) in calls
+    assert _made(plain) not in calls
+
+
+def test_a_runtime_class_of_the_authors_own_is_kept(space: Workspace) -> None:
+    own = {"apiVersion": "node.k8s.io/v1", "kind": "RuntimeClass", "metadata": {"name": "authors"}, "handler": "runc"}
+    space.api.create("/apis/node.k8s.io/v1/runtimeclasses", own)
+    try:
+        running = space.start(pod("main", runtimeClassName="authors"))
+        assert running["spec"]["runtimeClassName"] == "authors"
+        assert _made(running) not in space.cluster.node.containers.calls("nvidia").read_text()
+        assert _mps_variables(space) == [VARIABLE]
+    finally:
+        space.api.delete("/apis/node.k8s.io/v1/runtimeclasses/authors")
+
+
+def test_a_native_sidecar_with_the_gpu_is_served_and_the_rest_of_the_pod_is_not(space: Workspace) -> None:
+    sidecar = container("sidecar", restartPolicy="Always")
+    running = space.start(pod("main", container(gpus=0), initContainers=[sidecar]))
+    assert_completed(running, "sidecar")
+    assert _mps_variables(space, "sidecar") == [VARIABLE]
+    assert _roots(space, PIPE, "sidecar") == [HOST_PIPE, HOST_PIPE]
+    assert _mps_variables(space) == []
+
+
+def test_a_native_sidecar_counts_beside_the_containers_it_runs_with(space: Workspace) -> None:
+    sidecar = container("sidecar", restartPolicy="Always")
+    with pytest.raises(ApiError, match="GPS002 the pod asks for 2 replicas as a whole"):
+        space.api.create(space.pods, pod("main", initContainers=[sidecar]))
+
+
+def test_a_plain_init_container_gives_its_replica_on(space: Workspace) -> None:
+    init = container("init", command=["/bin/sh", "-c", "echo $CUDA_MPS_PIPE_DIRECTORY"])
+    done = space.cluster.kubectl.run("-n", space.name, "create", "-f", "-", manifest=pod("main", initContainers=[init]))
+    assert done.stderr.startswith("Warning: GPS016 ")
+    assert_completed(space.wait_running("main"), "init", "main")
+    assert space.kubectl("logs", "main", "--container=init") == f"{PIPE}\n"
