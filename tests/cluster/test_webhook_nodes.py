@@ -1,0 +1,172 @@
+"""Nodes that offer GPUs in different ways, side by side: each pod lands where it should, and starts there.
+
+One node is real, with kubelet, containers and the device plugin; the others are objects that pods are bound to. Each
+kind of node takes its turn to be the real one.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.cluster.harness import cluster as clusters
+from tests.cluster.harness.api import ApiError
+from tests.cluster.harness.credentials import NODE
+from tests.cluster.harness.manifests import GPU, container, deployment, pod
+from tests.cluster.harness.options import mps, time_slicing, whole
+from tests.cluster.harness.waiting import wait_for
+from tests.cluster.harness.webhook import webhook
+from tests.cluster.harness.workspace import Workspace, workspace
+from tests.cluster.workloads import assert_completed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tests.cluster.harness.api import Object
+    from tests.cluster.harness.cluster import Cluster
+
+STRATEGY = "nvidia.com/gpu.sharing-strategy"
+SHARED = "nvidia.com/gpu.shared"
+PLUGINS = {"mps": mps(), "time-slicing": time_slicing(), "none": whole()}
+# As GPU feature discovery labels them.
+LABELS = {
+    "mps": {STRATEGY: "mps", "nvidia.com/mps.capable": "true", "nvidia.com/gpu.replicas": "10"},
+    "time-slicing": {STRATEGY: "time-slicing", "nvidia.com/mps.capable": "false", "nvidia.com/gpu.replicas": "10"},
+    "none": {STRATEGY: "none", "nvidia.com/mps.capable": "false", "nvidia.com/gpu.replicas": "1"},
+}
+GPU_NODE = {"key": GPU, "value": "present", "effect": "NoSchedule"}
+
+
+@pytest.fixture(scope="module")
+def mixed(needs_node: None) -> Iterator[Cluster]:
+    with clusters.cluster() as running, webhook(running):
+        yield running
+
+
+@contextmanager
+def _marked(cluster: Cluster, labels: dict[str, str], *taints: Object) -> Iterator[None]:
+    """The real node with labels and taints for a while."""
+    path = f"/api/v1/nodes/{NODE}"
+    cluster.api.patch(path, {"metadata": {"labels": labels}, "spec": {"taints": list(taints)}})
+    try:
+        yield
+    finally:
+        cluster.api.patch(path, {"metadata": {"labels": dict.fromkeys(labels)}, "spec": {"taints": []}})
+
+
+@contextmanager
+def _node_object(cluster: Cluster, strategy: str) -> Iterator[str]:
+    """A node without a kubelet: ready, with room, and gone at the end with the pods that were bound to it."""
+    name = f"object-{strategy}"
+    path = f"/api/v1/nodes/{name}"
+    cluster.api.create(
+        "/api/v1/nodes", {"metadata": {"name": name, "labels": LABELS[strategy]}, "spec": {"taints": [GPU_NODE]}}
+    )
+    now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    room = {"cpu": "8", "memory": "8Gi", "pods": "100", GPU: "2" if strategy == "none" else "10"}
+    ready = {"type": "Ready", "status": "True", "reason": "Test", "lastHeartbeatTime": now, "lastTransitionTime": now}
+    cluster.api.patch(f"{path}/status", {"status": {"capacity": room, "allocatable": room, "conditions": [ready]}})
+    cluster.api.wait_for(path, "to be found ready", lambda node: node["spec"]["taints"] == [GPU_NODE])
+    try:
+        yield name
+    finally:
+        for bound in cluster.api.items(f"/api/v1/pods?fieldSelector=spec.nodeName={name}"):
+            metadata = bound["metadata"]
+            at = f"/api/v1/namespaces/{metadata['namespace']}/pods/{metadata['name']}"
+            cluster.api.delete(f"{at}?gracePeriodSeconds=0")  # no kubelet would end it
+        cluster.api.delete(path)
+
+
+@contextmanager
+def _side_by_side(cluster: Cluster, real: str) -> Iterator[dict[str, str]]:
+    """A node of each kind, by its sharing strategy."""
+    first, second = (strategy for strategy in LABELS if strategy != real)
+    with (
+        cluster.node.sharing(PLUGINS[real]),
+        _marked(cluster, LABELS[real], GPU_NODE),
+        _node_object(cluster, first) as one,
+        _node_object(cluster, second) as other,
+    ):
+        yield {real: NODE, first: one, second: other}
+
+
+def _on(strategy: str, *, gpus: int = 1) -> Object:
+    return pod(f"on-{strategy}", container(gpus=gpus), nodeSelector={STRATEGY: strategy})
+
+
+def _mps_parts(stored: Object) -> list[Any]:
+    """What only a pod for an MPS node needs."""
+    parts = [*stored["spec"]["volumes"], *stored["spec"]["containers"][0].get("env", ())]
+    return [part for part in parts if "mps" in str(part).lower()]
+
+
+@pytest.mark.parametrize("real", list(LABELS))
+def test_each_pod_lands_where_it_should_and_none_hangs(mixed: Cluster, real: str) -> None:
+    with workspace(mixed, f"real-{real}") as space, _side_by_side(mixed, real) as nodes:
+        for strategy, node in nodes.items():
+            space.api.create(space.pods, _on(strategy))
+            bound = space.wait_pod(f"on-{strategy}", "to be bound", lambda found: found["spec"].get("nodeName"))
+            assert bound["spec"]["nodeName"] == node
+            assert bound["spec"]["runtimeClassName"] == "nvidia"
+            assert bool(_mps_parts(bound)) == (strategy == "mps")
+        space.wait_running(f"on-{real}")
+        space.kubectl("delete", "pod", f"on-{real}")  # the whole card is one only
+        # Nothing in this pod tells which kind of node it gets: it has the parts for MPS, and starts on any.
+        assert_completed(space.start(pod("anywhere", nodeSelector={"kubernetes.io/hostname": NODE})))
+        assert _failed_mounts(space) == []
+
+
+def _failed_mounts(space: Workspace) -> list[Object]:
+    return space.api.items(f"/api/v1/namespaces/{space.name}/events?fieldSelector=reason=FailedMount")
+
+
+def test_two_are_granted_where_nothing_is_shared_through_mps(mixed: Cluster) -> None:
+    with workspace(mixed, "two") as space, _side_by_side(mixed, "time-slicing") as nodes:
+        running = space.start(_on("time-slicing", gpus=2))
+        assert running["spec"]["nodeName"] == nodes["time-slicing"] == NODE
+        space.api.create(space.pods, _on("none", gpus=2))
+        bound = space.wait_pod("on-none", "to be bound", lambda found: found["spec"].get("nodeName"))
+        assert bound["spec"]["nodeName"] == nodes["none"]
+        for refused in (_on("mps", gpus=2), pod("anywhere", container(gpus=2))):
+            with pytest.raises(ApiError, match="denied the request: GPS001 "):
+                space.api.create(space.pods, refused)
+
+
+def test_a_pod_without_our_toleration_would_not_have_landed(mixed: Cluster) -> None:
+    with workspace(mixed, "taint") as space, _marked(mixed, {}, GPU_NODE):
+        space.api.create(space.pods, pod("plain", container(gpus=0)))
+        assert "untolerated taint" in space.wait_event("plain", "FailedScheduling")["message"]
+        assert_completed(space.start(pod("main")))
+
+
+def test_a_renamed_resource_is_served_from_end_to_end(mixed: Cluster) -> None:
+    asks = container(resource=SHARED)
+    taints = (GPU_NODE, {"key": SHARED, "effect": "NoSchedule"})
+    with (
+        mixed.node.sharing(mps(rename=True)),
+        workspace(mixed, "renamed") as space,
+        _marked(mixed, LABELS["mps"], *taints),
+    ):
+        space.kubectl("apply", "-f", "-", manifest=deployment("main", asks))
+        (made,) = wait_for("a pod", lambda: space.api.items(space.pods))
+        name = made["metadata"]["name"]
+        assert_completed(space.wait_running(name), resource=SHARED)
+        variables = [entry for entry in space.environment(name) if entry.startswith("CUDA_MPS")]
+        assert variables == [f"CUDA_MPS_PIPE_DIRECTORY=/mps/{SHARED}/pipe"]
+        roots = [mount.root for mount in space.mounts(name, f"/mps/{SHARED}/pipe")]
+        assert roots == [f"/nvidia/mps/{SHARED}/pipe"] * 2
+
+
+def test_a_renamed_resource_over_the_limit_is_refused_with_its_own_remedy(mixed: Cluster) -> None:
+    with workspace(mixed, "renamed-two") as space:
+        done = mixed.kubectl.run(
+            "-n", space.name, "apply", "-f", "-", manifest=deployment("main", container(gpus=2, resource=SHARED))
+        )
+        assert done.stderr.endswith(
+            f'denied the request: GPS001 container "main" asks for 2 of "{SHARED}"; '
+            "the limit is 1 where it is shared through MPS; ask for 1\n"
+        )
+        assert mixed.api.items(space.pods) == []

@@ -1,0 +1,96 @@
+"""Objects as large as the API server takes them, and what becomes of a review that is larger than the product reads."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.cluster.harness.api import ApiError
+from tests.cluster.harness.manifests import container
+from tests.cluster.harness.webhook import webhook
+from tests.cluster.workloads import assert_completed, workload
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tests.cluster.harness.api import Object
+    from tests.cluster.harness.cluster import Cluster
+    from tests.cluster.harness.workspace import Workspace
+
+# What the API server reads of a request, and what etcd stores of an object.
+REQUEST = 3 * 2**20
+STORED = 1_500_000
+# How many variables the bytes of an object are in.
+VARIABLES = pytest.mark.parametrize("variables", [1, 10_000], ids=["one-value", "many-values"])
+
+
+@pytest.fixture(scope="module", autouse=True)
+def installed(cluster: Cluster) -> Iterator[None]:
+    with webhook(cluster):
+        yield
+
+
+def _large(kind: str, size: int, variables: int = 1, *, gpus: int = 1, letter: str = "x") -> Object:
+    """An object whose JSON has about `size` bytes and not more, in so many environment variables."""
+
+    def made(each: int) -> Object:
+        entries = [{"name": f"V{index}", "value": letter * each} for index in range(variables)]
+        return workload(kind, container(gpus=gpus, env=entries))
+
+    return made((size - _size(made(0))) // variables)
+
+
+def _size(manifest: Object) -> int:
+    return len(json.dumps(manifest))
+
+
+def _collection(space: Workspace, kind: str) -> str:
+    return space.pods if kind == "Pod" else f"/apis/apps/v1/namespaces/{space.name}/deployments"
+
+
+def _try(space: Workspace, manifest: Object) -> Object:
+    """Create it without storing it: etcd takes half of what the API server takes."""
+    return space.api.create(_collection(space, manifest["kind"]) + "?dryRun=All", manifest)
+
+
+@VARIABLES
+def test_a_pod_just_below_the_limit_of_requests_is_completed(space: Workspace, variables: int) -> None:
+    large = _large("Pod", REQUEST, variables)
+    assert REQUEST - 10_000 < _size(large) <= REQUEST
+    made = _try(space, large)
+    assert len(made["spec"]["containers"][0]["env"]) == variables + 1
+    assert_completed(made)
+
+
+@VARIABLES
+@pytest.mark.parametrize("kind", ["Pod", "Deployment"])
+def test_an_object_just_below_the_limit_of_requests_is_judged(space: Workspace, kind: str, variables: int) -> None:
+    with pytest.raises(ApiError, match="denied the request: GPS001 "):
+        _try(space, _large(kind, REQUEST, variables, gpus=2))
+
+
+def test_an_object_above_it_does_not_reach_the_product(space: Workspace) -> None:
+    with pytest.raises(ApiError, match="limit is 3145728") as refused:
+        _try(space, _large("Pod", REQUEST + 1000))
+    assert refused.value.code == 413
+
+
+def test_a_stored_object_near_the_limit_of_storage_is_judged_on_update_beside_the_former_one(space: Workspace) -> None:
+    path = f"{_collection(space, 'Deployment')}/main"
+    large = _large("Deployment", STORED)
+    large["spec"]["replicas"] = 0
+    space.api.create(_collection(space, "Deployment"), large)
+    raised = json.loads(json.dumps(large))
+    raised["spec"]["template"]["spec"]["containers"][0]["resources"]["limits"] = {"nvidia.com/gpu": 2}
+    with pytest.raises(ApiError, match="denied the request: GPS001 "):
+        space.api.call("PUT", path, raised)
+    large["spec"]["template"]["spec"]["containers"][0]["env"].append({"name": "MORE", "value": "1"})
+    assert space.api.call("PUT", path, large)["metadata"]["generation"] == 2
+
+
+def test_a_review_above_the_products_own_limit_is_refused_with_that_limit(space: Workspace) -> None:
+    # The API server writes `<` with six letters in a review.
+    with pytest.raises(ApiError, match="a review has at most 7340032 bytes"):
+        _try(space, _large("Pod", REQUEST, letter="<"))

@@ -1,0 +1,54 @@
+"""A pod storm: fifty failed pods within ten seconds without the product, and none once it is there."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from tests.cluster.harness import webhook_manifests as product
+from tests.cluster.harness.manifests import container
+from tests.cluster.harness.waiting import wait_for
+from tests.cluster.harness.webhook import webhook
+from tests.cluster.workloads import workload
+
+if TYPE_CHECKING:
+    from tests.cluster.harness.api import Object
+    from tests.cluster.harness.workspace import Workspace
+
+MANY = 50
+
+
+def _failed(space: Workspace) -> list[Object]:
+    return [pod for pod in space.api.items(space.pods) if pod["status"]["phase"] == "Failed"]
+
+
+def _refusals(space: Workspace) -> int:
+    """How many pods of the namespace the product's journal says were refused.
+
+    Events do not tell: after its first twenty-five those about a ReplicaSet are held back.
+    """
+    lines = space.cluster.kubectl("-n", product.NAME, "logs", f"deployment/{product.NAME}").splitlines()
+    entries = [json.loads(line) for line in lines]
+    refused = {"namespace": space.name, "kind": "Pod", "allowed": False, "codes": ["GPS001"]}
+    return sum(all(entry.get(key) == value for key, value in refused.items()) for entry in entries)
+
+
+def test_a_storm_rages_without_the_product_and_not_one_pod_is_made_with_it(space: Workspace) -> None:
+    storm = workload("Deployment", container(gpus=2))
+    space.create(storm)
+    # A kubelet that has just started tells its first refusal late: count from there.
+    wait_for("a first failed pod", lambda: _failed(space))
+    wait_for("fifty failed pods", lambda: len(_failed(space)) >= MANY, seconds=10)
+    space.kubectl("scale", "deployment", "main", "--replicas=0")
+    space.kubectl("delete", "pods", "--all")
+    with webhook(space.cluster):
+        # The template was there before the product, and scaling does not change it.
+        space.kubectl("scale", "deployment", "main", "--replicas=1")
+        wait_for("pods to be refused again and again", lambda: _refusals(space) >= MANY // 10)
+        assert space.api.items(space.pods) == []
+
+        space.kubectl("delete", "deployment", "main")
+        done = space.cluster.kubectl.run("-n", space.name, "apply", "-f", "-", manifest=storm)
+        assert done.returncode == 1
+        assert "denied the request: GPS001 " in done.stderr
+        assert "NotFound" in space.cluster.kubectl.run("-n", space.name, "get", "deployment", "main").stderr
