@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from webhook.cli.inputs import Engine
 from webhook.manifests import Manifest
@@ -11,7 +10,7 @@ from webhook.patch import Operation, build, flaw, pointer
 from webhook.policy.case import Origin
 from webhook.policy.judge import judge
 from webhook.policy.kinds import Held, group_of, is_suspended, pods
-from webhook.policy.pod import MalformedError, mapping, members
+from webhook.policy.pod import MalformedError, Members, mapping, members, text
 from webhook.policy.verdict import Decision, Path, Verdict
 from webhook.report import Error, Located, Result, Subject
 
@@ -78,7 +77,7 @@ def judgement(manifest: Manifest, engine: Engine, namespace: str) -> Judgement |
         return Error(manifest.file, position.line, position.column, f"{field}: {error}" if field else str(error))
 
 
-def _verdict(value: dict[str, Any], subject: Subject, held: list[Held], engine: Engine) -> Verdict | None:
+def _verdict(value: Members, subject: Subject, held: list[Held], engine: Engine) -> Verdict | None:
     if not held:
         return None
     itself = subject.kind == "Pod"
@@ -88,23 +87,23 @@ def _verdict(value: dict[str, Any], subject: Subject, held: list[Held], engine: 
     return judge(held, origin, engine.ruleset)
 
 
-def _subject(value: dict[str, Any], namespace: str) -> Subject:
+def _subject(value: Members, namespace: str) -> Subject:
     metadata = members(value, "metadata", ())
-    named = {field: _text(metadata.get(field), ("metadata", field)) for field in ("namespace", "name", "generateName")}
+    named = {field: text(metadata, field, ("metadata",)) for field in ("namespace", "name", "generateName")}
     return Subject(
-        _text(value.get("apiVersion"), ("apiVersion",), required=True),
-        _text(value.get("kind"), ("kind",), required=True),
+        _required(value, "apiVersion"),
+        _required(value, "kind"),
         named["namespace"] or namespace,
         named["name"] or named["generateName"],
     )
 
 
-def _text(value: object, path: Path, *, required: bool = False) -> str:
-    if value is None and not required:
-        return ""
-    if not isinstance(value, str) or (required and not value):
-        raise MalformedError(path, "text", value)
-    return value
+def _required(value: Members, field: str) -> str:
+    """A text of the object that must be there and say something."""
+    said = text(value, field, ())
+    if not said:
+        raise MalformedError((field,), "text", value.get(field))
+    return said
 
 
 def dotted(path: Path) -> str:

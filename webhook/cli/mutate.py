@@ -106,9 +106,8 @@ def _owned_patch(judged: Judgement) -> dict[str, Any]:
 
 def _write_diff(allowed: list[Judgement]) -> None:
     for judged in allowed:
-        if judged.operations():
-            title = f"{judged.manifest.file} {judged.subject}"
-            click.echo(diff.write(title, judged.manifest.value, _edited(judged), paint(sys.stdout)), nl=False)
+        title = f"{judged.manifest.file} {judged.subject}"
+        click.echo(diff.write(title, judged.manifest.value, _edited(judged), paint(sys.stdout)), nl=False)
 
 
 def _echo_json(value: object) -> None:

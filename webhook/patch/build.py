@@ -37,6 +37,7 @@ class _Builder:
         self.extended: dict[Path, Operation] = {}
 
     def add(self, edit: Edit) -> None:
+        """Make one edit; where a part of its path is missing, from there on."""
         path = edit.path
         node = self.document
         for depth, step in enumerate(path, 1):

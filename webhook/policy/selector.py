@@ -59,6 +59,7 @@ class _Constraint:
         self.below: int | None = None
 
     def add(self, operator: str, values: Sequence[str]) -> None:
+        """Take one more expression about the label."""
         number = _integer(values[0]) if len(values) == 1 else None
         match operator:
             case "In":
