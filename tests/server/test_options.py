@@ -56,8 +56,8 @@ def test_the_file_alone_is_enough(certificates: Certificates, tmp_path: Path) ->
 
 def test_settings_without_effect_are_named_in_the_journal(certificates: Certificates, tmp_path: Path) -> None:
     settings = tmp_path / "settings.yaml"
-    settings.write_text("server: {maxInFlight: 9}\nfacts: {nodes: true}\n")
+    settings.write_text("facts: {namespaces: true, nodes: true}\n")
     with serve(certificates, "--config", str(settings)) as server:
         lines = [json.loads(line) for line in server.journal.so_far()]
     named = [line["key"] for line in lines if line["event"] == "setting not in force"]
-    assert sorted(named) == ["facts.nodes", "server.maxInFlight"]
+    assert sorted(named) == ["facts.namespaces", "facts.nodes"]
