@@ -26,6 +26,11 @@ class Certificates:
         """The options of `serve` that name them."""
         return ["--tls-cert", str(self.certificate), "--tls-key", str(self.key)]
 
+    @property
+    def impatient(self) -> list[str]:
+        """The options of `serve` that let it end without waiting for endpoints."""
+        return ["--config", str(self.settings)]
+
     def trust(self) -> ssl.SSLContext:
         """What a client trusts: this authority and no other."""
         return ssl.create_default_context(cafile=str(self.authority))

@@ -34,7 +34,7 @@ def test_options_go_before_the_file(certificates: Certificates, tmp_path: Path) 
 def test_the_file_alone_is_enough(certificates: Certificates, tmp_path: Path) -> None:
     settings = tmp_path / "settings.yaml"
     settings.write_text(
-        "server: {host: 127.0.0.1, port: 0, healthPort: 0}\n"
+        "server: {host: 127.0.0.1, port: 0, healthPort: 0, shutdownDelay: 0s}\n"
         f"tls: {{certFile: {certificates.certificate}, keyFile: {certificates.key}}}\n"
         "log: {format: text}\n"
         "facts: {nodes: true}\n"

@@ -11,15 +11,17 @@ from typing import Any
 from webhook.server.journal import Journal
 from webhook.server.listener import Listener
 
-_BURST = 8
+_BURST = 16
 """Connections accepted in one turn of the loop: a handshake takes more than a millisecond of it."""
 
 _HANDSHAKES = 64
 """Handshakes at once. Who comes next waits in the system's queue, and loses nothing by it."""
 
-_HANDSHAKE_SECONDS = 10.0
 _FAREWELL_SECONDS = 2.0
 """How long the end of TLS may take: a client that has what it wanted may not care to close."""
+
+_LOOK = 0.1
+"""Seconds until the next look for idle connections when all are busy."""
 
 _PAUSE = 1.0
 """Seconds until the next try when the system has no room for a connection (`too many open files`)."""
@@ -102,6 +104,8 @@ class Door:
         if self.connections >= self._limit:
             self.listener.evict(_BURST)
             self._stop()
+            # Somebody who ends his connection opens the door at once, somebody who merely becomes idle does not.
+            self._loop.call_later(_LOOK, self._resume)
             return False
         return True
 
@@ -116,7 +120,7 @@ class Door:
         if self.context is not None:
             secure = {
                 "ssl": self.context,
-                "ssl_handshake_timeout": _HANDSHAKE_SECONDS,
+                "ssl_handshake_timeout": self.listener.header_timeout,
                 "ssl_shutdown_timeout": _FAREWELL_SECONDS,
             }
         try:
