@@ -1,4 +1,4 @@
-"""Ten times as many reviews as the server can judge: the excess is refused at once, and the rest is answered in time."""
+"""Ten times as many reviews as the server can judge: most are refused at once, the others answered in time."""
 
 from __future__ import annotations
 
