@@ -10,7 +10,7 @@ from contextlib import suppress
 import pytest
 
 from tests.server.certificates import Certificates
-from tests.server.client import JSON, Client, reply, request
+from tests.server.client import JSON, measured, reply, request
 from tests.server.lines import PATIENCE, until
 from tests.server.process import Serve, serve
 from tests.server.reviews import pod, review
@@ -30,11 +30,11 @@ def hasty(certificates: Certificates, tmp_path_factory: pytest.TempPathFactory) 
 
 @pytest.mark.parametrize("sent", [1, 30, WHOLE.index(b"\r\n\r\n") + 3])
 def test_a_header_that_does_not_end_ends_its_connection(hasty: Serve, sent: int) -> None:
-    closed = counted(hasty.client, 'closed_connections_total{reason="header"}')
+    closed = measured(hasty.client, 'closed_connections_total{reason="header"}')
     with hasty.client.connect() as connection:
         connection.sendall(WHOLE[:sent])
         assert is_closed(connection)
-    assert counted(hasty.client, 'closed_connections_total{reason="header"}') == closed + 1
+    assert measured(hasty.client, 'closed_connections_total{reason="header"}') == closed + 1
 
 
 def test_a_header_that_trickles_ends_its_connection(hasty: Serve) -> None:
@@ -93,10 +93,10 @@ def test_a_body_has_no_longer_than_the_answer(certificates: Certificates) -> Non
 
 
 def test_a_handshake_that_does_not_end_ends_its_connection(hasty: Serve) -> None:
-    closed = counted(hasty.client, 'closed_connections_total{reason="handshake"}')
+    closed = measured(hasty.client, 'closed_connections_total{reason="handshake"}')
     with socket.create_connection(("127.0.0.1", hasty.client.port), PATIENCE) as connection:
         assert is_closed(connection)
-    assert counted(hasty.client, 'closed_connections_total{reason="handshake"}') == closed + 1
+    assert measured(hasty.client, 'closed_connections_total{reason="handshake"}') == closed + 1
 
 
 def test_who_does_not_read_his_answers_is_closed(hasty: Serve) -> None:
@@ -106,7 +106,7 @@ def test_who_does_not_read_his_answers_is_closed(hasty: Serve) -> None:
         with suppress(OSError):  # reset or broken, as the system likes it
             while True:
                 connection.sendall(WHOLE * 50)
-    until(lambda: counted(hasty.client, 'closed_connections_total{reason="unread answer"}') == 1)
+    until(lambda: measured(hasty.client, 'closed_connections_total{reason="unread answer"}') == 1)
 
 
 @pytest.mark.parametrize("wrong", ["x", "5", "0s", "-1s", "5s5", "", "9" * 50 + "s"])
@@ -138,9 +138,3 @@ def is_over(connection: socket.socket) -> bool:
         return False
     except OSError:
         return True
-
-
-def counted(client: Client, series: str) -> float:
-    """The value of one of our series."""
-    lines = client.health("/metrics").body.decode().splitlines()
-    return next(float(line.rpartition(" ")[2]) for line in lines if line.startswith(f"gpushare_webhook_{series} "))

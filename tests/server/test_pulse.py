@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.server.certificates import Certificates
-from tests.server.client import Client, reply, request
+from tests.server.client import measured, reply, request
 from tests.server.lines import PATIENCE
 from tests.server.process import serve
 from tests.server.reviews import pod, review
@@ -83,11 +83,5 @@ def test_a_process_that_was_suspended_says_so(certificates: Certificates) -> Non
         threading.Event().wait(1.5)  # the length of the pause is what the test is about
         server.process.send_signal(signal.SIGCONT)
         assert server.journal.event("process stood still")["seconds"] > 1
-        assert stalls(server.client, "process") == 1
+        assert measured(server.client, 'loop_stalls_total{cause="process"}') == 1
         assert server.client.review("/mutate", review(pod())).status == 200
-
-
-def stalls(client: Client, cause: str) -> float:
-    lines = client.health("/metrics").body.decode().splitlines()
-    wanted = f'gpushare_webhook_loop_stalls_total{{cause="{cause}"}}'
-    return next(float(line.split()[1]) for line in lines if line.startswith(wanted))

@@ -14,7 +14,7 @@ import pytest
 from cryptography import x509
 
 from tests.server.certificates import HOSTS, Certificates, issue
-from tests.server.client import reply, request
+from tests.server.client import measured, reply, request
 from tests.server.process import Serve, serve
 from tests.server.reviews import pod, review
 from webhook.pki import Authority
@@ -97,7 +97,7 @@ def test_other_settings_hold_for_the_next_review_on_the_same_connection(reloadin
         reloading.taken("settings")
         connection.sendall(TWO)
         assert reply(connection).json()["response"]["allowed"] is True
-    assert generation(reloading) == 2
+    assert measured(reloading.server.client, "settings_generation") == 2
 
 
 def test_wrong_settings_are_refused_and_the_old_stay(reloading: Reloading) -> None:
@@ -106,8 +106,8 @@ def test_wrong_settings_are_refused_and_the_old_stay(reloading: Reloading) -> No
     assert problem.startswith(f"{reloading.settings}:2:")
     assert "limits.perPods" in problem
     assert reloading.allows_two() is False
-    assert generation(reloading) == 1
-    assert 'reloads_total{result="refused",what="settings"} 1.0' in metrics(reloading)
+    assert measured(reloading.server.client, "settings_generation") == 1
+    assert measured(reloading.server.client, 'reloads_total{result="refused",what="settings"}') == 1
 
 
 def test_settings_that_vanish_are_refused_and_the_old_stay(reloading: Reloading) -> None:
@@ -122,7 +122,7 @@ def test_settings_that_are_put_back_are_taken_without_a_word_about_change(reload
     put(reloading.settings, HEAD)
     reloading.look()
     reloading.server.journal.event("put back", what="settings")
-    assert generation(reloading) == 1
+    assert measured(reloading.server.client, "settings_generation") == 1
 
 
 def test_what_only_a_restart_changes_is_named(reloading: Reloading) -> None:
@@ -218,13 +218,3 @@ def test_a_mounted_secret_is_followed(tmp_path: Path) -> None:
         reloading.taken("certificate")
         shown = x509.load_pem_x509_certificate((second / "tls.crt").read_bytes()).serial_number
         assert reloading.serial() == shown
-
-
-def metrics(reloading: Reloading) -> str:
-    return reloading.server.client.health("/metrics").body.decode()
-
-
-def generation(reloading: Reloading) -> int:
-    """How often settings have come into force."""
-    lines = metrics(reloading).splitlines()
-    return int(next(float(line.split()[1]) for line in lines if line.startswith("gpushare_webhook_settings_gen")))

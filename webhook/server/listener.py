@@ -16,7 +16,6 @@ from webhook.server.callers import Callers
 from webhook.server.metrics import Metrics
 from webhook.server.refusal import BANNER, RefusalError, ShedError, answer
 
-
 _LINGER = 2.0
 """Seconds in which the rest of a refused body is read and dropped; closing at once would take the refusal along."""
 

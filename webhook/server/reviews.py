@@ -30,6 +30,7 @@ class Reviews:
         self._journal = journal
         self._metrics = metrics
         metrics.in_flight.set_function(lambda: self.intake.in_flight)
+        metrics.held.set_function(lambda: self._bodies.held)
 
     async def handle(self, request: web.BaseRequest) -> web.Response:
         """Answer one request. Nothing that goes wrong here reaches the client as more than a line."""
