@@ -51,25 +51,31 @@ class _Connection(http.client.HTTPSConnection):
 
 
 class Api:
-    """Requests to one API server as one user, one connection each."""
+    """Requests to one API server as one user, one connection each unless `connection` is used."""
 
     def __init__(self, place: Place, port: int, token: str, authority: Path) -> None:
         self._place, self._port, self._token = place, port, token
         self._authority = authority
 
-    def request(
-        self, method: str, path: str, body: Body = None, *, content: str = "json", seconds: float = 60
-    ) -> tuple[int, dict[str, str], bytes]:
-        """Status, headers and body of an answer, whatever it says. `content` is the part after `application/`."""
-        context = ssl.create_default_context(cafile=str(self._authority))
-        connection = _Connection(self._place, self._port, context, seconds)
-        headers = {
+    def connection(self, seconds: float = 60) -> http.client.HTTPSConnection:
+        """A connection that is yet to be opened; whoever asks for it closes it."""
+        return _Connection(self._place, self._port, ssl.create_default_context(cafile=str(self._authority)), seconds)
+
+    def headers(self, content: str = "json") -> dict[str, str]:
+        """What goes with a request; `content` is the part after `application/`."""
+        return {
             "Authorization": f"Bearer {self._token}",
             "Accept": "application/json",
             "Content-Type": f"application/{content}",
         }
+
+    def request(
+        self, method: str, path: str, body: Body = None, *, content: str = "json", seconds: float = 60
+    ) -> tuple[int, dict[str, str], bytes]:
+        """Status, headers and body of an answer, whatever it says."""
+        connection = self.connection(seconds)
         try:
-            connection.request(method, path, None if body is None else json.dumps(body), headers)
+            connection.request(method, path, None if body is None else json.dumps(body), self.headers(content))
             answer = connection.getresponse()
             return answer.status, dict(answer.getheaders()), answer.read()
         finally:
