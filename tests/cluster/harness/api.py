@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import socket
 import ssl
 import subprocess
 from typing import TYPE_CHECKING, Any
@@ -47,6 +48,7 @@ class _Connection(http.client.HTTPSConnection):
 
     def connect(self) -> None:
         plain = self._place.connect(self.host, self.port, self._seconds)
+        plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # or the body waits 40 ms for the headers' receipt
         self.sock = self._context_here.wrap_socket(plain, server_hostname=self.host)
 
 

@@ -35,6 +35,9 @@ class Failures:
         )
 
 
+NONE = Failures(0, 0, ())
+
+
 def failures(control: ControlPlane) -> Failures:
     """The failures since the API server started."""
     _, _, text = control.api.request("GET", "/metrics")

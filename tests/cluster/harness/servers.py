@@ -91,19 +91,22 @@ _USAGE = "memory.usage_in_bytes"
 
 def server_pods(cluster: Cluster) -> list[ServerPod]:
     """The product's pods that are ready and stay, by name."""
-    found = [pod for pod in cluster.api.items(f"{PODS}?labelSelector=app={product.NAME}") if _serves(pod)]
-    return [ServerPod(cluster, pod["metadata"]["name"], pod["metadata"]["uid"], pod["status"]["podIP"]) for pod in found]
+    found = [(pod["metadata"], pod["status"]) for pod in _pods(cluster) if _serves(pod)]
+    return [ServerPod(cluster, names["name"], names["uid"], status["podIP"]) for names, status in found]
 
 
-def wait_servers(cluster: Cluster, count: int, condition: Callable[[ServerPod], bool] = lambda _: True) -> list[ServerPod]:
-    """Wait until so many pods are ready, none is going, and a condition holds of each."""
+def wait_servers(cluster: Cluster, count: int, holds: Callable[[ServerPod], bool] = lambda _: True) -> list[ServerPod]:
+    """Wait until there are so many pods, all are ready, none is going, and a condition holds of each."""
 
     def reached() -> list[ServerPod]:
-        all_there = len(cluster.api.items(f"{PODS}?labelSelector=app={product.NAME}")) == count
-        found = server_pods(cluster)
-        return found if all_there and len(found) == count and all(condition(one) for one in found) else []
+        found = server_pods(cluster) if len(_pods(cluster)) == count else []
+        return found if len(found) == count and all(map(holds, found)) else []
 
     return wait_for(f"{count} servers", reached, seconds=90, every=0.25)
+
+
+def _pods(cluster: Cluster) -> list[Object]:
+    return cluster.api.items(f"{PODS}?labelSelector=app={product.NAME}")
 
 
 def _serves(pod: Object) -> bool:

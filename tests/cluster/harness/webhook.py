@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tests.cluster.harness.cluster import Cluster
 
 # The pause before it stops is for endpoints to go; tests that look at a rollout set it.
-_SETTINGS = {"apiVersion": "gpushare-webhook/v1", "kind": "Settings", "server": {"shutdownDelay": "0s"}}
+BASE = {"apiVersion": "gpushare-webhook/v1", "kind": "Settings", "server": {"shutdownDelay": "0s"}}
 _LIFETIME = timedelta(days=1)
 _RUNTIME_CLASS = {
     "apiVersion": "node.k8s.io/v1",
@@ -43,7 +43,7 @@ def webhook(
         webhook_image.write_archive(archive)
         cluster.node.containers.load(archive)
     authority = Authority.create("tests", datetime.now(UTC), _LIFETIME)
-    objects = _objects(authority, _SETTINGS | (settings or {}), replicas, limits)
+    objects = _objects(authority, BASE | (settings or {}), replicas, limits)
     try:
         cluster.kubectl("apply", "-f", "-", manifest={"apiVersion": "v1", "kind": "List", "items": objects})
         cluster.kubectl("-n", product.NAME, "rollout", "status", f"deployment/{product.NAME}", "--timeout=60s")
