@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import signal
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.cluster import idle
 from tests.cluster.harness import cluster as clusters
 from tests.cluster.harness import webhook_manifests as product
 from tests.cluster.harness.api import ApiError
@@ -46,6 +48,13 @@ ENDPOINTS = f"/apis/discovery.k8s.io/v1/namespaces/{product.NAME}/endpointslices
 BY_THE_KERNEL = re.compile(r": (EOF|connect: connection refused|(read|write): (connection reset by peer|broken pipe))$")
 # kube-proxy gathers changes for a second at most before it writes them to the kernel.
 PROXY_SECONDS = 1.5
+
+
+@pytest.fixture(scope="module", autouse=True)
+def resting(needs_control_plane: None) -> Iterator[Future[idle.Seen]]:
+    """Connections that rest while the other tests of this module run."""
+    with ThreadPoolExecutor(1) as watcher:
+        yield watcher.submit(idle.watch)
 
 
 @dataclass(slots=True)
@@ -191,3 +200,17 @@ def _endpoints(cluster: Cluster) -> list[str]:
     slices = cluster.api.items(f"{ENDPOINTS}?labelSelector=kubernetes.io/service-name={product.NAME}")
     found = [one for part in slices for one in part["endpoints"] or () if one["conditions"]["ready"]]
     return [address for one in found for address in one["addresses"]]
+
+
+def test_the_api_server_closes_an_idle_connection_before_we_do(
+    resting: Future[idle.Seen], record_property: Record
+) -> None:
+    seen = resting.result()
+    record_property("seconds until an idle connection was closed", round(seen.idle, 1))
+    assert seen.closed_by == "caller"
+    assert seen.idle > idle.REST
+    assert seen.kept
+
+
+def test_a_connection_that_has_rested_longer_is_answered(resting: Future[idle.Seen]) -> None:
+    assert resting.result().reused
