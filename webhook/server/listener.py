@@ -77,7 +77,7 @@ class Connection(web.RequestHandler):
                 self._payload = self._messages[-1][1]
             if self._deadline is not None:
                 self._met()
-        elif not in_body and self._deadline is None:
+        elif data and not in_body and self._deadline is None:  # aiohttp itself calls with nothing, to go on
             self._expect(self._listener.header_timeout, "header")
 
     def give_up(self) -> None:
