@@ -1,12 +1,14 @@
-"""An event loop whose time is virtual: when nothing is left to do, it jumps to the next timer. A year passes in seconds."""
+"""An event loop whose time is virtual: when nothing is left to do, it jumps to the next timer."""
 
 from __future__ import annotations
 
 import asyncio
 import selectors
-from collections.abc import Coroutine, Mapping
-from typing import Any, TypeVar
+from collections.abc import Callable, Coroutine, Mapping
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar
 
+P = ParamSpec("P")
 T = TypeVar("T")
 Events = list[tuple[selectors.SelectorKey, int]]
 
@@ -54,3 +56,13 @@ def run(coroutine: Coroutine[Any, Any, T]) -> T:
     """The coroutine's result, in virtual time."""
     with asyncio.Runner(loop_factory=VirtualLoop) as runner:
         return runner.run(coroutine)
+
+
+def virtual(test: Callable[P, Coroutine[Any, Any, None]]) -> Callable[P, None]:
+    """A test that runs in virtual time."""
+
+    @wraps(test)
+    def ran(*arguments: P.args, **named: P.kwargs) -> None:
+        run(test(*arguments, **named))
+
+    return ran

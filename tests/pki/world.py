@@ -2,7 +2,7 @@
 
 At every instant it holds that each leaf of a replica that says it is trusted verifies against every `caBundle` that an
 API server may still see. Left out is only what we did not write (somebody blanked or replaced it) and what nobody could
-verify against (all its authorities have ended).
+verify against (all its authorities have ended), and what was replaced before the clock was turned.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from cryptography import x509
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
 from tests.pki.fake_api import Client, FakeApi, Object, wait
-from webhook.pki import Installation, Keeper, Lifetimes, Surroundings, bundle
+from webhook.pki import Authority, Installation, Keeper, Lifetimes, Surroundings, bundle
 from webhook.pki.keeper import Observer
 
 HOURS = timedelta(hours=1)
-BRIEF = Lifetimes(ca=3 * HOURS, leaf=0.7 * HOURS, settle=timedelta(seconds=60))
+BRIEF = Lifetimes(ca=3 * HOURS, leaf=0.3 * HOURS, settle=timedelta(seconds=60))
 """Lives short enough to see many: a rotation every two hours."""
 
 LAG = 55.0
@@ -32,6 +32,7 @@ OURS = Installation("gpu", "guard")
 SECRET = f"{OURS.secrets}/{OURS.secret}"
 MUTATING, VALIDATING = (f"{collection}/{OURS.name}" for collection in OURS.configurations)
 HOST = "guard.gpu.svc"
+BEGAN = datetime(2026, 11, 20, tzinfo=UTC)
 
 
 @dataclass
@@ -71,9 +72,8 @@ class Replica:
     running: asyncio.Task[Any] | None = None
 
     def __post_init__(self) -> None:
-        around = Surroundings(
-            self.client, self.present, self.say, self.counts, self.world.now, Random(self.world.chance.random())
-        )
+        chance = Random(self.world.chance.random())  # noqa: S311
+        around = Surroundings(self.client, self.present, self.say, self.counts, self.world.now, chance)
         self.keeper = Keeper(OURS, self.world.lifetimes, around)
 
     def present(self, certificate: bytes, key: bytes) -> None:
@@ -104,14 +104,15 @@ class World:
     """The cluster. Made inside a virtual loop."""
 
     def __init__(self, seed: int = 0, lifetimes: Lifetimes = BRIEF) -> None:
-        self.chance = Random(seed)
+        self.chance = Random(seed)  # noqa: S311
         self.lifetimes = lifetimes
         self.api = FakeApi(self.chance)
         self.api.changed = self._changed
-        self.began = datetime(2026, 11, 20, tzinfo=UTC)
+        self.began = BEGAN
         self.replicas: list[Replica] = []
         self.history: list[Seen] = []
         self.checks = 0
+        self._turned = 0.0
         self._verified: dict[tuple[bytes, x509.Certificate], list[x509.Certificate]] = {}
         self._loop = asyncio.get_running_loop()
         self.api.put(OURS.deployment, {"metadata": {"name": OURS.name}})
@@ -119,6 +120,19 @@ class World:
 
     def now(self) -> datetime:
         return self.began + timedelta(seconds=self._loop.time())
+
+    def age(self, by: timedelta) -> None:
+        """The Secret holds an authority that was created so long ago."""
+        old = Authority.create("guard-ca.gpu", self.now() - by, self.lifetimes.ca)
+        secret = self._secret()
+        secret["data"] = {}
+        self.api.put(SECRET, secret)
+        self.change_secret(ca_crt=old.bundle(), ca_key=old.key_pem())
+
+    def turn_clock(self, by: timedelta) -> None:
+        """The time of day is suddenly another."""
+        self.began += by
+        self._turned = self._loop.time()
 
     def configure(self, path: str, *entries: str) -> None:
         """What Helm does: a configuration with entries, without a `caBundle`."""
@@ -192,7 +206,8 @@ class World:
             return
         now, moment = self.now(), self._loop.time()
         for seen in self.history:
-            if not seen.ours or (seen.until is not None and seen.until < moment - LAG):
+            gone = seen.until is not None and seen.until < max(moment - LAG, self._turned)
+            if gone or not seen.ours:
                 continue
             if all(not bundle.valid(root, now) for root in bundle.read(seen.pem)):
                 continue

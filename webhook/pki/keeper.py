@@ -78,11 +78,13 @@ class Keeper:
 
     @property
     def trusted(self) -> bool:
-        """Whether every `caBundle` of ours, as last seen, verifies the leaf that is served.
+        """Whether every `caBundle` of ours, as last seen, verifies the leaf that is served, and it is in its time.
 
-        Without any configuration there is nobody to distrust it. Losing the API server changes nothing.
+        Without any configuration there is nobody to distrust it. Losing the API server changes nothing, until the
+        leaf ends.
         """
-        return self._trusted is True
+        served = self._served
+        return self._trusted is True and served is not None and bundle.valid(served.certificate, self._around.now())
 
     async def run(self) -> NoReturn:
         """Look, act and wait until cancelled."""
@@ -95,7 +97,7 @@ class Keeper:
             while True:
                 self._woken.clear()
                 if await self._put_right(allowance):
-                    await pause(self._interval(), unless=self._woken)
+                    await pause(self._until_next_look(), unless=self._woken)
                     await pause(_GATHER * self._around.chance.uniform(0.5, 1.5))
 
     async def _put_right(self, allowance: Allowance) -> bool:
@@ -118,14 +120,14 @@ class Keeper:
             await self._lost.wait()
             return False
         self._beaten.reset()
+        if self._lost.failures:
+            self._lost.reset()
+            self._around.say("info", "certificates looked after again")
         return True
 
     async def _look(self) -> tuple[Step | None, Sight]:
         """See what is there, and what to do about it."""
         sight = await self._objects.look()
-        if self._lost.failures:
-            self._lost.reset()
-            self._around.say("info", "certificates looked after again")
         view = self._view(sight)
         self._last = sight, view
         if view.authorities.current is not None:
@@ -197,10 +199,12 @@ class Keeper:
         if step is not None:
             self._sign(step.authority, sight)
 
-    def _interval(self) -> float:
+    def _until_next_look(self) -> float:
+        """Seconds; fewer while a successor settles."""
         lives = self._terms.lifetimes
-        shortest = min(_LOOK, lives.settle.total_seconds(), lives.leaf.total_seconds() / 20)
-        return shortest * self._around.chance.uniform(0.9, 1.0)
+        settling = self._last is not None and self._last[1].authorities.successor is not None
+        settle = lives.settle.total_seconds() / (10 if settling else 1)
+        return min(_LOOK, settle, lives.leaf.total_seconds() / 20) * self._around.chance.uniform(0.9, 1.0)
 
     async def _follow(self, collection: str, name: str) -> NoReturn:
         """Wake the keeper whenever an object changes. Without a watch it still looks every minute."""

@@ -85,12 +85,23 @@ class Objects:
             await self._call("PUT", self._path, authorities.write(wanted, sight.secret))
 
     async def publish(self, sight: Sight, bundle: bytes) -> list[str]:
-        """Write the bundle into every entry with another one, unless they changed; the configurations written."""
+        """Write the bundle into every entry with another one, unless they changed; the configurations written.
+
+        What is wrong with one configuration does not keep it from the other.
+        """
         patches = {found.path: configuration.operations(found, bundle) for found in sight.configurations}
-        wanted = {path: patch for path, patch in patches.items() if patch}
-        for path, patch in wanted.items():
-            await self._call("PATCH", path, patch)
-        return list(wanted)
+        written: list[str] = []
+        wrong: list[Exception] = []
+        for path, patch in patches.items():
+            if patch:
+                try:
+                    await self._call("PATCH", path, patch)
+                    written.append(path)
+                except (OSError, RefusedError, ConflictError) as error:
+                    wrong.append(error)
+        if wrong:
+            raise wrong[0]
+        return written
 
     async def _blank(self) -> Object:
         """A Secret without data. It goes with the Deployment; where that is gone, none is to be left behind."""
