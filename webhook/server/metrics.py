@@ -56,6 +56,12 @@ class Metrics:
         self.expiry = Gauge(
             f"{_PREFIX}_certificate_expiry_seconds", "When a certificate ends, Unix time.", ["kind"], registry=registry
         )
+        self.facts_age = Gauge(
+            f"{_PREFIX}_facts_age_seconds", "How old facts are; -1 while unknown.", ["source"], registry=registry
+        )
+        self.certificates = Counter(
+            f"{_PREFIX}_certificate_events", "What was done for certificates.", ["what"], registry=registry
+        )
         self.generation = Gauge(f"{_PREFIX}_settings_generation", "How often settings were read.", registry=registry)
         Gauge(f"{_PREFIX}_build", "1, with the version.", ["version"], registry=registry).labels(__version__).set(1)
         closed = Counter(
