@@ -55,7 +55,7 @@ class Line:
 
 
 class Pool:
-    """Connections as Go's transport keeps them: the one used last serves next, and a new one is made when none is free."""
+    """Connections as Go's transport keeps them: the one used last serves next; when none is free, one is made."""
 
     def __init__(self, client: Client) -> None:
         self._client = client

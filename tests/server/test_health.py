@@ -23,6 +23,7 @@ METRICS = {
     "in_flight": ("gauge", set()),
     "connections": ("gauge", set()),
     "closed_connections": ("counter", {"reason"}),
+    "large_bodies_bytes": ("gauge", set()),
     "shed": ("counter", {"reason"}),
     "loop_lag_seconds": ("histogram", {"le"}),
     "loop_stalls": ("counter", {"cause"}),

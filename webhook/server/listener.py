@@ -16,15 +16,19 @@ from webhook.server.callers import Callers
 from webhook.server.metrics import Metrics
 from webhook.server.refusal import BANNER, RefusalError, ShedError, answer
 
+_LINGER = 2.0
+"""Seconds in which the rest of a refused body is read and dropped; closing at once would take the refusal along."""
+
 
 class Connection(web.RequestHandler):
     """One connection.
 
     aiohttp closes a connection whose request stops half-way through its header only as an idle one, and one whose
-    client does not read never; both are watched here.
+    client does not read never; both are watched here. `arrived` is when the last request came, and `known` whether its
+    caller may call.
     """
 
-    __slots__ = ("_deadline", "_listener", "_payload", "known")
+    __slots__ = ("_deadline", "_listener", "_payload", "arrived", "known")
 
     def __init__(self, listener: Listener, **options: Any) -> None:
         super().__init__(listener, **options)
@@ -32,6 +36,7 @@ class Connection(web.RequestHandler):
         self._payload: Any = None
         self._deadline: asyncio.TimerHandle | None = None
         self.known = True
+        self.arrived = 0.0
 
     @property
     def waiting(self) -> bool:
@@ -56,6 +61,9 @@ class Connection(web.RequestHandler):
         """The connection is gone."""
         super().connection_lost(exc)
         self._met()
+        # A refused request's body is read on for a while, so that the client sees the refusal; this one has gone.
+        if self._payload is not None and not self._payload.is_eof() and self._payload.exception() is None:
+            self._payload.set_exception(ConnectionResetError("the client has gone"))
         self._listener.lost(self)
 
     def data_received(self, data: bytes) -> None:
@@ -64,6 +72,7 @@ class Connection(web.RequestHandler):
         in_body = payload is not None and not payload.is_eof()
         super().data_received(data)
         if self._request_count != before:
+            self.arrived = self._listener.arrival()
             if self._messages:
                 self._payload = self._messages[-1][1]
             if self._deadline is not None:
@@ -120,13 +129,26 @@ class Connection(web.RequestHandler):
 
 
 class Listener(web.Server):
-    """Makes the connections of one handler and keeps them. `changed` is called when one has ended."""
+    """Makes the connections of one handler and keeps them. `changed` is called when one has ended.
+
+    `arrival` tells the time at which the bytes arrived that are being read.
+    """
 
     def __init__(
-        self, handler: Any, metrics: Metrics, *, callers: Callers, header_timeout: float, **options: Any
+        self,
+        handler: Any,
+        metrics: Metrics,
+        arrival: Callable[[], float],
+        *,
+        callers: Callers,
+        header_timeout: float,
+        **options: Any,
     ) -> None:
         quiet = logging.getLogger("webhook.http")
-        super().__init__(handler, auto_decompress=False, access_log=None, logger=quiet, **options)
+        super().__init__(
+            handler, auto_decompress=False, access_log=None, logger=quiet, lingering_time=_LINGER, **options
+        )
+        self.arrival = arrival
         self.callers = callers
         self.header_timeout = header_timeout
         self.open: set[Connection] = set()

@@ -42,6 +42,7 @@ class Metrics:
         )
         self.in_flight = Gauge(f"{_PREFIX}_in_flight", "Reviews whose bytes have arrived.", registry=registry)
         self.connections = Gauge(f"{_PREFIX}_connections", "Connections of the review listener.", registry=registry)
+        self.held = Gauge(f"{_PREFIX}_large_bodies_bytes", "Bytes of large reviews in memory.", registry=registry)
         self.shed = Counter(f"{_PREFIX}_shed", "Reviews answered with 503.", ["reason"], registry=registry)
         self.loop_lag = Histogram(
             f"{_PREFIX}_loop_lag_seconds", "How late the event loop is.", buckets=_LAGS, registry=registry
