@@ -28,7 +28,7 @@ def metrics() -> str:
     lines = [
         "# Metrics",
         "",
-        "Generated from the code by `make docs`. They are at `/metrics` of the health port, in Prometheus' text format.",
+        "Generated from the code by `make docs`. They are at `/metrics` of the health port, as text.",
         "",
         "| metric | type | labels | says |",
         "|---|---|---|---|",
