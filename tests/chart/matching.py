@@ -27,7 +27,10 @@ def called_by(groups: Sequence[tuple[str | Values, Sequence[Object]]]) -> list[l
     )
     assert done.returncode == 0, done.stderr
     return [
-        [None if told is None else _called(group["entries"], request, told) for request, told in zip(group["requests"], one, strict=True)]
+        [
+            None if told is None else _called(group["entries"], request, told)
+            for request, told in zip(group["requests"], one, strict=True)
+        ]
         for group, one in zip(listed, json.loads(done.stdout), strict=True)
     ]
 
@@ -45,7 +48,11 @@ def _called(held: list[Object], request: Object, told: list[str]) -> set[str]:
 
 def _covers(rule: Object, request: Object) -> bool:
     resource = request["resource"]
-    wanted = (("apiGroups", resource["group"]), ("resources", resource["resource"]), ("operations", request["operation"]))
+    wanted = (
+        ("apiGroups", resource["group"]),
+        ("resources", resource["resource"]),
+        ("operations", request["operation"]),
+    )
     return all(value in rule[key] for key, value in wanted) and not request.get("subResource")
 
 

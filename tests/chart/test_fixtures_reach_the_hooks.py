@@ -21,7 +21,8 @@ def installation(one: Fixture) -> dict[str, Any]:
     paths = settings.get("workloads", {}).get("paths", [])
     kinds = {(path.get("group", ""), path["kind"]) for path in paths}
     custom = [
-        {"group": group, "kind": kind, "versions": ["v1"], "resource": f"{kind.lower()}s"} for group, kind in sorted(kinds)
+        {"group": group, "kind": kind, "versions": ["v1"], "resource": f"{kind.lower()}s"}
+        for group, kind in sorted(kinds)
     ]
     return {"config": settings, "webhooks": {"customKinds": custom}}
 
