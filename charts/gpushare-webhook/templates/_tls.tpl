@@ -10,7 +10,7 @@
 {{- if eq .Values.tls.mode "cert-manager" -}}
 {{- include "gpushare-webhook.fullname" . }}-tls
 {{- else if eq .Values.tls.mode "existing-secret" -}}
-{{- required "tls.mode is existing-secret: name the Secret in tls.existingSecret.name" .Values.tls.existingSecret.name -}}
+{{- .Values.tls.existingSecret.name -}}
 {{- end -}}
 {{- end -}}
 
@@ -28,11 +28,7 @@
 {{/* The chart renders an authority only where a user gives one: in the other modes another program writes it. */}}
 {{- define "gpushare-webhook.caBundle" -}}
 {{- if eq .Values.tls.mode "existing-secret" -}}
-{{- $given := .Values.tls.existingSecret -}}
-{{- if not (or $given.caBundle $given.annotations) -}}
-{{- fail "tls.mode is existing-secret: give the authority in tls.existingSecret.caBundle, or in tls.existingSecret.annotations the annotation by which another program writes it" -}}
-{{- end -}}
-{{- with $given.caBundle }}{{ b64enc . }}{{ end -}}
+{{- with .Values.tls.existingSecret.caBundle }}{{ b64enc . }}{{ end -}}
 {{- end -}}
 {{- end -}}
 
@@ -48,6 +44,15 @@
 {{- end -}}
 {{- if and .Values.hostNetwork (has 10250 (list $port $health)) -}}
 {{- fail "hostNetwork: port 10250 of a node is the kubelet's; set config.server.port to another one" -}}
+{{- end -}}
+{{- $given := .Values.tls.existingSecret -}}
+{{- if eq .Values.tls.mode "existing-secret" -}}
+{{- if not $given.name -}}
+{{- fail "tls.mode is existing-secret: name the Secret in tls.existingSecret.name" -}}
+{{- end -}}
+{{- if not (or $given.caBundle $given.annotations) -}}
+{{- fail "tls.mode is existing-secret: give the authority in tls.existingSecret.caBundle, or in tls.existingSecret.annotations the annotation by which another program writes it" -}}
+{{- end -}}
 {{- end -}}
 {{- $clientCA := dig "tls" "clientCA" "" (.Values.config | default dict) -}}
 {{- $mounted := "/etc/gpushare-webhook/client-ca/ca.crt" -}}
