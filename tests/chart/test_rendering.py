@@ -186,7 +186,7 @@ REFUSED: dict[str, tuple[Values, str]] = {
     ),
     "a url that no certificate holds": (
         {"webhooks": {"url": "https://gpus.example.com"}},
-        f"a self-managed certificate holds the name {FULLNAME}.{NAMESPACE}.svc alone",
+        "name gpus.example.com in config.tls.extraHosts",
     ),
 }
 

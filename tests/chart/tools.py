@@ -47,9 +47,9 @@ def main() -> int:
     try:
         built = (helm(), matcher())
     except ToolsMissingError as problem:
-        print(f"chart-tools: {problem}", file=sys.stderr)  # noqa: T201
+        print(f"chart-tools: {problem}", file=sys.stderr)
         return 1
-    print("\n".join(built))  # noqa: T201
+    print("\n".join(built))
     return 0
 
 

@@ -25,6 +25,11 @@
 {{- end -}}
 {{- end -}}
 
+{{/* The host in `webhooks.url`, without its port and without the brackets of an IPv6 address. */}}
+{{- define "gpushare-webhook.calledHost" -}}
+{{- (urlParse (.Values.webhooks.url | default "https://")).host | regexFind "^(\\[.*]|[^:]*)" | trimAll "[]" -}}
+{{- end -}}
+
 {{/* The chart renders an authority only where a user gives one: in the other modes another program writes it. */}}
 {{- define "gpushare-webhook.caBundle" -}}
 {{- if eq .Values.tls.mode "existing-secret" -}}
@@ -61,9 +66,9 @@
 {{- else if and (eq $clientCA $mounted) (not .Values.tls.clientCA.secretName) -}}
 {{- fail (printf "config.tls.clientCA is %s: name its Secret in tls.clientCA.secretName" $mounted) -}}
 {{- end -}}
-{{- $url := urlParse (.Values.webhooks.url | default "https://") -}}
-{{- $host := include "gpushare-webhook.host" . -}}
-{{- if and .Values.webhooks.url (eq .Values.tls.mode "self-managed") (ne $host (regexReplaceAll ":[0-9]+$" $url.host "")) -}}
-{{- fail (printf "webhooks.url: a self-managed certificate holds the name %s alone; use another tls.mode" $host) -}}
+{{- $held := prepend (dig "tls" "extraHosts" list (.Values.config | default dict)) (include "gpushare-webhook.host" .) -}}
+{{- $called := include "gpushare-webhook.calledHost" . -}}
+{{- if and $called (eq .Values.tls.mode "self-managed") (not (has $called $held)) -}}
+{{- fail (printf "webhooks.url: name %s in config.tls.extraHosts, so that the self-managed certificate holds it" $called) -}}
 {{- end -}}
 {{- end -}}
