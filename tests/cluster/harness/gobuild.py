@@ -13,7 +13,7 @@ from tests.cluster.harness.cache import Recipe, ToolsMissingError, key_of
 
 GO_MODULES = Path(__file__).parent.parent / "go"
 KUBERNETES = "k8s.io/kubernetes"
-_FLAGS = ("-trimpath", "-buildvcs=false")
+FLAGS = ("-trimpath", "-buildvcs=false")
 COMPONENTS = ("kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubelet", "kube-proxy", "kubectl")
 
 
@@ -22,7 +22,7 @@ def kubernetes(version: str) -> Recipe:
     source = GO_MODULES / "kubernetes"
     return Recipe(
         f"kubernetes-{version}",
-        key_of(version, source, *_FLAGS),
+        key_of(version, source, *FLAGS),
         lambda folder: _build_kubernetes(version, source, folder),
     )
 
@@ -30,7 +30,7 @@ def kubernetes(version: str) -> Recipe:
 def etcd() -> Recipe:
     """etcd, of the version in its go.mod."""
     source = GO_MODULES / "etcd"
-    return Recipe("etcd", key_of(source, *_FLAGS), lambda folder: _build(source, folder / "etcd"))
+    return Recipe("etcd", key_of(source, *FLAGS), lambda folder: build(source, folder / "etcd"))
 
 
 def device_plugin() -> Recipe:
@@ -38,8 +38,8 @@ def device_plugin() -> Recipe:
     source = GO_MODULES / "deviceplugin"
     return Recipe(
         "device-plugin",
-        key_of(source, *_FLAGS),
-        lambda folder: _build(source, folder / "nvidia-device-plugin", cgo=True),
+        key_of(source, *FLAGS),
+        lambda folder: build(source, folder / "nvidia-device-plugin", cgo=True),
     )
 
 
@@ -51,7 +51,7 @@ def _build_kubernetes(version: str, source: Path, folder: Path) -> None:
     stamp = "k8s.io/component-base/version"
     ldflags = f"-X {stamp}.gitVersion=v{version} -X {stamp}.gitMajor={major} -X {stamp}.gitMinor={minor}"
     # -mod=mod completes go.mod and go.sum; what it adds is verified against Go's checksum database.
-    _build(module, folder / "kubernetes", "-mod=mod", ldflags=ldflags)
+    build(module, folder / "kubernetes", "-mod=mod", ldflags=ldflags)
     for component in COMPONENTS:
         (folder / component).symlink_to("kubernetes")
     shutil.rmtree(module)
@@ -79,9 +79,10 @@ def write_kubernetes_module(version: str, module: Path) -> None:
     (module / "go.sum").chmod(0o644)
 
 
-def _build(source: Path, binary: Path, *flags: str, cgo: bool = False, ldflags: str = "") -> None:
+def build(source: Path, binary: Path, *flags: str, cgo: bool = False, ldflags: str = "", package: str = ".") -> None:
+    """Build a package, that of the module in `source` or one that it requires. Raises `ToolsMissingError`."""
     _go(
-        *("build", *_FLAGS, *flags, "-ldflags", f"-s -w {ldflags}", "-o", str(binary), "."),
+        *("build", *FLAGS, *flags, "-ldflags", f"-s -w {ldflags}", "-o", str(binary), package),
         cwd=source,
         cgo=cgo,
     )
