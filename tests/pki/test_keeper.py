@@ -468,10 +468,9 @@ async def test_what_others_keep_in_the_secret_stays() -> None:
     secret = world.api.get(SECRET)
     assert secret is not None
     secret["data"]["theirs"] = "dGhlaXJz"
-    secret["metadata"]["annotations"]["theirs"] = "too"
+    secret["metadata"].setdefault("annotations", {})["theirs"] = "too"
     world.api.put(SECRET, secret)
-    await world.pass_time(HOURS)
-    assert len(authorities(world)) == 2
+    await rotated(world, current(world), within=HOURS)
     kept = world.api.objects[SECRET]
     assert world.secret()["theirs"] == b"theirs"
     assert kept["metadata"]["annotations"]["theirs"] == "too"

@@ -111,6 +111,7 @@ class World:
         self.began = BEGAN
         self.replicas: list[Replica] = []
         self.history: list[Seen] = []
+        self.going_on: list[asyncio.Task[None]] = []
         self.checks = 0
         self._turned = 0.0
         self._verified: dict[tuple[bytes, x509.Certificate], list[x509.Certificate]] = {}
@@ -174,6 +175,12 @@ class World:
         """The `caBundle` of every entry, as it is now."""
         return {seen.entry: seen.pem for seen in self.history if seen.until is None}
 
+    def healthy(self) -> bool:
+        """Whether the Secret is whole and no API server sees a bundle any more that somebody else wrote."""
+        edge = self._loop.time() - LAG
+        foreign = any(not seen.ours and (seen.until is None or seen.until > edge) for seen in self.history)
+        return not foreign and SECRET in self.api.objects and "ca.crt" in self.secret()
+
     def secret(self) -> dict[str, bytes]:
         """The data of the Secret."""
         return {name: base64.b64decode(text) for name, text in (self._secret().get("data") or {}).items()}
@@ -183,6 +190,7 @@ class World:
         secret = self._secret()
         for name, text in texts.items():
             key = name.replace("_crt", ".crt").replace("_key", ".key").replace("_", "-")
+            secret.setdefault("data", {})
             secret["data"].pop(key, None)
             if text is not None:
                 secret["data"][key] = base64.b64encode(text).decode()

@@ -32,6 +32,8 @@ METRICS = {
     "unmutated": ("counter", set()),
     "journal_dropped": ("counter", set()),
     "certificate_expiry_seconds": ("gauge", {"kind"}),
+    "facts_age_seconds": ("gauge", set()),
+    "certificate_events": ("counter", set()),
     "settings_generation": ("gauge", set()),
     "build": ("gauge", {"version"}),
 }

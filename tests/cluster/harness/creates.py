@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Literal
 
 from tests.cluster.harness.hooks import is_mutated
 from tests.cluster.harness.manifests import pod
+from tests.cluster.harness.waiting import wait_for
 
 if TYPE_CHECKING:
     import http.client
@@ -67,6 +68,11 @@ class Creates:
     def answered(self) -> list[Create]:
         """What has been answered so far, in the order in which it was due. Raises what broke a create on our side."""
         return [answer.result() for answer in self._answers if answer.done()]
+
+    def go_on(self, count: int = 20) -> None:
+        """Wait until so many more have been answered."""
+        wanted = len(self.answered) + count
+        wait_for(f"{count} creates", lambda: len(self.answered) >= wanted)
 
     def stored(self) -> dict[str, Outcome]:
         """What the API server has stored, by name."""
