@@ -34,13 +34,31 @@ def webhook(cluster: Cluster, *, settings: Object | None = None, replicas: int =
 
     Raises `ToolsMissingError` when the layers of its image have not been built.
     """
+    now, lifetime = datetime.now(UTC), timedelta(days=1)
+    authority = Authority.create("tests", now, lifetime)
+    leaf = authority.sign([product.HOST], now, lifetime)
+    bundle = authority.bundle()
+    signed = [
+        product.secret(leaf.certificate, leaf.key),
+        product.mutating(bundle),
+        product.validating(bundle),
+    ]
+    with deployed(cluster, [*objects(settings, replicas), *signed]):
+        yield
+
+
+@contextmanager
+def deployed(cluster: Cluster, items: list[Object]) -> Iterator[None]:
+    """Install the product by these objects and wait until pods are mutated; it is removed at the end.
+
+    Raises `ToolsMissingError` when the layers of its image have not been built.
+    """
     archive = cluster.inside.folder / "webhook.tar"
     if not archive.exists():
         webhook_image.write_archive(archive)
         cluster.node.containers.load(archive)
-    objects = _objects(_SETTINGS | (settings or {}), replicas)
     try:
-        cluster.kubectl("apply", "-f", "-", manifest={"apiVersion": "v1", "kind": "List", "items": objects})
+        cluster.kubectl("apply", "-f", "-", manifest={"apiVersion": "v1", "kind": "List", "items": items})
         cluster.kubectl("-n", product.NAME, "rollout", "status", f"deployment/{product.NAME}", "--timeout=60s")
         wait_for("the API server to call the webhook", lambda: _mutates(cluster))
         yield
@@ -51,19 +69,14 @@ def webhook(cluster: Cluster, *, settings: Object | None = None, replicas: int =
         cluster.kubectl("-n", product.NAME, "delete", "deployment,service,secret,configmap", product.NAME)
 
 
-def _objects(settings: Object, replicas: int) -> list[Object]:
-    now, lifetime = datetime.now(UTC), timedelta(days=1)
-    authority = Authority.create("tests", now, lifetime)
-    leaf = authority.sign([product.HOST], now, lifetime)
+def objects(settings: Object | None, replicas: int) -> list[Object]:
+    """What the product is installed by, but for its certificate and the configurations that trust it."""
     return [
         product.namespace(),
         _RUNTIME_CLASS,
-        product.secret(leaf.certificate, leaf.key),
-        product.config_map(settings),
+        product.config_map(_SETTINGS | (settings or {})),
         product.service(),
         product.deployment(replicas),
-        product.mutating(authority.bundle()),
-        product.validating(authority.bundle()),
     ]
 
 
