@@ -1,7 +1,4 @@
-"""Certificates by the real cert-manager: it signs, the kubelet mounts what it signed, and its cainjector writes bundles.
-
-Its controllers and its cainjector run beside the control plane; its webhook, which validates its own objects, does not.
-"""
+"""Certificates by the real cert-manager: it signs, the kubelet mounts what it signed, its cainjector writes bundles."""
 
 from __future__ import annotations
 
@@ -13,7 +10,7 @@ from cryptography import x509
 from cryptography.x509.verification import PolicyBuilder, Store
 
 from tests.cluster.harness import webhook_manifests as product
-from tests.cluster.harness.certmanager import GROUP, certificate, cert_manager, is_ready, issuer, renew
+from tests.cluster.harness.certmanager import GROUP, cert_manager, certificate, is_ready, issuer, renew
 from tests.cluster.harness.hooks import MUTATING, VALIDATING
 from tests.cluster.harness.manifests import pod
 from tests.cluster.harness.waiting import wait_for
@@ -106,11 +103,10 @@ def test_a_renewed_authority_is_trusted_beside_its_predecessor(cluster: Cluster)
         _renewed(cluster, name)
     renewed = _secret(cluster)
     assert renewed["ca.crt"] != former["ca.crt"]
-    bundles = wait_for(
-        "every bundle to have both", lambda: all(renewed["ca.crt"] in one for one in _bundles(cluster)) and _bundles(cluster)
-    )
-    for leaf in (former["tls.crt"], renewed["tls.crt"]):
-        _verifies(bundles[0], leaf)
+    wait_for("the new one in every bundle", lambda: all(renewed["ca.crt"] in bundle for bundle in _bundles(cluster)))
+    for bundle in _bundles(cluster):
+        _verifies(bundle, former["tls.crt"])
+        _verifies(bundle, renewed["tls.crt"])
 
 
 def _renewed(cluster: Cluster, name: str) -> None:

@@ -125,14 +125,14 @@ def _wait_issuing(running: ControlPlaneOnly, controller: Process) -> None:
 
 
 def _remove(running: ControlPlaneOnly, definitions: list[Object]) -> None:
-    roles = [f"{_RBAC}/{kind}/cert-manager-{role}" for kind in ("clusterrolebindings", "clusterroles") for role in RIGHTS]
-    paths = [*roles, *(f"{_DEFINITIONS}/{one['metadata']['name']}" for one in definitions)]
-    namespace = f"/api/v1/namespaces/{NAMESPACE}"
-    for path in [*paths, namespace]:
+    kinds = ("clusterrolebindings", "clusterroles")
+    roles = [f"{_RBAC}/{kind}/cert-manager-{role}" for kind in kinds for role in RIGHTS]
+    defined = [f"{_DEFINITIONS}/{one['metadata']['name']}" for one in definitions]
+    paths = [*roles, *defined, f"/api/v1/namespaces/{NAMESPACE}"]
+    for path in paths:
         if running.api.find(path) is not None:
             running.api.delete(path)
-    for path in [*paths, namespace]:
-        wait_for(f"{path} to be gone", lambda path=path: running.api.find(path) is None)
+    wait_for("cert-manager to be gone", lambda: not any(running.api.find(path) for path in paths))
 
 
 def issuer(name: str, kind: Object) -> Object:
