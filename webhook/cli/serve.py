@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from webhook.cli.inputs import configuration, fail, read_facts
-from webhook.policy.checks import CHECKS
-from webhook.policy.rules import Ruleset
+from webhook.cli.inputs import Load, WrongFileError, configuration, fail, parse, read_facts
+
+if TYPE_CHECKING:
+    from webhook.server import File
+    from webhook.settings.configuration import Configuration
 
 _PORT = click.IntRange(0, 65535)
 
@@ -33,24 +36,29 @@ def command(config: str | None, facts: str | None, **options: Any) -> None:
     """
     import uvloop
 
-    from webhook.server import Server, StartError
+    from webhook.server import Files, Server, StartError
     from webhook.server.journal import Journal
     from webhook.settings.configuration import not_in_force
+    from webhook.settings.reading import load, load_facts
 
-    wanted = configuration(config)
-    wanted = replace(
-        wanted,
-        server=_over(wanted.server, host=options["host"], port=options["port"], health_port=options["health_port"]),
-        tls=_over(wanted.tls, cert_file=options["tls_cert"], key_file=options["tls_key"]),
-        log=_over(wanted.log, format=options["log_format"], level=options["log_level"]),
-    )
+    def over(said: Configuration) -> Configuration:
+        """What a settings file says, with the options before it."""
+        return replace(
+            said,
+            server=_over(said.server, host=options["host"], port=options["port"], health_port=options["health_port"]),
+            tls=_over(said.tls, cert_file=options["tls_cert"], key_file=options["tls_key"]),
+            log=_over(said.log, format=options["log_format"], level=options["log_level"]),
+        )
+
+    wanted = over(configuration(config))
     journal = Journal(wanted.log.format, wanted.log.level)
     for key in not_in_force(wanted):
         journal.say("warning", "setting not in force", key=key)
-    ruleset = Ruleset(wanted.settings, CHECKS, read_facts(facts))
+    known = read_facts(facts)
+    files = Files(_again(config, lambda *document: over(load(*document))), _again(facts, load_facts))
 
     async def serve() -> None:
-        await Server(wanted, ruleset, journal).run()
+        await Server(wanted, known, journal, files).run()
 
     try:
         uvloop.run(serve())
@@ -59,6 +67,22 @@ def command(config: str | None, facts: str | None, **options: Any) -> None:
         fail([f"serve: {error}"])
     finally:
         journal.close()
+
+
+def _again(name: str | None, load: Load[Any]) -> File | None:
+    """A file that can be read again while the server runs; standard input cannot."""
+    from webhook.server import File, UnusableError
+
+    if name is None or name == "-":
+        return None
+
+    def parsed(data: bytes) -> Any:
+        try:
+            return parse(name, data, load)
+        except WrongFileError as error:
+            raise UnusableError(str(error)) from None
+
+    return File(Path(name), parsed)
 
 
 def _over(part: Any, **given: Any) -> Any:
