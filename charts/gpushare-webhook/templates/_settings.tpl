@@ -36,6 +36,11 @@
 ['{{ $names | join "', '" }}']
 {{- end -}}
 
+{{/* A name to try the webhook with. */}}
+{{- define "gpushare-webhook.firstResource" -}}
+{{- (dig "resources" (list (dict "name" "nvidia.com/gpu")) (.Values.config | default dict) | first | default dict).name | default "nvidia.com/gpu" -}}
+{{- end -}}
+
 {{/* The domains of those names, as a list in CEL: another name in one of them is perhaps a slip. */}}
 {{- define "gpushare-webhook.resourceDomains" -}}
 {{- $domains := list "nvidia.com/" -}}

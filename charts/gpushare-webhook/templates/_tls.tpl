@@ -61,7 +61,4 @@
 {{- if and .Values.webhooks.url (eq .Values.tls.mode "self-managed") (ne $host (regexReplaceAll ":[0-9]+$" $url.host "")) -}}
 {{- fail (printf "webhooks.url: a self-managed certificate holds the name %s alone; use another tls.mode" $host) -}}
 {{- end -}}
-{{- if and .Values.test.enabled (eq .Values.test.namespace .Release.Namespace) -}}
-{{- fail "test.namespace is the release's own, which the webhook leaves alone: name another, or set test.enabled to false" -}}
-{{- end -}}
 {{- end -}}
