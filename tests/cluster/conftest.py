@@ -25,6 +25,16 @@ def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.Tes
     return report
 
 
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Print the figures that tests took by `record_property`."""
+    reports = [report for found in terminalreporter.stats.values() for report in found if hasattr(report, "when")]
+    figures = [(report, entry) for report in reports if report.when == "call" for entry in report.user_properties]
+    if figures:
+        terminalreporter.section("figures")
+    for report, (name, value) in figures:
+        terminalreporter.write_line(f"{report.nodeid.rpartition('::')[2]}: {name}: {value}")
+
+
 def _or_skip(missing: Callable[[], object]) -> None:
     try:
         missing()

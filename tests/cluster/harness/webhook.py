@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from tests.cluster.harness.cluster import Cluster
 
 # The pause before it stops is for endpoints to go; tests that look at a rollout set it.
-_SETTINGS = {"apiVersion": "gpushare-webhook/v1", "kind": "Settings", "server": {"shutdownDelay": "0s"}}
+BASE = {"apiVersion": "gpushare-webhook/v1", "kind": "Settings", "server": {"shutdownDelay": "0s"}}
+_LIFETIME = timedelta(days=1)
 _RUNTIME_CLASS = {
     "apiVersion": "node.k8s.io/v1",
     "kind": "RuntimeClass",
@@ -29,39 +30,22 @@ _RUNTIME_CLASS = {
 
 
 @contextmanager
-def webhook(cluster: Cluster, *, settings: Object | None = None, replicas: int = 1) -> Iterator[None]:
+def webhook(
+    cluster: Cluster, *, settings: Object | None = None, replicas: int = 1, limits: Object | None = None
+) -> Iterator[Authority]:
     """Install the product with settings of its own and wait until pods are mutated; it is removed at the end.
 
-    Raises `ToolsMissingError` when the layers of its image have not been built.
+    Yields the authority of its certificate. `limits` are those of its container. Raises `ToolsMissingError` when the
+    layers of its image have not been built.
     """
-    now, lifetime = datetime.now(UTC), timedelta(days=1)
-    authority = Authority.create("tests", now, lifetime)
-    leaf = authority.sign([product.HOST], now, lifetime)
-    bundle = authority.bundle()
-    signed = [
-        product.secret(leaf.certificate, leaf.key),
-        product.mutating(bundle),
-        product.validating(bundle),
-    ]
-    with deployed(cluster, [*objects(settings, replicas), *signed]):
-        yield
-
-
-@contextmanager
-def deployed(cluster: Cluster, items: list[Object]) -> Iterator[None]:
-    """Install the product by these objects and wait until pods are mutated; it is removed at the end.
-
-    Raises `ToolsMissingError` when the layers of its image have not been built.
-    """
-    archive = cluster.inside.folder / "webhook.tar"
-    if not archive.exists():
-        webhook_image.write_archive(archive)
-        cluster.node.containers.load(archive)
+    webhook_image.load(cluster)
+    authority = Authority.create("tests", datetime.now(UTC), _LIFETIME)
+    objects = _objects(authority, BASE | (settings or {}), replicas, limits)
     try:
-        cluster.kubectl("apply", "-f", "-", manifest={"apiVersion": "v1", "kind": "List", "items": items})
+        cluster.kubectl("apply", "-f", "-", manifest={"apiVersion": "v1", "kind": "List", "items": objects})
         cluster.kubectl("-n", product.NAME, "rollout", "status", f"deployment/{product.NAME}", "--timeout=60s")
         wait_for("the API server to call the webhook", lambda: _mutates(cluster))
-        yield
+        yield authority
     finally:
         # The configurations first, or the rest could not go without the product's consent.
         for configuration in ("mutatingwebhookconfiguration", "validatingwebhookconfiguration"):
@@ -69,14 +53,17 @@ def deployed(cluster: Cluster, items: list[Object]) -> Iterator[None]:
         cluster.kubectl("-n", product.NAME, "delete", "deployment,service,secret,configmap", product.NAME)
 
 
-def objects(settings: Object | None, replicas: int) -> list[Object]:
-    """What the product is installed by, but for its certificate and the configurations that trust it."""
+def _objects(authority: Authority, settings: Object, replicas: int, limits: Object | None) -> list[Object]:
+    leaf = authority.sign([product.HOST], datetime.now(UTC), _LIFETIME)
     return [
         product.namespace(),
         _RUNTIME_CLASS,
-        product.config_map(_SETTINGS | (settings or {})),
+        product.secret(leaf.certificate, leaf.key),
+        product.config_map(settings),
         product.service(),
-        product.deployment(replicas),
+        product.deployment(replicas, limits),
+        product.mutating(authority.bundle()),
+        product.validating(authority.bundle()),
     ]
 
 
