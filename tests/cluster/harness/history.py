@@ -1,4 +1,4 @@
-"""Every version of an object that the API server stored for a while, not only those that a look at it happens to see."""
+"""Every version of an object that the API server stored in a while, not only those that a look happens to meet."""
 
 from __future__ import annotations
 

@@ -56,7 +56,10 @@ def _existing_secret(cluster: Cluster) -> Iterator[Object]:
     cluster.api.create(f"{CORE}/secrets", secret)
     try:
         given = {"name": "serving", "caBundle": authority.bundle().decode()}
-        yield {"tls": {"mode": "existing-secret", "existingSecret": given}, "config": {"facts": {"runtimeClasses": False}}}
+        yield {
+            "tls": {"mode": "existing-secret", "existingSecret": given},
+            "config": {"facts": {"runtimeClasses": False}},
+        }
     finally:
         cluster.api.delete(f"{CORE}/secrets/serving")
 
@@ -84,12 +87,14 @@ class Release:
 
     def upgrade(self, *values: Object, flags: tuple[str, ...] = ()) -> str:
         """Install it, or upgrade it, with more values, and wait until it is ready. Raises `RuntimeError`."""
-        command = ("upgrade", RELEASE, str(CHART), "--install", "--wait", "--timeout=60s", *flags)
+        command = ("upgrade", RELEASE, str(CHART), "--install", "--wait", "--timeout=180s", *flags)
         return self.helm(*command, values=(*self._values, *values))
 
     def uninstall(self) -> None:
-        """Remove it and wait until it is gone."""
-        self.helm("uninstall", RELEASE, "--wait", "--timeout=60s")
+        """Remove it and wait until its pods are gone, which Helm does not."""
+        self.helm("uninstall", RELEASE, "--ignore-not-found", "--wait", "--timeout=180s")
+        pods = f"{CORE}/pods?labelSelector={SELECTOR}"
+        wait_for("the release's pods to be gone", lambda: not self.cluster.api.items(pods), seconds=90)
 
     def pods(self) -> list[Object]:
         """Its pods that stay."""
@@ -129,7 +134,16 @@ def prepared(cluster: Cluster, mode: str) -> Iterator[Release]:
             try:
                 yield release
             finally:
-                release.helm("uninstall", RELEASE, "--ignore-not-found", "--wait")
+                release.uninstall()
     finally:
         cluster.api.delete(CORE)
         wait_for("the release's namespace to be gone", lambda: cluster.api.find(CORE) is None)
+
+
+def inventory(cluster: Cluster) -> set[str]:
+    """Every object of the cluster, as `kind/namespace/name`, but for those that tell of others and pass."""
+    kinds = cluster.kubectl("api-resources", "--verbs=list,delete", "--output=name").split()
+    lasting = [kind for kind in kinds if not kind.startswith(("events", "leases", "endpoints"))]
+    columns = "custom-columns=:kind,:metadata.namespace,:metadata.name"
+    rows = cluster.kubectl("get", ",".join(lasting), "--all-namespaces", "--no-headers", f"--output={columns}")
+    return {"/".join(row.split()) for row in rows.splitlines()}
