@@ -61,10 +61,13 @@ def test_pods_run_where_pod_security_forbids_host_paths_and_their_authors_are_wa
     with namespace(release.cluster, name, **{"pod-security.kubernetes.io/enforce": level}) as path:
         done = release.cluster.kubectl.run(f"--namespace={name}", "create", "-f", "-", manifest=pod("one", _modest()))
         assert f'Warning: GPS012 namespace "{level}' in done.stderr
-        running = lambda now: now["status"].get("phase") == "Running"
-        stored = release.cluster.api.wait_for(f"{path}/pods/one", "to run", running)
+        stored = release.cluster.api.wait_for(f"{path}/pods/one", "to run", _runs)
         assert is_mutated(stored)
         assert "hostPath" not in str(stored["spec"])
+
+
+def _runs(one: Object) -> bool:
+    return bool(one["status"].get("phase") == "Running")
 
 
 def _modest() -> Object:

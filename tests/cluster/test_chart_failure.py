@@ -113,12 +113,12 @@ def test_pods_that_are_due_meanwhile_come_when_the_servers_are_back(
 def test_a_rollout_under_way_goes_on_while_nobody_answers(release: Release, space: Workspace, trains: str) -> None:
     """Its first new pod becomes ready, so the last old one goes; the second new one comes when the servers are back."""
     former = _running(space, lambda _: True)
-    waits = container(readinessProbe={"exec": {"command": ["test", "-f", "/tmp/go"]}, "periodSeconds": 1})
+    waits = container(readinessProbe={"exec": {"command": ["test", "-f", "/ready"]}, "periodSeconds": 1})
     strategy = {"rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1}}
     space.api.patch(trains, {"spec": {"strategy": strategy, "template": {"spec": {"containers": [waits]}}}})
     (first,) = wait_for("the first new pod", lambda: [one for one in _running(space, _started) if one not in former])
     with _dead(release):
-        space.sh(first, "touch /tmp/go")
+        space.sh(first, "touch /ready")
         wait_for("the last old pod to go", lambda: _running(space, lambda _: True) == [first])
     wait_for("the second new pod", lambda: len(_running(space, _started)) == 2, seconds=60)
 

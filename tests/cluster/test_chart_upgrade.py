@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import pytest
@@ -114,7 +115,7 @@ def _wait_trusted(release: Release, *kinds: tuple[str, str, str]) -> None:
 
 def _never_blanked(versions: list[Object]) -> None:
     """An entry that trusted somebody once does so for as long as it is there."""
-    for before, after in zip(versions, versions[1:], strict=False):
+    for before, after in pairwise(versions):
         had, has = bundles(before), bundles(after)
         assert [name for name in has if had.get(name) and not has[name]] == []
 

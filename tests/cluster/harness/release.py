@@ -36,6 +36,7 @@ _COMMON = {
     "image": {"repository": webhook_image.IMAGE.partition(":")[0], "tag": webhook_image.IMAGE.partition(":")[2]},
     "config": {"server": {"shutdownDelay": "2s"}},
 }
+_WITHOUT_FACTS = {"config": {"facts": {"runtimeClasses": False}}}
 _RUNTIME_CLASS = {
     "apiVersion": "node.k8s.io/v1",
     "kind": "RuntimeClass",
@@ -56,10 +57,7 @@ def _existing_secret(cluster: Cluster) -> Iterator[Object]:
     cluster.api.create(f"{CORE}/secrets", secret)
     try:
         given = {"name": "serving", "caBundle": authority.bundle().decode()}
-        yield {
-            "tls": {"mode": "existing-secret", "existingSecret": given},
-            "config": {"facts": {"runtimeClasses": False}},
-        }
+        yield {"tls": {"mode": "existing-secret", "existingSecret": given}, **_WITHOUT_FACTS}
     finally:
         cluster.api.delete(f"{CORE}/secrets/serving")
 
@@ -68,7 +66,7 @@ def _existing_secret(cluster: Cluster) -> Iterator[Object]:
 def _cert_manager(cluster: Cluster) -> Iterator[Object]:
     """The real cert-manager; without facts, so that the product asks the API server for nothing at all."""
     with cert_manager(cluster):
-        yield {"tls": {"mode": "cert-manager"}, "config": {"facts": {"runtimeClasses": False}}}
+        yield {"tls": {"mode": "cert-manager"}, **_WITHOUT_FACTS}
 
 
 MODES: dict[str, Callable[[Cluster], AbstractContextManager[Object]]] = {
