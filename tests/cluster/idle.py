@@ -67,7 +67,9 @@ def _rest(running: ControlPlaneOnly, beside: Beside, kept: Relay, left: Relay) -
         began = monotonic()
         first = _used(running, kept, DRY_POD)
         other = _used(running, left, STRICT)
-        assert not first.closed.wait(REST), "the API server's connection was closed while it rested"
+        assert not first.closed.wait(REST), (
+            f"closed by the {first.closed_by} after {first.closed_at - first.answered:.1f} s"
+        )
         again = _used(running, kept, DRY_POD)
         reused = not _ends(own, LONGER - (monotonic() - began)) and _answers(own)
         other.closed.wait(20)

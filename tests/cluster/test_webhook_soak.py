@@ -65,11 +65,6 @@ class Outcome:
     lost: list[Create] = field(default_factory=list)
     failures: Failures = NONE
 
-    def go_on(self, count: int = 20) -> None:
-        """Wait until so many more have been answered."""
-        wanted = len(self.stream.answered) + count
-        wait_for(f"{count} creates", lambda: len(self.stream.answered) >= wanted)
-
 
 @pytest.fixture(scope="module")
 def cluster(needs_node: None) -> Iterator[Cluster]:
@@ -90,9 +85,9 @@ def steady(space: Workspace, record: Record) -> Iterator[Outcome]:
     before = failures(space.cluster.control)
     with creating(space) as creates:
         outcome = Outcome(creates)
-        outcome.go_on()
+        creates.go_on()
         yield outcome
-        outcome.go_on()
+        creates.go_on()
     outcome.lost = lost(creates.answered)
     outcome.failures = failures(space.cluster.control).since(before)
     record("figures", told(creates.answered))
@@ -132,10 +127,10 @@ def test_none_is_lost_while_the_certificate_changes(
         # With another bundle the API server calls on new connections.
         successor = Authority.create("successor", datetime.now(UTC), timedelta(days=1))
         trust(cluster, authority, successor)
-        outcome.go_on()
+        outcome.stream.go_on()
         _renew(cluster, successor)
         trust(cluster, successor)
-        outcome.go_on()
+        outcome.stream.go_on()
     assert outcome.lost == []
 
 

@@ -55,7 +55,7 @@ class Line:
 
 
 class Pool:
-    """Connections as Go's transport keeps them: the one used last serves next, and a new one is made when none is free."""
+    """Connections as Go's transport keeps them: the one used last serves next; when none is free, one is made."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
@@ -88,12 +88,18 @@ async def open_loop(
 
     Who has no answer after `patience` hangs up, with a TimeoutError.
     """
-    pool, start = Pool(client), time.monotonic()
-    asked = []
-    for number in range(int(rate * seconds)):
-        planned = start + number / rate
-        await asyncio.sleep(max(0.0, planned - time.monotonic()))
-        asked.append(asyncio.create_task(asyncio.wait_for(pool.ask(request, planned), patience)))
+    loop, pool = asyncio.get_running_loop(), Pool(client)
+    asked: list[asyncio.Future[Answer]] = []
+    all_asked = loop.create_future()
+
+    def ask(planned: float) -> None:
+        asked.append(asyncio.ensure_future(asyncio.wait_for(pool.ask(request, planned), patience)))
+
+    start, count = loop.time(), int(rate * seconds)
+    for number in range(count):
+        loop.call_at(start + number / rate, ask, start + number / rate)
+    loop.call_at(start + count / rate, all_asked.set_result, None)
+    await all_asked
     answers = await asyncio.gather(*asked, return_exceptions=True)
     await pool.close()
     return answers

@@ -23,6 +23,7 @@ METRICS = {
     "in_flight": ("gauge", set()),
     "connections": ("gauge", set()),
     "closed_connections": ("counter", {"reason"}),
+    "large_bodies_bytes": ("gauge", set()),
     "shed": ("counter", {"reason"}),
     "loop_lag_seconds": ("histogram", {"le"}),
     "loop_stalls": ("counter", {"cause"}),
@@ -31,6 +32,8 @@ METRICS = {
     "unmutated": ("counter", set()),
     "journal_dropped": ("counter", set()),
     "certificate_expiry_seconds": ("gauge", {"kind"}),
+    "facts_age_seconds": ("gauge", set()),
+    "certificate_events": ("counter", set()),
     "settings_generation": ("gauge", set()),
     "build": ("gauge", {"version"}),
 }

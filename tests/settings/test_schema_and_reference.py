@@ -110,10 +110,8 @@ def test_the_keys_without_effect_are_those_that_are_not_built_yet() -> None:
     assert [key for key, member in members(DOCUMENT) if member.later] == [
         "facts.nodes",
         "facts.namespaces",
-        "facts.runtimeClasses",
         "facts.devicePlugin",
         "facts.maxAge",
-        "tls.mode",
     ]
 
 
@@ -122,7 +120,7 @@ def test_the_keys_without_effect_are_those_that_are_not_built_yet() -> None:
     [
         ("", []),
         ("mode: warn\nserver: {port: 0, keepAlive: 2m, drainTimeout: 10s}\ntls: {mode: files}", []),
-        ("tls: {mode: self-managed, clientCA: ca.pem}", ["tls.mode"]),
+        ("tls: {mode: self-managed, clientCA: ca.pem}", []),
         ("facts: {nodes: true}\nserver: {maxInFlight: 1}", ["facts.nodes"]),
     ],
 )

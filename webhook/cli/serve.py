@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from webhook.cli.inputs import Load, WrongFileError, configuration, fail, parse, read_facts
+from webhook.cli.installed import NotInstalledError, Place, installed
 
 if TYPE_CHECKING:
     from webhook.server import File
@@ -25,9 +26,22 @@ _PORT = click.IntRange(0, 65535)
 @click.option("--health-port", type=_PORT, help="The port for health and metrics; 0 takes any free one.")
 @click.option("--tls-cert", metavar="FILE", help="The certificate, with its chain.")
 @click.option("--tls-key", metavar="FILE", help="The certificate's key.")
+@click.option(
+    "--tls-mode",
+    type=click.Choice(["files", "self-managed"]),
+    help="Where the certificate comes from: the files, or the webhook itself.",
+)
+@click.option(
+    "--installed-as",
+    metavar="NAMESPACE/NAME",
+    help="What the installation is called in the cluster; needed for self-managed certificates.",
+)
+@click.option("--kubeconfig", metavar="FILE", help="The way to the cluster, when it is not the one around the process.")
 @click.option("--log-format", type=click.Choice(["json", "text"]), help="How the journal is written.")
 @click.option("--log-level", type=click.Choice(["debug", "info", "warning", "error"]), help="What it holds.")
-def command(config: str | None, facts: str | None, **options: Any) -> None:
+def command(
+    config: str | None, facts: str | None, installed_as: str | None, kubeconfig: str | None, **options: Any
+) -> None:
     """Run the webhook: reviews over HTTPS, health and metrics over HTTP. Options go before the settings file.
 
     \b
@@ -46,7 +60,7 @@ def command(config: str | None, facts: str | None, **options: Any) -> None:
         return replace(
             said,
             server=_over(said.server, host=options["host"], port=options["port"], health_port=options["health_port"]),
-            tls=_over(said.tls, cert_file=options["tls_cert"], key_file=options["tls_key"]),
+            tls=_over(said.tls, mode=options["tls_mode"], cert_file=options["tls_cert"], key_file=options["tls_key"]),
             log=_over(said.log, format=options["log_format"], level=options["log_level"]),
         )
 
@@ -58,11 +72,13 @@ def command(config: str | None, facts: str | None, **options: Any) -> None:
     files = Files(_again(config, lambda *document: over(load(*document))), _again(facts, load_facts))
 
     async def serve() -> None:
-        await Server(wanted, known, journal, files).run()
+        server = Server(wanted, known, journal, files)
+        async with installed(server, wanted, Place(installed_as, kubeconfig)):
+            await server.run()
 
     try:
         uvloop.run(serve())
-    except StartError as error:
+    except (NotInstalledError, StartError) as error:
         journal.close()
         fail([f"serve: {error}"])
     finally:

@@ -1,7 +1,11 @@
-"""Certificates: an authority and the leaves that it signs."""
+"""Certificates: authorities and the leaves that they sign, and a keeper that looks after those of an installation."""
 
 from __future__ import annotations
 
 from webhook.pki.authority import Authority, Leaf
+from webhook.pki.installation import Installation, Lifetimes
+from webhook.pki.keeper import Keeper, Observer, Surroundings
+from webhook.pki.objects import Api
+from webhook.pki.trust import Say
 
-__all__ = ["Authority", "Leaf"]
+__all__ = ["Api", "Authority", "Installation", "Keeper", "Leaf", "Lifetimes", "Observer", "Say", "Surroundings"]

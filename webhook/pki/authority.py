@@ -8,12 +8,17 @@ from datetime import datetime, timedelta
 from ipaddress import ip_address
 
 from cryptography import x509
+from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 _BACKDATED = timedelta(minutes=30)
 """How far validity starts in the past, for clocks that are behind."""
+
+
+class DamagedError(ValueError):
+    """A certificate and a key are no authority. The message says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,18 +42,42 @@ class Authority:
         key = ec.generate_private_key(ec.SECP256R1())
         subject = _name(name)
         certificate = (
-            _builder(subject, subject, key.public_key(), now, lifetime)
+            _builder(subject, subject, key.public_key(), now, now + lifetime)
             .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
             .add_extension(_usage(signs_certificates=True), critical=True)
             .sign(key, hashes.SHA256())
         )
         return cls(certificate, key)
 
+    @classmethod
+    def read(cls, certificate: bytes, key: bytes) -> Authority:
+        """The authority in these two PEM texts. Raises DamagedError."""
+        try:
+            found = x509.load_pem_x509_certificate(certificate)
+            signs = found.extensions.get_extension_for_class(x509.BasicConstraints).value.ca
+            found.verify_directly_issued_by(found)
+        except (ValueError, TypeError, UnsupportedAlgorithm, InvalidSignature, x509.ExtensionNotFound) as error:
+            raise DamagedError(f"the certificate cannot be used ({type(error).__name__})") from None
+        if not signs:
+            raise DamagedError("the certificate is not an authority's")
+        try:
+            private = serialization.load_pem_private_key(key, password=None)
+        except (ValueError, TypeError, UnsupportedAlgorithm) as error:
+            raise DamagedError(f"the key cannot be used ({type(error).__name__})") from None
+        if not isinstance(private, ec.EllipticCurvePrivateKey):
+            raise DamagedError("the key is not an elliptic curve key")
+        if private.public_key() != found.public_key():
+            raise DamagedError("the key is not the certificate's")
+        return cls(found, private)
+
     def sign(self, hosts: Sequence[str], now: datetime, lifetime: timedelta) -> Leaf:
-        """A leaf for DNS names and IP addresses; the API server looks at these and at no common name."""
+        """A leaf for DNS names and IP addresses; the API server looks at these and at no common name.
+
+        It ends with its authority at the latest, so that its own end tells when the chain ends.
+        """
         key = ec.generate_private_key(ec.SECP256R1())
         certificate = (
-            _builder(_name(hosts[0]), self.certificate.subject, key.public_key(), now, lifetime)
+            _builder(_name(hosts[0]), self.certificate.subject, key.public_key(), now, self._at_most(now + lifetime))
             .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
             .add_extension(_usage(signs_certificates=False), critical=True)
             .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
@@ -62,9 +91,25 @@ class Authority:
         """The authority's certificate, as PEM."""
         return self.certificate.public_bytes(serialization.Encoding.PEM)
 
+    def key_pem(self) -> bytes:
+        """The authority's key, as PEM."""
+        return _key_pem(self.key)
+
+    def valid(self, now: datetime) -> bool:
+        """Whether the authority is in its time."""
+        return self.certificate.not_valid_before_utc <= now < self.certificate.not_valid_after_utc
+
+    def _at_most(self, end: datetime) -> datetime:
+        return min(end, self.certificate.not_valid_after_utc)
+
+
+def age(certificate: x509.Certificate, now: datetime) -> timedelta:
+    """How long ago a certificate was made."""
+    return now - certificate.not_valid_before_utc - _BACKDATED
+
 
 def _builder(
-    subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePublicKey, now: datetime, lifetime: timedelta
+    subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePublicKey, now: datetime, end: datetime
 ) -> x509.CertificateBuilder:
     return (
         x509.CertificateBuilder()
@@ -73,7 +118,7 @@ def _builder(
         .public_key(key)
         .serial_number(x509.random_serial_number())
         .not_valid_before(now - _BACKDATED)
-        .not_valid_after(now + lifetime)
+        .not_valid_after(end)
         .add_extension(x509.SubjectKeyIdentifier.from_public_key(key), critical=False)
     )
 

@@ -21,6 +21,11 @@ class Bodies:
         self._seconds = seconds
         self._room = 2 * limit
 
+    @property
+    def held(self) -> int:
+        """Bytes of large bodies that are in memory."""
+        return 2 * self._limit - self._room
+
     async def read(self, request: web.BaseRequest, budget: float) -> bytes | bytearray:
         """The body, to be given back when it is done with. Raises RefusalError.
 

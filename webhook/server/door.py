@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import socket
 import ssl
+import struct
 from contextlib import suppress
+from time import monotonic
 from typing import Any
 
 from webhook.server.journal import Journal
@@ -19,6 +21,9 @@ _HANDSHAKES = 64
 
 _FAREWELL_SECONDS = 2.0
 """How long the end of TLS may take: a client that has what it wanted may not care to close."""
+
+_LAST_DATA_RECEIVED = 52
+"""Where `tcpi_last_data_recv` lies in Linux's `struct tcp_info`, in milliseconds."""
 
 _LOOK = 0.1
 """Seconds until the next look for idle connections when all are busy."""
@@ -124,7 +129,8 @@ class Door:
                 "ssl_shutdown_timeout": _FAREWELL_SECONDS,
             }
         try:
-            await self._loop.connect_accepted_socket(self.listener, accepted, **secure)
+            begun = monotonic() - _waited(accepted)
+            await self._loop.connect_accepted_socket(lambda: self.listener.connection(begun), accepted, **secure)
         except OSError:
             # What a client got wrong is no event of ours: it is counted, not logged.
             self.listener.closed("handshake")
@@ -145,3 +151,10 @@ class Door:
         if self._socket is not None and self._accepting:
             self._loop.remove_reader(self._socket)
             self._accepting = False
+
+
+def _waited(accepted: socket.socket) -> float:
+    """How many seconds a caller has waited at the door: since its first bytes came, as the system knows."""
+    told = accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _LAST_DATA_RECEIVED + 4)
+    (milliseconds,) = struct.unpack_from("=I", told, _LAST_DATA_RECEIVED)
+    return float(milliseconds) / 1000

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -61,6 +61,7 @@ class InForce:
         self._started_with = configuration
         self._settings = configuration.settings
         self._facts = facts
+        self._live: dict[str, Any] = {}
         self._journal = journal
         self._generation = metrics.generation
         self._generation.set(1)
@@ -80,10 +81,18 @@ class InForce:
         if configuration.settings == self._settings:
             return
         self._settings = configuration.settings
-        self.snapshot = Snapshot.of(self._settings, self._facts)
+        self._renew()
         self._generation.inc()
 
     def know(self, facts: Facts) -> None:
-        """Put other facts in force."""
+        """Put the facts of another facts file in force."""
         self._facts = facts
-        self.snapshot = Snapshot.of(self._settings, facts)
+        self._renew()
+
+    def learn(self, **live: Any) -> None:
+        """Put parts of the facts in force that were read from the cluster; they go before those of a file."""
+        self._live |= live
+        self._renew()
+
+    def _renew(self) -> None:
+        self.snapshot = Snapshot.of(self._settings, replace(self._facts, **self._live))

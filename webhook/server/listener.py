@@ -16,22 +16,33 @@ from webhook.server.callers import Callers
 from webhook.server.metrics import Metrics
 from webhook.server.refusal import BANNER, RefusalError, ShedError, answer
 
+_LINGER = 2.0
+"""Seconds in which the rest of a refused body is read and dropped; closing at once would take the refusal along."""
+
+
+_AT_ONCE = 0.1
+"""Seconds after the handshake within which a first request is the one that the connection was made for."""
+
 
 class Connection(web.RequestHandler):
     """One connection.
 
     aiohttp closes a connection whose request stops half-way through its header only as an idle one, and one whose
-    client does not read never; both are watched here.
+    client does not read never; both are watched here. `arrived` is when the last request came, and `known` whether its
+    caller may call.
     """
 
-    __slots__ = ("_deadline", "_listener", "_payload", "known")
+    __slots__ = ("_begun", "_deadline", "_listener", "_made", "_payload", "arrived", "known")
 
-    def __init__(self, listener: Listener, **options: Any) -> None:
+    def __init__(self, listener: Listener, begun: float, **options: Any) -> None:
         super().__init__(listener, **options)
         self._listener = listener
         self._payload: Any = None
         self._deadline: asyncio.TimerHandle | None = None
         self.known = True
+        self.arrived = 0.0
+        self._begun = begun
+        self._made = 0.0
 
     @property
     def waiting(self) -> bool:
@@ -51,11 +62,15 @@ class Connection(web.RequestHandler):
         super().connection_made(transport)
         self.known = self._listener.callers.knows(transport)
         self._listener.opened(self)
+        self._made = self._listener.arrival()
 
     def connection_lost(self, exc: BaseException | None) -> None:
         """The connection is gone."""
         super().connection_lost(exc)
         self._met()
+        # A refused request's body is read on for a while, so that the client sees the refusal; this one has gone.
+        if self._payload is not None and not self._payload.is_eof() and self._payload.exception() is None:
+            self._payload.set_exception(ConnectionResetError("the client has gone"))
         self._listener.lost(self)
 
     def data_received(self, data: bytes) -> None:
@@ -64,12 +79,19 @@ class Connection(web.RequestHandler):
         in_body = payload is not None and not payload.is_eof()
         super().data_received(data)
         if self._request_count != before:
+            self.arrived = self._arrival()
             if self._messages:
                 self._payload = self._messages[-1][1]
             if self._deadline is not None:
                 self._met()
-        elif not in_body and self._deadline is None:
+        elif data and not in_body and self._deadline is None:  # aiohttp itself calls with nothing, to go on
             self._expect(self._listener.header_timeout, "header")
+
+    def _arrival(self) -> float:
+        """When the API server's clock for a request began: it dials for it, and the handshake is a part of its wait."""
+        arrival = self._listener.arrival()
+        at_once = self._request_count == 1 and arrival - self._made < _AT_ONCE
+        return self._begun if at_once else arrival
 
     def give_up(self) -> None:
         """Stop waiting for the rest of a body, and have its request refused."""
@@ -120,13 +142,26 @@ class Connection(web.RequestHandler):
 
 
 class Listener(web.Server):
-    """Makes the connections of one handler and keeps them. `changed` is called when one has ended."""
+    """Makes the connections of one handler and keeps them. `changed` is called when one has ended.
+
+    `arrival` tells the time at which the bytes arrived that are being read.
+    """
 
     def __init__(
-        self, handler: Any, metrics: Metrics, *, callers: Callers, header_timeout: float, **options: Any
+        self,
+        handler: Any,
+        metrics: Metrics,
+        arrival: Callable[[], float],
+        *,
+        callers: Callers,
+        header_timeout: float,
+        **options: Any,
     ) -> None:
         quiet = logging.getLogger("webhook.http")
-        super().__init__(handler, auto_decompress=False, access_log=None, logger=quiet, **options)
+        super().__init__(
+            handler, auto_decompress=False, access_log=None, logger=quiet, lingering_time=_LINGER, **options
+        )
+        self.arrival = arrival
         self.callers = callers
         self.header_timeout = header_timeout
         self.open: set[Connection] = set()
@@ -134,9 +169,9 @@ class Listener(web.Server):
         self.refused = metrics.refuse
         self.closed = metrics.close
 
-    def __call__(self) -> Connection:
-        """A new connection."""
-        return Connection(self, loop=self._loop, **self._kwargs)
+    def connection(self, begun: float) -> Connection:
+        """A new connection, whose caller came at this time of the monotonic clock."""
+        return Connection(self, begun, loop=self._loop, **self._kwargs)
 
     def opened(self, connection: Connection) -> None:
         """Keep a connection."""

@@ -46,9 +46,14 @@ class Pulse:
             self._watcher.join()
 
     def behind(self, now: float) -> float:
-        """How many seconds the loop is late at a time of the monotonic clock: so long may bytes have lain unread."""
+        """How many seconds the loop is late at a time of the monotonic clock."""
         late = now - self._due
         return late if late > 0 else 0.0
+
+    def arrival(self) -> float:
+        """When bytes that are being read may have arrived, at the earliest: while the loop was late they lay unread."""
+        now = monotonic()
+        return now - self.behind(now)
 
     def _beat(self) -> None:
         now = monotonic()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from http import HTTPStatus
-from time import monotonic, perf_counter
+from time import perf_counter
 
 from aiohttp import web
 
@@ -12,8 +12,8 @@ from webhook.server.bodies import Bodies
 from webhook.server.in_force import InForce
 from webhook.server.intake import Intake
 from webhook.server.journal import Journal
+from webhook.server.listener import Connection
 from webhook.server.metrics import Metrics
-from webhook.server.pulse import Pulse
 from webhook.server.refusal import BANNER, RefusalError, ShedError, answer, told
 from webhook.server.targets import Target, target
 from webhook.settings.process import Server as Limits
@@ -22,15 +22,15 @@ from webhook.settings.process import Server as Limits
 class Reviews:
     """Answers reviews with one snapshot of settings and facts. `stopping` has each answer end its connection."""
 
-    def __init__(self, in_force: InForce, limits: Limits, pulse: Pulse, journal: Journal, metrics: Metrics) -> None:
+    def __init__(self, in_force: InForce, limits: Limits, journal: Journal, metrics: Metrics) -> None:
         self._in_force = in_force
         self.stopping = False
         self.intake = Intake(limits.max_in_flight)
         self._bodies = Bodies(limits.body_limit, limits.body_timeout)
-        self._pulse = pulse
         self._journal = journal
         self._metrics = metrics
         metrics.in_flight.set_function(lambda: self.intake.in_flight)
+        metrics.held.set_function(lambda: self._bodies.held)
 
     async def handle(self, request: web.BaseRequest) -> web.Response:
         """Answer one request. Nothing that goes wrong here reaches the client as more than a line."""
@@ -49,9 +49,9 @@ class Reviews:
         return response
 
     async def _review(self, request: web.BaseRequest) -> web.Response:
-        arrived = monotonic()
-        arrived -= self._pulse.behind(arrived)
-        wanted = _wanted(request)
+        connection: Connection = request.protocol  # type: ignore[assignment]  # what our listener makes
+        arrived = connection.arrived
+        wanted = _wanted(request, connection)
         body = await self._bodies.read(request, wanted.budget)
         try:
             await self.intake.enter(arrived, wanted.budget)
@@ -102,12 +102,12 @@ class Reviews:
             self._journal.say("error", "patch not sent", uid=request.uid, reason=outcome.flaw)
 
 
-def _wanted(request: web.BaseRequest) -> Target:
+def _wanted(request: web.BaseRequest, connection: Connection) -> Target:
     """Where a request goes that is a review by its head. Raises RefusalError."""
     wanted = target(request.raw_path)
     if request.method != "POST":
         raise RefusalError(HTTPStatus.METHOD_NOT_ALLOWED, "reviews are sent by POST", Allow="POST")
-    if not request.protocol.known:  # type: ignore[attr-defined]  # our own Connection
+    if not connection.known:
         raise RefusalError(HTTPStatus.FORBIDDEN, "the client certificate names nobody who may call", closes=True)
     if request.content_type != "application/json":
         raise RefusalError(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "the content type of a review is application/json")

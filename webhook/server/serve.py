@@ -53,7 +53,7 @@ class Server:
         self.requirements: dict[str, Callable[[], bool]] = {}
         self.pulse = Pulse(journal, metrics)
         self.in_force = InForce(configuration, facts, journal, metrics)
-        self.reviews = Reviews(self.in_force, self.settings, self.pulse, journal, metrics)
+        self.reviews = Reviews(self.in_force, self.settings, journal, metrics)
         self.health = Health(self._conditions, metrics)
         callers = Callers(configuration.tls.client_subjects)
         self.door = Door(self._listener(self.reviews.handle, callers), self.settings.max_connections, journal)
@@ -129,6 +129,7 @@ class Server:
         return Listener(
             handler,
             self.metrics,
+            self.pulse.arrival,
             callers=callers,
             header_timeout=settings.header_timeout,
             request_factory=request,

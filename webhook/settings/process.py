@@ -12,6 +12,7 @@ from webhook.settings.units import Bytes, Delay, Seconds
 
 _PORT = Whole(0, 65535)
 _COUNT = Whole(1)
+_DAY = 86_400.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +45,6 @@ class Tls:
         "files",
         "`files`: certificate and key from files, whoever writes them (cert-manager, an existing Secret). "
         "`self-managed`: the webhook is its own authority.",
-        later=True,
     )
     min_version: Literal["1.3", "1.2"] = setting("1.3", "The oldest TLS version that is spoken.")
     cert_file: Annotated[str, SOME] | None = setting(None, "The certificate with its chain, PEM.")
@@ -54,6 +54,16 @@ class Tls:
     )
     client_subjects: tuple[Annotated[str, SOME], ...] = setting(
         (), "Common names of the client certificates that may connect. Empty: all that `clientCA` signed."
+    )
+    ca_lifetime: Seconds = setting(365 * _DAY, "Self-managed: how long the authority lives. Renewed after two thirds.")
+    leaf_lifetime: Seconds = setting(7 * _DAY, "Self-managed: how long a leaf lives. Renewed after two thirds.")
+    settle: Seconds = setting(
+        60.0,
+        "Self-managed: how long a new authority is in every `caBundle` before it signs. More than an API server may be "
+        "behind.",
+    )
+    extra_hosts: tuple[Annotated[str, HOST], ...] = setting(
+        (), "Self-managed: names and addresses of the leaf beside those of the Service, for hooks called by URL."
     )
 
 

@@ -14,7 +14,7 @@ looked at only when they are none.
 {{- end -}}
 
 {{- define "gpushare-webhook.cel.isGpu" -}}
-name in {{ include "gpushare-webhook.resourceNames" . }} || name.startsWith('nvidia.com/mig-')
+name in ['{{ include "gpushare-webhook.resourceNames" . | fromJsonArray | join "', '" }}'] || name.startsWith('nvidia.com/mig-')
 {{- end -}}
 
 {{/* Whether a pod spec names a GPU resource. Takes the root and `spec`. */}}
@@ -23,13 +23,23 @@ name in {{ include "gpushare-webhook.resourceNames" . }} || name.startsWith('nvi
 {{- include "gpushare-webhook.cel.anyContainer" (dict "spec" .spec "test" $test) -}}
 {{- end -}}
 
+{{/* Whether a name is perhaps a slip (GPS013): in a domain of ours, or like one of our names but for its domain. */}}
+{{- define "gpushare-webhook.cel.isSlip" -}}
+{{- $tests := list "name.startsWith('nvidia.com/')" -}}
+{{- range include "gpushare-webhook.resourceNames" . | fromJsonArray -}}
+{{- $tests = append $tests (printf "name.startsWith('%s')" (regexFind "^[^/]+/" .)) -}}
+{{- $sizes := printf "[%d, %d, %d]" (sub (len .) 1) (len .) (add1 (len .)) -}}
+{{- $tests = append $tests (printf "name.endsWith('%s') && name.size() in %s" (regexFind "/.+$" .) $sizes) -}}
+{{- end -}}
+{{- $tests | uniq | join " || " -}}
+{{- end -}}
+
 {{/*
 Whether a pod that names no GPU resource concerns the webhook all the same: it sees GPUs by its environment (GPS007),
 asks for what is perhaps a slip (GPS013), or has annotations of ours (GPS018). Takes the root and `template`.
 */}}
 {{- define "gpushare-webhook.cel.concernsGpu" -}}
-{{- $slip := printf "%s.exists(domain, name.startsWith(domain))" (include "gpushare-webhook.resourceDomains" .root) -}}
-{{- $named := include "gpushare-webhook.cel.anyResource" (dict "container" "c" "test" $slip) -}}
+{{- $named := include "gpushare-webhook.cel.anyResource" (dict "container" "c" "test" (include "gpushare-webhook.cel.isSlip" .root)) -}}
 {{- $sees := "c.?env.orValue([]).exists(e, e.name == 'NVIDIA_VISIBLE_DEVICES' && !(e.?value.orValue('') in ['void', 'none']))" -}}
 {{- include "gpushare-webhook.cel.anyContainer" (dict "spec" (printf "%s.?spec" .template) "test" (printf "%s || %s" $sees $named)) }} || {{ .template }}.?metadata.?annotations.orValue({}).exists(key, key.startsWith('gpushare-webhook/'))
 {{- end -}}

@@ -26,28 +26,18 @@
 {{- .Values.terminationGracePeriodSeconds | default (add $delay $drain 5) -}}
 {{- end -}}
 
-{{/* The names of the GPU resources, as a list in CEL. MIG resources are known by their prefix. */}}
+{{/* The names of the GPU resources, a list in JSON. MIG resources are known by their prefix. */}}
 {{- define "gpushare-webhook.resourceNames" -}}
-{{- $names := list "nvidia.com/gpu" "nvidia.com/gpu.shared" -}}
-{{- with (.Values.config | default dict).resources -}}
-{{- $names = list -}}
-{{- range . }}{{ $names = append $names .name }}{{ end -}}
+{{- $names := list -}}
+{{- range dig "resources" (list (dict "name" "nvidia.com/gpu") (dict "name" "nvidia.com/gpu.shared")) (.Values.config | default dict) -}}
+{{- $names = append $names .name -}}
 {{- end -}}
-['{{ $names | join "', '" }}']
+{{- toJson $names -}}
 {{- end -}}
 
 {{/* A name to try the webhook with. */}}
 {{- define "gpushare-webhook.firstResource" -}}
-{{- (dig "resources" (list (dict "name" "nvidia.com/gpu")) (.Values.config | default dict) | first | default dict).name | default "nvidia.com/gpu" -}}
-{{- end -}}
-
-{{/* The domains of those names, as a list in CEL: another name in one of them is perhaps a slip. */}}
-{{- define "gpushare-webhook.resourceDomains" -}}
-{{- $domains := list "nvidia.com/" -}}
-{{- range (.Values.config | default dict).resources -}}
-{{- $domains = append $domains (regexFind "^[^/]+/" .name) -}}
-{{- end -}}
-['{{ $domains | uniq | join "', '" }}']
+{{- include "gpushare-webhook.resourceNames" . | fromJsonArray | first | default "nvidia.com/gpu" -}}
 {{- end -}}
 
 {{/* Whether an injection is on. Takes the root, the injection, and whether it is on by default. */}}

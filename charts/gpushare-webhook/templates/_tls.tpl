@@ -10,7 +10,7 @@
 {{- if eq .Values.tls.mode "cert-manager" -}}
 {{- include "gpushare-webhook.fullname" . }}-tls
 {{- else if eq .Values.tls.mode "existing-secret" -}}
-{{- required "tls.mode is existing-secret: name the Secret in tls.existingSecret.name" .Values.tls.existingSecret.name -}}
+{{- .Values.tls.existingSecret.name -}}
 {{- end -}}
 {{- end -}}
 
@@ -25,14 +25,15 @@
 {{- end -}}
 {{- end -}}
 
+{{/* The host in `webhooks.url`, without its port and without the brackets of an IPv6 address. */}}
+{{- define "gpushare-webhook.calledHost" -}}
+{{- (urlParse (.Values.webhooks.url | default "https://")).host | regexFind "^(\\[.*]|[^:]*)" | trimAll "[]" -}}
+{{- end -}}
+
 {{/* The chart renders an authority only where a user gives one: in the other modes another program writes it. */}}
 {{- define "gpushare-webhook.caBundle" -}}
 {{- if eq .Values.tls.mode "existing-secret" -}}
-{{- $given := .Values.tls.existingSecret -}}
-{{- if not (or $given.caBundle $given.annotations) -}}
-{{- fail "tls.mode is existing-secret: give the authority in tls.existingSecret.caBundle, or in tls.existingSecret.annotations the annotation by which another program writes it" -}}
-{{- end -}}
-{{- with $given.caBundle }}{{ b64enc . }}{{ end -}}
+{{- with .Values.tls.existingSecret.caBundle }}{{ b64enc . }}{{ end -}}
 {{- end -}}
 {{- end -}}
 
@@ -49,6 +50,15 @@
 {{- if and .Values.hostNetwork (has 10250 (list $port $health)) -}}
 {{- fail "hostNetwork: port 10250 of a node is the kubelet's; set config.server.port to another one" -}}
 {{- end -}}
+{{- $given := .Values.tls.existingSecret -}}
+{{- if eq .Values.tls.mode "existing-secret" -}}
+{{- if not $given.name -}}
+{{- fail "tls.mode is existing-secret: name the Secret in tls.existingSecret.name" -}}
+{{- end -}}
+{{- if not (or $given.caBundle $given.annotations) -}}
+{{- fail "tls.mode is existing-secret: give the authority in tls.existingSecret.caBundle, or in tls.existingSecret.annotations the annotation by which another program writes it" -}}
+{{- end -}}
+{{- end -}}
 {{- $clientCA := dig "tls" "clientCA" "" (.Values.config | default dict) -}}
 {{- $mounted := "/etc/gpushare-webhook/client-ca/ca.crt" -}}
 {{- if and .Values.tls.clientCA.secretName (ne $clientCA $mounted) -}}
@@ -56,9 +66,9 @@
 {{- else if and (eq $clientCA $mounted) (not .Values.tls.clientCA.secretName) -}}
 {{- fail (printf "config.tls.clientCA is %s: name its Secret in tls.clientCA.secretName" $mounted) -}}
 {{- end -}}
-{{- $url := urlParse (.Values.webhooks.url | default "https://") -}}
-{{- $host := include "gpushare-webhook.host" . -}}
-{{- if and .Values.webhooks.url (eq .Values.tls.mode "self-managed") (ne $host (regexReplaceAll ":[0-9]+$" $url.host "")) -}}
-{{- fail (printf "webhooks.url: a self-managed certificate holds the name %s alone; use another tls.mode" $host) -}}
+{{- $held := prepend (dig "tls" "extraHosts" list (.Values.config | default dict)) (include "gpushare-webhook.host" .) -}}
+{{- $called := include "gpushare-webhook.calledHost" . -}}
+{{- if and $called (eq .Values.tls.mode "self-managed") (not (has $called $held)) -}}
+{{- fail (printf "webhooks.url: name %s in config.tls.extraHosts, so that the self-managed certificate holds it" $called) -}}
 {{- end -}}
 {{- end -}}

@@ -99,9 +99,9 @@ def main() -> int:
         try:
             folder = recipe.make()
         except ToolsMissingError as problem:
-            print(f"cluster-tools: {problem}", file=sys.stderr)  # noqa: T201
+            print(f"cluster-tools: {problem}", file=sys.stderr)
             return 1
-        print(f"{folder} {state} in {time.monotonic() - began:.1f} s")  # noqa: T201
+        print(f"{folder} {state} in {time.monotonic() - began:.1f} s")
     return 0
 
 

@@ -1,0 +1,141 @@
+"""What the Secret holds, written and read, whole and damaged."""
+
+from __future__ import annotations
+
+import base64
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from cryptography.hazmat.primitives.asymmetric import rsa
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+
+from webhook.pki import Authority, authorities
+from webhook.pki.authorities import SINCE, Authorities
+
+NOW = datetime(2026, 11, 20, tzinfo=UTC)
+DAY = timedelta(days=1)
+ONE, TWO, THREE, FOUR = (Authority.create(name, NOW, DAY) for name in ("one", "two", "three", "four"))
+EVERYTHING = Authorities(ONE, TWO, (THREE.certificate, FOUR.certificate), NOW)
+
+
+def damaged(name: str, text: bytes | None) -> Authorities:
+    """What is read when one of the texts is another."""
+    secret = authorities.write(EVERYTHING, {})
+    secret["data"].pop(name)
+    if text is not None:
+        secret["data"][name] = base64.b64encode(text).decode()
+    return authorities.read(secret)
+
+
+def same(one: Authorities, other: Authorities) -> bool:
+    """Keys of equal value are different objects, so they are compared as text."""
+
+    def texts(held: Authorities) -> Any:
+        return authorities.write(held, {})
+
+    return texts(one) == texts(other) and one.since == other.since and one.faults == other.faults
+
+
+@pytest.mark.parametrize(
+    "held",
+    [
+        Authorities(),
+        Authorities(ONE),
+        Authorities(None, ONE),
+        Authorities(ONE, TWO),
+        Authorities(ONE, None, (TWO.certificate,), NOW),
+        EVERYTHING,
+    ],
+)
+def test_what_is_written_is_read(held: Authorities) -> None:
+    found = authorities.read(authorities.write(held, {}))
+    assert same(found, held)
+    assert found.faults == ()
+
+
+def test_everything_else_in_the_secret_stays() -> None:
+    secret = {
+        "kind": "Secret",
+        "immutable": False,
+        "metadata": {"name": "x", "resourceVersion": "7", "annotations": {"theirs": "1", SINCE: "old"}},
+        "data": {"theirs": "Zm9v", "ca-next.crt": "old", "ca-previous.crt": "old"},
+    }
+    written = authorities.write(Authorities(ONE), secret)
+    assert written == {
+        **secret,
+        "metadata": {"name": "x", "resourceVersion": "7", "annotations": {"theirs": "1"}},
+        "data": {
+            "theirs": "Zm9v",
+            "ca.crt": base64.b64encode(ONE.bundle()).decode(),
+            "ca.key": base64.b64encode(ONE.key_pem()).decode(),
+        },
+    }
+
+
+@pytest.mark.parametrize("secret", [{}, {"data": None, "metadata": {"annotations": None}}, {"data": {"ca.crt": ""}}])
+def test_a_secret_without_data_holds_nothing_and_is_not_damaged(secret: Any) -> None:
+    assert authorities.read(secret) == Authorities()
+
+
+def test_the_bundle_has_all_certificates_once_the_current_one_first() -> None:
+    held = Authorities(ONE, TWO, (THREE.certificate, ONE.certificate), NOW)
+    assert held.certificates == (ONE.certificate, TWO.certificate, THREE.certificate)
+
+
+RSA = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+RSA_PEM = RSA.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+LEAF = ONE.sign(["a.example.com"], NOW, DAY)
+TORN = ONE.bundle()[:200] + ONE.bundle()[230:]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "says"),
+    [
+        ("ca.crt", None, "the certificate cannot be used"),
+        ("ca.crt", b"rubbish", "the certificate cannot be used"),
+        ("ca.crt", TORN, "the certificate cannot be used"),
+        ("ca.crt", b"\xff\xfe\x00", "the certificate cannot be used"),
+        ("ca.crt", LEAF.certificate, "the certificate cannot be used"),
+        ("ca.crt", THREE.bundle(), "the key is not the certificate's"),
+        ("ca.key", None, "the key cannot be used"),
+        ("ca.key", b"rubbish", "the key cannot be used"),
+        ("ca.key", THREE.key_pem(), "the key is not the certificate's"),
+        ("ca.key", RSA_PEM, "the key is not an elliptic curve key"),
+    ],
+)
+def test_damage_to_an_authority_costs_that_one_alone(name: str, text: bytes | None, says: str) -> None:
+    found = damaged(name, text)
+    assert found.current is None
+    assert found.successor is not None
+    assert found.predecessors[-2:] == EVERYTHING.predecessors
+    assert len(found.faults) == 1
+    assert found.faults[0].startswith(f"ca.crt and ca.key: {says}")
+
+
+def test_an_authority_whose_key_is_lost_becomes_a_predecessor() -> None:
+    assert damaged("ca.key", b"").predecessors == (ONE.certificate, THREE.certificate, FOUR.certificate)
+    assert damaged("ca-next.key", b"").predecessors == (TWO.certificate, THREE.certificate, FOUR.certificate)
+
+
+@pytest.mark.parametrize("text", [b"rubbish", THREE.bundle() + TORN, THREE.bundle() + b"\n", THREE.bundle()[:-5]])
+def test_predecessors_are_as_they_were_written_or_damaged(text: bytes) -> None:
+    found = damaged("ca-previous.crt", text)
+    assert found.faults[0] == "ca-previous.crt: not as it was written"
+    assert set(found.predecessors) <= {THREE.certificate}
+    assert found.current is not None
+
+
+@pytest.mark.parametrize("since", [None, "", "yesterday", "2026-11-20T00:00:00"])
+def test_without_the_time_of_the_last_predecessor_the_secret_is_damaged(since: str | None) -> None:
+    secret = authorities.write(EVERYTHING, {})
+    secret["metadata"]["annotations"] = {} if since is None else {SINCE: since}
+    found = authorities.read(secret)
+    assert found.faults == (f"annotation {SINCE}: no time",)
+    assert found.predecessors == EVERYTHING.predecessors
+
+
+def test_predecessors_cannot_be_taken_away_unnoticed() -> None:
+    found = damaged("ca-previous.crt", None)
+    assert (found.predecessors, found.faults) == ((), ("ca-previous.crt: missing",))
+    assert damaged("ca-previous.crt", b"").faults == found.faults

@@ -1,0 +1,501 @@
+"""Keepers in a simulated cluster with a clock to turn. `world` tells what holds at every instant of every test here."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from itertools import pairwise
+
+import pytest
+from cryptography import x509
+
+from tests.pki.fake_api import wait
+from tests.pki.virtual import virtual
+from tests.pki.world import BEGAN, BRIEF, HOURS, MUTATING, OURS, SECRET, VALIDATING, Replica, World
+from webhook.pki import Authority, bundle
+
+MINUTE = timedelta(minutes=1)
+
+
+async def running(replicas: int = 3, *, seed: int = 0, old: bool = False) -> World:
+    """An installation whose replicas are ready; with `old`, its authority is to be replaced within half an hour."""
+    world = World(seed)
+    if old:
+        world.age(0.58 * BRIEF.ca)
+    world.configure_both()
+    for _ in range(replicas):
+        world.add()
+    await world.ready(within=3)
+    return world
+
+
+def authorities(world: World) -> list[x509.Certificate]:
+    """What every live `caBundle` holds; they are all equal."""
+    (pem,) = set(world.live().values())
+    return list(bundle.read(pem))
+
+
+def current(world: World) -> x509.Certificate:
+    return x509.load_pem_x509_certificate(world.secret()["ca.crt"])
+
+
+def issued(replica: Replica, authority: x509.Certificate) -> bool:
+    """Whether the replica's present leaf is of this authority."""
+    return bundle.verifies([authority], replica.leaves[-1], OURS.hosts[0], replica.world.now())
+
+
+async def rotating(replicas: int = 3, *, seed: int = 0) -> World:
+    """An installation in which a rotation has just begun."""
+    world = await running(replicas, seed=seed, old=True)
+    while "ca-next.crt" not in world.secret():
+        await world.pass_time(timedelta(seconds=5))
+    return world
+
+
+async def rotated(world: World, before: x509.Certificate, within: timedelta) -> None:
+    """Let time pass until all replicas serve leaves of another authority."""
+    end = world.now() + within
+    while world.now() < end:
+        await world.pass_time(timedelta(seconds=10))
+        signing = [*world.secret()].count("ca.crt") and current(world)
+        if signing and signing != before and all(issued(replica, signing) for replica in world.replicas):
+            return
+    raise AssertionError([replica.events() for replica in world.replicas])
+
+
+@virtual
+async def test_three_replicas_install_themselves_at_once() -> None:
+    world = await running()
+    assert len(authorities(world)) == 1
+    assert world.api.writes == 3, "one Secret, two configurations"
+    assert all(len(replica.leaves) == 1 for replica in world.replicas)
+    assert sorted(world.secret()) == ["ca.crt", "ca.key"]
+    assert world.api.objects[SECRET]["metadata"]["labels"] == {"chart": "ours"}
+    await world.ended()
+
+
+@virtual
+async def test_nothing_is_written_while_nothing_changes() -> None:
+    world = await running()
+    await world.pass_time(HOURS)
+    assert world.api.writes == 3
+    await world.ended()
+
+
+@virtual
+async def test_a_configuration_may_come_after_the_replicas() -> None:
+    world = World()
+    replica = world.add()
+    await world.ready(within=3)
+    assert replica.events().count("no webhook configuration found") == 1
+    world.configure_both()
+    await world.pass_time(timedelta(seconds=2))
+    assert replica.keeper.trusted
+    assert [len(bundle.read(pem)) for pem in world.live().values()] == [1, 1, 1]
+    await world.ended()
+
+
+@virtual
+async def test_a_leaf_is_renewed_after_two_thirds_of_its_life_each_replica_at_its_own_time() -> None:
+    world = await running(seed=3)
+    await world.pass_time(1.5 * HOURS)
+    times = []
+    for replica in world.replicas:
+        starts = [leaf.not_valid_after_utc - BRIEF.leaf for leaf in replica.leaves]
+        spans = [(later - earlier) / BRIEF.leaf for earlier, later in pairwise(starts)]
+        assert len(spans) >= 2
+        assert all(0.6 <= span <= 0.77 for span in spans), "up to a minute late"
+        times.append(spans[0])
+    assert max(times) - min(times) > 0.02
+    await world.ended()
+
+
+@virtual
+async def test_a_rotation_has_three_phases() -> None:
+    world = await rotating(seed=4)
+    old = current(world)
+    begun = world.now()
+    assert 0.6 <= (begun - (old.not_valid_after_utc - BRIEF.ca)) / BRIEF.ca <= 0.75
+    await wait(1)
+    new = x509.load_pem_x509_certificate(world.secret()["ca-next.crt"])
+    assert authorities(world) == [old, new]
+    await rotated(world, old, within=3 * MINUTE)
+    assert world.now() - begun >= BRIEF.settle
+    assert current(world) == new
+    assert authorities(world) == [new, old]
+    assert "ca-next.key" not in world.secret()
+    promoted = world.now()
+    while old in authorities(world):
+        await world.pass_time(timedelta(seconds=10))
+    assert world.now() - promoted >= 2 * BRIEF.leaf
+    assert "ca-previous.crt" not in world.secret()
+    assert sum(replica.counts.counted.get("rotations", 0) for replica in world.replicas) == 1
+    await world.ended()
+
+
+@virtual
+async def test_years_of_rotations_leave_nothing_behind() -> None:
+    world = await running()
+    await world.pass_time(10 * HOURS)
+    rotations = sum(replica.counts.counted.get("rotations", 0) for replica in world.replicas)
+    assert rotations >= 4
+    assert len(authorities(world)) <= 2
+    assert len(world.secret()) <= 5
+    await world.ended()
+
+
+@virtual
+async def test_a_replica_may_start_at_any_moment_of_a_rotation() -> None:
+    world = await rotating(1)
+    old = current(world)
+    for _ in range(30):
+        newcomer = world.add()
+        await world.ready(within=3)
+        signing = current(world)
+        assert issued(newcomer, signing)
+        await world.pass_time(timedelta(seconds=4))
+        await newcomer.stop()
+    assert current(world) != old
+    await world.ended()
+
+
+@virtual
+async def test_two_rotations_in_a_row() -> None:
+    world = await running()
+    first = current(world)
+    world.change_secret(ca_crt=b"", ca_key=b"")
+    await rotated(world, first, within=5 * MINUTE)
+    second = current(world)
+    world.change_secret(ca_crt=b"", ca_key=b"")
+    await rotated(world, second, within=5 * MINUTE)
+    assert authorities(world) == [current(world), second, first], "a leaf of the first may still be served"
+    await world.ended()
+
+
+@virtual
+async def test_a_deleted_secret_is_made_anew_and_all_goes_on() -> None:
+    world = await running()
+    old = current(world)
+    world.api.delete(SECRET)
+    await world.pass_time(timedelta(seconds=5))
+    made = world.api.objects[SECRET]
+    assert made["metadata"]["ownerReferences"] == [
+        {"apiVersion": "apps/v1", "kind": "Deployment", "name": "guard", "uid": "uid-1"}
+    ]
+    assert made["metadata"]["labels"] == {"chart": "ours"}
+    assert set(world.secret()) == {"ca-next.crt", "ca-next.key", "ca-previous.crt"}, "nothing signs yet"
+    assert all(issued(replica, old) for replica in world.replicas)
+    await rotated(world, old, within=5 * MINUTE)
+    await world.ended()
+
+
+@virtual
+async def test_a_deleted_secret_stays_away_once_the_deployment_is_gone() -> None:
+    world = await running()
+    del world.api.objects[OURS.deployment]
+    world.api.delete(SECRET)
+    await world.pass_time(10 * MINUTE)
+    assert SECRET not in world.api.objects
+    assert all(replica.keeper.trusted for replica in world.replicas)
+    await world.ended()
+
+
+def other() -> Authority:
+    return Authority.create("somebody", BEGAN, timedelta(days=1))
+
+
+DAMAGE: list[dict[str, bytes | None]] = [
+    {"ca_crt": b"rubbish"},
+    {"ca_crt": b""},
+    {"ca_crt": None},
+    {"ca_key": b"rubbish"},
+    {"ca_key": None},
+    {"ca_crt": None, "ca_key": None},
+    {"ca_crt": b"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"},
+    {"ca_previous_crt": b"rubbish"},
+    {"ca_next_crt": b"rubbish"},
+    {"ca_next_key": b"rubbish"},
+]
+
+
+@pytest.mark.parametrize("damage", DAMAGE, ids=str)
+@pytest.mark.parametrize("turning", [False, True], ids=["at rest", "rotating"])
+@virtual
+async def test_a_damaged_secret_heals(damage: dict[str, bytes | None], turning: bool) -> None:
+    world = await (rotating(seed=5) if turning else running(seed=5))
+    await world.pass_time(timedelta(seconds=20))
+    world.change_secret(**damage)
+    await world.pass_time(5 * MINUTE)
+    newcomer = world.add()
+    await world.ready(within=3)
+    assert issued(newcomer, current(world))
+    assert set(world.secret()) <= {"ca.crt", "ca.key", "ca-previous.crt"}
+    assert all(issued(replica, current(world)) for replica in world.replicas)
+    await world.ended()
+
+
+@virtual
+async def test_predecessors_survive_damage_while_their_leaves_are_served() -> None:
+    world = await rotating()
+    world.replicas[0].client.lost = True
+    old = current(world)
+    while current(world) == old:
+        await world.pass_time(timedelta(seconds=10))
+    world.change_secret(ca_previous_crt=b"rubbish")
+    await world.pass_time(BRIEF.leaf)
+    assert old in authorities(world)
+    await world.ended()
+
+
+@virtual
+async def test_another_authority_put_into_the_secret_signs_only_once_all_know_it() -> None:
+    world = await running()
+    old = current(world)
+    mine = Authority.create("mine", world.now(), timedelta(hours=3))
+    world.change_secret(ca_crt=mine.bundle(), ca_key=mine.key_pem())
+    await world.pass_time(timedelta(seconds=10))
+    assert authorities(world) == [mine.certificate, old]
+    assert all(issued(replica, old) for replica in world.replicas)
+    await rotated(world, old, within=5 * MINUTE)
+    assert current(world) == mine.certificate
+    await world.ended()
+
+
+@pytest.mark.parametrize("pem", [b"", b"rubbish", other().bundle()], ids=["blank", "rubbish", "foreign"])
+@virtual
+async def test_a_foreign_bundle_is_put_right_by_one_write(pem: bytes) -> None:
+    world = await running()
+    ours, writes = authorities(world), world.api.writes
+    world.change_bundles(VALIDATING, pem)
+    await world.pass_time(timedelta(seconds=2))
+    assert authorities(world) == ours
+    assert world.api.writes == writes + 1
+    assert all(replica.keeper.trusted for replica in world.replicas)
+    await world.ended()
+
+
+@virtual
+async def test_entries_come_and_go_and_get_other_names() -> None:
+    world = await running()
+    ours = authorities(world)
+    for entries in (["all"], ["restricted", "all", "voiding"], ["renamed", "all"], []):
+        world.configure(MUTATING, *entries)
+        await world.pass_time(timedelta(seconds=2))
+        assert all(bundle.read(pem) == tuple(ours) for pem in world.live().values())
+        assert len(world.live()) == len(entries) + 1
+    world.api.delete(MUTATING)
+    await world.pass_time(timedelta(seconds=2))
+    world.configure_both()
+    await world.pass_time(timedelta(seconds=2))
+    assert authorities(world) == ours
+    assert len(world.live()) == 3
+    await world.ended()
+
+
+@virtual
+async def test_an_entry_that_comes_while_a_rotation_settles_makes_it_settle_anew() -> None:
+    world = await rotating(seed=6)
+    await world.pass_time(timedelta(seconds=50))
+    world.configure(MUTATING, "all", "restricted", "voiding")
+    came = world.now()
+    old = current(world)
+    await rotated(world, old, within=5 * MINUTE)
+    assert world.now() - came >= BRIEF.settle
+    await world.ended()
+
+
+@virtual
+async def test_a_storm_of_conflicts_is_weathered() -> None:
+    world = await rotating(seed=7)
+    old = current(world)
+
+    while current(world) == old:
+        for path in (SECRET, MUTATING, VALIDATING):
+            touched = world.api.get(path)
+            assert touched is not None
+            touched["metadata"]["labels"] = {"touched": str(world.now())}
+            world.api.put(path, touched)
+            await wait(0.02)
+        assert world.now() < world.began + 3 * HOURS
+    assert all(replica.keeper.trusted for replica in world.replicas)
+    await world.ended()
+
+
+@virtual
+async def test_two_that_want_different_bundles_do_not_wear_the_api_server_out() -> None:
+    world = await running()
+    foreign, writes = other().bundle(), world.api.writes
+    for _ in range(600):
+        if world.live()[f"{VALIDATING} pods.example.com"] != foreign:
+            world.change_bundles(VALIDATING, foreign)
+        await wait(1)
+    assert world.api.writes - writes <= 3 * (10 + 600 / 10)
+    assert "certificates changed too often, waiting" in world.replicas[0].events()
+    await world.pass_time(MINUTE)
+    assert all(replica.keeper.trusted for replica in world.replicas)
+    await world.ended()
+
+
+CLOCKS = {
+    "past the leaf": HOURS,
+    "past the authority": 4 * HOURS,
+    "two years on": timedelta(days=730),
+    "just before the leaf's end": BRIEF.leaf - timedelta(seconds=5),
+    "just before the authority's end": BRIEF.ca - timedelta(seconds=5),
+    "a minute back": -MINUTE,
+    "before the leaf": -HOURS,
+    "years back": timedelta(days=-1000),
+}
+
+
+@pytest.mark.parametrize("by", CLOCKS.values(), ids=CLOCKS.keys())
+@virtual
+async def test_a_turned_clock_heals(by: timedelta) -> None:
+    world = await running(seed=8)
+    await world.pass_time(MINUTE)
+    world.turn_clock(by)
+    await world.pass_time(timedelta(seconds=70))
+    for replica in world.replicas:
+        assert replica.keeper.trusted
+        assert bundle.valid(replica.leaves[-1], world.now())
+    await world.pass_time(HOURS)
+    world.turn_clock(-by)
+    await world.pass_time(3 * MINUTE)
+    for replica in world.replicas:
+        assert replica.keeper.trusted
+        assert bundle.valid(replica.leaves[-1], world.now())
+    await world.pass_time(30 * MINUTE)
+    await world.ended()
+
+
+@virtual
+async def test_a_lost_api_server_changes_nothing_and_leaves_are_renewed_for_a_while() -> None:
+    world = await running()
+    await world.pass_time(MINUTE)
+    world.api.down = True
+    lost = world.now()
+    await world.pass_time(BRIEF.leaf)
+    assert all(replica.keeper.trusted for replica in world.replicas)
+    assert all(len(replica.leaves) >= 2 for replica in world.replicas)
+    assert all(replica.events().count("certificates cannot be looked after") == 1 for replica in world.replicas)
+    world.api.down = False
+    await world.pass_time(2 * MINUTE)
+    assert all(replica.events()[-1] != "certificates cannot be looked after" for replica in world.replicas)
+    assert world.now() > lost
+    await world.ended()
+
+
+@virtual
+async def test_a_replica_that_lost_the_api_server_is_trusted_through_a_rotation() -> None:
+    world = await rotating(seed=9)
+    lonely = world.replicas[0]
+    lonely.client.lost = True
+    old = current(world)
+    ends = lonely.leaves[-1].not_valid_after_utc
+    while world.now() < ends + BRIEF.leaf / 2:
+        await world.pass_time(timedelta(seconds=30))
+        assert issued(lonely, old)
+    assert current(world) != old
+    lonely.client.lost = False
+    await world.pass_time(5 * MINUTE)
+    assert issued(lonely, current(world))
+    await world.ended()
+
+
+@virtual
+async def test_by_what_was_read_long_ago_nothing_is_signed() -> None:
+    world = await running(1)
+    await world.pass_time(MINUTE)
+    world.api.down = True
+    lost = world.now()
+    replica = world.replicas[0]
+    for _ in range(300):
+        await wait(60)
+    assert replica.leaves[-1].not_valid_after_utc <= lost + 2 * BRIEF.leaf
+    await replica.stop()
+
+
+@virtual
+async def test_answers_may_get_lost_after_the_deed() -> None:
+    world = World(10)
+    world.age(0.58 * BRIEF.ca)
+    world.configure_both()
+    for _ in range(3):
+        world.add().client.deaf = 0.3
+    await world.ready()
+    first = current(world)
+    await world.pass_time(HOURS)
+    assert current(world) != first
+    await world.ended()
+
+
+@pytest.mark.parametrize("denied", [("PATCH", MUTATING), ("GET", VALIDATING), ("PUT", SECRET), ("GET", SECRET)])
+@virtual
+async def test_a_missing_right_is_told_once_and_asked_for_seldom(denied: tuple[str, str]) -> None:
+    world = World(11)
+    world.configure_both()
+    world.api.forbidden = {denied}
+    replica = world.add()
+    await world.pass_time(HOURS)
+    assert not replica.keeper.trusted
+    told = [fields for _, event, fields in replica.said if event == "certificates cannot be looked after"]
+    assert len(told) == 1
+    assert "403 forbidden" in told[0]["error"]
+    assert denied[1] in told[0]["error"]
+    assert replica.client.requests.count(denied) <= 100
+    world.api.forbidden = set()
+    await world.ready(within=90)
+    assert replica.events().count("certificates looked after again") == 1
+    await world.ended()
+
+
+@virtual
+async def test_without_watches_changes_are_seen_within_a_minute() -> None:
+    world = World(12)
+    world.configure_both()
+    world.api.forbidden = {("WATCH", collection) for collection in (*OURS.configurations, OURS.secrets)}
+    replica = world.add()
+    await world.ready(within=3)
+    world.change_bundles(VALIDATING, b"")
+    await world.pass_time(timedelta(seconds=65))
+    assert replica.keeper.trusted
+    assert all(world.live().values())
+    await world.ended()
+
+
+@virtual
+async def test_what_others_keep_in_the_secret_stays() -> None:
+    world = await running(old=True)
+    secret = world.api.get(SECRET)
+    assert secret is not None
+    secret["data"]["theirs"] = "dGhlaXJz"
+    secret["metadata"].setdefault("annotations", {})["theirs"] = "too"
+    world.api.put(SECRET, secret)
+    await rotated(world, current(world), within=HOURS)
+    kept = world.api.objects[SECRET]
+    assert world.secret()["theirs"] == b"theirs"
+    assert kept["metadata"]["annotations"]["theirs"] == "too"
+    assert kept["metadata"]["labels"] == {"chart": "ours"}
+    await world.ended()
+
+
+@virtual
+async def test_from_certificates_of_somebody_else_to_our_own_without_a_gap() -> None:
+    world = World(13)
+    world.configure_both()
+    theirs = Authority.create("cert-manager", world.now(), timedelta(days=90))
+    for path in (MUTATING, VALIDATING):
+        world.change_bundles(path, theirs.bundle())
+    replica = world.add()
+    await world.pass_time(timedelta(seconds=30))
+    assert not replica.keeper.trusted
+    assert theirs.certificate in authorities(world), "their leaves are served until all replicas are ours"
+    await world.ready(within=120)
+    await world.ended()
+
+
+@virtual
+async def test_ends_are_told_for_authority_and_leaf() -> None:
+    world = await running(1)
+    ends = world.replicas[0].counts.ends
+    assert ends == {"ca": current(world).not_valid_after_utc, "leaf": world.replicas[0].leaves[-1].not_valid_after_utc}
+    await world.ended()

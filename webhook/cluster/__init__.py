@@ -1,0 +1,1 @@
+"""A live cluster: requests to its API server, and facts read and watched."""

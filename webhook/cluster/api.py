@@ -1,0 +1,138 @@
+"""The API server, by raw requests over `kubernetes.aio`'s client: its typed APIs would cost 30 MiB and a second.
+
+Importing this module takes half a second, so it is imported where a cluster is talked to and nowhere else.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import aclosing
+from datetime import UTC, datetime, timedelta
+from email.utils import parsedate_to_datetime
+from typing import Any
+from urllib.parse import urlencode
+
+import aiohttp
+from kubernetes.aio.client import ApiClient, Configuration
+from kubernetes.aio.config import ConfigException, load_incluster_config, load_kube_config
+
+from webhook import __version__
+
+Object = dict[str, Any]
+
+_ANSWER = aiohttp.ClientTimeout(total=10, sock_connect=5)
+
+_WATCH = 240
+"""Seconds after which the server is asked to end a watch, so that a dead connection is noticed at last."""
+
+_EXACT = timedelta(seconds=5)
+"""The server tells its time in whole seconds, and late; a smaller difference tells nothing."""
+
+
+class ClusterError(Exception):
+    """There is no way to a cluster. The message says why."""
+
+
+class Api:
+    """One API server. Where it gives no answer, calls raise ConnectionError."""
+
+    def __init__(self, configuration: Configuration) -> None:
+        self._client = ApiClient(configuration)
+        self._client.user_agent = f"gpushare-webhook/{__version__}"
+        self.skew = timedelta()
+        """How far the server's clock is ahead of this machine's."""
+
+    def now(self) -> datetime:
+        """The time by the clock of the API server, as far as it is known: certificates are judged by that one."""
+        return datetime.now(UTC) + self.skew
+
+    async def request(self, method: str, path: str, body: Object | list[Object] | None = None) -> tuple[int, Object]:
+        """The status and the object of an answer, whatever it says. The body of a PATCH is a JSON patch."""
+        content = "application/json-patch+json" if method == "PATCH" else "application/json"
+        response = await self._send(method, path, content, body, _ANSWER)
+        try:
+            answer = json.loads(await response.read())
+        except (aiohttp.ClientError, OSError, ValueError) as error:
+            raise ConnectionError(f"{method} {path}: {_why(error)}") from None
+        finally:
+            response.release()
+        self._set_clock(response.headers)
+        if not isinstance(answer, dict):
+            raise ConnectionError(f"{method} {path}: {response.status}, not an object of the API server")
+        return response.status, answer
+
+    async def watch(self, path: str, name: str) -> AsyncGenerator[Object, None]:
+        """What is there, and then every change, of one object in a collection, until the server ends the watch."""
+        async with aclosing(self.events(path, {"fieldSelector": f"metadata.name={name}"})) as events:
+            async for event in events:
+                if event["type"] == "ERROR":
+                    return
+                yield event
+
+    async def events(self, path: str, query: Mapping[str, str]) -> AsyncGenerator[Object, None]:
+        """The events of one watch of a collection, until the server ends it."""
+        asked = urlencode({"watch": "true", "timeoutSeconds": str(_WATCH), **query})
+        limits = aiohttp.ClientTimeout(total=_WATCH + 10, sock_connect=5)
+        response = await self._send("GET", f"{path}?{asked}", "application/json", None, limits)
+        try:
+            if response.status != 200:
+                raise ConnectionError(f"watch of {path}: {response.status} {response.reason}")
+            rest = b""
+            async for chunk in response.content.iter_any():
+                *lines, rest = (rest + chunk).split(b"\n")
+                for line in lines:
+                    yield json.loads(line)
+        except (aiohttp.ClientError, OSError, ValueError) as error:
+            raise ConnectionError(f"watch of {path}: {_why(error)}") from None
+        finally:
+            response.close()
+
+    async def close(self) -> None:
+        """Close all connections."""
+        await self._client.close()  # type: ignore[no-untyped-call]
+
+    async def _send(
+        self, method: str, path: str, content: str, body: Any, limits: aiohttp.ClientTimeout
+    ) -> aiohttp.ClientResponse:
+        headers = {"Accept": "application/json", "Content-Type": content}
+        try:
+            # The token of a service account is read anew here once a minute.
+            prepared = await self._client.param_serialize(
+                method, path, header_params=headers, body=body, auth_settings=["BearerToken"]
+            )
+            method, url, headers, body, _ = prepared
+            sent = await self._client.call_api(method, url, headers, body, _request_timeout=limits)
+        except (aiohttp.ClientError, OSError, ValueError, ConfigException) as error:
+            raise ConnectionError(f"{method} {path}: {_why(error)}") from None
+        response: aiohttp.ClientResponse = sent.response
+        return response
+
+    def _set_clock(self, headers: Mapping[str, str]) -> None:
+        try:
+            theirs = parsedate_to_datetime(headers["Date"])
+        except (KeyError, ValueError):
+            return
+        ahead = theirs - datetime.now(UTC)
+        self.skew = ahead if abs(ahead) > _EXACT else timedelta()
+
+
+async def connect(kubeconfig: str | None = None, context: str | None = None) -> Api:
+    """The API server: of the cluster that this process runs in, else of a kubeconfig. Raises ClusterError."""
+    configuration = Configuration()
+    try:
+        if kubeconfig is None and context is None and "KUBERNETES_SERVICE_HOST" in os.environ:
+            load_incluster_config(client_configuration=configuration)  # type: ignore[no-untyped-call]
+        else:
+            await load_kube_config(kubeconfig, context, configuration)  # type: ignore[no-untyped-call]
+    except (ConfigException, OSError, ValueError) as error:
+        raise ClusterError(f"no cluster: {_why(error)}") from None
+    return Api(configuration)
+
+
+def _why(error: Exception) -> str:
+    if isinstance(error, (TimeoutError, asyncio.TimeoutError)):
+        return "no answer in time"
+    return str(error) or type(error).__name__

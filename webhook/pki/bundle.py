@@ -1,0 +1,52 @@
+"""Bundles: certificates of authorities in one PEM text, as a `caBundle` holds them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from datetime import datetime
+
+from cryptography import x509
+from cryptography.exceptions import UnsupportedAlgorithm
+from cryptography.hazmat.primitives import serialization
+from cryptography.x509.verification import PolicyBuilder, Store, VerificationError
+
+_BLOCK = re.compile(rb"-----BEGIN CERTIFICATE-----(?:(?!-----BEGIN).)+?-----END CERTIFICATE-----", re.DOTALL)
+
+
+def read(pem: bytes) -> tuple[x509.Certificate, ...]:
+    """The certificates in a text, each once. What is damaged is passed over, as the API server does (Go's CertPool)."""
+    found = (_certificate(block) for block in _BLOCK.findall(pem))
+    return tuple(dict.fromkeys(certificate for certificate in found if certificate is not None))
+
+
+def render(certificates: Iterable[x509.Certificate]) -> bytes:
+    """The text that holds these certificates, each once, in their order."""
+    once = dict.fromkeys(certificates)
+    return b"".join(certificate.public_bytes(serialization.Encoding.PEM) for certificate in once)
+
+
+def verifies(roots: Iterable[x509.Certificate], leaf: x509.Certificate, host: str, now: datetime) -> bool:
+    """Whether one of these authorities vouches for a server's leaf: chain, host name and validity of both."""
+    return any(_verifies(root, leaf, host, now) for root in roots)
+
+
+def valid(certificate: x509.Certificate, now: datetime) -> bool:
+    """Whether a certificate is in its time."""
+    return certificate.not_valid_before_utc <= now < certificate.not_valid_after_utc
+
+
+def _verifies(root: x509.Certificate, leaf: x509.Certificate, host: str, now: datetime) -> bool:
+    try:
+        verifier = PolicyBuilder().store(Store([root])).time(now).build_server_verifier(x509.DNSName(host))
+        verifier.verify(leaf, [])
+    except (VerificationError, ValueError, UnsupportedAlgorithm):
+        return False
+    return True
+
+
+def _certificate(block: bytes) -> x509.Certificate | None:
+    try:
+        return x509.load_pem_x509_certificate(block)
+    except ValueError:
+        return None

@@ -1,0 +1,206 @@
+"""The keeper: looks at the cluster, does what `rotation` decides, and looks again, for as long as the server runs."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from random import Random, SystemRandom
+from typing import NoReturn, Protocol
+
+from cryptography import x509
+
+from webhook.pki import bundle, rotation
+from webhook.pki.authority import Authority
+from webhook.pki.installation import Installation, Lifetimes
+from webhook.pki.objects import Api, ConflictError, Objects, RefusedError, Sight
+from webhook.pki.pace import Allowance, Backoff, moment, pause
+from webhook.pki.rotation import Publish, Served, Sign, Step, Store, Terms, View
+from webhook.pki.trust import Say, Trust
+
+_LOOK = 60.0
+"""Seconds between two looks when nothing changes. Timers stand still while a machine sleeps; so the clock is asked."""
+
+_GATHER = 0.2
+"""Seconds, about, from a change to the look at it: others follow, and another replica may be first."""
+
+_TOO_OFTEN = 8
+"""Conflicts in a row that are no coincidence any more."""
+
+
+class Observer(Protocol):
+    """What counts. `what` is one of writes, conflicts, failures, rotations; `kind` is ca or leaf."""
+
+    def count(self, what: str) -> None:
+        """Something happened once more."""
+
+    def expires(self, kind: str, end: datetime) -> None:
+        """A certificate in use ends then."""
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What a keeper works with.
+
+    `present` is given the certificate and key to serve, as PEM. `now` is the time by which certificates are judged,
+    best that of the API server.
+    """
+
+    api: Api
+    present: Callable[[bytes, bytes], None]
+    say: Say
+    observer: Observer
+    now: Callable[[], datetime]
+    chance: Random = field(default_factory=SystemRandom)
+
+
+class Keeper:
+    """Keeps one replica's certificates. `run` it beside the server; `trusted` is a condition of its readiness."""
+
+    def __init__(self, installation: Installation, lifetimes: Lifetimes, around: Surroundings) -> None:
+        self._installation = installation
+        self._around = around
+        self._objects = Objects(installation, around.api)
+        name = f"{installation.secret}.{installation.namespace}"
+        self._terms = Terms(name, lifetimes, jitter=around.chance.uniform(-1, 1))
+        self._served: Served | None = None
+        self._trust = Trust(installation.hosts[0], around.say)
+        self._last: tuple[Sight, View] | None = None
+        self._everywhere: dict[x509.Certificate, float] = {}
+        self._lost = Backoff(1.0, around.chance)
+        self._beaten = Backoff(0.05, around.chance)
+        self._woken = asyncio.Event()
+
+    @property
+    def trusted(self) -> bool:
+        """Whether every `caBundle` of ours, as last seen, verifies the leaf that is served, and it is in its time.
+
+        Without any configuration there is nobody to distrust it. Losing the API server changes nothing, until the
+        leaf ends.
+        """
+        served = self._served
+        return self._trust.trusted and served is not None and bundle.valid(served.certificate, self._around.now())
+
+    async def run(self) -> NoReturn:
+        """Look, act and wait until cancelled."""
+        secret = (self._installation.secrets, self._installation.secret)
+        named = [secret, *((kind, self._installation.name) for kind in self._installation.configurations)]
+        async with asyncio.TaskGroup() as group:
+            for collection, name in named:
+                group.create_task(self._follow(collection, name))
+            allowance = Allowance()
+            while True:
+                self._woken.clear()
+                if await self._put_right(allowance):
+                    await pause(self._until_next_look(), unless=self._woken)
+                    await pause(_GATHER * self._around.chance.uniform(0.5, 1.5))
+
+    async def _put_right(self, allowance: Allowance) -> bool:
+        """Do what there is to do; whether nothing is left. Waits where something stands in the way."""
+        try:
+            step, sight = await self._look()
+            while step is not None:
+                if not isinstance(step, Sign) and (wait := allowance.wait()):
+                    self._around.say("warning", "certificates changed too often, waiting", seconds=round(wait, 1))
+                    await pause(wait)
+                    return False
+                await self._do(step, sight, allowance)
+                step, sight = await self._look()
+        except ConflictError as error:
+            self._around.observer.count("conflicts")
+            if self._beaten.failures == _TOO_OFTEN:
+                self._around.say("warning", "certificates cannot be written", error=str(error))
+            await self._beaten.wait()
+            return False
+        except (OSError, RefusedError) as error:
+            self._go_on_without(error)
+            await self._lost.wait()
+            return False
+        self._beaten.reset()
+        if self._lost.failures:
+            self._lost.reset()
+            self._around.say("info", "certificates looked after again")
+        return True
+
+    async def _look(self) -> tuple[Step | None, Sight]:
+        """See what is there, and what to do about it."""
+        sight = await self._objects.look()
+        view = self._view(sight)
+        self._last = sight, view
+        if view.authorities.current is not None:
+            self._around.observer.expires("ca", view.authorities.current.certificate.not_valid_after_utc)
+        if self._served is not None:
+            self._trust.judge(sight, self._served, view.now)
+        return rotation.decide(view, self._terms), sight
+
+    def _view(self, sight: Sight) -> View:
+        held, now = sight.authorities, moment()
+        present = [set(bundle.read(found)) for found in sight.bundles] or [set(held.certificates)]
+        self._everywhere = {one: self._everywhere.get(one, now) for one in set.intersection(*present)}
+        settle = self._terms.lifetimes.settle.total_seconds()
+        settled = frozenset(one for one, since in self._everywhere.items() if now - since >= settle)
+        return View(held, sight.bundles, settled, self._served, self._around.now())
+
+    async def _do(self, step: Step, sight: Sight, allowance: Allowance) -> None:
+        """Take one step, count it, and tell of it."""
+        say, count = self._around.say, self._around.observer.count
+        match step:
+            case Sign(authority):
+                self._sign(authority, sight)
+            case Store(wanted, event):
+                await self._objects.store(sight, wanted)
+                allowance.spend()
+                count("writes")
+                if event == "authority rotated":
+                    count("rotations")
+                say("info", event, faults=list(sight.authorities.faults))
+            case Publish(wanted):
+                for path in await self._objects.publish(sight, wanted):
+                    allowance.spend()
+                    count("writes")
+                    say("info", "bundle published", configuration=path, authorities=len(bundle.read(wanted)))
+
+    def _sign(self, authority: Authority, sight: Sight) -> None:
+        now = self._around.now()
+        leaf = authority.sign(self._installation.hosts, now, self._terms.lifetimes.leaf)
+        certificate = x509.load_pem_x509_certificate(leaf.certificate)
+        self._served = Served(leaf, certificate, authority.certificate)
+        self._around.present(leaf.certificate, leaf.key)
+        self._around.observer.expires("leaf", certificate.not_valid_after_utc)
+        self._around.say("info", "leaf signed", until=certificate.not_valid_after_utc.isoformat())
+        self._trust.judge(sight, self._served, now)
+
+    def _go_on_without(self, error: Exception) -> None:
+        """Renew by what was seen last; say once what stands in the way."""
+        self._around.observer.count("failures")
+        if not self._lost.failures:
+            self._around.say("warning", "certificates cannot be looked after", error=str(error))
+        if self._last is None:
+            return
+        sight, last = self._last
+        view = replace(last, served=self._served, now=self._around.now())
+        step = rotation.without_the_api_server(view, self._terms, confirmed=last.now)
+        if step is not None:
+            self._sign(step.authority, sight)
+
+    def _until_next_look(self) -> float:
+        """Seconds; fewer while a successor settles, or the leaf is about to be trusted."""
+        lives = self._terms.lifetimes
+        settling = self._last is not None and self._last[1].authorities.successor is not None
+        settle = lives.settle.total_seconds() / (10 if settling else 1)
+        usual = min(_LOOK, settle, lives.leaf.total_seconds() / 20) * self._around.chance.uniform(0.9, 1.0)
+        return self._trust.wait() or usual
+
+    async def _follow(self, collection: str, name: str) -> NoReturn:
+        """Wake the keeper whenever an object changes. Without a watch it still looks every minute."""
+        lost = Backoff(1.0, self._around.chance)
+        while True:
+            try:
+                async for _ in self._around.api.watch(collection, name):
+                    lost.reset()
+                    self._woken.set()
+            except OSError as error:
+                if not lost.failures:
+                    self._around.say("debug", "watch failed", path=collection, error=str(error))
+            await lost.wait()

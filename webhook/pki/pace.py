@@ -1,0 +1,64 @@
+"""How fast a keeper goes: waits after failures, and a limit on writes."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from random import Random
+
+_LONGEST = 60.0
+"""Seconds after which a failed call is tried again at the latest."""
+
+_BURST = 10
+_REFILL = 10.0
+"""Seconds for one more write. An installation takes three, a rotation two at a time; only a quarrel takes more."""
+
+
+def moment() -> float:
+    """Seconds that no one sets: for lengths of time, where the clock would be the wrong thing to ask."""
+    return asyncio.get_running_loop().time()
+
+
+async def pause(seconds: float, unless: asyncio.Event | None = None) -> None:
+    """Wait so long, or until the event."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(seconds):
+            await (unless or asyncio.Event()).wait()
+
+
+class Backoff:
+    """Waits that double with each failure in a row. Each replica waits differently."""
+
+    def __init__(self, first: float, chance: Random) -> None:
+        self._first = first
+        self._chance = chance
+        self.failures = 0
+
+    async def wait(self) -> None:
+        """Wait after one more failure."""
+        seconds = min(_LONGEST, self._first * 2.0 ** min(self.failures, 16)) * self._chance.uniform(0.5, 1.0)
+        self.failures += 1
+        await pause(seconds)
+
+    def reset(self) -> None:
+        """It worked."""
+        self.failures = 0
+
+
+class Allowance:
+    """Writes that a keeper may still make, so that two that want different things do not wear the API server out."""
+
+    def __init__(self) -> None:
+        self._left = float(_BURST)
+        self._counted = moment()
+
+    def wait(self) -> float:
+        """Seconds until there is a write to make; 0 when there is one."""
+        now = moment()
+        self._left = min(_BURST, self._left + (now - self._counted) / _REFILL)
+        self._counted = now
+        return max(0.0, (1 - self._left) * _REFILL)
+
+    def spend(self) -> None:
+        """One write was made."""
+        self._left -= 1
