@@ -9,9 +9,13 @@ import sys
 import tempfile
 import tomllib
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tests.cluster.harness import debian, image
 from tests.cluster.harness.cache import Recipe, ToolsMissingError, key_of
+
+if TYPE_CHECKING:
+    from tests.cluster.harness.cluster import Cluster
 
 IMAGE = "gpushare-webhook:test"
 PROJECT = Path(__file__).parents[3]
@@ -43,6 +47,17 @@ def write_archive(archive: Path) -> None:
         _run(BYTECODE, root / HOME / "webhook", f"/{HOME}/webhook")
         image.pack_layer(root, code)
         image.write_archive(IMAGE, [*below, code], CONFIG, archive)
+
+
+def load(cluster: Cluster) -> None:
+    """Let the cluster's node have the image, once.
+
+    Raises `ToolsMissingError` when the layers below the code have not been built.
+    """
+    archive = cluster.inside.folder / "webhook.tar"
+    if not archive.exists():
+        write_archive(archive)
+        cluster.node.containers.load(archive)
 
 
 def _pack_libraries(folder: Path) -> None:
