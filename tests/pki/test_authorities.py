@@ -133,3 +133,9 @@ def test_without_the_time_of_the_last_predecessor_the_secret_is_damaged(since: s
     found = authorities.read(secret)
     assert found.faults == (f"annotation {SINCE}: no time",)
     assert found.predecessors == EVERYTHING.predecessors
+
+
+def test_predecessors_cannot_be_taken_away_unnoticed() -> None:
+    found = damaged("ca-previous.crt", None)
+    assert (found.predecessors, found.faults) == ((), ("ca-previous.crt: missing",))
+    assert damaged("ca-previous.crt", b"").faults == found.faults

@@ -24,7 +24,7 @@ async def running(replicas: int = 3, *, seed: int = 0, old: bool = False) -> Wor
     world.configure_both()
     for _ in range(replicas):
         world.add()
-    await world.ready(within=2)
+    await world.ready(within=3)
     return world
 
 
@@ -85,7 +85,7 @@ async def test_nothing_is_written_while_nothing_changes() -> None:
 async def test_a_configuration_may_come_after_the_replicas() -> None:
     world = World()
     replica = world.add()
-    await world.ready(within=2)
+    await world.ready(within=3)
     assert replica.events().count("no webhook configuration found") == 1
     world.configure_both()
     await world.pass_time(timedelta(seconds=2))
@@ -149,7 +149,7 @@ async def test_a_replica_may_start_at_any_moment_of_a_rotation() -> None:
     old = current(world)
     for _ in range(30):
         newcomer = world.add()
-        await world.ready(within=2)
+        await world.ready(within=3)
         signing = current(world)
         assert issued(newcomer, signing)
         await world.pass_time(timedelta(seconds=4))
@@ -226,7 +226,7 @@ async def test_a_damaged_secret_heals(damage: dict[str, bytes | None], turning: 
     world.change_secret(**damage)
     await world.pass_time(5 * MINUTE)
     newcomer = world.add()
-    await world.ready(within=2)
+    await world.ready(within=3)
     assert issued(newcomer, current(world))
     assert set(world.secret()) <= {"ca.crt", "ca.key", "ca-previous.crt"}
     assert all(issued(replica, current(world)) for replica in world.replicas)
@@ -454,7 +454,7 @@ async def test_without_watches_changes_are_seen_within_a_minute() -> None:
     world.configure_both()
     world.api.forbidden = {("WATCH", collection) for collection in (*OURS.configurations, OURS.secrets)}
     replica = world.add()
-    await world.ready(within=2)
+    await world.ready(within=3)
     world.change_bundles(VALIDATING, b"")
     await world.pass_time(timedelta(seconds=65))
     assert replica.keeper.trusted

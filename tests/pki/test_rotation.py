@@ -210,3 +210,20 @@ def test_names_and_lives_that_last() -> None:
     assert ours.deployment == "/apis/apps/v1/namespaces/gpu/deployments/guard"
     assert Lifetimes() == Lifetimes(365 * DAY, 7 * DAY, MINUTE)
     assert Lifetimes().retention == 14 * DAY + MINUTE
+
+
+def test_an_authority_that_somebody_put_into_the_secret_waits_like_any_successor() -> None:
+    held = Authorities(TWO)
+    for served in (None, serving(ONE)):
+        demoted = stored(rotation.decide(view(held, served, live=[ONE]), TERMS), "authority replaced")
+        assert (demoted.current, demoted.successor, demoted.predecessors) == (None, TWO, (ONE.certificate,))
+
+
+def test_who_serves_the_current_authority_knows_that_the_bundles_are_foreign() -> None:
+    step = rotation.decide(view(Authorities(TWO), serving(TWO, since=MINUTE), live=[ONE]), TERMS)
+    assert step == Publish(TWO.bundle())
+
+
+@pytest.mark.parametrize("live", [[], [ENDED], [TWO, ONE]])
+def test_no_authority_waits_for_bundles_that_are_blank_or_ended_or_have_it(live: list[Authority]) -> None:
+    assert rotation.decide(view(Authorities(TWO), None, live=live), TERMS) == Sign(TWO)

@@ -13,7 +13,7 @@ from tests.server.load import Answer, closed_loop, open_loop, quantile
 from tests.server.process import Serve, serve
 from tests.server.reviews import pod, review
 
-TIMEOUT = 2
+TIMEOUT = 4
 """Seconds that the API server of this test waits for an answer."""
 
 SECONDS = 5
@@ -66,7 +66,7 @@ async def test_ten_times_too_much(certificates: Certificates, tmp_path: Path) ->
     }
     assert len(shed) > len(answers) / 3
     # Who is admitted has his answer in time: nearly nothing is judged for somebody who has hung up.
-    assert judged - len(admitted) <= judged / 10
+    assert judged - len(admitted) <= max(2, judged / 10)
     assert len(admitted) > capacity * SECONDS / 4
     assert grown < 64 * 2**20
     assert recovery < RECOVERY

@@ -52,7 +52,7 @@ def read(secret: Object) -> Authorities:
     current, stray = _authority(data, "ca", faults)
     successor, other_stray = _authority(data, "ca-next", faults)
     predecessors = _predecessors(_bytes(data, PREDECESSORS), faults)
-    since = _since(secret, faults) if predecessors else None
+    since = _since(secret, faults, expected=bool(predecessors))
     # An authority whose key is lost signs no more, but leaves of it may be served.
     return Authorities(current, successor, (*stray, *other_stray, *predecessors), since, tuple(faults))
 
@@ -99,10 +99,15 @@ def _predecessors(text: bytes, faults: list[str]) -> tuple[x509.Certificate, ...
     return found
 
 
-def _since(secret: Object, faults: list[str]) -> datetime | None:
-    text = ((secret.get("metadata") or {}).get("annotations") or {}).get(SINCE, "")
+def _since(secret: Object, faults: list[str], *, expected: bool) -> datetime | None:
+    """The annotation is there if and only if there are predecessors: so one tells when the other was taken away."""
+    text = ((secret.get("metadata") or {}).get("annotations") or {}).get(SINCE)
+    if not expected:
+        if text is not None:
+            faults.append(f"{PREDECESSORS}: missing")
+        return None
     try:
-        since = datetime.fromisoformat(text)
+        since = datetime.fromisoformat(text or "")
     except ValueError:
         since = None
     if since is None or since.tzinfo is None:

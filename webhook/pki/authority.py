@@ -103,6 +103,11 @@ class Authority:
         return min(end, self.certificate.not_valid_after_utc)
 
 
+def age(certificate: x509.Certificate, now: datetime) -> timedelta:
+    """How long ago a certificate was made."""
+    return now - certificate.not_valid_before_utc - _BACKDATED
+
+
 def _builder(
     subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePublicKey, now: datetime, end: datetime
 ) -> x509.CertificateBuilder:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from random import Random, SystemRandom
-from typing import Any, NoReturn, Protocol
+from typing import NoReturn, Protocol
 
 from cryptography import x509
 
@@ -17,13 +17,16 @@ from webhook.pki.installation import Installation, Lifetimes
 from webhook.pki.objects import Api, ConflictError, Objects, RefusedError, Sight
 from webhook.pki.pace import Allowance, Backoff, moment, pause
 from webhook.pki.rotation import Publish, Served, Sign, Step, Store, Terms, View
-from webhook.pki.trust import distrusting
+from webhook.pki.trust import Say, Trust
 
 _LOOK = 60.0
 """Seconds between two looks when nothing changes. Timers stand still while a machine sleeps; so the clock is asked."""
 
 _GATHER = 0.2
 """Seconds, about, from a change to the look at it: others follow, and another replica may be first."""
+
+_TOO_OFTEN = 8
+"""Conflicts in a row that are no coincidence any more."""
 
 
 class Observer(Protocol):
@@ -34,13 +37,6 @@ class Observer(Protocol):
 
     def expires(self, kind: str, end: datetime) -> None:
         """A certificate in use ends then."""
-
-
-class Say(Protocol):
-    """Tells of an event, in the manner of the journal."""
-
-    def __call__(self, level: str, event: str, /, **fields: Any) -> None:
-        """Say it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +65,7 @@ class Keeper:
         name = f"{installation.secret}.{installation.namespace}"
         self._terms = Terms(name, lifetimes, jitter=around.chance.uniform(-1, 1))
         self._served: Served | None = None
-        self._trusted: bool | None = None
+        self._trust = Trust(installation.hosts[0], around.say)
         self._last: tuple[Sight, View] | None = None
         self._everywhere: dict[x509.Certificate, float] = {}
         self._lost = Backoff(1.0, around.chance)
@@ -84,7 +80,7 @@ class Keeper:
         leaf ends.
         """
         served = self._served
-        return self._trusted is True and served is not None and bundle.valid(served.certificate, self._around.now())
+        return self._trust.trusted and served is not None and bundle.valid(served.certificate, self._around.now())
 
     async def run(self) -> NoReturn:
         """Look, act and wait until cancelled."""
@@ -111,8 +107,10 @@ class Keeper:
                     return False
                 await self._do(step, sight, allowance)
                 step, sight = await self._look()
-        except ConflictError:
+        except ConflictError as error:
             self._around.observer.count("conflicts")
+            if self._beaten.failures == _TOO_OFTEN:
+                self._around.say("warning", "certificates cannot be written", error=str(error))
             await self._beaten.wait()
             return False
         except (OSError, RefusedError) as error:
@@ -133,7 +131,7 @@ class Keeper:
         if view.authorities.current is not None:
             self._around.observer.expires("ca", view.authorities.current.certificate.not_valid_after_utc)
         if self._served is not None:
-            self._judge(sight, self._served, view.now)
+            self._trust.judge(sight, self._served, view.now)
         return rotation.decide(view, self._terms), sight
 
     def _view(self, sight: Sight) -> View:
@@ -143,19 +141,6 @@ class Keeper:
         settle = self._terms.lifetimes.settle.total_seconds()
         settled = frozenset(one for one, since in self._everywhere.items() if now - since >= settle)
         return View(held, sight.bundles, settled, self._served, self._around.now())
-
-    def _judge(self, sight: Sight, served: Served, now: datetime) -> None:
-        """Find out whether the served leaf is trusted, and say so when that changes."""
-        refusing = distrusting(sight.configurations, served, self._installation.hosts[0], now)
-        before, self._trusted = self._trusted, not refusing
-        if before == self._trusted:
-            return
-        if refusing:
-            self._around.say("warning" if before else "info", "certificate not trusted", entries=refusing)
-        elif not sight.configurations:
-            self._around.say("warning", "no webhook configuration found", name=self._installation.name)
-        else:
-            self._around.say("info", "certificate trusted", entries=len(sight.bundles))
 
     async def _do(self, step: Step, sight: Sight, allowance: Allowance) -> None:
         """Take one step, count it, and tell of it."""
@@ -184,7 +169,7 @@ class Keeper:
         self._around.present(leaf.certificate, leaf.key)
         self._around.observer.expires("leaf", certificate.not_valid_after_utc)
         self._around.say("info", "leaf signed", until=certificate.not_valid_after_utc.isoformat())
-        self._judge(sight, self._served, now)
+        self._trust.judge(sight, self._served, now)
 
     def _go_on_without(self, error: Exception) -> None:
         """Renew by what was seen last; say once what stands in the way."""
@@ -200,11 +185,12 @@ class Keeper:
             self._sign(step.authority, sight)
 
     def _until_next_look(self) -> float:
-        """Seconds; fewer while a successor settles."""
+        """Seconds; fewer while a successor settles, or the leaf is about to be trusted."""
         lives = self._terms.lifetimes
         settling = self._last is not None and self._last[1].authorities.successor is not None
         settle = lives.settle.total_seconds() / (10 if settling else 1)
-        return min(_LOOK, settle, lives.leaf.total_seconds() / 20) * self._around.chance.uniform(0.9, 1.0)
+        usual = min(_LOOK, settle, lives.leaf.total_seconds() / 20) * self._around.chance.uniform(0.9, 1.0)
+        return self._trust.wait() or usual
 
     async def _follow(self, collection: str, name: str) -> NoReturn:
         """Wake the keeper whenever an object changes. Without a watch it still looks every minute."""

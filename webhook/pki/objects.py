@@ -30,13 +30,13 @@ class Api(Protocol):
 class RefusedError(Exception):
     """The API server said no."""
 
-    def __init__(self, status: int, call: str, answer: Object) -> None:
+    def __init__(self, status: int, told: str) -> None:
         self.status = status
-        super().__init__(f"{call}: {status} {answer.get('message', '')}".rstrip()[:300])
+        super().__init__(told)
 
 
 class ConflictError(Exception):
-    """Somebody else changed the object first."""
+    """Somebody else changed the object first; or so it seems, for a patch that is wrong gets the same answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,10 +134,14 @@ class Objects:
         status, answer = await self._api.request(method, path, body)
         # A JSON patch whose test fails is answered with 422.
         if status == 409 or (status == 422 and method == "PATCH"):
-            raise ConflictError
+            raise ConflictError(_told(status, method, path, answer))
         if not 200 <= status < 300:
-            raise RefusedError(status, f"{method} {path}", answer)
+            raise RefusedError(status, _told(status, method, path, answer))
         return answer
+
+
+def _told(status: int, method: str, path: str, answer: Object) -> str:
+    return f"{method} {path}: {status} {answer.get('message', '')}".rstrip()[:300]
 
 
 def _named(owner: Object) -> Object:

@@ -117,6 +117,20 @@ def _restore(view: View, terms: Terms) -> Store | None:
     return Store(replace(whole, current=made, successor=None), "authority created")
 
 
+def _demote(view: View, _: Terms) -> Store | None:
+    """Let an authority that somebody put into the Secret wait like any successor: the bundles have others."""
+    held, served = view.authorities, view.served
+    if held.current is None or not held.current.valid(view.now):
+        return None
+    newcomer = held.current.certificate
+    known = {certificate for found in view.bundles for certificate in bundle.read(found)}
+    serves = served is not None and served.issuer == newcomer and bundle.valid(served.certificate, view.now)
+    if newcomer in known or serves or not any(bundle.valid(certificate, view.now) for certificate in known):
+        return None
+    waiting = replace(view, authorities=replace(held, current=None, successor=held.current))
+    return Store(_whole(waiting), "authority replaced")
+
+
 def _promote(view: View, _: Terms) -> Store | None:
     """Let the successor sign once every API server knows it; at once where nothing that is served is trusted."""
     held = view.authorities
@@ -186,6 +200,7 @@ def _drop(view: View, terms: Terms) -> Store | None:
 
 _RULES: Final[tuple[Callable[[View, Terms], Step | None], ...]] = (
     _restore,
+    _demote,
     _promote,
     _sign,
     _retain,

@@ -1,19 +1,64 @@
-"""Who would refuse a leaf."""
+"""Whether the leaf that a replica serves is trusted: what readiness means."""
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, timedelta
+from math import inf
+from typing import Any, Protocol
 
 from webhook.pki import bundle
-from webhook.pki.configuration import Configuration
+from webhook.pki.authority import age
+from webhook.pki.objects import Sight
+from webhook.pki.pace import moment
 from webhook.pki.rotation import Served
 
+_SEEN = 1.0
+"""Seconds in which the API servers see a bundle, by all experience. Only who is not trusted yet waits for them."""
 
-def distrusting(configurations: tuple[Configuration, ...], served: Served, host: str, now: datetime) -> list[str]:
-    """The entries whose `caBundle` does not verify the leaf for this host, by path and name."""
-    return [
-        f"{found.path} {entry.name}"
-        for found in configurations
-        for entry in found.entries
-        if not bundle.verifies(bundle.read(entry.bundle), served.certificate, host, now)
-    ]
+_YOUNG = timedelta(minutes=1)
+"""An authority of that age may have been published a moment ago, by another replica."""
+
+
+class Say(Protocol):
+    """Tells of an event, in the manner of the journal."""
+
+    def __call__(self, level: str, event: str, /, **fields: Any) -> None:
+        """Say it."""
+
+
+class Trust:
+    """Compares the served leaf with what every `caBundle` of ours holds; `trusted` is what came of it last."""
+
+    def __init__(self, host: str, say: Say) -> None:
+        self._host = host
+        self._say = say
+        self._doubted = -inf
+        self._found_none = False
+        self.trusted = False
+
+    def judge(self, sight: Sight, served: Served, now: datetime) -> None:
+        """Find out who would refuse the leaf, and say so when that changes."""
+        refusing = [
+            f"{found.path} {entry.name}"
+            for found in sight.configurations
+            for entry in found.entries
+            if not bundle.verifies(bundle.read(entry.bundle), served.certificate, self._host, now)
+        ]
+        if refusing or (age(served.issuer, now) < _YOUNG and self._doubted == -inf):
+            self._doubted = moment()
+        before, self.trusted = self.trusted, not refusing and (self.trusted or not self.wait())
+        if before and refusing:
+            self._say("warning", "certificate not trusted", entries=refusing)
+        elif self.trusted and not before:
+            self._say("info", "certificate trusted", entries=len(sight.bundles))
+        self._tell_of_none(sight)
+
+    def wait(self) -> float:
+        """Seconds until a leaf that nobody refuses counts as trusted; 0 when it does."""
+        return 0.0 if self.trusted else max(0.0, self._doubted + _SEEN - moment())
+
+    def _tell_of_none(self, sight: Sight) -> None:
+        """Say once when there is no configuration at all: then nobody calls, and nobody refuses."""
+        before, self._found_none = self._found_none, not sight.configurations
+        if self._found_none and not before:
+            self._say("warning", "no webhook configuration found")

@@ -8,20 +8,23 @@ from time import monotonic
 from webhook.server.refusal import ShedError
 
 _SLICE = 0.01
-"""Seconds of reviews in one turn of the loop. Then bytes are read, connections accepted and probes answered."""
+"""Seconds of reviews at a stretch. Then bytes are read, connections accepted and probes answered."""
+
+_TURNS = 8
+"""Turns of the loop between two stretches: as many as a caller takes from his handshake to an answer of 503."""
 
 
 class Intake:
     """Counts the reviews whose bytes have arrived, and gives each its turn.
 
     The loop reads from all connections before it runs any handler, and a handler runs without a pause. So handlers
-    that went straight on would hide how many wait: a counter in them would see one. They yield when the turn of the
-    loop is used up, and that makes those who wait visible.
+    that went straight on would hide how many wait: a counter in them would see one. They yield when a stretch is
+    used up, and that makes those who wait visible.
     """
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
-        self._turn_ends: float | None = None
+        self._stretch_ends: float | None = None
         self._waited = 0.0
         self.in_flight = 0
         self.closing = False
@@ -60,12 +63,15 @@ class Intake:
             raise ShedError("late", "the server is behind; the answer would come too late")
 
     def _used_up(self) -> bool:
-        """Whether the reviews of this turn of the loop have had their time."""
+        """Whether the reviews of this stretch have had their time."""
         now = monotonic()
-        if self._turn_ends is None:
-            self._turn_ends = now + _SLICE
-            asyncio.get_running_loop().call_soon(self._next_turn)
-        return now >= self._turn_ends
+        if self._stretch_ends is None:
+            self._stretch_ends = now + _SLICE
+            asyncio.get_running_loop().call_soon(self._turn, _TURNS)
+        return now >= self._stretch_ends
 
-    def _next_turn(self) -> None:
-        self._turn_ends = None
+    def _turn(self, left: int) -> None:
+        if left == 0:
+            self._stretch_ends = None
+        else:
+            asyncio.get_running_loop().call_soon(self._turn, left - 1)

@@ -18,8 +18,9 @@ from tests.cluster.harness.waiting import wait_for
 
 if TYPE_CHECKING:
     import http.client
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
+    from tests.cluster.harness.api import Object
     from tests.cluster.harness.workspace import Workspace
 
 Outcome = Literal["mutated", "unmutated", "refused"]
@@ -47,8 +48,8 @@ class Create:
 class Creates:
     """Creates under way, `rate` a second. The time of an answer counts from when its create was due."""
 
-    def __init__(self, space: Workspace, rate: int) -> None:
-        self._space, self._rate = space, rate
+    def __init__(self, space: Workspace, rate: int, containers: Sequence[Object]) -> None:
+        self._space, self._rate, self._containers = space, rate, containers
         self._over = Event()
         self._began = monotonic()
         self._mine = local()
@@ -74,6 +75,11 @@ class Creates:
         wanted = len(self.answered) + count
         wait_for(f"{count} creates", lambda: len(self.answered) >= wanted)
 
+    def settle(self) -> None:
+        """Wait until all that were due by now have been answered."""
+        due = len(self._answers)
+        wait_for("all creates", lambda: all(answer.done() for answer in self._answers[:due]), seconds=60)
+
     def stored(self) -> dict[str, Outcome]:
         """What the API server has stored, by name."""
         return {
@@ -92,7 +98,7 @@ class Creates:
     def _create(self, name: str, due: float) -> Create:
         api = self._space.api
         connection = self._connection()
-        body = json.dumps(pod(name, schedulerName=_NOBODY))
+        body = json.dumps(pod(name, *self._containers, schedulerName=_NOBODY))
         connection.request("POST", self._space.pods, body, api.headers())
         answer = connection.getresponse()
         made = json.loads(answer.read())
@@ -112,9 +118,9 @@ class Creates:
 
 
 @contextmanager
-def creating(space: Workspace, rate: int = 20) -> Iterator[Creates]:
+def creating(space: Workspace, *containers: Object, rate: int = 20) -> Iterator[Creates]:
     """Create pods for as long as the block runs; at its end all have been answered."""
-    creates = Creates(space, rate)
+    creates = Creates(space, rate, containers)
     try:
         yield creates
     finally:

@@ -1,4 +1,4 @@
-"""What is built from Go modules: the Kubernetes binary, etcd, and NVIDIA's device plugin over a mock driver."""
+"""What is built from Go modules: Kubernetes, etcd, cert-manager, and NVIDIA's device plugin over a mock driver."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from tests.cluster.harness.cache import Recipe, ToolsMissingError, key_of
 
 GO_MODULES = Path(__file__).parent.parent / "go"
 KUBERNETES = "k8s.io/kubernetes"
+CERT_MANAGER = "github.com/cert-manager/cert-manager"
 FLAGS = ("-trimpath", "-buildvcs=false")
 COMPONENTS = ("kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubelet", "kube-proxy", "kubectl")
 
@@ -41,6 +42,24 @@ def device_plugin() -> Recipe:
         key_of(source, *FLAGS),
         lambda folder: build(source, folder / "nvidia-device-plugin", cgo=True),
     )
+
+
+def cert_manager() -> Recipe:
+    """cert-manager of the version in its go.mod: `controller`, `cainjector`, and its resource definitions in `crds`."""
+    source = GO_MODULES / "certmanager"
+    return Recipe("cert-manager", key_of(source, *FLAGS), lambda folder: _build_cert_manager(source, folder))
+
+
+def _build_cert_manager(source: Path, folder: Path) -> None:
+    build(source, folder / "cert-manager")
+    for program in ("controller", "cainjector"):
+        (folder / program).symlink_to("cert-manager")
+    # Published with the code: what is installed here is what the programs were written for.
+    module = _go("list", "-m", "-f", "{{.Dir}}", CERT_MANAGER, cwd=source).strip()
+    crds = folder / "crds"
+    crds.mkdir()
+    for definition in Path(module, "deploy/crds").glob("cert-manager.io_*.yaml"):
+        (crds / definition.name).write_bytes(definition.read_bytes())
 
 
 def _build_kubernetes(version: str, source: Path, folder: Path) -> None:

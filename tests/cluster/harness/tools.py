@@ -86,6 +86,7 @@ def recipes(version: str) -> list[Recipe]:
         webhook_image.libraries(),
         gobuild.etcd(),
         gobuild.device_plugin(),
+        gobuild.cert_manager(),
         gobuild.kubernetes(version),
     ]
 

@@ -38,10 +38,7 @@ def webhook(
     Yields the authority of its certificate. `limits` are those of its container. Raises `ToolsMissingError` when the
     layers of its image have not been built.
     """
-    archive = cluster.inside.folder / "webhook.tar"
-    if not archive.exists():
-        webhook_image.write_archive(archive)
-        cluster.node.containers.load(archive)
+    webhook_image.load(cluster)
     authority = Authority.create("tests", datetime.now(UTC), _LIFETIME)
     objects = _objects(authority, BASE | (settings or {}), replicas, limits)
     try:
