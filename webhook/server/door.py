@@ -7,6 +7,7 @@ import socket
 import ssl
 import struct
 from contextlib import suppress
+from itertools import islice
 from time import monotonic
 from typing import Any
 
@@ -32,6 +33,10 @@ _PAUSE = 1.0
 """Seconds until the next try when the system has no room for a connection (`too many open files`)."""
 
 
+_SILENCE = 1.0
+"""Seconds after which a client that has said nothing yet gives way to others; an honest one speaks at once."""
+
+
 class Door:
     """Accepts connections for a listener.
 
@@ -44,7 +49,9 @@ class Door:
         self.listener = listener
         self._limit = limit
         self._journal = journal
-        self._handshakes: set[asyncio.Task[None]] = set()
+        self._welcomed: set[asyncio.Task[None]] = set()
+        self._silent: dict[asyncio.Task[None], float] = {}
+        self._handshakes = asyncio.Semaphore(_HANDSHAKES)
         self._socket: socket.socket | None = None
         self._accepting = False
         self.port = 0
@@ -63,7 +70,7 @@ class Door:
     @property
     def connections(self) -> int:
         """The connections that stand or are being made."""
-        return len(self.listener.open) + len(self._handshakes)
+        return len(self.listener.open) + len(self._welcomed)
 
     async def shut(self) -> None:
         """Accept no more, but whoever has come already."""
@@ -73,16 +80,16 @@ class Door:
         if self._accepting:
             self._loop.remove_reader(listening)
         with suppress(OSError):
-            while len(self._handshakes) < _HANDSHAKES:
+            for _ in range(_HANDSHAKES):
                 self._welcome(listening.accept()[0])
         listening.close()
-        if self._handshakes:
-            await asyncio.wait(self._handshakes, timeout=1)
+        if self._welcomed:
+            await asyncio.wait(self._welcomed, timeout=1)
 
     async def close(self) -> None:
         """End all connections."""
         await self.shut()
-        for handshake in self._handshakes:
+        for handshake in self._welcomed:
             handshake.cancel()
         await self.listener.shutdown(timeout=1)
 
@@ -103,24 +110,62 @@ class Door:
 
     def _has_room(self) -> bool:
         """Whether another connection may come. Without room nobody is accepted until one has ended."""
-        if len(self._handshakes) >= _HANDSHAKES:
+        if self._handshakes.locked():
             self._stop()
             return False
         if self.connections >= self._limit:
-            self.listener.evict(_BURST)
+            self._evict()
             self._stop()
             # Somebody who ends his connection opens the door at once, somebody who merely becomes idle does not.
             self._loop.call_later(_LOOK, self._resume)
             return False
         return True
 
+    def _evict(self) -> None:
+        """Make room: first those go who should have said something by now, the oldest before the others."""
+        latest = self._loop.time() - _SILENCE
+        silent = [one for one, since in islice(self._silent.items(), _BURST) if since < latest]
+        for one in silent:
+            one.cancel()
+        self.listener.evict(_BURST - len(silent))
+
     def _welcome(self, accepted: socket.socket) -> None:
-        handshake = self._loop.create_task(self._shake(accepted))
-        self._handshakes.add(handshake)
-        handshake.add_done_callback(self._shaken)
+        welcomed = self._loop.create_task(self._admit(accepted))
+        self._welcomed.add(welcomed)
+        self._silent[welcomed] = self._loop.time()
+        welcomed.add_done_callback(self._gone)
+
+    async def _admit(self, accepted: socket.socket) -> None:
+        """Make a connection of a socket, once its client has said something; TLS and HTTP both begin with the client.
+
+        Who is silent takes no place from those who shake hands.
+        """
+        accepted.setblocking(False)
+        try:
+            await self._hear(accepted)
+            async with self._handshakes:
+                await self._shake(accepted)
+        except OSError:
+            # What a client got wrong is no event of ours: it is counted, not logged.
+            self.listener.closed("handshake")
+            accepted.close()
+        except asyncio.CancelledError:
+            self.listener.closed("evicted")
+            accepted.close()
+            raise
+
+    async def _hear(self, accepted: socket.socket) -> None:
+        """Wait for a client's first bytes. Raises TimeoutError."""
+        heard = asyncio.Event()
+        self._loop.add_reader(accepted, heard.set)
+        try:
+            async with asyncio.timeout(self.listener.header_timeout):
+                await heard.wait()
+        finally:
+            self._loop.remove_reader(accepted)
+            self._silent.pop(asyncio.current_task(), None)  # type: ignore[arg-type]  # there is one
 
     async def _shake(self, accepted: socket.socket) -> None:
-        accepted.setblocking(False)
         secure: dict[str, Any] = {}
         if self.context is not None:
             secure = {
@@ -128,22 +173,18 @@ class Door:
                 "ssl_handshake_timeout": self.listener.header_timeout,
                 "ssl_shutdown_timeout": _FAREWELL_SECONDS,
             }
-        try:
-            begun = monotonic() - _waited(accepted)
-            await self._loop.connect_accepted_socket(lambda: self.listener.connection(begun), accepted, **secure)
-        except OSError:
-            # What a client got wrong is no event of ours: it is counted, not logged.
-            self.listener.closed("handshake")
-            accepted.close()
+        begun = monotonic() - _waited(accepted)
+        await self._loop.connect_accepted_socket(lambda: self.listener.connection(begun), accepted, **secure)
 
-    def _shaken(self, handshake: asyncio.Task[None]) -> None:
-        self._handshakes.discard(handshake)
-        if not handshake.cancelled() and (error := handshake.exception()) is not None:
+    def _gone(self, welcomed: asyncio.Task[None]) -> None:
+        self._welcomed.discard(welcomed)
+        self._silent.pop(welcomed, None)
+        if not welcomed.cancelled() and (error := welcomed.exception()) is not None:
             self._journal.say("error", "handshake failed", error=type(error).__name__)
         self._resume()
 
     def _resume(self) -> None:
-        if self._socket is not None and not self._accepting and len(self._handshakes) < _HANDSHAKES:
+        if self._socket is not None and not self._accepting and not self._handshakes.locked():
             self._loop.add_reader(self._socket, self._accept)
             self._accepting = True
 
