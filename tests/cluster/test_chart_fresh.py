@@ -21,7 +21,7 @@ AT_ONCE = {"config": {"server": {"shutdownDelay": "0s"}}}
 KEPT = {"cert-manager": {f"Secret/{NAMESPACE}/{NAME}-{kind}" for kind in ("authority", "tls")}}
 
 
-@pytest.mark.parametrize(("mode", "times"), [("existing-secret", 5), ("cert-manager", 5)])
+@pytest.mark.parametrize(("mode", "times"), [("self-managed", 20), ("existing-secret", 3), ("cert-manager", 3)])
 def test_the_first_create_after_ready_never_fails_and_nothing_is_left(cluster: Cluster, mode: str, times: int) -> None:
     with prepared(cluster, mode) as release:
         before = inventory(cluster)

@@ -140,13 +140,6 @@ def issuer(name: str, kind: Object) -> Object:
     return {"apiVersion": f"{GROUP}/v1", "kind": "Issuer", "metadata": {"name": name}, "spec": kind}
 
 
-def certificate(name: str, signer: str, spec: Object) -> Object:
-    """A Certificate that an Issuer of its namespace signs."""
-    keys = {"algorithm": "ECDSA"}
-    body = {"issuerRef": {"name": signer}, "privateKey": keys, **spec}
-    return {"apiVersion": f"{GROUP}/v1", "kind": "Certificate", "metadata": {"name": name}, "spec": body}
-
-
 def is_ready(found: Object) -> bool:
     """Whether the condition `Ready` of an Issuer or a Certificate is met."""
     conditions = found.get("status", {}).get("conditions", ())

@@ -5,8 +5,11 @@ from __future__ import annotations
 import base64
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from cryptography import x509
 
 from tests.cluster.harness import webhook_image
 from tests.cluster.harness.certmanager import cert_manager
@@ -36,13 +39,18 @@ _COMMON = {
     "image": {"repository": webhook_image.IMAGE.partition(":")[0], "tag": webhook_image.IMAGE.partition(":")[2]},
     "config": {"server": {"shutdownDelay": "2s"}},
 }
-_WITHOUT_FACTS = {"config": {"facts": {"runtimeClasses": False}}}
 _RUNTIME_CLASS = {
     "apiVersion": "node.k8s.io/v1",
     "kind": "RuntimeClass",
     "metadata": {"name": "nvidia"},
     "handler": "nvidia",
 }
+
+
+@contextmanager
+def _self_managed(_: Cluster) -> Iterator[Object]:
+    """What the chart does by itself."""
+    yield {}
 
 
 @contextmanager
@@ -57,7 +65,7 @@ def _existing_secret(cluster: Cluster) -> Iterator[Object]:
     cluster.api.create(f"{CORE}/secrets", secret)
     try:
         given = {"name": "serving", "caBundle": authority.bundle().decode()}
-        yield {"tls": {"mode": "existing-secret", "existingSecret": given}, **_WITHOUT_FACTS}
+        yield {"tls": {"mode": "existing-secret", "existingSecret": given}}
     finally:
         cluster.api.delete(f"{CORE}/secrets/serving")
 
@@ -66,10 +74,11 @@ def _existing_secret(cluster: Cluster) -> Iterator[Object]:
 def _cert_manager(cluster: Cluster) -> Iterator[Object]:
     """The real cert-manager; without facts, so that the product asks the API server for nothing at all."""
     with cert_manager(cluster):
-        yield {"tls": {"mode": "cert-manager"}, **_WITHOUT_FACTS}
+        yield {"tls": {"mode": "cert-manager"}, "config": {"facts": {"runtimeClasses": False}}}
 
 
 MODES: dict[str, Callable[[Cluster], AbstractContextManager[Object]]] = {
+    "self-managed": _self_managed,
     "existing-secret": _existing_secret,
     "cert-manager": _cert_manager,
 }
@@ -103,6 +112,21 @@ class Release:
         """The same, to be asked for what they serve and count."""
         found = [(pod["metadata"], pod["status"]) for pod in self.pods()]
         return [ServerPod(self.cluster, names["name"], names["uid"], status["podIP"]) for names, status in found]
+
+    def wait_served(self, certificate: bytes) -> None:
+        """Wait until every server serves a certificate that has been put into its Secret.
+
+        The kubelet would carry it into a pod's volume with its next look at the pod, a minute later. It looks at once
+        when the pod's annotations change; again and again, for it may not know yet of the changed Secret.
+        """
+        wanted, looks = x509.load_pem_x509_certificate(certificate), count()
+
+        def served() -> bool:
+            annotate = ("annotate", "pod", f"--selector={SELECTOR}", "--overwrite", f"looked={next(looks)}")
+            self.cluster.kubectl(f"--namespace={NAMESPACE}", *annotate)
+            return all(server.leaf() == wanted for server in self.servers())
+
+        wait_for("the certificate to be served", served, seconds=90, every=1)
 
     def bundles(self) -> dict[str, bytes]:
         """What each entry of both configurations trusts."""
