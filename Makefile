@@ -40,11 +40,12 @@ types: $(READY)
 layers: $(READY)
 	$(BIN)/lint-imports
 
-unit: $(READY)
+unit: $(READY) chart-tools
 	$(BIN)/coverage run -m pytest
 	$(BIN)/coverage report
 
 include tests/cluster/cluster.mk
+include charts/chart.mk
 
 docs: $(READY) ## Write the generated pages of docs/reference anew.
 	$(BIN)/python docs/generate.py

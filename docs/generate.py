@@ -7,6 +7,7 @@ from pathlib import Path
 
 from webhook.policy.checks import CHECKS
 from webhook.policy.injections import ALL
+from webhook.server.metrics import FAMILIES
 
 REFERENCE = Path(__file__).parent / "reference"
 
@@ -19,7 +20,24 @@ def main() -> None:
 
 def pages() -> dict[str, str]:
     """The generated pages by file name."""
-    return {"checks.md": checks(), "injections.md": injections()}
+    return {"checks.md": checks(), "injections.md": injections(), "metrics.md": metrics()}
+
+
+def metrics() -> str:
+    """The page of all metrics."""
+    lines = [
+        "# Metrics",
+        "",
+        "Generated from the code by `make docs`. They are at `/metrics` of the health port, as text.",
+        "",
+        "| metric | type | labels | says |",
+        "|---|---|---|---|",
+    ]
+    for family in FAMILIES:
+        labels = ", ".join(f"`{label}`" for label in family.labels)
+        lines.append(f"| `{family.full_name}` | {family.kind.__name__.lower()} | {labels} | {family.says} |")
+    lines += ["", "Beside them are Prometheus' usual ones of the process (`process_*`) and of Python (`python_info`)."]
+    return "\n".join(lines) + "\n"
 
 
 def checks() -> str:

@@ -60,11 +60,11 @@ def test_an_empty_file_is_valid(here: Path) -> None:
 
 
 def test_settings_of_later_releases_are_valid_and_told(here: Path) -> None:
-    (here / "s.yaml").write_text("server: {maxInFlight: 9}\nfacts: {nodes: true}\n")
+    (here / "s.yaml").write_text("facts: {namespaces: true, nodes: true}\n")
     ended = run("config", "validate", "--config", "s.yaml")
     assert (ended.code, ended.out) == (0, "s.yaml: valid\n")
     told = [line.split(": ")[1].split(" ")[0] for line in ended.err.splitlines()]
-    assert sorted(told) == ["facts.nodes", "server.maxInFlight"]
+    assert sorted(told) == ["facts.namespaces", "facts.nodes"]
 
 
 def test_every_problem_of_a_wrong_file_is_told_at_its_place(here: Path) -> None:

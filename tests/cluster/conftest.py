@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.cluster.harness import audit
 from tests.cluster.harness import cluster as clusters
 from tests.cluster.harness.cache import ToolsMissingError
+from tests.cluster.harness.options import ControlPlaneOptions
 from tests.cluster.harness.workspace import Workspace, workspace
 
 if TYPE_CHECKING:
@@ -23,6 +25,16 @@ def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.Tes
         report.outcome = "failed"
         report.longrepr = f"in CI a skip is a failure: {report.longreprtext}"
     return report
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Print the figures that tests took by `record_property`."""
+    reports = [report for found in terminalreporter.stats.values() for report in found if hasattr(report, "when")]
+    figures = [(report, entry) for report in reports if report.when == "teardown" for entry in report.user_properties]
+    if figures:
+        terminalreporter.section("figures")
+    for report, (name, value) in figures:
+        terminalreporter.write_line(f"{report.nodeid.rpartition('::')[2]}: {name}: {value}")
 
 
 def _or_skip(missing: Callable[[], object]) -> None:
@@ -45,9 +57,13 @@ def needs_node() -> None:
 
 
 @pytest.fixture(scope="session")
-def cluster(needs_node: None) -> Iterator[clusters.Cluster]:
-    """A cluster with one node: one GPU shared through MPS as ten replicas, and the runtime handler `nvidia`."""
-    with clusters.cluster() as running:
+def cluster(needs_node: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[clusters.Cluster]:
+    """A cluster with one node: one GPU shared through MPS as ten replicas, and the runtime handler `nvidia`.
+
+    Its API server logs what service accounts ask of it.
+    """
+    options = ControlPlaneOptions(api_server_flags=audit.flags(tmp_path_factory.mktemp("audit")))
+    with clusters.cluster(options) as running:
         yield running
 
 

@@ -27,7 +27,9 @@ def test_the_version_has_one_source() -> None:
     assert version("gpushare-webhook") == __version__
     pinned = re.compile(rf"(?<![\w.=>-]){re.escape(__version__)}(?![\w.])")
     code = [file for file in tracked() if file.suffix in (".py", ".toml", ".yaml") or file.name == "Makefile"]
-    assert [name(file) for file in code if pinned.search(file.read_text())] == ["webhook/__init__.py"]
+    # The chart's is written from it; tests/chart compares them.
+    generated = ["charts/gpushare-webhook/Chart.yaml"]
+    assert [name(file) for file in code if pinned.search(file.read_text())] == [*generated, "webhook/__init__.py"]
 
 
 def test_the_changelog_tells_of_the_version() -> None:
@@ -48,6 +50,7 @@ def test_make_test_runs_every_check() -> None:
     for tool in ("ruff check .", "ruff format --check .", "mypy", "lint-imports", "coverage run -m pytest"):
         assert f"/{tool}\n" in commands
     assert "/coverage report\n" in commands
+    assert "/python -m tests.chart.tools\n" in commands
     assert project()["tool"]["coverage"]["report"]["fail_under"] == 100
     assert project()["tool"]["mypy"]["strict"] is True
     assert project()["tool"]["pytest"]["ini_options"]["filterwarnings"] == ["error"]

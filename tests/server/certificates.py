@@ -7,6 +7,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+
 from webhook.pki import Authority
 
 HOSTS = ("localhost", "127.0.0.1")
@@ -14,16 +19,22 @@ HOSTS = ("localhost", "127.0.0.1")
 
 @dataclass(frozen=True, slots=True)
 class Certificates:
-    """The files of an authority and of the leaf that it signed for loopback."""
+    """The files of an authority and of the leaf that it signed for loopback, and settings for an end without delay."""
 
     authority: Path
     certificate: Path
     key: Path
+    settings: Path
 
     @property
     def options(self) -> list[str]:
         """The options of `serve` that name them."""
         return ["--tls-cert", str(self.certificate), "--tls-key", str(self.key)]
+
+    @property
+    def impatient(self) -> list[str]:
+        """The options of `serve` that let it end without waiting for endpoints."""
+        return ["--config", str(self.settings)]
 
     def trust(self) -> ssl.SSLContext:
         """What a client trusts: this authority and no other."""
@@ -35,8 +46,28 @@ def issue(folder: Path) -> Certificates:
     now, lifetime = datetime.now(UTC), timedelta(hours=1)
     authority = Authority.create("test", now, lifetime)
     leaf = authority.sign(HOSTS, now, lifetime)
-    made = Certificates(folder / "ca.crt", folder / "tls.crt", folder / "tls.key")
+    made = Certificates(folder / "ca.crt", folder / "tls.crt", folder / "tls.key", folder / "settings.yaml")
     made.authority.write_bytes(authority.bundle())
     made.certificate.write_bytes(leaf.certificate)
     made.key.write_bytes(leaf.key)
+    made.settings.write_text("server: {shutdownDelay: 0s}\n")
     return made
+
+
+def client_certificate(authority: Authority, name: str) -> bytes:
+    """A client's certificate and its key, as PEM."""
+    now, key = datetime.now(UTC), ec.generate_private_key(ec.SECP256R1())
+    certificate = (
+        x509.CertificateBuilder()
+        .subject_name(x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)]))
+        .issuer_name(authority.certificate.subject)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - timedelta(minutes=1))
+        .not_valid_after(now + timedelta(hours=1))
+        .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.CLIENT_AUTH]), critical=False)
+        .sign(authority.key, hashes.SHA256())
+    )
+    pem = serialization.Encoding.PEM
+    form = serialization.PrivateFormat.PKCS8
+    return certificate.public_bytes(pem) + key.private_bytes(pem, form, serialization.NoEncryption())

@@ -84,3 +84,12 @@ def _read(response: HTTPResponse) -> Reply:
     with response:
         headers = {name.lower(): value for name, value in response.getheaders()}
         return Reply(response.status, headers, response.read())
+
+
+def measured(client: Client, series: str) -> float:
+    """The value of one of our series; of several with other labels, their sum."""
+    lines = client.health("/metrics").body.decode().splitlines()
+    starts = (f"gpushare_webhook_{series} ", f"gpushare_webhook_{series}{{")
+    found = [float(line.rpartition(" ")[2]) for line in lines if line.startswith(starts)]
+    assert found, f"there is no {series}"
+    return sum(found)

@@ -39,8 +39,9 @@ class Serve:
 
 @contextmanager
 def serve(certificates: Certificates, *options: str) -> Iterator[Serve]:
-    """Run the server as a process, which ends with the context."""
-    command = [*SERVE, *FREE_PORTS, *certificates.options, *options]
+    """Run the server as a process, which ends with the context. Without settings it does not wait for endpoints."""
+    settings = [] if "--config" in options else certificates.impatient
+    command = [*SERVE, *FREE_PORTS, *certificates.options, *settings, *options]
     with ended(subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)) as process:
         yield Serve(process, certificates)
 

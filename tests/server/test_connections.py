@@ -60,7 +60,7 @@ def test_an_open_request_is_answered_when_the_server_stops(certificates: Certifi
         idle.sendall(whole)
         assert reply(idle).status == 200
         connection.sendall(whole[:-100])
-        until(lambda: b"gpushare_webhook_in_flight 1.0" in server.client.health("/metrics").body)
+        until(lambda: b"gpushare_webhook_connections 2.0" in server.client.health("/metrics").body)
         server.process.send_signal(number)
         server.journal.event("stopping")
         connection.sendall(whole[-100:])

@@ -34,7 +34,7 @@ def test_options_go_before_the_file(certificates: Certificates, tmp_path: Path) 
 def test_the_file_alone_is_enough(certificates: Certificates, tmp_path: Path) -> None:
     settings = tmp_path / "settings.yaml"
     settings.write_text(
-        "server: {host: 127.0.0.1, port: 0, healthPort: 0}\n"
+        "server: {host: 127.0.0.1, port: 0, healthPort: 0, shutdownDelay: 0s}\n"
         f"tls: {{certFile: {certificates.certificate}, keyFile: {certificates.key}}}\n"
         "log: {format: text}\n"
         "facts: {nodes: true}\n"
@@ -56,8 +56,8 @@ def test_the_file_alone_is_enough(certificates: Certificates, tmp_path: Path) ->
 
 def test_settings_without_effect_are_named_in_the_journal(certificates: Certificates, tmp_path: Path) -> None:
     settings = tmp_path / "settings.yaml"
-    settings.write_text("server: {maxInFlight: 9}\nfacts: {nodes: true}\n")
+    settings.write_text("facts: {namespaces: true, nodes: true}\n")
     with serve(certificates, "--config", str(settings)) as server:
         lines = [json.loads(line) for line in server.journal.so_far()]
     named = [line["key"] for line in lines if line["event"] == "setting not in force"]
-    assert sorted(named) == ["facts.nodes", "server.maxInFlight"]
+    assert sorted(named) == ["facts.namespaces", "facts.nodes"]

@@ -59,7 +59,8 @@ def unread(certificates: Certificates) -> Iterator[tuple[subprocess.Popen[bytes]
     """A server whose journal is read until it is ready, and then no more: its process, a client, and the pipe."""
     reading, writing = os.pipe()
     fcntl.fcntl(reading, fcntl.F_SETPIPE_SZ, SMALLEST_PIPE)
-    with ended(subprocess.Popen([*SERVE, *FREE_PORTS, *certificates.options], stdout=writing)) as process:
+    command = [*SERVE, *FREE_PORTS, *certificates.options, *certificates.impatient]
+    with ended(subprocess.Popen(command, stdout=writing)) as process:
         os.close(writing)
         ready = json.loads(_line(reading))
         yield process, Client(ready["port"], ready["healthPort"], certificates.trust()), reading

@@ -15,9 +15,7 @@ import yaml
 from tests.server.certificates import Certificates
 from tests.server.client import Client
 from tests.server.lines import PATIENCE, Lines
-from webhook.policy.checks import CHECKS
 from webhook.policy.facts import Facts
-from webhook.policy.rules import Ruleset
 from webhook.server import Server
 from webhook.server.journal import Journal
 from webhook.settings.configuration import Configuration
@@ -72,7 +70,7 @@ async def running(certificates: Certificates, settings: str = "", known: str = "
 @asynccontextmanager
 async def started(wanted: Configuration, journal: Journal, known: str = "") -> AsyncIterator[Server]:
     """Run a server that writes this journal for the time of the context."""
-    server = Server(wanted, Ruleset(wanted.settings, CHECKS, facts(known)), journal)
+    server = Server(wanted, facts(known), journal)
     with restored_logging():
         try:
             await server.startup()
@@ -84,7 +82,7 @@ async def started(wanted: Configuration, journal: Journal, known: str = "") -> A
 
 def client_of(server: Server, certificates: Certificates) -> Client:
     """A client for a server that has started."""
-    port, health_port = (runner.addresses[0][1] for runner in server._runners)
+    port, health_port = (door.port for door in (server.door, server.health_door))
     return Client(port, health_port, certificates.trust())
 
 

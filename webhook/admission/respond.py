@@ -69,7 +69,7 @@ def denial(findings: Sequence[Finding]) -> str:
     )
 
 
-def respond(body: bytes, hook: Hook, ruleset: Ruleset, kinds: Table) -> Outcome:
+def respond(body: bytes | bytearray, hook: Hook, ruleset: Ruleset, kinds: Table) -> Outcome:
     """The outcome for a review. Raises BadReviewError where it cannot be answered."""
     request = read(body)
     try:

@@ -73,7 +73,7 @@ _decoder = msgspec.json.Decoder(Review)
 _VERSION = "admission.k8s.io/v1"
 
 
-def read(body: bytes) -> Request:
+def read(body: bytes | bytearray) -> Request:
     """The request of a review. Raises BadReviewError."""
     try:
         review = _decoder.decode(body)

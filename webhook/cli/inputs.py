@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, TypeVar
 
 import click
 
@@ -75,54 +75,69 @@ def engine(config: str | None, facts: str | None) -> Engine:
 def configuration(file: str | None) -> Configuration:
     """What a settings file says. A wrong one ends the command with its problems."""
     from webhook.settings.configuration import default
-    from webhook.settings.problems import SettingsError
     from webhook.settings.reading import load
 
-    if file is None:
-        return default()
-    try:
-        return _read_one(file, load)
-    except SettingsError as error:
-        fail(map(str, error.problems))
+    return default() if file is None else _read_one(file, load)
 
 
 def read_facts(file: str | None) -> Facts:
     """What a facts file says. A wrong one ends the command with its problems."""
     if file is None:
         return UNKNOWN
-    from webhook.settings.problems import SettingsError
     from webhook.settings.reading import load_facts
 
-    try:
-        return _read_one(file, load_facts)
-    except SettingsError as error:
-        fail(map(str, error.problems))
+    return _read_one(file, load_facts)
 
 
 Loaded = TypeVar("Loaded")
+Load: TypeAlias = Callable[[object, Callable[..., tuple[int, int]], str], Loaded]
 
 
-def _read_one(file: str, load: Callable[[object, Callable[..., tuple[int, int]], str], Loaded]) -> Loaded:
-    """The single document of one of our own files."""
-    if file != "-" and Path(file).is_dir():
-        fail([f"{file}: is a folder; name a file"])
-    found = list(manifests([file], recursive=False))
-    file = "<stdin>" if file == "-" else file
-    errors = [str(one) for one in found if isinstance(one, Error)]
+class WrongFileError(Exception):
+    """A file of ours that cannot be used. The message has a line for each problem."""
+
+
+def parse(file: str, data: bytes, load: Load[Loaded]) -> Loaded:
+    """What the single document of one of our own files says. Raises WrongFileError."""
+    from webhook.settings.problems import SettingsError
+
+    found = list(read(file, data))
+    errors = [str(_error(one)) for one in found if isinstance(one, Problem)]
     documents = [one for one in found if isinstance(one, Manifest)]
     if len(documents) > 1:
         errors.append(f"{file}:{documents[1].line}:1: a second document; the file holds one")
     if errors:
-        fail(errors)
-    if not documents:
-        return load(None, lambda _path: (1, 1), file)
-    only = documents[0]
+        raise WrongFileError("\n".join(errors))
+    try:
+        return load(documents[0].value, _locate(documents[0]), file) if documents else load(None, _nowhere, file)
+    except SettingsError as error:
+        raise WrongFileError(str(error)) from None
 
+
+def _read_one(file: str, load: Load[Loaded]) -> Loaded:
+    """What one of our own files says. A wrong one ends the command with its problems."""
+    if file != "-" and Path(file).is_dir():
+        fail([f"{file}: is a folder; name a file"])
+    (source,) = sources([file], False, sys.stdin.buffer)
+    if isinstance(source, Problem):
+        fail([str(_error(source))])
+    name, data = source
+    try:
+        return parse(name, data, load)
+    except WrongFileError as error:
+        fail(str(error).splitlines())
+
+
+def _locate(document: Manifest) -> Callable[[tuple[str | int, ...]], tuple[int, int]]:
     def locate(path: tuple[str | int, ...]) -> tuple[int, int]:
-        position = only.locate(path)
+        position = document.locate(path)
         return position.line, position.column
 
-    return load(only.value, locate, file)
+    return locate
+
+
+def _nowhere(_path: tuple[str | int, ...]) -> tuple[int, int]:
+    return 1, 1
 
 
 def fail(messages: Iterable[str]) -> NoReturn:

@@ -125,7 +125,7 @@ class FactsSettings:
 
     nodes: bool = setting(False, "Read and watch nodes.", later=True)
     namespaces: bool = setting(False, "Read and watch namespaces.", later=True)
-    runtime_classes: bool = setting(False, "Read and watch RuntimeClasses.", later=True)
+    runtime_classes: bool = setting(False, "Read and watch RuntimeClasses.")
     device_plugin: str | None = setting(None, "`namespace/name` of the device plugin's ConfigMap.", later=True)
     max_age: str = setting("15m", "Facts older than this count as unknown.", later=True)
 

@@ -36,7 +36,7 @@ class Journal:
         self._writer = threading.Thread(target=self._write, name="journal", daemon=True)
         self._writer.start()
 
-    def say(self, level: str, event: str, **fields: Any) -> None:
+    def say(self, level: str, event: str, /, **fields: Any) -> None:
         """Put an event into the journal, unless its level is too low."""
         if LEVELS[level] < self._lowest:
             return

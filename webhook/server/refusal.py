@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import traceback
 from http import HTTPStatus
+from pathlib import PurePath
 
 import msgspec
 from aiohttp import web
@@ -13,22 +15,38 @@ BANNER = {"Server": "gpushare-webhook"}
 
 _REASONS = {
     HTTPStatus.BAD_REQUEST: "BadRequest",
+    HTTPStatus.FORBIDDEN: "Forbidden",
     HTTPStatus.NOT_FOUND: "NotFound",
     HTTPStatus.METHOD_NOT_ALLOWED: "MethodNotAllowed",
+    HTTPStatus.REQUEST_TIMEOUT: "Timeout",
     HTTPStatus.REQUEST_ENTITY_TOO_LARGE: "RequestEntityTooLarge",
     HTTPStatus.UNSUPPORTED_MEDIA_TYPE: "UnsupportedMediaType",
     HTTPStatus.INTERNAL_SERVER_ERROR: "InternalError",
+    HTTPStatus.SERVICE_UNAVAILABLE: "ServiceUnavailable",
 }
 """The reasons of metav1.StatusReason."""
 
 
 class RefusalError(Exception):
-    """A request that is answered with an error of HTTP."""
+    """A request that is answered with an error of HTTP. `closes` says that its connection ends with the answer."""
 
-    def __init__(self, status: HTTPStatus, message: str, **headers: str) -> None:
+    def __init__(self, status: HTTPStatus, message: str, *, closes: bool = False, **headers: str) -> None:
         super().__init__(message)
         self.status = status
+        self.closes = closes
         self.headers = headers
+
+
+class ShedError(RefusalError):
+    """A review that is not taken on. The API server asks again after a second, on a new connection.
+
+    It retries any answer of 429 or 5xx that carries an integer Retry-After, until the hook's timeout is over
+    (kubernetes/client-go rest/with_retry.go); the new connection may reach another replica.
+    """
+
+    def __init__(self, reason: str, message: str) -> None:
+        super().__init__(HTTPStatus.SERVICE_UNAVAILABLE, message, closes=True, **{"Retry-After": "1"})
+        self.reason = reason
 
 
 def answer(refusal: RefusalError) -> web.Response:
@@ -41,9 +59,18 @@ def answer(refusal: RefusalError) -> web.Response:
         "reason": _REASONS.get(refusal.status, "Unknown"),
         "code": int(refusal.status),
     }
-    return web.Response(
+    response = web.Response(
         status=refusal.status,
         body=msgspec.json.encode(status) + b"\n",
         content_type="application/json",
         headers=refusal.headers,
     )
+    if refusal.closes:
+        response.force_close()
+    return response
+
+
+def told(error: Exception) -> str:
+    """What a defect is, and where, on one line and without values."""
+    places = [f"{PurePath(frame.filename).name}:{frame.lineno}" for frame in traceback.extract_tb(error.__traceback__)]
+    return f"{type(error).__name__} at {' < '.join(reversed(places[-4:]))}"

@@ -2,71 +2,71 @@
 
 from __future__ import annotations
 
-import asyncio
-import traceback
 from http import HTTPStatus
-from pathlib import PurePath
 from time import perf_counter
 
 from aiohttp import web
 
 from webhook.admission import BadReviewError, Hook, Outcome, respond
-from webhook.policy.kinds import Table, table
-from webhook.policy.rules import Ruleset
+from webhook.server.bodies import Bodies
+from webhook.server.in_force import InForce
+from webhook.server.intake import Intake
 from webhook.server.journal import Journal
+from webhook.server.listener import Connection
 from webhook.server.metrics import Metrics
-from webhook.server.refusal import BANNER, RefusalError, answer
-
-_HOOKS = {hook.path: hook for hook in Hook}
+from webhook.server.refusal import BANNER, RefusalError, ShedError, answer, told
+from webhook.server.targets import Target, target
+from webhook.settings.process import Server as Limits
 
 
 class Reviews:
-    """Answers reviews with one snapshot of settings and facts. `idle` is set while no request is open."""
+    """Answers reviews with one snapshot of settings and facts. `stopping` has each answer end its connection."""
 
-    def __init__(self, ruleset: Ruleset, journal: Journal, metrics: Metrics) -> None:
-        self._snapshot: tuple[Ruleset, Table] = (ruleset, table(ruleset.settings.workloads.paths))
+    def __init__(self, in_force: InForce, limits: Limits, journal: Journal, metrics: Metrics) -> None:
+        self._in_force = in_force
+        self.stopping = False
+        self.intake = Intake(limits.max_in_flight)
+        self._bodies = Bodies(limits.body_limit, limits.body_timeout)
         self._journal = journal
         self._metrics = metrics
-        self._open = 0
-        self.idle = asyncio.Event()
-        self.idle.set()
+        metrics.in_flight.set_function(lambda: self.intake.in_flight)
+        metrics.held.set_function(lambda: self._bodies.held)
 
     async def handle(self, request: web.BaseRequest) -> web.Response:
         """Answer one request. Nothing that goes wrong here reaches the client as more than a line."""
-        self._opened()
         try:
             response = await self._review(request)
         except RefusalError as refusal:
-            self._metrics.refuse(refusal.status)
-            self._journal.say("debug", "refused", status=int(refusal.status), message=str(refusal))
+            self._count(refusal)
             response = answer(refusal)
         except Exception as error:
             self._metrics.refuse(HTTPStatus.INTERNAL_SERVER_ERROR)
-            self._journal.say("error", "internal error", error=_told(error))
+            self._journal.say("error", "internal error", error=told(error))
             response = answer(RefusalError(HTTPStatus.INTERNAL_SERVER_ERROR, "internal error; the journal tells more"))
-        finally:
-            self._closed()
+        if self.stopping:
+            response.force_close()
         response.headers.update(BANNER)
         return response
 
-    def _opened(self) -> None:
-        self._open += 1
-        self.idle.clear()
-        self._metrics.in_flight.set(self._open)
-
-    def _closed(self) -> None:
-        self._open -= 1
-        self._metrics.in_flight.set(self._open)
-        if not self._open:
-            self.idle.set()
-
     async def _review(self, request: web.BaseRequest) -> web.Response:
-        hook = _hook(request)
-        body = await _body(request)
-        started = perf_counter()
-        ruleset, kinds = self._snapshot
+        connection: Connection = request.protocol  # type: ignore[assignment]  # what our listener makes
+        arrived = connection.arrived
+        wanted = _wanted(request, connection)
+        body = await self._bodies.read(request, wanted.budget)
         try:
-            outcome = respond(body, hook, ruleset, kinds)
+            await self.intake.enter(arrived, wanted.budget)
+            try:
+                return self._answer(body, wanted.hook)
+            finally:
+                self.intake.leave()
+        finally:
+            self._bodies.give_back(body)
+
+    def _answer(self, body: bytes | bytearray, hook: Hook) -> web.Response:
+        started = perf_counter()
+        snapshot = self._in_force.snapshot
+        try:
+            outcome = respond(body, hook, snapshot.ruleset, snapshot.kinds)
         except BadReviewError as error:
             raise RefusalError(HTTPStatus.BAD_REQUEST, str(error)) from None
         response = web.Response(body=outcome.body(), content_type="application/json")
@@ -74,6 +74,12 @@ class Reviews:
         self._metrics.observe(hook, outcome, seconds)
         self._record(hook, outcome, seconds)
         return response
+
+    def _count(self, refusal: RefusalError) -> None:
+        self._metrics.refuse(refusal.status)
+        if isinstance(refusal, ShedError):
+            self._metrics.shed.labels(refusal.reason).inc()
+        self._journal.say("debug", "refused", status=int(refusal.status), message=str(refusal))
 
     def _record(self, hook: Hook, outcome: Outcome, seconds: float) -> None:
         request = outcome.request
@@ -96,39 +102,15 @@ class Reviews:
             self._journal.say("error", "patch not sent", uid=request.uid, reason=outcome.flaw)
 
 
-def _hook(request: web.BaseRequest) -> Hook:
-    hook = _HOOKS.get(request.path)
-    if hook is None:
-        raise RefusalError(HTTPStatus.NOT_FOUND, f"nothing is here; reviews go to {', '.join(_HOOKS)}")
+def _wanted(request: web.BaseRequest, connection: Connection) -> Target:
+    """Where a request goes that is a review by its head. Raises RefusalError."""
+    wanted = target(request.raw_path)
     if request.method != "POST":
         raise RefusalError(HTTPStatus.METHOD_NOT_ALLOWED, "reviews are sent by POST", Allow="POST")
+    if not connection.known:
+        raise RefusalError(HTTPStatus.FORBIDDEN, "the client certificate names nobody who may call", closes=True)
     if request.content_type != "application/json":
         raise RefusalError(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "the content type of a review is application/json")
     if request.headers.get("Content-Encoding", "identity") != "identity":
         raise RefusalError(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "reviews are not compressed")
-    return hook
-
-
-async def _body(request: web.BaseRequest) -> bytes:
-    try:
-        if (request.content_length or 0) > request._client_max_size:
-            raise _too_large(request)
-        body = await request.read()
-    except web.HTTPRequestEntityTooLarge:
-        raise _too_large(request) from None
-    except (web.RequestPayloadError, ConnectionError) as error:
-        raise RefusalError(HTTPStatus.BAD_REQUEST, "the review ends before its length") from error
-    if not body:
-        raise RefusalError(HTTPStatus.BAD_REQUEST, "the request has no body")
-    return body
-
-
-def _too_large(request: web.BaseRequest) -> RefusalError:
-    message = f"a review has at most {request._client_max_size} bytes"
-    return RefusalError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, message, Connection="close")
-
-
-def _told(error: Exception) -> str:
-    """What a defect is, and where, on one line and without values."""
-    places = [f"{PurePath(frame.filename).name}:{frame.lineno}" for frame in traceback.extract_tb(error.__traceback__)]
-    return f"{type(error).__name__} at {' < '.join(reversed(places[-4:]))}"
+    return wanted

@@ -1,4 +1,4 @@
-"""The server's life: start the listeners, wait for a signal, stop."""
+"""The server's life: open the doors, wait for a signal, drain, close."""
 
 from __future__ import annotations
 
@@ -6,24 +6,33 @@ import asyncio
 import logging
 import os
 import signal
-import ssl
-from contextlib import suppress
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 from aiohttp import web
 
-from webhook.policy.rules import Ruleset
-from webhook.server import tls
+from webhook.policy.facts import Facts
+from webhook.server import memory
+from webhook.server.callers import Callers
+from webhook.server.companions import Companions
+from webhook.server.credentials import Credentials
+from webhook.server.door import Door
+from webhook.server.draining import Draining
 from webhook.server.health import Health
+from webhook.server.in_force import Files, InForce
 from webhook.server.journal import Bridge, Journal
 from webhook.server.listener import Listener
 from webhook.server.metrics import Metrics
+from webhook.server.pulse import Pulse
+from webhook.server.reload import Reload, UnusableError
 from webhook.server.reviews import Reviews
 from webhook.settings.configuration import Configuration
 
-_CLOSING = 1.0
-"""Seconds for connections to end once nothing is open on them."""
+_PROBES = 128
+"""Connections of the health listener."""
+
+_NO_FILES = Files()
 
 
 class StartError(Exception):
@@ -31,19 +40,32 @@ class StartError(Exception):
 
 
 class Server:
-    """The webhook: reviews over HTTPS, health and metrics over HTTP."""
+    """The webhook: reviews over HTTPS, health and metrics over HTTP.
 
-    def __init__(self, configuration: Configuration, ruleset: Ruleset, journal: Journal) -> None:
-        self.configuration = configuration
+    Beside it run `companions`. `requirements` are conditions of readiness, by name.
+    """
+
+    def __init__(self, configuration: Configuration, facts: Facts, journal: Journal, files: Files = _NO_FILES) -> None:
+        self.settings = configuration.server
         self.journal = journal
-        self.metrics = Metrics()
-        self.metrics.generation.set(1)
-        journal.on_drop = self.metrics.dropped.inc
-        self.reviews = Reviews(ruleset, journal, self.metrics)
-        self.health = Health(self._conditions, self.metrics)
+        self.metrics = metrics = Metrics()
+        journal.on_drop = metrics.dropped.inc
+        self.companions = Companions(journal)
+        self.requirements: dict[str, Callable[[], bool]] = {}
+        self.pulse = Pulse(journal, metrics)
+        self.in_force = InForce(configuration, facts, journal, metrics)
+        self.reviews = Reviews(self.in_force, self.settings, journal, metrics)
+        self.health = Health(self._conditions, metrics)
+        callers = Callers(configuration.tls.client_subjects)
+        self.door = Door(self._listener(self.reviews.handle, callers), self._room(), journal)
+        self.health_door = Door(self._listener(self.health.handle, Callers()), _PROBES, journal)
+        metrics.connections.set_function(lambda: self.door.connections)
+        self.credentials = Credentials(configuration.tls, self.door, metrics)
+        self.reload = Reload([*self.in_force.sources(files), *self.credentials.sources()], journal, metrics)
+        self.companions.add("reload", self.reload.watch)
+        self.draining = Draining(self.settings, self.reviews, self.door)
         self._listening = False
         self._stopping = asyncio.Event()
-        self._runners: list[web.ServerRunner] = []
 
     async def run(self) -> None:
         """Serve until a signal comes. Raises StartError."""
@@ -51,55 +73,93 @@ class Server:
             await self.startup()
             await self._stopping.wait()
             self.journal.say("info", "stopping")
+            await self.draining.run()
         finally:
             await self.shutdown()
 
     async def startup(self) -> None:
-        """Open the listeners; ready once both are open. Raises StartError."""
-        settings = self.configuration.server
-        try:
-            secure = tls.context(self.configuration.tls)
-        except tls.CertificateError as error:
-            raise StartError(str(error)) from None
-        self.metrics.expiry.labels("leaf").set(tls.expiry(str(self.configuration.tls.cert_file)))
+        """Open the doors: that of health at once, that of reviews when there is a certificate. Raises StartError."""
         self._lead_logs()
-        loop = asyncio.get_running_loop()
-        for number in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(number, self._stopping.set)
-        port = await self._listen(self.reviews.handle, settings.port, secure)
-        health_port = await self._listen(self.health.handle, settings.health_port, None)
+        self._take_signals()
+        self.pulse.start()
+        self._open(self.health_door, self.settings.health_port)
+        try:
+            await self.reload.first()
+        except UnusableError as error:
+            raise StartError(str(error)) from None
+        self.companions.start()
+        if not await self._certificate():
+            return
+        self._open(self.door, self.settings.port)
         self._listening = True
-        self.journal.say("info", "ready", host=settings.host, port=port, healthPort=health_port)
+        event = "ready" if all(self._conditions().values()) else "listening"
+        ports = {"port": self.door.port, "healthPort": self.health_door.port}
+        self.journal.say("info", event, host=self.settings.host, **ports)
 
     async def shutdown(self) -> None:
-        """Stop accepting, answer what is open, close."""
-        for site in [site for runner in self._runners for site in runner.sites]:
-            await site.stop()
-        # A runner's clean-up stops reading at once, so what is still arriving has to be waited for here.
-        with suppress(TimeoutError):
-            async with asyncio.timeout(self.configuration.server.drain_timeout):
-                await self.reviews.idle.wait()
-        for runner in self._runners:
-            await runner.cleanup()
+        """Close everything."""
+        await self.companions.stop()
+        await self.door.close()
+        await self.health_door.close()
+        self.pulse.stop()
         if self._listening:
             self.journal.say("info", "stopped")
 
-    def _conditions(self) -> dict[str, bool]:
-        return {"listening": self._listening, "not stopping": not self._stopping.is_set()}
+    def stop(self) -> None:
+        """Stop; at once when it is said again."""
+        if self._stopping.is_set():
+            self.journal.say("warning", "stopping at once")
+            self.draining.hurry()
+        self._stopping.set()
 
-    async def _listen(self, handler: Any, port: int, secure: ssl.SSLContext | None) -> int:
-        """Open one listener; the port that it got."""
-        settings = self.configuration.server
+    def _conditions(self) -> dict[str, bool]:
+        own = {"listening": self._listening, "not stopping": not self._stopping.is_set()}
+        return own | {name: holds() for name, holds in self.requirements.items()}
+
+    async def _certificate(self) -> bool:
+        """Wait until there is a certificate to show; False when the server is stopped before."""
+        waits = [asyncio.ensure_future(event.wait()) for event in (self.credentials.presented, self._stopping)]
+        await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+        for wait in waits:
+            wait.cancel()
+        return self.credentials.presented.is_set()
+
+    def _listener(self, handler: Any, callers: Callers) -> Listener:
+        settings = self.settings
         request = partial(web.BaseRequest, loop=asyncio.get_running_loop(), client_max_size=settings.body_limit)
-        server = Listener(handler, self.metrics, request_factory=request, keepalive_timeout=settings.keep_alive)
-        runner = web.ServerRunner(server, shutdown_timeout=_CLOSING)
-        await runner.setup()
-        self._runners.append(runner)
+        return Listener(
+            handler,
+            self.metrics,
+            self.pulse.arrival,
+            callers=callers,
+            header_timeout=settings.header_timeout,
+            request_factory=request,
+            keepalive_timeout=settings.keep_alive,
+        )
+
+    def _room(self) -> int:
+        """How many connections there is room for: as many as are set, unless the memory limit forbids it."""
+        wanted, allowed = self.settings.max_connections, memory.limit()
+        if allowed is None:
+            return wanted
+        possible = memory.affordable(allowed, memory.resident(), self.settings.body_limit)
+        if possible < wanted:
+            self.journal.say(
+                "info", "fewer connections than set, for the memory limit", connections=possible, memory=allowed
+            )
+        return min(wanted, possible)
+
+    def _open(self, door: Door, port: int) -> None:
         try:
-            await web.TCPSite(runner, settings.host, port, ssl_context=secure).start()
+            door.open(self.settings.host, port)
         except OSError as error:
-            raise StartError(f"cannot listen on {settings.host}:{port}: {_why(error)}") from None
-        return int(runner.addresses[0][1])
+            raise StartError(f"cannot listen on {self.settings.host}:{port}: {_why(error)}") from None
+
+    def _take_signals(self) -> None:
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, self.stop)
+        loop.add_signal_handler(signal.SIGHUP, self.reload.ask)
 
     def _lead_logs(self) -> None:
         """Lead what libraries log into the journal. What a client got wrong is no event of ours."""

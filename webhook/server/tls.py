@@ -1,8 +1,12 @@
-"""The TLS context of the review listener, from certificate and key files."""
+"""TLS contexts of the review listener, made from bytes: what is read from files or signed in memory looks the same."""
 
 from __future__ import annotations
 
+import os
 import ssl
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 from cryptography import x509
@@ -11,17 +15,56 @@ from cryptography.hazmat.primitives import serialization
 
 from webhook.settings.process import Tls
 
+_TRIES = 5
+
 
 class CertificateError(Exception):
-    """The certificate or key cannot be used. The message says which, and why."""
+    """A certificate or key cannot be used. The message says which, and why."""
 
 
-def context(tls: Tls) -> ssl.SSLContext:
-    """A server context: HTTP/1.1 only, no session tickets. Raises CertificateError."""
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A certificate with its chain and its key, both PEM. `source` and `key_source` name them in messages."""
+
+    certificate: bytes
+    key: bytes
+    source: str = "the certificate"
+    key_source: str = "its key"
+
+    def leaf(self) -> x509.Certificate:
+        """The first certificate. Raises CertificateError."""
+        return _certificates(self.certificate, self.source)[0]
+
+
+def read_pair(tls: Tls) -> Pair:
+    """The certificate and key that the settings name. Raises CertificateError."""
     if not tls.cert_file or not tls.key_file:
         raise CertificateError(
             "no certificate: give --tls-cert and --tls-key, or tls.certFile and tls.keyFile in the settings"
         )
+    certificate = read(tls.cert_file)
+    # The kubelet exchanges both files of a mounted Secret at once, but nobody can read both at once.
+    for _ in range(_TRIES):
+        key, again = read(tls.key_file), read(tls.cert_file)
+        if again == certificate:
+            break
+        certificate = again
+    return Pair(certificate, key, tls.cert_file, tls.key_file)
+
+
+def read(file: str) -> bytes:
+    """What a file holds. Raises CertificateError."""
+    try:
+        return Path(file).read_bytes()
+    except OSError as error:
+        raise CertificateError(f"{file}: {error.strerror}") from None
+
+
+def context(tls: Tls, pair: Pair, authorities: bytes | None) -> ssl.SSLContext:
+    """A server context: HTTP/1.1 only, no session tickets. Raises CertificateError.
+
+    `authorities` are those of client certificates, PEM; without them none are asked for.
+    """
     made = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     made.minimum_version = ssl.TLSVersion.TLSv1_2 if tls.min_version == "1.2" else ssl.TLSVersion.TLSv1_3
     made.options |= ssl.OP_NO_TICKET | ssl.OP_NO_RENEGOTIATION
@@ -29,39 +72,61 @@ def context(tls: Tls) -> ssl.SSLContext:
     made.set_ciphers("ECDHE+AESGCM:ECDHE+CHACHA20")
     # The API server speaks HTTP/1.1 to webhooks on purpose (kubernetes/kubernetes#75791).
     made.set_alpn_protocols(["http/1.1"])
-    _check_pair(tls.cert_file, tls.key_file)
-    try:
-        made.load_cert_chain(tls.cert_file, tls.key_file)
-    except ssl.SSLError as error:
-        reason = (error.reason or "unknown").replace("_", " ").lower()
-        raise CertificateError(f"{tls.cert_file}: OpenSSL does not take it: {reason}") from None
+    _check(pair)
+    _load(made, pair)
+    if authorities is not None:
+        _certificates(authorities, str(tls.client_ca))
+        made.load_verify_locations(cadata=authorities.decode("ascii", "replace"))
+        made.verify_mode = ssl.CERT_REQUIRED
     return made
 
 
-def _check_pair(cert_file: str, key_file: str) -> None:
-    """See what is wrong with the files before OpenSSL does, which does not say which of them it means."""
-    certificate, key = _bytes(cert_file), _bytes(key_file)
+def expiry(certificate: x509.Certificate) -> float:
+    """When a certificate ends, as Unix time."""
+    return certificate.not_valid_after_utc.timestamp()
+
+
+def first_expiry(authorities: bytes, source: str) -> float:
+    """When the first of several authorities ends, as Unix time. Raises CertificateError."""
+    return min(map(expiry, _certificates(authorities, source)))
+
+
+def _check(pair: Pair) -> None:
+    """See what is wrong with the pair before OpenSSL does, which does not say which of the two it means."""
+    leaf = pair.leaf()
     try:
-        leaf = x509.load_pem_x509_certificates(certificate)[0]
-    except ValueError:
-        raise CertificateError(f"{cert_file}: holds no certificate in PEM") from None
-    try:
-        private = serialization.load_pem_private_key(key, password=None)
+        private = serialization.load_pem_private_key(pair.key, password=None)
     except TypeError:
-        raise CertificateError(f"{key_file}: is encrypted; give the key without a passphrase") from None
+        raise CertificateError(f"{pair.key_source}: is encrypted; give the key without a passphrase") from None
     except (ValueError, UnsupportedAlgorithm):
-        raise CertificateError(f"{key_file}: holds no private key in PEM") from None
+        raise CertificateError(f"{pair.key_source}: holds no private key in PEM") from None
     if leaf.public_key() != private.public_key():
-        raise CertificateError(f"{key_file}: is not the key of the certificate in {cert_file}")
+        raise CertificateError(f"{pair.key_source}: is not the key of the certificate in {pair.source}")
 
 
-def expiry(file: str) -> float:
-    """When the leaf in a file ends, as Unix time."""
-    return x509.load_pem_x509_certificates(Path(file).read_bytes())[0].not_valid_after_utc.timestamp()
+def _load(made: ssl.SSLContext, pair: Pair) -> None:
+    """Put the pair into a context. `ssl` takes files only; these are in memory, so that no key reaches a disk."""
+    with _in_memory(pair.certificate) as certificate, _in_memory(pair.key) as key:
+        try:
+            made.load_cert_chain(certificate, key)
+        except ssl.SSLError as error:
+            reason = (error.reason or "unknown").replace("_", " ").lower()
+            raise CertificateError(f"{pair.source}: OpenSSL does not take it: {reason}") from None
 
 
-def _bytes(file: str) -> bytes:
+@contextmanager
+def _in_memory(content: bytes) -> Iterator[str]:
+    descriptor = os.memfd_create("tls", os.MFD_CLOEXEC)
     try:
-        return Path(file).read_bytes()
-    except OSError as error:
-        raise CertificateError(f"{file}: {error.strerror}") from None
+        with os.fdopen(os.dup(descriptor), "wb") as file:
+            file.write(content)
+        yield f"/proc/self/fd/{descriptor}"
+    finally:
+        os.close(descriptor)
+
+
+def _certificates(pem: bytes, source: str) -> list[x509.Certificate]:
+    try:
+        return x509.load_pem_x509_certificates(pem)
+    except ValueError:
+        raise CertificateError(f"{source}: holds no certificate in PEM") from None

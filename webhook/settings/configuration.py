@@ -60,6 +60,14 @@ def not_in_force(configuration: Configuration) -> list[str]:
     return list(_without_effect(DOCUMENT, view(configuration), view(default()), ""))
 
 
+def fixed(before: Configuration, after: Configuration) -> list[str]:
+    """The keys, dotted, of the process's own settings that differ: a running server cannot change them."""
+    old, new = view(before), view(after)
+    return [
+        f"{part}.{key}" for part in ("server", "tls", "log") for key in old[part] if old[part][key] != new[part][key]
+    ]
+
+
 def _without_effect(shape: Section, told: Mapping[str, Any], usual: Mapping[str, Any], above: str) -> Iterator[str]:
     for member in shape.members:
         key = above + member.key

@@ -12,6 +12,7 @@ from webhook.settings.units import Bytes, Delay, Seconds
 
 _PORT = Whole(0, 65535)
 _COUNT = Whole(1)
+_DAY = 86_400.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,18 +26,14 @@ class Server:
     port: Annotated[int, _PORT] = setting(10250, "The HTTPS port of the hooks. 0: any free port.")
     health_port: Annotated[int, _PORT] = setting(8080, "The HTTP port of health and metrics. 0: any free port.")
     body_limit: Bytes = setting(7 * 2**20, "The largest review that is read.")
-    body_timeout: Seconds = setting(5.0, "How long a body may take to arrive.", later=True)
-    header_timeout: Seconds = setting(10.0, "How long a request's headers may take to arrive.", later=True)
-    max_in_flight: Annotated[int, _COUNT] = setting(
-        256, "Reviews that are worked on at once; more get a 503.", later=True
-    )
-    max_connections: Annotated[int, _COUNT] = setting(2048, "Connections that are open at once.", later=True)
+    body_timeout: Seconds = setting(5.0, "How long a body may take to arrive.")
+    header_timeout: Seconds = setting(10.0, "How long a request's headers may take to arrive.")
+    max_in_flight: Annotated[int, _COUNT] = setting(256, "Reviews that are worked on at once; more get a 503.")
+    max_connections: Annotated[int, _COUNT] = setting(2048, "Connections that are open at once.")
     keep_alive: Seconds = setting(
         110.0, "How long an idle connection stays open. More than the API server's 90 s, so that it closes first."
     )
-    shutdown_delay: Delay = setting(
-        10.0, "How long the server goes on after SIGTERM, until the endpoints are gone.", later=True
-    )
+    shutdown_delay: Delay = setting(10.0, "How long the server goes on after SIGTERM, until the endpoints are gone.")
     drain_timeout: Delay = setting(10.0, "How long open requests may take at the end.")
 
 
@@ -48,16 +45,25 @@ class Tls:
         "files",
         "`files`: certificate and key from files, whoever writes them (cert-manager, an existing Secret). "
         "`self-managed`: the webhook is its own authority.",
-        later=True,
     )
     min_version: Literal["1.3", "1.2"] = setting("1.3", "The oldest TLS version that is spoken.")
     cert_file: Annotated[str, SOME] | None = setting(None, "The certificate with its chain, PEM.")
     key_file: Annotated[str, SOME] | None = setting(None, "The private key, PEM.")
     client_ca: Annotated[str, SOME] | None = setting(
-        None, "Authorities of client certificates, PEM. null: none are asked for.", later=True
+        None, "Authorities of client certificates, PEM. null: none are asked for."
     )
     client_subjects: tuple[Annotated[str, SOME], ...] = setting(
-        (), "Common names of the client certificates that may connect. Empty: all that `clientCA` signed.", later=True
+        (), "Common names of the client certificates that may connect. Empty: all that `clientCA` signed."
+    )
+    ca_lifetime: Seconds = setting(365 * _DAY, "Self-managed: how long the authority lives. Renewed after two thirds.")
+    leaf_lifetime: Seconds = setting(7 * _DAY, "Self-managed: how long a leaf lives. Renewed after two thirds.")
+    settle: Seconds = setting(
+        60.0,
+        "Self-managed: how long a new authority is in every `caBundle` before it signs. More than an API server may be "
+        "behind.",
+    )
+    extra_hosts: tuple[Annotated[str, HOST], ...] = setting(
+        (), "Self-managed: names and addresses of the leaf beside those of the Service, for hooks called by URL."
     )
 
 

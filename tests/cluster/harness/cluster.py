@@ -115,4 +115,4 @@ def _place(kind: Callable[[Path], P]) -> Iterator[P]:
     finally:
         if kept := os.environ.get("CLUSTER_LOGS"):
             shutil.copytree(folder / "logs", Path(kept) / folder.name, dirs_exist_ok=True)
-        shutil.rmtree(folder)
+        leftovers.remove_folder(folder)

@@ -1,4 +1,4 @@
-"""What is built from Go modules: the Kubernetes binary, etcd, and NVIDIA's device plugin over a mock driver."""
+"""What is built from Go modules: Kubernetes, etcd, cert-manager, and NVIDIA's device plugin over a mock driver."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from tests.cluster.harness.cache import Recipe, ToolsMissingError, key_of
 
 GO_MODULES = Path(__file__).parent.parent / "go"
 KUBERNETES = "k8s.io/kubernetes"
-_FLAGS = ("-trimpath", "-buildvcs=false")
+CERT_MANAGER = "github.com/cert-manager/cert-manager"
+FLAGS = ("-trimpath", "-buildvcs=false")
 COMPONENTS = ("kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubelet", "kube-proxy", "kubectl")
 
 
@@ -22,7 +23,7 @@ def kubernetes(version: str) -> Recipe:
     source = GO_MODULES / "kubernetes"
     return Recipe(
         f"kubernetes-{version}",
-        key_of(version, source, *_FLAGS),
+        key_of(version, source, *FLAGS),
         lambda folder: _build_kubernetes(version, source, folder),
     )
 
@@ -30,7 +31,7 @@ def kubernetes(version: str) -> Recipe:
 def etcd() -> Recipe:
     """etcd, of the version in its go.mod."""
     source = GO_MODULES / "etcd"
-    return Recipe("etcd", key_of(source, *_FLAGS), lambda folder: _build(source, folder / "etcd"))
+    return Recipe("etcd", key_of(source, *FLAGS), lambda folder: build(source, folder / "etcd"))
 
 
 def device_plugin() -> Recipe:
@@ -38,9 +39,27 @@ def device_plugin() -> Recipe:
     source = GO_MODULES / "deviceplugin"
     return Recipe(
         "device-plugin",
-        key_of(source, *_FLAGS),
-        lambda folder: _build(source, folder / "nvidia-device-plugin", cgo=True),
+        key_of(source, *FLAGS),
+        lambda folder: build(source, folder / "nvidia-device-plugin", cgo=True),
     )
+
+
+def cert_manager() -> Recipe:
+    """cert-manager of the version in its go.mod: `controller`, `cainjector`, and its resource definitions in `crds`."""
+    source = GO_MODULES / "certmanager"
+    return Recipe("cert-manager", key_of(source, *FLAGS), lambda folder: _build_cert_manager(source, folder))
+
+
+def _build_cert_manager(source: Path, folder: Path) -> None:
+    build(source, folder / "cert-manager")
+    for program in ("controller", "cainjector"):
+        (folder / program).symlink_to("cert-manager")
+    # Published with the code: what is installed here is what the programs were written for.
+    module = _go("list", "-m", "-f", "{{.Dir}}", CERT_MANAGER, cwd=source).strip()
+    crds = folder / "crds"
+    crds.mkdir()
+    for definition in Path(module, "deploy/crds").glob("cert-manager.io_*.yaml"):
+        (crds / definition.name).write_bytes(definition.read_bytes())
 
 
 def _build_kubernetes(version: str, source: Path, folder: Path) -> None:
@@ -51,7 +70,7 @@ def _build_kubernetes(version: str, source: Path, folder: Path) -> None:
     stamp = "k8s.io/component-base/version"
     ldflags = f"-X {stamp}.gitVersion=v{version} -X {stamp}.gitMajor={major} -X {stamp}.gitMinor={minor}"
     # -mod=mod completes go.mod and go.sum; what it adds is verified against Go's checksum database.
-    _build(module, folder / "kubernetes", "-mod=mod", ldflags=ldflags)
+    build(module, folder / "kubernetes", "-mod=mod", ldflags=ldflags)
     for component in COMPONENTS:
         (folder / component).symlink_to("kubernetes")
     shutil.rmtree(module)
@@ -79,9 +98,10 @@ def write_kubernetes_module(version: str, module: Path) -> None:
     (module / "go.sum").chmod(0o644)
 
 
-def _build(source: Path, binary: Path, *flags: str, cgo: bool = False, ldflags: str = "") -> None:
+def build(source: Path, binary: Path, *flags: str, cgo: bool = False, ldflags: str = "", package: str = ".") -> None:
+    """Build a package, that of the module in `source` or one that it requires. Raises `ToolsMissingError`."""
     _go(
-        *("build", *_FLAGS, *flags, "-ldflags", f"-s -w {ldflags}", "-o", str(binary), "."),
+        *("build", *FLAGS, *flags, "-ldflags", f"-s -w {ldflags}", "-o", str(binary), package),
         cwd=source,
         cgo=cgo,
     )

@@ -49,7 +49,7 @@ def keep_namespaces(folder: Path) -> bool:
     unshare = subprocess.Popen([*_UNSHARE, *inside], stdin=subprocess.DEVNULL, stdout=sys.stderr)
     first = only_child(unshare.pid)
     try:
-        print(first, flush=True)  # noqa: T201
+        print(first, flush=True)
         return sys.stdin.read() == ORDERLY
     finally:
         # Its death takes process 1 along, and the death of process 1 all others in the namespaces.

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import sys
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
 
     from tests.cluster.harness.api import Object
     from tests.cluster.harness.cluster import ControlPlaneOnly
+    from tests.cluster.harness.place import Place
     from tests.cluster.harness.process import Process
 
 _GROUP = "/apis/admissionregistration.k8s.io/v1"
@@ -75,25 +78,43 @@ def is_mutated(pod: Object) -> bool:
     return any(entry["name"] == "CUDA_MPS_PIPE_DIRECTORY" for entry in pod["spec"]["containers"][0].get("env", []))
 
 
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """The product as a process beside the API server, at the place's address."""
+
+    process: Process
+    place: Place
+    port: int
+    authority: Authority
+
+    def client_config(self, entry: Object, port: int | None = None) -> Object:
+        """Where an entry of the plain manifest is called: at the product, or at a port that leads there."""
+        path = entry["clientConfig"]["service"]["path"]
+        bundle = base64.b64encode(self.authority.bundle()).decode()
+        return {"url": f"https://{self.place.address}:{port or self.port}{path}", "caBundle": bundle}
+
+
 @contextmanager
-def product_beside(running: ControlPlaneOnly, *, settings: Object | None = None) -> Iterator[Process]:
-    """The product as a process beside the API server, with both configurations in force."""
+def product_process(running: ControlPlaneOnly, *, settings: Object | None = None) -> Iterator[Beside]:
+    """The product as a process beside the API server, which does not know of it. It may still be starting."""
     now, lifetime = datetime.now(UTC), timedelta(days=1)
     authority = Authority.create("tests", now, lifetime)
     leaf = authority.sign([running.place.address], now, lifetime)
     port = running.place.port(10250)
-    base = f"https://{running.place.address}:{port}"
-    bundle = product.mutating(authority.bundle())["webhooks"][0]["clientConfig"]["caBundle"]
-
-    def address(entry: Object) -> Object:
-        return {"url": base + entry["clientConfig"]["service"]["path"], "caBundle": bundle}
-
     process = _start(running, port, {"tls.crt": leaf.certificate, "tls.key": leaf.key}, settings or {})
     try:
-        with hooks(running, address, lambda: process.running and _both_work(running)):
-            yield process
+        yield Beside(process, running.place, port, authority)
     finally:
         process.stop()
+
+
+@contextmanager
+def product_beside(running: ControlPlaneOnly, *, settings: Object | None = None) -> Iterator[Process]:
+    """The product as a process beside the API server, with both configurations in force."""
+    with product_process(running, settings=settings) as beside:
+        process = beside.process
+        with hooks(running, beside.client_config, lambda: process.running and _both_work(running)):
+            yield process
 
 
 def _start(running: ControlPlaneOnly, port: int, pair: dict[str, bytes], settings: Object) -> Process:

@@ -51,6 +51,12 @@ def new_folder() -> Path:
     return folder
 
 
+def remove_folder(folder: Path) -> None:
+    """Remove a folder whose cluster has ended. None may sweep meanwhile: half of one looks abandoned."""
+    with _alone():
+        shutil.rmtree(folder)
+
+
 def record(folder: Path, **processes: ProcessId | None) -> None:
     """Note who owns the folder and which processes are to be ended with it."""
     noted: dict[str, ProcessId | None] = {**recorded(folder), **processes}

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from tests.cluster.harness.api import Object
     from tests.cluster.harness.place import Place
+    from webhook.pki import Leaf
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,10 +71,10 @@ class StandIn:
 
 
 @contextmanager
-def stand_in(place: Place, answer: Callable[[Object], Answer]) -> Iterator[StandIn]:
-    """Serve reviews with `answer` in this process, at the place's address."""
+def stand_in(place: Place, answer: Callable[[Object], Answer], leaf: Leaf | None = None) -> Iterator[StandIn]:
+    """Serve reviews with `answer` in this process, at the place's address, with a leaf or a certificate of its own."""
     listening = place.listen()
-    key, certificate = _certificate(place.address)
+    key, certificate = (leaf.key, leaf.certificate) if leaf else _certificate(place.address)
     running = StandIn(place.address, listening.getsockname()[1], certificate)
 
     class Handler(BaseHTTPRequestHandler):

@@ -86,6 +86,7 @@ def recipes(version: str) -> list[Recipe]:
         webhook_image.libraries(),
         gobuild.etcd(),
         gobuild.device_plugin(),
+        gobuild.cert_manager(),
         gobuild.kubernetes(version),
     ]
 
@@ -98,9 +99,9 @@ def main() -> int:
         try:
             folder = recipe.make()
         except ToolsMissingError as problem:
-            print(f"cluster-tools: {problem}", file=sys.stderr)  # noqa: T201
+            print(f"cluster-tools: {problem}", file=sys.stderr)
             return 1
-        print(f"{folder} {state} in {time.monotonic() - began:.1f} s")  # noqa: T201
+        print(f"{folder} {state} in {time.monotonic() - began:.1f} s")
     return 0
 
 

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from tests.cluster.harness.cluster import Cluster
 
 # The pause before it stops is for endpoints to go; tests that look at a rollout set it.
-_SETTINGS = {"apiVersion": "gpushare-webhook/v1", "kind": "Settings", "server": {"shutdownDelay": "0s"}}
+BASE = {"apiVersion": "gpushare-webhook/v1", "kind": "Settings", "server": {"shutdownDelay": "0s"}}
+_LIFETIME = timedelta(days=1)
 _RUNTIME_CLASS = {
     "apiVersion": "node.k8s.io/v1",
     "kind": "RuntimeClass",
@@ -29,18 +30,34 @@ _RUNTIME_CLASS = {
 
 
 @contextmanager
-def webhook(cluster: Cluster, *, settings: Object | None = None, replicas: int = 1) -> Iterator[None]:
+def webhook(
+    cluster: Cluster, *, settings: Object | None = None, replicas: int = 1, limits: Object | None = None
+) -> Iterator[Authority]:
     """Install the product with settings of its own and wait until pods are mutated; it is removed at the end.
+
+    Yields the authority of its certificate. `limits` are those of its container. Raises `ToolsMissingError` when the
+    layers of its image have not been built.
+    """
+    authority = Authority.create("tests", datetime.now(UTC), _LIFETIME)
+    leaf = authority.sign([product.HOST], datetime.now(UTC), _LIFETIME)
+    signed = [
+        product.secret(leaf.certificate, leaf.key),
+        product.mutating(authority.bundle()),
+        product.validating(authority.bundle()),
+    ]
+    with deployed(cluster, [*objects(settings, replicas, limits), *signed]):
+        yield authority
+
+
+@contextmanager
+def deployed(cluster: Cluster, items: list[Object]) -> Iterator[None]:
+    """Install the product by these objects and wait until pods are mutated; it is removed at the end.
 
     Raises `ToolsMissingError` when the layers of its image have not been built.
     """
-    archive = cluster.inside.folder / "webhook.tar"
-    if not archive.exists():
-        webhook_image.write_archive(archive)
-        cluster.node.containers.load(archive)
-    objects = _objects(_SETTINGS | (settings or {}), replicas)
+    webhook_image.load(cluster)
     try:
-        cluster.kubectl("apply", "-f", "-", manifest={"apiVersion": "v1", "kind": "List", "items": objects})
+        cluster.kubectl("apply", "-f", "-", manifest={"apiVersion": "v1", "kind": "List", "items": items})
         cluster.kubectl("-n", product.NAME, "rollout", "status", f"deployment/{product.NAME}", "--timeout=60s")
         wait_for("the API server to call the webhook", lambda: _mutates(cluster))
         yield
@@ -51,19 +68,14 @@ def webhook(cluster: Cluster, *, settings: Object | None = None, replicas: int =
         cluster.kubectl("-n", product.NAME, "delete", "deployment,service,secret,configmap", product.NAME)
 
 
-def _objects(settings: Object, replicas: int) -> list[Object]:
-    now, lifetime = datetime.now(UTC), timedelta(days=1)
-    authority = Authority.create("tests", now, lifetime)
-    leaf = authority.sign([product.HOST], now, lifetime)
+def objects(settings: Object | None, replicas: int, limits: Object | None = None) -> list[Object]:
+    """What the product is installed by, but for its certificate and the configurations that trust it."""
     return [
         product.namespace(),
         _RUNTIME_CLASS,
-        product.secret(leaf.certificate, leaf.key),
-        product.config_map(settings),
+        product.config_map(BASE | (settings or {})),
         product.service(),
-        product.deployment(replicas),
-        product.mutating(authority.bundle()),
-        product.validating(authority.bundle()),
+        product.deployment(replicas, limits),
     ]
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 NAME = "gpushare-webhook"
 HOST = f"{NAME}.{NAME}.svc"
-_LABELS = {"app": NAME}
+LABELS = {"app": NAME}
 _MOUNT = "/etc/gpushare-webhook"
 
 # What Pod Security lets no hostPath into.
@@ -69,11 +69,11 @@ def config_map(settings: Object) -> Object:
 def service() -> Object:
     """The Service by which the API server calls."""
     ports = [{"port": 443, "targetPort": 10250}]
-    return _object("v1", "Service", {"spec": {"selector": _LABELS, "ports": ports}})
+    return _object("v1", "Service", {"spec": {"selector": LABELS, "ports": ports}})
 
 
-def deployment(replicas: int) -> Object:
-    """The product's pods, as the restricted profile of Pod Security wants them."""
+def deployment(replicas: int, limits: Object | None = None) -> Object:
+    """The product's pods, as the restricted profile of Pod Security wants them, with limits if there are any."""
     probe = {"httpGet": {"path": "/readyz", "port": 8080}, "periodSeconds": 1}
     tls, settings = f"{_MOUNT}/tls", f"{_MOUNT}/settings"
     arguments = [
@@ -86,6 +86,7 @@ def deployment(replicas: int) -> Object:
         "args": arguments,
         "ports": [{"containerPort": 10250}, {"containerPort": 8080}],
         "readinessProbe": probe,
+        "resources": {"limits": limits or {}},
         "volumeMounts": [{"name": "tls", "mountPath": tls}, {"name": "settings", "mountPath": settings}],
         "securityContext": {
             "allowPrivilegeEscalation": False,
@@ -102,8 +103,15 @@ def deployment(replicas: int) -> Object:
             {"name": "settings", "configMap": {"name": NAME}},
         ],
     }
-    template = {"metadata": {"labels": _LABELS}, "spec": pod}
-    spec = {"replicas": replicas, "selector": {"matchLabels": _LABELS}, "template": template}
+    template = {"metadata": {"labels": LABELS}, "spec": pod}
+    # A pod goes only when its successor is ready.
+    strategy = {"rollingUpdate": {"maxUnavailable": 0, "maxSurge": 1}}
+    spec = {
+        "replicas": replicas,
+        "selector": {"matchLabels": LABELS},
+        "strategy": strategy,
+        "template": template,
+    }
     return _object("apps/v1", "Deployment", {"spec": spec})
 
 

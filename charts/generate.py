@@ -1,0 +1,155 @@
+"""Write the chart's values.schema.json, the table in its README.md and its version. A test fails on drift.
+
+values.yaml is the source: the comment above a key describes it, and a comment line `schema: {…}` adds what the default
+does not tell about its type, in the shapes of definitions.yaml. The schema of `config` is the one of the settings file.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from webhook import __version__
+from webhook.settings.schema import DIALECT, schema
+
+HERE = Path(__file__).parent
+CHART = HERE / "gpushare-webhook"
+SETTINGS = "config"
+_MARK = "<!-- values: written by `make charts` -->\n"
+_PIPE = "\\|"
+_LONGEST_DEFAULT = 60
+_TYPES = {bool: "boolean", int: "integer", float: "number", str: "string", list: "array", dict: "object"}
+
+# A parent chart may switch this one by `enabled`, and shares `global` with it.
+_OF_PARENTS = {
+    "global": {"type": "object", "description": "Values that a parent chart shares with its charts; unused here."},
+    "enabled": {"type": "boolean", "description": "For the condition of a parent chart; unused here."},
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """One key of values.yaml: what its comment says, what the line `schema:` adds, its default, the keys below it."""
+
+    path: tuple[str, ...]
+    says: str
+    adds: Mapping[str, Any]
+    default: Any
+    below: tuple[Value, ...]
+
+
+def values() -> tuple[Value, ...]:
+    """The chart's values."""
+    text = (CHART / "values.yaml").read_text()
+    return tuple(_members(yaml.compose(text, yaml.SafeLoader), yaml.safe_load(text), text.splitlines(), ()))
+
+
+def _members(node: Any, held: Mapping[str, Any], lines: list[str], above: tuple[str, ...]) -> Iterator[Value]:
+    for key, member in node.value:
+        path = (*above, key.value)
+        says, adds = _comment(lines, key.start_mark.line, key.start_mark.column)
+        default = held[key.value]
+        is_section = (
+            isinstance(member, yaml.MappingNode) and member.value and "$ref" not in adds and path != (SETTINGS,)
+        )
+        below = tuple(_members(member, default, lines, path)) if is_section else ()
+        yield Value(path, says, adds, default, below)
+
+
+def _comment(lines: list[str], line: int, column: int) -> tuple[str, Mapping[str, Any]]:
+    """What the comment right above a line says, and what its line `schema:` adds."""
+    start = " " * column + "#"
+    first = line
+    while first and lines[first - 1].startswith(start):
+        first -= 1
+    told = [text.removeprefix(start).strip() for text in lines[first:line]]
+    adds = [yaml.safe_load(text.removeprefix("schema:")) for text in told if text.startswith("schema:")]
+    return " ".join(text for text in told if not text.startswith("schema:")), adds[0] if adds else {}
+
+
+def values_schema() -> dict[str, Any]:
+    """The JSON Schema of the values."""
+    settings = schema()
+    del settings["$schema"]
+    definitions = settings.pop("$defs")
+    properties = {value.path[-1]: _schema(value) for value in values()}
+    properties[SETTINGS] = {**settings, **_described(_of(SETTINGS))}
+    return {
+        "$schema": DIALECT,
+        "title": "Values of the chart gpushare-webhook",
+        "type": "object",
+        "additionalProperties": False,
+        "properties": {**properties, **_OF_PARENTS},
+        "$defs": {**yaml.safe_load((HERE / "definitions.yaml").read_text()), **definitions},
+    }
+
+
+def _of(key: str) -> Value:
+    return next(value for value in values() if value.path == (key,))
+
+
+def _schema(value: Value) -> dict[str, Any]:
+    described = _described(value)
+    if value.below:
+        del described["default"]
+        members = {member.path[-1]: _schema(member) for member in value.below}
+        return {"type": "object", "additionalProperties": False, "properties": members, **described, **value.adds}
+    typed = {} if {"$ref", "enum", "type"} & value.adds.keys() else {"type": _TYPES[type(value.default)]}
+    return {**typed, **described, **value.adds}
+
+
+def _described(value: Value) -> dict[str, Any]:
+    return ({"description": value.says} if value.says else {}) | {"default": value.default}
+
+
+def table() -> str:
+    """The values as a table in Markdown."""
+    rows = [
+        f"| `{'.'.join(value.path)}` | {_default(value.default)} | {value.says.replace('|', _PIPE)} |"
+        for value in _leaves(values())
+    ]
+    return "\n".join(["| value | default | what it says |", "| --- | --- | --- |", *rows]) + "\n"
+
+
+def _leaves(found: tuple[Value, ...]) -> Iterator[Value]:
+    for value in found:
+        if value.below:
+            yield from _leaves(value.below)
+        else:
+            yield value
+
+
+def _default(default: Any) -> str:
+    text = json.dumps(default)
+    return f"`{text}`" if len(text) <= _LONGEST_DEFAULT else "in values.yaml"
+
+
+def readme() -> str:
+    """The README with the table at its mark."""
+    before, _, rest = (CHART / "README.md").read_text().partition(_MARK)
+    _, _, after = rest.partition(_MARK)
+    return f"{before}{_MARK}\n{table()}\n{_MARK}{after}"
+
+
+def chart() -> str:
+    """Chart.yaml with the product's version, which is the chart's too."""
+    text = (CHART / "Chart.yaml").read_text()
+    text = re.sub(r"^(version|appVersion): .+$", rf"\1: {__version__}", text, flags=re.MULTILINE)
+    return re.sub(r"(image: \S+):\S+$", rf"\1:{__version__}", text, flags=re.MULTILINE)
+
+
+def files() -> dict[str, str]:
+    """The generated files of the chart by name."""
+    written = json.dumps(values_schema(), indent=2)
+    return {"values.schema.json": written + "\n", "README.md": readme(), "Chart.yaml": chart()}
+
+
+if __name__ == "__main__":
+    for name, content in files().items():
+        (CHART / name).write_text(content)

@@ -1,0 +1,66 @@
+"""What `helm test` runs: a GPU pod, made with dryRun, must come back changed or judged by the webhook."""
+
+from __future__ import annotations
+
+import json
+import os
+import ssl
+import sys
+import urllib.error
+import urllib.request
+from pathlib import Path
+from typing import Any
+
+Object = dict[str, Any]
+
+ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
+ANNOTATION = "gpushare-webhook/active-thread-percentage"
+INJECTED = {"CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", "CUDA_MPS_PIPE_DIRECTORY"}
+
+
+def pod(amount: int) -> Object:
+    """A pod that asks for replicas, and passes the restricted level of Pod Security."""
+    limits = {os.environ["TEST_RESOURCE"]: amount}
+    closed = {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}
+    container = {"name": "main", "image": "none", "resources": {"limits": limits}, "securityContext": closed}
+    outer = {"runAsNonRoot": True, "runAsUser": 65532, "seccompProfile": {"type": "RuntimeDefault"}}
+    metadata = {"generateName": "gpushare-webhook-test-", "annotations": {ANNOTATION: "50"}}
+    spec = {"containers": [container], "securityContext": outer}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
+
+
+def create(manifest: Object) -> tuple[Object, str]:
+    """What the API server made of it or said against it, and its warnings."""
+    host, port = os.environ["KUBERNETES_SERVICE_HOST"], os.environ["KUBERNETES_SERVICE_PORT"]
+    host = f"[{host}]" if ":" in host else host
+    url = f"https://{host}:{port}/api/v1/namespaces/{os.environ['TEST_NAMESPACE']}/pods?dryRun=All"
+    headers = {"Authorization": f"Bearer {(ACCOUNT / 'token').read_text()}", "Content-Type": "application/json"}
+    request = urllib.request.Request(url, json.dumps(manifest).encode(), headers)
+    trusted = ssl.create_default_context(cafile=str(ACCOUNT / "ca.crt"))
+    try:
+        with urllib.request.urlopen(request, timeout=30, context=trusted) as answer:  # noqa: S310
+            return json.load(answer), " ".join(answer.headers.get_all("Warning", []))
+    except urllib.error.HTTPError as error:
+        return json.load(error), " ".join(error.headers.get_all("Warning", []))
+
+
+def main() -> str:
+    """Empty when the webhook was seen, else what was seen instead."""
+    answer, warnings = create(pod(1))
+    containers = answer.get("spec", {}).get("containers", [])
+    if any(entry["name"] in INJECTED for container in containers for entry in container.get("env", [])):
+        return ""
+    # Settings that inject nothing still refuse or warn.
+    refusal, more = create(pod(1_000_000))
+    said = f"{refusal.get('message', '')} {more}"
+    if "GPS0" in said:
+        return ""
+    first = answer.get("message") or f"it came back unchanged {warnings}"
+    second = said.strip() or "accepted"
+    return f"no trace of the webhook. A pod that asks for one: {first}. One that asks for a million: {second}."
+
+
+if __name__ == "__main__":
+    problem = main()
+    sys.stdout.write(f"{problem or 'the webhook answers'}\n")
+    sys.exit(bool(problem))

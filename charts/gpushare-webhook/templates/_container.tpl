@@ -1,0 +1,46 @@
+{{/* The webhook's container. */}}
+{{- define "gpushare-webhook.container" -}}
+image: {{ include "gpushare-webhook.image" . }}
+imagePullPolicy: {{ .Values.image.pullPolicy }}
+args:
+  - serve
+  - --config=/etc/gpushare-webhook/settings/settings.yaml
+  {{- include "gpushare-webhook.tlsArguments" . | nindent 2 }}
+  {{- with .Values.extraArgs }}
+  {{- toYaml . | nindent 2 }}
+  {{- end }}
+{{- with .Values.extraEnv }}
+env:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+ports:
+  - name: https
+    containerPort: {{ include "gpushare-webhook.port" . }}
+    protocol: TCP
+  - name: health
+    containerPort: {{ include "gpushare-webhook.healthPort" . }}
+    protocol: TCP
+{{- range $probe := list "startupProbe" "livenessProbe" "readinessProbe" "lifecycle" "resources" "securityContext" }}
+{{- with index $.Values $probe }}
+{{ $probe }}:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end }}
+volumeMounts:
+  - name: settings
+    mountPath: /etc/gpushare-webhook/settings
+    readOnly: true
+  {{- if include "gpushare-webhook.tlsSecret" . }}
+  - name: tls
+    mountPath: /etc/gpushare-webhook/tls
+    readOnly: true
+  {{- end }}
+  {{- if .Values.tls.clientCA.secretName }}
+  - name: client-ca
+    mountPath: /etc/gpushare-webhook/client-ca
+    readOnly: true
+  {{- end }}
+  {{- with .Values.extraVolumeMounts }}
+  {{- toYaml . | nindent 2 }}
+  {{- end }}
+{{- end -}}

@@ -1,0 +1,125 @@
+{{/*
+One entry of a configuration. Names of entries never change: the owner of a list's entry is known by its name.
+
+Takes the root, `name`, `path`, `hook` (the values of the kind of hook), `policy` (where it is not the hook's), `rules`,
+`conditions` (expressions by name, in their order) and `levels` (an expression on Pod Security's label).
+*/}}
+{{- define "gpushare-webhook.entry" -}}
+{{- $webhooks := .root.Values.webhooks -}}
+- name: {{ .name }}.gpushare-webhook.io
+  admissionReviewVersions: [v1]
+  sideEffects: None
+  matchPolicy: Equivalent
+  failurePolicy: {{ .policy | default .hook.failurePolicy }}
+  timeoutSeconds: {{ .hook.timeoutSeconds }}
+  {{- with .hook.reinvocationPolicy }}
+  reinvocationPolicy: {{ . }}
+  {{- end }}
+  clientConfig:
+    {{- with include "gpushare-webhook.caBundle" .root }}
+    caBundle: {{ . }}
+    {{- end }}
+    {{- if $webhooks.url }}
+    url: {{ printf "%s%s" $webhooks.url .path | quote }}
+    {{- else }}
+    service:
+      name: {{ include "gpushare-webhook.fullname" .root }}
+      namespace: {{ .root.Release.Namespace | quote }}
+      path: {{ .path }}
+      port: {{ .root.Values.service.port }}
+    {{- end }}
+  rules:
+    {{- range .rules }}
+    - apiGroups: [{{ .group | quote }}]
+      apiVersions: {{ .versions | default (list "v1") | toJson }}
+      operations: {{ toJson .operations }}
+      resources: {{ toJson .resources }}
+      scope: Namespaced
+    {{- end }}
+  namespaceSelector:
+    {{- with $webhooks.namespaceSelector.matchLabels }}
+    matchLabels:
+      {{- toYaml . | nindent 6 }}
+    {{- end }}
+    matchExpressions:
+      {{- include "gpushare-webhook.exclusions" .root | nindent 6 }}
+      {{- with .levels }}
+      - {key: pod-security.kubernetes.io/enforce, operator: {{ .operator }}, values: {{ toJson .values }}}
+      {{- end }}
+  {{- with $webhooks.objectSelector }}
+  objectSelector:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+  matchConditions:
+    {{- range concat .conditions $webhooks.matchConditions }}
+    - name: {{ .name }}
+      expression: {{ quote .expression }}
+    {{- end }}
+{{- end -}}
+
+{{/* The namespaces that no entry sees: what runs the cluster and the webhook must never wait for the webhook. */}}
+{{- define "gpushare-webhook.exclusions" -}}
+{{- $usual := list "kube-system" "kube-node-lease" "gpu-operator" "nvidia-gpu-operator" "nvidia-device-plugin" -}}
+{{- $exempt := dig "exempt" "namespaces" $usual (.Values.config | default dict) -}}
+{{- $always := list .Release.Namespace "kube-system" "kube-node-lease" -}}
+- key: kubernetes.io/metadata.name
+  operator: NotIn
+  values: {{ concat $always $exempt .Values.webhooks.excludedNamespaces | uniq | sortAlpha | toJson }}
+{{- if .Values.webhooks.ignoreLabel }}
+- {key: gpushare-webhook/ignore, operator: NotIn, values: ["true"]}
+{{- end }}
+{{- with dig "exempt" "label" "" (.Values.config | default dict) }}
+- key: {{ regexFind "^[^=]+" . }}
+  operator: NotIn
+  values: [{{ regexFind "=.+" . | trimPrefix "=" | default "true" | quote }}]
+{{- end }}
+{{- with .Values.webhooks.namespaceSelector.matchExpressions }}
+{{ toYaml . }}
+{{- end }}
+{{- end -}}
+
+{{/* Annotations of both configurations. */}}
+{{- define "gpushare-webhook.hookAnnotations" -}}
+{{- if eq .Values.tls.mode "cert-manager" }}
+cert-manager.io/inject-ca-from: {{ .Release.Namespace }}/{{ include "gpushare-webhook.fullname" . }}
+{{- else if eq .Values.tls.mode "existing-secret" }}
+{{- with .Values.tls.existingSecret.annotations }}
+{{ toYaml . }}
+{{- end }}
+{{- end }}
+{{- with .Values.webhooks.annotations }}
+{{ toYaml . }}
+{{- end }}
+{{- end -}}
+
+{{/* `metadata` of both configurations. */}}
+{{- define "gpushare-webhook.hookMetadata" -}}
+name: {{ include "gpushare-webhook.fullname" . }}
+labels:
+  {{- include "gpushare-webhook.labels" . | nindent 2 }}
+  {{- with .Values.webhooks.labels }}
+  {{- toYaml . | nindent 2 }}
+  {{- end }}
+{{- with include "gpushare-webhook.hookAnnotations" . | trim }}
+annotations:
+  {{- . | nindent 2 }}
+{{- end }}
+{{- end -}}
+
+{{/* The built-in kinds by where they keep their pod template. */}}
+{{- define "gpushare-webhook.templates" -}}
+templates:
+  at: spec.template
+  rules:
+    - {group: apps, resources: [deployments, statefulsets, daemonsets, replicasets]}
+    - {group: batch, resources: [jobs]}
+    - {group: "", resources: [replicationcontrollers]}
+job-templates:
+  at: spec.jobTemplate.spec.template
+  rules:
+    - {group: batch, resources: [cronjobs]}
+pod-templates:
+  at: template
+  rules:
+    - {group: "", resources: [podtemplates]}
+{{- end -}}

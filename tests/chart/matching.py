@@ -1,0 +1,94 @@
+"""Which entries of the chart's webhook configurations a request is sent to, told by the API server's own code."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tests.chart import tools
+from tests.chart.render import Object, Values, entries
+
+_SUFFIX = ".gpushare-webhook.io"
+
+
+def called(values: str | Values, requests: Sequence[Object]) -> list[set[str] | None]:
+    """The entries, by their short names, that are called for each request; None where it could not be read."""
+    (found,) = called_by([(values, requests)])
+    return found
+
+
+def called_by(groups: Sequence[tuple[str | Values, Sequence[Object]]]) -> list[list[set[str] | None]]:
+    """The same for several installations at once."""
+    listed = [{"entries": entries(values), "requests": list(requests)} for values, requests in groups]
+    done = subprocess.run(
+        [tools.matcher()], input=json.dumps(listed), capture_output=True, text=True, timeout=300, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return [
+        [
+            None if told is None else _called(group["entries"], request, told)
+            for request, told in zip(group["requests"], one, strict=True)
+        ]
+        for group, one in zip(listed, json.loads(done.stdout), strict=True)
+    ]
+
+
+def _called(held: list[Object], request: Object, told: list[str]) -> set[str]:
+    names = set()
+    for entry, verdict in zip(held, told, strict=True):
+        if not any(_covers(rule, request) for rule in entry["rules"]):
+            continue
+        assert not verdict.startswith("error"), f"{entry['name']}: {verdict}"
+        if verdict == "called":
+            names.add(entry["name"].removesuffix(_SUFFIX))
+    return names
+
+
+def _covers(rule: Object, request: Object) -> bool:
+    resource = request["resource"]
+    wanted = (
+        ("apiGroups", resource["group"]),
+        ("resources", resource["resource"]),
+        ("operations", request["operation"]),
+    )
+    return all(value in rule[key] for key, value in wanted) and not request.get("subResource")
+
+
+def selects(selector: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
+    """Whether a selector takes an object with these labels."""
+    equal = all(labels.get(key) == value for key, value in selector.get("matchLabels", {}).items())
+    return equal and all(_holds(one, labels) for one in selector.get("matchExpressions", ()))
+
+
+def _holds(expression: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
+    key = expression["key"]
+    match expression["operator"]:
+        case "In":
+            return labels.get(key) in expression["values"]
+        case "NotIn":
+            return labels.get(key) not in expression["values"]
+        case "Exists":
+            return key in labels
+        case "DoesNotExist":
+            return key not in labels
+    raise ValueError(expression["operator"])
+
+
+def request(
+    manifest: Object, *, before: Object | None = None, groups: Sequence[str] = (), subresource: str = ""
+) -> Object:
+    """The AdmissionRequest for a new object, or for an update when `before` is given."""
+    group, _, version = manifest["apiVersion"].rpartition("/")
+    return {
+        "uid": "1",
+        "kind": {"group": group, "version": version, "kind": manifest["kind"]},
+        "resource": {"group": group, "version": version, "resource": f"{manifest['kind'].lower()}s"},
+        "subResource": subresource,
+        "namespace": "team",
+        "operation": "CREATE" if before is None else "UPDATE",
+        "userInfo": {"username": "someone", "groups": list(groups)},
+        "object": manifest,
+        "oldObject": before,
+    }

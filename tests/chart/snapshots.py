@@ -1,0 +1,52 @@
+"""What the chart renders in each mode, as files. Run as a module it writes them anew.
+
+The mode without values is held whole, the others by what they change.
+"""
+
+from __future__ import annotations
+
+from difflib import unified_diff
+from pathlib import Path
+
+from tests.chart.render import MODES, rendered
+from webhook import __version__
+
+FOLDER = Path(__file__).parent / "snapshots"
+_DEFAULT = "default"
+
+
+def current() -> dict[str, str]:
+    """The snapshots by file name."""
+    lines = {mode: _lines(mode) for mode in MODES}
+    usual = lines.pop(_DEFAULT)
+    changed = {f"{mode}.diff": _changes(usual, found) for mode, found in lines.items()}
+    return {f"{_DEFAULT}.yaml": "\n".join(usual) + "\n", **changed}
+
+
+def _lines(mode: str) -> list[str]:
+    """The rendered lines without the product's version, which changes with each release, and without blanks."""
+    lines = rendered(mode).replace(__version__, "VERSION").splitlines()
+    return [line.rstrip() for line in lines if line.strip()]
+
+
+def _changes(before: list[str], after: list[str]) -> str:
+    found = [line.rstrip() for line in unified_diff(before, after, n=2, lineterm="")]
+    return "\n".join(line if not line.startswith("@@") else "@@" for line in found[2:]) + "\n"
+
+
+def stored() -> dict[str, str]:
+    """The snapshots as they were when somebody last looked at them."""
+    return {file.name: file.read_text() for file in FOLDER.iterdir()}
+
+
+def main() -> None:
+    """Write the files anew, and remove those of modes that are gone."""
+    FOLDER.mkdir(exist_ok=True)
+    for name in stored():
+        (FOLDER / name).unlink()
+    for name, text in current().items():
+        (FOLDER / name).write_text(text)
+
+
+if __name__ == "__main__":
+    main()

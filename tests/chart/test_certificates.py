@@ -1,0 +1,104 @@
+"""What each mode of `tls` installs: certificates, arguments, and who writes the bundle."""
+
+from __future__ import annotations
+
+import base64
+from typing import Any
+
+import pytest
+
+from tests.chart.render import FULLNAME, MODES, NAMESPACE, container, entries, objects, of_kind, only, pod_spec
+
+HOST = f"{FULLNAME}.{NAMESPACE}.svc"
+SELF_MANAGED = [mode for mode in MODES if mode not in ("small",) and not mode.startswith(("cert", "existing"))]
+
+
+def arguments(mode: str) -> list[str]:
+    found: list[str] = container(mode)["args"]
+    assert found[:2] == ["serve", "--config=/etc/gpushare-webhook/settings/settings.yaml"]
+    return found[2:]
+
+
+def mounted(mode: str) -> dict[str, Any]:
+    """What stands under each mount path."""
+    volumes = {volume["name"]: volume for volume in pod_spec(mode)["volumes"]}
+    return {mount["mountPath"]: volumes[mount["name"]] for mount in container(mode)["volumeMounts"]}
+
+
+@pytest.mark.parametrize("mode", SELF_MANAGED)
+def test_self_managed(mode: str) -> None:
+    assert arguments(mode)[:2] == ["--tls-mode=self-managed", f"--installed-as={NAMESPACE}/{FULLNAME}"]
+    secret = only("Secret", mode)
+    assert secret["metadata"]["name"] == f"{FULLNAME}-ca"
+    assert not {"data", "stringData"} & secret.keys()
+    assert "/etc/gpushare-webhook/tls" not in mounted(mode)
+
+
+def test_all_objects_that_the_program_looks_for_have_its_name() -> None:
+    for kind in ("Service", "Deployment", "MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"):
+        assert only(kind, "default")["metadata"]["name"] == FULLNAME
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_only_an_authority_that_the_user_gives_is_rendered(mode: str) -> None:
+    bundles = {one["clientConfig"].get("caBundle") for one in entries(mode)}
+    if mode == "existing-secret":
+        (bundle,) = bundles
+        assert base64.b64decode(bundle).startswith(b"-----BEGIN CERTIFICATE-----\n")
+    else:
+        assert bundles == {None}
+
+
+def test_cert_manager_with_an_authority_of_its_own() -> None:
+    assert arguments("cert-manager") == [
+        "--tls-cert=/etc/gpushare-webhook/tls/tls.crt",
+        "--tls-key=/etc/gpushare-webhook/tls/tls.key",
+    ]
+    certificates = {one["metadata"]["name"]: one["spec"] for one in of_kind("Certificate", "cert-manager")}
+    issuers = {one["metadata"]["name"]: one["spec"] for one in of_kind("Issuer", "cert-manager")}
+    serving, authority = certificates[FULLNAME], certificates[f"{FULLNAME}-authority"]
+    assert serving["dnsNames"] == [HOST]
+    assert issuers[serving["issuerRef"]["name"]] == {"ca": {"secretName": authority["secretName"]}}
+    assert issuers[authority["issuerRef"]["name"]] == {"selfSigned": {}}
+    assert authority["isCA"] is True
+    assert authority["privateKey"]["rotationPolicy"] == "Never"
+    assert mounted("cert-manager")["/etc/gpushare-webhook/tls"]["secret"] == {"secretName": serving["secretName"]}
+    assert of_kind("Secret", "cert-manager") == []
+    # An upgrade from the self-managed mode must not meet that mode's Secret.
+    assert f"{FULLNAME}-ca" not in (serving["secretName"], authority["secretName"])
+    for kind in ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"):
+        annotations = only(kind, "cert-manager")["metadata"]["annotations"]
+        assert annotations == {"cert-manager.io/inject-ca-from": f"{NAMESPACE}/{FULLNAME}"}
+
+
+def test_cert_manager_with_an_issuer_of_the_user() -> None:
+    serving = only("Certificate", "cert-manager-issuer")["spec"]
+    assert serving["issuerRef"] == {"kind": "ClusterIssuer", "name": "company"}
+    assert serving["dnsNames"] == [HOST, "gpushare.example.com", "gpushare.internal"]
+    assert (serving["duration"], serving["renewBefore"]) == ("720h", "240h")
+    assert of_kind("Issuer", "cert-manager-issuer") == []
+
+
+def test_an_existing_secret() -> None:
+    assert arguments("existing-secret") == [
+        "--tls-cert=/etc/gpushare-webhook/tls/server.crt",
+        "--tls-key=/etc/gpushare-webhook/tls/server.key",
+    ]
+    secret = mounted("existing-secret")["/etc/gpushare-webhook/tls"]["secret"]
+    assert secret == {"secretName": "gpushare-webhook-serving"}
+    assert [
+        one["kind"] for one in objects("existing-secret") if one["kind"] in ("Certificate", "Issuer", "Secret")
+    ] == []
+
+
+def test_an_authority_that_another_program_writes() -> None:
+    for kind in ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"):
+        assert only(kind, "existing-secret-injected")["metadata"]["annotations"] == {
+            "cert-manager.io/inject-ca-from-secret": "gpushare-webhook/gpushare-webhook-serving"
+        }
+
+
+def test_client_certificates() -> None:
+    volume = mounted("cert-manager-issuer")["/etc/gpushare-webhook/client-ca"]
+    assert volume["secret"] == {"secretName": "api-server-clients"}
+    assert "/etc/gpushare-webhook/client-ca" not in mounted("default")

@@ -1,0 +1,76 @@
+"""What the pages about the chart show is true: their values are taken, their names are those of what is rendered."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.chart.render import CHART, MODES, Values, entries, objects, rendered
+from tests.chart.test_settings import read, settings_file
+from tests.project.repository import ROOT, blocks
+
+PAGES = ROOT / "docs" / "how-to"
+SHOWN = [
+    (page, content)
+    for page in ("install", "certificates", "emergency", "gitops")
+    for language, content in blocks(PAGES / f"{page}.md")
+    if language == "yaml"
+]
+
+
+@pytest.mark.parametrize(("page", "content"), SHOWN)
+def test_values_that_a_page_shows_install(page: str, content: str, tmp_path: Any) -> None:
+    values = yaml.safe_load(content)
+    assert rendered(values)
+    assert read(settings_file(values), tmp_path)
+
+
+def test_the_first_day_fits_a_page() -> None:
+    ((_, excerpt),) = [(page, content) for page, content in SHOWN if page == "install"]
+    assert 30 < len(excerpt.splitlines()) < 60
+    known = yaml.safe_load((CHART / "values.yaml").read_text())
+    assert yaml.safe_load(excerpt).keys() <= known.keys()
+
+
+def test_every_entry_is_in_the_table() -> None:
+    page = (PAGES / "install.md").read_text()
+    named = set(re.findall(r"`([\w.…-]+\.(?:mutate|validate))`", page))
+    found = {one["name"].removesuffix(".gpushare-webhook.io") for mode in MODES for one in entries(mode)}
+    custom = {name for name in found if name.count(".") > 1}
+    others = {name for name in found if name.startswith("other-") and name.endswith(".validate")}
+    assert custom
+    assert named == (found - custom - others) | {"other-….validate", "RESOURCE.GROUP.validate"}
+
+
+def paths(values: Values) -> set[str]:
+    found = {key for key in values if not isinstance(values[key], dict) or not values[key]}
+    for key, value in values.items():
+        if isinstance(value, dict):
+            found |= {key} | {f"{key}.{below}" for below in paths(value)}
+    return found
+
+
+@pytest.mark.parametrize("page", ["install", "certificates", "emergency", "gitops"])
+def test_values_that_a_page_names_exist(page: str) -> None:
+    known = paths(yaml.safe_load((CHART / "values.yaml").read_text()))
+    roots = {name.partition(".")[0] for name in known} - {"config"}
+    text = re.sub(r"^```.*?^```$", "", (PAGES / f"{page}.md").read_text(), flags=re.MULTILINE | re.DOTALL)
+    named = {name for name in re.findall(r"`([a-zA-Z]+(?:\.[a-zA-Z]+)+)[`:]", text) if name.partition(".")[0] in roots}
+    assert {name for name in named - known if not name.endswith((".mutate", ".validate"))} == set()
+
+
+def test_the_examples_for_cert_manager_are_what_the_chart_makes() -> None:
+    text = "---\n".join(
+        (ROOT / "certs" / "cert-manager" / f"{name}.yaml").read_text() for name in ("authority", "certificate")
+    )
+    shown = {(one["kind"], one["metadata"]["name"]): one["spec"] for one in yaml.safe_load_all(text)}
+    values = {"tls": {"mode": "cert-manager"}, "fullnameOverride": "gpushare-webhook"}
+    made = {
+        (one["kind"], one["metadata"]["name"]): one["spec"]
+        for one in objects(values, namespace="gpushare-webhook")
+        if one["kind"] in ("Issuer", "Certificate")
+    }
+    assert shown == made

@@ -1,0 +1,69 @@
+"""Whatever a fixture says that the engine finds or injects, the chart's conditions let its object reach the engine."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from typing import Any
+
+import pytest
+
+from tests import fixture
+from tests.chart.matching import called_by
+from tests.fixture import Fixture
+
+FIXTURES = {one.name: one for one in fixture.load_all()}
+
+
+def installation(one: Fixture) -> dict[str, Any]:
+    """Values that install the fixture's settings, and hooks for the custom kinds that they name."""
+    settings = one.settings or {}
+    paths = settings.get("workloads", {}).get("paths", [])
+    kinds = {(path.get("group", ""), path["kind"]) for path in paths}
+    custom = [
+        {"group": group, "kind": kind, "versions": ["v1"], "resource": f"{kind.lower()}s"}
+        for group, kind in sorted(kinds)
+    ]
+    return {"config": settings, "webhooks": {"customKinds": custom}}
+
+
+@cache
+def called() -> dict[str, set[str] | None]:
+    """The entries that are called for each fixture."""
+    by_values: dict[str, list[Fixture]] = {}
+    for one in FIXTURES.values():
+        by_values.setdefault(json.dumps(installation(one), sort_keys=True), []).append(one)
+    groups = [
+        (json.loads(values), [fixture.review(one)["request"] for one in held]) for values, held in by_values.items()
+    ]
+    found = called_by(groups)
+    return {
+        one.name: entries
+        for held, several in zip(by_values.values(), found, strict=True)
+        for one, entries in zip(held, several, strict=True)
+    }
+
+
+@pytest.mark.parametrize("name", [name for name, one in FIXTURES.items() if one.expect.findings])
+def test_what_is_found_is_asked_about(name: str) -> None:
+    entries = called()[name]
+    assert entries is None or any(".validate" in entry for entry in entries), FIXTURES[name].object
+
+
+@pytest.mark.parametrize("name", [name for name, one in FIXTURES.items() if one.expect.patch])
+def test_what_is_changed_is_asked_about(name: str) -> None:
+    entries = called()[name]
+    assert entries is None or any(".mutate" in entry for entry in entries), FIXTURES[name].object
+
+
+def test_all_but_amounts_and_annotations_without_sense_can_be_read_by_the_api_server() -> None:
+    unread = {name for name, entries in called().items() if entries is None}
+    assert unread == {
+        "GPS003/boolean",
+        "GPS003/both-wrong",
+        "GPS003/list",
+        "GPS003/mapping",
+        "GPS003/not-a-quantity",
+        "GPS018/number-without-quotes",
+        "workloads/daemonset",
+    }

@@ -1,0 +1,165 @@
+"""The webhook configurations: which entries there are, where they lead, whom they spare."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+from tests.chart.matching import selects
+from tests.chart.render import FULLNAME, MODES, NAMESPACE, entries, entry, only
+from webhook.admission import Hook
+from webhook.policy.settings import Exempt
+
+LEVEL = "pod-security.kubernetes.io/enforce"
+NAME = "kubernetes.io/metadata.name"
+BY_DEFAULT = {
+    "pods.mutate": ("/mutate", "Ignore"),
+    "pods-without-hostpath.mutate": ("/mutate/without-hostpath", "Ignore"),
+    "tolerations.mutate": ("/mutate", "Ignore"),
+    "pods.validate": ("/validate", "Fail"),
+    "templates.validate": ("/validate", "Fail"),
+    "job-templates.validate": ("/validate", "Fail"),
+    "pod-templates.validate": ("/validate", "Fail"),
+    "other-pods.validate": ("/validate", "Ignore"),
+    "other-templates.validate": ("/validate", "Ignore"),
+    "other-job-templates.validate": ("/validate", "Ignore"),
+    "other-pod-templates.validate": ("/validate", "Ignore"),
+}
+
+
+def short(one: dict[str, Any]) -> str:
+    name: str = one["name"]
+    assert name.endswith(".gpushare-webhook.io")
+    return name.removesuffix(".gpushare-webhook.io")
+
+
+def test_the_entries_without_values() -> None:
+    told = {short(one): (one["clientConfig"]["service"]["path"], one["failurePolicy"]) for one in entries("default")}
+    assert told == BY_DEFAULT
+    assert {path for path, _ in told.values()} == {hook.path for hook in Hook}
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_every_entry_keeps_the_rules(mode: str) -> None:
+    names = [one["name"] for one in entries(mode)]
+    assert len(set(names)) == len(names)
+    for one in entries(mode):
+        assert re.fullmatch(r"[a-z0-9.-]+\.(mutate|validate)\.gpushare-webhook\.io", one["name"])
+        assert one["admissionReviewVersions"] == ["v1"]
+        assert (one["sideEffects"], one["matchPolicy"]) == ("None", "Equivalent")
+        assert 1 <= one["timeoutSeconds"] <= 30
+        assert 1 <= len(one["matchConditions"]) <= 64
+        for rule in one["rules"]:
+            assert rule["scope"] == "Namespaced"
+            assert not {"*", "*/*"} & {
+                *rule["apiGroups"],
+                *rule["apiVersions"],
+                *rule["operations"],
+                *rule["resources"],
+            }
+            assert not [resource for resource in rule["resources"] if "/" in resource]
+        for namespace in (NAMESPACE, "kube-system", "kube-node-lease"):
+            assert not selects(one["namespaceSelector"], {NAME: namespace})
+
+
+def test_entries_that_advise_or_come_again_follow_no_value_for_the_failure_policy() -> None:
+    values = {
+        "webhooks": {
+            "mutating": {"failurePolicy": "Fail", "timeoutSeconds": 2, "reinvocationPolicy": "Never"},
+            "validating": {"failurePolicy": "Ignore", "timeoutSeconds": 7},
+        }
+    }
+    told = {short(one): one for one in entries(values)}
+    assert {name: one["failurePolicy"] for name, one in told.items()} == {
+        name: "Fail" if name.endswith(".mutate") else "Ignore" for name in BY_DEFAULT
+    }
+    strict = {name: one["failurePolicy"] for name, one in ((short(one), one) for one in entries({}))}
+    assert {name for name, policy in strict.items() if policy == "Fail"} == {
+        name for name in BY_DEFAULT if name.endswith(".validate") and not name.startswith("other-")
+    }
+    assert {one["timeoutSeconds"] for name, one in told.items() if name.endswith(".mutate")} == {2}
+    assert {one["timeoutSeconds"] for name, one in told.items() if name.endswith(".validate")} == {7}
+    assert {one.get("reinvocationPolicy") for one in told.values()} == {"Never", None}
+
+
+@pytest.mark.parametrize(
+    ("config", "hostpath"),
+    [
+        ({}, {None: True}),
+        ({"podSecurity": {"unlabelled": "privileged"}}, {None: True}),
+        ({"podSecurity": {"unlabelled": "baseline"}}, {None: False}),
+        ({"podSecurity": {"unlabelled": "restricted"}}, {None: False}),
+        ({"profile": "openshift"}, {None: False}),
+        ({"profile": "openshift", "podSecurity": {"unlabelled": "privileged"}}, {None: True}),
+    ],
+)
+def test_pod_security_sends_each_namespace_to_one_path(config: Any, hostpath: dict[str | None, bool]) -> None:
+    values = {"config": config}
+    allowed, forbidden = (entry(name, values) for name in ("pods.mutate", "pods-without-hostpath.mutate"))
+    for level, may in (hostpath | {"privileged": True, "baseline": False, "restricted": False}).items():
+        labels = {NAME: "team"} | ({LEVEL: level} if level is not None else {})
+        assert selects(allowed["namespaceSelector"], labels) is may
+        assert selects(forbidden["namespaceSelector"], labels) is not may
+
+
+def spared(values: Any, labels: dict[str, str]) -> bool:
+    """Whether every entry leaves a namespace alone; all do, or none but for the split by Pod Security."""
+    told = {selects(one["namespaceSelector"], labels) for one in entries(values) if "pods" not in one["name"]}
+    (selected,) = told
+    return not selected
+
+
+def test_the_program_s_exempt_namespaces_are_spared() -> None:
+    for namespace in Exempt().namespaces:
+        assert spared({}, {NAME: namespace})
+    assert not spared({}, {NAME: "team"})
+    values = {"config": {"exempt": {"namespaces": ["lab"]}}, "webhooks": {"excludedNamespaces": ["argocd"]}}
+    assert [spared(values, {NAME: name}) for name in ("lab", "argocd", "kube-system", "gpu-operator")] == [
+        True,
+        True,
+        True,
+        False,
+    ]
+
+
+@pytest.mark.parametrize(("given", "value", "other"), [("a.io/off", "true", "no"), ("a.io/off=gpu", "gpu", "true")])
+def test_the_exempt_label_spares_without_facts(given: str, value: str, other: str) -> None:
+    values = {"config": {"exempt": {"label": given}}}
+    assert spared(values, {NAME: "team", "a.io/off": value})
+    assert not spared(values, {NAME: "team", "a.io/off": other})
+
+
+def test_a_namespace_opts_out_by_label_only_where_the_values_allow_it() -> None:
+    labels = {NAME: "team", "gpushare-webhook/ignore": "true"}
+    assert not spared({}, labels)
+    assert spared({"webhooks": {"ignoreLabel": True}}, labels)
+    assert not spared({"webhooks": {"ignoreLabel": True}}, labels | {"gpushare-webhook/ignore": "false"})
+
+
+def test_selectors_of_the_administrator_come_beside_ours() -> None:
+    labels = {NAME: "team", "gpus": "allowed", "stage": "test"}
+    assert not spared("everything", labels)
+    for other in ({"gpus": "no"}, {"stage": "draft"}, {NAME: "argocd"}, {"example.com/no-mps": "true"}):
+        assert spared("everything", labels | other)
+    for one in entries("everything"):
+        assert one["objectSelector"] == {"matchExpressions": [{"key": "example.com/skip", "operator": "DoesNotExist"}]}
+
+
+def test_calls_go_through_the_service_or_by_url() -> None:
+    through = entry("pods.validate", "everything")["clientConfig"]["service"]
+    ports = {port["name"]: port["port"] for port in only("Service", "everything")["spec"]["ports"]}
+    assert through == {"name": FULLNAME, "namespace": NAMESPACE, "path": "/validate", "port": ports["https"]}
+    by_url = {one["clientConfig"]["url"] for one in entries("cert-manager-issuer")}
+    base = "https://gpushare.example.com:8443"
+    assert by_url == {f"{base}/mutate", f"{base}/mutate/without-hostpath", f"{base}/validate"}
+
+
+def test_labels_and_annotations_of_the_configurations() -> None:
+    for kind in ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"):
+        metadata = only(kind, "everything")["metadata"]
+        assert metadata["name"] == FULLNAME
+        assert metadata["labels"]["admissions.enforcer/disabled"] == "true"
+        assert metadata["annotations"] == {"example.com/owner": "gpu"}
+        assert "annotations" not in only(kind, "default")["metadata"]

@@ -1,0 +1,234 @@
+"""The match conditions let through what the engine has to see, and nothing else: told by the API server's own code."""
+
+from __future__ import annotations
+
+from itertools import chain, combinations
+from typing import Any
+
+import pytest
+
+from tests.chart.matching import called, request
+from webhook.admission.restore import lost_tolerations
+from webhook.policy.case import Origin
+from webhook.policy.checks import CHECKS
+from webhook.policy.facts import UNKNOWN
+from webhook.policy.pod import Pod
+from webhook.policy.rules import Ruleset
+from webhook.policy.settings import Settings
+
+Json = dict[str, Any]
+
+GPU, SHARED, MIG = "nvidia.com/gpu", "nvidia.com/gpu.shared", "nvidia.com/mig-1g.5gb"
+FAIL_CLOSED = {"pods.validate", "templates.validate", "job-templates.validate", "pod-templates.validate"}
+MUTATED = {"pods.mutate", "pods-without-hostpath.mutate"}
+VERSIONS = {
+    "Pod": "v1",
+    "PodTemplate": "v1",
+    "ReplicationController": "v1",
+    "ReplicaSet": "apps/v1",
+    "Deployment": "apps/v1",
+    "StatefulSet": "apps/v1",
+    "DaemonSet": "apps/v1",
+    "Job": "batch/v1",
+    "CronJob": "batch/v1",
+}
+ENTRIES = {"Pod": "pods", "PodTemplate": "pod-templates", "CronJob": "job-templates"}
+
+
+def holder(kind: str, spec: Json, annotations: Json | None = None, **rest: Any) -> Json:
+    """An object of a kind that holds a pod of this spec."""
+    head = {"apiVersion": VERSIONS[kind], "kind": kind, "metadata": {"name": "x"}}
+    if kind == "Pod":
+        return {**head, "metadata": {"name": "x", "annotations": annotations}, "spec": spec, **rest}
+    template = {"metadata": {"annotations": annotations}, "spec": spec}
+    match kind:
+        case "PodTemplate":
+            return {**head, "template": template, **rest}
+        case "CronJob":
+            return {**head, "spec": {"jobTemplate": {"spec": {"template": template}}, **rest}}
+        case _:
+            return {**head, "spec": {"template": template, **rest}}
+
+
+def container(name: str = "main", **members: Any) -> Json:
+    return {"name": name, "image": "x", **members}
+
+
+def asking(resource: str = GPU, amount: Any = 1, field: str = "limits") -> Json:
+    return container(resources={field: {resource: amount}})
+
+
+def with_variable(value: Json) -> Json:
+    return {"containers": [container(env=[{"name": "A"}, {"name": "NVIDIA_VISIBLE_DEVICES", **value}])]}
+
+
+PLAIN = container(resources={"limits": {"memory": "1Gi"}, "requests": {"cpu": "1m"}})
+NAMES_GPU: dict[str, Json] = {
+    "a container": {"containers": [asking()]},
+    "the last of three": {"containers": [PLAIN, PLAIN, asking()]},
+    "the last of 800": {"containers": [PLAIN] * 799 + [asking()]},
+    "an init container": {"containers": [PLAIN], "initContainers": [PLAIN, asking()]},
+    "a sidecar": {"containers": [PLAIN], "initContainers": [{**asking(), "restartPolicy": "Always"}]},
+    "without containers": {"initContainers": [asking()]},
+    "zero": {"containers": [asking(amount=0)]},
+    "requests alone": {"containers": [asking(field="requests")]},
+    "null limits": {"containers": [container(resources={"limits": None, "requests": {GPU: 1}})]},
+    "null init containers": {"containers": [asking()], "initContainers": None},
+    "renamed": {"containers": [asking(SHARED)]},
+    "mig": {"containers": [asking(MIG)]},
+    "and sees more": {"containers": [{**asking(), "env": [{"name": "NVIDIA_VISIBLE_DEVICES", "value": "all"}]}]},
+}
+CONCERNS_GPU: dict[str, Json] = {
+    "sees all": with_variable({"value": "all"}),
+    "sees by reference": with_variable({"valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}}),
+    "an init container sees": {"containers": [PLAIN], "initContainers": with_variable({"value": "0"})["containers"]},
+    "one letter more": {"containers": [asking("nvidia.com/gpus")]},
+    "one letter less": {"containers": [asking("nvidia.com/gp")]},
+    "another domain by one letter": {"containers": [asking("nvidai.com/gpu")]},
+    "a shorter domain": {"containers": [asking("nvidia.co/gpu.shared")]},
+    "a slip in requests": {"containers": [asking("nvidia.com/gpu.share", field="requests")]},
+}
+NONE_OF_OURS: dict[str, Json] = {
+    "plain": {"containers": [PLAIN]},
+    "no containers": {},
+    "null containers": {"containers": None},
+    "null resources": {"containers": [container(resources=None)]},
+    "null env": {"containers": [container(env=None)]},
+    "sees nothing": with_variable({"value": "void"}),
+    "sees none": with_variable({"value": "none"}),
+    "another vendor": {"containers": [asking("amd.com/gpu")]},
+    "another vendor's long name": {"containers": [asking("vendor.example.com/gpu")]},
+    "a subdomain": {"containers": [asking("sub.nvidia.com/gpu")]},
+    "a node selector": {"containers": [PLAIN], "nodeSelector": {GPU: "1"}},
+    "an ephemeral container": {"containers": [PLAIN], "ephemeralContainers": [asking()]},
+}
+CASES = [
+    (kind, label, spec, wanted)
+    for kind in VERSIONS
+    for specs, wanted in ((NAMES_GPU, "named"), (CONCERNS_GPU, "concerned"), (NONE_OF_OURS, ""))
+    for label, spec in specs.items()
+]
+
+
+def test_new_objects_are_sent_to_the_entries_for_them() -> None:
+    found = called("default", [request(holder(kind, spec)) for kind, _, spec, _ in CASES])
+    for (kind, label, _, wanted), entries in zip(CASES, found, strict=True):
+        name = f"{ENTRIES.get(kind, 'templates')}.validate"
+        mutated = MUTATED if kind == "Pod" else set()
+        expected = {"named": {name} | mutated, "concerned": {f"other-{name}"}, "": set()}[wanted]
+        assert entries == expected, f"{kind}: {label}"
+
+
+@pytest.mark.parametrize("kind", VERSIONS)
+def test_annotations_of_ours_concern_the_webhook(kind: str) -> None:
+    spec = NONE_OF_OURS["plain"]
+    ours = request(holder(kind, spec, {"gpushare-webhook/client-priority": "9"}))
+    others = request(holder(kind, spec, {"example.com/gpushare-webhook": "9"}))
+    name = f"other-{ENTRIES.get(kind, 'templates')}.validate"
+    assert called("default", [ours, others]) == [{name}, set()]
+
+
+@pytest.mark.parametrize("kind", [kind for kind in VERSIONS if kind != "Pod"])
+def test_a_workload_is_judged_again_only_when_its_template_changes(kind: str) -> None:
+    for spec, other in ((NAMES_GPU["a container"], ""), (CONCERNS_GPU["sees all"], "other-")):
+        before = holder(kind, spec)
+        changed = holder(kind, {**spec, "terminationGracePeriodSeconds": 5})
+        labelled = {**before, "metadata": {"name": "x", "labels": {"a": "b"}, "finalizers": ["x.io/hold"]}}
+        requests = [
+            request(changed, before=before),
+            request(labelled, before=before),
+            request(holder(kind, spec, status={"replicas": 1}), before=before),
+            request(changed, before=before, subresource="status"),
+            request(holder(kind, NONE_OF_OURS["plain"]), before=before),
+        ]
+        if kind in ("Deployment", "StatefulSet", "ReplicaSet", "ReplicationController"):
+            requests.append(request(holder(kind, spec, replicas=3), before=before))
+        judged, *rest = called("default", requests)
+        assert judged == {f"{other}{ENTRIES.get(kind, 'templates')}.validate"}
+        assert rest == [set()] * len(rest)
+
+
+def test_only_what_names_a_gpu_resource_is_ever_refused_for_want_of_an_answer() -> None:
+    requests = [request(holder(kind, spec)) for kind, _, spec, wanted in CASES if wanted != "named"]
+    for entries in called("default", requests):
+        assert entries is not None
+        assert not entries & FAIL_CLOSED
+
+
+OURS = {"key": GPU, "operator": "Exists", "effect": "NoSchedule"}
+OURS_RENAMED = {**OURS, "key": SHARED}
+CANDIDATES = [OURS, OURS_RENAMED, {**OURS, "effect": "NoExecute"}, {"operator": "Exists"}]
+CHOICES = list(chain.from_iterable(combinations(CANDIDATES, size) for size in range(len(CANDIDATES) + 1)))
+
+
+@pytest.mark.parametrize("resource", [GPU, SHARED, "amd.com/gpu"])
+def test_a_pod_is_looked_at_again_only_when_it_lost_a_toleration_of_ours(resource: str) -> None:
+    ruleset = Ruleset(Settings(), CHECKS, UNKNOWN)
+
+    def tolerating(held: tuple[Json, ...]) -> Json:
+        return holder("Pod", {"containers": [asking(resource)], "tolerations": list(held)})
+
+    pairs = [(before, after) for before in CHOICES for after in CHOICES]
+    requests = [request(tolerating(after), before=tolerating(before)) for before, after in pairs]
+    for (before, after), entries in zip(pairs, called("default", requests), strict=True):
+        lost = [ours for ours in (OURS, OURS_RENAMED) if ours in before and ours not in after]
+        assert entries == ({"tolerations.mutate"} if lost and resource != "amd.com/gpu" else set())
+        pods = (Pod.of_template(tolerating(after)), Pod.of_template(tolerating(before)))
+        # A pod that does not ask for the renamed resource has no claim to its toleration, though it is asked about.
+        assert bool(entries) >= bool(lost_tolerations(*pods, Origin("team"), ruleset))
+
+
+def test_tolerations_follow_the_settings() -> None:
+    added = {
+        "exists": {"key": "a", "operator": "Exists", "effect": "NoSchedule"},
+        "equal": {"key": "b", "operator": "Equal", "value": "gpu"},
+        "from nodes": {"key": "pool.example.com/x", "operator": "Exists", "effect": "NoExecute"},
+    }
+    tolerations = {
+        "add": [{"key": "a"}, {"key": "b", "operator": "Equal", "value": "gpu", "effect": None}],
+        "resourceName": False,
+        "fromNodes": ["pool.example.com/*"],
+    }
+    values = {"config": {"injections": {"tolerations": tolerations}}}
+    plain = holder("Pod", {"containers": [asking()]})
+    given = [*added.values(), OURS, OURS_RENAMED, {"key": "poolxexample.com/x", "operator": "Exists"}]
+    before = [holder("Pod", {"containers": [asking()], "tolerations": [one]}) for one in given]
+    found = called(values, [request(plain, before=one) for one in before])
+    assert found == [{"tolerations.mutate"}] * len(added) + [set()] * 3
+
+
+@pytest.mark.parametrize("config", [{"profile": "none"}, {"injections": {"tolerations": {"enabled": False}}}])
+def test_no_entry_for_tolerations_where_none_are_injected(config: Json) -> None:
+    before = holder("Pod", {"containers": [asking()], "tolerations": [OURS]})
+    after = holder("Pod", {"containers": [asking()]})
+    assert called({"config": config}, [request(after, before=before)]) == [set()]
+
+
+def test_mirror_pods_are_believed_of_nodes_alone() -> None:
+    mirror = holder("Pod", {"containers": [asking()]}, {"kubernetes.io/config.mirror": "hash"})
+    requests = [request(mirror, groups=groups) for groups in (["system:nodes"], ["system:authenticated"], [])]
+    judged = {"pods.validate"} | MUTATED
+    assert called("default", requests) == [set(), judged, judged]
+
+
+def test_the_names_follow_the_settings() -> None:
+    values = {"config": {"resources": [{"name": "example.com/mps"}, {"name": GPU, "kind": "whole"}]}}
+    names = ["example.com/mps", GPU, MIG, SHARED, "example.com/mpss", "exampl.com/mps", "example.org/x"]
+    found = called(values, [request(holder("Job", {"containers": [asking(name)]})) for name in names])
+    assert found == [{"templates.validate"}] * 3 + [{"other-templates.validate"}] * 3 + [set()]
+
+
+def test_void_devices_for_all_pods_reach_all_pods() -> None:
+    values = {"config": {"injections": {"voidDevices": {"enabled": True, "pods": "all"}}}}
+    pods = [request(holder("Pod", one)) for one in (NONE_OF_OURS["plain"], NAMES_GPU["a container"])]
+    assert called(values, pods) == [{"other-pods.mutate"}, {"pods.validate"} | MUTATED]
+    values["config"]["injections"]["voidDevices"]["pods"] = "gpu"
+    assert called(values, pods)[0] == set()
+
+
+def test_conditions_of_the_administrator_hold_beside_ours() -> None:
+    condition = {"name": "not-here", "expression": "object.metadata.name != 'x'"}
+    values = {"webhooks": {"matchConditions": [condition]}}
+    other = holder("Pod", NAMES_GPU["a container"])
+    named = {**other, "metadata": {"name": "y"}}
+    assert called(values, [request(other), request(named)]) == [set(), {"pods.validate"} | MUTATED]

@@ -1,0 +1,142 @@
+"""What watches the webhook asks for series that there are."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import pytest
+
+from tests.chart.render import CHART, FULLNAME, MODES, NAMESPACE, of_kind, only
+from webhook.server.metrics import Metrics
+
+# Of the API server and of kube-state-metrics.
+OTHERS = {
+    "apiserver_admission_webhook_fail_open_count": {"name"},
+    "kube_deployment_spec_replicas": {"namespace", "deployment"},
+    "kube_deployment_status_replicas_available": {"namespace", "deployment"},
+}
+# Prometheus adds these to every series that it scrapes from a pod.
+SCRAPED = {"namespace", "pod", "le"}
+SERIES = re.compile(r"\b((?:gpushare_webhook|apiserver|kube)_\w+)(?:\{([^}]*)\})?")
+
+
+def known() -> dict[str, set[str]]:
+    """The labels of every series of the program, by name."""
+    found: dict[str, set[str]] = {}
+    for collector, names in Metrics().registry._collector_to_names.items():
+        for name in names:
+            found[name] = {*getattr(collector, "_labelnames", ()), *SCRAPED}
+    return found | OTHERS
+
+
+def alerts(values: Any) -> dict[str, dict[str, Any]]:
+    (group,) = only("PrometheusRule", values)["spec"]["groups"]
+    return {rule["alert"]: rule for rule in group["rules"]}
+
+
+def board() -> dict[str, Any]:
+    (config_map,) = [
+        one for one in of_kind("ConfigMap", "monitoring") if one["metadata"]["name"] == f"{FULLNAME}-dashboard"
+    ]
+    assert config_map["metadata"]["labels"].items() >= {"grafana_dashboard": "1", "boards": "yes"}.items()
+    found: dict[str, Any] = json.loads(config_map["data"]["gpushare-webhook.json"])
+    return found
+
+
+def expressions() -> list[str]:
+    """All that alerts and dashboard ask Prometheus for."""
+    asked = [target["expr"] for panel in board()["panels"] for target in panel["targets"]]
+    return [*asked, *(rule["expr"] for rule in alerts("monitoring").values())]
+
+
+def labels_of(expression: str) -> set[str]:
+    """The labels that the result of an expression can have."""
+    return set().union(*(known()[name] for name, _ in SERIES.findall(expression)))
+
+
+def test_every_series_and_label_exists() -> None:
+    assert len(expressions()) > 20
+    for expression in expressions():
+        series = SERIES.findall(expression)
+        assert series, expression
+        for name, matchers in series:
+            assert name in known(), expression
+            assert set(re.findall(r"(\w+)\s*(?:=~|!~|!=|=)", matchers)) <= known()[name], expression
+        for group in re.findall(r"by \(([^)]*)\)", expression):
+            assert {label.strip() for label in group.split(",")} <= labels_of(expression), expression
+
+
+def test_expressions_are_whole() -> None:
+    for expression in expressions():
+        for opening, closing in ("()", "{}", "[]"):
+            assert expression.count(opening) == expression.count(closing)
+        assert "  " not in expression
+
+
+def test_every_alert_says_what_is_wrong_and_for_whom() -> None:
+    for name, rule in alerts("monitoring").items():
+        assert name.startswith("GpushareWebhook")
+        assert rule["labels"]["severity"] in ("critical", "warning")
+        assert rule["labels"]["team"] == "gpu"
+        assert re.fullmatch(r"[0-9]+m", rule["for"])
+        assert rule["annotations"]["summary"].endswith(".")
+        assert set(re.findall(r"\$labels\.(\w+)", rule["annotations"]["description"])) <= labels_of(rule["expr"])
+    assert "> 0.25" in alerts("monitoring")["GpushareWebhookSlow"]["expr"]
+
+
+@pytest.mark.parametrize(
+    ("values", "leaf", "authority"),
+    [
+        ({}, 86400, 2628000),
+        ({"tls": {"mode": "cert-manager"}}, 864000, 864000),
+        ({"tls": {"mode": "cert-manager", "certManager": {"renewBefore": "8h"}}}, 9600, 9600),
+        (
+            {"tls": {"mode": "existing-secret", "existingSecret": {"name": "x", "annotations": {"a": "b"}}}},
+            604800,
+            604800,
+        ),
+    ],
+)
+def test_a_certificate_that_is_renewed_in_time_makes_no_alert(values: Any, leaf: int, authority: int) -> None:
+    expression = alerts(values | {"metrics": {"prometheusRule": {"enabled": True}}})["GpushareWebhookCertificateEnds"]
+    limits = re.findall(r'kind="([\w-]+)"} - time\(\) < ([0-9]+)', expression["expr"])
+    assert dict(limits) == {"leaf": str(leaf), "ca": str(authority), "client-ca": "2592000"}
+
+
+def test_the_series_of_the_release_are_meant() -> None:
+    for expression in (rule["expr"] for rule in alerts("monitoring").values()):
+        for name, matchers in SERIES.findall(expression):
+            assert name.startswith("apiserver") or f'namespace="{NAMESPACE}"' in matchers
+
+
+def test_the_dashboard_is_the_file() -> None:
+    assert board() == json.loads((CHART / "files" / "dashboard.json").read_text())
+    panels = board()["panels"]
+    assert len({panel["id"] for panel in panels}) == len(panels) == 9
+    places = {(panel["gridPos"]["x"], panel["gridPos"]["y"]) for panel in panels}
+    assert len(places) == len(panels)
+
+
+def test_monitors_scrape_the_health_port() -> None:
+    (endpoint,) = only("ServiceMonitor", "monitoring")["spec"]["endpoints"]
+    assert (endpoint["port"], endpoint["path"], endpoint["interval"]) == ("health", "/metrics", "30s")
+    assert endpoint["relabelings"][0]["action"] == "labeldrop"
+    assert "health" in {port["name"] for port in only("Service", "monitoring")["spec"]["ports"]}
+    (endpoint,) = only("PodMonitor", "small")["spec"]["podMetricsEndpoints"]
+    assert (endpoint["port"], endpoint["interval"], endpoint["scrapeTimeout"]) == ("health", "1m", "5s")
+    for kind, mode in (("ServiceMonitor", "monitoring"), ("PodMonitor", "small")):
+        assert only(kind, mode)["metadata"]["labels"]["release"] == "prometheus"
+    assert [kind for kind in ("ServiceMonitor", "PodMonitor", "PrometheusRule") if of_kind(kind, "default")] == []
+
+
+def test_every_hook_s_failing_open_is_seen() -> None:
+    (pattern,) = re.findall(r'name=~"([^"]+)"', alerts("monitoring")["GpushareWebhookFailedOpen"]["expr"])
+    names = {
+        entry["name"]
+        for mode in MODES
+        for kind in ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
+        for entry in only(kind, mode)["webhooks"]
+    }
+    assert [name for name in names if not re.fullmatch(pattern, name)] == []

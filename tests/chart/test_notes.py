@@ -1,0 +1,64 @@
+"""What Helm says after an installation: how to verify it, how to stop it, and what to know about the values."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+from tests.chart.render import CHART, FULLNAME, MODES, NAMESPACE, RELEASE, Values, helm
+
+
+def notes(values: str | Values, namespace: str = NAMESPACE) -> str:
+    arguments = ("install", RELEASE, str(CHART), "--namespace", namespace, "--dry-run=client")
+    return helm(*arguments, values=values).rpartition("\nNOTES:\n")[2]
+
+
+def warnings(values: str | Values, **options: str) -> list[str]:
+    return re.findall(r"^WARNING: (.+)$", notes(values, **options), re.MULTILINE)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_the_commands_name_the_release(mode: str) -> None:
+    said = notes(mode)
+    assert ("helm test " in said) is (mode != "small")
+    assert f"helm upgrade {RELEASE} CHART --namespace {NAMESPACE} --reuse-values" in said
+    assert f"kubectl delete mutatingwebhookconfiguration,validatingwebhookconfiguration {FULLNAME}\n" in said + "\n"
+    assert not re.search(r"[ \t]$|\n\n\n|<no value>", said, re.MULTILINE)
+
+
+def test_the_pod_to_try_asks_for_the_first_resource() -> None:
+    assert "limits: {nvidia.com/gpu: 2}" in notes("default")
+    assert "limits: {example.com/mps: 2}" in notes({"config": {"resources": [{"name": "example.com/mps"}]}})
+
+
+def test_nothing_is_to_be_warned_of_without_values() -> None:
+    assert warnings("default") == []
+
+
+@pytest.mark.parametrize(
+    ("values", "told"),
+    [
+        ({"replicas": 1}, "with one replica nobody answers"),
+        ({"webhooks": {"validating": {"failurePolicy": "Ignore"}}}, "GPU pods are made unchecked"),
+        ({"webhooks": {"mutating": {"failurePolicy": "Fail"}}}, "GPU pods are refused"),
+        ({"rbac": {"create": False}}, f"give the service account {FULLNAME} its rights"),
+        ({"hostNetwork": True, "config": {"server": {"port": 9443}}}, "a node with the port free for each replica"),
+        ("existing-secret", "you renew the Secret gpushare-webhook-serving"),
+    ],
+    ids=str,
+)
+def test_values_that_need_care(values: Any, told: str) -> None:
+    (warning,) = warnings(values)
+    assert told in warning
+
+
+def test_the_namespace_of_the_tests_is_no_place_for_the_webhook() -> None:
+    (warning,) = warnings("default", namespace="default")
+    assert "left alone" in warning
+    assert "helm test" not in notes("default", "default")
+
+
+def test_advice_alone_needs_no_warning_about_its_policy() -> None:
+    assert warnings("no-injections") == []

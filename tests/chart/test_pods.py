@@ -1,0 +1,152 @@
+"""The webhook's pods: available, restricted, and as the values want them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.chart.render import MODES, container, of_kind, only, pod_spec, rendered
+
+SIDE_BY_SIDE = {"maxUnavailable": 0, "maxSurge": 1}
+
+
+@pytest.mark.parametrize("mode", [mode for mode in MODES if mode not in ("everything", "host-network")])
+def test_pods_are_restricted(mode: str) -> None:
+    """The level `restricted` of Pod Security, and a root file system that nobody writes to; the test's pod too."""
+    specs = [pod_spec(mode), *(pod["spec"] for pod in of_kind("Pod", mode))]
+    for spec in specs:
+        assert spec["securityContext"] == {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}}
+        assert not {"hostNetwork", "hostPID", "hostIPC"} & spec.keys()
+        assert not [volume for volume in spec.get("volumes", []) if "hostPath" in volume]
+        for one in spec["containers"]:
+            assert one["securityContext"] == {
+                "allowPrivilegeEscalation": False,
+                "readOnlyRootFilesystem": True,
+                "capabilities": {"drop": ["ALL"]},
+            }
+            assert one["resources"]["limits"]["memory"]
+            assert "cpu" not in one["resources"]["limits"]
+
+
+def test_replicas_stay_while_others_go() -> None:
+    deployment = only("Deployment", "default")["spec"]
+    assert deployment["replicas"] == 2
+    assert deployment["strategy"] == {"type": "RollingUpdate", "rollingUpdate": SIDE_BY_SIDE}
+    budget = only("PodDisruptionBudget", "default")["spec"]
+    assert (budget["maxUnavailable"], budget["unhealthyPodEvictionPolicy"]) == (1, "AlwaysAllow")
+    assert pod_spec("default")["priorityClassName"] == "system-cluster-critical"
+
+
+def test_replicas_spread_softly_over_zones_and_hosts() -> None:
+    constraints = pod_spec("default")["topologySpreadConstraints"]
+    assert {one["topologyKey"]: one["whenUnsatisfiable"] for one in constraints} == {
+        "topology.kubernetes.io/zone": "ScheduleAnyway",
+        "kubernetes.io/hostname": "ScheduleAnyway",
+    }
+    (preferred,) = pod_spec("default")["affinity"]["podAntiAffinity"].values()
+    assert preferred[0]["podAffinityTerm"]["topologyKey"] == "kubernetes.io/hostname"
+    assert list(pod_spec("small")["affinity"]) == ["nodeAffinity"]
+    assert "topologySpreadConstraints" not in pod_spec("small")
+
+
+@pytest.mark.parametrize(
+    ("values", "there"),
+    [
+        ({"replicas": 1}, False),
+        ({"replicas": 1, "autoscaling": {"enabled": True}}, True),
+        ({"autoscaling": {"enabled": True, "minReplicas": 1}}, False),
+        ({"podDisruptionBudget": {"enabled": False}}, False),
+    ],
+)
+def test_a_budget_is_there_where_it_leaves_something(values: dict[str, Any], there: bool) -> None:
+    assert bool(of_kind("PodDisruptionBudget", values)) is there
+
+
+def test_a_budget_by_what_must_stay() -> None:
+    budget = only("PodDisruptionBudget", "everything")["spec"]
+    assert (budget["minAvailable"], budget["unhealthyPodEvictionPolicy"]) == ("50%", "IfHealthyBudget")
+    assert "maxUnavailable" not in budget
+    nothing = only("PodDisruptionBudget", {"podDisruptionBudget": {"minAvailable": 0}})["spec"]
+    assert nothing["minAvailable"] == 0
+
+
+def test_an_autoscaler_sets_the_replicas() -> None:
+    assert "replicas" not in only("Deployment", "everything")["spec"]
+    scaler = only("HorizontalPodAutoscaler", "everything")["spec"]
+    assert (scaler["minReplicas"], scaler["maxReplicas"]) == (3, 9)
+    assert scaler["scaleTargetRef"]["name"] == only("Deployment", "everything")["metadata"]["name"]
+    assert scaler["metrics"][0]["resource"]["target"] == {"type": "Utilization", "averageUtilization": 60}
+    assert of_kind("HorizontalPodAutoscaler", "default") == []
+
+
+@pytest.mark.parametrize(
+    ("image", "name"),
+    [
+        ({}, "gpushare-webhook/gpushare-webhook:{version}"),
+        ({"registry": "r.example.com:5000"}, "r.example.com:5000/gpushare-webhook/gpushare-webhook:{version}"),
+        ({"repository": "a/b", "tag": "v1"}, "a/b:v1"),
+        ({"repository": "a", "tag": "v1", "digest": "sha256:" + "0" * 64}, "a:v1@sha256:" + "0" * 64),
+    ],
+)
+def test_the_image(image: dict[str, str], name: str) -> None:
+    from webhook import __version__
+
+    assert container({"image": image})["image"] == name.format(version=__version__)
+    (test,) = of_kind("Pod", {"image": image})
+    assert test["spec"]["containers"][0]["image"] == name.format(version=__version__)
+
+
+def test_the_node_s_network() -> None:
+    spec = pod_spec("host-network")
+    assert (spec["hostNetwork"], spec["dnsPolicy"]) == (True, "ClusterFirstWithHostNet")
+    assert not {"hostNetwork", "dnsPolicy"} & pod_spec("default").keys()
+    assert pod_spec("everything")["dnsPolicy"] == "None"
+
+
+@pytest.mark.parametrize(("kubernetes", "there"), [("1.32.9", False), ("1.33.0", True)])
+def test_user_namespaces_from_the_version_on_that_has_them(kubernetes: str, there: bool) -> None:
+    assert ("hostUsers" in pod_spec("everything", kubernetes=kubernetes)) is there
+    assert "hostUsers" not in pod_spec("default", kubernetes=kubernetes)
+
+
+def test_probes_can_be_changed_and_left_out() -> None:
+    liveness = container("everything")["livenessProbe"]
+    assert (liveness["failureThreshold"], liveness["httpGet"]["path"]) == (10, "/livez")
+    assert "startupProbe" not in container("small")
+    assert {container("default")[probe]["httpGet"]["path"] for probe in ("startupProbe", "livenessProbe")} == {"/livez"}
+    assert container("default")["readinessProbe"]["httpGet"]["path"] == "/readyz"
+
+
+def test_both_families_of_addresses() -> None:
+    service = only("Service", "host-network")["spec"]
+    assert (service["ipFamilyPolicy"], service["ipFamilies"]) == ("PreferDualStack", ["IPv6", "IPv4"])
+    assert not {"ipFamilyPolicy", "ipFamilies"} & only("Service", "default")["spec"].keys()
+
+
+def test_a_node_s_port() -> None:
+    (https,) = [port for port in only("Service", "everything")["spec"]["ports"] if port["name"] == "https"]
+    assert (https["port"], https["nodePort"], https["targetPort"]) == (8443, 30443, "https")
+
+
+def test_traffic_is_limited_to_what_is_needed() -> None:
+    policy = only("NetworkPolicy", "monitoring")["spec"]
+    assert policy["policyTypes"] == ["Ingress", "Egress"]
+    reviews, metrics = policy["ingress"]
+    assert reviews == {
+        "from": [{"ipBlock": {"cidr": "10.0.0.0/16"}}],
+        "ports": [{"port": "https", "protocol": "TCP"}],
+    }
+    assert metrics["ports"] == [{"port": "health", "protocol": "TCP"}]
+    server, names = policy["egress"]
+    assert server["to"] == [{"ipBlock": {"cidr": "10.0.0.1/32"}}]
+    assert [port["port"] for port in server["ports"]] == [6443]
+    assert {port["port"] for port in names["ports"]} == {53}
+    assert only("NetworkPolicy", "small")["spec"]["egress"] == []
+    assert of_kind("NetworkPolicy", "default") == []
+
+
+@pytest.mark.parametrize("mode", [mode for mode in MODES if mode != "monitoring"])
+def test_no_action_of_a_template_is_left(mode: str) -> None:
+    """Prometheus and Grafana have such braces of their own."""
+    assert "{{" not in rendered(mode)

@@ -1,0 +1,202 @@
+"""What is rendered in every mode: whole, the same each time, nothing left to the API server to fill or to refuse."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.chart.render import (
+    CHART,
+    FULLNAME,
+    MODES,
+    NAMESPACE,
+    RELEASE,
+    RefusedError,
+    Values,
+    container,
+    helm,
+    is_test,
+    objects,
+    of_kind,
+    only,
+    pod_spec,
+    rendered,
+)
+from tests.chart.snapshots import current, stored
+from webhook import __version__
+
+CLUSTER_WIDE = {"ClusterRole", "ClusterRoleBinding", "MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"}
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_lint_has_nothing_to_say(mode: str) -> None:
+    said = helm("lint", "--strict", str(CHART), "--namespace", NAMESPACE, values=mode)
+    assert re.findall(r"\[(?:WARNING|ERROR)\].*", said) == []
+
+
+def test_the_chart_renders_as_it_was_last_looked_at() -> None:
+    assert current() == stored()
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_rendering_twice_gives_the_same(mode: str) -> None:
+    again = helm("template", RELEASE, str(CHART), "--namespace", NAMESPACE, "--kube-version", "1.36.0", values=mode)
+    assert again == rendered(mode)
+
+
+def test_nothing_is_looked_up_or_drawn() -> None:
+    pattern = re.compile(
+        r"(?<![$.\"])\b(lookup|rand\w+|genCA|genSignedCert|genSelfSignedCert|genPrivateKey|uuidv4|now|htpasswd)\b"
+    )
+    templates = [file for file in (CHART / "templates").rglob("*") if file.is_file()]
+    code = {file.name: re.findall(r"\{\{(?!/\*).*?\}\}", file.read_text(), re.DOTALL) for file in templates}
+    assert len(code) > 20
+    assert [(name, action) for name, actions in code.items() for action in actions if pattern.search(action)] == []
+
+
+def nulls(node: Any, path: str = "") -> Iterator[str]:
+    if node is None:
+        yield path
+    elif isinstance(node, dict):
+        for key, value in node.items():
+            yield from nulls(value, f"{path}/{key}")
+    elif isinstance(node, list):
+        for index, value in enumerate(node):
+            yield from nulls(value, f"{path}/{index}")
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_nothing_is_null_or_empty_by_accident(mode: str) -> None:
+    for manifest in objects(mode):
+        assert list(nulls(manifest)) == [], manifest["kind"]
+        empty = [key for key, value in manifest.get("spec", {}).items() if value in ("", {}, [])]
+        assert empty in ([], ["selfSigned"], ["egress"]), manifest["kind"]
+    assert "<no value>" not in rendered(mode)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_every_object_is_in_its_place_and_labelled(mode: str) -> None:
+    found = [(one["kind"], one["metadata"].get("namespace"), one["metadata"]["name"]) for one in objects(mode)]
+    assert len(set(found)) == len(found)
+    for manifest in objects(mode):
+        if manifest["metadata"]["name"].endswith(("-extra", "-text")):
+            continue
+        assert ("namespace" not in manifest["metadata"]) is (manifest["kind"] in CLUSTER_WIDE)
+        if is_test(manifest):
+            continue
+        assert manifest["metadata"].get("namespace") in (None, NAMESPACE)
+        assert manifest["metadata"]["name"].startswith((FULLNAME, "shared"))
+        labels = manifest["metadata"]["labels"]
+        assert labels["app.kubernetes.io/version"] == __version__
+        assert labels["app.kubernetes.io/managed-by"] == "Helm"
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_selectors_find_the_webhook_s_pods_and_not_the_test_s(mode: str) -> None:
+    template = only("Deployment", mode)["spec"]["template"]
+    selectors = [only("Deployment", mode)["spec"]["selector"]["matchLabels"], only("Service", mode)["spec"]["selector"]]
+    for kind in ("PodDisruptionBudget", "PodMonitor"):
+        selectors += [one["spec"]["selector"]["matchLabels"] for one in of_kind(kind, mode)]
+    selectors += [one["spec"]["podSelector"]["matchLabels"] for one in of_kind("NetworkPolicy", mode)]
+    selectors += [one["labelSelector"]["matchLabels"] for one in pod_spec(mode).get("topologySpreadConstraints", [])]
+    for selector in selectors:
+        assert selector.items() <= template["metadata"]["labels"].items()
+        for pod in of_kind("Pod", mode):
+            assert not selector.items() <= pod["metadata"]["labels"].items()
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_ports_have_one_meaning_everywhere(mode: str) -> None:
+    names = {port["name"]: port["containerPort"] for port in container(mode)["ports"]}
+    assert set(names) == {"https", "health"}
+    assert {port["targetPort"] for port in only("Service", mode)["spec"]["ports"]} == set(names)
+    probes = [container(mode)[probe] for probe in ("livenessProbe", "readinessProbe")]
+    assert [probe["httpGet"]["port"] for probe in probes] == ["health", "health"]
+
+
+@pytest.mark.parametrize(
+    ("release", "values", "name"),
+    [
+        ("shared", {}, "shared-gpushare-webhook"),
+        ("gpushare-webhook", {}, "gpushare-webhook"),
+        ("my-gpushare-webhook", {}, "my-gpushare-webhook"),
+        ("shared", {"nameOverride": "gpus"}, "shared-gpus"),
+        ("shared", {"fullnameOverride": "gpus"}, "gpus"),
+        ("a" * 53, {}, "a" * 50),
+        ("a" * 49, {}, "a" * 49),
+    ],
+)
+def test_names_follow_the_release(release: str, values: dict[str, str], name: str) -> None:
+    text = helm("template", release, str(CHART), "--namespace", "gpus", values=values)
+    assert f"--installed-as=gpus/{name}\n" in text
+    assert f"resourceNames: [{name}-ca]\n" in text
+    assert f"  name: {name}-ca\n" in text
+
+
+def test_a_release_and_a_namespace_that_look_like_numbers_stay_text() -> None:
+    text = helm("template", "12345", str(CHART), "--namespace", "678", values={"fullnameOverride": "gpus"})
+    assert 'namespace: "678"' in text
+    assert 'app.kubernetes.io/instance: "12345"' in text
+    assert not re.search(r"(namespace|instance): [0-9]", text)
+
+
+def test_labels_for_all_objects() -> None:
+    values = {"commonLabels": {"team": "gpu"}}
+    assert [
+        one["kind"]
+        for one in objects(values)
+        if one["metadata"]["labels"].get("team") != "gpu" and one["kind"] != "Pod"
+    ] == []
+    assert only("Deployment", values)["spec"]["template"]["metadata"]["labels"]["team"] == "gpu"
+    assert "team" not in only("Deployment", values)["spec"]["selector"]["matchLabels"]
+
+
+def test_objects_of_the_user() -> None:
+    extra = {one["metadata"]["name"]: one for one in of_kind("ConfigMap", "everything")}
+    assert extra[f"{FULLNAME}-extra"]["data"] == {"key": "value"}
+    assert f"{RELEASE}-text" in extra
+
+
+def test_older_clusters_are_refused() -> None:
+    with pytest.raises(RefusedError, match=r"chart requires kubeVersion: >=1\.30\.0-0"):
+        rendered("default", kubernetes="1.29.9")
+    for version in ("1.30.0", "1.31.4-gke.1000", "v1.37.0-eks-1"):
+        assert rendered("default", kubernetes=version)
+
+
+REFUSED: dict[str, tuple[Values, str]] = {
+    "another secret": ({"tls": {"mode": "existing-secret"}}, "name the Secret in tls.existingSecret.name"),
+    "no authority": (
+        {"tls": {"mode": "existing-secret", "existingSecret": {"name": "x"}}},
+        "give the authority in tls.existingSecret.caBundle, or in tls.existingSecret.annotations",
+    ),
+    "the kubelet's port": ({"hostNetwork": True}, "port 10250 of a node is the kubelet's"),
+    "a free port": ({"config": {"server": {"port": 0}}}, "must be fixed here"),
+    "one port twice": ({"config": {"server": {"port": 8080}}}, "are both 8080"),
+    "clients without their authority": (
+        {"tls": {"clientCA": {"secretName": "x"}}},
+        "set config.tls.clientCA to /etc/gpushare-webhook/client-ca/ca.crt",
+    ),
+    "an authority without its secret": (
+        {"config": {"tls": {"clientCA": "/etc/gpushare-webhook/client-ca/ca.crt"}}},
+        "name its Secret in tls.clientCA.secretName",
+    ),
+    "a url that no certificate holds": (
+        {"webhooks": {"url": "https://gpus.example.com"}},
+        "name gpus.example.com in config.tls.extraHosts",
+    ),
+}
+
+
+@pytest.mark.parametrize("label", REFUSED)
+def test_what_would_not_work_is_not_rendered(label: str) -> None:
+    values, message = REFUSED[label]
+    with pytest.raises(RefusedError, match=re.escape(message)):
+        rendered(values)
+
+
+def test_a_self_managed_url_may_name_the_service() -> None:
+    assert rendered({"webhooks": {"url": f"https://{FULLNAME}.{NAMESPACE}.svc:30443"}})

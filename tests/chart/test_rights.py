@@ -1,0 +1,96 @@
+"""The rights of the webhook's pods: these and no others, and no token where the API server is never called."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.chart.render import FULLNAME, MODES, NAMESPACE, Values, is_test, of_kind, only, pod_spec
+
+Rule = tuple[str, str, str, str]
+"""API group, resource, name ("" for every name), verb."""
+
+CONFIGURATIONS = ("mutatingwebhookconfigurations", "validatingwebhookconfigurations")
+BUNDLES = {
+    ("admissionregistration.k8s.io", resource, FULLNAME, verb)
+    for resource in CONFIGURATIONS
+    for verb in ("get", "list", "watch", "patch")
+}
+CLASSES = {("node.k8s.io", "runtimeclasses", "", verb) for verb in ("get", "list", "watch")}
+AUTHORITY = {
+    *(("", "secrets", f"{FULLNAME}-ca", verb) for verb in ("get", "list", "watch", "update", "patch")),
+    ("", "secrets", "", "create"),
+    ("apps", "deployments", FULLNAME, "get"),
+}
+
+
+def rules(manifests: list[dict[str, Any]]) -> set[Rule]:
+    return {
+        (group, resource, name, verb)
+        for manifest in manifests
+        if not is_test(manifest)
+        for rule in manifest["rules"]
+        for group in rule["apiGroups"]
+        for resource in rule["resources"]
+        for name in rule.get("resourceNames", [""])
+        for verb in rule["verbs"]
+    }
+
+
+NO_FACTS = {"config": {"facts": {"runtimeClasses": False}}}
+
+
+@pytest.mark.parametrize(
+    ("values", "cluster", "own", "token"),
+    [
+        ("default", BUNDLES | CLASSES, AUTHORITY, True),
+        (NO_FACTS, BUNDLES, AUTHORITY, True),
+        ("existing-secret", CLASSES, set(), True),
+        ("cert-manager-issuer", CLASSES, set(), True),
+        ("cert-manager", set(), set(), False),
+        ("small", set(), set(), False),
+    ],
+    ids=str,
+)
+def test_the_rights(values: str | Values, cluster: set[Rule], own: set[Rule], token: bool) -> None:
+    assert rules(of_kind("ClusterRole", values)) == cluster
+    assert rules(of_kind("Role", values)) == own
+    assert pod_spec(values)["automountServiceAccountToken"] is token
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_rights_are_bound_to_the_webhook_s_account_alone(mode: str) -> None:
+    account = {"kind": "ServiceAccount", "name": pod_spec(mode)["serviceAccountName"], "namespace": NAMESPACE}
+    for kind in ("Role", "ClusterRole"):
+        bindings = [one for one in of_kind(f"{kind}Binding", mode) if not is_test(one)]
+        assert [one["subjects"] for one in bindings] == [[account]] * len(bindings)
+        roles = [one["metadata"]["name"] for one in of_kind(kind, mode) if not is_test(one)]
+        assert [one["roleRef"] for one in bindings] == [
+            {"apiGroup": "rbac.authorization.k8s.io", "kind": kind, "name": name} for name in roles
+        ]
+
+
+def test_nobody_gets_a_token_by_the_account_itself() -> None:
+    for mode in MODES:
+        for account in of_kind("ServiceAccount", mode):
+            assert account["automountServiceAccountToken"] is False
+
+
+def test_accounts_and_rights_may_come_from_elsewhere() -> None:
+    assert of_kind("ServiceAccount", "small") == []
+    assert pod_spec("small")["serviceAccountName"] == "shared"
+    values = {"rbac": {"create": False}, "test": {"enabled": False}}
+    assert [
+        kind for kind in ("Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding") if of_kind(kind, values)
+    ] == []
+    assert only("ServiceAccount", values)["metadata"]["name"] == FULLNAME
+
+
+def test_the_test_may_make_pods_where_it_looks_and_only_while_it_runs() -> None:
+    (role,) = [one for one in of_kind("Role", "default") if is_test(one)]
+    assert role["metadata"]["namespace"] == "default"
+    assert role["rules"] == [{"apiGroups": [""], "resources": ["pods"], "verbs": ["create"]}]
+    assert [one for one in of_kind("ClusterRole", "default") if is_test(one)] == []
+    policy = role["metadata"]["annotations"]["helm.sh/hook-delete-policy"]
+    assert policy == "before-hook-creation,hook-succeeded"

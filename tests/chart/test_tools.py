@@ -1,0 +1,44 @@
+"""The programs that the chart is tested with are there, or the tests fail."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.chart import tools
+from tests.cluster.harness.cache import ToolsMissingError
+
+
+@pytest.fixture
+def path(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """The only folder on PATH; what was found before is forgotten, and nothing is built."""
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr(tools, "helm", tools.helm.__wrapped__)
+    return tmp_path
+
+
+def put(folder: Path, version: str) -> Path:
+    program = folder / "helm"
+    program.write_text(f"#!/bin/sh\necho {version}\n")
+    program.chmod(0o755)
+    return program
+
+
+def test_helm_4_on_the_path_is_used(path: Path) -> None:
+    program = put(path, "v4.1.0")
+    assert tools.helm() == str(program)
+
+
+@pytest.mark.parametrize("version", ["v3.19.0", "unknown"])
+def test_another_helm_is_not_used_and_without_go_nothing_is_skipped(path: Path, version: str) -> None:
+    put(path, version)
+    with pytest.raises(ToolsMissingError, match="Go is not on PATH"):
+        tools.helm()
+
+
+def test_what_is_there_is_helm_4() -> None:
+    version = subprocess.check_output([tools.helm(), "version", "--template", "{{.Version}}"], text=True, timeout=60)
+    assert version.startswith("v4.")

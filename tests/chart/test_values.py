@@ -1,0 +1,166 @@
+"""The values: described, generated from one place, and closed to everything that is not known."""
+
+from __future__ import annotations
+
+import json
+import re
+import runpy
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import yaml
+from jsonschema import Draft202012Validator
+
+from tests.chart.render import CHART, MODES, RefusedError, Values, rendered
+from tests.project.repository import ROOT
+from webhook import __version__
+
+GENERATOR = runpy.run_path(str(ROOT / "charts" / "generate.py"))
+SCHEMA = json.loads((CHART / "values.schema.json").read_text())
+# Objects of Kubernetes' own API, and what belongs to a parent chart.
+OPEN = {"/$defs/kubernetes", "/properties/global"}
+
+
+def test_the_generated_files_are_what_is_generated() -> None:
+    files = GENERATOR["files"]()
+    assert set(files) == {"values.schema.json", "README.md", "Chart.yaml"}
+    assert {name: (CHART / name).read_text() for name in files} == files
+
+
+def test_the_chart_has_the_product_s_version() -> None:
+    chart = yaml.safe_load((CHART / "Chart.yaml").read_text())
+    assert (chart["version"], chart["appVersion"]) == (__version__, __version__)
+    assert f":{__version__}\n" in chart["annotations"]["artifacthub.io/images"]
+    assert yaml.safe_load(chart["annotations"]["artifacthub.io/changes"])
+
+
+def leaves(values: tuple[Any, ...]) -> Iterator[Any]:
+    for value in values:
+        yield from leaves(value.below) if value.below else (value,)
+
+
+def test_every_value_is_described() -> None:
+    found = list(leaves(GENERATOR["values"]()))
+    assert len(found) > 90
+    assert [
+        ".".join(value.path) for value in found if len(value.says) < 5 or not value.says.endswith((".", "`."))
+    ] == []
+    assert [".".join(value.path) for value in found if "schema:" in value.says] == []
+
+
+def mappings(node: Any, path: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
+    """Every schema of a mapping, with where it stands."""
+    if isinstance(node, list):
+        for index, element in enumerate(node):
+            yield from mappings(element, f"{path}/{index}")
+    if not isinstance(node, dict):
+        return
+    if "object" in ([node["type"]] if isinstance(node.get("type"), str) else node.get("type") or []):
+        yield path, node
+    for key, value in node.items():
+        if key not in ("default", "enum", "const"):
+            yield from mappings(value, f"{path}/{key}")
+
+
+def test_the_schema_is_closed() -> None:
+    Draft202012Validator.check_schema(SCHEMA)
+    found = list(mappings(SCHEMA))
+    assert len(found) > 50
+    unbounded = {path for path, schema in found if schema.get("additionalProperties", True) is True}
+    assert unbounded == OPEN | {"/properties/extraObjects/items"}
+
+
+def test_the_schema_of_the_settings_is_the_program_s() -> None:
+    from webhook.settings.schema import schema
+
+    theirs = schema()
+    assert SCHEMA["properties"]["config"]["properties"] == theirs["properties"]
+    assert theirs["$defs"].items() <= SCHEMA["$defs"].items()
+
+
+def test_the_defaults_fit_the_schema() -> None:
+    Draft202012Validator(SCHEMA).validate(yaml.safe_load((CHART / "values.yaml").read_text()))
+
+
+def test_the_modes_together_set_every_value() -> None:
+    """So that the snapshots show what each value does."""
+    given = [yaml.safe_load((CHART / "ci" / f"{mode}-values.yaml").read_text()) for mode in MODES]
+
+    def is_set(path: tuple[str, ...]) -> bool:
+        for values in given:
+            node: Any = values
+            for key in path:
+                node = node.get(key, ...) if isinstance(node, dict) else ...
+            if node is not ...:
+                return True
+        return False
+
+    unset = {".".join(value.path) for value in leaves(GENERATOR["values"]()) if not is_set(value.path)}
+    assert unset == UNSET
+
+
+# The first three would change every object, and the snapshots with them: they have tests of their own.
+UNSET = {"nameOverride", "fullnameOverride", "commonLabels", "podDisruptionBudget.enabled"}
+
+WRONG: dict[str, tuple[Values, str]] = {
+    "an unknown key": ({"replica": 2}, "'replica' not allowed"),
+    "an unknown key below": ({"tls": {"certmanager": {}}}, "'certmanager' not allowed"),
+    "an unknown key of a probe's neighbour": ({"autoscaling": {"targetCPU": 1}}, "'targetCPU' not allowed"),
+    "an unknown setting": ({"config": {"limts": {}}}, "'limts' not allowed"),
+    "an unknown setting below": ({"config": {"limits": {"perNode": 1}}}, "'perNode' not allowed"),
+    "a setting's wrong value": ({"config": {"mode": "enforced"}}, "/config/mode"),
+    "a setting's wrong type": ({"config": {"limits": {"perPod": "1"}}}, "/config/limits/perPod"),
+    "a resource that is none": ({"config": {"resources": [{"name": "gpu'] || true"}]}}, "/config/resources/0/name"),
+    "another mode": ({"tls": {"mode": "vault"}}, "/tls/mode"),
+    "no replica": ({"replicas": 0}, "/replicas"),
+    "half a replica": ({"replicas": 1.5}, "/replicas"),
+    "replicas as text": ({"replicas": "2"}, "/replicas"),
+    "no timeout": ({"webhooks": {"mutating": {"timeoutSeconds": 0}}}, "/webhooks/mutating/timeoutSeconds"),
+    "a long timeout": ({"webhooks": {"validating": {"timeoutSeconds": 31}}}, "/webhooks/validating/timeoutSeconds"),
+    "another policy": ({"webhooks": {"validating": {"failurePolicy": "Warn"}}}, "failurePolicy"),
+    "reinvocation of what validates": (
+        {"webhooks": {"validating": {"reinvocationPolicy": "Never"}}},
+        "'reinvocationPolicy' not allowed",
+    ),
+    "a url with a path": ({"webhooks": {"url": "https://gpus.example.com/x"}}, "/webhooks/url"),
+    "a url without tls": ({"webhooks": {"url": "http://gpus.example.com"}}, "/webhooks/url"),
+    "a namespace that is none": ({"webhooks": {"excludedNamespaces": ["A"]}}, "/webhooks/excludedNamespaces/0"),
+    "a selector's unknown operator": (
+        {"webhooks": {"namespaceSelector": {"matchExpressions": [{"key": "a", "operator": "Is"}]}}},
+        "operator",
+    ),
+    "a condition without a name": ({"webhooks": {"matchConditions": [{"expression": "true"}]}}, "'name'"),
+    "too many conditions": (
+        {"webhooks": {"matchConditions": [{"name": f"c{n}", "expression": "true"} for n in range(62)]}},
+        "/webhooks/matchConditions",
+    ),
+    "a custom kind of all versions": (
+        {"webhooks": {"customKinds": [{"group": "a.io", "kind": "A", "versions": ["*"], "resource": "as"}]}},
+        "/webhooks/customKinds/0/versions/0",
+    ),
+    "two monitors": (
+        {"metrics": {"serviceMonitor": {"enabled": True}, "podMonitor": {"enabled": True}}},
+        "/metrics",
+    ),
+    "a digest that is none": ({"image": {"digest": "latest"}}, "/image/digest"),
+    "another pull policy": ({"image": {"pullPolicy": "Sometimes"}}, "/image/pullPolicy"),
+    "an issuer without a name": ({"tls": {"certManager": {"issuerRef": {"kind": "Issuer"}}}}, "issuerRef"),
+    "a bundle that is not PEM": ({"tls": {"existingSecret": {"caBundle": "LS0t"}}}, "/tls/existingSecret/caBundle"),
+    "three families": ({"service": {"ipFamilies": ["IPv4", "IPv6", "IPv4"]}}, "/service/ipFamilies"),
+    "a label that is no text": ({"podLabels": {"a": 1}}, "/podLabels/a"),
+    "a toleration's unknown effect": ({"tolerations": [{"effect": "No"}]}, "/tolerations/0/effect"),
+    "a network that is none": ({"networkPolicy": {"apiServer": ["kubernetes"]}}, "/networkPolicy/apiServer/0"),
+    "a budget that is none": ({"podDisruptionBudget": {"minAvailable": "half"}}, "/podDisruptionBudget/minAvailable"),
+}
+
+
+@pytest.mark.parametrize("label", WRONG)
+def test_wrong_values_are_refused_where_they_stand(label: str) -> None:
+    values, told = WRONG[label]
+    with pytest.raises(RefusedError, match=re.escape(told)):
+        rendered(values)
+
+
+def test_values_of_a_parent_chart_are_taken() -> None:
+    assert rendered({"global": {"anything": 1}, "enabled": True})

@@ -1,0 +1,57 @@
+"""The programs that the chart is tested with. Run as a module it builds what is missing."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+
+from tests.cluster.harness import gobuild
+from tests.cluster.harness.cache import Recipe, ToolsMissingError, key_of
+
+_SOURCE = Path(__file__).parent / "go"
+_HELM = "helm.sh/helm/v4/cmd/helm"
+
+
+def recipe() -> Recipe:
+    """Helm, and the API server's code for match conditions, of the versions in go.mod."""
+    return Recipe("chart-tools", key_of(_SOURCE, *gobuild.FLAGS), _fill)
+
+
+def _fill(folder: Path) -> None:
+    gobuild.build(_SOURCE, folder / "helm", package=_HELM)
+    gobuild.build(_SOURCE, folder / "matcher", package="./matcher")
+
+
+@cache
+def helm() -> str:
+    """Helm 4: that on PATH, else the one that is built. Raises `ToolsMissingError`."""
+    found = shutil.which("helm")
+    if found is not None:
+        version = subprocess.check_output([found, "version", "--template", "{{.Version}}"], text=True, timeout=60)
+        if version.startswith("v4."):
+            return found
+    return str(recipe().make() / "helm")
+
+
+@cache
+def matcher() -> str:
+    """What tells which entries of a configuration are called. Raises `ToolsMissingError`."""
+    return str(recipe().make() / "matcher")
+
+
+def main() -> int:
+    """Build what is missing, and say where it is."""
+    try:
+        built = (helm(), matcher())
+    except ToolsMissingError as problem:
+        print(f"chart-tools: {problem}", file=sys.stderr)
+        return 1
+    print("\n".join(built))
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

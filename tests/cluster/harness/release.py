@@ -1,0 +1,171 @@
+"""The product installed by its chart: in each mode of certificates, with what the mode needs."""
+
+from __future__ import annotations
+
+import base64
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from itertools import count
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cryptography import x509
+
+from tests.cluster.harness import webhook_image
+from tests.cluster.harness.certmanager import cert_manager
+from tests.cluster.harness.helm import Helm
+from tests.cluster.harness.hooks import MUTATING, VALIDATING
+from tests.cluster.harness.servers import ServerPod
+from tests.cluster.harness.waiting import wait_for
+from webhook.pki import Authority
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from contextlib import AbstractContextManager
+
+    from tests.cluster.harness.api import Object
+    from tests.cluster.harness.cluster import Cluster
+
+CHART = Path(__file__).parents[3] / "charts/gpushare-webhook"
+NAMESPACE = "gpu-admission"
+RELEASE = "gps"
+NAME = f"{RELEASE}-gpushare-webhook"
+HOST = f"{NAME}.{NAMESPACE}.svc"
+CORE = f"/api/v1/namespaces/{NAMESPACE}"
+SELECTOR = f"app.kubernetes.io/name=gpushare-webhook,app.kubernetes.io/instance={RELEASE}"
+
+# What differs from the defaults of the chart: the image that the node has, and a shorter farewell.
+_COMMON = {
+    "image": {"repository": webhook_image.IMAGE.partition(":")[0], "tag": webhook_image.IMAGE.partition(":")[2]},
+    "config": {"server": {"shutdownDelay": "2s"}},
+}
+_RUNTIME_CLASS = {
+    "apiVersion": "node.k8s.io/v1",
+    "kind": "RuntimeClass",
+    "metadata": {"name": "nvidia"},
+    "handler": "nvidia",
+}
+
+
+@contextmanager
+def _self_managed(_: Cluster) -> Iterator[Object]:
+    """What the chart does by itself."""
+    yield {}
+
+
+@contextmanager
+def _existing_secret(cluster: Cluster) -> Iterator[Object]:
+    """A certificate that somebody else signed."""
+    now, lifetime = datetime.now(UTC), timedelta(days=1)
+    authority = Authority.create("tests", now, lifetime)
+    leaf = authority.sign([HOST], now, lifetime)
+    data = {"tls.crt": leaf.certificate, "tls.key": leaf.key}
+    encoded = {name: base64.b64encode(content).decode() for name, content in data.items()}
+    secret = {"metadata": {"name": "serving"}, "type": "kubernetes.io/tls", "data": encoded}
+    cluster.api.create(f"{CORE}/secrets", secret)
+    try:
+        given = {"name": "serving", "caBundle": authority.bundle().decode()}
+        yield {"tls": {"mode": "existing-secret", "existingSecret": given}}
+    finally:
+        cluster.api.delete(f"{CORE}/secrets/serving")
+
+
+@contextmanager
+def _cert_manager(cluster: Cluster) -> Iterator[Object]:
+    """The real cert-manager; without facts, so that the product asks the API server for nothing at all."""
+    with cert_manager(cluster):
+        yield {"tls": {"mode": "cert-manager"}, "config": {"facts": {"runtimeClasses": False}}}
+
+
+MODES: dict[str, Callable[[Cluster], AbstractContextManager[Object]]] = {
+    "self-managed": _self_managed,
+    "existing-secret": _existing_secret,
+    "cert-manager": _cert_manager,
+}
+
+
+class Release:
+    """The chart in one cluster, with the values of one mode."""
+
+    def __init__(self, cluster: Cluster, mode: str, values: Object) -> None:
+        self.cluster, self.mode = cluster, mode
+        self.helm = Helm(cluster, NAMESPACE)
+        self._values = (_COMMON, values)
+
+    def upgrade(self, *values: Object, flags: tuple[str, ...] = ()) -> str:
+        """Install it, or upgrade it, with more values, and wait until it is ready. Raises `RuntimeError`."""
+        command = ("upgrade", RELEASE, str(CHART), "--install", "--wait", "--timeout=180s", *flags)
+        return self.helm(*command, values=(*self._values, *values))
+
+    def uninstall(self) -> None:
+        """Remove it and wait until its pods are gone, which Helm does not."""
+        self.helm("uninstall", RELEASE, "--ignore-not-found", "--wait", "--timeout=180s")
+        pods = f"{CORE}/pods?labelSelector={SELECTOR}"
+        wait_for("the release's pods to be gone", lambda: not self.cluster.api.items(pods), seconds=90)
+
+    def pods(self) -> list[Object]:
+        """Its pods that stay."""
+        found = self.cluster.api.items(f"{CORE}/pods?labelSelector={SELECTOR}")
+        return [pod for pod in found if "deletionTimestamp" not in pod["metadata"]]
+
+    def servers(self) -> list[ServerPod]:
+        """The same, to be asked for what they serve and count."""
+        found = [(pod["metadata"], pod["status"]) for pod in self.pods()]
+        return [ServerPod(self.cluster, names["name"], names["uid"], status["podIP"]) for names, status in found]
+
+    def wait_served(self, certificate: bytes) -> None:
+        """Wait until every server serves a certificate that has been put into its Secret.
+
+        The kubelet would carry it into a pod's volume with its next look at the pod, a minute later. It looks at once
+        when the pod's annotations change; again and again, for it may not know yet of the changed Secret.
+        """
+        wanted, looks = x509.load_pem_x509_certificate(certificate), count()
+
+        def served() -> bool:
+            annotate = ("annotate", "pod", f"--selector={SELECTOR}", "--overwrite", f"looked={next(looks)}")
+            self.cluster.kubectl(f"--namespace={NAMESPACE}", *annotate)
+            return all(server.leaf() == wanted for server in self.servers())
+
+        wait_for("the certificate to be served", served, seconds=90, every=1)
+
+    def bundles(self) -> dict[str, bytes]:
+        """What each entry of both configurations trusts."""
+        stored = [self.cluster.api.get(f"{path}/{NAME}") for path in (MUTATING, VALIDATING)]
+        return {name: bundle for each in stored for name, bundle in bundles(each).items()}
+
+
+def bundles(configuration: Object) -> dict[str, bytes]:
+    """What each entry of a configuration trusts; empty where it trusts nobody."""
+    entries = configuration["webhooks"]
+    return {one["name"]: base64.b64decode(one["clientConfig"].get("caBundle", "")) for one in entries}
+
+
+@contextmanager
+def prepared(cluster: Cluster, mode: str) -> Iterator[Release]:
+    """All that an installation in a mode needs, in a namespace that enforces the restricted Pod Security profile.
+
+    Nothing is installed yet. At the end everything is gone, the release too.
+    """
+    webhook_image.load(cluster)
+    cluster.kubectl("apply", "-f", "-", manifest=_RUNTIME_CLASS)
+    labels = {"pod-security.kubernetes.io/enforce": "restricted"}
+    cluster.api.create("/api/v1/namespaces", {"metadata": {"name": NAMESPACE, "labels": labels}})
+    try:
+        with MODES[mode](cluster) as values:
+            release = Release(cluster, mode, values)
+            try:
+                yield release
+            finally:
+                release.uninstall()
+    finally:
+        cluster.api.delete(CORE)
+        wait_for("the release's namespace to be gone", lambda: cluster.api.find(CORE) is None)
+
+
+def inventory(cluster: Cluster) -> set[str]:
+    """Every object of the cluster, as `kind/namespace/name`, but for those that tell of others and pass."""
+    kinds = cluster.kubectl("api-resources", "--verbs=list,delete", "--output=name").split()
+    lasting = [kind for kind in kinds if not kind.startswith(("events", "leases", "endpoints"))]
+    columns = "custom-columns=:kind,:metadata.namespace,:metadata.name"
+    rows = cluster.kubectl("get", ",".join(lasting), "--all-namespaces", "--no-headers", f"--output={columns}")
+    return {"/".join(row.split()) for row in rows.splitlines()}

@@ -1,0 +1,115 @@
+"""Connections that carry one review and then rest for a minute and a half, as long as the API server keeps them."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import select
+import ssl
+from dataclasses import dataclass
+from time import monotonic
+from typing import TYPE_CHECKING
+
+from tests.cluster.harness.cluster import control_plane
+from tests.cluster.harness.hooks import DRY_POD, MUTATING, Beside, hooks, is_mutated, namespace, product_process
+from tests.cluster.harness.manifests import pod
+from tests.cluster.harness.relay import relay
+from tests.server.reviews import review
+
+if TYPE_CHECKING:
+    from tests.cluster.harness.api import Object
+    from tests.cluster.harness.cluster import ControlPlaneOnly
+    from tests.cluster.harness.relay import Relay, Relayed, Side
+
+STRICT = "/api/v1/namespaces/strict/pods?dryRun=All"
+REST, LONGER = 85, 91
+"""Seconds: within the time that the API server keeps an idle connection, 90 s, and beyond it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What became of three connections.
+
+    `kept`: whether the API server's first one carried the create after the rest, too. `closed_by`: who closed the
+    other, `idle` seconds after its answer. `reused`: whether a client of ours was answered after the longer rest.
+    """
+
+    kept: bool
+    closed_by: Side | None
+    idle: float
+    reused: bool
+
+
+def watch() -> Seen:
+    """Let them rest, all at the same time; takes a minute and a half."""
+    strict = {"pod-security.kubernetes.io/enforce": "baseline"}
+    settings = {"injections": {"runtimeClass": {"enabled": False}}}
+    with (
+        control_plane() as running,
+        namespace(running, "strict", **strict),
+        product_process(running, settings=settings) as beside,
+        relay(running.place, beside.port) as kept,
+        relay(running.place, beside.port) as left,
+    ):
+
+        def address(entry: Object) -> Object:
+            at = left if entry["name"].startswith("pods-without-hostpath") else kept
+            return beside.client_config(entry, at.port)
+
+        with hooks(running, address, lambda: _completed(running) and _completed(running, STRICT), which=(MUTATING,)):
+            return _rest(running, beside, kept, left)
+
+
+def _rest(running: ControlPlaneOnly, beside: Beside, kept: Relay, left: Relay) -> Seen:
+    own = _open(beside)
+    try:
+        assert _answers(own)
+        began = monotonic()
+        first = _used(running, kept, DRY_POD)
+        other = _used(running, left, STRICT)
+        assert not first.closed.wait(REST), (
+            f"closed by the {first.closed_by} after {first.closed_at - first.answered:.1f} s"
+        )
+        again = _used(running, kept, DRY_POD)
+        reused = not _ends(own, LONGER - (monotonic() - began)) and _answers(own)
+        other.closed.wait(20)
+        return Seen(again is first, other.closed_by, other.closed_at - other.answered, reused)
+    finally:
+        own.close()
+
+
+def _used(running: ControlPlaneOnly, through: Relay, path: str) -> Relayed:
+    """The one connection that carries a create."""
+    before = {one: one.sent for one in through.connections}
+    assert _completed(running, path)
+    (found,) = [one for one in through.connections if one.sent > before.get(one, 0)]
+    return found
+
+
+def _completed(running: ControlPlaneOnly, path: str = DRY_POD) -> bool:
+    return is_mutated(running.api.create(path, pod("one")))
+
+
+def _open(beside: Beside) -> http.client.HTTPSConnection:
+    """A connection of ours to the product."""
+    address = beside.place.address
+    context = ssl.create_default_context(cadata=beside.authority.bundle().decode())
+    connection = http.client.HTTPSConnection(address, beside.port)
+    plain = beside.place.connect(address, beside.port, 5)
+    connection.sock = context.wrap_socket(plain, server_hostname=address)
+    return connection
+
+
+def _answers(connection: http.client.HTTPSConnection) -> bool:
+    """Whether a review is answered, on the connection as it is."""
+    connection.auto_open = 0
+    body = json.dumps(review(pod("one")))
+    connection.request("POST", "/mutate", body, {"Content-Type": "application/json"})
+    answer = connection.getresponse()
+    return answer.status == 200 and "patch" in json.loads(answer.read())["response"]
+
+
+def _ends(connection: http.client.HTTPSConnection, seconds: float) -> bool:
+    """Whether the server says or closes anything on an idle connection within this time."""
+    readable, _, _ = select.select([connection.sock], [], [], seconds)
+    return bool(readable)

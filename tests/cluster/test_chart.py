@@ -1,0 +1,90 @@
+"""The chart on a real cluster, in each mode of certificates: what it installs works, and has the rights it needs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.cluster.harness import audit
+from tests.cluster.harness.api import ApiError
+from tests.cluster.harness.hooks import is_mutated, namespace
+from tests.cluster.harness.manifests import container, deployment, pod
+from tests.cluster.harness.release import CORE, MODES, NAME, NAMESPACE, RELEASE, prepared
+from tests.cluster.workloads import assert_completed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tests.cluster.harness.api import Object
+    from tests.cluster.harness.cluster import Cluster
+    from tests.cluster.harness.release import Release
+    from tests.cluster.harness.workspace import Workspace
+
+
+@pytest.fixture(scope="module", params=MODES)
+def release(cluster: Cluster, request: pytest.FixtureRequest) -> Iterator[Release]:
+    with prepared(cluster, request.param) as release:
+        release.upgrade()
+        yield release
+
+
+def test_two_replicas_run_under_the_charts_own_account(release: Release) -> None:
+    pods = release.pods()
+    assert len(pods) == 2
+    assert {one["spec"]["serviceAccountName"] for one in pods} == {NAME}
+    enforced = release.cluster.api.get(CORE)["metadata"]["labels"]["pod-security.kubernetes.io/enforce"]
+    assert enforced == "restricted"
+
+
+def test_the_root_file_system_is_read_only(release: Release) -> None:
+    for one in release.pods():
+        command = ["exec", one["metadata"]["name"], "--", "python3", "-c", "open('/tmp/file', 'w')"]
+        done = release.cluster.kubectl.run(f"--namespace={NAMESPACE}", *command)
+        assert "Read-only file system" in done.stderr
+
+
+def test_pods_are_completed_and_workloads_that_ask_for_two_refused(release: Release, space: Workspace) -> None:
+    assert_completed(space.start(pod("one")))
+    with pytest.raises(ApiError, match="GPS001"):
+        space.api.create(space.pods, pod("two", container(gpus=2)))
+    with pytest.raises(ApiError, match="GPS001"):
+        space.api.create(f"/apis/apps/v1/namespaces/{space.name}/deployments", deployment("two", container(gpus=2)))
+    assert release.pods()
+
+
+@pytest.mark.parametrize("level", ["baseline", "restricted"])
+def test_pods_run_where_pod_security_forbids_host_paths_and_their_authors_are_warned(
+    release: Release, level: str
+) -> None:
+    name = f"{level}-{release.mode}"
+    with namespace(release.cluster, name, **{"pod-security.kubernetes.io/enforce": level}) as path:
+        done = release.cluster.kubectl.run(f"--namespace={name}", "create", "-f", "-", manifest=pod("one", _modest()))
+        assert f'Warning: GPS012 namespace "{level}' in done.stderr
+        stored = release.cluster.api.wait_for(f"{path}/pods/one", "to run", _runs)
+        assert is_mutated(stored)
+        assert "hostPath" not in str(stored["spec"])
+
+
+def _runs(one: Object) -> bool:
+    return bool(one["status"].get("phase") == "Running")
+
+
+def _modest() -> Object:
+    """A container as the restricted profile wants it."""
+    closed = {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}
+    user = {"runAsNonRoot": True, "runAsUser": 65532, "seccompProfile": {"type": "RuntimeDefault"}}
+    return container(securityContext=closed | user)
+
+
+def test_helm_test_passes_and_leaves_nothing(release: Release) -> None:
+    release.helm("test", RELEASE, "--timeout=60s")
+    left = release.cluster.kubectl("get", "pod,serviceaccount", f"--namespace={NAMESPACE}", "--output=name")
+    assert "-test" not in left
+
+
+def test_no_right_is_missing_and_without_rights_nothing_is_asked(release: Release) -> None:
+    asked = audit.requests(release.cluster.control, NAMESPACE, NAME)
+    assert [one for one in asked if one.refused] == []
+    tokens = [one["spec"].get("automountServiceAccountToken") for one in release.pods()]
+    assert bool(asked) == all(tokens)

@@ -1,0 +1,149 @@
+"""The chart's hooks with nobody behind them: what names a GPU waits for them, and all else goes on."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.cluster.harness.api import ApiError
+from tests.cluster.harness.hooks import namespace
+from tests.cluster.harness.manifests import container, deployment, host_path, pod
+from tests.cluster.harness.release import CORE, NAME, NAMESPACE, prepared
+from tests.cluster.harness.waiting import wait_for
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from tests.cluster.harness.api import Object
+    from tests.cluster.harness.cluster import Cluster
+    from tests.cluster.harness.release import Release
+    from tests.cluster.harness.workspace import Workspace
+
+FAILED = "failed calling webhook"
+SERVERS = f"/apis/apps/v1/namespaces/{NAMESPACE}/deployments/{NAME}"
+
+
+@pytest.fixture(scope="module")
+def release(cluster: Cluster) -> Iterator[Release]:
+    with prepared(cluster, "existing-secret") as release:
+        release.upgrade()
+        yield release
+
+
+@pytest.fixture
+def trains(release: Release, space: Workspace) -> str:
+    """A Deployment of two pods with a GPU each, which run: its path."""
+    assert release.pods()
+    space.create(deployment("trains", replicas=2))
+    space.kubectl("rollout", "status", "deployment/trains", "--timeout=60s")
+    return f"/apis/apps/v1/namespaces/{space.name}/deployments/trains"
+
+
+@contextmanager
+def _dead(release: Release) -> Iterator[None]:
+    """No server is there until the end of the block."""
+    _scale(release, 0)
+    wait_for("the servers to be gone", lambda: not _everyone(release))
+    wait_for("calls to fail", lambda: FAILED in _refusal(release, pod("asks")))
+    try:
+        yield
+    finally:
+        _scale(release, 2)
+        wait_for("calls to succeed", lambda: _refusal(release, pod("asks")) == "", seconds=60)
+
+
+def _scale(release: Release, replicas: int) -> None:
+    release.cluster.api.patch(SERVERS, {"spec": {"replicas": replicas}})
+
+
+def _everyone(release: Release) -> list[Object]:
+    return release.cluster.api.items(f"{CORE}/pods")
+
+
+def _refusal(release: Release, manifest: Object, space: str = "default") -> str:
+    """What the API server says against a pod; empty when it takes it."""
+    try:
+        release.cluster.api.create(f"/api/v1/namespaces/{space}/pods?dryRun=All", manifest)
+    except ApiError as refused:
+        return refused.message
+    return ""
+
+
+def _running(space: Workspace, holds: Callable[[Object], bool]) -> list[str]:
+    """The names of the pods of `trains` that stay, whose container's status is such."""
+    found = [one for one in space.api.items(space.pods) if "deletionTimestamp" not in one["metadata"]]
+    started = [one for one in found if one["status"].get("containerStatuses")]
+    return [one["metadata"]["name"] for one in started if holds(one["status"]["containerStatuses"][0])]
+
+
+def _replicas(space: Workspace, trains: str, count: int) -> Object:
+    """The Deployment once it has so many ready pods."""
+    return space.api.wait_for(
+        trains, f"to have {count} ready pods", lambda now: now["status"].get("readyReplicas", 0) == count
+    )
+
+
+def test_gpu_workloads_are_scaled_labelled_and_deleted_while_nobody_answers(
+    release: Release, space: Workspace, trains: str
+) -> None:
+    with _dead(release):
+        space.kubectl("scale", "deployment/trains", "--replicas=1")
+        _replicas(space, trains, 1)
+        space.kubectl("label", "deployment/trains", "team=a")
+        space.kubectl("label", "pod", "--selector=app=trains", "team=a")
+        space.kubectl("rollout", "pause", "deployment/trains")
+        space.kubectl("rollout", "resume", "deployment/trains")
+        space.kubectl("delete", "deployment/trains", "--cascade=foreground", "--timeout=60s")
+        assert space.api.items(space.pods) == []
+
+
+def test_pods_that_are_due_meanwhile_come_when_the_servers_are_back(
+    release: Release, space: Workspace, trains: str
+) -> None:
+    with _dead(release):
+        space.kubectl("scale", "deployment/trains", "--replicas=3")
+        space.api.wait_for(trains, "to tell of the refusal", lambda now: FAILED in str(now["status"]))
+        with pytest.raises(RuntimeError, match=FAILED):
+            space.kubectl("rollout", "restart", "deployment/trains")
+    _replicas(space, trains, 3)
+
+
+def test_a_rollout_under_way_goes_on_while_nobody_answers(release: Release, space: Workspace, trains: str) -> None:
+    """Its first new pod becomes ready, so the last old one goes; the second new one comes when the servers are back."""
+    former = _running(space, lambda _: True)
+    waits = container(readinessProbe={"exec": {"command": ["test", "-f", "/ready"]}, "periodSeconds": 1})
+    strategy = {"rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1}}
+    space.api.patch(trains, {"spec": {"strategy": strategy, "template": {"spec": {"containers": [waits]}}}})
+    (first,) = wait_for("the first new pod", lambda: [one for one in _running(space, _started) if one not in former])
+    with _dead(release):
+        space.sh(first, "touch /ready")
+        wait_for("the last old pod to go", lambda: _running(space, lambda _: True) == [first])
+    wait_for("the second new pod", lambda: len(_running(space, _started)) == 2, seconds=60)
+
+
+def _started(status: Object) -> bool:
+    return bool(status["started"])
+
+
+def test_what_asks_for_no_gpu_and_what_is_nvidias_own_is_made_while_nobody_answers(
+    release: Release, space: Workspace
+) -> None:
+    driver = container(gpus=0, env=[{"name": "NVIDIA_VISIBLE_DEVICES", "value": "all"}])
+    volumes = [host_path("sockets", "/var/lib/kubelet/device-plugins")]
+    with _dead(release), namespace(release.cluster, "nvidia-device-plugin"), namespace(release.cluster, "gpu-operator"):
+        assert _refusal(release, pod("plain", container(gpus=0)), space.name) == ""
+        assert _refusal(release, pod("sees-all", driver), space.name) == ""
+        for own in ("kube-system", "nvidia-device-plugin", "gpu-operator"):
+            assert _refusal(release, pod("driver", driver, volumes=volumes), own) == ""
+            assert _refusal(release, pod("validator"), own) == ""
+
+
+def test_one_command_ends_the_refusals_and_an_upgrade_brings_the_hooks_back(release: Release) -> None:
+    with _dead(release):
+        configurations = "validatingwebhookconfiguration,mutatingwebhookconfiguration"
+        release.cluster.kubectl("delete", configurations, NAME)
+        wait_for("GPU pods to be taken", lambda: _refusal(release, pod("asks")) == "")
+    release.upgrade()
+    wait_for("the hooks to be back", lambda: "GPS001" in _refusal(release, pod("two", container(gpus=2))))

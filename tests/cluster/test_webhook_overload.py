@@ -1,0 +1,101 @@
+"""More than the servers take on: they shed it in a way that the API server makes good."""
+
+from __future__ import annotations
+
+import signal
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from threading import Event
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.cluster.harness import webhook_manifests as product
+from tests.cluster.harness.changes import trust
+from tests.cluster.harness.creates import creating, lost, told
+from tests.cluster.harness.manifests import container
+from tests.cluster.harness.servers import ServerPod, wait_servers
+from tests.cluster.harness.standin import Answer, StandIn, stand_in
+from tests.cluster.harness.waiting import wait_for
+from tests.cluster.harness.webhook import BASE, webhook
+from webhook.pki import Authority
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from tests.cluster.harness.cluster import Cluster
+    from tests.cluster.harness.workspace import Workspace
+
+    Record = Callable[[str, object], None]
+
+SLICES = f"/apis/discovery.k8s.io/v1/namespaces/{product.NAME}/endpointslices"
+LATER = Answer(503, b"later", {"Retry-After": "1", "Connection": "close"})
+SHED = "gpushare_webhook_shed_total"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def authority(cluster: Cluster) -> Iterator[Authority]:
+    with webhook(cluster, settings=BASE | {"server": {"shutdownDelay": "0s", "maxInFlight": 4}}, replicas=1) as made:
+        yield made
+
+
+@contextmanager
+def _shedder(cluster: Cluster, authority: Authority) -> Iterator[StandIn]:
+    """A second server behind the Service, which sheds every review as ours do; it is a stand-in, of this process."""
+    leaf = authority.sign([product.HOST], datetime.now(UTC), timedelta(days=1))
+    with stand_in(cluster.place, lambda _: LATER, leaf) as other:
+        labels = {"kubernetes.io/service-name": product.NAME}
+        cluster.api.create(
+            SLICES,
+            {
+                "metadata": {"name": "shedder", "labels": labels},
+                "addressType": "IPv4",
+                "endpoints": [{"addresses": [other.address]}],
+                "ports": [{"name": "", "port": other.port}],
+            },
+        )
+        try:
+            yield other
+        finally:
+            cluster.api.delete(f"{SLICES}/shedder")
+
+
+def test_none_is_lost_when_one_server_of_two_sheds_everything(
+    space: Workspace, authority: Authority, record_property: Record
+) -> None:
+    with _shedder(space.cluster, authority) as other:
+
+        def shed_often() -> bool:
+            # With a bundle of its own the API server calls on new connections; one of two leads to the shedder.
+            trust(space.cluster, authority, Authority.create("nobody", datetime.now(UTC), timedelta(days=1)))
+            return len(other.reviews) >= 50
+
+        with creating(space) as creates:
+            wait_for("reviews to be shed", shed_often, seconds=60, every=0.5)
+    record_property("figures", f"{told(creates.answered)}; {len(other.reviews)} reviews were shed")
+    assert lost(creates.answered) == []
+
+
+def test_none_is_lost_when_all_that_came_meanwhile_is_there_at_once(space: Workspace, record_property: Record) -> None:
+    variables = [{"name": f"V{number}", "value": "x" * 50} for number in range(500)]
+    (server,) = wait_servers(space.cluster, 1)
+    with creating(space, container(env=variables), rate=10) as creates:
+
+        def overloaded() -> bool:
+            _halt(server, 1.5)
+            creates.settle()
+            return server.metric(SHED, reason="in-flight") > 0
+
+        # The first time the API server only makes connections, on which the reviews can come at once the next time.
+        wait_for("reviews to be shed", overloaded, seconds=60)
+    record_property("figures", f"{told(creates.answered)}; {server.metric(SHED):.0f} reviews were shed")
+    assert lost(creates.answered) == []
+
+
+def _halt(server: ServerPod, seconds: float) -> None:
+    """Have the kernel stop one server's process for a while, as a machine without CPU time to spare does."""
+    server.send(signal.SIGSTOP)
+    try:
+        Event().wait(seconds)
+    finally:
+        server.send(signal.SIGCONT)

@@ -1,0 +1,211 @@
+"""Pods created at 20 a second through two servers behind one Service, while the servers come, go and change.
+
+The pods are stored; nobody schedules them, so that no node has to run them.
+"""
+
+from __future__ import annotations
+
+import re
+import signal
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from time import monotonic
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.cluster import idle
+from tests.cluster.harness import cluster as clusters
+from tests.cluster.harness import webhook_manifests as product
+from tests.cluster.harness.api import ApiError
+from tests.cluster.harness.changes import replace_leaf, replace_settings, trust, wait_in_force
+from tests.cluster.harness.creates import creating, lost, told
+from tests.cluster.harness.failures import NONE, Failures, failures
+from tests.cluster.harness.manifests import container, pod
+from tests.cluster.harness.options import ControlPlaneOptions
+from tests.cluster.harness.servers import ServerPod, wait_servers
+from tests.cluster.harness.waiting import wait_for
+from tests.cluster.harness.webhook import BASE, webhook
+from webhook.pki import Authority
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from tests.cluster.harness.api import Object
+    from tests.cluster.harness.cluster import Cluster
+    from tests.cluster.harness.creates import Create, Creates
+    from tests.cluster.harness.workspace import Workspace
+
+    Record = Callable[[str, object], None]
+
+SETTINGS = BASE | {"server": {"shutdownDelay": "3s"}}
+RELOADS = "gpushare_webhook_reloads_total"
+DRY_PODS = "/api/v1/namespaces/default/pods?dryRun=All"
+ENDPOINTS = f"/apis/discovery.k8s.io/v1/namespaces/{product.NAME}/endpointslices"
+# What the kernel says to a caller of a process that is no more.
+BY_THE_KERNEL = re.compile(r": (EOF|connect: connection refused|(read|write): (connection reset by peer|broken pipe))$")
+# kube-proxy gathers changes for a second at most before it writes them to the kernel.
+PROXY_SECONDS = 1.5
+
+
+@pytest.fixture(scope="module", autouse=True)
+def resting(needs_control_plane: None) -> Iterator[Future[idle.Seen]]:
+    """Connections that rest while the other tests of this module run."""
+    with ThreadPoolExecutor(1) as watcher:
+        yield watcher.submit(idle.watch)
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What becomes of a stream of creates: `lost` were refused or not mutated; `failures` is the API server's count."""
+
+    stream: Creates
+    lost: list[Create] = field(default_factory=list)
+    failures: Failures = NONE
+
+
+@pytest.fixture(scope="module")
+def cluster(needs_node: None) -> Iterator[Cluster]:
+    """A cluster whose API server calls a Service at its address, as most do, so that kube-proxy chooses the pod."""
+    with clusters.cluster(ControlPlaneOptions(api_server_flags=("--enable-aggregator-routing=false",))) as running:
+        yield running
+
+
+@pytest.fixture(scope="module", autouse=True)
+def authority(cluster: Cluster) -> Iterator[Authority]:
+    with webhook(cluster, settings=SETTINGS, replicas=2) as made:
+        yield made
+
+
+@contextmanager
+def steady(space: Workspace, record: Record) -> Iterator[Outcome]:
+    """Creates while the block runs; then the outcome is complete, and client, store and API server agree on it."""
+    before = failures(space.cluster.control)
+    with creating(space) as creates:
+        outcome = Outcome(creates)
+        creates.go_on()
+        yield outcome
+        creates.go_on()
+    outcome.lost = lost(creates.answered)
+    outcome.failures = failures(space.cluster.control).since(before)
+    record("figures", told(creates.answered))
+    for number, message in enumerate([*outcome.failures.logged, *(one.message for one in outcome.lost)]):
+        record(f"failure {number + 1}", message)
+    assert creates.stored() == {one.name: one.outcome for one in creates.answered if one.outcome != "refused"}
+    refused = [one for one in outcome.lost if one.outcome == "refused"]
+    assert outcome.failures.rejected == len(refused)
+    # A create that passed the mutating hook by may be refused by the other one.
+    unmutated = len(outcome.lost) - len(refused)
+    assert unmutated <= outcome.failures.failed_open <= len(outcome.lost)
+    assert outcome.failures.failed_open == len(outcome.failures.logged)
+
+
+def test_none_is_lost_while_both_servers_are_replaced(space: Workspace, record_property: Record) -> None:
+    before = {server.name for server in wait_servers(space.cluster, 2)}
+    with steady(space, record_property) as outcome:
+        space.cluster.kubectl("-n", product.NAME, "rollout", "restart", f"deployment/{product.NAME}")
+        wait_servers(space.cluster, 2, lambda server: server.name not in before)
+    assert outcome.lost == []
+
+
+def test_none_is_lost_while_one_server_after_the_other_is_deleted(space: Workspace, record_property: Record) -> None:
+    with steady(space, record_property) as outcome:
+        for server in wait_servers(space.cluster, 2):
+            space.cluster.kubectl("-n", product.NAME, "delete", "pod", server.name)
+            wait_servers(space.cluster, 2)
+    assert outcome.lost == []
+
+
+def test_none_is_lost_while_the_certificate_changes(
+    space: Workspace, authority: Authority, record_property: Record
+) -> None:
+    cluster = space.cluster
+    with steady(space, record_property) as outcome:
+        _renew(cluster, authority)
+        # With another bundle the API server calls on new connections.
+        successor = Authority.create("successor", datetime.now(UTC), timedelta(days=1))
+        trust(cluster, authority, successor)
+        outcome.stream.go_on()
+        _renew(cluster, successor)
+        trust(cluster, successor)
+        outcome.stream.go_on()
+    assert outcome.lost == []
+
+
+def _renew(cluster: Cluster, signer: Authority) -> None:
+    """Give the servers a new leaf and wait until all serve it, in the processes that ran before."""
+    before = {server.name: (server.pid, server.leaf()) for server in wait_servers(cluster, 2)}
+    replace_leaf(cluster, signer)
+    wait_in_force(cluster, "the new leaf", lambda server: server.leaf() != before[server.name][1])
+    for server in wait_servers(cluster, 2):
+        server.leaf().verify_directly_issued_by(signer.certificate)
+        assert server.pid == before[server.name][0]
+
+
+def test_none_is_lost_while_the_settings_change(space: Workspace, record_property: Record) -> None:
+    cluster = space.cluster
+    two = pod("two", container(gpus=2))
+    with steady(space, record_property) as outcome:
+        _obey(cluster, SETTINGS | {"mode": "warn"})
+        status, headers, _ = cluster.api.request("POST", DRY_PODS, two)
+        assert status == 201
+        assert "GPS001" in headers["Warning"]
+        _obey(cluster, SETTINGS)
+        with pytest.raises(ApiError, match="GPS001"):
+            cluster.api.create(DRY_PODS, two)
+    assert outcome.lost == []
+
+
+def _obey(cluster: Cluster, settings: Object) -> None:
+    """Give the servers other settings and wait until all obey them."""
+
+    def reloads(server: ServerPod) -> float:
+        return server.metric(RELOADS, what="settings", result="taken")
+
+    before = {server.name: reloads(server) for server in wait_servers(cluster, 2)}
+    replace_settings(cluster, settings)
+    wait_in_force(cluster, "the new settings", lambda server: reloads(server) > before[server.name])
+
+
+def test_a_killed_server_loses_only_what_the_kernel_refuses(space: Workspace, record_property: Record) -> None:
+    with steady(space, record_property) as outcome:
+        windows = [_kill(server) for server in wait_servers(space.cluster, 2)]
+    record_property("seconds until the endpoint is gone", [round(end - start, 2) for start, end in windows])
+    for message in [*outcome.failures.logged, *(one.message for one in outcome.lost if one.outcome == "refused")]:
+        assert BY_THE_KERNEL.search(message), message
+    for one in outcome.lost:
+        assert any(start < one.due + one.seconds and one.due < end + PROXY_SECONDS for start, end in windows), one
+
+
+def _kill(server: ServerPod) -> tuple[float, float]:
+    """Kill one server's process; from when to when its endpoint was still there. It serves again afterwards."""
+    restarts = server.status()["restartCount"]
+    start = monotonic()
+    server.send(signal.SIGKILL)
+    wait_for("the endpoint to be gone", lambda: server.address not in _endpoints(server.cluster), every=0.05)
+    end = monotonic()
+    wait_servers(server.cluster, 2, lambda one: one.name != server.name or one.status()["restartCount"] > restarts)
+    return start, end
+
+
+def _endpoints(cluster: Cluster) -> list[str]:
+    """The addresses that the Service leads to."""
+    slices = cluster.api.items(f"{ENDPOINTS}?labelSelector=kubernetes.io/service-name={product.NAME}")
+    found = [one for part in slices for one in part["endpoints"] or () if one["conditions"]["ready"]]
+    return [address for one in found for address in one["addresses"]]
+
+
+def test_the_api_server_closes_an_idle_connection_before_we_do(
+    resting: Future[idle.Seen], record_property: Record
+) -> None:
+    seen = resting.result()
+    record_property("seconds until an idle connection was closed", round(seen.idle, 1))
+    assert seen.closed_by == "caller"
+    assert seen.idle > idle.REST
+    assert seen.kept
+
+
+def test_a_connection_that_has_rested_longer_is_answered(resting: Future[idle.Seen]) -> None:
+    assert resting.result().reused

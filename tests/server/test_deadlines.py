@@ -1,0 +1,140 @@
+"""Every wait for a client has an end: for its handshake, its header, its body, and its reading of the answer."""
+
+from __future__ import annotations
+
+import json
+import socket
+from collections.abc import Iterator
+from contextlib import suppress
+
+import pytest
+
+from tests.server.certificates import Certificates
+from tests.server.client import JSON, measured, reply, request
+from tests.server.lines import PATIENCE, until
+from tests.server.process import Serve, serve
+from tests.server.reviews import pod, review
+
+WHOLE = request("POST", "/mutate?timeout=5s", json.dumps(review(pod())).encode())
+CHUNKED = {**JSON, "Transfer-Encoding": "chunked"}
+
+
+@pytest.fixture(scope="module")
+def hasty(certificates: Certificates, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serve]:
+    """A server that waits for half a second only."""
+    settings = tmp_path_factory.mktemp("hasty") / "settings.yaml"
+    settings.write_text("server: {shutdownDelay: 0s, headerTimeout: 500ms, bodyTimeout: 500ms}\n")
+    with serve(certificates, "--config", str(settings)) as server:
+        yield server
+
+
+@pytest.mark.parametrize("sent", [1, 30, WHOLE.index(b"\r\n\r\n") + 3])
+def test_a_header_that_does_not_end_ends_its_connection(hasty: Serve, sent: int) -> None:
+    closed = measured(hasty.client, 'closed_connections_total{reason="header"}')
+    with hasty.client.connect() as connection:
+        connection.sendall(WHOLE[:sent])
+        assert is_closed(connection)
+    assert measured(hasty.client, 'closed_connections_total{reason="header"}') == closed + 1
+
+
+def test_a_header_that_trickles_ends_its_connection(hasty: Serve) -> None:
+    long = request("POST", "/mutate", b"{}", {**JSON, "X-Long": "x" * 5000})
+    with hasty.client.connect() as connection:
+        connection.settimeout(0.01)
+        for number in range(len(long)):
+            connection.sendall(long[number : number + 1])
+            if is_over(connection):
+                return
+        raise AssertionError("a header of 5,000 bytes took as long as it liked")
+
+
+def test_the_next_header_on_a_connection_has_its_deadline_too(hasty: Serve) -> None:
+    with hasty.client.connect() as connection:
+        connection.sendall(WHOLE)
+        assert reply(connection).status == 200
+        connection.sendall(WHOLE[:30])
+        assert is_closed(connection)
+
+
+def test_a_connection_that_says_nothing_stays(hasty: Serve) -> None:
+    """The API server dials ahead, and an idle connection of its may never have carried a request."""
+    with hasty.client.connect() as silent, hasty.client.connect() as slow:
+        slow.sendall(WHOLE[:30])
+        assert is_closed(slow)
+        silent.sendall(WHOLE)
+        assert reply(silent).status == 200
+
+
+@pytest.mark.parametrize(
+    "started",
+    [
+        WHOLE[:-1],
+        WHOLE[: WHOLE.index(b"\r\n\r\n") + 4],
+        request("POST", "/mutate", b"5\r\nabcde\r\n", {**CHUNKED, "Content-Length": ""}).replace(
+            b"Content-Length: \r\n", b""
+        ),
+    ],
+    ids=["all but a byte", "the header alone", "a chunk"],
+)
+def test_a_body_that_does_not_end_is_refused(hasty: Serve, started: bytes) -> None:
+    with hasty.client.connect() as connection:
+        connection.sendall(started)
+        refused = reply(connection)
+        assert (refused.status, refused.headers["connection"]) == (408, "close")
+        assert refused.json()["message"] == "the review did not arrive within 0.5 s"
+        assert refused.json()["reason"] == "Timeout"
+
+
+def test_a_body_has_no_longer_than_the_answer(certificates: Certificates) -> None:
+    started = request("POST", "/mutate?timeout=500ms", json.dumps(review(pod())).encode())[:-1]
+    with serve(certificates) as server, server.client.connect() as connection:
+        connection.sendall(started)
+        assert reply(connection).json()["message"] == "the review did not arrive within 0.5 s"
+
+
+def test_a_handshake_that_does_not_end_ends_its_connection(hasty: Serve) -> None:
+    closed = measured(hasty.client, 'closed_connections_total{reason="handshake"}')
+    with socket.create_connection(("127.0.0.1", hasty.client.port), PATIENCE) as connection:
+        assert is_closed(connection)
+    assert measured(hasty.client, 'closed_connections_total{reason="handshake"}') == closed + 1
+
+
+def test_who_does_not_read_his_answers_is_closed(hasty: Serve) -> None:
+    """Requests without end whose answers are never read: the connection ends, and with it what they hold."""
+    with hasty.client.connect() as connection:
+        connection.settimeout(PATIENCE)
+        with suppress(OSError):  # reset or broken, as the system likes it
+            while True:
+                connection.sendall(WHOLE * 50)
+    until(lambda: measured(hasty.client, 'closed_connections_total{reason="unread answer"}') == 1)
+
+
+@pytest.mark.parametrize("wrong", ["x", "5", "0s", "-1s", "5s5", "", "9" * 50 + "s"])
+def test_a_timeout_that_is_none_is_refused(hasty: Serve, wrong: str) -> None:
+    refused = hasty.client.review(f"/mutate?timeout={wrong}", review(pod()))
+    assert refused.status == 400
+    assert refused.json()["message"] == "the query's timeout is no duration above zero, such as 5s"
+
+
+@pytest.mark.parametrize("right", ["timeout=1s", "timeout=1m30s", "timeout=1.5s", "timeout=300ms", "timeout=9h", "a=b"])
+def test_a_timeout_as_go_writes_it_is_read(hasty: Serve, right: str) -> None:
+    assert hasty.client.review(f"/mutate?{right}", review(pod())).status == 200
+
+
+def is_closed(connection: socket.socket) -> bool:
+    """Whether the server ends a connection without a word."""
+    connection.settimeout(PATIENCE)
+    try:
+        return connection.recv(1) == b""
+    except ConnectionError:
+        return True
+
+
+def is_over(connection: socket.socket) -> bool:
+    """Whether the server has ended a connection; a look takes as long as the connection's timeout."""
+    try:
+        return connection.recv(1) == b""
+    except TimeoutError:
+        return False
+    except OSError:
+        return True

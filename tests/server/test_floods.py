@@ -1,0 +1,95 @@
+"""A flood of bad input leaves no line in the log and nothing in memory, and large bodies share a bounded room."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+
+from tests.server.certificates import Certificates
+from tests.server.client import JSON, measured, request
+from tests.server.lines import until
+from tests.server.load import Line, crowd
+from tests.server.process import Serve, serve
+from tests.server.reviews import pod, review
+
+GOOD = request("POST", "/mutate", json.dumps(review(pod())).encode())
+BAD = [
+    request("POST", "/mutate", b"{"),
+    request("POST", "/mutate", json.dumps({"kind": "AdmissionReview"}).encode()),
+    request("POST", "/mutate", json.dumps(review({**pod(), "spec": {"containers": {}}})).encode()),
+    request("POST", "/mutate", b"[" * 5000),
+    request("POST", "/mutate", b"x" * 20_000),
+    request("POST", "/mutate?timeout=soon", b"{}"),
+    request("POST", "/elsewhere", b"{}"),
+    request("GET", "/mutate"),
+    request("POST", "/mutate", b"{}", {"Content-Type": "text/plain"}),
+    request("POST", "/mutate", b"{}", {**JSON, "Content-Encoding": "gzip"}),
+    request("POST", "/mutate", b"", {**JSON, "Content-Length": "99999999"}),
+    b"no HTTP at all\r\n\r\n",
+    b"POST /mutate HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+    GOOD[:-5],
+]
+ALLOWANCE = 4 * 2**20
+"""Bytes by which a heap may breathe."""
+
+
+async def flood(server: Serve, rounds: int) -> None:
+    """Say everything that is wrong, on connections that are broken off."""
+
+    async def say(wrong: bytes) -> None:
+        line = await Line.open(server.client)
+        line.writer.write(wrong)
+        if wrong != GOOD[:-5]:
+            assert (await line.answer(0)).status in range(400, 500)
+        await line.close()
+
+    for _ in range(rounds):
+        await asyncio.gather(*map(say, BAD))
+
+
+async def test_bad_input_leaves_no_trace(certificates: Certificates) -> None:
+    with serve(certificates) as server:
+        await flood(server, 20)
+        settled = resident(server)
+        await flood(server, 100)
+        grown = resident(server) - settled
+        assert server.client.say(GOOD).status == 200
+        server.journal.event("review")
+        said = [json.loads(line)["event"] for line in server.journal.so_far()]
+    assert said == ["ready", "review"]
+    assert grown < ALLOWANCE
+
+
+async def test_large_bodies_share_a_room(certificates: Certificates, tmp_path: Path) -> None:
+    """A hundred callers that each send most of a large review: who finds no room is told to come again."""
+    settings = tmp_path / "settings.yaml"
+    settings.write_text("server: {shutdownDelay: 0s, bodyTimeout: 1m}\n")
+    large = request("POST", "/mutate", b" " * (6 * 2**20))
+    with serve(certificates, "--config", str(settings)) as server:
+        before = resident(server)
+        async with crowd(server.client, 2, large[:-1]):
+            await asyncio.to_thread(until, lambda: measured(server.client, "large_bodies_bytes") > 11 * 2**20)
+            shed = await asyncio.gather(*(refusal(server, large[:-1]) for _ in range(20)))
+            assert set(shed) == {(503, "1", "close", "large reviews are being read already")}
+            assert server.client.say(GOOD).status == 200  # a usual review needs no room
+        grown = resident(server) - before
+        assert server.client.say(request("POST", "/mutate", json.dumps(review(pod())).encode())).status == 200
+    assert grown < 64 * 2**20
+
+
+async def refusal(server: Serve, started: bytes) -> tuple[int, str, str, str]:
+    """What a caller is told who sends a body that is given no room."""
+    line = await Line.open(server.client)
+    line.writer.write(started)
+    answer = await line.answer(0)
+    await line.close()
+    told = [answer.headers.get(name, "") for name in ("retry-after", "connection")]
+    return answer.status, told[0], told[1], json.loads(answer.body)["message"]
+
+
+def resident(server: Serve) -> int:
+    """The memory that the server's process holds, in bytes."""
+    status = Path(f"/proc/{server.process.pid}/status").read_text()
+    line = next(line for line in status.splitlines() if line.startswith("VmRSS:"))
+    return int(line.split()[1]) * 1024

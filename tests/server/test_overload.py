@@ -1,0 +1,79 @@
+"""Ten times as many reviews as the server can judge: most are refused at once, the others answered in time."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+
+from tests.server.certificates import Certificates
+from tests.server.client import measured, request
+from tests.server.lines import until
+from tests.server.load import Answer, closed_loop, open_loop, quantile
+from tests.server.process import Serve, serve
+from tests.server.reviews import pod, review
+
+TIMEOUT = 4
+"""Seconds that the API server of this test waits for an answer."""
+
+SECONDS = 5
+
+RECOVERY = 2.0
+"""Seconds after the overload within which everything is as before."""
+
+SETTINGS = "server: {shutdownDelay: 0s, maxInFlight: 8}\n"
+
+
+def heavy(folder: Path) -> tuple[bytes, list[str]]:
+    """A small review that takes the server long, and the options by which it does: so many nodes that none fits."""
+    nodes = [
+        {"name": f"n{number}", "labels": {"zone": str(number)}, "resources": {"nvidia.com/gpu": 10}}
+        for number in range(3000)
+    ]
+    facts = folder / "facts.yaml"
+    facts.write_text(json.dumps({"nodes": nodes}))
+    term = {"matchExpressions": [{"key": "zone", "operator": "In", "values": ["none"]}]}
+    required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term] * 5}}
+    body = json.dumps(review(pod(affinity={"nodeAffinity": required}))).encode()
+    return request("POST", f"/mutate?timeout={TIMEOUT}s", body), ["--facts", str(facts)]
+
+
+async def test_ten_times_too_much(certificates: Certificates, tmp_path: Path) -> None:
+    settings = tmp_path / "settings.yaml"
+    settings.write_text(SETTINGS)
+    asked, options = heavy(tmp_path)
+    with serve(certificates, "--config", str(settings), *options) as server:
+        await closed_loop(server.client, asked, connections=2, seconds=0.5)
+        capacity = max([await closed_loop(server.client, asked, connections=2, seconds=1) for _ in range(3)])
+        before, judged = peak(server), measured(server.client, "reviews_total")
+        answers = await open_loop(server.client, asked, rate=10 * capacity, seconds=SECONDS, patience=TIMEOUT)
+        over = time.monotonic()
+        until(lambda: server.client.say(asked).status == 200)
+        recovery = time.monotonic() - over
+        judged, grown = measured(server.client, "reviews_total") - judged - 1, peak(server) - before
+    given = [answer for answer in answers if isinstance(answer, Answer)]
+    admitted = [answer.seconds for answer in given if answer.status == 200]
+    shed = [answer for answer in given if answer.status != 200]
+    print(
+        f"\ncapacity {capacity:.0f}/s; of {len(answers)} reviews at ten times as many {len(admitted)} admitted "
+        f"(99 of 100 within {quantile(admitted, 0.99):.2f} s), {len(shed)} shed, {len(answers) - len(given)} hung up; "
+        f"{judged - len(admitted):.0f} judged in vain; {grown / 2**20:.0f} MiB more at the peak; "
+        f"recovered after {recovery:.2f} s"
+    )
+    assert {type(one) for one in answers} <= {Answer, TimeoutError}
+    assert {(one.status, one.headers.get("retry-after"), one.headers.get("connection")) for one in shed} == {
+        (503, "1", "close")
+    }
+    assert len(shed) > len(answers) / 3
+    # Who is admitted has his answer in time: nearly nothing is judged for somebody who has hung up.
+    assert judged - len(admitted) <= max(2, judged / 10)
+    assert len(admitted) > capacity * SECONDS / 4
+    assert grown < 64 * 2**20
+    assert recovery < RECOVERY
+
+
+def peak(server: Serve) -> int:
+    """The most memory that the server's process has held, in bytes."""
+    status = Path(f"/proc/{server.process.pid}/status").read_text()
+    line = next(line for line in status.splitlines() if line.startswith("VmHWM:"))
+    return int(line.split()[1]) * 1024

@@ -1,0 +1,220 @@
+"""Certificate, client CA, settings and facts are taken anew while the server runs; wrong ones are refused."""
+
+from __future__ import annotations
+
+import json
+import signal
+import ssl
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from cryptography import x509
+
+from tests.server.certificates import HOSTS, Certificates, issue
+from tests.server.client import measured, reply, request
+from tests.server.process import Serve, serve
+from tests.server.reviews import pod, review
+from webhook.pki import Authority
+
+TWO = request("POST", "/mutate", json.dumps(review(pod(2))).encode())
+HEAD = "server: {shutdownDelay: 0s}\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Reloading:
+    """A server with files of its own."""
+
+    server: Serve
+    certificates: Certificates
+    settings: Path
+    facts: Path
+
+    def look(self) -> None:
+        """Have the server look at its files."""
+        self.server.process.send_signal(signal.SIGHUP)
+
+    def taken(self, what: str) -> None:
+        """Have it look, and wait until it has taken something."""
+        self.look()
+        self.server.journal.event("reloaded", what=what)
+
+    def refused(self, what: str) -> str:
+        """Have it look, and wait until it has refused something: why."""
+        self.look()
+        return str(self.server.journal.event("reload refused", what=what)["problem"])
+
+    def allows_two(self) -> bool:
+        """Whether a pod of two replicas is allowed."""
+        allowed = self.server.client.say(TWO).json()["response"]["allowed"]
+        assert isinstance(allowed, bool)
+        return allowed
+
+    def serial(self) -> int:
+        """The serial number of the certificate that a new connection is shown."""
+        context = ssl.create_default_context(cafile=str(self.certificates.authority))
+        with self.server.client.connect(context) as connection:
+            shown = connection.getpeercert(binary_form=True)
+        assert shown is not None
+        return x509.load_der_x509_certificate(shown).serial_number
+
+
+@pytest.fixture
+def reloading(tmp_path: Path) -> Iterator[Reloading]:
+    own = issue(tmp_path)
+    settings, facts = tmp_path / "settings.yaml", tmp_path / "facts.yaml"
+    settings.write_text(HEAD)
+    facts.write_text("{}")
+    with serve(own, "--config", str(settings), "--facts", str(facts)) as server:
+        yield Reloading(server, own, settings, facts)
+
+
+def put(file: Path, content: str | bytes) -> None:
+    """Exchange a file as the kubelet does: all at once."""
+    new = file.with_suffix(".new")
+    new.write_bytes(content.encode() if isinstance(content, str) else content)
+    new.replace(file)
+
+
+def renewed(certificates: Certificates, lifetime: timedelta = timedelta(hours=1)) -> int:
+    """Put a new authority's leaf, and the authority, into the files: the leaf's serial number."""
+    now = datetime.now(UTC)
+    authority = Authority.create("new", now, timedelta(days=1))
+    leaf = authority.sign(HOSTS, now, lifetime)
+    put(certificates.authority, authority.bundle())
+    put(certificates.certificate, leaf.certificate)
+    put(certificates.key, leaf.key)
+    return x509.load_pem_x509_certificate(leaf.certificate).serial_number
+
+
+def test_other_settings_hold_for_the_next_review_on_the_same_connection(reloading: Reloading) -> None:
+    with reloading.server.client.connect() as connection:
+        connection.sendall(TWO)
+        assert reply(connection).json()["response"]["allowed"] is False
+        put(reloading.settings, HEAD + "mode: warn\n")
+        reloading.taken("settings")
+        connection.sendall(TWO)
+        assert reply(connection).json()["response"]["allowed"] is True
+    assert measured(reloading.server.client, "settings_generation") == 2
+
+
+def test_wrong_settings_are_refused_and_the_old_stay(reloading: Reloading) -> None:
+    put(reloading.settings, HEAD + "limits: {perContainer: 5, perPods: 2}\n")
+    problem = reloading.refused("settings")
+    assert problem.startswith(f"{reloading.settings}:2:")
+    assert "limits.perPods" in problem
+    assert reloading.allows_two() is False
+    assert measured(reloading.server.client, "settings_generation") == 1
+    assert measured(reloading.server.client, 'reloads_total{result="refused",what="settings"}') == 1
+
+
+def test_settings_that_vanish_are_refused_and_the_old_stay(reloading: Reloading) -> None:
+    reloading.settings.unlink()
+    assert reloading.refused("settings") == f"{reloading.settings}: No such file or directory"
+    assert reloading.server.client.health("/readyz").status == 200
+
+
+def test_settings_that_are_put_back_are_taken_without_a_word_about_change(reloading: Reloading) -> None:
+    put(reloading.settings, "mode: strict\n")
+    reloading.refused("settings")
+    put(reloading.settings, HEAD)
+    reloading.look()
+    reloading.server.journal.event("put back", what="settings")
+    assert measured(reloading.server.client, "settings_generation") == 1
+
+
+def test_what_only_a_restart_changes_is_named(reloading: Reloading) -> None:
+    put(reloading.settings, "server: {shutdownDelay: 0s, maxInFlight: 3}\nlog: {level: error}\nmode: warn\n")
+    reloading.taken("settings")
+    for key in ("server.maxInFlight", "log.level"):
+        reloading.server.journal.event("setting waits for a restart", key=key)
+    assert reloading.allows_two() is True
+
+
+def test_other_facts_hold_for_the_next_review(reloading: Reloading) -> None:
+    asked = request("POST", "/mutate", json.dumps(review(pod())).encode())
+    assert "warnings" not in reloading.server.client.say(asked).json()["response"]
+    put(reloading.facts, "runtimeClasses: []\n")
+    reloading.taken("facts")
+    (warning,) = reloading.server.client.say(asked).json()["response"]["warnings"]
+    assert warning.startswith("GPS011 ")
+
+
+def test_a_new_certificate_is_shown_and_no_connection_is_dropped(reloading: Reloading) -> None:
+    with reloading.server.client.connect() as connection:
+        connection.sendall(TWO)
+        assert reply(connection).status == 200
+        serial = renewed(reloading.certificates)
+        reloading.taken("certificate")
+        assert reloading.serial() == serial
+        connection.sendall(TWO)
+        assert reply(connection).status == 200
+
+
+def test_a_key_of_another_certificate_is_refused_and_the_old_pair_is_shown(
+    reloading: Reloading, certificates: Certificates
+) -> None:
+    before = reloading.serial()
+    put(reloading.certificates.key, certificates.key.read_bytes())
+    problem = reloading.refused("certificate")
+    assert problem == f"{reloading.certificates.key}: is not the key of the certificate in " + str(
+        reloading.certificates.certificate
+    )
+    assert reloading.serial() == before
+
+
+@pytest.mark.parametrize("content", [b"", b"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"])
+def test_a_damaged_certificate_is_refused(reloading: Reloading, content: bytes) -> None:
+    before = reloading.serial()
+    put(reloading.certificates.certificate, content)
+    assert reloading.refused("certificate") == f"{reloading.certificates.certificate}: holds no certificate in PEM"
+    assert reloading.serial() == before
+
+
+def test_a_certificate_that_has_ended_is_refused(reloading: Reloading) -> None:
+    before = reloading.serial()
+    authority = reloading.certificates.authority.read_bytes()
+    renewed(reloading.certificates, lifetime=timedelta(minutes=-1))
+    assert "the certificate has ended at " in reloading.refused("certificate")
+    put(reloading.certificates.authority, authority)
+    assert reloading.serial() == before
+
+
+def test_a_refusal_is_said_once_for_one_content(reloading: Reloading) -> None:
+    put(reloading.settings, "mode: strict\n")
+    reloading.refused("settings")
+    put(reloading.facts, "runtimeClasses: []\n")
+    reloading.taken("facts")
+    lines = [json.loads(line) for line in reloading.server.journal.so_far()]
+    said = [line for line in lines if line["event"] == "reload refused"]
+    # Each signal asks, and is answered; the look every ten seconds is not.
+    assert len(said) == 2
+
+
+def test_files_are_looked_at_without_a_signal(reloading: Reloading) -> None:
+    put(reloading.settings, HEAD + "mode: warn\n")
+    reloading.server.journal.event("reloaded", what="settings")
+    assert reloading.allows_two() is True
+
+
+def test_a_mounted_secret_is_followed(tmp_path: Path) -> None:
+    """The kubelet puts the files into a folder of their own and exchanges a link to it."""
+    first, second = tmp_path / "..first", tmp_path / "..second"
+    first.mkdir()
+    second.mkdir()
+    link = tmp_path / "..data"
+    link.symlink_to(first.name)
+    issue(first)
+    newer = issue(second)
+    mounted = Certificates(newer.authority, link / "tls.crt", link / "tls.key", first / "settings.yaml")
+    mounted_first = Certificates(first / "ca.crt", mounted.certificate, mounted.key, mounted.settings)
+    with serve(mounted_first) as server:
+        exchanged = tmp_path / "..tmp"
+        exchanged.symlink_to(second.name)
+        exchanged.replace(link)
+        reloading = Reloading(server, mounted, mounted.settings, mounted.settings)
+        reloading.taken("certificate")
+        shown = x509.load_pem_x509_certificate((second / "tls.crt").read_bytes()).serial_number
+        assert reloading.serial() == shown

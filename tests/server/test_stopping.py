@@ -1,0 +1,120 @@
+"""A server that stops loses nothing: it sends its callers elsewhere, then closes. A second signal ends it at once."""
+
+from __future__ import annotations
+
+import json
+import signal
+import socket
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.server.certificates import Certificates
+from tests.server.client import reply, request
+from tests.server.lines import PATIENCE, until
+from tests.server.process import Serve, serve
+from tests.server.reviews import pod, review
+
+WHOLE = request("POST", "/mutate?timeout=5s", json.dumps(review(pod())).encode())
+LONG = "1h"
+
+
+def stopping(server: Serve) -> None:
+    """Have a server begin to stop."""
+    server.process.send_signal(signal.SIGTERM)
+    server.journal.event("stopping")
+
+
+def written(folder: Path, **limits: str) -> str:
+    """A settings file with these limits."""
+    settings = folder / "settings.yaml"
+    settings.write_text(json.dumps({"server": limits}))
+    return str(settings)
+
+
+def test_while_the_endpoints_go_everybody_is_answered_and_sent_away(certificates: Certificates, tmp_path: Path) -> None:
+    with (
+        serve(certificates, "--config", written(tmp_path, shutdownDelay=LONG)) as server,
+        server.client.connect() as before,
+    ):
+        before.sendall(WHOLE)
+        assert reply(before).headers.get("connection") is None
+        stopping(server)
+        unready = server.client.health("/readyz?verbose")
+        assert (unready.status, unready.body) == (503, b"[+]listening\n[-]not stopping\nnot ready\n")
+        assert server.client.health("/livez").status == 200
+        before.sendall(WHOLE)
+        assert (kept := reply(before)).status == 200
+        assert kept.headers["connection"] == "close"
+        assert before.recv(1) == b""
+        assert (new := server.client.say(WHOLE)).status == 200
+        assert new.headers["connection"] == "close"
+
+
+def test_when_they_are_gone_nobody_is_accepted_and_who_is_there_is_answered(
+    certificates: Certificates, tmp_path: Path
+) -> None:
+    with (
+        serve(certificates, "--config", written(tmp_path, shutdownDelay="0s", drainTimeout=LONG)) as server,
+        server.client.connect() as connection,
+    ):
+        connection.sendall(WHOLE[:-1])
+        stopping(server)
+        until(lambda: is_refused(server))
+        connection.sendall(WHOLE[-1:])
+        assert reply(connection).status == 200
+        assert server.process.wait(PATIENCE) == 0
+
+
+def test_idle_connections_end_when_they_have_been_idle_for_a_while(certificates: Certificates, tmp_path: Path) -> None:
+    """A request may be under way on a connection that looks idle, and would be lost."""
+    with (
+        serve(certificates, "--config", written(tmp_path, shutdownDelay="0s", drainTimeout=LONG)) as server,
+        server.client.connect() as connection,
+    ):
+        connection.sendall(WHOLE)
+        assert reply(connection).status == 200
+        answered = time.monotonic()
+        stopping(server)
+        assert connection.recv(1) == b""
+        assert time.monotonic() - answered > 0.9
+        assert server.process.wait(PATIENCE) == 0
+
+
+def test_what_is_open_when_the_time_is_over_is_refused_so_that_it_is_asked_again(
+    certificates: Certificates, tmp_path: Path
+) -> None:
+    config = written(tmp_path, shutdownDelay="0s", drainTimeout="1s", bodyTimeout=LONG)
+    with serve(certificates, "--config", config) as server, server.client.connect() as connection:
+        connection.sendall(WHOLE[:-1])
+        stopping(server)
+        shed = reply(connection)
+        assert shed.status == 503
+        assert (shed.headers["retry-after"], shed.headers["connection"]) == ("1", "close")
+        assert shed.json()["message"] == "the server stops"
+        assert server.process.wait(PATIENCE) == 0
+        assert server.errors.to_the_end() == []
+
+
+@pytest.mark.parametrize("limits", [{"shutdownDelay": LONG}, {"shutdownDelay": "0s", "drainTimeout": LONG}])
+def test_a_second_signal_ends_it_at_once(certificates: Certificates, tmp_path: Path, limits: dict[str, str]) -> None:
+    with (
+        serve(certificates, "--config", written(tmp_path, bodyTimeout=LONG, **limits)) as server,
+        server.client.connect() as connection,
+    ):
+        connection.sendall(WHOLE[:-1])
+        stopping(server)
+        assert server.end() == 0
+        said = [json.loads(line)["event"] for line in server.journal.to_the_end()]
+        assert said[-2:] == ["stopping at once", "stopped"]
+        assert server.errors.to_the_end() == []
+
+
+def is_refused(server: Serve) -> bool:
+    """Whether the server's port is closed."""
+    try:
+        socket.create_connection(("127.0.0.1", server.client.port), PATIENCE).close()
+    except ConnectionRefusedError:
+        return True
+    return False

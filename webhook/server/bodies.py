@@ -1,0 +1,84 @@
+"""The bodies of requests: read within a size, a time, and a room that all of them share."""
+
+from __future__ import annotations
+
+import asyncio
+from http import HTTPStatus
+
+from aiohttp import StreamReader, web
+
+from webhook.server.refusal import RefusalError, ShedError
+
+_FREE = 16 * 1024
+"""Bytes of a body that take no room: more than the review of almost any pod."""
+
+
+class Bodies:
+    """Reads bodies. What they hold in memory together is bounded by twice the largest."""
+
+    def __init__(self, limit: int, seconds: float) -> None:
+        self._limit = limit
+        self._seconds = seconds
+        self._room = 2 * limit
+
+    @property
+    def held(self) -> int:
+        """Bytes of large bodies that are in memory."""
+        return 2 * self._limit - self._room
+
+    async def read(self, request: web.BaseRequest, budget: float) -> bytes | bytearray:
+        """The body, to be given back when it is done with. Raises RefusalError.
+
+        `budget` is the seconds that the client waits for the answer.
+        """
+        if (request.content_length or 0) > self._limit:
+            raise self._too_large()
+        content = request.content
+        try:
+            if content.is_eof():
+                body: bytes | bytearray = content.read_nowait()
+                self._take(0, len(body))
+            else:
+                body = await self._arriving(content, min(self._seconds, budget))
+        except (web.RequestPayloadError, ConnectionError) as error:
+            raise RefusalError(HTTPStatus.BAD_REQUEST, "the review ends before its length", closes=True) from error
+        if not body:
+            raise RefusalError(HTTPStatus.BAD_REQUEST, "the request has no body")
+        return body
+
+    def give_back(self, body: bytes | bytearray) -> None:
+        """Free the room of a body."""
+        self._room += _beyond(len(body))
+
+    async def _arriving(self, content: StreamReader, seconds: float) -> bytearray:
+        body = bytearray()
+        try:
+            async with asyncio.timeout(seconds):
+                while not content.at_eof():
+                    chunk = await content.readany()
+                    self._take(len(body), len(body) + len(chunk))
+                    body += chunk
+        except TimeoutError:
+            self.give_back(body)
+            message = f"the review did not arrive within {seconds:g} s"
+            raise RefusalError(HTTPStatus.REQUEST_TIMEOUT, message, closes=True) from None
+        except BaseException:
+            self.give_back(body)
+            raise
+        return body
+
+    def _take(self, before: int, after: int) -> None:
+        if after > self._limit:
+            raise self._too_large()
+        wanted = _beyond(after) - _beyond(before)
+        if wanted > self._room:
+            raise ShedError("memory", "large reviews are being read already")
+        self._room -= wanted
+
+    def _too_large(self) -> RefusalError:
+        message = f"a review has at most {self._limit} bytes"
+        return RefusalError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, message, closes=True)
+
+
+def _beyond(size: int) -> int:
+    return size - _FREE if size > _FREE else 0

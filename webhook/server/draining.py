@@ -1,0 +1,62 @@
+"""The end of a server that loses nothing: who calls is led elsewhere before the door closes."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from contextlib import suppress
+from time import monotonic
+
+from webhook.server.door import Door
+from webhook.server.reviews import Reviews
+from webhook.settings.process import Server as Limits
+
+_QUIET = 1.0
+"""Seconds without a request on any connection after which the API server is taken to have gone elsewhere."""
+
+_REFUSING = 0.2
+"""The part of the drain's time that is left for refusing what is still open."""
+
+_LOOK = 0.05
+"""Seconds between two looks at what is still open."""
+
+
+class Draining:
+    """Waits for the endpoints to go and for open requests to be answered. `hurry` ends every wait."""
+
+    def __init__(self, limits: Limits, reviews: Reviews, door: Door) -> None:
+        self._limits = limits
+        self._reviews = reviews
+        self._door = door
+        self._hurried = asyncio.Event()
+
+    def hurry(self) -> None:
+        """Wait no more."""
+        self._hurried.set()
+
+    async def run(self) -> None:
+        """Let the endpoints go, accept no more, answer what is open.
+
+        Idle connections stay open meanwhile, and end with their next answer. The API server does not repeat a request
+        that it sent into a connection which was just being closed (kubernetes/kubernetes#139105).
+        """
+        seconds, listener = self._limits.drain_timeout, self._door.listener
+        self._reviews.stopping = True
+        await self._until(lambda: False, self._limits.shutdown_delay)
+        await self._door.shut()
+        if await self._until(lambda: listener.quiet(min(_QUIET, seconds)), seconds * (1 - _REFUSING)):
+            return
+        self._reviews.intake.closing = True
+        listener.give_up()
+        await self._until(lambda: listener.quiet(0), seconds * _REFUSING)
+
+    async def _until(self, condition: Callable[[], bool], seconds: float) -> bool:
+        """Whether a condition comes true in time. In a hurry all have."""
+        end = monotonic() + seconds
+        while not condition() and not self._hurried.is_set():
+            left = end - monotonic()
+            if left <= 0:
+                return False
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._hurried.wait(), min(left, _LOOK))
+        return True

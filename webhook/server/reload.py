@@ -1,0 +1,102 @@
+"""Files that the running server takes anew: by content, each ten seconds and when a signal asks for it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from webhook.server.journal import Journal
+from webhook.server.metrics import Metrics
+
+_POLL = 10.0
+"""Seconds between two looks. File events are of no use here: the kubelet exchanges a link two folders above."""
+
+
+class UnusableError(Exception):
+    """What a file holds cannot be used. The message has a line for each problem."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Something that is read again while the server runs.
+
+    `read` gives its content and may block; `prepare` makes of it what `take` puts in force, and may block too. Both
+    raise UnusableError.
+    """
+
+    what: str
+    read: Callable[[], Any]
+    prepare: Callable[[Any], Any]
+    take: Callable[[Any], None]
+
+
+class Reload:
+    """Keeps watch over sources. What cannot be used is said and counted once, and what was before stays in force."""
+
+    def __init__(self, sources: Sequence[Source], journal: Journal, metrics: Metrics) -> None:
+        self._sources = sources
+        for source in sources:
+            metrics.expect(source.what)
+        self._journal = journal
+        self._metrics = metrics
+        self._asked = asyncio.Event()
+        self._in_force: dict[str, Any] = {}
+        self._refused: dict[str, Any] = {}
+
+    async def first(self) -> None:
+        """Take everything for the first time. Raises UnusableError."""
+        for source in self._sources:
+            content = await asyncio.to_thread(source.read)
+            source.take(await asyncio.to_thread(source.prepare, content))
+            self._in_force[source.what] = content
+
+    def ask(self) -> None:
+        """Look now, and say what is found even if nothing has changed."""
+        self._asked.set()
+
+    async def watch(self) -> None:
+        """Look for ever."""
+        while True:
+            try:
+                async with asyncio.timeout(_POLL):
+                    await self._asked.wait()
+            except TimeoutError:
+                pass
+            asked = self._asked.is_set()
+            self._asked.clear()
+            for source in self._sources:
+                await self._look(source, asked)
+
+    async def _look(self, source: Source, asked: bool) -> None:
+        content: Any = None
+        try:
+            content = await asyncio.to_thread(source.read)
+            if content == self._in_force.get(source.what):
+                self._unchanged(source, asked)
+                return
+            prepared = await asyncio.to_thread(source.prepare, content)
+        except UnusableError as error:
+            self._refuse(source, content or str(error), str(error), asked)
+            return
+        source.take(prepared)
+        self._in_force[source.what] = content
+        self._refused.pop(source.what, None)
+        self._metrics.reloaded(source.what, "taken")
+        self._journal.say("info", "reloaded", what=source.what)
+
+    def _unchanged(self, source: Source, asked: bool) -> None:
+        if self._refused.pop(source.what, None) is not None:
+            self._journal.say("info", "put back", what=source.what)
+        elif asked:
+            self._journal.say("info", "unchanged", what=source.what)
+
+    def _refuse(self, source: Source, content: Any, problems: str, asked: bool) -> None:
+        """Say what is wrong with a content, once; and again when somebody asks."""
+        if content == self._refused.get(source.what) and not asked:
+            return
+        self._refused[source.what] = content
+        self._metrics.reloaded(source.what, "refused")
+        for problem in problems.splitlines():
+            self._journal.say("error", "reload refused", what=source.what, problem=problem)
