@@ -67,10 +67,14 @@ def rendered(values: str | Values, *, kubernetes: str = "1.36.0", namespace: str
     return _text(values if isinstance(values, str) else json.dumps(values), kubernetes, namespace)
 
 
-def objects(values: str | Values, *, kubernetes: str = "1.36.0", namespace: str = NAMESPACE) -> list[Object]:
-    """The manifests as objects. Raises RefusedError."""
-    text = rendered(values, kubernetes=kubernetes, namespace=namespace)
-    return [one for one in yaml.load_all(text, yaml.CSafeLoader) if one is not None]
+@cache
+def _objects(text: str) -> tuple[Object, ...]:
+    return tuple(one for one in yaml.load_all(text, yaml.CSafeLoader) if one is not None)
+
+
+def objects(values: str | Values, *, kubernetes: str = "1.36.0", namespace: str = NAMESPACE) -> tuple[Object, ...]:
+    """The manifests as objects, which several tests read. Raises RefusedError."""
+    return _objects(rendered(values, kubernetes=kubernetes, namespace=namespace))
 
 
 def of_kind(kind: str, values: str | Values, **options: str) -> list[Object]:

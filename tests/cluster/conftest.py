@@ -30,7 +30,7 @@ def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.Tes
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Print the figures that tests took by `record_property`."""
     reports = [report for found in terminalreporter.stats.values() for report in found if hasattr(report, "when")]
-    figures = [(report, entry) for report in reports if report.when == "call" for entry in report.user_properties]
+    figures = [(report, entry) for report in reports if report.when == "teardown" for entry in report.user_properties]
     if figures:
         terminalreporter.section("figures")
     for report, (name, value) in figures:

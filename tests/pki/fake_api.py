@@ -66,6 +66,9 @@ class FakeApi:
             return _status(404, "not found")
         if method == "GET":
             return 200, copy.deepcopy(present)
+        if method == "DELETE":
+            self.delete(path)
+            return 200, {"kind": "Status"}
         if method == "PUT":
             stale = body["metadata"].get("resourceVersion") != present["metadata"]["resourceVersion"]
             return _status(409, "the object has been modified") if stale else (200, self._ours(path, body))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from itertools import pairwise
 
 import pytest
@@ -16,9 +16,9 @@ from webhook.pki import Authority, bundle
 MINUTE = timedelta(minutes=1)
 
 
-async def running(replicas: int = 3, *, seed: int = 0, old: bool = False) -> World:
+async def running(replicas: int = 3, *, seed: int = 0, old: bool = False, began: datetime = BEGAN) -> World:
     """An installation whose replicas are ready; with `old`, its authority is to be replaced within half an hour."""
-    world = World(seed)
+    world = World(seed, began)
     if old:
         world.age(0.58 * BRIEF.ca)
     world.configure_both()
@@ -43,9 +43,9 @@ def issued(replica: Replica, authority: x509.Certificate) -> bool:
     return bundle.verifies([authority], replica.leaves[-1], OURS.hosts[0], replica.world.now())
 
 
-async def rotating(replicas: int = 3, *, seed: int = 0) -> World:
+async def rotating(replicas: int = 3, *, seed: int = 0, began: datetime = BEGAN) -> World:
     """An installation in which a rotation has just begun."""
-    world = await running(replicas, seed=seed, old=True)
+    world = await running(replicas, seed=seed, old=True, began=began)
     while "ca-next.crt" not in world.secret():
         await world.pass_time(timedelta(seconds=5))
     return world

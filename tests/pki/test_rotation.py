@@ -90,6 +90,12 @@ def test_damage_is_repaired_with_what_the_bundles_know() -> None:
     assert (repaired.current, repaired.predecessors, repaired.faults) == (TWO, (ONE.certificate,), ())
 
 
+def test_a_repair_keeps_predecessors_that_no_bundle_has() -> None:
+    held = Authorities(TWO, None, (ONE.certificate,), None, ("annotation: no time",))
+    repaired = stored(rotation.decide(view(held, live=[]), TERMS), "secret repaired")
+    assert (repaired.predecessors, repaired.since) == ((ONE.certificate,), NOW)
+
+
 def test_a_successor_takes_its_place_once_it_is_settled() -> None:
     held = Authorities(OLD, ONE)
     assert rotation.decide(view(held, serving(OLD), settled=[OLD]), TERMS) is None

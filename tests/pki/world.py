@@ -69,6 +69,7 @@ class Replica:
     counts: Counts = field(default_factory=Counts)
     said: list[tuple[str, str, dict[str, Any]]] = field(default_factory=list)
     leaves: list[x509.Certificate] = field(default_factory=list)
+    pair: tuple[bytes, bytes] = (b"", b"")
     running: asyncio.Task[Any] | None = None
 
     def __post_init__(self) -> None:
@@ -80,6 +81,7 @@ class Replica:
         leaf = x509.load_pem_x509_certificate(certificate)
         assert load_pem_private_key(key, None).public_key() == leaf.public_key()
         self.leaves.append(leaf)
+        self.pair = certificate, key
         self.world.check(self)
 
     def say(self, level: str, event: str, /, **fields: Any) -> None:
@@ -103,12 +105,12 @@ class Replica:
 class World:
     """The cluster. Made inside a virtual loop."""
 
-    def __init__(self, seed: int = 0, lifetimes: Lifetimes = BRIEF) -> None:
+    def __init__(self, seed: int = 0, began: datetime = BEGAN) -> None:
         self.chance = Random(seed)  # noqa: S311
-        self.lifetimes = lifetimes
+        self.lifetimes = BRIEF
         self.api = FakeApi(self.chance)
         self.api.changed = self._changed
-        self.began = BEGAN
+        self.began = began
         self.replicas: list[Replica] = []
         self.history: list[Seen] = []
         self.going_on: list[asyncio.Task[None]] = []

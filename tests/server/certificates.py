@@ -7,6 +7,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+
 from webhook.pki import Authority
 
 HOSTS = ("localhost", "127.0.0.1")
@@ -47,3 +52,22 @@ def issue(folder: Path) -> Certificates:
     made.key.write_bytes(leaf.key)
     made.settings.write_text("server: {shutdownDelay: 0s}\n")
     return made
+
+
+def client_certificate(authority: Authority, name: str) -> bytes:
+    """A client's certificate and its key, as PEM."""
+    now, key = datetime.now(UTC), ec.generate_private_key(ec.SECP256R1())
+    certificate = (
+        x509.CertificateBuilder()
+        .subject_name(x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)]))
+        .issuer_name(authority.certificate.subject)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - timedelta(minutes=1))
+        .not_valid_after(now + timedelta(hours=1))
+        .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.CLIENT_AUTH]), critical=False)
+        .sign(authority.key, hashes.SHA256())
+    )
+    pem = serialization.Encoding.PEM
+    form = serialization.PrivateFormat.PKCS8
+    return certificate.public_bytes(pem) + key.private_bytes(pem, form, serialization.NoEncryption())

@@ -10,12 +10,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-from tests.server.certificates import Certificates
+from tests.server.certificates import Certificates, client_certificate
 from tests.server.client import Client, reply, request
 from tests.server.process import Serve, run_serve, serve
 from tests.server.reviews import pod, review
@@ -41,29 +37,10 @@ class Callers:
     def called(self, name: str, certificates: Certificates) -> ssl.SSLContext:
         """A client with a certificate of this common name."""
         file = self.folder / f"{name}.pem"
-        file.write_bytes(signed(self.authority, name))
+        file.write_bytes(client_certificate(self.authority, name))
         context = certificates.trust()
         context.load_cert_chain(file)
         return context
-
-
-def signed(authority: Authority, name: str) -> bytes:
-    """A client's certificate and its key, as PEM."""
-    now, key = datetime.now(UTC), ec.generate_private_key(ec.SECP256R1())
-    certificate = (
-        x509.CertificateBuilder()
-        .subject_name(x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)]))
-        .issuer_name(authority.certificate.subject)
-        .public_key(key.public_key())
-        .serial_number(x509.random_serial_number())
-        .not_valid_before(now - timedelta(minutes=1))
-        .not_valid_after(now + timedelta(hours=1))
-        .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.CLIENT_AUTH]), critical=False)
-        .sign(authority.key, hashes.SHA256())
-    )
-    pem = serialization.Encoding.PEM
-    form = serialization.PrivateFormat.PKCS8
-    return certificate.public_bytes(pem) + key.private_bytes(pem, form, serialization.NoEncryption())
 
 
 @pytest.fixture

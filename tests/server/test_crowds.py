@@ -23,25 +23,25 @@ BEARABLE = 0.02
 
 
 async def p99(client: Client) -> float:
-    """The 99th percentile of honest reviews, 200 a second."""
-    answers = await open_loop(client, HONEST, rate=200, seconds=3)
+    """The 99th percentile of honest reviews, 100 a second."""
+    answers = await open_loop(client, HONEST, rate=100, seconds=4)
     assert [answer for answer in answers if isinstance(answer, BaseException) or answer.status != 200] == []
     return quantile([answer.seconds for answer in answers if not isinstance(answer, BaseException)], 0.99)
 
 
 async def test_a_crowd_does_not_slow_honest_reviews(certificates: Certificates, tmp_path: Path) -> None:
+    """Beside a server that has no crowd, at the same time: whatever else the machine does, it does to both."""
     settings = tmp_path / "settings.yaml"
     settings.write_text("server: {shutdownDelay: 0s, headerTimeout: 1m, bodyTimeout: 1m}\n")
-    with serve(certificates, "--config", str(settings)) as server:
-        alone = await p99(server.client)
+    config = ["--config", str(settings)]
+    with serve(certificates, *config) as server, serve(certificates, *config) as empty:
         async with (
             crowd(server.client, 1000),
             crowd(server.client, 100, HALF_A_HEAD),
             crowd(server.client, 100, HALF_A_BODY),
         ):
-            among = await p99(server.client)
-        print(f"\n99 of 100 honest reviews: {alone * 1000:.1f} ms alone, {among * 1000:.1f} ms among 1,200 others")
-    # A machine that is too slow without the crowd cannot show what the crowd does to it.
+            among, alone = await asyncio.gather(p99(server.client), p99(empty.client))
+    print(f"\n99 of 100 honest reviews: {among * 1000:.1f} ms among 1,200 others, {alone * 1000:.1f} ms without them")
     assert among < max(BEARABLE, 2 * alone)
 
 

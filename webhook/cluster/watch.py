@@ -67,7 +67,7 @@ async def _list(api: Api, path: str) -> tuple[Contents, str]:
     except OSError as error:
         raise LostError(str(error)) from None
     if status != 200:
-        raise LostError(f"list of {path}: {status} {found.get('message', '')}")
+        raise LostError(f"list of {path}: {status} {found.get('message', '')}".rstrip())
     return {item["metadata"]["name"]: item for item in found.get("items") or ()}, found["metadata"]["resourceVersion"]
 
 

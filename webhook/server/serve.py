@@ -13,6 +13,7 @@ from typing import Any
 from aiohttp import web
 
 from webhook.policy.facts import Facts
+from webhook.server import memory
 from webhook.server.callers import Callers
 from webhook.server.companions import Companions
 from webhook.server.credentials import Credentials
@@ -56,7 +57,7 @@ class Server:
         self.reviews = Reviews(self.in_force, self.settings, journal, metrics)
         self.health = Health(self._conditions, metrics)
         callers = Callers(configuration.tls.client_subjects)
-        self.door = Door(self._listener(self.reviews.handle, callers), self.settings.max_connections, journal)
+        self.door = Door(self._listener(self.reviews.handle, callers), self._room(), journal)
         self.health_door = Door(self._listener(self.health.handle, Callers()), _PROBES, journal)
         metrics.connections.set_function(lambda: self.door.connections)
         self.credentials = Credentials(configuration.tls, self.door, metrics)
@@ -135,6 +136,18 @@ class Server:
             request_factory=request,
             keepalive_timeout=settings.keep_alive,
         )
+
+    def _room(self) -> int:
+        """How many connections there is room for: as many as are set, unless the memory limit forbids it."""
+        wanted, allowed = self.settings.max_connections, memory.limit()
+        if allowed is None:
+            return wanted
+        possible = memory.affordable(allowed, memory.resident(), self.settings.body_limit)
+        if possible < wanted:
+            self.journal.say(
+                "info", "fewer connections than set, for the memory limit", connections=possible, memory=allowed
+            )
+        return min(wanted, possible)
 
     def _open(self, door: Door, port: int) -> None:
         try:

@@ -95,6 +95,7 @@ class ControlPlane:
             f"--token-auth-file={self._folder / 'tokens.csv'}",
             "--authorization-mode=Node,RBAC",
             f"--enable-admission-plugins={','.join(('NodeRestriction', *options.admission_plugins))}",
+            *self._caller(),
             "--allow-privileged=true",
             "--service-account-issuer=https://kubernetes.default.svc",
             f"--service-account-key-file={self._signing_key}",
@@ -128,6 +129,13 @@ class ControlPlane:
             *QUICK_CLIENT,
             *self.gates(),
         ]
+
+    def _caller(self) -> list[str]:
+        """The flag by which the API server shows webhooks who it is."""
+        if self._options.caller is None:
+            return []
+        file = credentials.write_admission_control(self._folder, self._options.caller)
+        return [f"--admission-control-config-file={file}"]
 
     def gates(self) -> list[str]:
         """The flag with the feature gates; empty when none is set."""

@@ -59,3 +59,26 @@ def write_signing_key(path: Path) -> Path:
     path.touch(0o600)
     path.write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
     return path
+
+
+def write_admission_control(folder: Path, caller: bytes) -> Path:
+    """Write the API server's admission configuration, by which it shows a certificate to every webhook.
+
+    `caller` is the certificate and its key, PEM; see kubernetes.io, "Authenticate API servers".
+    """
+    pair = folder / "caller.pem"
+    pair.touch(0o600)
+    pair.write_bytes(caller)
+    kubeconfig = folder / "webhooks.kubeconfig"
+    user = {"client-certificate": str(pair), "client-key": str(pair)}
+    kubeconfig.write_text(json.dumps({"apiVersion": "v1", "kind": "Config", "users": [{"name": "*", "user": user}]}))
+    own = {
+        "apiVersion": "apiserver.config.k8s.io/v1",
+        "kind": "WebhookAdmissionConfiguration",
+        "kubeConfigFile": str(kubeconfig),
+    }
+    plugins = [{"name": f"{kind}AdmissionWebhook", "configuration": own} for kind in ("Mutating", "Validating")]
+    configuration = folder / "admission.json"
+    head = {"apiVersion": "apiserver.config.k8s.io/v1", "kind": "AdmissionConfiguration"}
+    configuration.write_text(json.dumps(head | {"plugins": plugins}))
+    return configuration

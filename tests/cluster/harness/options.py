@@ -42,13 +42,17 @@ def offers(plugin: dict[str, Any], gpus: int) -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class ControlPlaneOptions:
-    """The version, and what the API server is told beyond what every cluster here needs."""
+    """The version, and what the API server is told beyond what every cluster here needs.
+
+    `caller` is the certificate and its key, PEM, that it shows to webhooks; without one it shows none.
+    """
 
     kubernetes: str = field(default_factory=kubernetes_version)
     admission_plugins: tuple[str, ...] = ()
     feature_gates: Mapping[str, bool] = field(default_factory=dict)
     runtime_config: tuple[str, ...] = ()
     api_server_flags: tuple[str, ...] = ()
+    caller: bytes | None = None
 
 
 @dataclass(frozen=True, slots=True)

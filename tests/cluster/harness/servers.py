@@ -17,7 +17,7 @@ from tests.cluster.harness import webhook_manifests as product
 from tests.cluster.harness.waiting import wait_for
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from tests.cluster.harness.api import Object
     from tests.cluster.harness.cluster import Cluster
@@ -65,11 +65,22 @@ class ServerPod:
 
     @property
     def group(self) -> Path:
-        """The control group of its container, in the hierarchy that counts memory."""
-        container = self.status()["containerID"].rpartition("/")[2]
-        (root,) = [one for one in cgroups.hierarchies() if (one / self.cluster.inside.folder.name / _USAGE).exists()]
-        (found,) = (root / self.cluster.inside.folder.name).rglob(f"pod{self.uid}/{container}")
+        """The control group of its container, where memory is counted."""
+        container, name = self.status()["containerID"].rpartition("/")[2], self.cluster.inside.folder.name
+        (root,) = [one / name for one in cgroups.hierarchies() if any((one / name / file).exists() for file in _NOW)]
+        (found,) = root.rglob(f"pod{self.uid}/{container}")
         return found
+
+    @property
+    def killed_for_memory(self) -> int:
+        """How many processes of its container the kernel has killed because they took more than their limit."""
+        (line,) = [line for line in _read(self.group, _EVENTS).splitlines() if line.startswith("oom_kill ")]
+        return int(line.split()[1])
+
+    @property
+    def most_memory(self) -> int:
+        """The most bytes that its container held, as the limit counts them."""
+        return int(_read(self.group, _MOST))
 
     @property
     def pid(self) -> int:
@@ -86,7 +97,15 @@ class ServerPod:
         return {line.split()[0].rstrip(":"): int(line.split()[1]) for line in lines if line.startswith("Vm")}
 
 
-_USAGE = "memory.usage_in_bytes"
+# As control groups of version 1 and of version 2 call them.
+_NOW = ("memory.usage_in_bytes", "memory.current")
+_MOST = ("memory.max_usage_in_bytes", "memory.peak")
+_EVENTS = ("memory.oom_control", "memory.events")
+
+
+def _read(group: Path, names: Iterable[str]) -> str:
+    (found,) = [group / name for name in names if (group / name).exists()]
+    return found.read_text()
 
 
 def server_pods(cluster: Cluster) -> list[ServerPod]:

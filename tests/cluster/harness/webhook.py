@@ -38,14 +38,29 @@ def webhook(
     Yields the authority of its certificate. `limits` are those of its container. Raises `ToolsMissingError` when the
     layers of its image have not been built.
     """
-    webhook_image.load(cluster)
     authority = Authority.create("tests", datetime.now(UTC), _LIFETIME)
-    objects = _objects(authority, BASE | (settings or {}), replicas, limits)
+    leaf = authority.sign([product.HOST], datetime.now(UTC), _LIFETIME)
+    signed = [
+        product.secret(leaf.certificate, leaf.key),
+        product.mutating(authority.bundle()),
+        product.validating(authority.bundle()),
+    ]
+    with deployed(cluster, [*objects(settings, replicas, limits), *signed]):
+        yield authority
+
+
+@contextmanager
+def deployed(cluster: Cluster, items: list[Object]) -> Iterator[None]:
+    """Install the product by these objects and wait until pods are mutated; it is removed at the end.
+
+    Raises `ToolsMissingError` when the layers of its image have not been built.
+    """
+    webhook_image.load(cluster)
     try:
-        cluster.kubectl("apply", "-f", "-", manifest={"apiVersion": "v1", "kind": "List", "items": objects})
+        cluster.kubectl("apply", "-f", "-", manifest={"apiVersion": "v1", "kind": "List", "items": items})
         cluster.kubectl("-n", product.NAME, "rollout", "status", f"deployment/{product.NAME}", "--timeout=60s")
         wait_for("the API server to call the webhook", lambda: _mutates(cluster))
-        yield authority
+        yield
     finally:
         # The configurations first, or the rest could not go without the product's consent.
         for configuration in ("mutatingwebhookconfiguration", "validatingwebhookconfiguration"):
@@ -53,17 +68,14 @@ def webhook(
         cluster.kubectl("-n", product.NAME, "delete", "deployment,service,secret,configmap", product.NAME)
 
 
-def _objects(authority: Authority, settings: Object, replicas: int, limits: Object | None) -> list[Object]:
-    leaf = authority.sign([product.HOST], datetime.now(UTC), _LIFETIME)
+def objects(settings: Object | None, replicas: int, limits: Object | None = None) -> list[Object]:
+    """What the product is installed by, but for its certificate and the configurations that trust it."""
     return [
         product.namespace(),
         _RUNTIME_CLASS,
-        product.secret(leaf.certificate, leaf.key),
-        product.config_map(settings),
+        product.config_map(BASE | (settings or {})),
         product.service(),
         product.deployment(replicas, limits),
-        product.mutating(authority.bundle()),
-        product.validating(authority.bundle()),
     ]
 
 

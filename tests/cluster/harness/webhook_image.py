@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 IMAGE = "gpushare-webhook:test"
 PROJECT = Path(__file__).parents[3]
 HOME = "opt/gpushare-webhook"
-PIP_OPTIONS = ("--no-compile", "--only-binary=:all:")
+LIBRARIES, BYTECODE = PROJECT / "image" / "libraries.sh", PROJECT / "image" / "bytecode.sh"
 CONFIG = image.Config(
     ("/usr/bin/python3", "-m", "webhook"), {"PYTHONPATH": f"/{HOME}", "PYTHONDONTWRITEBYTECODE": "1"}, user="65532"
 )
@@ -29,8 +29,8 @@ CONFIG = image.Config(
 def libraries() -> Recipe:
     """The layer of an image, `layer.tar`, with what pyproject.toml names, in the versions of constraints.txt."""
     declared = tomllib.loads((PROJECT / "pyproject.toml").read_text())["project"]["dependencies"]
-    inputs = (*declared, PROJECT / "constraints.txt", debian.python().key)
-    return Recipe("webhook-libraries", key_of(*inputs), lambda folder: _pack_libraries(declared, folder))
+    inputs = (*declared, PROJECT / "constraints.txt", LIBRARIES, BYTECODE, debian.python().key)
+    return Recipe("webhook-libraries", key_of(*inputs), _pack_libraries)
 
 
 def write_archive(archive: Path) -> None:
@@ -44,6 +44,7 @@ def write_archive(archive: Path) -> None:
         root = Path(folder, "root")
         ignored = shutil.ignore_patterns("__pycache__")
         shutil.copytree(PROJECT / "webhook", root / HOME / "webhook", ignore=ignored)
+        _run(BYTECODE, root / HOME / "webhook", f"/{HOME}/webhook")
         image.pack_layer(root, code)
         image.write_archive(IMAGE, [*below, code], CONFIG, archive)
 
@@ -59,19 +60,20 @@ def load(cluster: Cluster) -> None:
         cluster.node.containers.load(archive)
 
 
-def _pack_libraries(requirements: list[str], folder: Path) -> None:
-    """Install into a folder for the image's Python, which need not be the one that runs this."""
+def _pack_libraries(folder: Path) -> None:
+    """Install for the image's Python, which need not be the one that runs this."""
     root = folder / "root"
     version = (debian.python().make() / "version").read_text()
     machine = platform.machine()
     platforms = [f"--platform={tag}_{machine}" for tag in ("manylinux_2_28", "manylinux_2_17", "manylinux2014")]
-    command = [
-        *(sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *PIP_OPTIONS),
-        *(f"--target={root / HOME}", f"--python-version={version}", *platforms),
-        *(f"--constraint={PROJECT / 'constraints.txt'}", *requirements),
-    ]
+    _run(LIBRARIES, root / HOME, f"--python-version={version}", *platforms)
+    _run(BYTECODE, root / HOME, f"/{HOME}")
+    image.pack_layer(root, folder / "layer.tar")
+    shutil.rmtree(root)
+
+
+def _run(script: Path, folder: Path, *options: str) -> None:
+    command = [str(script), sys.executable, str(folder), *options]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         raise ToolsMissingError(f"`{' '.join(command)}` failed: {done.stderr.strip()}")
-    image.pack_layer(root, folder / "layer.tar")
-    shutil.rmtree(root)

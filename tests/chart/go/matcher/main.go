@@ -7,6 +7,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"log"
 	"os"
 
@@ -61,9 +62,17 @@ func (g group) judge() [][]string {
 	return verdicts
 }
 
-// compile allows only what the oldest Kubernetes of the chart knows.
+// compiled holds what was compiled by its source: compiling is what takes the time.
+var compiled = map[string]matchconditions.Matcher{}
+
+// The oldest Kubernetes of the chart: newer functions are none.
+var compiler = cel.NewConditionCompiler(environment.MustBaseEnvSet(version.MajorMinor(1, 30)))
+
 func compile(entry registrationv1.ValidatingWebhook) matchconditions.Matcher {
-	compiler := cel.NewConditionCompiler(environment.MustBaseEnvSet(version.MajorMinor(1, 30)))
+	source := fmt.Sprint(*entry.FailurePolicy, entry.MatchConditions)
+	if matcher, found := compiled[source]; found {
+		return matcher
+	}
 	expressions := make([]cel.ExpressionAccessor, len(entry.MatchConditions))
 	for index, condition := range entry.MatchConditions {
 		expressions[index] = &matchconditions.MatchCondition{Name: condition.Name, Expression: condition.Expression}
@@ -74,7 +83,8 @@ func compile(entry registrationv1.ValidatingWebhook) matchconditions.Matcher {
 	if problems := evaluator.CompilationErrors(); len(problems) > 0 {
 		log.Fatalf("%s: %v", entry.Name, problems)
 	}
-	return matchconditions.NewMatcher(evaluator, entry.FailurePolicy, "webhook", "validate", entry.Name)
+	compiled[source] = matchconditions.NewMatcher(evaluator, entry.FailurePolicy, "webhook", "validate", entry.Name)
+	return compiled[source]
 }
 
 func verdict(matcher matchconditions.Matcher, attributes *admission.VersionedAttributes) string {

@@ -1,0 +1,25 @@
+#!/bin/sh
+# Puts the libraries that the webhook needs into a folder, and takes out what it never loads.
+# The Dockerfile runs this, and so do the tests on a real cluster, which pack the same image without an engine.
+#
+#   image/libraries.sh PYTHON FOLDER [OPTION OF PIP ...]
+set -eu
+python=$1 folder=$2
+shift 2
+here=$(dirname "$0")/..
+
+needed=$("$python" -c '
+import sys, tomllib
+with open(sys.argv[1], "rb") as file:
+    print("\n".join(tomllib.load(file)["project"]["dependencies"]))' "$here/pyproject.toml")
+# Word by word: no requirement of ours has a blank in it.
+# shellcheck disable=SC2086
+"$python" -m pip install --quiet --disable-pip-version-check --no-compile --only-binary=:all: \
+  --target="$folder" --constraint="$here/constraints.txt" "$@" $needed
+
+# The typed half of the Kubernetes client, 65 MB: requests are raw here. Its packages stay, which load it on demand.
+for part in client aio/client; do
+  find "$folder/kubernetes/$part/models" "$folder/kubernetes/$part/api" -name '*.py' ! -name __init__.py -delete
+done
+# Tests of libraries, and their programs.
+rm -rf "$folder/bin" "$folder/websocket/tests" "$folder/certifi/tests"

@@ -1,0 +1,258 @@
+"""The API server as this project talks to it, over real HTTPS; a stand-in misbehaves as the real one rarely does."""
+
+from __future__ import annotations
+
+import asyncio
+import datetime
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import aclosing, asynccontextmanager
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import aiohttp
+import pytest
+from aiohttp import web
+from kubernetes.aio.config import incluster_config
+
+from tests.facts.server import Answer, StandIn, standing_in
+from webhook import __version__
+from webhook.cluster import api as cluster_api
+from webhook.cluster.api import Api, ClusterError, connect
+
+PATIENCE = 20
+
+
+@pytest.fixture(autouse=True)
+def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The files of a service account, as the kubelet mounts them."""
+    monkeypatch.setattr(incluster_config, "SERVICE_TOKEN_FILENAME", str(tmp_path / "token"))
+    monkeypatch.setattr(incluster_config, "SERVICE_CERT_FILENAME", str(tmp_path / "ca.crt"))
+    monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "127.0.0.1")
+    (tmp_path / "token").write_text("first")
+    return tmp_path
+
+
+@asynccontextmanager
+async def connected(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, answer: Answer
+) -> AsyncIterator[tuple[Api, StandIn]]:
+    """A connection from within the cluster to a stand-in with these answers."""
+    async with asyncio.timeout(PATIENCE), standing_in(folder, answer) as server:
+        monkeypatch.setenv("KUBERNETES_SERVICE_PORT", str(server.port))
+        api = await connect()
+        try:
+            yield api, server
+        finally:
+            await api.close()
+
+
+def says(body: Any, status: int = 200, **headers: str) -> Answer:
+    """Always the same answer."""
+
+    async def answer(_: web.Request) -> web.StreamResponse:
+        text = body if isinstance(body, str) else json.dumps(body)
+        return web.Response(status=status, text=text, content_type="application/json", headers=headers)
+
+    return answer
+
+
+def streams(*chunks: bytes, then: Callable[[], Awaitable[object]] | None = None) -> Answer:
+    """A watch that sends these bytes as they are."""
+
+    async def answer(request: web.Request) -> web.StreamResponse:
+        response = web.StreamResponse()
+        await response.prepare(request)
+        for chunk in chunks:
+            await response.write(chunk)
+        if then is not None:
+            await then()
+        return response
+
+    return answer
+
+
+async def test_a_request_carries_token_name_and_body(cluster: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with connected(cluster, monkeypatch, says({"kind": "Secret"}, 201)) as (api, server):
+        assert await api.request("POST", "/api/v1/x", {"a": [1, None]}) == (201, {"kind": "Secret"})
+        (request,) = server.requests
+        assert (request.method, request.path) == ("POST", "/api/v1/x")
+        assert request.headers["Authorization"] == "bearer first"
+        assert request.headers["User-Agent"] == f"gpushare-webhook/{__version__}"
+        assert json.loads(server.bodies[0]) == {"a": [1, None]}
+
+
+async def test_a_patch_is_a_json_patch(cluster: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    patch = [{"op": "test", "path": "/a", "value": "b"}]
+    async with connected(cluster, monkeypatch, says({"code": 422}, 422)) as (api, server):
+        assert await api.request("PATCH", "/x", patch) == (422, {"code": 422})
+        assert server.requests[0].headers["Content-Type"] == "application/json-patch+json"
+        assert json.loads(server.bodies[0]) == patch
+
+
+async def test_a_token_that_the_kubelet_renewed_is_used(cluster: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with connected(cluster, monkeypatch, says({})) as (api, server):
+        await api.request("GET", "/x")
+        (cluster / "token").write_text("second")
+
+        later = SimpleNamespace(now=lambda: datetime.datetime.now() + datetime.timedelta(minutes=2))
+        monkeypatch.setattr(incluster_config, "datetime", SimpleNamespace(datetime=later, timedelta=datetime.timedelta))
+        await api.request("GET", "/x")
+        assert [request.headers["Authorization"] for request in server.requests] == ["bearer first", "bearer second"]
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "says_why"),
+    [("<html>", 502, "Expecting value"), ('{"a": ', 200, "Expecting value"), ("[1]", 200, "not an object")],
+)
+async def test_what_is_no_object_is_no_answer(
+    cluster: Path, monkeypatch: pytest.MonkeyPatch, body: str, status: int, says_why: str
+) -> None:
+    async with connected(cluster, monkeypatch, says(body, status)) as (api, _):
+        with pytest.raises(ConnectionError, match=f"GET /x: .*{says_why}"):
+            await api.request("GET", "/x")
+
+
+async def test_an_answer_that_breaks_off_is_no_answer(cluster: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def answer(request: web.Request) -> web.StreamResponse:
+        response = web.StreamResponse(headers={"Content-Length": "100"})
+        await response.prepare(request)
+        await response.write(b'{"a":')
+        assert request.transport is not None
+        request.transport.abort()
+        return response
+
+    async with connected(cluster, monkeypatch, answer) as (api, _):
+        with pytest.raises(ConnectionError, match="GET /x: "):
+            await api.request("GET", "/x")
+
+
+async def test_an_answer_that_does_not_come_is_no_answer(cluster: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cluster_api, "_ANSWER", aiohttp.ClientTimeout(total=0.2))
+    never = asyncio.Event()
+
+    async def answer(_: web.Request) -> web.StreamResponse:
+        await never.wait()
+        raise AssertionError
+
+    async with connected(cluster, monkeypatch, answer) as (api, _):
+        with pytest.raises(ConnectionError, match="GET /x: no answer in time"):
+            await api.request("GET", "/x")
+
+
+async def test_a_server_that_is_not_there_is_no_answer(cluster: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with connected(cluster, monkeypatch, says({})) as (api, _):
+        pass
+    async with standing_in(cluster, says({})) as server:
+        monkeypatch.setenv("KUBERNETES_SERVICE_PORT", str(server.port))
+    api = await connect()
+    try:
+        with pytest.raises(ConnectionError, match="GET /x: Cannot connect"):
+            await api.request("GET", "/x")
+        with pytest.raises(ConnectionError, match=r"GET /x\?watch=true&.*: Cannot connect"):
+            await anext(aiter(api.watch("/x", "y")))
+    finally:
+        await api.close()
+
+
+async def test_a_server_with_another_certificate_is_no_answer(cluster: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    other = cluster / "other"
+    other.mkdir()
+    async with standing_in(other, says({})) as server, connected(cluster, monkeypatch, says({})):
+        monkeypatch.setenv("KUBERNETES_SERVICE_PORT", str(server.port))
+        api = await connect()
+        try:
+            with pytest.raises(ConnectionError, match="CERTIFICATE_VERIFY_FAILED"):
+                await api.request("GET", "/x")
+        finally:
+            await api.close()
+
+
+async def test_a_token_that_vanished_is_no_answer(cluster: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with connected(cluster, monkeypatch, says({})) as (api, _):
+        api._client.configuration.refresh_api_key_hook = lambda _: (cluster / "gone").read_text()
+        with pytest.raises(ConnectionError, match=r"GET /x: .*No such file"):
+            await api.request("GET", "/x")
+
+
+async def test_a_watch_tells_of_each_event_however_it_is_cut(cluster: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    chunks = (b'{"type": "ADDED"}\n{"ty', b'pe": "MODI', b'FIED"}\n', b'{"type": "DELETED"}\n')
+    async with connected(cluster, monkeypatch, streams(*chunks)) as (api, server):
+        found = [event["type"] async for event in api.watch("/apis/x", "guard")]
+        assert found == ["ADDED", "MODIFIED", "DELETED"]
+        (request,) = server.requests
+        assert request.path == "/apis/x"
+        assert dict(request.query) == {
+            "watch": "true",
+            "timeoutSeconds": "240",
+            "fieldSelector": "metadata.name=guard",
+        }
+
+
+async def test_a_watch_ends_where_the_server_has_forgotten(cluster: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    gone = b'{"type": "ERROR", "object": {"code": 410}}\n'
+    async with connected(cluster, monkeypatch, streams(b'{"type": "ADDED"}\n', gone)) as (api, _):
+        assert [event["type"] async for event in api.watch("/x", "guard")] == ["ADDED"]
+
+
+async def test_a_watch_that_is_refused_or_breaks_off_is_lost(cluster: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with connected(cluster, monkeypatch, says({}, 403)) as (api, _):
+        with pytest.raises(ConnectionError, match="watch of /x: 403 Forbidden"):
+            await anext(aiter(api.watch("/x", "guard")))
+    async with connected(cluster, monkeypatch, streams(b"rubbish\n")) as (api, _):
+        with pytest.raises(ConnectionError, match="watch of /x: Expecting value"):
+            await anext(aiter(api.watch("/x", "guard")))
+
+
+async def test_a_watch_that_is_left_is_closed(cluster: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    closed = asyncio.Event()
+
+    async def answer(request: web.Request) -> web.StreamResponse:
+        response = web.StreamResponse()
+        await response.prepare(request)
+        try:
+            while True:
+                await response.write(b'{"type": "BOOKMARK"}\n' * 1000)
+        except ConnectionError:
+            closed.set()
+            raise
+
+    async with connected(cluster, monkeypatch, answer) as (api, _):
+        async with aclosing(api.watch("/x", "guard")) as events:
+            assert (await anext(events))["type"] == "BOOKMARK"
+        await closed.wait()
+
+
+@pytest.mark.parametrize(
+    ("date", "hours"),
+    [("Fri, 01 Jan 2100 00:00:00 GMT", 600_000), ("rubbish", 0), ("Thu, 01 Jan 1970 00:00:00 GMT", -490_000)],
+)
+async def test_the_time_is_that_of_the_api_server(
+    cluster: Path, monkeypatch: pytest.MonkeyPatch, date: str, hours: int
+) -> None:
+    async with connected(cluster, monkeypatch, says({}, Date=date)) as (api, _):
+        assert api.skew == datetime.timedelta()
+        await api.request("GET", "/x")
+        ahead = api.now() - datetime.datetime.now(datetime.UTC)
+        if hours == 0:
+            assert abs(ahead) < datetime.timedelta(seconds=1)
+        else:
+            assert ahead / datetime.timedelta(hours=hours) > 1
+
+
+async def test_a_clock_that_agrees_is_left_alone(cluster: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with connected(cluster, monkeypatch, says({})) as (api, _):
+        await api.request("GET", "/x")
+        assert api.skew == datetime.timedelta()
+
+
+async def test_without_a_cluster_it_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("KUBERNETES_SERVICE_HOST")
+    with pytest.raises(ClusterError, match="no cluster: Invalid kube-config file"):
+        await connect(str(tmp_path / "missing"))
+    monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "127.0.0.1")
+    monkeypatch.setenv("KUBERNETES_SERVICE_PORT", "1")
+    (tmp_path / "token").unlink()
+    with pytest.raises(ClusterError, match="no cluster: Service token file does not exist"):
+        await connect()

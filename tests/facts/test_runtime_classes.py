@@ -1,0 +1,180 @@
+"""RuntimeClasses as facts: unknown until read, told of once a change, kept when the API server is lost.
+
+The API server is a fake with a script; `tests/cluster/test_rotation_api.py` reads them from a real one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Mapping
+from typing import Any
+
+from tests.pki.fake_api import wait
+from tests.pki.virtual import virtual
+from webhook.cluster.runtime_classes import PATH, Classes, RuntimeClasses
+from webhook.policy.facts import RuntimeClass
+
+NVIDIA = RuntimeClass("nvidia", "nvidia", {"gpu": "yes"})
+RUNC = RuntimeClass("runc", "runc")
+
+
+def found(one: RuntimeClass, version: int) -> dict[str, Any]:
+    """A RuntimeClass as the API server gives it."""
+    scheduling = {"scheduling": {"nodeSelector": one.node_selector}} if one.node_selector else {}
+    return {"metadata": {"name": one.name, "resourceVersion": str(version)}, "handler": one.handler, **scheduling}
+
+
+class Script:
+    """A fake: lists what it holds, and watches send what a test puts into `events`; an exception breaks them off."""
+
+    def __init__(self, *held: RuntimeClass) -> None:
+        self.held = {one.name: one for one in held}
+        self.version = 7
+        self.status = 200
+        self.down = False
+        self.lists = 0
+        self.watches: list[Mapping[str, str]] = []
+        self.events_to_send: asyncio.Queue[Any] = asyncio.Queue()
+
+    async def request(self, method: str, path: str) -> tuple[int, Any]:
+        assert (method, path) == ("GET", PATH)
+        self.lists += 1
+        await wait(0.01)
+        if self.down:
+            raise ConnectionError("no answer")
+        items = [found(one, self.version) for one in self.held.values()]
+        return self.status, {"metadata": {"resourceVersion": str(self.version)}, "items": items or None}
+
+    async def events(self, path: str, query: Mapping[str, str]) -> AsyncGenerator[Any, None]:
+        assert path == PATH
+        self.watches.append(query)
+        while True:
+            event = await self.events_to_send.get()
+            if event is None:
+                return
+            if isinstance(event, Exception):
+                raise event
+            yield event
+
+    def tell(self, kind: str, one: RuntimeClass) -> None:
+        self.version += 1
+        self.events_to_send.put_nowait({"type": kind, "object": found(one, self.version)})
+
+
+class Watched:
+    """RuntimeClasses over a script, running, with all that they told."""
+
+    def __init__(self, script: Script) -> None:
+        self.script = script
+        self.changes: list[Classes] = []
+        self.said: list[tuple[str, str, dict[str, Any]]] = []
+        self.classes = RuntimeClasses(script, self.changes.append, self.say)
+        self.task = asyncio.get_running_loop().create_task(self.classes.run())
+
+    def say(self, level: str, event: str, /, **fields: Any) -> None:
+        self.said.append((level, event, fields))
+
+    async def stop(self) -> None:
+        self.task.cancel()
+        await asyncio.wait([self.task])
+        assert self.task.cancelled()
+
+
+@virtual
+async def test_they_are_unknown_until_read_and_then_in_order_of_their_names() -> None:
+    watched = Watched(Script(RUNC, NVIDIA))
+    assert (watched.classes.known, watched.classes.age) == (None, None)
+    await wait(1)
+    assert watched.classes.known == (NVIDIA, RUNC)
+    assert watched.changes == [(NVIDIA, RUNC)]
+    assert watched.said == [("info", "runtime classes read", {"names": ["nvidia", "runc"]})]
+    await watched.stop()
+
+
+@virtual
+async def test_none_at_all_is_known_too() -> None:
+    watched = Watched(Script())
+    await wait(1)
+    assert watched.changes == [()]
+    await watched.stop()
+
+
+@virtual
+async def test_every_change_is_told_once() -> None:
+    watched = Watched(Script(RUNC))
+    await wait(1)
+    watched.script.tell("ADDED", NVIDIA)
+    await wait(1)
+    watched.script.tell("MODIFIED", RuntimeClass("runc", "other"))
+    await wait(1)
+    watched.script.tell("MODIFIED", RuntimeClass("runc", "other"))
+    watched.script.events_to_send.put_nowait({"type": "BOOKMARK", "object": {"metadata": {"resourceVersion": "20"}}})
+    watched.script.tell("DELETED", NVIDIA)
+    await wait(1)
+    assert watched.changes == [
+        (RUNC,),
+        (NVIDIA, RUNC),
+        (NVIDIA, RuntimeClass("runc", "other")),
+        (RuntimeClass("runc", "other"),),
+    ]
+    await watched.stop()
+
+
+@virtual
+async def test_a_watch_that_the_server_ends_goes_on_where_it_was() -> None:
+    watched = Watched(Script(RUNC))
+    await wait(1)
+    watched.script.events_to_send.put_nowait({"type": "BOOKMARK", "object": {"metadata": {"resourceVersion": "99"}}})
+    watched.script.events_to_send.put_nowait(None)
+    await wait(10)
+    assert watched.script.lists == 1
+    assert [query["resourceVersion"] for query in watched.script.watches] == ["7", "99"]
+    assert watched.classes.age is not None
+    assert watched.classes.age >= 9
+    await watched.stop()
+
+
+@virtual
+async def test_what_the_server_has_forgotten_is_read_anew() -> None:
+    watched = Watched(Script(RUNC))
+    await wait(1)
+    watched.script.held["nvidia"] = NVIDIA
+    gone = {"type": "ERROR", "object": {"kind": "Status", "code": 410, "message": "too old resource version"}}
+    watched.script.events_to_send.put_nowait(gone)
+    await wait(5)
+    assert watched.script.lists == 2
+    assert watched.classes.known == (NVIDIA, RUNC)
+    await watched.stop()
+
+
+@virtual
+async def test_what_was_known_stays_when_the_api_server_is_lost() -> None:
+    watched = Watched(Script(RUNC))
+    await wait(1)
+    watched.script.down = True
+    watched.script.events_to_send.put_nowait(ConnectionError("broken off"))
+    await wait(3600)
+    assert watched.classes.known == (RUNC,)
+    assert watched.classes.age is not None
+    assert 3600 <= watched.classes.age <= 3601
+    assert watched.script.lists < 120, "it asks once a minute, at most"
+    assert [event for _, event, _ in watched.said] == ["runtime classes read", "runtime classes cannot be read"]
+    watched.script.down = False
+    watched.script.held = {"nvidia": NVIDIA}
+    await wait(61)
+    assert watched.changes == [(RUNC,), (NVIDIA,)]
+    assert watched.classes.age < 61
+    assert [event for _, event, _ in watched.said][2:] == ["runtime classes read again", "runtime classes read"]
+    await watched.stop()
+
+
+@virtual
+async def test_a_missing_right_leaves_them_unknown_and_is_told_once() -> None:
+    script = Script(RUNC)
+    script.status = 403
+    watched = Watched(script)
+    await wait(3600)
+    assert watched.classes.known is None
+    assert len(watched.said) == 1
+    assert watched.said[0][2] == {"error": "list of /apis/node.k8s.io/v1/runtimeclasses: 403"}
+    await watched.stop()

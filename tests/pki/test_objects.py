@@ -1,0 +1,124 @@
+"""The objects of an installation, read and written; and the fake API server, which has to have good manners."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any
+
+import pytest
+
+from tests.pki import manners
+from tests.pki.fake_api import Client, FakeApi
+from tests.pki.virtual import virtual
+from tests.pki.world import MUTATING, OURS, SECRET, VALIDATING
+from webhook.pki.authorities import Authorities
+from webhook.pki.objects import ConflictError, Objects, RefusedError
+
+BUNDLE = b"bundle"
+
+
+def served() -> tuple[FakeApi, Client, Objects]:
+    """An API server with the configurations and the Deployment of an installation."""
+    api = FakeApi(Random(0))  # noqa: S311
+    api.put(OURS.deployment, {"metadata": {"name": OURS.name}})
+    for path in (MUTATING, VALIDATING):
+        api.put(path, {"metadata": {}, "webhooks": [{"name": "a.example.com", "clientConfig": {}}]})
+    client = Client(api)
+    return api, client, Objects(OURS, client)
+
+
+def bundle(api: FakeApi, path: str) -> Any:
+    return api.objects[path]["webhooks"][0]["clientConfig"].get("caBundle")
+
+
+@virtual
+async def test_the_fake_answers_as_a_real_api_server_does() -> None:
+    """`tests/cluster/test_rotation_api.py` asks a real one."""
+    assert await manners.ask(Client(FakeApi(Random(0)))) == manners.ANSWERS  # noqa: S311
+
+
+@virtual
+async def test_the_secret_is_read_last() -> None:
+    """Else a successor could be published between the two readings, and be taken for foreign."""
+    _, client, objects = served()
+    await objects.look()
+    assert client.requests == [("GET", MUTATING), ("GET", VALIDATING), ("GET", SECRET)]
+
+
+@virtual
+async def test_what_is_not_there_is_no_mistake() -> None:
+    api, _, objects = served()
+    api.delete(MUTATING)
+    sight = await objects.look()
+    assert sight.secret is None
+    assert [found.path for found in sight.configurations] == [VALIDATING]
+    assert sight.authorities == Authorities()
+
+
+@virtual
+async def test_a_refusal_is_told_with_what_was_asked() -> None:
+    api, _, objects = served()
+    api.forbidden = {("GET", MUTATING)}
+    with pytest.raises(RefusedError, match=f"^GET {MUTATING}: 403 forbidden$") as refused:
+        await objects.look()
+    assert refused.value.status == 403
+
+
+@virtual
+async def test_who_comes_second_is_told_so() -> None:
+    _, _, objects = served()
+    sight = await objects.look()
+    await objects.store(sight, Authorities())
+    with pytest.raises(ConflictError, match=f"^POST {OURS.secrets}: 409 already exists$"):
+        await objects.store(sight, Authorities())
+    sight = await objects.look()
+    await objects.store(sight, Authorities())
+    with pytest.raises(ConflictError, match=f"^PUT {SECRET}: 409 "):
+        await objects.store(sight, Authorities())
+    await objects.publish(sight, BUNDLE)
+    with pytest.raises(ConflictError, match=f"^PATCH {MUTATING}: 422 "):
+        await objects.publish(sight, BUNDLE + BUNDLE)
+
+
+@virtual
+async def test_only_configurations_with_another_bundle_are_written() -> None:
+    _, client, objects = served()
+    assert await objects.publish(await objects.look(), BUNDLE) == [MUTATING, VALIDATING]
+    client.requests.clear()
+    assert await objects.publish(await objects.look(), BUNDLE) == []
+    assert {method for method, _ in client.requests} == {"GET"}
+
+
+@virtual
+async def test_a_configuration_that_cannot_be_written_does_not_keep_the_other_waiting() -> None:
+    api, _, objects = served()
+    api.forbidden = {("PATCH", MUTATING)}
+    with pytest.raises(RefusedError):
+        await objects.publish(await objects.look(), BUNDLE)
+    assert bundle(api, MUTATING) is None
+    assert bundle(api, VALIDATING) == "YnVuZGxl"
+
+
+@virtual
+async def test_without_its_deployment_no_secret_is_left_behind() -> None:
+    api, _, objects = served()
+    api.delete(OURS.deployment)
+    with pytest.raises(RefusedError, match=f"^GET {OURS.deployment}: 404"):
+        await objects.store(await objects.look(), Authorities())
+    assert SECRET not in api.objects
+
+
+@virtual
+async def test_a_secret_that_is_made_anew_looks_as_before_and_has_an_owner() -> None:
+    api, _, objects = served()
+    metadata = {"name": OURS.secret, "labels": {"chart": "ours"}, "annotations": {"theirs": "1"}}
+    api.put(SECRET, {"metadata": metadata, "data": {}})
+    await objects.look()
+    api.delete(SECRET)
+    await objects.store(await objects.look(), Authorities())
+    made = api.objects[SECRET]
+    assert (made["kind"], made["type"]) == ("Secret", "Opaque")
+    assert made["metadata"]["labels"] == {"chart": "ours"}
+    assert made["metadata"]["annotations"] == {"theirs": "1"}
+    owner = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "guard", "uid": "uid-1"}
+    assert made["metadata"]["ownerReferences"] == [owner]
