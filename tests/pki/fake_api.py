@@ -31,7 +31,7 @@ class FakeApi:
         self.changed: Callable[[str, Object | None, str], None] = lambda _path, _object, _by: None
         self.writes = 0
         self._version = 0
-        self._watching: dict[str, set[asyncio.Event]] = {}
+        self._watching: dict[str, dict[asyncio.Event, None]] = {}
 
     def get(self, path: str) -> Object | None:
         """A copy of what is there."""
@@ -80,12 +80,12 @@ class FakeApi:
     def watched(self, path: str) -> asyncio.Event:
         """An event that is set whenever the object changes."""
         event = asyncio.Event()
-        self._watching.setdefault(path, set()).add(event)
+        self._watching.setdefault(path, {})[event] = None
         return event
 
     def unwatched(self, path: str, event: asyncio.Event) -> None:
         """Nobody waits for this event any more."""
-        self._watching[path].discard(event)
+        self._watching[path].pop(event)
 
     def _ours(self, path: str, wanted: Object) -> Object:
         self.writes += 1

@@ -94,7 +94,8 @@ class Keeper:
                 self._woken.clear()
                 if await self._put_right(allowance):
                     await pause(self._until_next_look(), unless=self._woken)
-                    await pause(_GATHER * self._around.chance.uniform(0.5, 1.5))
+                    if self._woken.is_set():
+                        await pause(_GATHER * self._around.chance.uniform(0.5, 1.5))
 
     async def _put_right(self, allowance: Allowance) -> bool:
         """Do what there is to do; whether nothing is left. Waits where something stands in the way."""

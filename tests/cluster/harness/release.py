@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from cryptography import x509
 
-from tests.cluster.harness import webhook_image
+from tests.cluster.harness import audit, webhook_image
 from tests.cluster.harness.certmanager import cert_manager
 from tests.cluster.harness.helm import Helm
 from tests.cluster.harness.hooks import MUTATING, VALIDATING
@@ -91,6 +91,7 @@ class Release:
         self.cluster, self.mode = cluster, mode
         self.helm = Helm(cluster, NAMESPACE)
         self._values = (_COMMON, values)
+        self._asked_before = len(self._asked_ever())
 
     def upgrade(self, *values: Object, flags: tuple[str, ...] = ()) -> str:
         """Install it, or upgrade it, with more values, and wait until it is ready. Raises `RuntimeError`."""
@@ -102,6 +103,13 @@ class Release:
         self.helm("uninstall", RELEASE, "--ignore-not-found", "--wait", "--timeout=180s")
         pods = f"{CORE}/pods?labelSelector={SELECTOR}"
         wait_for("the release's pods to be gone", lambda: not self.cluster.api.items(pods), seconds=90)
+
+    def asked(self) -> list[audit.Request]:
+        """What its pods have asked of the API server, by their service account."""
+        return self._asked_ever()[self._asked_before :]
+
+    def _asked_ever(self) -> list[audit.Request]:
+        return audit.requests(self.cluster.control, NAMESPACE, NAME)
 
     def pods(self) -> list[Object]:
         """Its pods that stay."""
