@@ -138,7 +138,8 @@ class Door:
     async def _admit(self, accepted: socket.socket) -> None:
         """Make a connection of a socket, once its client has said something; TLS and HTTP both begin with the client.
 
-        Who is silent takes no place from those who shake hands.
+        Who is silent takes no place from those who shake hands, and who stops in the middle keeps it only for a moment
+        while many are at it.
         """
         accepted.setblocking(False)
         try:
@@ -173,6 +174,8 @@ class Door:
                 "ssl_handshake_timeout": self.listener.header_timeout,
                 "ssl_shutdown_timeout": _FAREWELL_SECONDS,
             }
+            if len(self._welcomed) - len(self._silent) > _HANDSHAKES // 2:
+                secure["ssl_handshake_timeout"] = min(_SILENCE * 2, self.listener.header_timeout)
         begun = monotonic() - _waited(accepted)
         await self._loop.connect_accepted_socket(lambda: self.listener.connection(begun), accepted, **secure)
 
