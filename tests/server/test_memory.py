@@ -30,8 +30,8 @@ def test_without_control_groups_there_is_none(tmp_path: Path, monkeypatch: pytes
 
 
 def test_connections_take_what_is_left() -> None:
-    assert memory.affordable(128 * MIB, held=68 * MIB, body_limit=7 * MIB) == 352
-    assert memory.affordable(256 * MIB, held=68 * MIB, body_limit=7 * MIB) == 2400
+    assert memory.affordable(128 * MIB, held=68 * MIB, body_limit=7 * MIB) == 176
+    assert memory.affordable(256 * MIB, held=68 * MIB, body_limit=7 * MIB) == 1200
 
 
 def test_an_api_server_always_finds_room() -> None:
