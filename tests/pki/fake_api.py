@@ -20,13 +20,17 @@ Answer = tuple[int, Object]
 
 
 class FakeApi:
-    """The server. `clients` talk to it; `changed` is called with path and object (None: deleted) after each change."""
+    """The server. `changed` is called with path, object (None: deleted) and author after each change.
+
+    `forbidden` are methods with the paths that they are refused on; patches of `invalid` paths are never taken.
+    """
 
     def __init__(self, chance: Random, latency: float = 0.01) -> None:
         self.chance = chance
         self.latency = latency
         self.objects: dict[str, Object] = {}
         self.forbidden: set[tuple[str, str]] = set()
+        self.invalid: set[str] = set()
         self.down = False
         self.changed: Callable[[str, Object | None, str], None] = lambda _path, _object, _by: None
         self.writes = 0
@@ -72,6 +76,8 @@ class FakeApi:
         if method == "PUT":
             stale = body["metadata"].get("resourceVersion") != present["metadata"]["resourceVersion"]
             return _status(409, "the object has been modified") if stale else (200, self._ours(path, body))
+        if path in self.invalid:
+            return _status(422, "caBundle: Invalid value")
         try:
             return 200, self._ours(path, jsonpatch.apply_patch(present, body))
         except (jsonpatch.JsonPatchException, jsonpatch.JsonPointerException):

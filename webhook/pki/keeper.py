@@ -167,10 +167,10 @@ class Keeper:
         leaf = authority.sign(self._installation.hosts, now, self._terms.lifetimes.leaf)
         certificate = x509.load_pem_x509_certificate(leaf.certificate)
         self._served = Served(leaf, certificate, authority.certificate)
+        self._trust.judge(sight, self._served, now)
         self._around.present(leaf.certificate, leaf.key)
         self._around.observer.expires("leaf", certificate.not_valid_after_utc)
         self._around.say("info", "leaf signed", until=certificate.not_valid_after_utc.isoformat())
-        self._trust.judge(sight, self._served, now)
 
     def _go_on_without(self, error: Exception) -> None:
         """Renew by what was seen last; say once what stands in the way."""
