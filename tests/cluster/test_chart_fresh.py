@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from tests.cluster.harness.cluster import Cluster
 
 DRY_DEPLOYMENT = "/apis/apps/v1/namespaces/default/deployments?dryRun=All"
-AT_ONCE = {"config": {"server": {"shutdownDelay": "0s"}}}
+AT_ONCE = {"shutdownDelay": "0s"}
 
 # cert-manager keeps the Secrets that it wrote, unless it is told to remove them with their Certificate.
 KEPT = {"cert-manager": {f"Secret/{NAMESPACE}/{NAME}-{kind}" for kind in ("authority", "tls")}}
@@ -23,10 +23,10 @@ KEPT = {"cert-manager": {f"Secret/{NAMESPACE}/{NAME}-{kind}" for kind in ("autho
 
 @pytest.mark.parametrize(("mode", "times"), [("self-managed", 20), ("existing-secret", 3), ("cert-manager", 3)])
 def test_the_first_create_after_ready_never_fails_and_nothing_is_left(cluster: Cluster, mode: str, times: int) -> None:
-    with prepared(cluster, mode) as release:
+    with prepared(cluster, mode, server=AT_ONCE) as release:
         before = inventory(cluster)
         for _ in range(times):
-            release.upgrade(AT_ONCE)
+            release.upgrade()
             assert is_mutated(cluster.api.create(DRY_POD, pod("one")))
             with pytest.raises(ApiError, match="GPS001"):
                 cluster.api.create(DRY_DEPLOYMENT, deployment("two", container(gpus=2)))
