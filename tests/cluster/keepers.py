@@ -167,6 +167,8 @@ class Replica:
         finally:
             server.close()
             await api.close()
+            for answering in asyncio.all_tasks() - {task}:
+                await answering
 
     async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         head = await reader.readuntil(b"\r\n\r\n")

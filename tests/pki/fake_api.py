@@ -20,18 +20,22 @@ Answer = tuple[int, Object]
 
 
 class FakeApi:
-    """The server. `clients` talk to it; `changed` is called with path and object (None: deleted) after each change."""
+    """The server. `changed` is called with path, object (None: deleted) and author after each change.
+
+    `forbidden` are methods with the paths that they are refused on; patches of `invalid` paths are never taken.
+    """
 
     def __init__(self, chance: Random, latency: float = 0.01) -> None:
         self.chance = chance
         self.latency = latency
         self.objects: dict[str, Object] = {}
         self.forbidden: set[tuple[str, str]] = set()
+        self.invalid: set[str] = set()
         self.down = False
         self.changed: Callable[[str, Object | None, str], None] = lambda _path, _object, _by: None
         self.writes = 0
         self._version = 0
-        self._watching: dict[str, set[asyncio.Event]] = {}
+        self._watching: dict[str, dict[asyncio.Event, None]] = {}
 
     def get(self, path: str) -> Object | None:
         """A copy of what is there."""
@@ -72,6 +76,8 @@ class FakeApi:
         if method == "PUT":
             stale = body["metadata"].get("resourceVersion") != present["metadata"]["resourceVersion"]
             return _status(409, "the object has been modified") if stale else (200, self._ours(path, body))
+        if path in self.invalid:
+            return _status(422, "caBundle: Invalid value")
         try:
             return 200, self._ours(path, jsonpatch.apply_patch(present, body))
         except (jsonpatch.JsonPatchException, jsonpatch.JsonPointerException):
@@ -80,12 +86,12 @@ class FakeApi:
     def watched(self, path: str) -> asyncio.Event:
         """An event that is set whenever the object changes."""
         event = asyncio.Event()
-        self._watching.setdefault(path, set()).add(event)
+        self._watching.setdefault(path, {})[event] = None
         return event
 
     def unwatched(self, path: str, event: asyncio.Event) -> None:
         """Nobody waits for this event any more."""
-        self._watching[path].discard(event)
+        self._watching[path].pop(event)
 
     def _ours(self, path: str, wanted: Object) -> Object:
         self.writes += 1

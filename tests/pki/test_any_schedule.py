@@ -74,7 +74,7 @@ async def go_down(world: World, number: int) -> None:
 
 
 async def lose_answers(world: World, number: int) -> None:
-    chosen(world, number).client.deaf = (number % 3) * 0.3
+    chosen(world, number).client.deaf = (number % 4) * 0.1
 
 
 async def slow_down(world: World, number: int) -> None:

@@ -88,7 +88,7 @@ class Api:
         except (aiohttp.ClientError, OSError, ValueError) as error:
             raise ConnectionError(f"watch of {path}: {_why(error)}") from None
         finally:
-            response.close()
+            _hang_up(response)
 
     async def close(self) -> None:
         """Close all connections."""
@@ -130,6 +130,14 @@ async def connect(kubeconfig: str | None = None, context: str | None = None) -> 
     except (ConfigException, OSError, ValueError) as error:
         raise ClusterError(f"no cluster: {_why(error)}") from None
     return Api(configuration)
+
+
+def _hang_up(response: aiohttp.ClientResponse) -> None:
+    """Leave a watch without the farewells of TLS, which would outlive whoever left."""
+    connection = response.connection
+    if connection is not None and connection.transport is not None:
+        connection.transport.abort()
+    response.close()
 
 
 def _why(error: Exception) -> str:

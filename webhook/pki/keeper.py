@@ -94,7 +94,8 @@ class Keeper:
                 self._woken.clear()
                 if await self._put_right(allowance):
                     await pause(self._until_next_look(), unless=self._woken)
-                    await pause(_GATHER * self._around.chance.uniform(0.5, 1.5))
+                    if self._woken.is_set():
+                        await pause(_GATHER * self._around.chance.uniform(0.5, 1.5))
 
     async def _put_right(self, allowance: Allowance) -> bool:
         """Do what there is to do; whether nothing is left. Waits where something stands in the way."""
@@ -166,10 +167,10 @@ class Keeper:
         leaf = authority.sign(self._installation.hosts, now, self._terms.lifetimes.leaf)
         certificate = x509.load_pem_x509_certificate(leaf.certificate)
         self._served = Served(leaf, certificate, authority.certificate)
+        self._trust.judge(sight, self._served, now)
         self._around.present(leaf.certificate, leaf.key)
         self._around.observer.expires("leaf", certificate.not_valid_after_utc)
         self._around.say("info", "leaf signed", until=certificate.not_valid_after_utc.isoformat())
-        self._trust.judge(sight, self._served, now)
 
     def _go_on_without(self, error: Exception) -> None:
         """Renew by what was seen last; say once what stands in the way."""

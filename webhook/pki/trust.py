@@ -46,7 +46,7 @@ class Trust:
         ]
         if refusing or (age(served.issuer, now) < _YOUNG and self._doubted == -inf):
             self._doubted = moment()
-        before, self.trusted = self.trusted, not refusing and (self.trusted or not self.wait())
+        before, self.trusted = self.trusted, not refusing and not self.wait()
         if before and refusing:
             self._say("warning", "certificate not trusted", entries=refusing)
         elif self.trusted and not before:

@@ -1,0 +1,79 @@
+"""The product as the chart installs it, with certificates that live for a minute, while pods are created."""
+
+from __future__ import annotations
+
+import base64
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.cluster.harness.creates import creating, lost, told
+from tests.cluster.harness.failures import failures
+from tests.cluster.harness.release import CORE, NAME, Release, prepared
+from tests.cluster.harness.waiting import wait_for
+from webhook.pki import bundle
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tests.cluster.harness.cluster import Cluster
+    from tests.cluster.harness.workspace import Workspace
+
+SECRET = f"{CORE}/secrets/{NAME}-ca"
+# A third of a leaf's life is longer than the settle time, so that a leaf outlives the time in which nobody can sign.
+BRIEF = {"caLifetime": "75s", "leafLifetime": "36s", "settle": "4s"}
+EVENTS = "gpushare_webhook_certificate_events_total"
+
+
+@pytest.fixture(scope="module")
+def release(cluster: Cluster) -> Iterator[Release]:
+    """Three replicas whose authority is replaced every minute."""
+    with prepared(cluster, "self-managed") as made:
+        made.upgrade({"replicas": 3, "config": {"tls": BRIEF}})
+        yield made
+
+
+def rotations(release: Release) -> float:
+    return sum(server.metric(EVENTS, what="rotations") for server in release.servers())
+
+
+def authorities(release: Release) -> set[bytes]:
+    """The authorities in all entries, in PEM."""
+    return {bundle.render([one]) for pem in release.bundles().values() for one in bundle.read(pem)}
+
+
+def test_no_create_is_lost_while_the_authority_rotates_twice(
+    release: Release, space: Workspace, record_property: pytest.FixtureRequest
+) -> None:
+    first, before, counted = authorities(release), rotations(release), failures(space.cluster.control)
+    with creating(space) as creates:
+        wait_for("two rotations", lambda: rotations(release) >= before + 2, seconds=240, every=1)
+        wait_for("the first authority to go", lambda: not first & authorities(release), seconds=180, every=1)
+        creates.go_on()
+    assert lost(creates.answered) == [], told(creates.answered)
+    assert len(creates.answered) > 1000
+    met = failures(space.cluster.control).since(counted)
+    assert (met.failed_open, met.rejected) == (0, 0), met.logged
+
+
+def test_no_create_is_lost_when_the_secret_is_deleted_and_damaged(release: Release, space: Workspace) -> None:
+    with creating(space) as creates:
+        for harm in (_delete, _damage):
+            harm(space)
+            _wait_rotated(release, rotations(release))
+            creates.go_on()
+        creates.go_on(100)
+    assert [one.message for one in lost(creates.answered)] == [], told(creates.answered)
+
+
+def _wait_rotated(release: Release, before: float) -> None:
+    wait_for("a new authority", lambda: rotations(release) > before, seconds=120, every=1)
+
+
+def _delete(space: Workspace) -> None:
+    space.cluster.api.delete(SECRET)
+
+
+def _damage(space: Workspace) -> None:
+    rubbish = base64.b64encode(b"rubbish").decode()
+    space.cluster.api.patch(SECRET, {"data": {"ca.key": rubbish}})
