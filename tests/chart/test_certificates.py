@@ -79,6 +79,21 @@ def test_cert_manager_with_an_issuer_of_the_user() -> None:
     assert of_kind("Issuer", "cert-manager-issuer") == []
 
 
+@pytest.mark.parametrize(
+    ("url", "names", "addresses"),
+    [
+        ("https://gpus.example.com", [HOST, "gpus.example.com"], None),
+        ("https://10.0.0.1:8443", [HOST], ["10.0.0.1"]),
+        ("https://[fd00::1]:8443", [HOST], ["fd00::1"]),
+        (f"https://{HOST}:443", [HOST], None),
+    ],
+)
+def test_the_certificate_holds_what_the_url_names(url: str, names: list[str], addresses: list[str] | None) -> None:
+    values = {"tls": {"mode": "cert-manager", "certManager": {"issuerRef": {"name": "x"}}}, "webhooks": {"url": url}}
+    serving = only("Certificate", values)["spec"]
+    assert (serving["dnsNames"], serving.get("ipAddresses")) == (names, addresses)
+
+
 def test_an_existing_secret() -> None:
     assert arguments("existing-secret") == [
         "--tls-cert=/etc/gpushare-webhook/tls/server.crt",

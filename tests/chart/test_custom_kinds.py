@@ -83,6 +83,7 @@ CHANGED = {
     "the template of a member": (pytorchjob(A=(1, 1), B=(2, 1)), pytorchjob(A=(1, 1), B=(2, 2)), True),
     "a member more": (pytorchjob(A=(1, 1)), pytorchjob(A=(1, 1), B=(1, 1)), True),
     "a member less": (pytorchjob(A=(1, 1), B=(1, 1)), pytorchjob(A=(1, 1)), False),
+    "a list where null was": (holding("jobset.x-k8s.io/v1alpha2", "JobSet", replicatedJobs=None), jobset(1), True),
     "nothing": (workflow(1), workflow(1), False),
     "a container": (workflow(1, 0), workflow(1, 1), True),
 }

@@ -23,6 +23,7 @@ import pytest
 
 from tests.chart.render import of_kind
 from tests.cli.run import run
+from tests.cluster.harness import webhook_image
 from tests.server.certificates import issue
 
 Json = dict[str, Any]
@@ -107,7 +108,7 @@ def end_of(answer: Answer, folder: Path) -> tuple[int, str, list[tuple[str, str,
     """How the test's container ends, what it says, and what it asked."""
     (pod,) = of_kind("Pod", "default")
     (container,) = pod["spec"]["containers"]
-    assert container["command"] == ["/usr/bin/python3", "-c"]
+    assert container["command"] == [webhook_image.CONFIG.entrypoint[0], "-c"]
     (program,) = container["args"]
     assert _ACCOUNT in program
     (folder / "token").write_text("secret")

@@ -218,6 +218,13 @@ def test_the_names_follow_the_settings() -> None:
     assert found == [{"templates.validate"}] * 3 + [{"other-templates.validate"}] * 3 + [set()]
 
 
+def test_without_resources_only_mig_slices_are_gpus() -> None:
+    found = called(
+        {"config": {"resources": []}}, [request(holder("Job", {"containers": [asking(name)]})) for name in (MIG, GPU)]
+    )
+    assert found == [{"templates.validate"}, {"other-templates.validate"}]
+
+
 def test_void_devices_for_all_pods_reach_all_pods() -> None:
     values = {"config": {"injections": {"voidDevices": {"enabled": True, "pods": "all"}}}}
     pods = [request(holder("Pod", one)) for one in (NONE_OF_OURS["plain"], NAMES_GPU["a container"])]

@@ -198,5 +198,7 @@ def test_what_would_not_work_is_not_rendered(label: str) -> None:
         rendered(values)
 
 
-def test_a_self_managed_url_may_name_the_service() -> None:
+def test_a_self_managed_url_may_name_what_the_certificate_holds() -> None:
     assert rendered({"webhooks": {"url": f"https://{FULLNAME}.{NAMESPACE}.svc:30443"}})
+    for host, url in (("gpus.example.com", "https://gpus.example.com"), ("fd00::1", "https://[fd00::1]:8443")):
+        assert rendered({"webhooks": {"url": url}, "config": {"tls": {"extraHosts": [host]}}})

@@ -9,7 +9,7 @@ export KUBERNETES_VERSION
 cluster-tools: $(READY) ## Build what a test cluster runs, into the cache folder.
 	@$(BIN)/python -m tests.cluster.harness.tools
 
-test-cluster: cluster-tools ## Run the tests that need a real cluster.
+test-cluster: cluster-tools chart-tools ## Run the tests that need a real cluster.
 	$(BIN)/python -m pytest tests/cluster
 
 demo-cluster: cluster-tools ## Show a real cluster without the webhook and with it; KEEP=1 ends in a shell there.

@@ -35,7 +35,7 @@ class Seen:
     """
 
     kept: bool
-    closed_by: Side | None
+    closed_by: Side
     idle: float
     reused: bool
 
@@ -67,13 +67,13 @@ def _rest(running: ControlPlaneOnly, beside: Beside, kept: Relay, left: Relay) -
         began = monotonic()
         first = _used(running, kept, DRY_POD)
         other = _used(running, left, STRICT)
-        assert not first.closed.wait(REST), (
-            f"closed by the {first.closed_by} after {first.closed_at - first.answered:.1f} s"
-        )
+        since = monotonic()
+        assert not first.closed.wait(REST), f"{first.first_since(since)}, after {since}"
         again = _used(running, kept, DRY_POD)
         reused = not _ends(own, LONGER - (monotonic() - began)) and _answers(own)
-        other.closed.wait(20)
-        return Seen(again is first, other.closed_by, other.closed_at - other.answered, reused)
+        assert other.closed.wait(20), "the API server keeps idle connections longer"
+        end = other.first_since(since)
+        return Seen(again is first, end.side, end.at - since, reused)
     finally:
         own.close()
 

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.cluster.harness import audit
 from tests.cluster.harness.api import ApiError
 from tests.cluster.harness.hooks import is_mutated, namespace
 from tests.cluster.harness.manifests import container, deployment, pod
@@ -84,7 +83,7 @@ def test_helm_test_passes_and_leaves_nothing(release: Release) -> None:
 
 
 def test_no_right_is_missing_and_without_rights_nothing_is_asked(release: Release) -> None:
-    asked = audit.requests(release.cluster.control, NAMESPACE, NAME)
+    asked = release.asked()
     assert [one for one in asked if one.refused] == []
     tokens = [one["spec"].get("automountServiceAccountToken") for one in release.pods()]
     assert bool(asked) == all(tokens)

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.cluster.harness.api import ApiError
+from tests.cluster.harness.credentials import NODE
 from tests.cluster.harness.hooks import namespace
 from tests.cluster.harness.manifests import container, deployment, host_path, pod
-from tests.cluster.harness.release import CORE, NAME, NAMESPACE, prepared
+from tests.cluster.harness.release import CHART, NAME, NAMESPACE, RELEASE, prepared
 from tests.cluster.harness.waiting import wait_for
 
 if TYPE_CHECKING:
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from tests.cluster.harness.workspace import Workspace
 
 FAILED = "failed calling webhook"
-SERVERS = f"/apis/apps/v1/namespaces/{NAMESPACE}/deployments/{NAME}"
 
 
 @pytest.fixture(scope="module")
@@ -43,23 +43,16 @@ def trains(release: Release, space: Workspace) -> str:
 
 @contextmanager
 def _dead(release: Release) -> Iterator[None]:
-    """No server is there until the end of the block."""
-    _scale(release, 0)
-    wait_for("the servers to be gone", lambda: not _everyone(release))
-    wait_for("calls to fail", lambda: FAILED in _refusal(release, pod("asks")))
+    """No server is there until the end of the block: they are deleted, and no node takes new ones."""
+    kubectl = release.cluster.kubectl
+    kubectl("cordon", NODE)
     try:
+        kubectl("delete", "pod", f"--namespace={NAMESPACE}", "--all", "--wait=true")
+        wait_for("calls to fail", lambda: FAILED in _refusal(release, pod("asks")))
         yield
     finally:
-        _scale(release, 2)
-        wait_for("calls to succeed", lambda: _refusal(release, pod("asks")) == "", seconds=60)
-
-
-def _scale(release: Release, replicas: int) -> None:
-    release.cluster.api.patch(SERVERS, {"spec": {"replicas": replicas}})
-
-
-def _everyone(release: Release) -> list[Object]:
-    return release.cluster.api.items(f"{CORE}/pods")
+        kubectl("uncordon", NODE)
+        wait_for("calls to succeed", lambda: _refusal(release, pod("asks")) == "", seconds=90)
 
 
 def _refusal(release: Release, manifest: Object, space: str = "default") -> str:
@@ -140,10 +133,18 @@ def test_what_asks_for_no_gpu_and_what_is_nvidias_own_is_made_while_nobody_answe
             assert _refusal(release, pod("validator"), own) == ""
 
 
+def test_enforcement_is_switched_off_and_on_by_the_commands_of_the_emergency_page(release: Release) -> None:
+    advises = ("config.mode=warn", "webhooks.validating.failurePolicy=Ignore")
+    with _dead(release):
+        release.helm("upgrade", RELEASE, str(CHART), "--reuse-values", *(f"--set={one}" for one in advises))
+        wait_for("GPU pods to be taken", lambda: _refusal(release, pod("asks")) == "")
+        release.helm("rollback", RELEASE)
+        wait_for("GPU pods to be refused", lambda: FAILED in _refusal(release, pod("asks")))
+
+
 def test_one_command_ends_the_refusals_and_an_upgrade_brings_the_hooks_back(release: Release) -> None:
     with _dead(release):
-        configurations = "validatingwebhookconfiguration,mutatingwebhookconfiguration"
-        release.cluster.kubectl("delete", configurations, NAME)
+        release.cluster.kubectl("delete", "mutatingwebhookconfiguration,validatingwebhookconfiguration", NAME)
         wait_for("GPU pods to be taken", lambda: _refusal(release, pod("asks")) == "")
     release.upgrade()
     wait_for("the hooks to be back", lambda: "GPS001" in _refusal(release, pod("two", container(gpus=2))))

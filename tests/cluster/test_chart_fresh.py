@@ -7,15 +7,18 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.cluster.harness.api import ApiError
+from tests.cluster.harness.creates import creating, lost
 from tests.cluster.harness.hooks import DRY_POD, is_mutated
 from tests.cluster.harness.manifests import container, deployment, pod
-from tests.cluster.harness.release import NAME, NAMESPACE, inventory, prepared
+from tests.cluster.harness.release import CORE, NAME, NAMESPACE, inventory, prepared
+from tests.cluster.harness.waiting import wait_for
 
 if TYPE_CHECKING:
     from tests.cluster.harness.cluster import Cluster
+    from tests.cluster.harness.workspace import Workspace
 
 DRY_DEPLOYMENT = "/apis/apps/v1/namespaces/default/deployments?dryRun=All"
-AT_ONCE = {"config": {"server": {"shutdownDelay": "0s"}}}
+AT_ONCE = {"shutdownDelay": "0s"}
 
 # cert-manager keeps the Secrets that it wrote, unless it is told to remove them with their Certificate.
 KEPT = {"cert-manager": {f"Secret/{NAMESPACE}/{NAME}-{kind}" for kind in ("authority", "tls")}}
@@ -23,13 +26,36 @@ KEPT = {"cert-manager": {f"Secret/{NAMESPACE}/{NAME}-{kind}" for kind in ("autho
 
 @pytest.mark.parametrize(("mode", "times"), [("self-managed", 20), ("existing-secret", 3), ("cert-manager", 3)])
 def test_the_first_create_after_ready_never_fails_and_nothing_is_left(cluster: Cluster, mode: str, times: int) -> None:
-    with prepared(cluster, mode) as release:
+    with prepared(cluster, mode, server=AT_ONCE) as release:
         before = inventory(cluster)
         for _ in range(times):
-            release.upgrade(AT_ONCE)
+            release.upgrade()
             assert is_mutated(cluster.api.create(DRY_POD, pod("one")))
             with pytest.raises(ApiError, match="GPS001"):
                 cluster.api.create(DRY_DEPLOYMENT, deployment("two", container(gpus=2)))
             release.uninstall()
         assert inventory(cluster) - before == KEPT.get(mode, set())
         assert not is_mutated(cluster.api.create(DRY_POD, pod("one")))
+
+
+def test_a_deleted_authority_is_made_anew_without_loss_and_goes_with_the_release(
+    cluster: Cluster, space: Workspace
+) -> None:
+    secret = f"{CORE}/secrets/{NAME}-ca"
+    with prepared(cluster, "self-managed", server=AT_ONCE, tls={"settle": "5s"}) as release:
+        before = inventory(cluster)
+        release.upgrade()
+        former = {server.leaf() for server in release.servers()}
+        with creating(space) as creates:
+            cluster.api.delete(secret)
+            wait_for("new certificates", lambda: former.isdisjoint(server.leaf() for server in release.servers()))
+            renewed = len(creates.answered)
+            wait_for("more creates", lambda: len(creates.answered) >= renewed + 20)
+        assert lost(creates.answered) == []
+        (owner,) = cluster.api.get(secret)["metadata"]["ownerReferences"]
+        assert (owner["kind"], owner["name"]) == ("Deployment", NAME)
+        release.uninstall()
+        wait_for("the authority to be gone", lambda: cluster.api.find(secret) is None)
+        cluster.api.delete(space.pods)
+        wait_for("the creates to be gone", lambda: not cluster.api.items(space.pods))
+        assert inventory(cluster) - before == set()

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 LIMITS = {"cpu": "1", "memory": "128Mi"}
 PODS = 2_000
-# More than a server has at once with any memory.
-CROWD = 2_500
+# More than a server with this memory has at once.
+CROWD = 500
 # What the API server reads of a request; its review holds a little more.
 LARGEST = 3 * 2**20
 # As much of a body as is read into memory that is not counted.

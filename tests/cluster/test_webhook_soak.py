@@ -44,8 +44,11 @@ SETTINGS = BASE | {"server": {"shutdownDelay": "3s"}}
 RELOADS = "gpushare_webhook_reloads_total"
 DRY_PODS = "/api/v1/namespaces/default/pods?dryRun=All"
 ENDPOINTS = f"/apis/discovery.k8s.io/v1/namespaces/{product.NAME}/endpointslices"
-# What the kernel says to a caller of a process that is no more.
-BY_THE_KERNEL = re.compile(r": (EOF|connect: connection refused|(read|write): (connection reset by peer|broken pipe))$")
+# What the API server says when the kernel has ended a connection for a process that is no more, or refuses a new one.
+BY_THE_KERNEL = re.compile(
+    r": ((unexpected )?EOF|http: server closed idle connection|connect: connection refused"
+    r"|(read|write): (connection reset by peer|broken pipe))$"
+)
 # kube-proxy gathers changes for a second at most before it writes them to the kernel.
 PROXY_SECONDS = 1.5
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import signal
+import socket
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -68,3 +69,11 @@ def test_an_open_request_is_answered_when_the_server_stops(certificates: Certifi
         assert server.process.wait(20) == 0
         assert [json.loads(line)["event"] for line in server.journal.to_the_end()][-1] == "stopped"
         assert server.errors.to_the_end() == []
+
+
+def test_one_door_is_open_to_both_families(certificates: Certificates) -> None:
+    with serve(certificates, "--host", "::") as server:
+        port = server.client.port
+        for address in ("127.0.0.1", "::1"):
+            with socket.create_connection((address, port), 20) as plain:
+                assert plain.getpeername()[1] == port

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import json
+import socket
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
 from tests.server.certificates import Certificates
 from tests.server.client import Client, measured, request
-from tests.server.lines import until
+from tests.server.lines import PATIENCE, until
 from tests.server.load import Line, crowd, open_loop, quantile
 from tests.server.process import serve
 from tests.server.reviews import pod, review
 
 HONEST = request("POST", "/mutate?timeout=5s", json.dumps(review(pod())).encode())
+PATIENT = HONEST.replace(b"timeout=5s", b"timeout=30s")
 HALF_A_HEAD = HONEST[:60]
 HALF_A_BODY = HONEST[:-100]
 BEARABLE = 0.02
@@ -58,6 +61,35 @@ async def test_a_full_house_has_room_for_honest_reviews(
             assert (await line.ask(HONEST)).status == 200
             await line.close()
         assert measured(server.client, 'closed_connections_total{reason="evicted"}') >= 80
+
+
+@pytest.mark.parametrize(("at_most", "crowd"), [(2048, 200), (100, 200)], ids=["room", "a full house"])
+async def test_who_never_begins_tls_keeps_nobody_out(
+    certificates: Certificates, tmp_path: Path, at_most: int, crowd: int
+) -> None:
+    settings = tmp_path / "settings.yaml"
+    limits = f"maxConnections: {at_most}, headerTimeout: 1m"
+    settings.write_text(f"server: {{shutdownDelay: 0s, drainTimeout: 0s, {limits}}}\n")
+    with serve(certificates, "--config", str(settings)) as server, ExitStack() as mute:
+        for _ in range(crowd):
+            mute.enter_context(socket.create_connection(("127.0.0.1", server.client.port), 5))
+        async with asyncio.timeout(4):  # the API server waits for five seconds
+            line = await Line.open(server.client)
+            assert (await line.ask(HONEST)).status == 200
+        await line.close()
+
+
+async def test_who_stops_within_the_handshake_keeps_nobody_out(certificates: Certificates, tmp_path: Path) -> None:
+    settings = tmp_path / "settings.yaml"
+    settings.write_text("server: {shutdownDelay: 0s, drainTimeout: 0s, headerTimeout: 1m}\n")
+    with serve(certificates, "--config", str(settings)) as server, ExitStack() as stopped:
+        for _ in range(150):
+            plain = stopped.enter_context(socket.create_connection(("127.0.0.1", server.client.port), 5))
+            plain.sendall(b"\x16\x03\x01\x02\x00")
+        async with asyncio.timeout(PATIENCE):
+            line = await Line.open(server.client)
+            assert (await line.ask(PATIENT)).status == 200
+        await line.close()
 
 
 async def test_who_comes_to_a_busy_house_waits_and_loses_nothing(certificates: Certificates, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 from pathlib import Path
 
 import pytest
@@ -29,8 +30,8 @@ def test_without_control_groups_there_is_none(tmp_path: Path, monkeypatch: pytes
 
 
 def test_connections_take_what_is_left() -> None:
-    assert memory.affordable(128 * MIB, held=68 * MIB, body_limit=7 * MIB) == 352
-    assert memory.affordable(256 * MIB, held=68 * MIB, body_limit=7 * MIB) == 2400
+    assert memory.affordable(128 * MIB, held=68 * MIB, body_limit=7 * MIB) == 176
+    assert memory.affordable(256 * MIB, held=68 * MIB, body_limit=7 * MIB) == 1200
 
 
 def test_an_api_server_always_finds_room() -> None:
@@ -38,7 +39,7 @@ def test_an_api_server_always_finds_room() -> None:
 
 
 def test_what_is_held_is_measured() -> None:
-    before = memory.resident()
-    kept = bytearray(b"x") * (32 * MIB)
-    assert 24 * MIB < memory.resident() - before < 48 * MIB
-    assert len(kept) == 32 * MIB
+    with mmap.mmap(-1, 32 * MIB) as fresh:
+        before = memory.resident()
+        fresh.write(b"x" * (32 * MIB))
+        assert memory.resident() - before >= 31 * MIB

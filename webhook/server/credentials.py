@@ -71,12 +71,12 @@ class Credentials:
             raise CertificateError(f"{pair.source}: the certificate has ended at {ended:%Y-%m-%d %H:%M} UTC")
 
     def _take_pair(self, made: tuple[Pair, ssl.SSLContext]) -> None:
-        self._pair, self._door.context = made
+        self._pair, self._door.welcome.context = made
         self._metrics.expiry.labels("leaf").set(expiry(self._pair.leaf()))
         self.presented.set()
 
     def _take_authorities(self, made: tuple[bytes, ssl.SSLContext | None, float]) -> None:
         self._authorities, again, ends = made
         if again is not None:
-            self._door.context = again
+            self._door.welcome.context = again
         self._metrics.expiry.labels("client-ca").set(ends)

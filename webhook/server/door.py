@@ -4,26 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import socket
-import ssl
-import struct
 from contextlib import suppress
-from time import monotonic
-from typing import Any
 
 from webhook.server.journal import Journal
 from webhook.server.listener import Listener
+from webhook.server.welcome import Welcome
 
 _BURST = 16
-"""Connections accepted in one turn of the loop: a handshake takes more than a millisecond of it."""
+"""Connections accepted in one turn of the loop: a handshake takes about a millisecond of it."""
 
-_HANDSHAKES = 64
-"""Handshakes at once. Who comes next waits in the system's queue, and loses nothing by it."""
-
-_FAREWELL_SECONDS = 2.0
-"""How long the end of TLS may take: a client that has what it wanted may not care to close."""
-
-_LAST_DATA_RECEIVED = 52
-"""Where `tcpi_last_data_recv` lies in Linux's `struct tcp_info`, in milliseconds."""
+_QUEUE = 1024
+"""Clients that wait in the system's queue."""
 
 _LOOK = 0.1
 """Seconds until the next look for idle connections when all are busy."""
@@ -33,28 +24,26 @@ _PAUSE = 1.0
 
 
 class Door:
-    """Accepts connections for a listener.
+    """Accepts connections for a listener, which is given them when their handshake is over.
 
-    `context` serves the handshakes from now on and can be exchanged at any time: connections that stand keep theirs.
     At the limit the idle connections make room, as in nginx; while none is idle, nobody is accepted.
     """
 
-    def __init__(self, listener: Listener, limit: int, journal: Journal, context: ssl.SSLContext | None = None) -> None:
-        self.context = context
+    def __init__(self, listener: Listener, limit: int, journal: Journal) -> None:
         self.listener = listener
+        self.welcome = Welcome(listener, journal)
         self._limit = limit
         self._journal = journal
-        self._handshakes: set[asyncio.Task[None]] = set()
         self._socket: socket.socket | None = None
         self._accepting = False
         self.port = 0
-        listener.changed = self._resume
+        listener.changed = self.welcome.changed = self._resume
 
     def open(self, host: str, port: int) -> None:
         """Listen; `port` becomes the port that it got. Raises OSError."""
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         both = host == "::" and socket.has_dualstack_ipv6()
-        self._socket = socket.create_server((host, port), family=family, backlog=1024, dualstack_ipv6=both)
+        self._socket = socket.create_server((host, port), family=family, backlog=_QUEUE, dualstack_ipv6=both)
         self._socket.setblocking(False)
         self._loop = asyncio.get_running_loop()
         self._resume()
@@ -63,7 +52,7 @@ class Door:
     @property
     def connections(self) -> int:
         """The connections that stand or are being made."""
-        return len(self.listener.open) + len(self._handshakes)
+        return len(self.listener.open) + len(self.welcome)
 
     async def shut(self) -> None:
         """Accept no more, but whoever has come already."""
@@ -73,17 +62,15 @@ class Door:
         if self._accepting:
             self._loop.remove_reader(listening)
         with suppress(OSError):
-            while len(self._handshakes) < _HANDSHAKES:
-                self._welcome(listening.accept()[0])
+            for _ in range(_QUEUE):
+                self.welcome.take(listening.accept()[0])
         listening.close()
-        if self._handshakes:
-            await asyncio.wait(self._handshakes, timeout=1)
+        await self.welcome.settle(seconds=1)
 
     async def close(self) -> None:
         """End all connections."""
         await self.shut()
-        for handshake in self._handshakes:
-            handshake.cancel()
+        self.welcome.end()
         await self.listener.shutdown(timeout=1)
 
     def _accept(self) -> None:
@@ -99,51 +86,23 @@ class Door:
                 self._stop()
                 self._loop.call_later(_PAUSE, self._resume)
                 return
-            self._welcome(accepted)
+            self.welcome.take(accepted)
 
     def _has_room(self) -> bool:
         """Whether another connection may come. Without room nobody is accepted until one has ended."""
-        if len(self._handshakes) >= _HANDSHAKES:
+        if self.welcome.full:
             self._stop()
             return False
         if self.connections >= self._limit:
-            self.listener.evict(_BURST)
+            self.listener.evict(_BURST - self.welcome.evict(_BURST))
             self._stop()
             # Somebody who ends his connection opens the door at once, somebody who merely becomes idle does not.
             self._loop.call_later(_LOOK, self._resume)
             return False
         return True
 
-    def _welcome(self, accepted: socket.socket) -> None:
-        handshake = self._loop.create_task(self._shake(accepted))
-        self._handshakes.add(handshake)
-        handshake.add_done_callback(self._shaken)
-
-    async def _shake(self, accepted: socket.socket) -> None:
-        accepted.setblocking(False)
-        secure: dict[str, Any] = {}
-        if self.context is not None:
-            secure = {
-                "ssl": self.context,
-                "ssl_handshake_timeout": self.listener.header_timeout,
-                "ssl_shutdown_timeout": _FAREWELL_SECONDS,
-            }
-        try:
-            begun = monotonic() - _waited(accepted)
-            await self._loop.connect_accepted_socket(lambda: self.listener.connection(begun), accepted, **secure)
-        except OSError:
-            # What a client got wrong is no event of ours: it is counted, not logged.
-            self.listener.closed("handshake")
-            accepted.close()
-
-    def _shaken(self, handshake: asyncio.Task[None]) -> None:
-        self._handshakes.discard(handshake)
-        if not handshake.cancelled() and (error := handshake.exception()) is not None:
-            self._journal.say("error", "handshake failed", error=type(error).__name__)
-        self._resume()
-
     def _resume(self) -> None:
-        if self._socket is not None and not self._accepting and len(self._handshakes) < _HANDSHAKES:
+        if self._socket is not None and not self._accepting and not self.welcome.full:
             self._loop.add_reader(self._socket, self._accept)
             self._accepting = True
 
@@ -151,10 +110,3 @@ class Door:
         if self._socket is not None and self._accepting:
             self._loop.remove_reader(self._socket)
             self._accepting = False
-
-
-def _waited(accepted: socket.socket) -> float:
-    """How many seconds a caller has waited at the door: since its first bytes came, as the system knows."""
-    told = accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _LAST_DATA_RECEIVED + 4)
-    (milliseconds,) = struct.unpack_from("=I", told, _LAST_DATA_RECEIVED)
-    return float(milliseconds) / 1000

@@ -64,7 +64,7 @@ Takes the root, `name`, `path`, `hook` (the values of the kind of hook), `policy
 {{- $always := list .Release.Namespace "kube-system" "kube-node-lease" -}}
 - key: kubernetes.io/metadata.name
   operator: NotIn
-  values: {{ concat $always $exempt .Values.webhooks.excludedNamespaces | uniq | sortAlpha | toJson }}
+  values: {{ concat $always $exempt .Values.webhooks.excludedNamespaces | uniq | toJson }}
 {{- if .Values.webhooks.ignoreLabel }}
 - {key: gpushare-webhook/ignore, operator: NotIn, values: ["true"]}
 {{- end }}

@@ -9,6 +9,10 @@ from pathlib import Path
 
 from tests.cluster.harness.waiting import wait_for
 
+# Ten times what a new group weighs, in version 1 and in version 2. All pods of a cluster lie below one group; to the
+# kernel they would be one process among those of the control plane and the tests, and starve on a busy machine.
+_WEIGHT = {"cpu.shares": "10240", "cpu.weight": "1000"}
+
 
 def hierarchies() -> list[Path]:
     """Where the hierarchies are mounted: one a controller in version 1, one in all in version 2."""
@@ -25,6 +29,9 @@ def create(name: str) -> None:
             # A new group of cpuset version 1 has no processors, and nothing can run in it.
             if (hierarchy / setting).is_file():
                 (group / setting).write_text((hierarchy / setting).read_text())
+        for setting, weight in _WEIGHT.items():
+            if (group / setting).is_file():
+                (group / setting).write_text(weight)
 
 
 def remove(name: str) -> None:

@@ -1,10 +1,11 @@
-"""A relay between the API server and a webhook: it passes bytes on, and notes who used and who closed a connection."""
+"""A relay between the API server and a webhook: it passes bytes on, and notes whose they were and when."""
 
 from __future__ import annotations
 
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from socket import SHUT_RDWR, SHUT_WR, socket
-from threading import Event, Lock, Thread
+from threading import Event, Thread
 from time import monotonic
 from typing import TYPE_CHECKING, Literal
 
@@ -16,15 +17,21 @@ if TYPE_CHECKING:
 Side = Literal["caller", "webhook"]
 
 
+@dataclass(frozen=True, slots=True)
+class Passed:
+    """So many bytes of one side, or its end, 0; and when, in `monotonic` seconds."""
+
+    side: Side
+    count: int
+    at: float
+
+
 class Relayed:
-    """One connection: bytes that the caller has sent, when the webhook answered last, who closed first, and when."""
+    """One connection: all that has passed, in order. `closed` is set when either side has ended."""
 
     def __init__(self, caller: socket, webhook: socket) -> None:
-        self.sent = 0
-        self.answered = self.closed_at = 0.0
-        self.closed_by: Side | None = None
+        self.passed: list[Passed] = []
         self.closed = Event()
-        self._lock = Lock()
         self._sockets = (caller, webhook)
         self._threads = [
             Thread(target=self._pass_on, args=(caller, webhook, "caller")),
@@ -32,6 +39,15 @@ class Relayed:
         ]
         for thread in self._threads:
             thread.start()
+
+    @property
+    def sent(self) -> int:
+        """The bytes that the caller has sent."""
+        return sum(one.count for one in self.passed if one.side == "caller")
+
+    def first_since(self, at: float) -> Passed:
+        """What passed first after a time: with TLS, whose farewell comes before the end, it tells who closed."""
+        return next(one for one in self.passed if one.at > at)
 
     def end(self) -> None:
         """Close both sides, if they are open, and wait for the end."""
@@ -44,26 +60,15 @@ class Relayed:
             one.close()
 
     def _pass_on(self, source: socket, target: socket, side: Side) -> None:
-        with suppress(OSError):  # a reset counts as closed
+        with suppress(OSError):  # a reset counts as an end
             while data := source.recv(2**16):
-                self._note(side, len(data))
+                # Noted before it is passed on, and so before what it brings about.
+                self.passed.append(Passed(side, len(data), monotonic()))
                 target.sendall(data)
-        self._note_end(side)
+        self.passed.append(Passed(side, 0, monotonic()))
+        self.closed.set()
         with suppress(OSError):
             target.shutdown(SHUT_WR)
-
-    def _note(self, side: Side, count: int) -> None:
-        with self._lock:
-            if side == "caller":
-                self.sent += count
-            elif not self.closed.is_set():
-                self.answered = monotonic()
-
-    def _note_end(self, side: Side) -> None:
-        with self._lock:
-            if not self.closed.is_set():
-                self.closed_by, self.closed_at = side, monotonic()
-                self.closed.set()
 
 
 class Relay:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from cryptography import x509
 
-from tests.cluster.harness import webhook_image
+from tests.cluster.harness import audit, webhook_image
 from tests.cluster.harness.certmanager import cert_manager
 from tests.cluster.harness.helm import Helm
 from tests.cluster.harness.hooks import MUTATING, VALIDATING
@@ -87,10 +87,11 @@ MODES: dict[str, Callable[[Cluster], AbstractContextManager[Object]]] = {
 class Release:
     """The chart in one cluster, with the values of one mode."""
 
-    def __init__(self, cluster: Cluster, mode: str, values: Object) -> None:
+    def __init__(self, cluster: Cluster, mode: str, values: tuple[Object, ...]) -> None:
         self.cluster, self.mode = cluster, mode
         self.helm = Helm(cluster, NAMESPACE)
-        self._values = (_COMMON, values)
+        self._values = values
+        self._asked_before = len(self._asked_ever())
 
     def upgrade(self, *values: Object, flags: tuple[str, ...] = ()) -> str:
         """Install it, or upgrade it, with more values, and wait until it is ready. Raises `RuntimeError`."""
@@ -102,6 +103,13 @@ class Release:
         self.helm("uninstall", RELEASE, "--ignore-not-found", "--wait", "--timeout=180s")
         pods = f"{CORE}/pods?labelSelector={SELECTOR}"
         wait_for("the release's pods to be gone", lambda: not self.cluster.api.items(pods), seconds=90)
+
+    def asked(self) -> list[audit.Request]:
+        """What its pods have asked of the API server, by their service account."""
+        return self._asked_ever()[self._asked_before :]
+
+    def _asked_ever(self) -> list[audit.Request]:
+        return audit.requests(self.cluster.control, NAMESPACE, NAME)
 
     def pods(self) -> list[Object]:
         """Its pods that stay."""
@@ -141,10 +149,10 @@ def bundles(configuration: Object) -> dict[str, bytes]:
 
 
 @contextmanager
-def prepared(cluster: Cluster, mode: str) -> Iterator[Release]:
+def prepared(cluster: Cluster, mode: str, **config: Object) -> Iterator[Release]:
     """All that an installation in a mode needs, in a namespace that enforces the restricted Pod Security profile.
 
-    Nothing is installed yet. At the end everything is gone, the release too.
+    `config` are settings of all its upgrades. Nothing is installed yet. At the end everything is gone, the release too.
     """
     webhook_image.load(cluster)
     cluster.kubectl("apply", "-f", "-", manifest=_RUNTIME_CLASS)
@@ -152,7 +160,7 @@ def prepared(cluster: Cluster, mode: str) -> Iterator[Release]:
     cluster.api.create("/api/v1/namespaces", {"metadata": {"name": NAMESPACE, "labels": labels}})
     try:
         with MODES[mode](cluster) as values:
-            release = Release(cluster, mode, values)
+            release = Release(cluster, mode, (_COMMON, values, {"config": config}))
             try:
                 yield release
             finally:
