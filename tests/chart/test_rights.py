@@ -15,11 +15,11 @@ CONFIGURATIONS = ("mutatingwebhookconfigurations", "validatingwebhookconfigurati
 BUNDLES = {
     ("admissionregistration.k8s.io", resource, FULLNAME, verb)
     for resource in CONFIGURATIONS
-    for verb in ("get", "list", "watch", "patch")
+    for verb in ("get", "watch", "patch")
 }
 CLASSES = {("node.k8s.io", "runtimeclasses", "", verb) for verb in ("get", "list", "watch")}
 AUTHORITY = {
-    *(("", "secrets", f"{FULLNAME}-ca", verb) for verb in ("get", "list", "watch", "update", "patch")),
+    *(("", "secrets", f"{FULLNAME}-ca", verb) for verb in ("get", "watch", "update")),
     ("", "secrets", "", "create"),
     ("apps", "deployments", FULLNAME, "get"),
 }

@@ -38,7 +38,7 @@ def test_the_first_create_after_ready_never_fails_and_nothing_is_left(cluster: C
         assert not is_mutated(cluster.api.create(DRY_POD, pod("one")))
 
 
-def test_a_deleted_authority_is_made_anew_without_loss_and_goes_with_the_release(
+def test_a_deleted_authority_is_made_anew_without_loss_by_the_rights_there_are(
     cluster: Cluster, space: Workspace
 ) -> None:
     secret = f"{CORE}/secrets/{NAME}-ca"
@@ -54,6 +54,9 @@ def test_a_deleted_authority_is_made_anew_without_loss_and_goes_with_the_release
         assert lost(creates.answered) == []
         (owner,) = cluster.api.get(secret)["metadata"]["ownerReferences"]
         assert (owner["kind"], owner["name"]) == ("Deployment", NAME)
+        # A RuntimeClass is never read alone; `get` goes with the right to read them all.
+        asked = {(one.verb, one.group, one.resource) for one in release.asked()}
+        assert release.granted() - asked == {("get", "node.k8s.io", "runtimeclasses")}
         release.uninstall()
         wait_for("the authority to be gone", lambda: cluster.api.find(secret) is None)
         cluster.api.delete(space.pods)

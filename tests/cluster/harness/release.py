@@ -108,6 +108,20 @@ class Release:
         """What its pods have asked of the API server, by their service account."""
         return self._asked_ever()[self._asked_before :]
 
+    def granted(self) -> set[tuple[str, str, str]]:
+        """What its service account may: verb, group and resource."""
+        rbac = "/apis/rbac.authorization.k8s.io/v1"
+        paths = (f"{rbac}/clusterroles/{NAME}", f"{rbac}/namespaces/{NAMESPACE}/roles/{NAME}")
+        roles = [role for path in paths if (role := self.cluster.api.find(path)) is not None]
+        return {
+            (verb, group, resource)
+            for role in roles
+            for rule in role["rules"]
+            for group in rule["apiGroups"]
+            for resource in rule["resources"]
+            for verb in rule["verbs"]
+        }
+
     def _asked_ever(self) -> list[audit.Request]:
         return audit.requests(self.cluster.control, NAMESPACE, NAME)
 
