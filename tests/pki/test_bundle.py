@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import base64
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 
 import pytest
 from cryptography import x509
-from hypothesis import given
+from cryptography.hazmat.primitives.serialization import Encoding
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from webhook.pki import Authority, bundle
+from webhook.pki.authority import DamagedError
 
 NOW = datetime(2026, 11, 20, tzinfo=UTC)
 DAY = timedelta(days=1)
 ONE, TWO = Authority.create("same name", NOW, 10 * DAY), Authority.create("same name", NOW, 10 * DAY)
 HOST = "guard.gpu.svc"
 LEAF = x509.load_pem_x509_certificate(ONE.sign([HOST], NOW, DAY).certificate)
+DER = ONE.certificate.public_bytes(Encoding.DER)
 TORN = ONE.bundle().replace(b"A", b"", 3)
 
 
@@ -29,6 +34,23 @@ def test_what_is_damaged_is_passed_over() -> None:
 def test_any_text_can_be_read(text: bytes) -> None:
     assert bundle.read(text) == ()
     assert ONE.certificate in bundle.read(text + b"\n" + ONE.bundle())
+
+
+@given(st.lists(st.tuples(st.integers(0, len(DER) - 1), st.integers(0, 255)), min_size=1, max_size=3))
+@example([(12, 57)])  # another version
+@example([(15, 0xFF)])  # a negative serial number
+def test_a_damaged_certificate_breaks_nothing(damage: list[tuple[int, int]]) -> None:
+    der = bytearray(DER)
+    for place, value in damage:
+        der[place] = value
+    pem = b"-----BEGIN CERTIFICATE-----\n" + base64.encodebytes(bytes(der)) + b"-----END CERTIFICATE-----\n"
+    found = bundle.read(pem)
+    assert bundle.read(bundle.render(found)) == found
+    assert bundle.verifies(found, LEAF, HOST, NOW) in (True, False)
+    for certificate in found:
+        assert bundle.valid(certificate, NOW) in (True, False)
+    with suppress(DamagedError):
+        assert Authority.read(pem, ONE.key_pem()).certificate in found
 
 
 def test_one_of_several_authorities_of_the_same_name_is_enough() -> None:

@@ -38,6 +38,14 @@ def current(world: World) -> x509.Certificate:
     return x509.load_pem_x509_certificate(world.secret()["ca.crt"])
 
 
+def told(world: World, event: str) -> datetime:
+    """When a replica told of something, first."""
+    times: list[datetime] = [
+        fields["at"] for replica in world.replicas for _, what, fields in replica.said if what == event
+    ]
+    return min(times)
+
+
 def issued(replica: Replica, authority: x509.Certificate) -> bool:
     """Whether the replica's present leaf is of this authority."""
     return bundle.verifies([authority], replica.leaves[-1], OURS.hosts[0], replica.world.now())
@@ -119,7 +127,7 @@ async def test_a_rotation_has_three_phases() -> None:
     new = x509.load_pem_x509_certificate(world.secret()["ca-next.crt"])
     assert authorities(world) == [old, new]
     await rotated(world, old, within=3 * MINUTE)
-    assert BRIEF.settle <= world.now() - begun <= BRIEF.settle + timedelta(seconds=25)
+    assert BRIEF.settle <= told(world, "authority rotated") - told(world, "successor created") <= 1.2 * BRIEF.settle
     assert current(world) == new
     assert authorities(world) == [new, old]
     assert "ca-next.key" not in world.secret()
@@ -135,9 +143,9 @@ async def test_a_rotation_has_three_phases() -> None:
 @virtual
 async def test_years_of_rotations_leave_nothing_behind() -> None:
     world = await running()
-    await world.pass_time(10 * HOURS)
+    await world.pass_time(7 * HOURS)
     rotations = sum(replica.counts.counted.get("rotations", 0) for replica in world.replicas)
-    assert rotations >= 4
+    assert rotations >= 3
     assert len(authorities(world)) <= 2
     assert len(world.secret()) <= 5
     await world.ended()

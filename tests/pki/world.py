@@ -11,6 +11,7 @@ import asyncio
 import base64
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from random import Random
 from typing import Any
 
@@ -85,7 +86,7 @@ class Replica:
         self.world.check(self)
 
     def say(self, level: str, event: str, /, **fields: Any) -> None:
-        self.said.append((level, event, fields))
+        self.said.append((level, event, {"at": self.world.now(), **fields}))
 
     def events(self) -> list[str]:
         return [event for _, event, _ in self.said]
@@ -219,7 +220,7 @@ class World:
             gone = seen.until is not None and seen.until < max(moment - LAG, self._turned)
             if gone or not seen.ours:
                 continue
-            if all(not bundle.valid(root, now) for root in bundle.read(seen.pem)):
+            if all(not bundle.valid(root, now) for root in _roots(seen.pem)):
                 continue
             self.checks += 1
             assert self._verifies(seen.pem, replica.leaves[-1]), (
@@ -232,7 +233,7 @@ class World:
         known = self._verified.get(key, ())
         if bundle.valid(leaf, now) and any(bundle.valid(root, now) for root in known):
             return True
-        self._verified[key] = [root for root in bundle.read(pem) if bundle.verifies([root], leaf, HOST, now)]
+        self._verified[key] = [root for root in _roots(pem) if bundle.verifies([root], leaf, HOST, now)]
         return bool(self._verified[key])
 
     def _secret(self) -> Object:
@@ -254,6 +255,11 @@ class World:
                 self.history.append(Seen(name, _pem(entry), by == "us", moment))
         self.history = [seen for seen in self.history if seen.until is None or seen.until > moment - 2 * LAG]
         self.check_all()
+
+
+@lru_cache(maxsize=64)
+def _roots(pem: bytes) -> tuple[x509.Certificate, ...]:
+    return bundle.read(pem)
 
 
 def _pem(entry: Object) -> bytes:

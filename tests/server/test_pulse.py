@@ -77,11 +77,16 @@ def late_review(connection: ssl.SSLSocket, begun: threading.Event, asked: thread
         return reply(connection).status
 
 
-def test_a_process_that_was_suspended_says_so(certificates: Certificates) -> None:
-    with serve(certificates) as server:
+def test_a_process_that_was_suspended_says_so_and_sheds_what_came_meanwhile(certificates: Certificates) -> None:
+    asked = request("POST", "/mutate?timeout=1s", json.dumps(review(pod())).encode())
+    with serve(certificates) as server, server.client.connect() as connection:
+        connection.sendall(asked)
+        assert reply(connection).status == 200
         server.process.send_signal(signal.SIGSTOP)
+        connection.sendall(asked)
         threading.Event().wait(1.5)  # the length of the pause is what the test is about
         server.process.send_signal(signal.SIGCONT)
+        assert reply(connection).status == 503
         assert server.journal.event("process stood still")["seconds"] > 1
         assert measured(server.client, 'loop_stalls_total{cause="process"}') == 1
         assert server.client.review("/mutate", review(pod())).status == 200

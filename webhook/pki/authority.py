@@ -13,6 +13,8 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
+from webhook.pki import bundle
+
 _BACKDATED = timedelta(minutes=30)
 """How far validity starts in the past, for clocks that are behind."""
 
@@ -53,10 +55,10 @@ class Authority:
     def read(cls, certificate: bytes, key: bytes) -> Authority:
         """The authority in these two PEM texts. Raises DamagedError."""
         try:
-            found = x509.load_pem_x509_certificate(certificate)
+            (found,) = bundle.read(certificate)
             signs = found.extensions.get_extension_for_class(x509.BasicConstraints).value.ca
             found.verify_directly_issued_by(found)
-        except (ValueError, TypeError, UnsupportedAlgorithm, InvalidSignature, x509.ExtensionNotFound) as error:
+        except (*bundle.UNREADABLE, InvalidSignature, x509.ExtensionNotFound) as error:
             raise DamagedError(f"the certificate cannot be used ({type(error).__name__})") from None
         if not signs:
             raise DamagedError("the certificate is not an authority's")

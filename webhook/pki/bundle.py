@@ -3,13 +3,25 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Iterable
 from datetime import datetime
+from typing import Final
 
 from cryptography import x509
 from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives import serialization
 from cryptography.x509.verification import PolicyBuilder, Store, VerificationError
+
+UNREADABLE: Final = (
+    ValueError,
+    TypeError,
+    UnsupportedAlgorithm,
+    x509.InvalidVersion,
+    x509.DuplicateExtension,
+    x509.UnsupportedGeneralNameType,
+)
+"""What comes of a certificate that somebody damaged, early or late: some of it is parsed only when it is asked for."""
 
 _BLOCK = re.compile(rb"-----BEGIN CERTIFICATE-----(?:(?!-----BEGIN).)+?-----END CERTIFICATE-----", re.DOTALL)
 
@@ -40,13 +52,14 @@ def _verifies(root: x509.Certificate, leaf: x509.Certificate, host: str, now: da
     try:
         verifier = PolicyBuilder().store(Store([root])).time(now).build_server_verifier(x509.DNSName(host))
         verifier.verify(leaf, [])
-    except (VerificationError, ValueError, UnsupportedAlgorithm):
+    except (VerificationError, *UNREADABLE):
         return False
     return True
 
 
 def _certificate(block: bytes) -> x509.Certificate | None:
     try:
-        return x509.load_pem_x509_certificate(block)
-    except ValueError:
+        with warnings.catch_warnings(action="ignore"):  # of serial numbers that will be refused some day
+            return x509.load_pem_x509_certificate(block)
+    except UNREADABLE:
         return None

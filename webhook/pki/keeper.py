@@ -66,7 +66,7 @@ class Keeper:
         self._terms = Terms(name, lifetimes, jitter=around.chance.uniform(-1, 1))
         self._served: Served | None = None
         self._trust = Trust(installation.hosts[0], around.say)
-        self._last: tuple[Sight, View] | None = None
+        self._last: View | None = None
         self._everywhere: dict[x509.Certificate, float] = {}
         self._lost = Backoff(1.0, around.chance)
         self._beaten = Backoff(0.05, around.chance)
@@ -127,8 +127,7 @@ class Keeper:
     async def _look(self) -> tuple[Step | None, Sight]:
         """See what is there, and what to do about it."""
         sight = await self._objects.look()
-        view = self._view(sight)
-        self._last = sight, view
+        view = self._last = self._view(sight)
         if view.authorities.current is not None:
             self._around.observer.expires("ca", view.authorities.current.certificate.not_valid_after_utc)
         if self._served is not None:
@@ -148,7 +147,7 @@ class Keeper:
         say, count = self._around.say, self._around.observer.count
         match step:
             case Sign(authority):
-                self._sign(authority, sight)
+                self._sign(authority)
             case Store(wanted, event):
                 await self._objects.store(sight, wanted)
                 allowance.spend()
@@ -162,12 +161,10 @@ class Keeper:
                     count("writes")
                     say("info", "bundle published", configuration=path, authorities=len(bundle.read(wanted)))
 
-    def _sign(self, authority: Authority, sight: Sight) -> None:
-        now = self._around.now()
-        leaf = authority.sign(self._installation.hosts, now, self._terms.lifetimes.leaf)
+    def _sign(self, authority: Authority) -> None:
+        leaf = authority.sign(self._installation.hosts, self._around.now(), self._terms.lifetimes.leaf)
         certificate = x509.load_pem_x509_certificate(leaf.certificate)
         self._served = Served(leaf, certificate, authority.certificate)
-        self._trust.judge(sight, self._served, now)
         self._around.present(leaf.certificate, leaf.key)
         self._around.observer.expires("leaf", certificate.not_valid_after_utc)
         self._around.say("info", "leaf signed", until=certificate.not_valid_after_utc.isoformat())
@@ -179,16 +176,15 @@ class Keeper:
             self._around.say("warning", "certificates cannot be looked after", error=str(error))
         if self._last is None:
             return
-        sight, last = self._last
-        view = replace(last, served=self._served, now=self._around.now())
-        step = rotation.without_the_api_server(view, self._terms, confirmed=last.now)
+        view = replace(self._last, served=self._served, now=self._around.now())
+        step = rotation.without_the_api_server(view, self._terms, confirmed=self._last.now)
         if step is not None:
-            self._sign(step.authority, sight)
+            self._sign(step.authority)
 
     def _until_next_look(self) -> float:
         """Seconds; fewer while a successor settles, or the leaf is about to be trusted."""
         lives = self._terms.lifetimes
-        settling = self._last is not None and self._last[1].authorities.successor is not None
+        settling = self._last is not None and self._last.authorities.successor is not None
         settle = lives.settle.total_seconds() / (10 if settling else 1)
         usual = min(_LOOK, settle, lives.leaf.total_seconds() / 20) * self._around.chance.uniform(0.9, 1.0)
         return self._trust.wait() or usual

@@ -53,8 +53,8 @@ class Sight:
 
     @property
     def bundles(self) -> tuple[bytes, ...]:
-        """The `caBundle` of every entry."""
-        return tuple(entry.bundle for found in self.configurations for entry in found.entries)
+        """The `caBundle`s of all entries, each once."""
+        return tuple(dict.fromkeys(entry.bundle for found in self.configurations for entry in found.entries))
 
 
 class Objects:

@@ -39,8 +39,8 @@ class Served:
 class View:
     """What one replica knows.
 
-    `bundles` are the `caBundle`s of all entries of ours. `settled` are the authorities that this replica has seen in
-    all of them for the settle time.
+    `bundles` are the `caBundle`s of all entries of ours, each once. `settled` are the authorities that this replica has
+    seen in all of them for the settle time.
     """
 
     authorities: Authorities

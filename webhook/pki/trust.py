@@ -38,19 +38,16 @@ class Trust:
 
     def judge(self, sight: Sight, served: Served, now: datetime) -> None:
         """Find out who would refuse the leaf, and say so when that changes."""
-        refusing = [
-            f"{found.path} {entry.name}"
-            for found in sight.configurations
-            for entry in found.entries
-            if not bundle.verifies(bundle.read(entry.bundle), served.certificate, self._host, now)
-        ]
+        good = {pem for pem in sight.bundles if bundle.verifies(bundle.read(pem), served.certificate, self._host, now)}
+        entries = [(found.path, entry) for found in sight.configurations for entry in found.entries]
+        refusing = [f"{path} {entry.name}" for path, entry in entries if entry.bundle not in good]
         if refusing or (age(served.issuer, now) < _YOUNG and self._doubted == -inf):
             self._doubted = moment()
         before, self.trusted = self.trusted, not refusing and not self.wait()
         if before and refusing:
             self._say("warning", "certificate not trusted", entries=refusing)
         elif self.trusted and not before:
-            self._say("info", "certificate trusted", entries=len(sight.bundles))
+            self._say("info", "certificate trusted", entries=len(entries))
         self._tell_of_none(sight)
 
     def wait(self) -> float:

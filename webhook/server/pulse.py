@@ -26,6 +26,7 @@ class Pulse:
         self._journal = journal
         self._metrics = metrics
         self._due = monotonic() + _BEAT
+        self._just_late = 0.0
         self._ended = threading.Event()
         self._beating: asyncio.TimerHandle | None = None
         self._watcher: threading.Thread | None = None
@@ -53,13 +54,21 @@ class Pulse:
     def arrival(self) -> float:
         """When bytes that are being read may have arrived, at the earliest: while the loop was late they lay unread."""
         now = monotonic()
-        return now - self.behind(now)
+        return now - max(self.behind(now), self._just_late)
 
     def _beat(self) -> None:
         now = monotonic()
-        self._metrics.loop_lag.observe(self.behind(now))
+        late = self.behind(now)
+        self._metrics.loop_lag.observe(late)
+        if late > _BEAT:
+            # A loop that wakes after a suspension runs its timers before it reads what has come meanwhile.
+            self._just_late = late
+            self._loop.call_soon(self._loop.call_soon, self._forget)
         self._due = now + _BEAT
         self._beating = self._loop.call_later(_BEAT, self._beat)
+
+    def _forget(self) -> None:
+        self._just_late = 0.0
 
     def _watch(self, thread: int) -> None:
         before = monotonic()

@@ -20,6 +20,9 @@ _HANDSHAKES = 64
 _SILENCE = 1.0
 """Seconds after which a client that says nothing gives way to others; an honest one speaks at once."""
 
+_STALLED = 3.0
+"""Seconds after which a handshake that its client does not go on with gives way, while no other can begin."""
+
 _LOOK = 0.1
 """Seconds between two looks at handshakes that do not go on, while no other can begin."""
 
@@ -131,7 +134,7 @@ class Welcome:
         self._looking = True
         self._loop.call_later(_LOOK, self._look_again)
         for accepted, task in list(self._shaking.items()):
-            if _waited(accepted) > _SILENCE and _has_read_all(accepted):
+            if _waited(accepted) > _STALLED and _has_read_all(accepted):
                 task.cancel()
 
     def _look_again(self) -> None:

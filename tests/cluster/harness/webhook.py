@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from tests.cluster.harness import manifests, webhook_image
 from tests.cluster.harness import webhook_manifests as product
+from tests.cluster.harness.api import ApiError
 from tests.cluster.harness.waiting import wait_for
 from webhook.pki import Authority
 
@@ -80,7 +81,12 @@ def objects(settings: Object | None, replicas: int, limits: Object | None = None
 
 
 def _mutates(cluster: Cluster) -> bool:
-    """Whether a pod that asks for a GPU comes back changed."""
+    """Whether a pod that asks for a GPU comes back changed; it is refused until kube-proxy leads to the servers."""
     asks = manifests.pod("asks")
-    made = cluster.api.create("/api/v1/namespaces/default/pods?dryRun=All", asks)
+    try:
+        made = cluster.api.create("/api/v1/namespaces/default/pods?dryRun=All", asks)
+    except ApiError as refused:
+        if "dial tcp" not in refused.message and "deadline exceeded" not in refused.message:
+            raise
+        return False
     return bool(json.dumps(made["spec"]).count("nvidia.com/gpu") > json.dumps(asks["spec"]).count("nvidia.com/gpu") + 1)
