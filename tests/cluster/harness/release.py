@@ -172,6 +172,8 @@ def prepared(cluster: Cluster, mode: str, **config: Object) -> Iterator[Release]
     cluster.kubectl("apply", "-f", "-", manifest=_RUNTIME_CLASS)
     labels = {"pod-security.kubernetes.io/enforce": "restricted"}
     cluster.api.create("/api/v1/namespaces", {"metadata": {"name": NAMESPACE, "labels": labels}})
+    for usual in ("serviceaccounts/default", "configmaps/kube-root-ca.crt"):
+        cluster.api.wait_for(f"{CORE}/{usual}", "to be made", bool)
     try:
         with MODES[mode](cluster) as values:
             release = Release(cluster, mode, (_COMMON, values, {"config": config}))
