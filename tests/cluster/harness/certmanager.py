@@ -132,7 +132,8 @@ def _remove(running: ControlPlaneOnly, definitions: list[Object]) -> None:
     for path in paths:
         if running.api.find(path) is not None:
             running.api.delete(path)
-    wait_for("cert-manager to be gone", lambda: not any(running.api.find(path) for path in paths))
+    # The API server empties a kind before it forgets it, and then looks every five seconds for a minute.
+    wait_for("cert-manager to be gone", lambda: [path for path in paths if running.api.find(path)] == [], seconds=120)
 
 
 def issuer(name: str, kind: Object) -> Object:

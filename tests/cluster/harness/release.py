@@ -183,7 +183,7 @@ def prepared(cluster: Cluster, mode: str, **config: Object) -> Iterator[Release]
                 release.uninstall()
     finally:
         cluster.api.delete(CORE)
-        wait_for("the release's namespace to be gone", lambda: cluster.api.find(CORE) is None)
+        wait_for("the release's namespace to be gone", lambda: cluster.api.find(CORE) is None, seconds=90)
 
 
 def inventory(cluster: Cluster) -> set[str]:
