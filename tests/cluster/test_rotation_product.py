@@ -14,7 +14,7 @@ from tests.cluster.harness.waiting import wait_for
 from webhook.pki import bundle
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from tests.cluster.harness.cluster import Cluster
     from tests.cluster.harness.workspace import Workspace
@@ -43,14 +43,15 @@ def authorities(release: Release) -> set[bytes]:
 
 
 def test_no_create_is_lost_while_the_authority_rotates_twice(
-    release: Release, space: Workspace, record_property: pytest.FixtureRequest
+    release: Release, space: Workspace, record_property: Callable[[str, object], None]
 ) -> None:
     first, before, counted = authorities(release), rotations(release), failures(space.cluster.control)
     with creating(space) as creates:
         wait_for("two rotations", lambda: rotations(release) >= before + 2, seconds=240, every=1)
         wait_for("the first authority to go", lambda: not first & authorities(release), seconds=180, every=1)
         creates.go_on()
-    assert lost(creates.answered) == [], told(creates.answered)
+    record_property("figures", told(creates.answered))
+    assert [one.message for one in lost(creates.answered)] == []
     assert len(creates.answered) > 1000
     met = failures(space.cluster.control).since(counted)
     assert (met.failed_open, met.rejected) == (0, 0), met.logged

@@ -22,8 +22,17 @@ def misfits(held: Any) -> Iterator[Misfit]:
             yield (), 'a rule needs "names" or a "selector", otherwise it matches no namespace'
         case Server(port=port, health_port=health_port) if port == health_port != 0:
             yield ("healthPort",), f"must differ from port, which is {port} too"
-        case Tls(client_ca=None, client_subjects=[*some]) if some:
-            yield ("clientSubjects",), "needs clientCA: without it no client certificate is asked for"
+        case Tls():
+            yield from _certificates(held)
+
+
+def _certificates(held: Tls) -> Iterator[Misfit]:
+    if held.client_subjects and held.client_ca is None:
+        yield ("clientSubjects",), "needs clientCA: without it no client certificate is asked for"
+    if held.leaf_lifetime > held.ca_lifetime / 2:
+        yield ("leafLifetime",), "must be at most half of caLifetime, or leaves would outlive their authority"
+    if held.settle > held.leaf_lifetime / 3:
+        yield ("settle",), "must be at most a third of leafLifetime, or leaves would end while nobody may sign"
 
 
 def repeated(held: Sequence[Any]) -> Iterator[Misfit]:

@@ -56,7 +56,10 @@ class Tls:
         (), "Common names of the client certificates that may connect. Empty: all that `clientCA` signed."
     )
     ca_lifetime: Seconds = setting(365 * _DAY, "Self-managed: how long the authority lives. Renewed after two thirds.")
-    leaf_lifetime: Seconds = setting(7 * _DAY, "Self-managed: how long a leaf lives. Renewed after two thirds.")
+    leaf_lifetime: Seconds = setting(
+        7 * _DAY,
+        "Self-managed: how long a leaf lives, at most half as long as the authority. Renewed after two thirds.",
+    )
     settle: Seconds = setting(
         60.0,
         "Self-managed: how long a new authority is in every `caBundle` before it signs. More than an API server may be "
