@@ -13,6 +13,7 @@ from cryptography import x509
 from cryptography.x509.verification import PolicyBuilder, Store
 
 from tests.cluster.harness import audit, certmanager
+from tests.cluster.harness.conditions import met
 from tests.cluster.harness.creates import creating, lost
 from tests.cluster.harness.release import CORE, HOST, NAME, NAMESPACE, prepared
 from tests.cluster.harness.waiting import wait_for
@@ -53,7 +54,7 @@ def _renew(release: Release, name: str) -> None:
     api, path = release.cluster.api, f"{CERTIFICATES}/{name}"
     revision = api.get(path)["status"]["revision"]
     certmanager.renew(release.cluster, NAMESPACE, name)
-    api.wait_for(path, "to be issued", lambda now: certmanager.is_ready(now) and now["status"]["revision"] > revision)
+    api.wait_for(path, "to be issued", lambda now: met(now, "Ready") and now["status"]["revision"] > revision)
 
 
 def _go_on(creates: Creates) -> None:

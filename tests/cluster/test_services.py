@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from tests.cluster.harness.conditions import met
 from tests.cluster.harness.manifests import container, host_path, labelled, pod
 from tests.cluster.harness.waiting import wait_for
 
@@ -21,13 +22,8 @@ def _web_server(space: Workspace) -> str:
     service = {"selector": {"app": "web"}, "ports": [{"port": 80, "targetPort": 8080}]}
     services = f"/api/v1/namespaces/{space.name}/services"
     made = space.api.create(services, {"metadata": {"name": "web"}, "spec": service})
-    space.wait_pod("web", "to be ready", _is_ready)
+    space.wait_pod("web", "to be ready", lambda now: met(now, "Ready"))
     return str(made["spec"]["clusterIP"])
-
-
-def _is_ready(found: dict[str, Any]) -> bool:
-    conditions = found["status"].get("conditions", ())
-    return any(one["type"] == "Ready" and one["status"] == "True" for one in conditions)
 
 
 def test_a_pod_reaches_another_through_a_service(space: Workspace) -> None:

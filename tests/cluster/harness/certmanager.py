@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import yaml
 
 from tests.cluster.harness import credentials, gobuild
+from tests.cluster.harness.conditions import met
 from tests.cluster.harness.waiting import wait_for
 
 if TYPE_CHECKING:
@@ -91,12 +92,7 @@ def _define(running: ControlPlaneOnly, definitions: list[Object]) -> None:
         running.api.create(_DEFINITIONS, definition)
     for definition in definitions:
         path = f"{_DEFINITIONS}/{definition['metadata']['name']}"
-        running.api.wait_for(path, "to be served", _established)
-
-
-def _established(definition: Object) -> bool:
-    conditions = definition.get("status", {}).get("conditions", ())
-    return any(one["type"] == "Established" and one["status"] == "True" for one in conditions)
+        running.api.wait_for(path, "to be served", lambda now: met(now, "Established"))
 
 
 def _account(running: ControlPlaneOnly, role: str, rights: list[tuple[str, list[str], list[str]]]) -> Path:
@@ -120,7 +116,7 @@ def _wait_issuing(running: ControlPlaneOnly, controller: Process) -> None:
     """Wait until the controllers take up an issuer."""
     issuers = f"/apis/{GROUP}/v1/namespaces/{NAMESPACE}/issuers"
     running.api.create(issuers, issuer("probe", {"selfSigned": {}}))
-    controller.wait_until("it takes up an issuer", lambda: is_ready(running.api.get(f"{issuers}/probe")))
+    controller.wait_until("it takes up an issuer", lambda: met(running.api.get(f"{issuers}/probe"), "Ready"))
     running.api.delete(f"{issuers}/probe")
 
 
@@ -139,9 +135,3 @@ def _remove(running: ControlPlaneOnly, definitions: list[Object]) -> None:
 def issuer(name: str, kind: Object) -> Object:
     """An Issuer that signs in one way: `{"selfSigned": {}}` or `{"ca": {"secretName": …}}`."""
     return {"apiVersion": f"{GROUP}/v1", "kind": "Issuer", "metadata": {"name": name}, "spec": kind}
-
-
-def is_ready(found: Object) -> bool:
-    """Whether the condition `Ready` of an Issuer or a Certificate is met."""
-    conditions = found.get("status", {}).get("conditions", ())
-    return any(one["type"] == "Ready" and one["status"] == "True" for one in conditions)

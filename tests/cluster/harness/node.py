@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from tests.cluster.harness import debian
+from tests.cluster.harness.conditions import met
 from tests.cluster.harness.containers import PODS, SOCKET, Containers
 from tests.cluster.harness.controlplane import QUICK_CLIENT
 from tests.cluster.harness.credentials import NODE
@@ -181,10 +182,8 @@ class Node:
 
     def _ready(self) -> bool:
         found = self._control.api.find(f"/api/v1/nodes/{NODE}")
-        conditions = found["status"].get("conditions", ()) if found else ()
-        ready = any(one["type"] == "Ready" and one["status"] == "True" for one in conditions)
         expected = offers(self._options.plugin, self._options.gpus) if self._options.plugin else {}
-        return ready and self._offered() == expected
+        return found is not None and met(found, "Ready") and self._offered() == expected
 
     def _offered(self) -> dict[str, str]:
         """What the node offers of NVIDIA's resources; a kubelet remembers former ones, with nothing to offer."""

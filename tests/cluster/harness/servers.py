@@ -14,6 +14,7 @@ from cryptography import x509
 
 from tests.cluster.harness import cgroups
 from tests.cluster.harness import webhook_manifests as product
+from tests.cluster.harness.conditions import met
 from tests.cluster.harness.waiting import wait_for
 
 if TYPE_CHECKING:
@@ -129,6 +130,4 @@ def _pods(cluster: Cluster) -> list[Object]:
 
 
 def _serves(pod: Object) -> bool:
-    conditions = pod["status"].get("conditions", ())
-    ready = any(one["type"] == "Ready" and one["status"] == "True" for one in conditions)
-    return ready and "deletionTimestamp" not in pod["metadata"]
+    return met(pod, "Ready") and "deletionTimestamp" not in pod["metadata"]
