@@ -184,12 +184,3 @@ def prepared(cluster: Cluster, mode: str, **config: Object) -> Iterator[Release]
     finally:
         cluster.api.delete(CORE)
         wait_for("the release's namespace to be gone", lambda: cluster.api.find(CORE) is None, seconds=90)
-
-
-def inventory(cluster: Cluster) -> set[str]:
-    """Every object of the cluster, as `kind/namespace/name`, but for those that tell of others and pass."""
-    kinds = cluster.kubectl("api-resources", "--verbs=list,delete", "--output=name").split()
-    lasting = [kind for kind in kinds if not kind.startswith(("events", "leases", "endpoints"))]
-    columns = "custom-columns=:kind,:metadata.namespace,:metadata.name"
-    rows = cluster.kubectl("get", ",".join(lasting), "--all-namespaces", "--no-headers", f"--output={columns}")
-    return {"/".join(row.split()) for row in rows.splitlines()}

@@ -1,0 +1,38 @@
+"""What is in a cluster, and what a test has left there."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tests.cluster.harness.waiting import wait_for
+
+if TYPE_CHECKING:
+    from tests.cluster.harness.cluster import Cluster
+
+
+def inventory(cluster: Cluster) -> set[str]:
+    """Every object of the cluster, as `kind/namespace/name`, but for those that tell of others and pass."""
+    kinds = cluster.kubectl("api-resources", "--verbs=list,delete", "--output=name").split()
+    lasting = [kind for kind in kinds if not kind.startswith(("events", "leases", "endpoints"))]
+    columns = "custom-columns=:kind,:metadata.namespace,:metadata.name"
+    rows = cluster.kubectl("get", ",".join(lasting), "--all-namespaces", "--no-headers", f"--output={columns}")
+    return {"/".join(row.split()) for row in rows.splitlines()}
+
+
+def wait_left(cluster: Cluster, before: set[str], kept: set[str]) -> None:
+    """Wait until nothing but `kept` has come since the inventory `before`.
+
+    What belongs to a removed object is collected after it. A kind that a test defined is collected only once the
+    collector has looked at the kinds anew, which it does every half minute.
+    """
+    unexpected: set[str] = set()
+
+    def as_expected() -> bool:
+        nonlocal unexpected
+        unexpected = (inventory(cluster) - before) ^ kept
+        return not unexpected
+
+    try:
+        wait_for("nothing else to be left", as_expected, seconds=120, every=1)
+    except TimeoutError as late:
+        raise TimeoutError(f"{late}; left too much, or missing: {sorted(unexpected)}") from None
