@@ -146,6 +146,14 @@ def test_traffic_is_limited_to_what_is_needed() -> None:
     assert of_kind("NetworkPolicy", "default") == []
 
 
+def test_a_policy_without_networks_names_no_peer() -> None:
+    """Cilium's CIDR rules match neither nodes nor pods, however wide they are."""
+    policy = only("NetworkPolicy", {"networkPolicy": {"enabled": True}})["spec"]
+    assert policy["ingress"] == [{"ports": [{"port": "https", "protocol": "TCP"}]}]
+    server, _ = policy["egress"]
+    assert server == {"ports": [{"port": port, "protocol": "TCP"} for port in (443, 6443)]}
+
+
 @pytest.mark.parametrize("mode", [mode for mode in MODES if mode != "monitoring"])
 def test_no_action_of_a_template_is_left(mode: str) -> None:
     """Prometheus and Grafana have such braces of their own."""

@@ -58,6 +58,12 @@
 {{- if dig "facts" "runtimeClasses" false (.Values.config | default dict) }}true{{ end -}}
 {{- end -}}
 
+{{/* The settings that the program reads at its start alone, in JSON. */}}
+{{- define "gpushare-webhook.processSettings" -}}
+{{- $read := pick (.Values.config | default dict) "server" "tls" "log" -}}
+{{- toJson (set $read "readsRuntimeClasses" (include "gpushare-webhook.readsRuntimeClasses" .)) -}}
+{{- end -}}
+
 {{/* Whether the pods call the API server at all. */}}
 {{- define "gpushare-webhook.callsApiServer" -}}
 {{- if or (eq .Values.tls.mode "self-managed") (include "gpushare-webhook.readsRuntimeClasses" .) }}true{{ end -}}
