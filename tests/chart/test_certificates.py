@@ -51,6 +51,7 @@ def test_only_an_authority_that_the_user_gives_is_rendered(mode: str) -> None:
 
 def test_cert_manager_with_an_authority_of_its_own() -> None:
     assert arguments("cert-manager") == [
+        "--tls-mode=files",
         "--tls-cert=/etc/gpushare-webhook/tls/tls.crt",
         "--tls-key=/etc/gpushare-webhook/tls/tls.key",
     ]
@@ -96,6 +97,7 @@ def test_the_certificate_holds_what_the_url_names(url: str, names: list[str], ad
 
 def test_an_existing_secret() -> None:
     assert arguments("existing-secret") == [
+        "--tls-mode=files",
         "--tls-cert=/etc/gpushare-webhook/tls/server.crt",
         "--tls-key=/etc/gpushare-webhook/tls/server.key",
     ]

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+import shlex
 from typing import Any
 
 import pytest
 
 from tests.chart.render import CHART, FULLNAME, MODES, NAMESPACE, RELEASE, Values, helm
+from tests.project.repository import ROOT, blocks
 
 
 def notes(values: str | Values, namespace: str = NAMESPACE) -> str:
@@ -31,6 +33,26 @@ def test_the_commands_name_the_release(mode: str) -> None:
 def test_the_pod_to_try_asks_for_the_first_resource() -> None:
     assert "limits: {nvidia.com/gpu: 2}" in notes("default")
     assert "limits: {example.com/mps: 2}" in notes({"config": {"resources": [{"name": "example.com/mps"}]}})
+    whole, shared = {"name": "nvidia.com/gpu", "kind": "whole"}, {"name": "example.com/mps", "kind": "shared"}
+    assert "limits: {example.com/mps: 2}" in notes({"config": {"resources": [whole, shared]}})
+    assert "two replicas" not in notes({"config": {"resources": [whole]}})
+
+
+def test_enforcement_is_switched_off_wherever_it_was_set() -> None:
+    """The command's flags over values that enforce in every way: a namespace's mode, both failure policies."""
+    page = ROOT / "docs" / "how-to" / "emergency.md"
+    (shown,) = [content for _, content in blocks(page) if "--reuse-values" in content]
+    for said in (shown, notes("everything").partition("Switch enforcement off:")[2].partition("Take the")[0]):
+        words = shlex.split(said.replace("\\\n", " "))
+        flags = words[words.index("--reuse-values") + 1 :]
+        values = {
+            "config": {"mode": "enforce", "namespaces": [{"names": ["a"], "mode": "enforce"}]},
+            "webhooks": {"mutating": {"failurePolicy": "Fail"}},
+        }
+        text = helm("template", RELEASE, str(CHART), *flags, values=values)
+        assert "failurePolicy: Fail" not in text
+        assert "mode: enforce" not in text
+        assert "mode: warn" in text
 
 
 def test_nothing_is_to_be_warned_of_without_values() -> None:

@@ -35,9 +35,19 @@
 {{- toJson $names -}}
 {{- end -}}
 
-{{/* A name to try the webhook with. */}}
-{{- define "gpushare-webhook.firstResource" -}}
-{{- include "gpushare-webhook.resourceNames" . | fromJsonArray | first | default "nvidia.com/gpu" -}}
+{{/* The first resource that is shared; empty when none is. */}}
+{{- define "gpushare-webhook.firstShared" -}}
+{{- $shared := list -}}
+{{- range dig "resources" (list (dict "name" "nvidia.com/gpu")) (.Values.config | default dict) -}}
+{{- if eq "shared" (.kind | default "shared") }}{{ $shared = append $shared .name }}{{ end -}}
+{{- end -}}
+{{- with $shared }}{{ first . }}{{ end -}}
+{{- end -}}
+
+{{/* A name to try the webhook with: rather one that is shared, of which two are too many. */}}
+{{- define "gpushare-webhook.triedResource" -}}
+{{- $named := include "gpushare-webhook.resourceNames" . | fromJsonArray | first | default "nvidia.com/gpu" -}}
+{{- include "gpushare-webhook.firstShared" . | default $named -}}
 {{- end -}}
 
 {{/* Whether an injection is on. Takes the root, the injection, and whether it is on by default. */}}

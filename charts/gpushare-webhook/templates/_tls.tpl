@@ -20,6 +20,7 @@
 - --installed-as={{ .Release.Namespace }}/{{ include "gpushare-webhook.fullname" . }}
 {{- else -}}
 {{- $keys := ternary (dict "certKey" "tls.crt" "keyKey" "tls.key") .Values.tls.existingSecret (eq .Values.tls.mode "cert-manager") -}}
+- --tls-mode=files
 - --tls-cert=/etc/gpushare-webhook/tls/{{ $keys.certKey }}
 - --tls-key=/etc/gpushare-webhook/tls/{{ $keys.keyKey }}
 {{- end -}}
