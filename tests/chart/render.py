@@ -67,9 +67,20 @@ def rendered(values: str | Values, *, kubernetes: str = "1.36.0", namespace: str
     return _text(values if isinstance(values, str) else json.dumps(values), kubernetes, namespace)
 
 
+class _Strict(yaml.CSafeLoader):
+    """Refuses a mapping that has a key twice, as Flux and others do (fluxcd/flux2#1556)."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> Object:
+        keys = [self.construct_object(key) for key, _ in node.value]
+        twice = sorted({key for key in keys if keys.count(key) > 1})
+        if twice:
+            raise yaml.constructor.ConstructorError(None, None, f"{twice} twice in a mapping", node.start_mark)
+        return super().construct_mapping(node, deep)
+
+
 @cache
 def _objects(text: str) -> tuple[Object, ...]:
-    return tuple(one for one in yaml.load_all(text, yaml.CSafeLoader) if one is not None)
+    return tuple(one for one in yaml.load_all(text, _Strict) if one is not None)
 
 
 def objects(values: str | Values, *, kubernetes: str = "1.36.0", namespace: str = NAMESPACE) -> tuple[Object, ...]:

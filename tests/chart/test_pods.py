@@ -38,6 +38,11 @@ def test_replicas_stay_while_others_go() -> None:
     assert pod_spec("default")["priorityClassName"] == "system-cluster-critical"
 
 
+def test_replicas_that_are_made_anew_have_no_numbers_for_a_rolling_update() -> None:
+    strategy = only("Deployment", {"updateStrategy": {"type": "Recreate"}})["spec"]["strategy"]
+    assert strategy == {"type": "Recreate"}
+
+
 def test_replicas_spread_softly_over_zones_and_hosts() -> None:
     constraints = pod_spec("default")["topologySpreadConstraints"]
     assert {one["topologyKey"]: one["whenUnsatisfiable"] for one in constraints} == {
@@ -114,6 +119,10 @@ def test_probes_can_be_changed_and_left_out() -> None:
     liveness = container("everything")["livenessProbe"]
     assert (liveness["failureThreshold"], liveness["httpGet"]["path"]) == (10, "/livez")
     assert "startupProbe" not in container("small")
+    asked = {"exec": {"command": ["true"]}}
+    probe = container({"livenessProbe": {"httpGet": None} | asked})["livenessProbe"]
+    assert {"exec": probe["exec"]} == asked
+    assert "httpGet" not in probe
     assert {container("default")[probe]["httpGet"]["path"] for probe in ("startupProbe", "livenessProbe")} == {"/livez"}
     assert container("default")["readinessProbe"]["httpGet"]["path"] == "/readyz"
 

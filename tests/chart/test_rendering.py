@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+import yaml
 
 from tests.chart.render import (
     CHART,
@@ -152,6 +153,42 @@ def test_labels_for_all_objects() -> None:
     ] == []
     assert only("Deployment", values)["spec"]["template"]["metadata"]["labels"]["team"] == "gpu"
     assert "team" not in only("Deployment", values)["spec"]["selector"]["matchLabels"]
+
+
+CLASHING = dict.fromkeys(["team", "app.kubernetes.io/name", "app.kubernetes.io/managed-by"], "other")
+
+
+def test_a_label_or_annotation_that_is_given_twice_is_rendered_once() -> None:
+    """The reader of the manifests refuses a key that comes twice."""
+    labels = {"labels": CLASHING}
+    monitoring = {"prometheusRule": {"enabled": True, "alertLabels": {"severity": "page"}} | labels}
+    values = {
+        "commonLabels": {"team": "gpu", "app.kubernetes.io/name": "common"},
+        "podLabels": CLASHING,
+        "podAnnotations": {"checksum/process-settings": "mine"},
+        "service": labels,
+        "webhooks": labels | {"annotations": {"cert-manager.io/inject-ca-from": "mine"}},
+        "metrics": {"serviceMonitor": {"enabled": True} | labels, "dashboard": {"enabled": True} | labels} | monitoring,
+        "tls": {"mode": "cert-manager"},
+    }
+    for one in objects(values):
+        if not is_test(one):
+            assert one["metadata"]["labels"]["app.kubernetes.io/name"] == "gpushare-webhook", one["kind"]
+            assert one["metadata"]["labels"]["app.kubernetes.io/managed-by"] == "Helm", one["kind"]
+    deployment = only("Deployment", values)["spec"]
+    metadata = deployment["template"]["metadata"]
+    assert deployment["selector"]["matchLabels"].items() <= metadata["labels"].items()
+    assert metadata["labels"]["team"] == "other"
+    assert metadata["annotations"]["checksum/process-settings"] != "mine"
+    annotations = only("ValidatingWebhookConfiguration", values)["metadata"]["annotations"]
+    assert annotations == {"cert-manager.io/inject-ca-from": f"{NAMESPACE}/{FULLNAME}"}
+    (group,) = only("PrometheusRule", values)["spec"]["groups"]
+    assert {rule["labels"]["severity"] for rule in group["rules"]} == {"page"}
+
+
+def test_the_reader_of_manifests_refuses_a_key_that_comes_twice() -> None:
+    with pytest.raises(yaml.YAMLError, match=r"\['a'\] twice"):
+        objects({"extraObjects": ["{kind: A, metadata: {a: 1, a: 2}}"]})
 
 
 def test_objects_of_the_user() -> None:

@@ -144,6 +144,7 @@ WRONG: dict[str, tuple[Values, str]] = {
         "/metrics",
     ),
     "a digest that is none": ({"image": {"digest": "latest"}}, "/image/digest"),
+    "a name that is none": ({"nameOverride": "GPUs: yes"}, "/nameOverride"),
     "a registry with a slash": ({"image": {"registry": "registry.example.com/"}}, "/image/registry"),
     "another pull policy": ({"image": {"pullPolicy": "Sometimes"}}, "/image/pullPolicy"),
     "an issuer without a name": ({"tls": {"certManager": {"issuerRef": {"kind": "Issuer"}}}}, "issuerRef"),

@@ -80,27 +80,21 @@ Takes the root, `name`, `path`, `hook` (the values of the kind of hook), `policy
 
 {{/* Annotations of both configurations. */}}
 {{- define "gpushare-webhook.hookAnnotations" -}}
-{{- if eq .Values.tls.mode "cert-manager" }}
-cert-manager.io/inject-ca-from: {{ .Release.Namespace }}/{{ include "gpushare-webhook.fullname" . }}
-{{- else if eq .Values.tls.mode "existing-secret" }}
-{{- with .Values.tls.existingSecret.annotations }}
-{{ toYaml . }}
-{{- end }}
-{{- end }}
-{{- with .Values.webhooks.annotations }}
-{{ toYaml . }}
-{{- end }}
+{{- $writer := dict -}}
+{{- if eq .Values.tls.mode "cert-manager" -}}
+{{- $writer = dict "cert-manager.io/inject-ca-from" (printf "%s/%s" .Release.Namespace (include "gpushare-webhook.fullname" .)) -}}
+{{- else if eq .Values.tls.mode "existing-secret" -}}
+{{- $writer = .Values.tls.existingSecret.annotations -}}
+{{- end -}}
+{{- include "gpushare-webhook.merged" (list .Values.webhooks.annotations $writer) -}}
 {{- end -}}
 
 {{/* `metadata` of both configurations. */}}
 {{- define "gpushare-webhook.hookMetadata" -}}
 name: {{ include "gpushare-webhook.fullname" . }}
 labels:
-  {{- include "gpushare-webhook.labels" . | nindent 2 }}
-  {{- with .Values.webhooks.labels }}
-  {{- toYaml . | nindent 2 }}
-  {{- end }}
-{{- with include "gpushare-webhook.hookAnnotations" . | trim }}
+  {{- include "gpushare-webhook.labelsWith" (dict "root" . "labels" .Values.webhooks.labels) | nindent 2 }}
+{{- with include "gpushare-webhook.hookAnnotations" . }}
 annotations:
   {{- . | nindent 2 }}
 {{- end }}
