@@ -99,6 +99,12 @@ def only(kind: str, values: str | Values, **options: str) -> Object:
     return found
 
 
+def service(values: str | Values, part: str = "", **options: str) -> Object:
+    """The Service for reviews, or that for `-metrics`."""
+    (found,) = [one for one in of_kind("Service", values, **options) if one["metadata"]["name"] == FULLNAME + part]
+    return found
+
+
 def is_test(manifest: Object) -> bool:
     """Whether an object lives only while `helm test` runs."""
     return "helm.sh/hook" in manifest["metadata"].get("annotations", {})

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.chart.render import FULLNAME, MODES, NAMESPACE, container, entries, objects, of_kind, only, pod_spec
+from tests.chart.render import FULLNAME, MODES, NAMESPACE, container, entries, objects, of_kind, only, pod_spec, service
 
 HOST = f"{FULLNAME}.{NAMESPACE}.svc"
 SELF_MANAGED = [mode for mode in MODES if mode not in ("small",) and not mode.startswith(("cert", "existing"))]
@@ -35,7 +35,8 @@ def test_self_managed(mode: str) -> None:
 
 
 def test_all_objects_that_the_program_looks_for_have_its_name() -> None:
-    for kind in ("Service", "Deployment", "MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"):
+    assert service("default")
+    for kind in ("Deployment", "MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"):
         assert only(kind, "default")["metadata"]["name"] == FULLNAME
 
 

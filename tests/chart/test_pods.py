@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.chart.render import MODES, container, of_kind, only, pod_spec, rendered
+from tests.chart.render import MODES, container, of_kind, only, pod_spec, rendered, service
 
 SIDE_BY_SIDE = {"maxUnavailable": 0, "maxSurge": 1}
 
@@ -128,14 +128,24 @@ def test_probes_can_be_changed_and_left_out() -> None:
 
 
 def test_both_families_of_addresses() -> None:
-    service = only("Service", "host-network")["spec"]
-    assert (service["ipFamilyPolicy"], service["ipFamilies"]) == ("PreferDualStack", ["IPv6", "IPv4"])
-    assert not {"ipFamilyPolicy", "ipFamilies"} & only("Service", "default")["spec"].keys()
+    for part in ("", "-metrics"):
+        spec = service("host-network", part)["spec"]
+        assert (spec["ipFamilyPolicy"], spec["ipFamilies"]) == ("PreferDualStack", ["IPv6", "IPv4"])
+        assert not {"ipFamilyPolicy", "ipFamilies"} & service("default", part)["spec"].keys()
 
 
 def test_a_node_s_port() -> None:
-    (https,) = [port for port in only("Service", "everything")["spec"]["ports"] if port["name"] == "https"]
+    (https,) = service("everything")["spec"]["ports"]
     assert (https["port"], https["nodePort"], https["targetPort"]) == (8443, 30443, "https")
+
+
+@pytest.mark.parametrize("kind", ["NodePort", "LoadBalancer"])
+def test_health_and_metrics_stay_inside_the_cluster(kind: str) -> None:
+    values = {"service": {"type": kind, "port": 8080}}
+    (https,) = service(values)["spec"]["ports"]
+    assert (service(values)["spec"]["type"], https["port"], https["targetPort"]) == (kind, 8080, "https")
+    metrics = service(values, "-metrics")["spec"]
+    assert (metrics["type"], [port["targetPort"] for port in metrics["ports"]]) == ("ClusterIP", ["health"])
 
 
 def test_traffic_is_limited_to_what_is_needed() -> None:

@@ -25,6 +25,7 @@ from tests.chart.render import (
     only,
     pod_spec,
     rendered,
+    service,
 )
 from tests.chart.snapshots import current, stored
 from webhook import __version__
@@ -98,7 +99,8 @@ def test_every_object_is_in_its_place_and_labelled(mode: str) -> None:
 @pytest.mark.parametrize("mode", MODES)
 def test_selectors_find_the_webhook_s_pods_and_not_the_test_s(mode: str) -> None:
     template = only("Deployment", mode)["spec"]["template"]
-    selectors = [only("Deployment", mode)["spec"]["selector"]["matchLabels"], only("Service", mode)["spec"]["selector"]]
+    selectors = [only("Deployment", mode)["spec"]["selector"]["matchLabels"]]
+    selectors += [one["spec"]["selector"] for one in of_kind("Service", mode)]
     for kind in ("PodDisruptionBudget", "PodMonitor"):
         selectors += [one["spec"]["selector"]["matchLabels"] for one in of_kind(kind, mode)]
     selectors += [one["spec"]["podSelector"]["matchLabels"] for one in of_kind("NetworkPolicy", mode)]
@@ -113,7 +115,10 @@ def test_selectors_find_the_webhook_s_pods_and_not_the_test_s(mode: str) -> None
 def test_ports_have_one_meaning_everywhere(mode: str) -> None:
     names = {port["name"]: port["containerPort"] for port in container(mode)["ports"]}
     assert set(names) == {"https", "health"}
-    assert {port["targetPort"] for port in only("Service", mode)["spec"]["ports"]} == set(names)
+    services = {"https": service(mode), "health": service(mode, "-metrics")}
+    assert {name: [port["targetPort"] for port in one["spec"]["ports"]] for name, one in services.items()} == {
+        name: [name] for name in names
+    }
     probes = [container(mode)[probe] for probe in ("livenessProbe", "readinessProbe")]
     assert [probe["httpGet"]["port"] for probe in probes] == ["health", "health"]
 
@@ -135,6 +140,7 @@ def test_names_follow_the_release(release: str, values: dict[str, str], name: st
     assert f"--installed-as=gpus/{name}\n" in text
     assert f"resourceNames: [{name}-ca]\n" in text
     assert f"  name: {name}-ca\n" in text
+    assert all(len(one["metadata"]["name"]) <= 63 for one in yaml.safe_load_all(text) if one)
 
 
 def test_a_release_and_a_namespace_that_look_like_numbers_stay_text() -> None:
@@ -155,7 +161,8 @@ def test_labels_for_all_objects() -> None:
     assert "team" not in only("Deployment", values)["spec"]["selector"]["matchLabels"]
 
 
-CLASHING = dict.fromkeys(["team", "app.kubernetes.io/name", "app.kubernetes.io/managed-by"], "other")
+OURS = [f"app.kubernetes.io/{part}" for part in ("name", "component", "managed-by")]
+CLASHING = dict.fromkeys(["team", *OURS], "other")
 
 
 def test_a_label_or_annotation_that_is_given_twice_is_rendered_once() -> None:
@@ -163,7 +170,7 @@ def test_a_label_or_annotation_that_is_given_twice_is_rendered_once() -> None:
     labels = {"labels": CLASHING}
     monitoring = {"prometheusRule": {"enabled": True, "alertLabels": {"severity": "page"}} | labels}
     values = {
-        "commonLabels": {"team": "gpu", "app.kubernetes.io/name": "common"},
+        "commonLabels": {"team": "gpu"} | dict.fromkeys(OURS, "common"),
         "podLabels": CLASHING,
         "podAnnotations": {"checksum/process-settings": "mine"},
         "service": labels,
@@ -175,6 +182,7 @@ def test_a_label_or_annotation_that_is_given_twice_is_rendered_once() -> None:
         if not is_test(one):
             assert one["metadata"]["labels"]["app.kubernetes.io/name"] == "gpushare-webhook", one["kind"]
             assert one["metadata"]["labels"]["app.kubernetes.io/managed-by"] == "Helm", one["kind"]
+    assert service(values, "-metrics")["metadata"]["labels"]["app.kubernetes.io/component"] == "metrics"
     deployment = only("Deployment", values)["spec"]
     metadata = deployment["template"]["metadata"]
     assert deployment["selector"]["matchLabels"].items() <= metadata["labels"].items()

@@ -51,6 +51,20 @@ labels:
 {{- include "gpushare-webhook.metadataWith" (dict "root" . "labels" dict) -}}
 {{- end -}}
 
+{{/* What tells the Service for metrics from the one for reviews. */}}
+{{- define "gpushare-webhook.metricsLabel" -}}
+app.kubernetes.io/component: metrics
+{{- end -}}
+
+{{/* The IP families of both Services; empty for the cluster's default. */}}
+{{- define "gpushare-webhook.ipFamilies" -}}
+{{- $given := dict -}}
+{{- range $key := list "ipFamilyPolicy" "ipFamilies" -}}
+{{- with get $.Values.service $key }}{{ $given = set $given $key . }}{{ end -}}
+{{- end -}}
+{{- with $given }}{{ toYaml . }}{{ end -}}
+{{- end -}}
+
 {{- define "gpushare-webhook.serviceAccountName" -}}
 {{- $made := .Values.serviceAccount.create -}}
 {{- .Values.serviceAccount.name | default (ternary (include "gpushare-webhook.fullname" .) "default" $made) -}}
