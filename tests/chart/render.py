@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -70,7 +70,7 @@ def rendered(values: str | Values, *, kubernetes: str = "1.36.0", namespace: str
 class _Strict(yaml.CSafeLoader):
     """Refuses a mapping that has a key twice, as Flux and others do (fluxcd/flux2#1556)."""
 
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> Object:
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
         keys = [self.construct_object(key) for key, _ in node.value]
         twice = sorted({key for key in keys if keys.count(key) > 1})
         if twice:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.chart.render import CHART, FULLNAME, MODES, NAMESPACE, RELEASE, Values, helm
+from tests.chart.render import CHART, FULLNAME, MODES, NAMESPACE, RELEASE, Values, helm, is_test, objects
 from tests.project.repository import ROOT, blocks
 
 
@@ -66,6 +66,11 @@ def test_nothing_is_to_be_warned_of_without_values() -> None:
         ({"webhooks": {"validating": {"failurePolicy": "Ignore"}}}, "GPU pods are made unchecked"),
         ({"webhooks": {"mutating": {"failurePolicy": "Fail"}}}, "GPU pods are refused"),
         ({"rbac": {"create": False}}, f"give the service account {FULLNAME} its rights"),
+        ({"test": {"namespace": "kube-system"}}, "so there is no `helm test`"),
+        (
+            {"config": {"workloads": {"paths": [{"group": "ray.io", "kind": "RayJob", "path": "spec"}] * 2}}},
+            "config.workloads.paths names ray.io/RayJob, but",
+        ),
         ({"hostNetwork": True, "config": {"server": {"port": 9443}}}, "a node with the port free for each replica"),
         ("existing-secret", "you renew the Secret gpushare-webhook-serving"),
     ],
@@ -77,9 +82,32 @@ def test_values_that_need_care(values: Any, told: str) -> None:
 
 
 def test_the_namespace_of_the_tests_is_no_place_for_the_webhook() -> None:
+    assert "two replicas" not in notes("default", "default")
     (warning,) = warnings("default", namespace="default")
     assert "left alone" in warning
     assert "helm test" not in notes("default", "default")
+
+
+def test_no_rights_are_missed_where_none_are_needed() -> None:
+    told = warnings(
+        {"rbac": {"create": False}, "tls": {"mode": "cert-manager"}, "config": {"facts": {"runtimeClasses": False}}}
+    )
+    assert told == []
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"test": {"namespace": "kube-system"}},
+        {"webhooks": {"excludedNamespaces": ["default"]}},
+        {"config": {"exempt": {"namespaces": ["default"]}}},
+        {"rbac": {"create": False}},
+    ],
+    ids=str,
+)
+def test_no_test_is_offered_that_could_not_pass(values: Values) -> None:
+    assert "helm test " not in re.sub(r"WARNING: .+", "", notes(values))
+    assert [one["kind"] for one in objects(values) if is_test(one)] == []
 
 
 def test_advice_alone_needs_no_warning_about_its_policy() -> None:

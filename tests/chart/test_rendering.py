@@ -16,7 +16,6 @@ from tests.chart.render import (
     NAMESPACE,
     RELEASE,
     RefusedError,
-    Values,
     container,
     helm,
     is_test,
@@ -174,9 +173,9 @@ def test_a_label_or_annotation_that_is_given_twice_is_rendered_once() -> None:
         "podLabels": CLASHING,
         "podAnnotations": {"checksum/process-settings": "mine"},
         "service": labels,
-        "webhooks": labels | {"annotations": {"cert-manager.io/inject-ca-from": "mine"}},
+        "webhooks": labels | {"annotations": {"a": "mine"}},
         "metrics": {"serviceMonitor": {"enabled": True} | labels, "dashboard": {"enabled": True} | labels} | monitoring,
-        "tls": {"mode": "cert-manager"},
+        "tls": {"mode": "existing-secret", "existingSecret": {"name": "x", "annotations": {"a": "writer"}}},
     }
     for one in objects(values):
         if not is_test(one):
@@ -189,7 +188,7 @@ def test_a_label_or_annotation_that_is_given_twice_is_rendered_once() -> None:
     assert metadata["labels"]["team"] == "other"
     assert metadata["annotations"]["checksum/process-settings"] != "mine"
     annotations = only("ValidatingWebhookConfiguration", values)["metadata"]["annotations"]
-    assert annotations == {"cert-manager.io/inject-ca-from": f"{NAMESPACE}/{FULLNAME}"}
+    assert annotations == {"a": "writer"}
     (group,) = only("PrometheusRule", values)["spec"]["groups"]
     assert {rule["labels"]["severity"] for rule in group["rules"]} == {"page"}
 
@@ -210,40 +209,3 @@ def test_older_clusters_are_refused() -> None:
         rendered("default", kubernetes="1.29.9")
     for version in ("1.30.0", "1.31.4-gke.1000", "v1.37.0-eks-1"):
         assert rendered("default", kubernetes=version)
-
-
-REFUSED: dict[str, tuple[Values, str]] = {
-    "another secret": ({"tls": {"mode": "existing-secret"}}, "name the Secret in tls.existingSecret.name"),
-    "no authority": (
-        {"tls": {"mode": "existing-secret", "existingSecret": {"name": "x"}}},
-        "give the authority in tls.existingSecret.caBundle, or in tls.existingSecret.annotations",
-    ),
-    "the kubelet's port": ({"hostNetwork": True}, "port 10250 of a node is the kubelet's"),
-    "a free port": ({"config": {"server": {"port": 0}}}, "must be fixed here"),
-    "one port twice": ({"config": {"server": {"port": 8080}}}, "are both 8080"),
-    "clients without their authority": (
-        {"tls": {"clientCA": {"secretName": "x"}}},
-        "set config.tls.clientCA to /etc/gpushare-webhook/client-ca/ca.crt",
-    ),
-    "an authority without its secret": (
-        {"config": {"tls": {"clientCA": "/etc/gpushare-webhook/client-ca/ca.crt"}}},
-        "name its Secret in tls.clientCA.secretName",
-    ),
-    "a url that no certificate holds": (
-        {"webhooks": {"url": "https://gpus.example.com"}},
-        "name gpus.example.com in config.tls.extraHosts",
-    ),
-}
-
-
-@pytest.mark.parametrize("label", REFUSED)
-def test_what_would_not_work_is_not_rendered(label: str) -> None:
-    values, message = REFUSED[label]
-    with pytest.raises(RefusedError, match=re.escape(message)):
-        rendered(values)
-
-
-def test_a_self_managed_url_may_name_what_the_certificate_holds() -> None:
-    assert rendered({"webhooks": {"url": f"https://{FULLNAME}.{NAMESPACE}.svc:30443"}})
-    for host, url in (("gpus.example.com", "https://gpus.example.com"), ("fd00::1", "https://[fd00::1]:8443")):
-        assert rendered({"webhooks": {"url": url}, "config": {"tls": {"extraHosts": [host]}}})

@@ -57,14 +57,18 @@ Takes the root, `name`, `path`, `hook` (the values of the kind of hook), `policy
     {{- end }}
 {{- end -}}
 
-{{/* The namespaces that no entry sees: what runs the cluster and the webhook must never wait for the webhook. */}}
-{{- define "gpushare-webhook.exclusions" -}}
+{{/* The namespaces that no entry sees, in JSON: what runs the cluster and the webhook must never wait for the webhook. */}}
+{{- define "gpushare-webhook.excluded" -}}
 {{- $usual := list "kube-system" "kube-node-lease" "gpu-operator" "nvidia-gpu-operator" "nvidia-device-plugin" -}}
 {{- $exempt := dig "exempt" "namespaces" $usual (.Values.config | default dict) -}}
 {{- $always := list .Release.Namespace "kube-system" "kube-node-lease" -}}
+{{- concat $always $exempt .Values.webhooks.excludedNamespaces | uniq | toJson -}}
+{{- end -}}
+
+{{- define "gpushare-webhook.exclusions" -}}
 - key: kubernetes.io/metadata.name
   operator: NotIn
-  values: {{ concat $always $exempt .Values.webhooks.excludedNamespaces | uniq | toJson }}
+  values: {{ include "gpushare-webhook.excluded" . }}
 {{- if .Values.webhooks.ignoreLabel }}
 - {key: gpushare-webhook/ignore, operator: NotIn, values: ["true"]}
 {{- end }}

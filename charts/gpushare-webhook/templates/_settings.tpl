@@ -18,12 +18,21 @@
 {{- div (add $milliseconds 999) 1000 -}}
 {{- end -}}
 
-{{/* How long a pod may take to stop: until nobody calls, until all is answered, and a little. */}}
-{{- define "gpushare-webhook.gracePeriod" -}}
+{{/* How long the server takes to stop at most: until nobody calls, and until all is answered. */}}
+{{- define "gpushare-webhook.stopSeconds" -}}
 {{- $config := .Values.config | default dict -}}
 {{- $delay := include "gpushare-webhook.seconds" (dig "server" "shutdownDelay" "10s" $config) -}}
 {{- $drain := include "gpushare-webhook.seconds" (dig "server" "drainTimeout" "10s" $config) -}}
-{{- .Values.terminationGracePeriodSeconds | default (add $delay $drain 5) -}}
+{{- add $delay $drain -}}
+{{- end -}}
+
+{{/* How long a pod may take to stop: a little longer. */}}
+{{- define "gpushare-webhook.gracePeriod" -}}
+{{- .Values.terminationGracePeriodSeconds | default (add (include "gpushare-webhook.stopSeconds" .) 5) -}}
+{{- end -}}
+
+{{- define "gpushare-webhook.leastReplicas" -}}
+{{- ternary .Values.autoscaling.minReplicas .Values.replicas .Values.autoscaling.enabled -}}
 {{- end -}}
 
 {{/* The names of the GPU resources, a list in JSON. MIG resources are known by their prefix. */}}
