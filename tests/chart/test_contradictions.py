@@ -36,9 +36,9 @@ REFUSED: dict[str, tuple[Values, str]] = {
         "autoscaling.minReplicas 7 is more than maxReplicas 6",
     ),
     "a budget of all": ({"podDisruptionBudget": {"minAvailable": 2}}, "minAvailable 2 of 2 replicas lets none go"),
-    "a budget of all, in percent": (
-        {"podDisruptionBudget": {"minAvailable": "100%"}},
-        "minAvailable 100% of 2 replicas lets none go",
+    "a budget of all, in percent, of which the API server rounds up": (
+        {"podDisruptionBudget": {"minAvailable": "51%"}},
+        "minAvailable 51% of 2 replicas lets none go",
     ),
     "a budget of all an autoscaler leaves": (
         {"replicas": 9, "autoscaling": {"enabled": True}, "podDisruptionBudget": {"minAvailable": 2}},
@@ -89,3 +89,12 @@ def test_a_self_managed_url_may_name_what_the_certificate_holds() -> None:
     assert rendered({"webhooks": {"url": f"https://{FULLNAME}.{NAMESPACE}.svc:30443"}})
     for host, url in (("gpus.example.com", "https://gpus.example.com"), ("fd00::1", "https://[fd00::1]:8443")):
         assert rendered({"webhooks": {"url": url}, "config": {"tls": {"extraHosts": [host]}}})
+
+
+def test_a_section_of_another_mode_may_be_null() -> None:
+    assert rendered({"tls": {"existingSecret": None}})
+
+
+def test_a_budget_that_lets_one_go() -> None:
+    for amount in (1, "50%", 0):
+        assert rendered({"podDisruptionBudget": {"minAvailable": amount}})

@@ -35,7 +35,7 @@
 {{- range $other, $sections := omit $others $mode -}}
 {{- range $section, $keys := $sections -}}
 {{- range $key := $keys -}}
-{{- if get (get $.Values.tls $section) $key -}}
+{{- if get (get $.Values.tls $section | default dict) $key -}}
 {{- fail (printf "tls.%s.%s is set, but tls.mode is %s: set tls.mode to %s, or take the value out" $section $key $mode $other) -}}
 {{- end -}}
 {{- end -}}
@@ -93,7 +93,9 @@
 {{- $budget := .Values.podDisruptionBudget -}}
 {{- if and $budget.enabled (gt $replicas 1) -}}
 {{- if not (kindIs "invalid" $budget.minAvailable) -}}
-{{- if or (eq "100%" (toString $budget.minAvailable)) (and (not (kindIs "string" $budget.minAvailable)) (ge (int $budget.minAvailable) $replicas)) -}}
+{{- $stay := $budget.minAvailable -}}
+{{- if kindIs "string" $stay }}{{ $stay = div (add (mul (trimSuffix "%" $stay) $replicas) 99) 100 }}{{ end -}}
+{{- if ge (int $stay) $replicas -}}
 {{- fail (printf "podDisruptionBudget.minAvailable %v of %d replicas lets none go, and no node could be drained: lower it" $budget.minAvailable $replicas) -}}
 {{- end -}}
 {{- else if kindIs "invalid" $budget.maxUnavailable -}}
