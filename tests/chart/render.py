@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -67,9 +67,20 @@ def rendered(values: str | Values, *, kubernetes: str = "1.36.0", namespace: str
     return _text(values if isinstance(values, str) else json.dumps(values), kubernetes, namespace)
 
 
+class _Strict(yaml.CSafeLoader):
+    """Refuses a mapping that has a key twice, as Flux and others do (fluxcd/flux2#1556)."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
+        keys = [self.construct_object(key) for key, _ in node.value]
+        twice = sorted({key for key in keys if keys.count(key) > 1})
+        if twice:
+            raise yaml.constructor.ConstructorError(None, None, f"{twice} twice in a mapping", node.start_mark)
+        return super().construct_mapping(node, deep)
+
+
 @cache
 def _objects(text: str) -> tuple[Object, ...]:
-    return tuple(one for one in yaml.load_all(text, yaml.CSafeLoader) if one is not None)
+    return tuple(one for one in yaml.load_all(text, _Strict) if one is not None)
 
 
 def objects(values: str | Values, *, kubernetes: str = "1.36.0", namespace: str = NAMESPACE) -> tuple[Object, ...]:
@@ -85,6 +96,12 @@ def of_kind(kind: str, values: str | Values, **options: str) -> list[Object]:
 def only(kind: str, values: str | Values, **options: str) -> Object:
     """The manifest of a kind that is there once, tests of Helm apart."""
     (found,) = [one for one in of_kind(kind, values, **options) if not is_test(one)]
+    return found
+
+
+def service(values: str | Values, part: str = "", **options: str) -> Object:
+    """The Service for reviews, or that for `-metrics`."""
+    (found,) = [one for one in of_kind("Service", values, **options) if one["metadata"]["name"] == FULLNAME + part]
     return found
 
 

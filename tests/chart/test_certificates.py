@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.chart.render import FULLNAME, MODES, NAMESPACE, container, entries, objects, of_kind, only, pod_spec
+from tests.chart.render import FULLNAME, MODES, NAMESPACE, container, entries, objects, of_kind, only, pod_spec, service
 
 HOST = f"{FULLNAME}.{NAMESPACE}.svc"
 SELF_MANAGED = [mode for mode in MODES if mode not in ("small",) and not mode.startswith(("cert", "existing"))]
@@ -35,7 +35,8 @@ def test_self_managed(mode: str) -> None:
 
 
 def test_all_objects_that_the_program_looks_for_have_its_name() -> None:
-    for kind in ("Service", "Deployment", "MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"):
+    assert service("default")
+    for kind in ("Deployment", "MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"):
         assert only(kind, "default")["metadata"]["name"] == FULLNAME
 
 
@@ -51,6 +52,7 @@ def test_only_an_authority_that_the_user_gives_is_rendered(mode: str) -> None:
 
 def test_cert_manager_with_an_authority_of_its_own() -> None:
     assert arguments("cert-manager") == [
+        "--tls-mode=files",
         "--tls-cert=/etc/gpushare-webhook/tls/tls.crt",
         "--tls-key=/etc/gpushare-webhook/tls/tls.key",
     ]
@@ -96,6 +98,7 @@ def test_the_certificate_holds_what_the_url_names(url: str, names: list[str], ad
 
 def test_an_existing_secret() -> None:
     assert arguments("existing-secret") == [
+        "--tls-mode=files",
         "--tls-cert=/etc/gpushare-webhook/tls/server.crt",
         "--tls-key=/etc/gpushare-webhook/tls/server.key",
     ]

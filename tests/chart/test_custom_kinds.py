@@ -113,6 +113,19 @@ def test_the_order_in_which_cel_walks_a_mapping_plays_no_part() -> None:
     assert called("everything", [same] * 200) == [set()] * 200
 
 
+def test_a_step_may_be_called_like_a_word_of_cel_or_have_a_dash() -> None:
+    kind = {"group": "a.io", "kind": "Train", "versions": ["v1"], "resource": "trains"}
+    paths = [{"group": "a.io", "kind": "Train", "path": "spec.in.my-pods[*].for.*.pod-template"}]
+    values = {"webhooks": {"customKinds": [kind]}, "config": {"workloads": {"paths": paths}}}
+
+    def train(amount: int, cars: int = 1) -> Json:
+        pods = [{"for": {"driver": {"cars": cars, "pod-template": template(amount)}}}]
+        return holding("a.io/v1", "Train", **{"in": {"my-pods": pods}})
+
+    asked = [request(train(1)), request(train(0)), request(train(2), before=train(1))]
+    assert called(values, asked) == [{"trains.a.io.validate"}, set(), {"trains.a.io.validate"}]
+
+
 def test_a_kind_without_a_path_is_refused() -> None:
     kind = {"group": "ray.io", "kind": "RayJob", "versions": ["v1"], "resource": "rayjobs"}
     with pytest.raises(RefusedError, match=r"config\.workloads\.paths says not where it keeps its pod templates"):

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.chart.render import CHART, MODES, Values, entries, objects, rendered
+from tests.chart.render import CHART, MODES, Values, container, entries, objects, rendered
 from tests.chart.test_settings import read, settings_file
 from tests.project.repository import ROOT, blocks
 
@@ -43,6 +43,19 @@ def test_every_entry_is_in_the_table() -> None:
     others = {name for name in found if name.startswith("other-") and name.endswith(".validate")}
     assert custom
     assert named == (found - custom - others) | {"other-….validate", "RESOURCE.GROUP.validate"}
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/how-to/install.md"])
+def test_the_image_that_a_page_builds_is_the_one_that_its_installation_pulls(page: str) -> None:
+    text = (ROOT / page).read_text()
+    (registry,) = re.findall(r"--set image\.registry=(\S+)", text)
+    pulled = container({"image": {"registry": registry}})["image"]
+    assert f"docker build --tag {pulled} .\ndocker push {pulled}\n" in text
+
+
+def test_both_configurations_are_let_pass_without_helm() -> None:
+    ((_, command),) = [one for one in blocks(PAGES / "emergency.md") if "| sed" in one[1]]
+    assert "get mutatingwebhookconfiguration,validatingwebhookconfiguration " in command
 
 
 def paths(values: Values) -> set[str]:

@@ -135,6 +135,7 @@ def end_of(answer: Answer, folder: Path) -> tuple[int, str, list[tuple[str, str,
         ({"profile": "openshift"}, 1),
         ({"profile": "host-daemon"}, 1),
         ({"profile": "gke"}, 1),
+        ({"resources": [{"name": "nvidia.com/gpu", "kind": "whole"}]}, 1),
         ({"profile": "none"}, 2),
         ({"profile": "none", "mode": "warn"}, 2),
     ],
@@ -152,6 +153,13 @@ def test_its_absence_is_seen(answer: Answer, tmp_path: Path) -> None:
     assert code == 1
     assert said.startswith("no trace of the webhook")
     assert ("pods is forbidden" in said) is (answer is forbidden)
+
+
+def test_a_shared_resource_is_tried_wherever_it_stands() -> None:
+    resources = [{"name": "nvidia.com/gpu", "kind": "whole"}, {"name": "example.com/mps"}]
+    (pod,) = of_kind("Pod", {"config": {"resources": resources}})
+    environment = {one["name"]: one["value"] for one in pod["spec"]["containers"][0]["env"]}
+    assert environment["TEST_RESOURCE"] == "example.com/mps"
 
 
 def test_settings_that_leave_no_trace_do_not_pass(tmp_path: Path) -> None:

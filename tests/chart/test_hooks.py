@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.chart.matching import selects
-from tests.chart.render import FULLNAME, MODES, NAMESPACE, entries, entry, only
+from tests.chart.render import FULLNAME, MODES, NAMESPACE, entries, entry, only, service
 from webhook.admission import Hook
 from webhook.policy.settings import Exempt
 
@@ -149,7 +149,7 @@ def test_selectors_of_the_administrator_come_beside_ours() -> None:
 
 def test_calls_go_through_the_service_or_by_url() -> None:
     through = entry("pods.validate", "everything")["clientConfig"]["service"]
-    ports = {port["name"]: port["port"] for port in only("Service", "everything")["spec"]["ports"]}
+    ports = {port["name"]: port["port"] for port in service("everything")["spec"]["ports"]}
     assert through == {"name": FULLNAME, "namespace": NAMESPACE, "path": "/validate", "port": ports["https"]}
     by_url = {one["clientConfig"]["url"] for one in entries("cert-manager-issuer")}
     base = "https://gpushare.example.com:8443"

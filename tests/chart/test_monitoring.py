@@ -123,7 +123,9 @@ def test_monitors_scrape_the_health_port() -> None:
     (endpoint,) = only("ServiceMonitor", "monitoring")["spec"]["endpoints"]
     assert (endpoint["port"], endpoint["path"], endpoint["interval"]) == ("health", "/metrics", "30s")
     assert endpoint["relabelings"][0]["action"] == "labeldrop"
-    assert "health" in {port["name"] for port in only("Service", "monitoring")["spec"]["ports"]}
+    wanted = only("ServiceMonitor", "monitoring")["spec"]["selector"]["matchLabels"].items()
+    (scraped,) = [one for one in of_kind("Service", "monitoring") if wanted <= one["metadata"]["labels"].items()]
+    assert [port["name"] for port in scraped["spec"]["ports"]] == ["health"]
     (endpoint,) = only("PodMonitor", "small")["spec"]["podMetricsEndpoints"]
     assert (endpoint["port"], endpoint["interval"], endpoint["scrapeTimeout"]) == ("health", "1m", "5s")
     for kind, mode in (("ServiceMonitor", "monitoring"), ("PodMonitor", "small")):

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+import shlex
 from typing import Any
 
 import pytest
 
-from tests.chart.render import CHART, FULLNAME, MODES, NAMESPACE, RELEASE, Values, helm
+from tests.chart.render import CHART, FULLNAME, MODES, NAMESPACE, RELEASE, Values, helm, is_test, objects
+from tests.project.repository import ROOT, blocks
 
 
 def notes(values: str | Values, namespace: str = NAMESPACE) -> str:
@@ -31,6 +33,26 @@ def test_the_commands_name_the_release(mode: str) -> None:
 def test_the_pod_to_try_asks_for_the_first_resource() -> None:
     assert "limits: {nvidia.com/gpu: 2}" in notes("default")
     assert "limits: {example.com/mps: 2}" in notes({"config": {"resources": [{"name": "example.com/mps"}]}})
+    whole, shared = {"name": "nvidia.com/gpu", "kind": "whole"}, {"name": "example.com/mps", "kind": "shared"}
+    assert "limits: {example.com/mps: 2}" in notes({"config": {"resources": [whole, shared]}})
+    assert "two replicas" not in notes({"config": {"resources": [whole]}})
+
+
+def test_enforcement_is_switched_off_wherever_it_was_set() -> None:
+    """The command's flags over values that enforce in every way: a namespace's mode, both failure policies."""
+    page = ROOT / "docs" / "how-to" / "emergency.md"
+    (shown,) = [content for _, content in blocks(page) if "--reuse-values" in content]
+    for said in (shown, notes("everything").partition("Switch enforcement off:")[2].partition("Take the")[0]):
+        words = shlex.split(said.replace("\\\n", " "))
+        flags = words[words.index("--reuse-values") + 1 :]
+        values = {
+            "config": {"mode": "enforce", "namespaces": [{"names": ["a"], "mode": "enforce"}]},
+            "webhooks": {"mutating": {"failurePolicy": "Fail"}},
+        }
+        text = helm("template", RELEASE, str(CHART), *flags, values=values)
+        assert "failurePolicy: Fail" not in text
+        assert "mode: enforce" not in text
+        assert "mode: warn" in text
 
 
 def test_nothing_is_to_be_warned_of_without_values() -> None:
@@ -44,6 +66,11 @@ def test_nothing_is_to_be_warned_of_without_values() -> None:
         ({"webhooks": {"validating": {"failurePolicy": "Ignore"}}}, "GPU pods are made unchecked"),
         ({"webhooks": {"mutating": {"failurePolicy": "Fail"}}}, "GPU pods are refused"),
         ({"rbac": {"create": False}}, f"give the service account {FULLNAME} its rights"),
+        ({"test": {"namespace": "kube-system"}}, "so there is no `helm test`"),
+        (
+            {"config": {"workloads": {"paths": [{"group": "ray.io", "kind": "RayJob", "path": "spec"}] * 2}}},
+            "config.workloads.paths names ray.io/RayJob, but",
+        ),
         ({"hostNetwork": True, "config": {"server": {"port": 9443}}}, "a node with the port free for each replica"),
         ("existing-secret", "you renew the Secret gpushare-webhook-serving"),
     ],
@@ -55,9 +82,32 @@ def test_values_that_need_care(values: Any, told: str) -> None:
 
 
 def test_the_namespace_of_the_tests_is_no_place_for_the_webhook() -> None:
+    assert "two replicas" not in notes("default", "default")
     (warning,) = warnings("default", namespace="default")
     assert "left alone" in warning
     assert "helm test" not in notes("default", "default")
+
+
+def test_no_rights_are_missed_where_none_are_needed() -> None:
+    told = warnings(
+        {"rbac": {"create": False}, "tls": {"mode": "cert-manager"}, "config": {"facts": {"runtimeClasses": False}}}
+    )
+    assert told == []
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"test": {"namespace": "kube-system"}},
+        {"webhooks": {"excludedNamespaces": ["default"]}},
+        {"config": {"exempt": {"namespaces": ["default"]}}},
+        {"rbac": {"create": False}},
+    ],
+    ids=str,
+)
+def test_no_test_is_offered_that_could_not_pass(values: Values) -> None:
+    assert "helm test " not in re.sub(r"WARNING: .+", "", notes(values))
+    assert [one["kind"] for one in objects(values) if is_test(one)] == []
 
 
 def test_advice_alone_needs_no_warning_about_its_policy() -> None:

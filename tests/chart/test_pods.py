@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.chart.render import MODES, container, of_kind, only, pod_spec, rendered
+from tests.chart.render import MODES, container, of_kind, only, pod_spec, rendered, service
 
 SIDE_BY_SIDE = {"maxUnavailable": 0, "maxSurge": 1}
 
@@ -36,6 +36,11 @@ def test_replicas_stay_while_others_go() -> None:
     budget = only("PodDisruptionBudget", "default")["spec"]
     assert (budget["maxUnavailable"], budget["unhealthyPodEvictionPolicy"]) == (1, "AlwaysAllow")
     assert pod_spec("default")["priorityClassName"] == "system-cluster-critical"
+
+
+def test_replicas_that_are_made_anew_have_no_numbers_for_a_rolling_update() -> None:
+    strategy = only("Deployment", {"updateStrategy": {"type": "Recreate"}})["spec"]["strategy"]
+    assert strategy == {"type": "Recreate"}
 
 
 def test_replicas_spread_softly_over_zones_and_hosts() -> None:
@@ -114,19 +119,33 @@ def test_probes_can_be_changed_and_left_out() -> None:
     liveness = container("everything")["livenessProbe"]
     assert (liveness["failureThreshold"], liveness["httpGet"]["path"]) == (10, "/livez")
     assert "startupProbe" not in container("small")
+    asked = {"exec": {"command": ["true"]}}
+    probe = container({"livenessProbe": {"httpGet": None} | asked})["livenessProbe"]
+    assert {"exec": probe["exec"]} == asked
+    assert "httpGet" not in probe
     assert {container("default")[probe]["httpGet"]["path"] for probe in ("startupProbe", "livenessProbe")} == {"/livez"}
     assert container("default")["readinessProbe"]["httpGet"]["path"] == "/readyz"
 
 
 def test_both_families_of_addresses() -> None:
-    service = only("Service", "host-network")["spec"]
-    assert (service["ipFamilyPolicy"], service["ipFamilies"]) == ("PreferDualStack", ["IPv6", "IPv4"])
-    assert not {"ipFamilyPolicy", "ipFamilies"} & only("Service", "default")["spec"].keys()
+    for part in ("", "-metrics"):
+        spec = service("host-network", part)["spec"]
+        assert (spec["ipFamilyPolicy"], spec["ipFamilies"]) == ("PreferDualStack", ["IPv6", "IPv4"])
+        assert not {"ipFamilyPolicy", "ipFamilies"} & service("default", part)["spec"].keys()
 
 
 def test_a_node_s_port() -> None:
-    (https,) = [port for port in only("Service", "everything")["spec"]["ports"] if port["name"] == "https"]
+    (https,) = service("everything")["spec"]["ports"]
     assert (https["port"], https["nodePort"], https["targetPort"]) == (8443, 30443, "https")
+
+
+@pytest.mark.parametrize("kind", ["NodePort", "LoadBalancer"])
+def test_health_and_metrics_stay_inside_the_cluster(kind: str) -> None:
+    values = {"service": {"type": kind, "port": 8080}}
+    (https,) = service(values)["spec"]["ports"]
+    assert (service(values)["spec"]["type"], https["port"], https["targetPort"]) == (kind, 8080, "https")
+    metrics = service(values, "-metrics")["spec"]
+    assert (metrics["type"], [port["targetPort"] for port in metrics["ports"]]) == ("ClusterIP", ["health"])
 
 
 def test_traffic_is_limited_to_what_is_needed() -> None:
@@ -144,6 +163,14 @@ def test_traffic_is_limited_to_what_is_needed() -> None:
     assert {port["port"] for port in names["ports"]} == {53}
     assert only("NetworkPolicy", "small")["spec"]["egress"] == []
     assert of_kind("NetworkPolicy", "default") == []
+
+
+def test_a_policy_without_networks_names_no_peer() -> None:
+    """Cilium's CIDR rules match neither nodes nor pods, however wide they are."""
+    policy = only("NetworkPolicy", {"networkPolicy": {"enabled": True}})["spec"]
+    assert policy["ingress"] == [{"ports": [{"port": "https", "protocol": "TCP"}]}]
+    server, _ = policy["egress"]
+    assert server == {"ports": [{"port": port, "protocol": "TCP"} for port in (443, 6443)]}
 
 
 @pytest.mark.parametrize("mode", [mode for mode in MODES if mode != "monitoring"])

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+import yaml
 
 from tests.chart.render import (
     CHART,
@@ -15,7 +16,6 @@ from tests.chart.render import (
     NAMESPACE,
     RELEASE,
     RefusedError,
-    Values,
     container,
     helm,
     is_test,
@@ -24,6 +24,7 @@ from tests.chart.render import (
     only,
     pod_spec,
     rendered,
+    service,
 )
 from tests.chart.snapshots import current, stored
 from webhook import __version__
@@ -97,7 +98,8 @@ def test_every_object_is_in_its_place_and_labelled(mode: str) -> None:
 @pytest.mark.parametrize("mode", MODES)
 def test_selectors_find_the_webhook_s_pods_and_not_the_test_s(mode: str) -> None:
     template = only("Deployment", mode)["spec"]["template"]
-    selectors = [only("Deployment", mode)["spec"]["selector"]["matchLabels"], only("Service", mode)["spec"]["selector"]]
+    selectors = [only("Deployment", mode)["spec"]["selector"]["matchLabels"]]
+    selectors += [one["spec"]["selector"] for one in of_kind("Service", mode)]
     for kind in ("PodDisruptionBudget", "PodMonitor"):
         selectors += [one["spec"]["selector"]["matchLabels"] for one in of_kind(kind, mode)]
     selectors += [one["spec"]["podSelector"]["matchLabels"] for one in of_kind("NetworkPolicy", mode)]
@@ -112,7 +114,10 @@ def test_selectors_find_the_webhook_s_pods_and_not_the_test_s(mode: str) -> None
 def test_ports_have_one_meaning_everywhere(mode: str) -> None:
     names = {port["name"]: port["containerPort"] for port in container(mode)["ports"]}
     assert set(names) == {"https", "health"}
-    assert {port["targetPort"] for port in only("Service", mode)["spec"]["ports"]} == set(names)
+    services = {"https": service(mode), "health": service(mode, "-metrics")}
+    assert {name: [port["targetPort"] for port in one["spec"]["ports"]] for name, one in services.items()} == {
+        name: [name] for name in names
+    }
     probes = [container(mode)[probe] for probe in ("livenessProbe", "readinessProbe")]
     assert [probe["httpGet"]["port"] for probe in probes] == ["health", "health"]
 
@@ -134,6 +139,7 @@ def test_names_follow_the_release(release: str, values: dict[str, str], name: st
     assert f"--installed-as=gpus/{name}\n" in text
     assert f"resourceNames: [{name}-ca]\n" in text
     assert f"  name: {name}-ca\n" in text
+    assert all(len(one["metadata"]["name"]) <= 63 for one in yaml.safe_load_all(text) if one)
 
 
 def test_a_release_and_a_namespace_that_look_like_numbers_stay_text() -> None:
@@ -154,6 +160,44 @@ def test_labels_for_all_objects() -> None:
     assert "team" not in only("Deployment", values)["spec"]["selector"]["matchLabels"]
 
 
+OURS = [f"app.kubernetes.io/{part}" for part in ("name", "component", "managed-by")]
+CLASHING = dict.fromkeys(["team", *OURS], "other")
+
+
+def test_a_label_or_annotation_that_is_given_twice_is_rendered_once() -> None:
+    """The reader of the manifests refuses a key that comes twice."""
+    labels = {"labels": CLASHING}
+    monitoring = {"prometheusRule": {"enabled": True, "alertLabels": {"severity": "page"}} | labels}
+    values = {
+        "commonLabels": {"team": "gpu"} | dict.fromkeys(OURS, "common"),
+        "podLabels": CLASHING,
+        "podAnnotations": {"checksum/process-settings": "mine"},
+        "service": labels,
+        "webhooks": labels | {"annotations": {"a": "mine"}},
+        "metrics": {"serviceMonitor": {"enabled": True} | labels, "dashboard": {"enabled": True} | labels} | monitoring,
+        "tls": {"mode": "existing-secret", "existingSecret": {"name": "x", "annotations": {"a": "writer"}}},
+    }
+    for one in objects(values):
+        if not is_test(one):
+            assert one["metadata"]["labels"]["app.kubernetes.io/name"] == "gpushare-webhook", one["kind"]
+            assert one["metadata"]["labels"]["app.kubernetes.io/managed-by"] == "Helm", one["kind"]
+    assert service(values, "-metrics")["metadata"]["labels"]["app.kubernetes.io/component"] == "metrics"
+    deployment = only("Deployment", values)["spec"]
+    metadata = deployment["template"]["metadata"]
+    assert deployment["selector"]["matchLabels"].items() <= metadata["labels"].items()
+    assert metadata["labels"]["team"] == "other"
+    assert metadata["annotations"]["checksum/process-settings"] != "mine"
+    annotations = only("ValidatingWebhookConfiguration", values)["metadata"]["annotations"]
+    assert annotations == {"a": "writer"}
+    (group,) = only("PrometheusRule", values)["spec"]["groups"]
+    assert {rule["labels"]["severity"] for rule in group["rules"]} == {"page"}
+
+
+def test_the_reader_of_manifests_refuses_a_key_that_comes_twice() -> None:
+    with pytest.raises(yaml.YAMLError, match=r"\['a'\] twice"):
+        objects({"extraObjects": ["{kind: A, metadata: {a: 1, a: 2}}"]})
+
+
 def test_objects_of_the_user() -> None:
     extra = {one["metadata"]["name"]: one for one in of_kind("ConfigMap", "everything")}
     assert extra[f"{FULLNAME}-extra"]["data"] == {"key": "value"}
@@ -165,40 +209,3 @@ def test_older_clusters_are_refused() -> None:
         rendered("default", kubernetes="1.29.9")
     for version in ("1.30.0", "1.31.4-gke.1000", "v1.37.0-eks-1"):
         assert rendered("default", kubernetes=version)
-
-
-REFUSED: dict[str, tuple[Values, str]] = {
-    "another secret": ({"tls": {"mode": "existing-secret"}}, "name the Secret in tls.existingSecret.name"),
-    "no authority": (
-        {"tls": {"mode": "existing-secret", "existingSecret": {"name": "x"}}},
-        "give the authority in tls.existingSecret.caBundle, or in tls.existingSecret.annotations",
-    ),
-    "the kubelet's port": ({"hostNetwork": True}, "port 10250 of a node is the kubelet's"),
-    "a free port": ({"config": {"server": {"port": 0}}}, "must be fixed here"),
-    "one port twice": ({"config": {"server": {"port": 8080}}}, "are both 8080"),
-    "clients without their authority": (
-        {"tls": {"clientCA": {"secretName": "x"}}},
-        "set config.tls.clientCA to /etc/gpushare-webhook/client-ca/ca.crt",
-    ),
-    "an authority without its secret": (
-        {"config": {"tls": {"clientCA": "/etc/gpushare-webhook/client-ca/ca.crt"}}},
-        "name its Secret in tls.clientCA.secretName",
-    ),
-    "a url that no certificate holds": (
-        {"webhooks": {"url": "https://gpus.example.com"}},
-        "name gpus.example.com in config.tls.extraHosts",
-    ),
-}
-
-
-@pytest.mark.parametrize("label", REFUSED)
-def test_what_would_not_work_is_not_rendered(label: str) -> None:
-    values, message = REFUSED[label]
-    with pytest.raises(RefusedError, match=re.escape(message)):
-        rendered(values)
-
-
-def test_a_self_managed_url_may_name_what_the_certificate_holds() -> None:
-    assert rendered({"webhooks": {"url": f"https://{FULLNAME}.{NAMESPACE}.svc:30443"}})
-    for host, url in (("gpus.example.com", "https://gpus.example.com"), ("fd00::1", "https://[fd00::1]:8443")):
-        assert rendered({"webhooks": {"url": url}, "config": {"tls": {"extraHosts": [host]}}})

@@ -80,7 +80,7 @@ def test_nobody_gets_a_token_by_the_account_itself() -> None:
 def test_accounts_and_rights_may_come_from_elsewhere() -> None:
     assert of_kind("ServiceAccount", "small") == []
     assert pod_spec("small")["serviceAccountName"] == "shared"
-    values = {"rbac": {"create": False}, "test": {"enabled": False}}
+    values = {"rbac": {"create": False}}
     assert [
         kind for kind in ("Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding") if of_kind(kind, values)
     ] == []

@@ -111,3 +111,11 @@ def test_only_settings_that_need_a_restart_make_a_rollout() -> None:
         assert rollout(config) == usual
     for config in ({"log": {"level": "debug"}}, {"tls": {"minVersion": "1.2"}}, {"server": {"maxInFlight": 8}}):
         assert rollout(config) != usual
+
+
+def test_watching_runtime_classes_or_not_makes_a_rollout() -> None:
+    told = [
+        rollout({"facts": {"runtimeClasses": reads}})["metadata"]["annotations"]["checksum/process-settings"]
+        for reads in (True, False)
+    ]
+    assert len(set(told)) == 2

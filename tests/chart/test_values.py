@@ -12,7 +12,7 @@ import pytest
 import yaml
 from jsonschema import Draft202012Validator
 
-from tests.chart.render import CHART, MODES, RefusedError, Values, rendered
+from tests.chart.render import CHART, MODES, RefusedError, Values, entries, rendered
 from tests.project.repository import ROOT
 from webhook import __version__
 
@@ -131,6 +131,14 @@ WRONG: dict[str, tuple[Values, str]] = {
         "operator",
     ),
     "a condition without a name": ({"webhooks": {"matchConditions": [{"expression": "true"}]}}, "'name'"),
+    "a condition whose name is none": (
+        {"webhooks": {"matchConditions": [{"name": "not me", "expression": "true"}]}},
+        "/webhooks/matchConditions/0/name",
+    ),
+    "a condition with a name of ours": (
+        {"webhooks": {"matchConditions": [{"name": "names-a-gpu", "expression": "true"}]}},
+        "/webhooks/matchConditions/0/name",
+    ),
     "too many conditions": (
         {"webhooks": {"matchConditions": [{"name": f"c{n}", "expression": "true"} for n in range(62)]}},
         "/webhooks/matchConditions",
@@ -144,6 +152,8 @@ WRONG: dict[str, tuple[Values, str]] = {
         "/metrics",
     ),
     "a digest that is none": ({"image": {"digest": "latest"}}, "/image/digest"),
+    "a name that is none": ({"nameOverride": "GPUs: yes"}, "/nameOverride"),
+    "a registry with a slash": ({"image": {"registry": "registry.example.com/"}}, "/image/registry"),
     "another pull policy": ({"image": {"pullPolicy": "Sometimes"}}, "/image/pullPolicy"),
     "an issuer without a name": ({"tls": {"certManager": {"issuerRef": {"kind": "Issuer"}}}}, "issuerRef"),
     "a bundle that is not PEM": ({"tls": {"existingSecret": {"caBundle": "LS0t"}}}, "/tls/existingSecret/caBundle"),
@@ -153,6 +163,12 @@ WRONG: dict[str, tuple[Values, str]] = {
     "a network that is none": ({"networkPolicy": {"apiServer": ["kubernetes"]}}, "/networkPolicy/apiServer/0"),
     "a budget that is none": ({"podDisruptionBudget": {"minAvailable": "half"}}, "/podDisruptionBudget/minAvailable"),
 }
+
+
+def test_the_names_of_our_conditions_are_taken() -> None:
+    ours = {condition["name"] for mode in MODES for one in entries(mode) for condition in one["matchConditions"]}
+    taken = SCHEMA["$defs"]["matchCondition"]["properties"]["name"]["not"]["enum"]
+    assert set(taken) == ours - {"not-the-deployer"}
 
 
 @pytest.mark.parametrize("label", WRONG)

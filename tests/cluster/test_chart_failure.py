@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,7 @@ from tests.cluster.harness.hooks import namespace
 from tests.cluster.harness.manifests import container, deployment, host_path, pod
 from tests.cluster.harness.release import CHART, NAME, NAMESPACE, RELEASE, prepared
 from tests.cluster.harness.waiting import wait_for
+from tests.project.repository import blocks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -134,9 +136,11 @@ def test_what_asks_for_no_gpu_and_what_is_nvidias_own_is_made_while_nobody_answe
 
 
 def test_enforcement_is_switched_off_and_on_by_the_commands_of_the_emergency_page(release: Release) -> None:
-    advises = ("config.mode=warn", "webhooks.validating.failurePolicy=Ignore")
+    page = CHART.parents[1] / "docs/how-to/emergency.md"
+    (shown,) = [content for _, content in blocks(page) if "--reuse-values" in content]
+    words = shlex.split(shown.replace("\\\n", " "))
     with _dead(release):
-        release.helm("upgrade", RELEASE, str(CHART), "--reuse-values", *(f"--set={one}" for one in advises))
+        release.helm("upgrade", RELEASE, str(CHART), *words[words.index("--reuse-values") :])
         wait_for("GPU pods to be taken", lambda: _refusal(release, pod("asks")) == "")
         release.helm("rollback", RELEASE)
         wait_for("GPU pods to be refused", lambda: FAILED in _refusal(release, pod("asks")))

@@ -1,6 +1,7 @@
 {{/*
-Conditions for custom kinds, made from the paths of `config.workloads.paths`. In CEL `.?key` and `[?key]` lead on from
-what may not be there; `[*]` goes through a list, `.*` through the members of a mapping.
+Conditions for custom kinds, made from the paths of `config.workloads.paths`. In a path `[*]` goes through a list, `.*`
+through the members of a mapping. In CEL `[?key]` leads on from what may not be there, whatever the key is called, and
+`dyn` keeps what stands in for it comparable with null.
 */}}
 
 {{/* The paths of a kind, as a list in JSON. Takes the root and `kind`. */}}
@@ -28,12 +29,12 @@ what may not be there; `[*]` goes through a list, `.*` through the members of a 
 {{- include "gpushare-webhook.cel.namesGpu" (dict "root" .root "spec" (eq .holds "podSpec" | ternary .at (printf "%s.?spec" .at))) -}}
 {{- else if eq $step "[*]" -}}
 {{- $element := printf "e%d" .depth -}}
-[{{ .at }}.orValue([])].exists(l, l != null && l.exists({{ $element }}, {{ include "gpushare-webhook.kind.namesGpu" (merge (dict "at" $element) $next) }}))
+[{{ .at }}.orValue(dyn([]))].exists(l, l != null && l.exists({{ $element }}, {{ include "gpushare-webhook.kind.namesGpu" (merge (dict "at" $element) $next) }}))
 {{- else if eq $step "*" -}}
 {{- $member := printf "m%d[?k%d]" .depth .depth -}}
-[{{ .at }}.orValue({})].exists(m{{ .depth }}, m{{ .depth }} != null && m{{ .depth }}.exists(k{{ .depth }}, {{ include "gpushare-webhook.kind.namesGpu" (merge (dict "at" $member) $next) }}))
+[{{ .at }}.orValue(dyn({}))].exists(m{{ .depth }}, m{{ .depth }} != null && m{{ .depth }}.exists(k{{ .depth }}, {{ include "gpushare-webhook.kind.namesGpu" (merge (dict "at" $member) $next) }}))
 {{- else -}}
-{{- include "gpushare-webhook.kind.namesGpu" (merge (dict "at" (printf "%s.?%s" .at $step)) $next) -}}
+{{- include "gpushare-webhook.kind.namesGpu" (merge (dict "at" (printf "%s[?'%s']" .at $step)) $next) -}}
 {{- end -}}
 {{- end -}}
 
@@ -45,9 +46,9 @@ what may not be there; `[*]` goes through a list, `.*` through the members of a 
 {{- .at -}}
 {{- else if eq $step "[*]" -}}
 {{- $element := printf "e%d" .depth -}}
-[{{ .at }}.orValue([])].filter(l, l != null).map(l, l.map({{ $element }}, {{ include "gpushare-webhook.kind.part" (merge (dict "at" $element) $next) }}))
+[{{ .at }}.orValue(dyn([]))].filter(l, l != null).map(l, l.map({{ $element }}, {{ include "gpushare-webhook.kind.part" (merge (dict "at" $element) $next) }}))
 {{- else -}}
-{{- include "gpushare-webhook.kind.part" (merge (dict "at" (printf "%s.?%s" .at $step)) $next) -}}
+{{- include "gpushare-webhook.kind.part" (merge (dict "at" (printf "%s[?'%s']" .at $step)) $next) -}}
 {{- end -}}
 {{- end -}}
 
@@ -64,9 +65,9 @@ Whether a path leads to something else now than before, so that scaling beside a
 {{ $now }} != {{ $before }}
 {{- else if eq $step "*" -}}
 {{- $member := dict "now" (printf "m%d[?k%d]" .depth .depth) "before" (printf "%s[?k%d]" .before .depth) -}}
-[{{ .now }}.orValue({})].exists(m{{ .depth }}, m{{ .depth }} != null && m{{ .depth }}.exists(k{{ .depth }}, {{ include "gpushare-webhook.kind.changed" (merge $member $next) }}))
+[{{ .now }}.orValue(dyn({}))].exists(m{{ .depth }}, m{{ .depth }} != null && m{{ .depth }}.exists(k{{ .depth }}, {{ include "gpushare-webhook.kind.changed" (merge $member $next) }}))
 {{- else -}}
-{{- $member := dict "now" (printf "%s.?%s" .now $step) "before" (printf "%s.?%s" .before $step) -}}
+{{- $member := dict "now" (printf "%s[?'%s']" .now $step) "before" (printf "%s[?'%s']" .before $step) -}}
 {{- include "gpushare-webhook.kind.changed" (merge $member $next) -}}
 {{- end -}}
 {{- end -}}

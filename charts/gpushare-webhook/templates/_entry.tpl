@@ -57,14 +57,18 @@ Takes the root, `name`, `path`, `hook` (the values of the kind of hook), `policy
     {{- end }}
 {{- end -}}
 
-{{/* The namespaces that no entry sees: what runs the cluster and the webhook must never wait for the webhook. */}}
-{{- define "gpushare-webhook.exclusions" -}}
+{{/* The namespaces that no entry sees, in JSON: what runs the cluster and the webhook must never wait for the webhook. */}}
+{{- define "gpushare-webhook.excluded" -}}
 {{- $usual := list "kube-system" "kube-node-lease" "gpu-operator" "nvidia-gpu-operator" "nvidia-device-plugin" -}}
 {{- $exempt := dig "exempt" "namespaces" $usual (.Values.config | default dict) -}}
 {{- $always := list .Release.Namespace "kube-system" "kube-node-lease" -}}
+{{- concat $always $exempt .Values.webhooks.excludedNamespaces | uniq | toJson -}}
+{{- end -}}
+
+{{- define "gpushare-webhook.exclusions" -}}
 - key: kubernetes.io/metadata.name
   operator: NotIn
-  values: {{ concat $always $exempt .Values.webhooks.excludedNamespaces | uniq | toJson }}
+  values: {{ include "gpushare-webhook.excluded" . }}
 {{- if .Values.webhooks.ignoreLabel }}
 - {key: gpushare-webhook/ignore, operator: NotIn, values: ["true"]}
 {{- end }}
@@ -80,27 +84,21 @@ Takes the root, `name`, `path`, `hook` (the values of the kind of hook), `policy
 
 {{/* Annotations of both configurations. */}}
 {{- define "gpushare-webhook.hookAnnotations" -}}
-{{- if eq .Values.tls.mode "cert-manager" }}
-cert-manager.io/inject-ca-from: {{ .Release.Namespace }}/{{ include "gpushare-webhook.fullname" . }}
-{{- else if eq .Values.tls.mode "existing-secret" }}
-{{- with .Values.tls.existingSecret.annotations }}
-{{ toYaml . }}
-{{- end }}
-{{- end }}
-{{- with .Values.webhooks.annotations }}
-{{ toYaml . }}
-{{- end }}
+{{- $writer := dict -}}
+{{- if eq .Values.tls.mode "cert-manager" -}}
+{{- $writer = dict "cert-manager.io/inject-ca-from" (printf "%s/%s" .Release.Namespace (include "gpushare-webhook.fullname" .)) -}}
+{{- else if eq .Values.tls.mode "existing-secret" -}}
+{{- $writer = .Values.tls.existingSecret.annotations -}}
+{{- end -}}
+{{- include "gpushare-webhook.merged" (list .Values.webhooks.annotations $writer) -}}
 {{- end -}}
 
 {{/* `metadata` of both configurations. */}}
 {{- define "gpushare-webhook.hookMetadata" -}}
 name: {{ include "gpushare-webhook.fullname" . }}
 labels:
-  {{- include "gpushare-webhook.labels" . | nindent 2 }}
-  {{- with .Values.webhooks.labels }}
-  {{- toYaml . | nindent 2 }}
-  {{- end }}
-{{- with include "gpushare-webhook.hookAnnotations" . | trim }}
+  {{- include "gpushare-webhook.labelsWith" (dict "root" . "labels" .Values.webhooks.labels) | nindent 2 }}
+{{- with include "gpushare-webhook.hookAnnotations" . }}
 annotations:
   {{- . | nindent 2 }}
 {{- end }}

@@ -23,11 +23,3 @@ certificate the `key` of its life in `config.tls`, its `usual` life and the `par
 604800
 {{- end -}}
 {{- end -}}
-
-{{/* `metadata` of an object for Prometheus' operator or Grafana. Takes the root and `labels`. */}}
-{{- define "gpushare-webhook.monitoringMetadata" -}}
-{{ include "gpushare-webhook.metadata" .root }}
-{{- with .labels }}
-  {{- toYaml . | nindent 2 }}
-{{- end }}
-{{- end -}}

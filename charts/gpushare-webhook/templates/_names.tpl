@@ -11,26 +11,58 @@
 {{- end -}}
 
 {{- define "gpushare-webhook.selectorLabels" -}}
-app.kubernetes.io/name: {{ .Values.nameOverride | default .Chart.Name }}
+app.kubernetes.io/name: {{ .Values.nameOverride | default .Chart.Name | quote }}
 app.kubernetes.io/instance: {{ .Release.Name | quote }}
 {{- end -}}
 
-{{- define "gpushare-webhook.labels" -}}
+{{/* One mapping out of several, as YAML: of equal keys the last one counts. Takes a list of mappings. */}}
+{{- define "gpushare-webhook.merged" -}}
+{{- $all := dict -}}
+{{- range . }}{{ range $key, $value := . }}{{ $all = set $all $key $value }}{{ end }}{{ end -}}
+{{- with $all }}{{ toYaml . }}{{ end -}}
+{{- end -}}
+
+{{- define "gpushare-webhook.ownLabels" -}}
 helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | trunc 63 | trimSuffix "-" }}
 {{ include "gpushare-webhook.selectorLabels" . }}
 app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 app.kubernetes.io/managed-by: {{ .Release.Service }}
-{{- with .Values.commonLabels }}
-{{ toYaml . }}
-{{- end }}
 {{- end -}}
 
-{{/* `metadata` of an object in the release's namespace, with its labels open for more. */}}
-{{- define "gpushare-webhook.metadata" -}}
-name: {{ include "gpushare-webhook.fullname" . }}
-namespace: {{ .Release.Namespace | quote }}
+{{/* Labels of an object. Takes the root and `labels`, the user's for this object. */}}
+{{- define "gpushare-webhook.labelsWith" -}}
+{{- $own := include "gpushare-webhook.ownLabels" .root | fromYaml -}}
+{{- include "gpushare-webhook.merged" (list .root.Values.commonLabels .labels $own) -}}
+{{- end -}}
+
+{{- define "gpushare-webhook.labels" -}}
+{{- include "gpushare-webhook.labelsWith" (dict "root" . "labels" dict) -}}
+{{- end -}}
+
+{{/* `metadata` of an object in the release's namespace. Takes the root and `labels`, the user's for this object. */}}
+{{- define "gpushare-webhook.metadataWith" -}}
+name: {{ include "gpushare-webhook.fullname" .root }}
+namespace: {{ .root.Release.Namespace | quote }}
 labels:
-  {{- include "gpushare-webhook.labels" . | nindent 2 }}
+  {{- include "gpushare-webhook.labelsWith" . | nindent 2 }}
+{{- end -}}
+
+{{- define "gpushare-webhook.metadata" -}}
+{{- include "gpushare-webhook.metadataWith" (dict "root" . "labels" dict) -}}
+{{- end -}}
+
+{{/* What tells the Service for metrics from the one for reviews. */}}
+{{- define "gpushare-webhook.metricsLabel" -}}
+app.kubernetes.io/component: metrics
+{{- end -}}
+
+{{/* The IP families of both Services; empty for the cluster's default. */}}
+{{- define "gpushare-webhook.ipFamilies" -}}
+{{- $given := dict -}}
+{{- range $key := list "ipFamilyPolicy" "ipFamilies" -}}
+{{- with get $.Values.service $key }}{{ $given = set $given $key . }}{{ end -}}
+{{- end -}}
+{{- with $given }}{{ toYaml . }}{{ end -}}
 {{- end -}}
 
 {{- define "gpushare-webhook.serviceAccountName" -}}

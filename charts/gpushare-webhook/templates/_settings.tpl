@@ -18,12 +18,21 @@
 {{- div (add $milliseconds 999) 1000 -}}
 {{- end -}}
 
-{{/* How long a pod may take to stop: until nobody calls, until all is answered, and a little. */}}
-{{- define "gpushare-webhook.gracePeriod" -}}
+{{/* How long the server takes to stop at most: until nobody calls, and until all is answered. */}}
+{{- define "gpushare-webhook.stopSeconds" -}}
 {{- $config := .Values.config | default dict -}}
 {{- $delay := include "gpushare-webhook.seconds" (dig "server" "shutdownDelay" "10s" $config) -}}
 {{- $drain := include "gpushare-webhook.seconds" (dig "server" "drainTimeout" "10s" $config) -}}
-{{- .Values.terminationGracePeriodSeconds | default (add $delay $drain 5) -}}
+{{- add $delay $drain -}}
+{{- end -}}
+
+{{/* How long a pod may take to stop: a little longer. */}}
+{{- define "gpushare-webhook.gracePeriod" -}}
+{{- .Values.terminationGracePeriodSeconds | default (add (include "gpushare-webhook.stopSeconds" .) 5) -}}
+{{- end -}}
+
+{{- define "gpushare-webhook.leastReplicas" -}}
+{{- ternary .Values.autoscaling.minReplicas .Values.replicas .Values.autoscaling.enabled -}}
 {{- end -}}
 
 {{/* The names of the GPU resources, a list in JSON. MIG resources are known by their prefix. */}}
@@ -35,9 +44,19 @@
 {{- toJson $names -}}
 {{- end -}}
 
-{{/* A name to try the webhook with. */}}
-{{- define "gpushare-webhook.firstResource" -}}
-{{- include "gpushare-webhook.resourceNames" . | fromJsonArray | first | default "nvidia.com/gpu" -}}
+{{/* The first resource that is shared; empty when none is. */}}
+{{- define "gpushare-webhook.firstShared" -}}
+{{- $shared := list -}}
+{{- range dig "resources" (list (dict "name" "nvidia.com/gpu")) (.Values.config | default dict) -}}
+{{- if eq "shared" (.kind | default "shared") }}{{ $shared = append $shared .name }}{{ end -}}
+{{- end -}}
+{{- with $shared }}{{ first . }}{{ end -}}
+{{- end -}}
+
+{{/* A name to try the webhook with: rather one that is shared, of which two are too many. */}}
+{{- define "gpushare-webhook.triedResource" -}}
+{{- $named := include "gpushare-webhook.resourceNames" . | fromJsonArray | first | default "nvidia.com/gpu" -}}
+{{- include "gpushare-webhook.firstShared" . | default $named -}}
 {{- end -}}
 
 {{/* Whether an injection is on. Takes the root, the injection, and whether it is on by default. */}}
@@ -56,6 +75,12 @@
 
 {{- define "gpushare-webhook.readsRuntimeClasses" -}}
 {{- if dig "facts" "runtimeClasses" false (.Values.config | default dict) }}true{{ end -}}
+{{- end -}}
+
+{{/* The settings that the program reads at its start alone, in JSON. */}}
+{{- define "gpushare-webhook.processSettings" -}}
+{{- $read := pick (.Values.config | default dict) "server" "tls" "log" -}}
+{{- toJson (set $read "readsRuntimeClasses" (include "gpushare-webhook.readsRuntimeClasses" .)) -}}
 {{- end -}}
 
 {{/* Whether the pods call the API server at all. */}}

@@ -13,13 +13,27 @@ WARNING: webhooks.validating.failurePolicy is Ignore: while no replica answers, 
 
 WARNING: webhooks.mutating.failurePolicy is Fail: while no replica answers, GPU pods are refused.
 {{- end }}
+{{- $judged := list }}
+{{- range .Values.webhooks.customKinds }}{{ $judged = append $judged (printf "%s/%s" .group .kind) }}{{ end }}
+{{- range dig "workloads" "paths" list $config }}
+{{- $kind := printf "%s/%s" (.group | default "") .kind }}
+{{- if not (has $kind $judged) }}
+{{- $judged = append $judged $kind }}
+
+WARNING: config.workloads.paths names {{ $kind }}, but the API server sends it only if webhooks.customKinds names it too.
+{{- end }}
+{{- end }}
 {{- if eq .Release.Namespace "default" }}
 
 WARNING: the namespace "default" holds the webhook and is left alone by it. Install it into one of its own.
 {{- end }}
-{{- if not .Values.rbac.create }}
+{{- if and (include "gpushare-webhook.callsApiServer" .) (not .Values.rbac.create) }}
 
 WARNING: rbac.create is false: give the service account {{ include "gpushare-webhook.serviceAccountName" . }} its rights.
+{{- end }}
+{{- if and .Values.test.enabled (has .Values.test.namespace (include "gpushare-webhook.excluded" . | fromJsonArray)) (ne .Values.test.namespace .Release.Namespace) }}
+
+WARNING: test.namespace {{ .Values.test.namespace }} is left alone by the webhook, so there is no `helm test`. Name another.
 {{- end }}
 {{- if .Values.hostNetwork }}
 

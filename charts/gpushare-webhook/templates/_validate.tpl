@@ -1,0 +1,116 @@
+{{/* Stops combinations that would install and then not work, each with what is wrong, where, and what to do. */}}
+{{- define "gpushare-webhook.validate" -}}
+{{- range $part := list "Ports" "TlsMode" "ClientCA" "Url" "Replicas" "Times" -}}
+{{- include (printf "gpushare-webhook.validate%s" $part) $ -}}
+{{- end -}}
+{{- $names := list -}}
+{{- range .Values.webhooks.matchConditions }}{{ $names = append $names .name }}{{ end -}}
+{{- if ne (len $names) (len (uniq $names)) -}}
+{{- fail "webhooks.matchConditions has a name twice: give each condition a name of its own" -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "gpushare-webhook.validatePorts" -}}
+{{- $port := include "gpushare-webhook.port" . | int -}}
+{{- $health := include "gpushare-webhook.healthPort" . | int -}}
+{{- if or (eq $port 0) (eq $health 0) -}}
+{{- fail "config.server.port and config.server.healthPort must be fixed here: the Services and the probes name them" -}}
+{{- end -}}
+{{- if eq $port $health -}}
+{{- fail (printf "config.server.port and config.server.healthPort are both %d: choose another for one" $port) -}}
+{{- end -}}
+{{- if and .Values.hostNetwork (has 10250 (list $port $health)) -}}
+{{- fail "hostNetwork: port 10250 of a node is the kubelet's; set config.server.port to another one" -}}
+{{- end -}}
+{{- if and .Values.service.nodePort (eq .Values.service.type "ClusterIP") -}}
+{{- fail "service.nodePort is set, but service.type is ClusterIP: set service.type to NodePort or LoadBalancer, or take the port out" -}}
+{{- end -}}
+{{- end -}}
+
+{{/* Values of another mode would be ignored; two writers of one bundle would undo each other's work. */}}
+{{- define "gpushare-webhook.validateTlsMode" -}}
+{{- $mode := .Values.tls.mode -}}
+{{- $given := .Values.tls.existingSecret -}}
+{{- $others := dict "existing-secret" (dict "existingSecret" (list "name" "caBundle" "annotations")) "cert-manager" (dict "certManager" (list "issuerRef" "dnsNames")) -}}
+{{- range $other, $sections := omit $others $mode -}}
+{{- range $section, $keys := $sections -}}
+{{- range $key := $keys -}}
+{{- if get (get $.Values.tls $section | default dict) $key -}}
+{{- fail (printf "tls.%s.%s is set, but tls.mode is %s: set tls.mode to %s, or take the value out" $section $key $mode $other) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- if eq $mode "existing-secret" -}}
+{{- if not $given.name -}}
+{{- fail "tls.mode is existing-secret: name the Secret in tls.existingSecret.name" -}}
+{{- end -}}
+{{- if not (or $given.caBundle $given.annotations) -}}
+{{- fail "tls.mode is existing-secret: give the authority in tls.existingSecret.caBundle, or in tls.existingSecret.annotations the annotation by which another program writes it" -}}
+{{- end -}}
+{{- if and $given.caBundle $given.annotations -}}
+{{- fail "tls.existingSecret has caBundle and annotations: two would write the authority; take one of them out" -}}
+{{- end -}}
+{{- end -}}
+{{- range $key, $_ := .Values.webhooks.annotations -}}
+{{- if hasPrefix "cert-manager.io/inject-" $key -}}
+{{- fail (printf "webhooks.annotations has %s: another program would write the authority too; use tls.mode cert-manager, or tls.existingSecret.annotations" $key) -}}
+{{- end -}}
+{{- end -}}
+{{- if eq $mode "cert-manager" -}}
+{{- $times := .Values.tls.certManager -}}
+{{- if le (include "gpushare-webhook.seconds" $times.duration | int) (include "gpushare-webhook.seconds" $times.renewBefore | int) -}}
+{{- fail (printf "tls.certManager.duration %s is not longer than renewBefore %s: raise the one or lower the other" $times.duration $times.renewBefore) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "gpushare-webhook.validateClientCA" -}}
+{{- $clientCA := dig "tls" "clientCA" "" (.Values.config | default dict) -}}
+{{- $mounted := "/etc/gpushare-webhook/client-ca/ca.crt" -}}
+{{- if and .Values.tls.clientCA.secretName (ne $clientCA $mounted) -}}
+{{- fail (printf "tls.clientCA.secretName is set: set config.tls.clientCA to %s, or the server asks for no certificates" $mounted) -}}
+{{- else if and (eq $clientCA $mounted) (not .Values.tls.clientCA.secretName) -}}
+{{- fail (printf "config.tls.clientCA is %s: name its Secret in tls.clientCA.secretName" $mounted) -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "gpushare-webhook.validateUrl" -}}
+{{- $held := prepend (dig "tls" "extraHosts" list (.Values.config | default dict)) (include "gpushare-webhook.host" .) -}}
+{{- $called := include "gpushare-webhook.calledHost" . -}}
+{{- if and $called (eq .Values.tls.mode "self-managed") (not (has $called $held)) -}}
+{{- fail (printf "webhooks.url: name %s in config.tls.extraHosts, so that the self-managed certificate holds it" $called) -}}
+{{- end -}}
+{{- end -}}
+
+{{/* A budget that lets nobody go holds up the drain of a node for ever. */}}
+{{- define "gpushare-webhook.validateReplicas" -}}
+{{- $scaling := .Values.autoscaling -}}
+{{- if and $scaling.enabled (gt (int $scaling.minReplicas) (int $scaling.maxReplicas)) -}}
+{{- fail (printf "autoscaling.minReplicas %d is more than maxReplicas %d: lower the one or raise the other" (int $scaling.minReplicas) (int $scaling.maxReplicas)) -}}
+{{- end -}}
+{{- $replicas := include "gpushare-webhook.leastReplicas" . | int -}}
+{{- $budget := .Values.podDisruptionBudget -}}
+{{- if and $budget.enabled (gt $replicas 1) -}}
+{{- if not (kindIs "invalid" $budget.minAvailable) -}}
+{{- $stay := $budget.minAvailable -}}
+{{- if kindIs "string" $stay }}{{ $stay = div (add (mul (trimSuffix "%" $stay) $replicas) 99) 100 }}{{ end -}}
+{{- if ge (int $stay) $replicas -}}
+{{- fail (printf "podDisruptionBudget.minAvailable %v of %d replicas lets none go, and no node could be drained: lower it" $budget.minAvailable $replicas) -}}
+{{- end -}}
+{{- else if kindIs "invalid" $budget.maxUnavailable -}}
+{{- fail "podDisruptionBudget: minAvailable and maxUnavailable are both null; set one, or enabled to false" -}}
+{{- else if has (toString $budget.maxUnavailable) (list "0" "0%") -}}
+{{- fail "podDisruptionBudget.maxUnavailable is 0, and no node could be drained: raise it" -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "gpushare-webhook.validateTimes" -}}
+{{- $needed := include "gpushare-webhook.stopSeconds" . | int -}}
+{{- with .Values.terminationGracePeriodSeconds -}}
+{{- if lt (int .) $needed -}}
+{{- fail (printf "terminationGracePeriodSeconds %d is shorter than the %d of config.server.shutdownDelay and drainTimeout: raise it, or leave it empty" (int .) $needed) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
