@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import shlex
+import subprocess
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -10,7 +12,7 @@ import pytest
 
 from tests.cluster.harness.api import ApiError
 from tests.cluster.harness.credentials import NODE
-from tests.cluster.harness.hooks import namespace
+from tests.cluster.harness.hooks import VALIDATING, namespace
 from tests.cluster.harness.manifests import container, deployment, host_path, pod
 from tests.cluster.harness.release import CHART, NAME, NAMESPACE, RELEASE, prepared
 from tests.cluster.harness.waiting import wait_for
@@ -136,14 +138,39 @@ def test_what_asks_for_no_gpu_and_what_is_nvidias_own_is_made_while_nobody_answe
 
 
 def test_enforcement_is_switched_off_and_on_by_the_commands_of_the_emergency_page(release: Release) -> None:
-    page = CHART.parents[1] / "docs/how-to/emergency.md"
-    (shown,) = [content for _, content in blocks(page) if "--reuse-values" in content]
-    words = shlex.split(shown.replace("\\\n", " "))
+    words = shlex.split(_shown("--reuse-values").replace("\\\n", " "))
     with _dead(release):
         release.helm("upgrade", RELEASE, str(CHART), *words[words.index("--reuse-values") :])
         wait_for("GPU pods to be taken", lambda: _refusal(release, pod("asks")) == "")
         release.helm("rollback", RELEASE)
         wait_for("GPU pods to be refused", lambda: FAILED in _refusal(release, pod("asks")))
+
+
+def test_without_helm_what_gets_no_answer_passes_by_the_command_of_the_emergency_page(release: Release) -> None:
+    with _dead(release):
+        _sh(release, _shown("sed ").replace("configuration gpushare-webhook", f"configuration {NAME}"))
+        wait_for("GPU pods to be taken", lambda: _refusal(release, pod("asks")) == "")
+    with pytest.raises(RuntimeError, match=r"conflict.*\.failurePolicy"):
+        release.upgrade()
+    release.upgrade(flags=("--force-conflicts",))
+    hooks = release.cluster.api.get(f"{VALIDATING}/{NAME}")["webhooks"]
+    assert "Fail" in {one["failurePolicy"] for one in hooks}
+
+
+def _shown(word: str) -> str:
+    """The block of the emergency page with this word in it."""
+    (shown,) = [content for _, content in blocks(CHART.parents[1] / "docs/how-to/emergency.md") if word in content]
+    return shown
+
+
+def _sh(release: Release, script: str) -> None:
+    """Have the cluster's administrator run a script."""
+    control = release.cluster.control
+    path = f"{control.tools.kubectl.parent}:{os.environ['PATH']}"
+    environment = os.environ | {"KUBECONFIG": str(control.kubeconfigs["admin"]), "PATH": path}
+    command = release.cluster.inside.command(["sh", "-ec", script])
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
 
 
 def test_one_command_ends_the_refusals_and_an_upgrade_brings_the_hooks_back(release: Release) -> None:
