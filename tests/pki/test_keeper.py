@@ -534,3 +534,26 @@ async def test_ends_are_told_for_authority_and_leaf() -> None:
     ends = world.replicas[0].counts.ends
     assert ends == {"ca": current(world).not_valid_after_utc, "leaf": world.replicas[0].leaves[-1].not_valid_after_utc}
     await world.ended()
+
+
+@pytest.mark.parametrize("reachable", [True, False])
+@virtual
+async def test_where_a_leaf_cannot_be_shown_another_is_as_soon_as_it_can_be(reachable: bool) -> None:
+    world = await running(1)
+    (replica,) = world.replicas
+    replica.unshowable = True
+    world.api.down = not reachable
+    shown = replica.leaves[-1]
+    await world.pass_time(shown.not_valid_after_utc - world.now())
+    assert not replica.keeper.trusted, "what is shown has ended"
+    told = [(event, fields["error"]) for level, event, fields in replica.said if level == "warning"]
+    assert told.count(("certificate cannot be shown", "[Errno 24] Too many open files")) == 1
+    assert ("certificates cannot be looked after" in dict(told)) is not reachable
+    assert replica.leaves == [shown]
+    replica.unshowable = world.api.down = False
+    await world.ready(within=90)
+    assert len(replica.leaves) == 2
+    assert replica.events().count("leaf signed") == 2
+    assert replica.events().count("certificate shown again") == 1
+    assert replica.events().count("certificates looked after again") == (0 if reachable else 1)
+    await world.ended()

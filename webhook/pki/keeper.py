@@ -11,13 +11,14 @@ from typing import NoReturn, Protocol
 
 from cryptography import x509
 
+from webhook.beside.pace import Allowance, Backoff, moment, pause
+from webhook.beside.trouble import Say, Trouble
 from webhook.pki import bundle, rotation
 from webhook.pki.authority import Authority
 from webhook.pki.installation import Installation, Lifetimes
 from webhook.pki.objects import Api, ConflictError, Objects, RefusedError, Sight
-from webhook.pki.pace import Allowance, Backoff, moment, pause
 from webhook.pki.rotation import Publish, Served, Sign, Step, Store, Terms, View
-from webhook.pki.trust import Say, Trust
+from webhook.pki.trust import Trust
 
 _LOOK = 60.0
 """Seconds between two looks when nothing changes. Timers stand still while a machine sleeps; so the clock is asked."""
@@ -43,8 +44,8 @@ class Observer(Protocol):
 class Surroundings:
     """What a keeper works with.
 
-    `present` is given the certificate and key to serve, as PEM. `now` is the time by which certificates are judged,
-    best that of the API server.
+    `present` is given the certificate and key to serve, as PEM; it raises OSError where it cannot show them. `now` is
+    the time by which certificates are judged, best that of the API server.
     """
 
     api: Api
@@ -66,11 +67,14 @@ class Keeper:
         self._terms = Terms(name, lifetimes, jitter=around.chance.uniform(-1, 1))
         self._served: Served | None = None
         self._trust = Trust(installation.hosts[0], around.say)
-        self._last: View | None = None
+        self._last: tuple[Sight, View] | None = None
         self._everywhere: dict[x509.Certificate, float] = {}
         self._lost = Backoff(1.0, around.chance)
         self._beaten = Backoff(0.05, around.chance)
         self._woken = asyncio.Event()
+        say = around.say
+        self._out_of_reach = Trouble(say, "certificates cannot be looked after", "certificates looked after again")
+        self._unshown = Trouble(say, "certificate cannot be shown", "certificate shown again")
 
     @property
     def trusted(self) -> bool:
@@ -106,7 +110,9 @@ class Keeper:
                     self._around.say("warning", "certificates changed too often, waiting", seconds=round(wait, 1))
                     await pause(wait)
                     return False
-                await self._do(step, sight, allowance)
+                if not await self._do(step, sight, allowance):
+                    await self._lost.wait()
+                    return False
                 step, sight = await self._look()
         except ConflictError as error:
             self._around.observer.count("conflicts")
@@ -119,15 +125,15 @@ class Keeper:
             await self._lost.wait()
             return False
         self._beaten.reset()
-        if self._lost.failures:
-            self._lost.reset()
-            self._around.say("info", "certificates looked after again")
+        self._lost.reset()
+        self._out_of_reach.is_over()
         return True
 
     async def _look(self) -> tuple[Step | None, Sight]:
         """See what is there, and what to do about it."""
         sight = await self._objects.look()
-        view = self._last = self._view(sight)
+        view = self._view(sight)
+        self._last = sight, view
         if view.authorities.current is not None:
             self._around.observer.expires("ca", view.authorities.current.certificate.not_valid_after_utc)
         if self._served is not None:
@@ -142,12 +148,12 @@ class Keeper:
         settled = frozenset(one for one, since in self._everywhere.items() if now - since >= settle)
         return View(held, sight.bundles, settled, self._served, self._around.now())
 
-    async def _do(self, step: Step, sight: Sight, allowance: Allowance) -> None:
-        """Take one step, count it, and tell of it."""
+    async def _do(self, step: Step, sight: Sight, allowance: Allowance) -> bool:
+        """Take one step, count it, and tell of it; whether it was done."""
         say, count = self._around.say, self._around.observer.count
         match step:
             case Sign(authority):
-                self._sign(authority)
+                return self._sign(authority)
             case Store(wanted, event):
                 await self._objects.store(sight, wanted)
                 allowance.spend()
@@ -160,31 +166,40 @@ class Keeper:
                     allowance.spend()
                     count("writes")
                     say("info", "bundle published", configuration=path, authorities=len(bundle.read(wanted)))
+        return True
 
-    def _sign(self, authority: Authority) -> None:
+    def _sign(self, authority: Authority) -> bool:
+        """Serve a new leaf; whether it could be shown. If not, the one before it is served on."""
         leaf = authority.sign(self._installation.hosts, self._around.now(), self._terms.lifetimes.leaf)
         certificate = x509.load_pem_x509_certificate(leaf.certificate)
+        try:
+            self._around.present(leaf.certificate, leaf.key)
+        except OSError as error:
+            self._around.observer.count("failures")
+            self._unshown.goes_on(error)
+            return False
         self._served = Served(leaf, certificate, authority.certificate)
-        self._around.present(leaf.certificate, leaf.key)
+        self._unshown.is_over()
         self._around.observer.expires("leaf", certificate.not_valid_after_utc)
         self._around.say("info", "leaf signed", until=certificate.not_valid_after_utc.isoformat())
+        return True
 
     def _go_on_without(self, error: Exception) -> None:
-        """Renew by what was seen last; say once what stands in the way."""
+        """Say what stands in the way; renew by what was seen last."""
         self._around.observer.count("failures")
-        if not self._lost.failures:
-            self._around.say("warning", "certificates cannot be looked after", error=str(error))
+        self._out_of_reach.goes_on(error)
         if self._last is None:
             return
-        view = replace(self._last, served=self._served, now=self._around.now())
-        step = rotation.without_the_api_server(view, self._terms, confirmed=self._last.now)
+        _, seen = self._last
+        view = replace(seen, served=self._served, now=self._around.now())
+        step = rotation.without_the_api_server(view, self._terms, confirmed=seen.now)
         if step is not None:
             self._sign(step.authority)
 
     def _until_next_look(self) -> float:
         """Seconds; fewer while a successor settles, or the leaf is about to be trusted."""
         lives = self._terms.lifetimes
-        settling = self._last is not None and self._last.authorities.successor is not None
+        settling = self._last is not None and self._last[1].authorities.successor is not None
         settle = lives.settle.total_seconds() / (10 if settling else 1)
         usual = min(_LOOK, settle, lives.leaf.total_seconds() / 20) * self._around.chance.uniform(0.9, 1.0)
         return self._trust.wait() or usual
