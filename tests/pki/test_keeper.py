@@ -9,6 +9,7 @@ import pytest
 from cryptography import x509
 
 from tests.pki.fake_api import wait
+from tests.pki.test_authority import OPENSSL, supplied
 from tests.pki.virtual import virtual
 from tests.pki.world import BEGAN, BRIEF, HOURS, MUTATING, OURS, SECRET, VALIDATING, Replica, World
 from webhook.pki import Authority, bundle
@@ -211,6 +212,9 @@ def other() -> Authority:
     return Authority.create("somebody", BEGAN, timedelta(days=1))
 
 
+UNUSABLE = supplied(OPENSSL[:1], begins=BEGAN)
+"""An authority that signs, and whose leaves no verifier takes."""
+
 DAMAGE: list[dict[str, bytes | None]] = [
     {"ca_crt": b"rubbish"},
     {"ca_crt": b""},
@@ -222,6 +226,7 @@ DAMAGE: list[dict[str, bytes | None]] = [
     {"ca_previous_crt": b"rubbish"},
     {"ca_next_crt": b"rubbish"},
     {"ca_next_key": b"rubbish"},
+    {"ca_crt": UNUSABLE.bundle(), "ca_key": UNUSABLE.key_pem()},
 ]
 
 
