@@ -12,12 +12,13 @@ from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
 import aiohttp
 from kubernetes.aio.client import ApiClient, Configuration
-from kubernetes.aio.config import ConfigException, load_incluster_config, load_kube_config
+from kubernetes.aio.config import ConfigException, incluster_config, load_incluster_config, load_kube_config
 
 from webhook import __version__
 
@@ -99,7 +100,7 @@ class Api:
     ) -> aiohttp.ClientResponse:
         headers = {"Accept": "application/json", "Content-Type": content}
         try:
-            # The token of a service account is read anew here once a minute.
+            # The token of a service account is read anew here.
             prepared = await self._client.param_serialize(
                 method, path, header_params=headers, body=body, auth_settings=["BearerToken"]
             )
@@ -124,12 +125,18 @@ async def connect(kubeconfig: str | None = None, context: str | None = None) -> 
     configuration = Configuration()
     try:
         if kubeconfig is None and context is None and "KUBERNETES_SERVICE_HOST" in os.environ:
-            load_incluster_config(client_configuration=configuration)  # type: ignore[no-untyped-call]
+            load_incluster_config(configuration, try_refresh_token=False)  # type: ignore[no-untyped-call]
+            configuration.refresh_api_key_hook = _read_token  # type: ignore[assignment]
         else:
             await load_kube_config(kubeconfig, context, configuration)  # type: ignore[no-untyped-call]
     except (ConfigException, OSError, ValueError) as error:
         raise ClusterError(f"no cluster: {_why(error)}") from None
     return Api(configuration)
+
+
+def _read_token(configuration: Configuration) -> None:
+    """Take over the token that the kubelet keeps fresh: at each request, for whoever waits goes by a clock."""
+    configuration.api_key["BearerToken"] = f"bearer {Path(incluster_config.SERVICE_TOKEN_FILENAME).read_text()}"
 
 
 def _hang_up(response: aiohttp.ClientResponse) -> None:
