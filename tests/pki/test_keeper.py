@@ -503,6 +503,20 @@ async def test_without_watches_changes_are_seen_within_a_minute() -> None:
 
 
 @virtual
+async def test_watches_that_are_cut_off_at_once_wear_nobody_out() -> None:
+    world = await running(1)
+    (replica,) = world.replicas
+    replica.client.watch_lives = (0.1, 0.3)
+    world.configure(VALIDATING, "pods", "workloads")
+    await world.pass_time(10 * MINUTE)
+    replica.client.requests.clear()
+    await world.pass_time(10 * MINUTE)
+    assert len(replica.client.requests) <= 3 * (10 + 3 * 12), "a look a minute, and one for each of the three watches"
+    assert replica.keeper.trusted
+    await world.ended()
+
+
+@virtual
 async def test_what_others_keep_in_the_secret_stays() -> None:
     world = await running(old=True)
     secret = world.api.get(SECRET)

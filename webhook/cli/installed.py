@@ -83,6 +83,7 @@ def _watch_runtime_classes(server: Server, api: Api) -> None:
 
     classes = RuntimeClasses(api, lambda known: server.in_force.learn(runtime_classes=known), server.journal.say)
     server.companions.add("runtime classes", classes.run)
+    server.requirements["not waiting for runtime classes"] = lambda: not classes.pending()
     age = server.metrics.facts_age.labels("runtime-classes")
     age.set_function(lambda: -1 if classes.age is None else classes.age)
 

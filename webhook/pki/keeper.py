@@ -206,13 +206,12 @@ class Keeper:
 
     async def _follow(self, collection: str, name: str) -> NoReturn:
         """Wake the keeper whenever an object changes. Without a watch it still looks every minute."""
-        lost = Backoff(1.0, self._around.chance)
+        again = Backoff(1.0, self._around.chance)
         while True:
+            began = moment()
             try:
                 async for _ in self._around.api.watch(collection, name):
-                    lost.reset()
                     self._woken.set()
             except OSError as error:
-                if not lost.failures:
-                    self._around.say("debug", "watch failed", path=collection, error=str(error))
-            await lost.wait()
+                self._around.say("debug", "watch failed", path=collection, error=str(error))
+            await again.wait_after(began)
