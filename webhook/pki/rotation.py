@@ -163,7 +163,7 @@ def _sign(view: View, terms: Terms) -> Sign | None:
         return Sign(current) if current.certificate in view.settled else None
     end, life = served.certificate.not_valid_after_utc, terms.lifetimes.leaf
     longer = min(view.now + life, current.certificate.not_valid_after_utc) - end
-    return Sign(current) if due(end, life, terms.jitter, view.now) and longer > life / 10 else None
+    return Sign(current) if due(served.certificate, life, terms.jitter, view.now) and longer > life / 10 else None
 
 
 def _publish(view: View, _: Terms) -> Publish | None:
@@ -177,7 +177,7 @@ def _begin(view: View, terms: Terms) -> Store | None:
     held = view.authorities
     if held.current is None or _usable(held.successor, view.now):
         return None
-    if not due(held.current.certificate.not_valid_after_utc, terms.lifetimes.ca, terms.jitter, view.now):
+    if not due(held.current.certificate, terms.lifetimes.ca, terms.jitter, view.now):
         return None
     made = Authority.create(terms.name, view.now, terms.lifetimes.ca)
     return Store(replace(held, successor=made), "successor created")
