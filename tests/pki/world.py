@@ -53,13 +53,13 @@ class Counts(Observer):
 
     def __init__(self) -> None:
         self.counted: dict[str, int] = {}
-        self.ends: dict[str, datetime] = {}
+        self.end: datetime | None = None
 
     def count(self, what: str) -> None:
         self.counted[what] = self.counted.get(what, 0) + 1
 
-    def expires(self, kind: str, end: datetime) -> None:
-        self.ends[kind] = end
+    def ends(self, end: datetime) -> None:
+        self.end = end
 
 
 @dataclass

@@ -12,7 +12,7 @@ _LONGEST = 60.0
 _LIVED = 10.0
 """Seconds after which something that ends has not failed: it is begun anew, after the shortest wait."""
 
-_BURST = 10
+_BURST = 10.0
 _REFILL = 10.0
 """Seconds for one more write. An installation takes three, a rotation two at a time; only a quarrel takes more."""
 
@@ -63,7 +63,7 @@ class Allowance:
     """Writes that a keeper may still make, so that two that want different things do not wear the API server out."""
 
     def __init__(self) -> None:
-        self._left = float(_BURST)
+        self._left = _BURST
         self._counted = moment()
 
     def wait(self) -> float:
@@ -72,6 +72,12 @@ class Allowance:
         self._left = min(_BURST, self._left + (now - self._counted) / _REFILL)
         self._counted = now
         return max(0.0, (1 - self._left) * _REFILL)
+
+    @property
+    def full(self) -> bool:
+        """Whether as many may be made as ever: none was for some time."""
+        self.wait()
+        return self._left == _BURST
 
     def spend(self) -> None:
         """One write was made."""

@@ -98,6 +98,6 @@ class Counted:
         """Something happened once more."""
         self.metrics.certificates.labels(what).inc()
 
-    def expires(self, kind: str, end: datetime) -> None:
-        """A certificate in use ends then."""
-        self.metrics.expiry.labels(kind).set(end.timestamp())
+    def ends(self, end: datetime) -> None:
+        """The authority that signs ends then."""
+        self.metrics.expiry.labels("ca").set(end.timestamp())

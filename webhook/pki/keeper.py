@@ -31,13 +31,13 @@ _TOO_OFTEN = 8
 
 
 class Observer(Protocol):
-    """What counts. `what` is one of writes, conflicts, failures, rotations; `kind` is ca or leaf."""
+    """What counts. `what` is one of writes, conflicts, failures, rotations."""
 
     def count(self, what: str) -> None:
         """Something happened once more."""
 
-    def expires(self, kind: str, end: datetime) -> None:
-        """A certificate in use ends then."""
+    def ends(self, end: datetime) -> None:
+        """The authority that signs ends then."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +74,7 @@ class Keeper:
         self._woken = asyncio.Event()
         say = around.say
         self._out_of_reach = Trouble(say, "certificates cannot be looked after", "certificates looked after again")
+        self._quarrel = Trouble(say, "certificates changed too often", "certificates changed no more")
         self._unshown = Trouble(say, "certificate cannot be shown", "certificate shown again")
 
     @property
@@ -107,7 +108,7 @@ class Keeper:
             step, sight = await self._look()
             while step is not None:
                 if not isinstance(step, Sign) and (wait := allowance.wait()):
-                    self._around.say("warning", "certificates changed too often, waiting", seconds=round(wait, 1))
+                    self._quarrel.goes_on("somebody else writes them again and again")
                     await pause(wait)
                     return False
                 if not await self._do(step, sight, allowance):
@@ -124,6 +125,8 @@ class Keeper:
             self._go_on_without(error)
             await self._lost.wait()
             return False
+        if allowance.full:
+            self._quarrel.is_over()
         self._beaten.reset()
         self._lost.reset()
         self._out_of_reach.is_over()
@@ -135,9 +138,8 @@ class Keeper:
         view = self._view(sight)
         self._last = sight, view
         if view.authorities.current is not None:
-            self._around.observer.expires("ca", view.authorities.current.certificate.not_valid_after_utc)
-        if self._served is not None:
-            self._trust.judge(sight, self._served, view.now)
+            self._around.observer.ends(view.authorities.current.certificate.not_valid_after_utc)
+        self._judge()
         return rotation.decide(view, self._terms), sight
 
     def _view(self, sight: Sight) -> View:
@@ -165,7 +167,12 @@ class Keeper:
                 for path in await self._objects.publish(sight, wanted):
                     allowance.spend()
                     count("writes")
-                    say("info", "bundle published", configuration=path, authorities=len(bundle.read(wanted)))
+                    say(
+                        "debug" if self._quarrel else "info",
+                        "bundle published",
+                        configuration=path,
+                        authorities=len(bundle.read(wanted)),
+                    )
         return True
 
     def _sign(self, authority: Authority) -> bool:
@@ -180,9 +187,15 @@ class Keeper:
             return False
         self._served = Served(leaf, certificate, authority.certificate)
         self._unshown.is_over()
-        self._around.observer.expires("leaf", certificate.not_valid_after_utc)
         self._around.say("info", "leaf signed", until=certificate.not_valid_after_utc.isoformat())
+        self._judge()
         return True
+
+    def _judge(self) -> None:
+        """Find out whether what is served is trusted, by what was seen last."""
+        if self._served is not None and self._last is not None:
+            sight, _ = self._last
+            self._trust.judge(sight, self._served, self._around.now())
 
     def _go_on_without(self, error: Exception) -> None:
         """Say what stands in the way; renew by what was seen last."""
