@@ -96,6 +96,24 @@ def test_a_repair_keeps_predecessors_that_no_bundle_has() -> None:
     assert (repaired.predecessors, repaired.since) == ((ONE.certificate,), NOW)
 
 
+@pytest.mark.parametrize(
+    ("since", "faulty"),
+    [
+        (datetime(9999, 12, 31, 23, tzinfo=UTC), True),
+        (datetime.fromisoformat("9999-12-31T23:59:59-12:00"), True),
+        (NOW + timedelta(minutes=6), True),
+        (NOW + timedelta(minutes=4), False),
+        (datetime(1, 1, 1, tzinfo=UTC), False),
+    ],
+)
+def test_a_predecessor_that_was_added_in_the_future_is_damage(since: datetime, faulty: bool) -> None:
+    step = rotation.decide(view(Authorities(TWO, None, (ONE.certificate,), since), serving(TWO, HOUR)), TERMS)
+    if faulty:
+        assert stored(step, "secret repaired") == Authorities(TWO, None, (ONE.certificate,), NOW)
+    else:
+        assert step is None or stored(step, "predecessor dropped").predecessors == ()
+
+
 def test_a_successor_takes_its_place_once_it_is_settled() -> None:
     held = Authorities(OLD, ONE)
     assert rotation.decide(view(held, serving(OLD), settled=[OLD]), TERMS) is None

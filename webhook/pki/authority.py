@@ -100,10 +100,6 @@ class Authority:
         """The authority's key, as PEM."""
         return _key_pem(self.key)
 
-    def valid(self, now: datetime) -> bool:
-        """Whether the authority is in its time."""
-        return self.certificate.not_valid_before_utc <= now < self.certificate.not_valid_after_utc
-
     def _refusal(self) -> str | None:
         """Why a leaf of this authority would be refused, found out by signing one; None where it would be taken."""
         begins = self.certificate.not_valid_before_utc

@@ -164,15 +164,11 @@ class Keeper:
                     count("rotations")
                 say("info", event, faults=list(sight.authorities.faults))
             case Publish(wanted):
+                level, number = "debug" if self._quarrel else "info", len(bundle.read(wanted))
                 for path in await self._objects.publish(sight, wanted):
                     allowance.spend()
                     count("writes")
-                    say(
-                        "debug" if self._quarrel else "info",
-                        "bundle published",
-                        configuration=path,
-                        authorities=len(bundle.read(wanted)),
-                    )
+                    say(level, "bundle published", configuration=path, authorities=number)
         return True
 
     def _sign(self, authority: Authority) -> bool:
