@@ -131,7 +131,7 @@ class Replica:
     def count(self, what: str) -> None:
         self.counted[what] += 1
 
-    def expires(self, kind: str, end: datetime) -> None:
+    def ends(self, end: datetime) -> None:
         """Not looked at here."""
 
     def _say(self, level: str, event: str, /, **fields: Any) -> None:

@@ -8,7 +8,6 @@ import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import aiohttp
@@ -91,26 +90,28 @@ async def test_a_patch_is_a_json_patch(cluster: Path, monkeypatch: pytest.Monkey
         assert json.loads(server.bodies[0]) == patch
 
 
-async def test_a_token_that_the_kubelet_renewed_is_used(cluster: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_token_that_the_kubelet_renewed_is_used_at_once(cluster: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async with connected(cluster, monkeypatch, says({})) as (api, server):
         await api.request("GET", "/x")
         (cluster / "token").write_text("second")
-
-        later = SimpleNamespace(now=lambda: datetime.datetime.now() + datetime.timedelta(minutes=2))
-        monkeypatch.setattr(incluster_config, "datetime", SimpleNamespace(datetime=later, timedelta=datetime.timedelta))
         await api.request("GET", "/x")
         assert [request.headers["Authorization"] for request in server.requests] == ["bearer first", "bearer second"]
 
 
 @pytest.mark.parametrize(
     ("body", "status", "says_why"),
-    [("<html>", 502, "Expecting value"), ('{"a": ', 200, "Expecting value"), ("[1]", 200, "not an object")],
+    [
+        ("<html>", 502, "502 Bad Gateway, not an object"),
+        ("slow down", 429, "429 Too Many Requests, not an object"),
+        ('{"a": ', 200, "200 OK, not an object"),
+        ("[1]", 200, "200 OK, not an object"),
+    ],
 )
 async def test_what_is_no_object_is_no_answer(
     cluster: Path, monkeypatch: pytest.MonkeyPatch, body: str, status: int, says_why: str
 ) -> None:
     async with connected(cluster, monkeypatch, says(body, status)) as (api, _):
-        with pytest.raises(ConnectionError, match=f"GET /x: .*{says_why}"):
+        with pytest.raises(ConnectionError, match=f"^GET /x: {says_why} of the API server$"):
             await api.request("GET", "/x")
 
 
@@ -201,7 +202,7 @@ async def test_a_watch_that_is_refused_or_breaks_off_is_lost(cluster: Path, monk
         with pytest.raises(ConnectionError, match="watch of /x: 403 Forbidden"):
             await anext(aiter(api.watch("/x", "guard")))
     async with connected(cluster, monkeypatch, streams(b"rubbish\n")) as (api, _):
-        with pytest.raises(ConnectionError, match="watch of /x: Expecting value"):
+        with pytest.raises(ConnectionError, match="watch of /x: not an event"):
             await anext(aiter(api.watch("/x", "guard")))
 
 
@@ -226,7 +227,12 @@ async def test_a_watch_that_is_left_is_closed(cluster: Path, monkeypatch: pytest
 
 @pytest.mark.parametrize(
     ("date", "hours"),
-    [("Fri, 01 Jan 2100 00:00:00 GMT", 600_000), ("rubbish", 0), ("Thu, 01 Jan 1970 00:00:00 GMT", -490_000)],
+    [
+        ("Fri, 01 Jan 2100 00:00:00 GMT", 600_000),
+        ("rubbish", 0),
+        ("Fri, 01 Jan 2100 00:00:00 -0000", 0),
+        ("Thu, 01 Jan 1970 00:00:00 GMT", -490_000),
+    ],
 )
 async def test_the_time_is_that_of_the_api_server(
     cluster: Path, monkeypatch: pytest.MonkeyPatch, date: str, hours: int
@@ -249,10 +255,44 @@ async def test_a_clock_that_agrees_is_left_alone(cluster: Path, monkeypatch: pyt
 
 async def test_without_a_cluster_it_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("KUBERNETES_SERVICE_HOST")
-    with pytest.raises(ClusterError, match="no cluster: Invalid kube-config file"):
+    with pytest.raises(ClusterError, match=f"no cluster: {tmp_path}/missing: Invalid kube-config file"):
         await connect(str(tmp_path / "missing"))
     monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "127.0.0.1")
     monkeypatch.setenv("KUBERNETES_SERVICE_PORT", "1")
     (tmp_path / "token").unlink()
-    with pytest.raises(ClusterError, match="no cluster: Service token file does not exist"):
+    with pytest.raises(ClusterError, match="no cluster: the files of the service account: Service token file does not"):
+        await connect()
+
+
+WRONG = {
+    "empty": "",
+    "a list": "[1, 2]",
+    "no YAML": "{a: [",
+    "a word": "hello",
+    "without contexts": "{apiVersion: v1, kind: Config, current-context: x}",
+    "an authority that is none": json.dumps(
+        {
+            "current-context": "x",
+            "contexts": [{"name": "x", "context": {"cluster": "x", "user": "x"}}],
+            "users": [{"name": "x", "user": {}}],
+            "clusters": [{"name": "x", "cluster": {"server": "https://x", "certificate-authority-data": "aGVsbG8="}}],
+        }
+    ),
+}
+
+
+@pytest.mark.parametrize("content", WRONG.values(), ids=WRONG.keys())
+async def test_a_wrong_kubeconfig_is_named_in_one_line(tmp_path: Path, content: str) -> None:
+    file = tmp_path / "kubeconfig"
+    file.write_text(content)
+    with pytest.raises(ClusterError) as wrong:
+        await connect(str(file))
+    (line,) = str(wrong.value).splitlines()
+    assert line.startswith(f"no cluster: {file}: ")
+    assert line.endswith("; give a kubeconfig that kubectl takes, with --kubeconfig or KUBECONFIG")
+
+
+async def test_a_wrong_authority_of_the_service_account_is_said(cluster: Path) -> None:
+    (cluster / "ca.crt").write_text("hello")
+    with pytest.raises(ClusterError, match=r"no cluster: the files of the service account: .*; see that the pod's"):
         await connect()

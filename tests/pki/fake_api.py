@@ -111,6 +111,7 @@ class Client:
         self.lost = False
         self.deaf = 0.0
         self.watch_lag = 0.05
+        self.watch_lives = (200.0, 400.0)
         self.requests: list[tuple[str, str]] = []
 
     async def request(self, method: str, path: str, body: Any = None) -> Answer:
@@ -132,7 +133,7 @@ class Client:
         try:
             if self._api.get(here) is not None:
                 yield here
-            async with asyncio.timeout(self._api.chance.uniform(200, 400)):
+            async with asyncio.timeout(self._api.chance.uniform(*self.watch_lives)):
                 while True:
                     await event.wait()
                     event.clear()

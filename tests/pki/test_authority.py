@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import ipaddress
 import socket
 import ssl
@@ -13,15 +14,26 @@ from pathlib import Path
 import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 from cryptography.x509.oid import ExtendedKeyUsageOID
 from cryptography.x509.verification import PolicyBuilder, Store, VerificationError
 
 from webhook.pki import Authority, Leaf
+from webhook.pki.authority import DamagedError
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 DAY = timedelta(days=1)
 HOSTS = ("gpushare-webhook.gpushare.svc", "127.0.0.1", "::1")
+
+
+P256 = ec.SECP256R1()
+
+
+def usage(*purposes: str) -> x509.KeyUsage:
+    """What a key may be used for."""
+    every = inspect.signature(x509.KeyUsage).parameters
+    return x509.KeyUsage(**{purpose: purpose in purposes for purpose in every})
 
 
 @pytest.fixture(scope="module")
@@ -107,6 +119,67 @@ def test_every_key_is_its_own_and_small(authority: Authority, leaf: Leaf) -> Non
     assert key.public_key() == x509.load_pem_x509_certificate(leaf.certificate).public_key()
     assert authority.sign(HOSTS, NOW, DAY).key != leaf.key
     assert b"PRIVATE" not in authority.bundle()
+
+
+OPENSSL: list[tuple[x509.ExtensionType, bool]] = [
+    (x509.BasicConstraints(ca=True, path_length=None), True),
+    (usage("key_cert_sign", "crl_sign"), True),
+]
+"""What `openssl req -x509 -addext keyUsage=critical,keyCertSign,cRLSign` writes beside the identifiers of the key."""
+
+
+def supplied(
+    extensions: list[tuple[x509.ExtensionType, bool]] = OPENSSL,
+    subject: str = "CN=mine",
+    curve: ec.EllipticCurve = P256,
+    begins: datetime = NOW,
+    lives: timedelta = 10 * DAY,
+) -> Authority:
+    """An authority that somebody made."""
+    key, name = ec.generate_private_key(curve), x509.Name.from_rfc4514_string(subject)
+    builder = x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
+    for extension, critical in [(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), False), *extensions]:
+        builder = builder.add_extension(extension, critical)
+    return Authority(builder.not_valid_before(begins).not_valid_after(begins + lives).sign(key, SHA256()), key)
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        supplied(),
+        supplied([(x509.BasicConstraints(ca=True, path_length=0), True), OPENSSL[1]]),
+        supplied([OPENSSL[0], (usage("key_cert_sign", "digital_signature"), False)]),
+        supplied(curve=ec.SECP384R1()),
+        supplied(begins=NOW - 900 * DAY),
+        supplied(begins=NOW + 900 * DAY),
+    ],
+)
+def test_an_authority_of_somebody_else_is_one_where_its_leaves_verify(made: Authority) -> None:
+    read = Authority.read(made.bundle(), made.key_pem())
+    begins = read.certificate.not_valid_before_utc
+    verify(read, read.sign(HOSTS, begins + DAY, DAY), SERVICE, begins + DAY)
+
+
+@pytest.mark.parametrize(
+    ("made", "says"),
+    [
+        (supplied(OPENSSL[:1]), "missing required extension"),  # what `openssl req -x509` writes without being told
+        (supplied(OPENSSL[1:]), "missing required extension"),
+        (supplied([OPENSSL[0], (usage("digital_signature"), True)]), "keyUsage.keyCertSign"),
+        (supplied([(OPENSSL[0][0], False), OPENSSL[1]]), "incorrect criticality"),
+        (supplied([(x509.BasicConstraints(ca=False, path_length=None), True), OPENSSL[1]]), "cA"),
+        (supplied(subject=""), "subject"),
+        (supplied(curve=ec.SECP256K1()), "Forbidden public key algorithm"),
+        (supplied([*OPENSSL, (x509.NameConstraints([x509.DNSName("example.com")], None), True)]), "permitted name"),
+        (
+            supplied(begins=datetime(9999, 12, 31, 23, 40, tzinfo=UTC), lives=timedelta(minutes=9)),
+            "date value out of range",
+        ),
+    ],
+)
+def test_what_no_leaf_would_verify_by_is_no_authority(made: Authority, says: str) -> None:
+    with pytest.raises(DamagedError, match=f"what the certificate signs would be refused .*{says}"):
+        Authority.read(made.bundle(), made.key_pem())
 
 
 def test_a_host_name_longer_than_a_common_name_can_be_is_signed(authority: Authority) -> None:

@@ -9,6 +9,7 @@ import pytest
 from cryptography import x509
 
 from tests.pki.fake_api import wait
+from tests.pki.test_authority import OPENSSL, supplied
 from tests.pki.virtual import virtual
 from tests.pki.world import BEGAN, BRIEF, HOURS, MUTATING, OURS, SECRET, VALIDATING, Replica, World
 from webhook.pki import Authority, bundle
@@ -211,6 +212,9 @@ def other() -> Authority:
     return Authority.create("somebody", BEGAN, timedelta(days=1))
 
 
+UNUSABLE = supplied(OPENSSL[:1], begins=BEGAN)
+"""An authority that signs, and whose leaves no verifier takes."""
+
 DAMAGE: list[dict[str, bytes | None]] = [
     {"ca_crt": b"rubbish"},
     {"ca_crt": b""},
@@ -222,6 +226,7 @@ DAMAGE: list[dict[str, bytes | None]] = [
     {"ca_previous_crt": b"rubbish"},
     {"ca_next_crt": b"rubbish"},
     {"ca_next_key": b"rubbish"},
+    {"ca_crt": UNUSABLE.bundle(), "ca_key": UNUSABLE.key_pem()},
 ]
 
 
@@ -337,9 +342,15 @@ async def test_two_that_want_different_bundles_do_not_wear_the_api_server_out() 
             world.change_bundles(VALIDATING, foreign)
         await wait(1)
     assert world.api.writes - writes <= 3 * (10 + 600 / 10)
-    assert "certificates changed too often, waiting" in world.replicas[0].events()
+    told = [event for level, event, _ in world.replicas[0].said if level != "debug"]
+    assert told.count("certificates changed too often") == 1
+    assert told.count("bundle published") <= 13
     await world.pass_time(MINUTE)
     assert all(replica.keeper.trusted for replica in world.replicas)
+    await world.pass_time(3 * MINUTE)
+    for replica in world.replicas:
+        began, ended = (replica.events().count(f"certificates changed {how}") for how in ("too often", "no more"))
+        assert began == ended <= 1
     await world.ended()
 
 
@@ -401,6 +412,22 @@ async def test_a_lost_api_server_changes_nothing_and_leaves_are_renewed_for_a_wh
     await world.pass_time(2 * MINUTE)
     assert all(replica.events()[-1] != "certificates cannot be looked after" for replica in world.replicas)
     assert world.now() > lost
+    await world.ended()
+
+
+@virtual
+async def test_a_leaf_that_is_signed_without_the_api_server_is_judged_too() -> None:
+    world = await running(1)
+    (replica,) = world.replicas
+    world.api.forbidden = {("PUT", SECRET)}
+    mine = Authority.create("mine", world.now(), BRIEF.ca)
+    world.change_secret(ca_crt=mine.bundle(), ca_key=mine.key_pem())
+    await world.pass_time(replica.leaves[-1].not_valid_after_utc - world.now() - MINUTE)
+    await world.ready(within=1)  # the old leaf is trusted
+    world.api.down = True
+    await world.pass_time(3 * MINUTE)
+    assert issued(replica, mine.certificate)
+    assert not replica.keeper.trusted, "no bundle has that authority"
     await world.ended()
 
 
@@ -498,6 +525,20 @@ async def test_without_watches_changes_are_seen_within_a_minute() -> None:
 
 
 @virtual
+async def test_watches_that_are_cut_off_at_once_wear_nobody_out() -> None:
+    world = await running(1)
+    (replica,) = world.replicas
+    replica.client.watch_lives = (0.1, 0.3)
+    world.configure(VALIDATING, "pods", "workloads")
+    await world.pass_time(10 * MINUTE)
+    replica.client.requests.clear()
+    await world.pass_time(10 * MINUTE)
+    assert len(replica.client.requests) <= 3 * (10 + 3 * 12), "a look a minute, and one for each of the three watches"
+    assert replica.keeper.trusted
+    await world.ended()
+
+
+@virtual
 async def test_what_others_keep_in_the_secret_stays() -> None:
     world = await running(old=True)
     secret = world.api.get(SECRET)
@@ -529,8 +570,30 @@ async def test_from_certificates_of_somebody_else_to_our_own_without_a_gap() -> 
 
 
 @virtual
-async def test_ends_are_told_for_authority_and_leaf() -> None:
+async def test_the_end_of_the_authority_is_told() -> None:
     world = await running(1)
-    ends = world.replicas[0].counts.ends
-    assert ends == {"ca": current(world).not_valid_after_utc, "leaf": world.replicas[0].leaves[-1].not_valid_after_utc}
+    assert world.replicas[0].counts.end == current(world).not_valid_after_utc
+    await world.ended()
+
+
+@pytest.mark.parametrize("reachable", [True, False])
+@virtual
+async def test_where_a_leaf_cannot_be_shown_another_is_as_soon_as_it_can_be(reachable: bool) -> None:
+    world = await running(1)
+    (replica,) = world.replicas
+    replica.unshowable = True
+    world.api.down = not reachable
+    shown = replica.leaves[-1]
+    await world.pass_time(shown.not_valid_after_utc - world.now())
+    assert not replica.keeper.trusted, "what is shown has ended"
+    told = [(event, fields["error"]) for level, event, fields in replica.said if level == "warning"]
+    assert told.count(("certificate cannot be shown", "[Errno 24] Too many open files")) == 1
+    assert ("certificates cannot be looked after" in dict(told)) is not reachable
+    assert replica.leaves == [shown]
+    replica.unshowable = world.api.down = False
+    await world.ready(within=90)
+    assert len(replica.leaves) == 2
+    assert replica.events().count("leaf signed") == 2
+    assert replica.events().count("certificate shown again") == 1
+    assert replica.events().count("certificates looked after again") == (0 if reachable else 1)
     await world.ended()

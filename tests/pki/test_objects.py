@@ -112,8 +112,9 @@ async def test_without_its_deployment_no_secret_is_left_behind() -> None:
 async def test_a_secret_that_is_made_anew_looks_as_before_and_has_an_owner() -> None:
     api, _, objects = served()
     metadata = {"name": OURS.secret, "labels": {"chart": "ours"}, "annotations": {"theirs": "1"}}
-    api.put(SECRET, {"metadata": metadata, "data": {}})
+    api.put(SECRET, {"metadata": metadata, "data": {"ca.key": "a2V5"}})
     await objects.look()
+    assert "a2V5" not in repr(vars(objects)), "no key outlives the Secret"
     api.delete(SECRET)
     await objects.store(await objects.look(), Authorities())
     made = api.objects[SECRET]

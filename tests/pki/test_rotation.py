@@ -26,9 +26,9 @@ ENDED = Authority.create("guard-ca.gpu", NOW - 400 * DAY, LIVES.ca)
 COMING = Authority.create("guard-ca.gpu", NOW + DAY, LIVES.ca)
 
 
-def serving(authority: Authority, since: timedelta = DAY, life: timedelta = LIVES.leaf) -> Served:
+def serving(authority: Authority, since: timedelta = DAY, life: timedelta = LIVES.leaf, now: datetime = NOW) -> Served:
     """A leaf that was signed some time ago."""
-    leaf = authority.sign(HOSTS, NOW - since, life)
+    leaf = authority.sign(HOSTS, now - since, life)
     return Served(leaf, x509.load_pem_x509_certificate(leaf.certificate), authority.certificate)
 
 
@@ -96,6 +96,24 @@ def test_a_repair_keeps_predecessors_that_no_bundle_has() -> None:
     assert (repaired.predecessors, repaired.since) == ((ONE.certificate,), NOW)
 
 
+@pytest.mark.parametrize(
+    ("since", "faulty"),
+    [
+        (datetime(9999, 12, 31, 23, tzinfo=UTC), True),
+        (datetime.fromisoformat("9999-12-31T23:59:59-12:00"), True),
+        (NOW + timedelta(minutes=6), True),
+        (NOW + timedelta(minutes=4), False),
+        (datetime(1, 1, 1, tzinfo=UTC), False),
+    ],
+)
+def test_a_predecessor_that_was_added_in_the_future_is_damage(since: datetime, faulty: bool) -> None:
+    step = rotation.decide(view(Authorities(TWO, None, (ONE.certificate,), since), serving(TWO, HOUR)), TERMS)
+    if faulty:
+        assert stored(step, "secret repaired") == Authorities(TWO, None, (ONE.certificate,), NOW)
+    else:
+        assert step is None or stored(step, "predecessor dropped").predecessors == ()
+
+
 def test_a_successor_takes_its_place_once_it_is_settled() -> None:
     held = Authorities(OLD, ONE)
     assert rotation.decide(view(held, serving(OLD), settled=[OLD]), TERMS) is None
@@ -141,14 +159,25 @@ def test_a_leaf_is_renewed_when_two_thirds_are_spent() -> None:
 
 @pytest.mark.parametrize(("jitter", "spent"), [(-1, 0.6), (0, 2 / 3), (1, 2 / 3 * 1.1)])
 def test_every_replica_renews_at_its_own_time(jitter: float, spent: float) -> None:
-    at = NOW + spent * DAY
-    assert due(NOW + DAY, DAY, jitter, at + SECOND)
-    assert not due(NOW + DAY, DAY, jitter, at - SECOND)
+    certificate, at = Authority.create("guard-ca.gpu", NOW, DAY).certificate, NOW + spent * DAY
+    assert due(certificate, DAY, jitter, at + SECOND)
+    assert not due(certificate, DAY, jitter, at - SECOND)
+
+
+@pytest.mark.parametrize(("life", "left"), [(90 * DAY, 30 * DAY), (3000 * DAY, LIVES.ca / 3)])
+def test_an_authority_that_somebody_made_is_replaced_by_its_own_life(life: timedelta, left: timedelta) -> None:
+    """Shorter, it is not due at once; longer, it is kept until only what is needed for a rotation is left."""
+    mine = Authority.create("mine", NOW, life)
+    turns = mine.certificate.not_valid_after_utc - left
+    for at, begun in ((NOW + DAY, False), (turns - DAY, False), (turns + DAY, True)):
+        step = rotation.decide(view(Authorities(mine), serving(mine, HOUR, now=at), now=at), TERMS)
+        assert (step is not None) is begun
+        assert not begun or stored(step, "successor created").current == mine
 
 
 def test_a_leaf_is_not_renewed_for_nothing() -> None:
     ending = Authority.create("guard-ca.gpu", NOW - LIVES.ca + HOUR, LIVES.ca)
-    assert due(ending.certificate.not_valid_after_utc, LIVES.leaf, 0, NOW)
+    assert due(ending.certificate, LIVES.leaf, 0, NOW)
     step = rotation.decide(view(Authorities(ending, ONE), serving(ending), settled=[]), TERMS)
     assert step is None, "another leaf would end with its authority too"
 

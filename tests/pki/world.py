@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import errno
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
@@ -52,13 +53,13 @@ class Counts(Observer):
 
     def __init__(self) -> None:
         self.counted: dict[str, int] = {}
-        self.ends: dict[str, datetime] = {}
+        self.end: datetime | None = None
 
     def count(self, what: str) -> None:
         self.counted[what] = self.counted.get(what, 0) + 1
 
-    def expires(self, kind: str, end: datetime) -> None:
-        self.ends[kind] = end
+    def ends(self, end: datetime) -> None:
+        self.end = end
 
 
 @dataclass
@@ -71,6 +72,7 @@ class Replica:
     said: list[tuple[str, str, dict[str, Any]]] = field(default_factory=list)
     leaves: list[x509.Certificate] = field(default_factory=list)
     pair: tuple[bytes, bytes] = (b"", b"")
+    unshowable: bool = False
     running: asyncio.Task[Any] | None = None
 
     def __post_init__(self) -> None:
@@ -79,6 +81,8 @@ class Replica:
         self.keeper = Keeper(OURS, self.world.lifetimes, around)
 
     def present(self, certificate: bytes, key: bytes) -> None:
+        if self.unshowable:
+            raise OSError(errno.EMFILE, "Too many open files")
         leaf = x509.load_pem_x509_certificate(certificate)
         assert load_pem_private_key(key, None).public_key() == leaf.public_key()
         self.leaves.append(leaf)

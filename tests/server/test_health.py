@@ -33,7 +33,7 @@ METRICS = {
     "journal_dropped": ("counter", set()),
     "certificate_expiry_seconds": ("gauge", {"kind"}),
     "facts_age_seconds": ("gauge", set()),
-    "certificate_events": ("counter", set()),
+    "certificate_events": ("counter", {"what"}),
     "settings_generation": ("gauge", set()),
     "build": ("gauge", {"version"}),
 }
@@ -149,3 +149,9 @@ def test_label_values_are_bounded_whatever_clients_send(client: Client) -> None:
         client.review(f"/{odd}", review(pod()))
         client.review("/mutate", review(pod(), operation=odd, namespace=odd, name=odd))
     assert re.search("x[12]", client.health("/metrics").body.decode()) is None
+
+
+@pytest.mark.parametrize("what", ["writes", "conflicts", "failures", "rotations"])
+def test_what_happens_to_certificates_is_counted_from_nought(client: Client, what: str) -> None:
+    """Else an increase would miss the first of them."""
+    assert values(client.health("/metrics").body.decode())["certificate_events_total", (("what", what),)] == 0

@@ -17,6 +17,7 @@ from tests.server.certificates import HOSTS, Certificates, issue
 from tests.server.client import measured, reply, request
 from tests.server.process import Serve, serve
 from tests.server.reviews import pod, review
+from tests.server.within import configuration, running
 from webhook.pki import Authority
 
 TWO = request("POST", "/mutate", json.dumps(review(pod(2))).encode())
@@ -131,6 +132,23 @@ def test_what_only_a_restart_changes_is_named(reloading: Reloading) -> None:
     for key in ("server.maxInFlight", "log.level"):
         reloading.server.journal.event("setting waits for a restart", key=key)
     assert reloading.allows_two() is True
+
+
+@pytest.mark.parametrize(("before", "after"), [("false", "true"), ("true", "false")])
+async def test_what_is_watched_is_what_was_asked_for_at_the_start(
+    certificates: Certificates, before: str, after: str
+) -> None:
+    """Else a class would wait for a watch that nobody has begun."""
+    kept = f"facts: {{runtimeClasses: {before}}}"
+    async with running(certificates, kept) as server:
+        in_force = server.server.in_force
+        at_first = in_force.snapshot
+        in_force.follow(configuration(f"facts: {{runtimeClasses: {after}}}", certificates))
+        assert in_force.snapshot is at_first
+        in_force.follow(configuration(f"{{mode: warn, facts: {{runtimeClasses: {after}}}}}", certificates))
+        expected = configuration(f"{{mode: warn, {kept}}}", certificates).settings
+        assert in_force.snapshot.ruleset.settings == expected
+        server.journal.event("setting waits for a restart", key="facts.runtimeClasses")
 
 
 def test_other_facts_hold_for_the_next_review(reloading: Reloading) -> None:

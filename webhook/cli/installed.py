@@ -83,6 +83,7 @@ def _watch_runtime_classes(server: Server, api: Api) -> None:
 
     classes = RuntimeClasses(api, lambda known: server.in_force.learn(runtime_classes=known), server.journal.say)
     server.companions.add("runtime classes", classes.run)
+    server.requirements["not waiting for runtime classes"] = lambda: not classes.pending()
     age = server.metrics.facts_age.labels("runtime-classes")
     age.set_function(lambda: -1 if classes.age is None else classes.age)
 
@@ -97,6 +98,6 @@ class Counted:
         """Something happened once more."""
         self.metrics.certificates.labels(what).inc()
 
-    def expires(self, kind: str, end: datetime) -> None:
-        """A certificate in use ends then."""
-        self.metrics.expiry.labels(kind).set(end.timestamp())
+    def ends(self, end: datetime) -> None:
+        """The authority that signs ends then."""
+        self.metrics.expiry.labels("ca").set(end.timestamp())

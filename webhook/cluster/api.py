@@ -12,12 +12,14 @@ from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
 import aiohttp
 from kubernetes.aio.client import ApiClient, Configuration
-from kubernetes.aio.config import ConfigException, load_incluster_config, load_kube_config
+from kubernetes.aio.config import ConfigException, incluster_config, load_incluster_config, load_kube_config
+from kubernetes.aio.config.kube_config import KUBE_CONFIG_DEFAULT_LOCATION
 
 from webhook import __version__
 
@@ -30,6 +32,13 @@ _WATCH = 240
 
 _EXACT = timedelta(seconds=5)
 """The server tells its time in whole seconds, and late; a smaller difference tells nothing."""
+
+
+_REMEDIES = {
+    True: "see that the pod's service account token is mounted",
+    False: "give a kubeconfig that kubectl takes, with --kubeconfig or KUBECONFIG",
+}
+"""What to do where there is no way to the cluster, inside of it and outside."""
 
 
 class ClusterError(Exception):
@@ -54,14 +63,16 @@ class Api:
         content = "application/json-patch+json" if method == "PATCH" else "application/json"
         response = await self._send(method, path, content, body, _ANSWER)
         try:
-            answer = json.loads(await response.read())
-        except (aiohttp.ClientError, OSError, ValueError) as error:
+            text = await response.read()
+        except (aiohttp.ClientError, OSError) as error:
             raise ConnectionError(f"{method} {path}: {_why(error)}") from None
         finally:
             response.release()
         self._set_clock(response.headers)
+        answer = _parsed(text)
         if not isinstance(answer, dict):
-            raise ConnectionError(f"{method} {path}: {response.status}, not an object of the API server")
+            told = f"{response.status} {response.reason}"
+            raise ConnectionError(f"{method} {path}: {told}, not an object of the API server")
         return response.status, answer
 
     async def watch(self, path: str, name: str) -> AsyncGenerator[Object, None]:
@@ -84,8 +95,11 @@ class Api:
             async for chunk in response.content.iter_any():
                 *lines, rest = (rest + chunk).split(b"\n")
                 for line in lines:
-                    yield json.loads(line)
-        except (aiohttp.ClientError, OSError, ValueError) as error:
+                    event = _parsed(line)
+                    if not isinstance(event, dict):
+                        raise ConnectionError("not an event of the API server")
+                    yield event
+        except (aiohttp.ClientError, OSError) as error:
             raise ConnectionError(f"watch of {path}: {_why(error)}") from None
         finally:
             _hang_up(response)
@@ -99,7 +113,7 @@ class Api:
     ) -> aiohttp.ClientResponse:
         headers = {"Accept": "application/json", "Content-Type": content}
         try:
-            # The token of a service account is read anew here once a minute.
+            # The token of a service account is read anew here.
             prepared = await self._client.param_serialize(
                 method, path, header_params=headers, body=body, auth_settings=["BearerToken"]
             )
@@ -112,24 +126,39 @@ class Api:
 
     def _set_clock(self, headers: Mapping[str, str]) -> None:
         try:
-            theirs = parsedate_to_datetime(headers["Date"])
-        except (KeyError, ValueError):
+            ahead = parsedate_to_datetime(headers["Date"]) - datetime.now(UTC)
+        except (KeyError, ValueError, TypeError):  # the last, of a time without a zone
             return
-        ahead = theirs - datetime.now(UTC)
         self.skew = ahead if abs(ahead) > _EXACT else timedelta()
 
 
 async def connect(kubeconfig: str | None = None, context: str | None = None) -> Api:
     """The API server: of the cluster that this process runs in, else of a kubeconfig. Raises ClusterError."""
+    inside = kubeconfig is None and context is None and "KUBERNETES_SERVICE_HOST" in os.environ
     configuration = Configuration()
     try:
-        if kubeconfig is None and context is None and "KUBERNETES_SERVICE_HOST" in os.environ:
-            load_incluster_config(client_configuration=configuration)  # type: ignore[no-untyped-call]
+        if inside:
+            load_incluster_config(configuration, try_refresh_token=False)  # type: ignore[no-untyped-call]
+            configuration.refresh_api_key_hook = _read_token  # type: ignore[assignment]
         else:
             await load_kube_config(kubeconfig, context, configuration)  # type: ignore[no-untyped-call]
-    except (ConfigException, OSError, ValueError) as error:
-        raise ClusterError(f"no cluster: {_why(error)}") from None
-    return Api(configuration)
+        return Api(configuration)
+    except Exception as error:  # the client lets through whatever a wrong file leads to
+        where = "the files of the service account" if inside else kubeconfig or KUBE_CONFIG_DEFAULT_LOCATION
+        raise ClusterError(f"no cluster: {where}: {_why(error)}; {_REMEDIES[inside]}") from None
+
+
+def _read_token(configuration: Configuration) -> None:
+    """Take over the token that the kubelet keeps fresh: at each request, for whoever waits goes by a clock."""
+    configuration.api_key["BearerToken"] = f"bearer {Path(incluster_config.SERVICE_TOKEN_FILENAME).read_text()}"
+
+
+def _parsed(text: bytes) -> Any:
+    """What is in an answer; None where it is no JSON, such as a proxy's page."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return None
 
 
 def _hang_up(response: aiohttp.ClientResponse) -> None:
@@ -143,4 +172,4 @@ def _hang_up(response: aiohttp.ClientResponse) -> None:
 def _why(error: Exception) -> str:
     if isinstance(error, (TimeoutError, asyncio.TimeoutError)):
         return "no answer in time"
-    return str(error) or type(error).__name__
+    return " ".join(str(error).split()) or type(error).__name__

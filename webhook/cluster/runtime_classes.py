@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
 from contextlib import aclosing
-from typing import Any, Final, NoReturn, Protocol
+from typing import Any, Final, NoReturn
 
-from webhook.cluster.watch import Api, Contents, LostError, follow, pause
+from webhook.beside.pace import Backoff, lived, moment
+from webhook.beside.trouble import Say, Trouble
+from webhook.cluster.watch import Api, Contents, CutError, LostError, follow
 from webhook.policy.facts import RuntimeClass
 
 PATH: Final = "/apis/node.k8s.io/v1/runtimeclasses"
@@ -15,11 +16,8 @@ PATH: Final = "/apis/node.k8s.io/v1/runtimeclasses"
 Classes = tuple[RuntimeClass, ...]
 
 
-class Say(Protocol):
-    """Tells of an event, in the manner of the journal."""
-
-    def __call__(self, level: str, event: str, /, **fields: Any) -> None:
-        """Say it."""
+_AWAITED = 10.0
+"""Seconds for which it is worth to wait for them at the start: for some tries, or one that gets no answer."""
 
 
 class RuntimeClasses:
@@ -32,33 +30,42 @@ class RuntimeClasses:
         self._api = api
         self._changed = changed
         self._say = say
+        self._unread = Trouble(say, "runtime classes cannot be read", "runtime classes read again")
+        self._unwatched = Trouble(say, "runtime classes cannot be watched", "runtime classes watched again")
+        self._began = moment()
         self._confirmed: float | None = None
         self.known: Classes | None = None
 
     @property
     def age(self) -> float | None:
         """Seconds since they were last known to be so; None while unknown."""
-        return None if self._confirmed is None else asyncio.get_running_loop().time() - self._confirmed
+        return None if self._confirmed is None else moment() - self._confirmed
+
+    def pending(self) -> bool:
+        """Whether they are unknown and may be known in a moment. Never again once it is not so."""
+        return self._confirmed is None and moment() - self._began < _AWAITED
 
     async def run(self) -> NoReturn:
         """Read and watch until cancelled."""
-        failures = 0
+        again = Backoff(1.0)
         while True:
+            began = moment()
             try:
                 async with aclosing(follow(self._api, PATH)) as states:
                     async for contents in states:
-                        if failures:
-                            self._say("info", "runtime classes read again")
-                        failures = 0
                         self._know(contents)
+                        if lived(began):
+                            self._unwatched.is_over()
             except LostError as error:
-                if not failures:
-                    self._say("warning", "runtime classes cannot be read", error=str(error))
-                failures += 1
-            await pause(failures)
+                self._unread.goes_on(error)
+            except CutError as error:
+                if not lived(began):
+                    self._unwatched.goes_on(error)
+            await again.wait_after(began)
 
     def _know(self, contents: Contents) -> None:
-        self._confirmed = asyncio.get_running_loop().time()
+        self._confirmed = moment()
+        self._unread.is_over()
         classes = tuple(_runtime_class(name, contents[name]) for name in sorted(contents))
         if classes != self.known:
             self.known = classes

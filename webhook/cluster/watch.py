@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncGenerator, Mapping
-from contextlib import aclosing, suppress
-from random import Random, SystemRandom
+from contextlib import aclosing
 from typing import Any, Protocol
+
+from webhook.beside.pace import Backoff, moment
 
 Object = dict[str, Any]
 Contents = Mapping[str, Object]
 """The objects of a collection by name."""
-
-_LONGEST = 60.0
-"""Seconds after which a failed list or watch is tried again at the latest."""
 
 
 class Api(Protocol):
@@ -30,35 +27,34 @@ class LostError(Exception):
     """A collection cannot be read for now. The message says why."""
 
 
+class CutError(Exception):
+    """A collection was read, and cannot be watched on from there. The message says why."""
+
+
 async def follow(api: Api, path: str) -> AsyncGenerator[Contents, None]:
     """The objects of a collection without a namespace: at first, after each change, and whenever known to be the same.
 
-    Ends with LostError; what was yielded is then the last that is known.
+    Ends with LostError or CutError; what was yielded is then the last that is known.
     """
+    again = Backoff(1.0)
     contents, version = await _list(api, path)
     yield contents
     while True:
+        began = moment()
         query = {"resourceVersion": version, "allowWatchBookmarks": "true"}
         try:
             async with aclosing(api.events(path, query)) as events:
                 async for event in events:
                     if event["type"] == "ERROR":
                         # Usually 410: the server has forgotten this version, so everything is read anew.
-                        raise LostError(f"watch of {path}: {event['object'].get('message', '')}")
+                        raise CutError(f"watch of {path}: {event['object'].get('message', '')}")
                     contents = _after(contents, event)
                     version = event["object"]["metadata"]["resourceVersion"]
                     yield contents
         except OSError as error:
-            raise LostError(str(error)) from None
+            raise CutError(str(error)) from None
         yield contents
-
-
-async def pause(failures: int, chance: Random | None = None) -> None:
-    """Wait after so many failures in a row: doubling, and different for each replica."""
-    seconds = min(_LONGEST, 2.0 ** min(failures, 10)) * (chance or SystemRandom()).uniform(0.5, 1.0)
-    with suppress(TimeoutError):
-        async with asyncio.timeout(seconds):
-            await asyncio.Event().wait()
+        await again.wait_after(began)
 
 
 async def _list(api: Api, path: str) -> tuple[Contents, str]:

@@ -6,6 +6,5 @@ from webhook.pki.authority import Authority, Leaf
 from webhook.pki.installation import Installation, Lifetimes
 from webhook.pki.keeper import Keeper, Observer, Surroundings
 from webhook.pki.objects import Api
-from webhook.pki.trust import Say
 
-__all__ = ["Api", "Authority", "Installation", "Keeper", "Leaf", "Lifetimes", "Observer", "Say", "Surroundings"]
+__all__ = ["Api", "Authority", "Installation", "Keeper", "Leaf", "Lifetimes", "Observer", "Surroundings"]

@@ -19,6 +19,9 @@ _BACKDATED = timedelta(minutes=30)
 """How far validity starts in the past, for clocks that are behind."""
 
 
+_PROBE = "probe.invalid"
+
+
 class DamagedError(ValueError):
     """A certificate and a key are no authority. The message says why."""
 
@@ -53,15 +56,12 @@ class Authority:
 
     @classmethod
     def read(cls, certificate: bytes, key: bytes) -> Authority:
-        """The authority in these two PEM texts. Raises DamagedError."""
+        """The authority in these two PEM texts. Raises DamagedError, also where its leaves would be refused."""
         try:
             (found,) = bundle.read(certificate)
-            signs = found.extensions.get_extension_for_class(x509.BasicConstraints).value.ca
             found.verify_directly_issued_by(found)
-        except (*bundle.UNREADABLE, InvalidSignature, x509.ExtensionNotFound) as error:
+        except (*bundle.UNREADABLE, InvalidSignature) as error:
             raise DamagedError(f"the certificate cannot be used ({type(error).__name__})") from None
-        if not signs:
-            raise DamagedError("the certificate is not an authority's")
         try:
             private = serialization.load_pem_private_key(key, password=None)
         except (ValueError, TypeError, UnsupportedAlgorithm) as error:
@@ -70,7 +70,10 @@ class Authority:
             raise DamagedError("the key is not an elliptic curve key")
         if private.public_key() != found.public_key():
             raise DamagedError("the key is not the certificate's")
-        return cls(found, private)
+        read = cls(found, private)
+        if reason := read._refusal():
+            raise DamagedError(f"what the certificate signs would be refused ({reason})")
+        return read
 
     def sign(self, hosts: Sequence[str], now: datetime, lifetime: timedelta) -> Leaf:
         """A leaf for DNS names and IP addresses; the API server looks at these and at no common name.
@@ -97,9 +100,14 @@ class Authority:
         """The authority's key, as PEM."""
         return _key_pem(self.key)
 
-    def valid(self, now: datetime) -> bool:
-        """Whether the authority is in its time."""
-        return self.certificate.not_valid_before_utc <= now < self.certificate.not_valid_after_utc
+    def _refusal(self) -> str | None:
+        """Why a leaf of this authority would be refused, found out by signing one; None where it would be taken."""
+        begins = self.certificate.not_valid_before_utc
+        try:
+            leaf = self.sign([_PROBE], begins + _BACKDATED, _BACKDATED)
+        except (OverflowError, *bundle.UNREADABLE) as error:
+            return str(error)
+        return bundle.refusal(self.certificate, x509.load_pem_x509_certificate(leaf.certificate), _PROBE, begins)
 
     def _at_most(self, end: datetime) -> datetime:
         return min(end, self.certificate.not_valid_after_utc)

@@ -40,21 +40,22 @@ def render(certificates: Iterable[x509.Certificate]) -> bytes:
 
 def verifies(roots: Iterable[x509.Certificate], leaf: x509.Certificate, host: str, now: datetime) -> bool:
     """Whether one of these authorities vouches for a server's leaf: chain, host name and validity of both."""
-    return any(_verifies(root, leaf, host, now) for root in roots)
+    return any(refusal(root, leaf, host, now) is None for root in roots)
+
+
+def refusal(root: x509.Certificate, leaf: x509.Certificate, host: str, now: datetime) -> str | None:
+    """Why an authority does not vouch for a server's leaf; None where it does."""
+    try:
+        verifier = PolicyBuilder().store(Store([root])).time(now).build_server_verifier(x509.DNSName(host))
+        verifier.verify(leaf, [])
+    except (VerificationError, *UNREADABLE) as error:
+        return str(error) or type(error).__name__
+    return None
 
 
 def valid(certificate: x509.Certificate, now: datetime) -> bool:
     """Whether a certificate is in its time."""
     return certificate.not_valid_before_utc <= now < certificate.not_valid_after_utc
-
-
-def _verifies(root: x509.Certificate, leaf: x509.Certificate, host: str, now: datetime) -> bool:
-    try:
-        verifier = PolicyBuilder().store(Store([root])).time(now).build_server_verifier(x509.DNSName(host))
-        verifier.verify(leaf, [])
-    except (VerificationError, *UNREADABLE):
-        return False
-    return True
 
 
 def _certificate(block: bytes) -> x509.Certificate | None:

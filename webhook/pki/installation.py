@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from cryptography import x509
+
 _SPENT = 2 / 3
 """The part of its life after which a certificate is renewed."""
 
@@ -71,6 +73,12 @@ class Lifetimes:
         return 2 * self.leaf + self.settle
 
 
-def due(end: datetime, life: timedelta, jitter: float, now: datetime) -> bool:
-    """Whether a certificate that lives for `life` and ends at `end` is to be renewed. `jitter` is from -1 to 1."""
+def due(certificate: x509.Certificate, life: timedelta, jitter: float, now: datetime) -> bool:
+    """Whether a certificate is to be renewed. `jitter` is from -1 to 1.
+
+    When a third of its own life is left; or of `life`, the usual one, if that is less: to be renewed in time takes no
+    more, and a certificate that somebody made for longer is kept for longer.
+    """
+    end = certificate.not_valid_after_utc
+    life = min(life, end - certificate.not_valid_before_utc)
     return now >= end - life * (1 - _SPENT * (1 + _JITTER * jitter))

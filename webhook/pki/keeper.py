@@ -11,13 +11,14 @@ from typing import NoReturn, Protocol
 
 from cryptography import x509
 
+from webhook.beside.pace import Allowance, Backoff, moment, pause
+from webhook.beside.trouble import Say, Trouble
 from webhook.pki import bundle, rotation
 from webhook.pki.authority import Authority
 from webhook.pki.installation import Installation, Lifetimes
 from webhook.pki.objects import Api, ConflictError, Objects, RefusedError, Sight
-from webhook.pki.pace import Allowance, Backoff, moment, pause
 from webhook.pki.rotation import Publish, Served, Sign, Step, Store, Terms, View
-from webhook.pki.trust import Say, Trust
+from webhook.pki.trust import Trust
 
 _LOOK = 60.0
 """Seconds between two looks when nothing changes. Timers stand still while a machine sleeps; so the clock is asked."""
@@ -30,21 +31,21 @@ _TOO_OFTEN = 8
 
 
 class Observer(Protocol):
-    """What counts. `what` is one of writes, conflicts, failures, rotations; `kind` is ca or leaf."""
+    """What counts. `what` is one of writes, conflicts, failures, rotations."""
 
     def count(self, what: str) -> None:
         """Something happened once more."""
 
-    def expires(self, kind: str, end: datetime) -> None:
-        """A certificate in use ends then."""
+    def ends(self, end: datetime) -> None:
+        """The authority that signs ends then."""
 
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
     """What a keeper works with.
 
-    `present` is given the certificate and key to serve, as PEM. `now` is the time by which certificates are judged,
-    best that of the API server.
+    `present` is given the certificate and key to serve, as PEM; it raises OSError where it cannot show them. `now` is
+    the time by which certificates are judged, best that of the API server.
     """
 
     api: Api
@@ -66,11 +67,15 @@ class Keeper:
         self._terms = Terms(name, lifetimes, jitter=around.chance.uniform(-1, 1))
         self._served: Served | None = None
         self._trust = Trust(installation.hosts[0], around.say)
-        self._last: View | None = None
+        self._last: tuple[Sight, View] | None = None
         self._everywhere: dict[x509.Certificate, float] = {}
         self._lost = Backoff(1.0, around.chance)
         self._beaten = Backoff(0.05, around.chance)
         self._woken = asyncio.Event()
+        say = around.say
+        self._out_of_reach = Trouble(say, "certificates cannot be looked after", "certificates looked after again")
+        self._quarrel = Trouble(say, "certificates changed too often", "certificates changed no more")
+        self._unshown = Trouble(say, "certificate cannot be shown", "certificate shown again")
 
     @property
     def trusted(self) -> bool:
@@ -103,10 +108,12 @@ class Keeper:
             step, sight = await self._look()
             while step is not None:
                 if not isinstance(step, Sign) and (wait := allowance.wait()):
-                    self._around.say("warning", "certificates changed too often, waiting", seconds=round(wait, 1))
+                    self._quarrel.goes_on("somebody else writes them again and again")
                     await pause(wait)
                     return False
-                await self._do(step, sight, allowance)
+                if not await self._do(step, sight, allowance):
+                    await self._lost.wait()
+                    return False
                 step, sight = await self._look()
         except ConflictError as error:
             self._around.observer.count("conflicts")
@@ -118,20 +125,21 @@ class Keeper:
             self._go_on_without(error)
             await self._lost.wait()
             return False
+        if allowance.full:
+            self._quarrel.is_over()
         self._beaten.reset()
-        if self._lost.failures:
-            self._lost.reset()
-            self._around.say("info", "certificates looked after again")
+        self._lost.reset()
+        self._out_of_reach.is_over()
         return True
 
     async def _look(self) -> tuple[Step | None, Sight]:
         """See what is there, and what to do about it."""
         sight = await self._objects.look()
-        view = self._last = self._view(sight)
+        view = self._view(sight)
+        self._last = sight, view
         if view.authorities.current is not None:
-            self._around.observer.expires("ca", view.authorities.current.certificate.not_valid_after_utc)
-        if self._served is not None:
-            self._trust.judge(sight, self._served, view.now)
+            self._around.observer.ends(view.authorities.current.certificate.not_valid_after_utc)
+        self._judge()
         return rotation.decide(view, self._terms), sight
 
     def _view(self, sight: Sight) -> View:
@@ -142,12 +150,12 @@ class Keeper:
         settled = frozenset(one for one, since in self._everywhere.items() if now - since >= settle)
         return View(held, sight.bundles, settled, self._served, self._around.now())
 
-    async def _do(self, step: Step, sight: Sight, allowance: Allowance) -> None:
-        """Take one step, count it, and tell of it."""
+    async def _do(self, step: Step, sight: Sight, allowance: Allowance) -> bool:
+        """Take one step, count it, and tell of it; whether it was done."""
         say, count = self._around.say, self._around.observer.count
         match step:
             case Sign(authority):
-                self._sign(authority)
+                return self._sign(authority)
             case Store(wanted, event):
                 await self._objects.store(sight, wanted)
                 allowance.spend()
@@ -156,48 +164,63 @@ class Keeper:
                     count("rotations")
                 say("info", event, faults=list(sight.authorities.faults))
             case Publish(wanted):
+                level, number = "debug" if self._quarrel else "info", len(bundle.read(wanted))
                 for path in await self._objects.publish(sight, wanted):
                     allowance.spend()
                     count("writes")
-                    say("info", "bundle published", configuration=path, authorities=len(bundle.read(wanted)))
+                    say(level, "bundle published", configuration=path, authorities=number)
+        return True
 
-    def _sign(self, authority: Authority) -> None:
+    def _sign(self, authority: Authority) -> bool:
+        """Serve a new leaf; whether it could be shown. If not, the one before it is served on."""
         leaf = authority.sign(self._installation.hosts, self._around.now(), self._terms.lifetimes.leaf)
         certificate = x509.load_pem_x509_certificate(leaf.certificate)
+        try:
+            self._around.present(leaf.certificate, leaf.key)
+        except OSError as error:
+            self._around.observer.count("failures")
+            self._unshown.goes_on(error)
+            return False
         self._served = Served(leaf, certificate, authority.certificate)
-        self._around.present(leaf.certificate, leaf.key)
-        self._around.observer.expires("leaf", certificate.not_valid_after_utc)
+        self._unshown.is_over()
         self._around.say("info", "leaf signed", until=certificate.not_valid_after_utc.isoformat())
+        self._judge()
+        return True
+
+    def _judge(self) -> None:
+        """Find out whether what is served is trusted, by what was seen last."""
+        if self._served is not None and self._last is not None:
+            sight, _ = self._last
+            self._trust.judge(sight, self._served, self._around.now())
 
     def _go_on_without(self, error: Exception) -> None:
-        """Renew by what was seen last; say once what stands in the way."""
+        """Say what stands in the way; renew by what was seen last."""
         self._around.observer.count("failures")
-        if not self._lost.failures:
-            self._around.say("warning", "certificates cannot be looked after", error=str(error))
+        self._out_of_reach.goes_on(error)
         if self._last is None:
             return
-        view = replace(self._last, served=self._served, now=self._around.now())
-        step = rotation.without_the_api_server(view, self._terms, confirmed=self._last.now)
+        _, seen = self._last
+        view = replace(seen, served=self._served, now=self._around.now())
+        step = rotation.without_the_api_server(view, self._terms, confirmed=seen.now)
         if step is not None:
             self._sign(step.authority)
 
     def _until_next_look(self) -> float:
         """Seconds; fewer while a successor settles, or the leaf is about to be trusted."""
         lives = self._terms.lifetimes
-        settling = self._last is not None and self._last.authorities.successor is not None
+        settling = self._last is not None and self._last[1].authorities.successor is not None
         settle = lives.settle.total_seconds() / (10 if settling else 1)
         usual = min(_LOOK, settle, lives.leaf.total_seconds() / 20) * self._around.chance.uniform(0.9, 1.0)
         return self._trust.wait() or usual
 
     async def _follow(self, collection: str, name: str) -> NoReturn:
         """Wake the keeper whenever an object changes. Without a watch it still looks every minute."""
-        lost = Backoff(1.0, self._around.chance)
+        again = Backoff(1.0, self._around.chance)
         while True:
+            began = moment()
             try:
                 async for _ in self._around.api.watch(collection, name):
-                    lost.reset()
                     self._woken.set()
             except OSError as error:
-                if not lost.failures:
-                    self._around.say("debug", "watch failed", path=collection, error=str(error))
-            await lost.wait()
+                self._around.say("debug", "watch failed", path=collection, error=str(error))
+            await again.wait_after(began)

@@ -68,13 +68,13 @@ class Objects:
         self._installation = installation
         self._api = api
         self._path = f"{installation.secrets}/{installation.secret}"
-        self._last: Object = {}
+        self._metadata: Object = {}
 
     async def look(self) -> Sight:
         """All three. The Secret is read last: so it is no older than what was published from it."""
         found = [await self._configuration(collection) for collection in self._installation.configurations]
         secret = await self._find(self._path)
-        self._last = secret or self._last
+        self._metadata = self._metadata if secret is None else secret["metadata"]
         return Sight(secret, tuple(one for one in found if one is not None))
 
     async def store(self, sight: Sight, wanted: Authorities) -> None:
@@ -107,7 +107,7 @@ class Objects:
         """A Secret without data. It goes with the Deployment; where that is gone, none is to be left behind."""
         owner = await self._call("GET", self._installation.deployment)
         reference = {"apiVersion": "apps/v1", "kind": "Deployment", **_named(owner)}
-        before = self._last.get("metadata") or {}
+        before = self._metadata
         metadata = {
             "name": self._installation.secret,
             "namespace": self._installation.namespace,

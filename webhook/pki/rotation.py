@@ -15,8 +15,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from datetime import datetime
-from typing import Final
+from datetime import datetime, timedelta
+from typing import Final, TypeGuard
 
 from cryptography import x509
 
@@ -24,6 +24,9 @@ from webhook.pki import bundle
 from webhook.pki.authorities import Authorities
 from webhook.pki.authority import Authority, Leaf
 from webhook.pki.installation import Lifetimes, due
+
+_AHEAD = timedelta(minutes=5)
+"""How far the clocks of API servers may be apart. What was written later than that was not written by us."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +51,15 @@ class View:
     settled: frozenset[x509.Certificate]
     served: Served | None
     now: datetime
+
+    @property
+    def live(self) -> tuple[x509.Certificate, ...]:
+        """What the bundles hold, as often as they do."""
+        return tuple(certificate for found in self.bundles for certificate in bundle.read(found))
+
+    def holds(self, authority: Authority | None) -> TypeGuard[Authority]:
+        """Whether there is such an authority, and it is in its time."""
+        return authority is not None and bundle.valid(authority.certificate, self.now)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,11 +118,12 @@ def without_the_api_server(view: View, terms: Terms, confirmed: datetime) -> Sig
 def _restore(view: View, terms: Terms) -> Store | None:
     """Get an authority that signs where there is none, because the Secret is new, damaged or slept past its end."""
     held = view.authorities
-    if _usable(held.current, view.now):
-        return Store(_whole(view), "secret repaired") if held.faults else None
+    faulty = held.faults or (held.since is not None and held.since - view.now > _AHEAD)
+    if view.holds(held.current):
+        return Store(_whole(view), "secret repaired") if faulty else None
     whole = replace(_whole(view), current=None)
-    if _usable(held.successor, view.now):
-        return Store(whole, "secret repaired") if held.faults else None
+    if view.holds(held.successor):
+        return Store(whole, "secret repaired") if faulty else None
     made = Authority.create(terms.name, view.now, terms.lifetimes.ca)
     if _at_stake(view):
         return Store(replace(whole, successor=made), "successor created")
@@ -120,10 +133,10 @@ def _restore(view: View, terms: Terms) -> Store | None:
 def _demote(view: View, _: Terms) -> Store | None:
     """Let an authority that somebody put into the Secret wait like any successor: the bundles have others."""
     held, served = view.authorities, view.served
-    if held.current is None or not held.current.valid(view.now):
+    if not view.holds(held.current):
         return None
     newcomer = held.current.certificate
-    known = {certificate for found in view.bundles for certificate in bundle.read(found)}
+    known = view.live
     serves = served is not None and served.issuer == newcomer and bundle.valid(served.certificate, view.now)
     if newcomer in known or serves or not any(bundle.valid(certificate, view.now) for certificate in known):
         return None
@@ -134,9 +147,9 @@ def _demote(view: View, _: Terms) -> Store | None:
 def _promote(view: View, _: Terms) -> Store | None:
     """Let the successor sign once every API server knows it; at once where nothing that is served is trusted."""
     held = view.authorities
-    if held.successor is None or not _usable(held.successor, view.now):
+    if not view.holds(held.successor):
         return None
-    lost = not _usable(held.current, view.now) and not _at_stake(view)
+    lost = not view.holds(held.current) and not _at_stake(view)
     if held.successor.certificate not in view.settled and not lost:
         return None
     retired = () if held.current is None else (held.current.certificate,)
@@ -155,7 +168,7 @@ def _retain(view: View, _: Terms) -> Store | None:
 def _sign(view: View, terms: Terms) -> Sign | None:
     """Have a leaf that is valid, by the current authority, with a third of its life ahead."""
     current, served = view.authorities.current, view.served
-    if current is None or not current.valid(view.now):
+    if not view.holds(current):
         return None
     if served is None or not bundle.valid(served.certificate, view.now):
         return Sign(current)
@@ -163,7 +176,7 @@ def _sign(view: View, terms: Terms) -> Sign | None:
         return Sign(current) if current.certificate in view.settled else None
     end, life = served.certificate.not_valid_after_utc, terms.lifetimes.leaf
     longer = min(view.now + life, current.certificate.not_valid_after_utc) - end
-    return Sign(current) if due(end, life, terms.jitter, view.now) and longer > life / 10 else None
+    return Sign(current) if due(served.certificate, life, terms.jitter, view.now) and longer > life / 10 else None
 
 
 def _publish(view: View, _: Terms) -> Publish | None:
@@ -175,9 +188,9 @@ def _publish(view: View, _: Terms) -> Publish | None:
 def _begin(view: View, terms: Terms) -> Store | None:
     """Put a successor beside an authority that comes to its end."""
     held = view.authorities
-    if held.current is None or _usable(held.successor, view.now):
+    if held.current is None or view.holds(held.successor):
         return None
-    if not due(held.current.certificate.not_valid_after_utc, terms.lifetimes.ca, terms.jitter, view.now):
+    if not due(held.current.certificate, terms.lifetimes.ca, terms.jitter, view.now):
         return None
     made = Authority.create(terms.name, view.now, terms.lifetimes.ca)
     return Store(replace(held, successor=made), "successor created")
@@ -186,7 +199,7 @@ def _begin(view: View, terms: Terms) -> Store | None:
 def _drop(view: View, terms: Terms) -> Store | None:
     """Let go of predecessors that no leaf can be of any more."""
     held = view.authorities
-    over = held.since is not None and view.now >= held.since + terms.lifetimes.retention
+    over = held.since is not None and view.now - held.since >= terms.lifetimes.retention
     kept = tuple(
         certificate
         for certificate in held.predecessors
@@ -216,13 +229,12 @@ def _whole(view: View) -> Authorities:
     Somebody may be serving a leaf of an authority that the Secret has lost, so it stays trusted for a while.
     """
     held = view.authorities
-    lost = () if held.current is None or held.current.valid(view.now) else (held.current.certificate,)
-    live = (certificate for found in view.bundles for certificate in bundle.read(found))
+    lost = () if held.current is None or view.holds(held.current) else (held.current.certificate,)
     own = () if view.served is None else (view.served.issuer,)
-    known = (*lost, *own, *held.predecessors, *live)
+    known = (*lost, *own, *held.predecessors, *view.live)
     usable = replace(
         held,
-        successor=held.successor if _usable(held.successor, view.now) else None,
+        successor=held.successor if view.holds(held.successor) else None,
         predecessors=(),
         since=None,
         faults=(),
@@ -242,12 +254,7 @@ def _at_stake(view: View) -> bool:
     """Whether some API server may trust a leaf of another authority than the successor, so that nothing is hurried."""
     successor = view.authorities.successor
     coming = None if successor is None else successor.certificate
-    live = {certificate for found in view.bundles for certificate in bundle.read(found)}
-    return any(bundle.valid(certificate, view.now) for certificate in live if certificate != coming)
-
-
-def _usable(authority: Authority | None, now: datetime) -> bool:
-    return authority is not None and authority.valid(now)
+    return any(bundle.valid(certificate, view.now) for certificate in view.live if certificate != coming)
 
 
 def _still_serves(served: Served, now: datetime) -> bool:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 from math import inf
-from typing import Any, Protocol
 
+from webhook.beside.pace import moment
+from webhook.beside.trouble import Say
 from webhook.pki import bundle
 from webhook.pki.authority import age
 from webhook.pki.objects import Sight
-from webhook.pki.pace import moment
 from webhook.pki.rotation import Served
 
 _SEEN = 1.0
@@ -17,13 +17,6 @@ _SEEN = 1.0
 
 _YOUNG = timedelta(minutes=1)
 """An authority of that age may have been published a moment ago, by another replica."""
-
-
-class Say(Protocol):
-    """Tells of an event, in the manner of the journal."""
-
-    def __call__(self, level: str, event: str, /, **fields: Any) -> None:
-        """Say it."""
 
 
 class Trust:

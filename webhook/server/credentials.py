@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import ssl
 from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 
 from webhook.server.door import Door
@@ -28,40 +28,38 @@ class Credentials:
     def sources(self) -> Iterator[Source]:
         """What is read from files."""
         if self._tls.client_ca is not None:
-            yield Source("client CA", self._read_authorities, self._with_authorities, self._take_authorities)
+            yield Source("client CA", self._read_authorities, self._checked_authorities, self._take_authorities)
         if self._tls.mode == "files":
-            yield Source("certificate", self._read_pair, self._with_pair, self._take_pair)
+            yield Source("certificate", self._read_pair, self._checked_pair, self._take_pair)
 
     def present(self, certificate: bytes, key: bytes) -> None:
-        """Show another certificate, PEM, in handshakes from now on. Raises UnusableError."""
-        self._take_pair(self._with_pair(Pair(certificate, key)))
+        """Show another certificate, PEM, in handshakes from now on. Raises UnusableError; OSError without memory.
+
+        Whether it is in its time is for its signer to say, who may go by a better clock than this machine's.
+        """
+        with _as_unusable():
+            self._take_pair(Pair(certificate, key))
 
     def _read_pair(self) -> Pair:
-        try:
+        with _as_unusable():
             return read_pair(self._tls)
-        except CertificateError as error:
-            raise UnusableError(str(error)) from None
 
     def _read_authorities(self) -> bytes:
-        try:
+        with _as_unusable():
             return read(str(self._tls.client_ca))
-        except CertificateError as error:
-            raise UnusableError(str(error)) from None
 
-    def _with_pair(self, pair: Pair) -> tuple[Pair, ssl.SSLContext]:
-        try:
+    def _checked_pair(self, pair: Pair) -> Pair:
+        with _as_unusable():
             self._refuse_ended(pair)
-            return pair, context(self._tls, pair, self._authorities)
-        except CertificateError as error:
-            raise UnusableError(str(error)) from None
+            context(self._tls, pair, self._authorities)
+        return pair
 
-    def _with_authorities(self, authorities: bytes) -> tuple[bytes, ssl.SSLContext | None, float]:
-        try:
-            ends = first_expiry(authorities, str(self._tls.client_ca))
-            again = context(self._tls, self._pair, authorities) if self._pair is not None else None
-        except CertificateError as error:
-            raise UnusableError(str(error)) from None
-        return authorities, again, ends
+    def _checked_authorities(self, authorities: bytes) -> bytes:
+        with _as_unusable():
+            first_expiry(authorities, str(self._tls.client_ca))
+            if self._pair is not None:
+                context(self._tls, self._pair, authorities)
+        return authorities
 
     def _refuse_ended(self, pair: Pair) -> None:
         """A leaf that has ended is no use, unless there is nothing better."""
@@ -70,13 +68,25 @@ class Credentials:
         if ended <= now and self._pair is not None and self._pair.leaf().not_valid_after_utc > now:
             raise CertificateError(f"{pair.source}: the certificate has ended at {ended:%Y-%m-%d %H:%M} UTC")
 
-    def _take_pair(self, made: tuple[Pair, ssl.SSLContext]) -> None:
-        self._pair, self._door.welcome.context = made
-        self._metrics.expiry.labels("leaf").set(expiry(self._pair.leaf()))
+    def _take_pair(self, pair: Pair) -> None:
+        self._serve(pair, self._authorities)
+        self._metrics.expiry.labels("leaf").set(expiry(pair.leaf()))
         self.presented.set()
 
-    def _take_authorities(self, made: tuple[bytes, ssl.SSLContext | None, float]) -> None:
-        self._authorities, again, ends = made
-        if again is not None:
-            self._door.welcome.context = again
-        self._metrics.expiry.labels("client-ca").set(ends)
+    def _take_authorities(self, authorities: bytes) -> None:
+        self._serve(self._pair, authorities)
+        self._metrics.expiry.labels("client-ca").set(first_expiry(authorities, str(self._tls.client_ca)))
+
+    def _serve(self, pair: Pair | None, authorities: bytes | None) -> None:
+        """Put both in force at once: a context that was made beforehand may hold what has been replaced meanwhile."""
+        if pair is not None:
+            self._door.welcome.context = context(self._tls, pair, authorities)
+        self._pair, self._authorities = pair, authorities
+
+
+@contextmanager
+def _as_unusable() -> Iterator[None]:
+    try:
+        yield
+    except CertificateError as error:
+        raise UnusableError(str(error)) from None

@@ -15,7 +15,7 @@ from webhook.policy.settings import Settings
 from webhook.server.journal import Journal
 from webhook.server.metrics import Metrics
 from webhook.server.reload import Source, UnusableError
-from webhook.settings.configuration import Configuration, fixed
+from webhook.settings.configuration import Configuration, changeable, fixed
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,9 +78,10 @@ class InForce:
         """Put other settings in force; they count as other only where they say something else."""
         for key in fixed(self._started_with, configuration):
             self._journal.say("warning", "setting waits for a restart", key=key)
-        if configuration.settings == self._settings:
+        settings = changeable(self._started_with, configuration)
+        if settings == self._settings:
             return
-        self._settings = configuration.settings
+        self._settings = settings
         self._renew()
         self._generation.inc()
 

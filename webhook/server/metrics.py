@@ -75,6 +75,7 @@ FAMILIES = (
 _KNOWN = {
     "shed": ("in-flight", "late", "memory", "closing"),
     "loop_stalls": ("loop", "process"),
+    "certificate_events": ("writes", "conflicts", "failures", "rotations"),
     "closed_connections": ("handshake", "header", "unread answer", "evicted"),
 }
 """Label values that are there from the start, so that a rate over the first event is no gap."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from webhook.policy.setting import setting
@@ -60,12 +60,19 @@ def not_in_force(configuration: Configuration) -> list[str]:
     return list(_without_effect(DOCUMENT, view(configuration), view(default()), ""))
 
 
+_FIXED = ("server", "tls", "log", "facts")
+"""The sections that hold for the life of a process; the last says what is watched beside it."""
+
+
 def fixed(before: Configuration, after: Configuration) -> list[str]:
-    """The keys, dotted, of the process's own settings that differ: a running server cannot change them."""
+    """The keys, dotted, that differ and that a running server cannot change."""
     old, new = view(before), view(after)
-    return [
-        f"{part}.{key}" for part in ("server", "tls", "log") for key in old[part] if old[part][key] != new[part][key]
-    ]
+    return [f"{part}.{key}" for part in _FIXED for key in old[part] if old[part][key] != new[part][key]]
+
+
+def changeable(before: Configuration, after: Configuration) -> Settings:
+    """What decides about a pod after a running server was given another configuration."""
+    return replace(after.settings, facts=before.settings.facts)
 
 
 def _without_effect(shape: Section, told: Mapping[str, Any], usual: Mapping[str, Any], above: str) -> Iterator[str]:

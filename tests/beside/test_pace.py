@@ -1,4 +1,4 @@
-"""How fast a keeper goes: waits that double, and writes that are rationed."""
+"""How fast something goes on: waits that double, and writes that are rationed."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from random import Random
 
 from tests.pki.fake_api import wait
 from tests.pki.virtual import virtual
-from webhook.pki.pace import Allowance, Backoff, moment, pause
+from webhook.beside.pace import Allowance, Backoff, moment, pause
 
 
 async def waits(backoff: Backoff, number: int) -> list[float]:
@@ -28,6 +28,18 @@ async def test_waits_double_up_to_a_minute_and_begin_anew_after_a_success() -> N
     assert backoff.failures == 9
     backoff.reset()
     assert max(await waits(backoff, 1)) <= 1
+
+
+@virtual
+async def test_what_lived_for_a_while_has_not_failed_and_is_waited_for_all_the_same() -> None:
+    backoff = Backoff(1.0, Random(1))  # noqa: S311
+    await waits(backoff, 5)
+    began = moment()
+    await backoff.wait_after(began)
+    assert moment() - began >= 16, "it ended at once"
+    ended = moment()
+    await backoff.wait_after(began)
+    assert 0.5 <= moment() - ended <= 1
 
 
 @virtual
