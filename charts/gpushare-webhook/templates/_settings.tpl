@@ -79,8 +79,7 @@
 
 {{/* The settings that the program reads at its start alone, in JSON. */}}
 {{- define "gpushare-webhook.processSettings" -}}
-{{- $read := pick (.Values.config | default dict) "server" "tls" "log" -}}
-{{- toJson (set $read "readsRuntimeClasses" (include "gpushare-webhook.readsRuntimeClasses" .)) -}}
+{{- pick (.Values.config | default dict) "server" "tls" "log" "facts" | toJson -}}
 {{- end -}}
 
 {{/* Whether the pods call the API server at all. */}}
