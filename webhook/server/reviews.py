@@ -9,10 +9,10 @@ from aiohttp import web
 
 from webhook.admission import BadReviewError, Hook, Outcome, respond
 from webhook.server.bodies import Bodies
+from webhook.server.connection import Connection
 from webhook.server.in_force import InForce
 from webhook.server.intake import Intake
 from webhook.server.journal import Journal
-from webhook.server.listener import Connection
 from webhook.server.metrics import Metrics
 from webhook.server.refusal import BANNER, RefusalError, ShedError, answer, told
 from webhook.server.targets import Target, target
