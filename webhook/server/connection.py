@@ -146,6 +146,10 @@ class Connection(web.RequestHandler):
     def end(self, reason: str) -> None:
         """Close the connection at once, for a reason that is counted."""
         self._listener.closed(reason)
+        self.abort()
+
+    def abort(self) -> None:
+        """Close the connection at once."""
         self.force_close()
         if self._wire is not None:
             self._wire.abort()

@@ -56,7 +56,7 @@ class Door:
         """The connections that stand or are being made."""
         return len(self.listener.open) + len(self.welcome)
 
-    async def shut(self) -> None:
+    def shut(self) -> None:
         """Accept no more, but whoever has come already."""
         if self._socket is None:
             return
@@ -67,13 +67,12 @@ class Door:
             for _ in range(_QUEUE):
                 self.welcome.take(listening.accept()[0])
         listening.close()
-        await self.welcome.settle(seconds=1)
 
-    async def close(self) -> None:
-        """End all connections."""
-        await self.shut()
-        self.welcome.end()
-        await self.listener.shutdown(timeout=1)
+    async def close(self, seconds: float) -> None:
+        """End all connections; for so long those go on that are being answered."""
+        self.shut()
+        await self.welcome.end()
+        await self.listener.close(seconds)
 
     def _accept(self) -> None:
         for _ in range(_BURST):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import heapq
 import logging
 from collections.abc import Callable
@@ -16,6 +17,12 @@ from webhook.server.metrics import Metrics
 
 _LINGER = 2.0
 """Seconds in which the rest of a refused body is read and dropped; closing at once would take the refusal along."""
+
+_LOOK = 0.01
+"""Seconds between two looks at what is not over yet."""
+
+_LAST_TURNS = 0.1
+"""Seconds that the loop may take to tell connections that they are over."""
 
 
 class Listener(web.Server):
@@ -73,6 +80,21 @@ class Listener(web.Server):
         """Have every request refused that has not arrived as a whole."""
         for connection in self.open:
             connection.give_up()
+
+    async def close(self, seconds: float) -> None:
+        """End all connections; for so long those go on that are being answered, or that take their last answer."""
+        end = self._loop.time() + seconds
+        await self._until(lambda: self.quiet(0), end)
+        for connection in list(self.open):
+            connection.force_close()
+        await self._until(lambda: not self.open, end)
+        for connection in list(self.open):
+            connection.abort()
+        await self._until(lambda: not self.open, self._loop.time() + _LAST_TURNS)
+
+    async def _until(self, condition: Callable[[], bool], end: float) -> None:
+        while not condition() and self._loop.time() < end:  # noqa: ASYNC110 - that all is quiet is told by no event
+            await asyncio.sleep(_LOOK)
 
     def quiet(self, seconds: float) -> bool:
         """Whether no request is open and none has been for so long."""

@@ -99,8 +99,8 @@ class Server:
     async def shutdown(self) -> None:
         """Close everything."""
         await self.companions.stop()
-        await self.door.close()
-        await self.health_door.close()
+        await self.door.close(self.draining.patience)
+        await self.health_door.close(self.draining.patience)
         self.pulse.stop()
         if self._listening:
             self.journal.say("info", "stopped")
