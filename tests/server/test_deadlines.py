@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import socket
+import time
 from collections.abc import Iterator
 from contextlib import suppress
 
@@ -85,11 +86,26 @@ def test_a_body_that_does_not_end_is_refused(hasty: Serve, started: bytes) -> No
         assert refused.json()["reason"] == "Timeout"
 
 
-def test_a_body_has_no_longer_than_the_answer(certificates: Certificates) -> None:
+def test_a_body_has_half_of_the_time_for_the_answer(certificates: Certificates) -> None:
+    """Who sends slowly is told so, and is not told that the server is behind."""
     started = request("POST", "/mutate?timeout=500ms", json.dumps(review(pod())).encode())[:-1]
     with serve(certificates) as server, server.client.connect() as connection:
         connection.sendall(started)
-        assert reply(connection).json()["message"] == "the review did not arrive within 0.5 s"
+        refused = reply(connection)
+        assert (refused.status, refused.json()["message"]) == (408, "the review did not arrive within 0.25 s")
+        assert measured(server.client, "shed_total") == 0
+
+
+def test_the_time_of_a_review_is_counted_from_its_arrival(hasty: Serve) -> None:
+    before = measured(hasty.client, "review_seconds_sum")
+    with hasty.client.connect() as connection:
+        connection.sendall(WHOLE[:-1])
+        assert measured(hasty.client, "in_flight") == 0
+        started = time.monotonic()
+        until(lambda: time.monotonic() - started > 0.1)
+        connection.sendall(WHOLE[-1:])
+        assert reply(connection).status == 200
+    assert measured(hasty.client, "review_seconds_sum") - before > 0.1
 
 
 def test_a_handshake_that_does_not_end_ends_its_connection(hasty: Serve) -> None:

@@ -169,10 +169,17 @@ class Connection(web.RequestHandler):
         exc: BaseException | None = None,
         message: str | None = None,  # noqa: ARG002 - the parser's words, with bytes of the client's
     ) -> web.StreamResponse:
-        """The answer to a request that cannot be read; the connection ends with it."""
+        """The answer to a request that cannot be read, or that ran into a defect; the connection ends with it."""
         if request.writer.output_size > 0:
             raise ConnectionError("an answer has begun") from exc
-        self._listener.refused(status)
-        response = answer(RefusalError(HTTPStatus(status), "the request is not HTTP/1.1 as it should be", closes=True))
+        if status < HTTPStatus.INTERNAL_SERVER_ERROR:
+            refusal = RefusalError(HTTPStatus(status), "the request is not HTTP/1.1 as it should be", closes=True)
+        else:
+            self._listener.failed(exc)
+            refusal = RefusalError(
+                HTTPStatus.INTERNAL_SERVER_ERROR, "internal error; the journal tells more", closes=True
+            )
+        self._listener.refused(refusal.status)
+        response = answer(refusal)
         response.headers.update(BANNER)
         return response

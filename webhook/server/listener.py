@@ -13,7 +13,9 @@ from aiohttp import web
 
 from webhook.server.callers import Callers
 from webhook.server.connection import Connection
+from webhook.server.journal import Journal
 from webhook.server.metrics import Metrics
+from webhook.server.refusal import told
 
 _LINGER = 2.0
 """Seconds in which the rest of a refused body is read and dropped; closing at once would take the refusal along."""
@@ -35,6 +37,7 @@ class Listener(web.Server):
         self,
         handler: Any,
         metrics: Metrics,
+        journal: Journal,
         arrival: Callable[[], float],
         *,
         callers: Callers,
@@ -45,6 +48,7 @@ class Listener(web.Server):
         super().__init__(
             handler, auto_decompress=False, access_log=None, logger=quiet, lingering_time=_LINGER, **options
         )
+        self._journal = journal
         self.arrival = arrival
         self.callers = callers
         self.header_timeout = header_timeout
@@ -56,6 +60,10 @@ class Listener(web.Server):
     def connection(self, begun: float) -> Connection:
         """A new connection, whose caller came at this time of the monotonic clock."""
         return Connection(self, begun, loop=self._loop, **self._kwargs)
+
+    def failed(self, error: BaseException | None) -> None:
+        """Say that a request ran into a defect."""
+        self._journal.say("error", "internal error", error=told(error or TimeoutError()))
 
     def opened(self, connection: Connection) -> None:
         """Keep a connection."""

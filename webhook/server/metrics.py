@@ -50,7 +50,13 @@ class Family:
 
 FAMILIES = (
     Family(Counter, "reviews", "Reviews answered.", ("hook", "decision")),
-    Family(Histogram, "review_seconds", "Time to answer a review.", ("hook",), _SECONDS),
+    Family(
+        Histogram,
+        "review_seconds",
+        "Time from the arrival of a review to its answer.",
+        ("hook",),
+        _SECONDS,
+    ),
     Family(Counter, "findings", "Findings.", ("hook", "code", "severity")),
     Family(Counter, "unmutated", "Pods that reached /validate without the edits: something failed open."),
     Family(Counter, "patch_proof_failures", "Patches that failed their proof and were not sent."),

@@ -130,6 +130,7 @@ class Server:
         return Listener(
             handler,
             self.metrics,
+            self.journal,
             self.pulse.arrival,
             callers=callers,
             header_timeout=settings.header_timeout,
