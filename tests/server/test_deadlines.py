@@ -57,6 +57,26 @@ def test_the_next_header_on_a_connection_has_its_deadline_too(hasty: Serve) -> N
         assert is_closed(connection)
 
 
+@pytest.mark.parametrize("cut", [0, len(WHOLE) - 5], ids=["after a whole request", "after the end of a body"])
+def test_a_header_that_begins_behind_a_request_has_its_deadline_too(hasty: Serve, cut: int) -> None:
+    with hasty.client.connect() as connection:
+        connection.sendall(WHOLE[:cut])
+        connection.sendall(WHOLE[cut:] + WHOLE[:30])
+        assert reply(connection).status == 200
+        assert is_closed(connection)
+
+
+def test_a_line_end_is_no_header(hasty: Serve) -> None:
+    with hasty.client.connect() as idle, hasty.client.connect() as slow:
+        idle.sendall(WHOLE)
+        assert reply(idle).status == 200
+        idle.sendall(b"\r\n")
+        slow.sendall(WHOLE[:30])
+        assert is_closed(slow)
+        idle.sendall(WHOLE)
+        assert reply(idle).status == 200
+
+
 def test_a_connection_that_says_nothing_stays(hasty: Serve) -> None:
     """The API server dials ahead, and an idle connection of its may never have carried a request."""
     with hasty.client.connect() as silent, hasty.client.connect() as slow:

@@ -87,23 +87,38 @@ class Connection(web.RequestHandler):
         if self._farewell is not None:
             self._farewell.cancel()
         # A refused request's body is read on for a while, so that the client sees the refusal; this one has gone.
-        if self._payload is not None and not self._payload.is_eof() and self._payload.exception() is None:
+        if self._in_body and self._payload.exception() is None:
             self._payload.set_exception(ConnectionResetError("the client has gone"))
         self._listener.lost(self)
 
     def data_received(self, data: bytes) -> None:
-        """Bytes have come. When they end within a header, the rest has to come in time."""
-        before, payload = self._request_count, self._payload
-        in_body = payload is not None and not payload.is_eof()
-        super().data_received(data)
-        if self._request_count != before:
-            self.arrived = self._arrival()
-            if self._messages:
-                self._payload = self._messages[-1][1]
-            if self._deadline is not None:
-                self._met()
-        elif data and not in_body and self._deadline is None:  # aiohttp itself calls with nothing, to go on
+        """Bytes have come. When they end within a header, the rest has to come in time.
+
+        The parser does not tell where a request ended. So the last byte is read on its own: if no request ends with it,
+        and it belongs to no body, it belongs to the next header. Line ends before a header are none of it.
+        """
+        if len(data) > 1:
+            self._read(data[:-1])
+        ended = self._read(data[-1:])
+        if not ended and not self._in_body and self._deadline is None and data.strip(b"\r\n"):
             self._expect(self._listener.header_timeout, "header")
+
+    def _read(self, data: bytes) -> bool:
+        """Have bytes parsed: whether a request ended with them."""
+        before, in_body = self._request_count, self._in_body
+        super().data_received(data)
+        if self._request_count == before:
+            return in_body and not self._in_body
+        self.arrived = self._arrival()
+        if self._messages:
+            self._payload = self._messages[-1][1]
+        if not self.writing_paused:  # who asks for more has not read his answers by that
+            self._met()
+        return not self._in_body
+
+    @property
+    def _in_body(self) -> bool:
+        return self._payload is not None and not self._payload.is_eof()
 
     def _arrival(self) -> float:
         """When the API server's clock for a request began: it dials for it, and the handshake is a part of its wait."""
@@ -113,7 +128,7 @@ class Connection(web.RequestHandler):
 
     def give_up(self) -> None:
         """Stop waiting for the rest of a body, and have its request refused."""
-        if self._payload is not None and not self._payload.is_eof():
+        if self._in_body:
             self._payload.set_exception(ShedError("closing", "the server stops"))
 
     def pause_writing(self) -> None:
