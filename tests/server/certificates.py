@@ -9,7 +9,7 @@ from pathlib import Path
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.asymmetric import ec, ed25519
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from webhook.pki import Authority
@@ -71,3 +71,14 @@ def client_certificate(authority: Authority, name: str) -> bytes:
     pem = serialization.Encoding.PEM
     form = serialization.PrivateFormat.PKCS8
     return certificate.public_bytes(pem) + key.private_bytes(pem, form, serialization.NoEncryption())
+
+
+def of_an_unknown_kind() -> bytes:
+    """A certificate whose public key says to be of a kind that nobody knows."""
+    key, name, now = ed25519.Ed25519PrivateKey.generate(), x509.Name([]), datetime.now(UTC)
+    builder = x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
+    made = builder.not_valid_before(now).not_valid_after(now + timedelta(hours=1)).sign(key, None)
+    known, unknown = (bytes.fromhex(f"302a300506032b65{last}032100") for last in ("70", "7f"))
+    der = made.public_bytes(serialization.Encoding.DER)
+    assert known in der
+    return ssl.DER_cert_to_PEM_cert(der.replace(known, unknown)).encode()

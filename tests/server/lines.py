@@ -33,15 +33,15 @@ class Lines:
             self._grown.notify_all()
 
     def wait_for(self, wanted: Callable[[str], bool]) -> str:
-        """The first line that is wanted."""
-        seen = 0
+        """The first line that is wanted. A stream that goes on with others is waited for no longer."""
+        seen, end = 0, time.monotonic() + PATIENCE
         with self._grown:
             while True:
                 for line in self._lines[seen:]:
                     if wanted(line):
                         return line
                 seen = len(self._lines)
-                if self._ended or not self._grown.wait(PATIENCE):
+                if self._ended or not self._grown.wait(end - time.monotonic()):
                     raise AssertionError(f"no such line among {self._lines}")
 
     def event(self, name: str, **fields: Any) -> dict[str, Any]:

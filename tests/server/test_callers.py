@@ -121,11 +121,22 @@ def test_authorities_that_cannot_be_read_are_no_start(certificates: Certificates
     assert ended.stderr == f"serve: {callers.folder / 'clients.crt'}: holds no certificate in PEM\n"
 
 
+@pytest.mark.parametrize("comment", ["\ufeff", "# Prüfstelle der Clients\n"], ids=["a mark of UTF-8", "umlauts"])
+def test_authorities_may_have_comments_in_any_letters(
+    certificates: Certificates, callers: Callers, comment: str
+) -> None:
+    file = callers.folder / "clients.crt"
+    file.write_bytes(comment.encode() + file.read_bytes())
+    with serve(certificates, *callers.settings()) as server:
+        assert ask(server.client, callers.called("anybody", certificates)) == 200
+        assert is_shut_out(server.client, certificates.trust())
+
+
 def is_shut_out(client: Client, context: ssl.SSLContext) -> bool:
     """Whether the server ends the handshake, or the connection right after it: TLS 1.3 tells the client late."""
     try:
         with client.connect(context) as connection:
             connection.sendall(ASKED)
             return connection.recv(1) == b""
-    except OSError:
+    except (ssl.SSLError, ConnectionError):
         return True

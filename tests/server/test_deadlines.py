@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import socket
+import time
 from collections.abc import Iterator
 from contextlib import suppress
 
@@ -56,6 +57,26 @@ def test_the_next_header_on_a_connection_has_its_deadline_too(hasty: Serve) -> N
         assert is_closed(connection)
 
 
+@pytest.mark.parametrize("cut", [0, len(WHOLE) - 5], ids=["after a whole request", "after the end of a body"])
+def test_a_header_that_begins_behind_a_request_has_its_deadline_too(hasty: Serve, cut: int) -> None:
+    with hasty.client.connect() as connection:
+        connection.sendall(WHOLE[:cut])
+        connection.sendall(WHOLE[cut:] + WHOLE[:30])
+        assert reply(connection).status == 200
+        assert is_closed(connection)
+
+
+def test_a_line_end_is_no_header(hasty: Serve) -> None:
+    with hasty.client.connect() as idle, hasty.client.connect() as slow:
+        idle.sendall(WHOLE)
+        assert reply(idle).status == 200
+        idle.sendall(b"\r\n")
+        slow.sendall(WHOLE[:30])
+        assert is_closed(slow)
+        idle.sendall(WHOLE)
+        assert reply(idle).status == 200
+
+
 def test_a_connection_that_says_nothing_stays(hasty: Serve) -> None:
     """The API server dials ahead, and an idle connection of its may never have carried a request."""
     with hasty.client.connect() as silent, hasty.client.connect() as slow:
@@ -85,11 +106,26 @@ def test_a_body_that_does_not_end_is_refused(hasty: Serve, started: bytes) -> No
         assert refused.json()["reason"] == "Timeout"
 
 
-def test_a_body_has_no_longer_than_the_answer(certificates: Certificates) -> None:
+def test_a_body_has_half_of_the_time_for_the_answer(certificates: Certificates) -> None:
+    """Who sends slowly is told so, and is not told that the server is behind."""
     started = request("POST", "/mutate?timeout=500ms", json.dumps(review(pod())).encode())[:-1]
     with serve(certificates) as server, server.client.connect() as connection:
         connection.sendall(started)
-        assert reply(connection).json()["message"] == "the review did not arrive within 0.5 s"
+        refused = reply(connection)
+        assert (refused.status, refused.json()["message"]) == (408, "the review did not arrive within 0.25 s")
+        assert measured(server.client, "shed_total") == 0
+
+
+def test_the_time_of_a_review_is_counted_from_its_arrival(hasty: Serve) -> None:
+    before = measured(hasty.client, "review_seconds_sum")
+    with hasty.client.connect() as connection:
+        connection.sendall(WHOLE[:-1])
+        assert measured(hasty.client, "in_flight") == 0
+        started = time.monotonic()
+        until(lambda: time.monotonic() - started > 0.1)
+        connection.sendall(WHOLE[-1:])
+        assert reply(connection).status == 200
+    assert measured(hasty.client, "review_seconds_sum") - before > 0.1
 
 
 def test_a_handshake_that_does_not_end_ends_its_connection(hasty: Serve) -> None:

@@ -54,6 +54,15 @@ async def test_an_internal_error_is_told_once_and_counted(
     assert "Traceback" not in "".join(lines)
 
 
+async def test_a_readiness_that_fails_is_told_as_what_it_is(certificates: Certificates) -> None:
+    async with running(certificates) as server:
+        server.server.requirements["certificate rotation"] = broken
+        failed = await server.ask(server.client.health, "/readyz")
+        told = await server.ask(lambda: server.journal.event("internal error"))
+    assert (failed.status, failed.json()["message"]) == (500, "internal error; the journal tells more")
+    assert told["error"].startswith("LookupError at test_internal_error.py:")
+
+
 async def test_a_patch_without_proof_is_not_sent(certificates: Certificates, monkeypatch: pytest.MonkeyPatch) -> None:
     async with running(certificates) as server:
         with monkeypatch.context() as patched:

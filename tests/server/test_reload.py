@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from cryptography import x509
 
-from tests.server.certificates import HOSTS, Certificates, issue
+from tests.server.certificates import HOSTS, Certificates, issue, of_an_unknown_kind
 from tests.server.client import measured, reply, request
 from tests.server.process import Serve, serve
 from tests.server.reviews import pod, review
@@ -191,6 +191,12 @@ def test_a_damaged_certificate_is_refused(reloading: Reloading, content: bytes) 
     assert reloading.serial() == before
 
 
+def test_a_certificate_whose_key_is_of_an_unknown_kind_is_refused(reloading: Reloading) -> None:
+    put(reloading.certificates.certificate, of_an_unknown_kind())
+    assert reloading.refused("certificate").startswith(f"{reloading.certificates.certificate}: cannot be used: ")
+    assert measured(reloading.server.client, 'reloads_total{result="refused",what="certificate"}') == 1
+
+
 def test_a_certificate_that_has_ended_is_refused(reloading: Reloading) -> None:
     before = reloading.serial()
     authority = reloading.certificates.authority.read_bytes()
@@ -198,17 +204,6 @@ def test_a_certificate_that_has_ended_is_refused(reloading: Reloading) -> None:
     assert "the certificate has ended at " in reloading.refused("certificate")
     put(reloading.certificates.authority, authority)
     assert reloading.serial() == before
-
-
-def test_a_refusal_is_said_once_for_one_content(reloading: Reloading) -> None:
-    put(reloading.settings, "mode: strict\n")
-    reloading.refused("settings")
-    put(reloading.facts, "runtimeClasses: []\n")
-    reloading.taken("facts")
-    lines = [json.loads(line) for line in reloading.server.journal.so_far()]
-    said = [line for line in lines if line["event"] == "reload refused"]
-    # Each signal asks, and is answered; the look every ten seconds is not.
-    assert len(said) == 2
 
 
 def test_files_are_looked_at_without_a_signal(reloading: Reloading) -> None:

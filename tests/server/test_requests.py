@@ -23,6 +23,7 @@ REASONS = {
     405: "MethodNotAllowed",
     413: "RequestEntityTooLarge",
     415: "UnsupportedMediaType",
+    417: "Unknown",
 }
 """As `metav1.StatusReason` spells them (k8s.io/apimachinery pkg/apis/meta/v1/types.go)."""
 
@@ -53,7 +54,21 @@ def test_reviews_are_answered_at_three_paths(client: Client, path: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "path", ["/", "/mutate/", "/Mutate", "/validate/x", "//mutate", "/metrics", "/livez", "/%6dutate/x"]
+    "path",
+    [
+        "/",
+        "/mutate/",
+        "/Mutate",
+        "/validate/x",
+        "//mutate",
+        "/metrics",
+        "/livez",
+        "/%6dutate/x",
+        "//x/mutate",
+        "/%6dutate",
+        "/mutate#x",
+        "/mutate;x",
+    ],
 )
 def test_nothing_is_at_other_paths(client: Client, path: str) -> None:
     assert_refused(client.post(path, GOOD), 404, f"nothing is here; reviews go to {PATHS}")
@@ -101,6 +116,21 @@ def test_a_review_is_not_compressed(client: Client, encoding: str) -> None:
 
 def test_the_encoding_may_be_named_identity(client: Client) -> None:
     assert client.post("/mutate", GOOD, {**JSON, "Content-Encoding": "identity"}).status == 200
+
+
+def test_who_waits_with_his_body_is_told_to_send_it(client: Client) -> None:
+    head, body = request("POST", "/mutate", GOOD, {**JSON, "Expect": "100-continue"}).split(b"\r\n\r\n", 1)
+    with client.connect() as connection:
+        connection.sendall(head + b"\r\n\r\n")
+        connection.settimeout(2)  # less than the time that a body has
+        assert connection.recv(1000) == b"HTTP/1.1 100 Continue\r\n\r\n"
+        connection.sendall(body)
+        assert reply(connection).status == 200
+
+
+def test_nothing_else_can_be_expected(client: Client) -> None:
+    refused = client.post("/mutate", GOOD, {**JSON, "Expect": "200-ok"})
+    assert_refused(refused, 417, "nothing but 100-continue can be expected here")
 
 
 def test_a_request_has_a_body(client: Client) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -77,12 +78,10 @@ def command(
             await server.run()
 
     try:
-        uvloop.run(serve())
+        with closing(journal):
+            uvloop.run(serve())
     except (NotInstalledError, StartError) as error:
-        journal.close()
         fail([f"serve: {error}"])
-    finally:
-        journal.close()
 
 
 def _again(name: str | None, load: Load[Any]) -> File | None:

@@ -29,7 +29,8 @@ class Bodies:
     async def read(self, request: web.BaseRequest, budget: float) -> bytes | bytearray:
         """The body, to be given back when it is done with. Raises RefusalError.
 
-        `budget` is the seconds that the client waits for the answer.
+        `budget` is the seconds that the client waits for the answer. A body that takes more than half of them is slow:
+        whoever judged it then would say that the server is behind.
         """
         if (request.content_length or 0) > self._limit:
             raise self._too_large()
@@ -39,7 +40,8 @@ class Bodies:
                 body: bytes | bytearray = content.read_nowait()
                 self._take(0, len(body))
             else:
-                body = await self._arriving(content, min(self._seconds, budget))
+                _invite(request)
+                body = await self._arriving(content, min(self._seconds, budget / 2))
         except (web.RequestPayloadError, ConnectionError) as error:
             raise RefusalError(HTTPStatus.BAD_REQUEST, "the review ends before its length", closes=True) from error
         if not body:
@@ -78,6 +80,12 @@ class Bodies:
     def _too_large(self) -> RefusalError:
         message = f"a review has at most {self._limit} bytes"
         return RefusalError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, message, closes=True)
+
+
+def _invite(request: web.BaseRequest) -> None:
+    """Have a client send its body that waits to be told so (RFC 9110, 10.1.1)."""
+    if "Expect" in request.headers and request.transport is not None:
+        request.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
 
 
 def _beyond(size: int) -> int:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
 
 from webhook.server.journal import Journal
 from webhook.server.refusal import told
@@ -20,7 +19,6 @@ class Companions:
         self._journal = journal
         self._runs: dict[str, Callable[[], Awaitable[None]]] = {}
         self._tasks: list[asyncio.Task[None]] = []
-        self._stopping = asyncio.Event()
 
     def add(self, name: str, run: Callable[[], Awaitable[None]]) -> None:
         """Have something run from the start on."""
@@ -32,7 +30,6 @@ class Companions:
 
     async def stop(self) -> None:
         """End all."""
-        self._stopping.set()
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -43,6 +40,4 @@ class Companions:
                 await run()
             except Exception as error:
                 self._journal.say("error", "internal error", companion=name, error=told(error))
-            with suppress(TimeoutError):
-                async with asyncio.timeout(_RETRY):
-                    await self._stopping.wait()
+            await asyncio.sleep(_RETRY)

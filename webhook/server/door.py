@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import socket
 from contextlib import suppress
 
@@ -17,10 +18,10 @@ _QUEUE = 1024
 """Clients that wait in the system's queue."""
 
 _LOOK = 0.1
-"""Seconds until the next look for idle connections when all are busy."""
+"""Seconds until the next try when there is no room: all connections are busy, or the system gives no other."""
 
-_PAUSE = 1.0
-"""Seconds until the next try when the system has no room for a connection (`too many open files`)."""
+_TOLD = 60.0
+"""Seconds between two lines that say why nobody can be accepted."""
 
 
 class Door:
@@ -36,6 +37,7 @@ class Door:
         self._journal = journal
         self._socket: socket.socket | None = None
         self._accepting = False
+        self._told = -math.inf
         self.port = 0
         listener.changed = self.welcome.changed = self._resume
 
@@ -54,7 +56,7 @@ class Door:
         """The connections that stand or are being made."""
         return len(self.listener.open) + len(self.welcome)
 
-    async def shut(self) -> None:
+    def shut(self) -> None:
         """Accept no more, but whoever has come already."""
         if self._socket is None:
             return
@@ -65,13 +67,12 @@ class Door:
             for _ in range(_QUEUE):
                 self.welcome.take(listening.accept()[0])
         listening.close()
-        await self.welcome.settle(seconds=1)
 
-    async def close(self) -> None:
-        """End all connections."""
-        await self.shut()
-        self.welcome.end()
-        await self.listener.shutdown(timeout=1)
+    async def close(self, seconds: float) -> None:
+        """End all connections; for so long those go on that are being answered."""
+        self.shut()
+        await self.welcome.end()
+        await self.listener.close(seconds)
 
     def _accept(self) -> None:
         for _ in range(_BURST):
@@ -81,10 +82,9 @@ class Door:
                 accepted, _address = self._socket.accept()
             except (BlockingIOError, InterruptedError, ConnectionAbortedError):
                 return
-            except OSError as error:
-                self._journal.say("error", "no connection accepted", error=error.strerror)
-                self._stop()
-                self._loop.call_later(_PAUSE, self._resume)
+            except OSError as error:  # too many open files, as a rule
+                self._tell(error)
+                self._make_room()
                 return
             self.welcome.take(accepted)
 
@@ -94,12 +94,23 @@ class Door:
             self._stop()
             return False
         if self.connections >= self._limit:
-            self.listener.evict(_BURST - self.welcome.evict(_BURST))
-            self._stop()
-            # Somebody who ends his connection opens the door at once, somebody who merely becomes idle does not.
-            self._loop.call_later(_LOOK, self._resume)
+            self._make_room()
             return False
         return True
+
+    def _make_room(self) -> None:
+        """Have idle connections go, and accept nobody for a moment."""
+        self.listener.evict(_BURST - self.welcome.evict(_BURST))
+        self._stop()
+        # Somebody who ends his connection opens the door at once, somebody who merely becomes idle does not.
+        self._loop.call_later(_LOOK, self._resume)
+
+    def _tell(self, error: OSError) -> None:
+        """Say why nobody can be accepted, now and then."""
+        now = self._loop.time()
+        if now - self._told >= _TOLD:
+            self._told = now
+            self._journal.say("error", "no connection accepted", error=error.strerror)
 
     def _resume(self) -> None:
         if self._socket is not None and not self._accepting and not self.welcome.full:

@@ -14,8 +14,14 @@ from webhook.settings.process import Server as Limits
 _QUIET = 1.0
 """Seconds without a request on any connection after which the API server is taken to have gone elsewhere."""
 
+_SETTLING = 1.0
+"""Seconds in which those who have come become connections."""
+
 _REFUSING = 0.2
 """The part of the drain's time that is left for refusing what is still open."""
+
+_LAST = 1.0
+"""Seconds for the very last answers, when the drain is over."""
 
 _LOOK = 0.05
 """Seconds between two looks at what is still open."""
@@ -30,6 +36,11 @@ class Draining:
         self._door = door
         self._hurried = asyncio.Event()
 
+    @property
+    def patience(self) -> float:
+        """Seconds that whoever is being answered has left when all else is over; in a hurry none."""
+        return 0.0 if self._hurried.is_set() else _LAST
+
     def hurry(self) -> None:
         """Wait no more."""
         self._hurried.set()
@@ -43,7 +54,8 @@ class Draining:
         seconds, listener = self._limits.drain_timeout, self._door.listener
         self._reviews.stopping = True
         await self._until(lambda: False, self._limits.shutdown_delay)
-        await self._door.shut()
+        self._door.shut()
+        await self._until(lambda: not len(self._door.welcome), _SETTLING)
         if await self._until(lambda: listener.quiet(min(_QUIET, seconds)), seconds * (1 - _REFUSING)):
             return
         self._reviews.intake.closing = True

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import errno
 import logging
+import math
 import os
 import re
 import threading
 from collections import deque
 from collections.abc import Callable
 from datetime import UTC, datetime
+from time import monotonic, sleep
 from typing import Any, Final
 
 import msgspec
@@ -20,9 +23,18 @@ _ROOM = 10_000
 _PAUSE = 0.05
 """Seconds in which lines gather: a switch of threads for each would cost more than the review it tells of."""
 
+_RETRY = 0.05
+"""Seconds until the next try to write what could not be written."""
+
+_PATIENCE = 2.0
+"""Seconds that the end may take."""
+
+_GONE = (errno.EPIPE, errno.EBADF)
+"""What a write says when nobody will ever read."""
+
 
 class Journal:
-    """Writes events to a file descriptor. `on_drop` is called for each line without room."""
+    """Writes events to a file descriptor. `on_drop` is called for each line that is lost."""
 
     def __init__(self, form: str, level: str, descriptor: int = 1) -> None:
         self.on_drop: Callable[[], None] = lambda: None
@@ -32,7 +44,8 @@ class Journal:
         self._lines: deque[bytes] = deque()
         self._waiting = threading.Event()
         self._closing = threading.Event()
-        self._ended = False
+        self._last = math.inf
+        self._given_up = False
         self._writer = threading.Thread(target=self._write, name="journal", daemon=True)
         self._writer.start()
 
@@ -40,7 +53,7 @@ class Journal:
         """Put an event into the journal, unless its level is too low."""
         if LEVELS[level] < self._lowest:
             return
-        if len(self._lines) >= _ROOM:
+        if self._given_up or len(self._lines) >= _ROOM:
             self.on_drop()
             return
         time = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
@@ -48,30 +61,39 @@ class Journal:
         self._waiting.set()
 
     def close(self) -> None:
-        """Write what waits, and end."""
-        self._ended = True
+        """Write what waits, and end. What cannot be written in time is counted as dropped."""
+        self._last = monotonic() + _PATIENCE
         self._closing.set()
         self._waiting.set()
-        self._writer.join(timeout=2)
+        self._writer.join(timeout=_PATIENCE)
 
     def _write(self) -> None:
-        while not self._ended or self._lines:
-            self._waiting.wait()
-            self._waiting.clear()
+        """Write until the end. What cannot be written now, to a full disk or a slow reader, is tried again."""
+        batch = b""
+        while batch or self._lines or not self._closing.is_set():
+            if not batch:
+                self._waiting.wait()
+                self._waiting.clear()
+                batch = b"".join(self._taken())
             try:
-                while self._lines:
-                    _write_all(self._descriptor, b"".join(self._taken()))
-            except OSError:
-                return  # nobody reads any more
-            self._closing.wait(_PAUSE)
+                while batch:
+                    batch = batch[os.write(self._descriptor, batch) :]
+            except OSError as error:
+                if error.errno in _GONE or monotonic() > self._last:
+                    self._give_up(batch)
+                    return
+                sleep(_RETRY)
+            else:
+                self._closing.wait(_PAUSE)
+
+    def _give_up(self, batch: bytes) -> None:
+        """Count what nobody will read: the lines in hand, those that wait, and all that come."""
+        self._given_up = True
+        for _ in range(batch.count(b"\n") + len(self._taken())):
+            self.on_drop()
 
     def _taken(self) -> list[bytes]:
         return [self._lines.popleft() for _ in range(len(self._lines))]
-
-
-def _write_all(descriptor: int, data: bytes) -> None:
-    while data:
-        data = data[os.write(descriptor, data) :]
 
 
 def _as_json(event: dict[str, Any]) -> bytes:

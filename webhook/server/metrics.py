@@ -50,7 +50,13 @@ class Family:
 
 FAMILIES = (
     Family(Counter, "reviews", "Reviews answered.", ("hook", "decision")),
-    Family(Histogram, "review_seconds", "Time to answer a review.", ("hook",), _SECONDS),
+    Family(
+        Histogram,
+        "review_seconds",
+        "Time from the arrival of a review to its answer.",
+        ("hook",),
+        _SECONDS,
+    ),
     Family(Counter, "findings", "Findings.", ("hook", "code", "severity")),
     Family(Counter, "unmutated", "Pods that reached /validate without the edits: something failed open."),
     Family(Counter, "patch_proof_failures", "Patches that failed their proof and were not sent."),
@@ -62,7 +68,7 @@ FAMILIES = (
     Family(Gauge, "large_bodies_bytes", "Bytes of large reviews in memory."),
     Family(Histogram, "loop_lag_seconds", "How late the event loop is.", (), _LAGS),
     Family(Counter, "loop_stalls", "Stalls of more than a second.", ("cause",)),
-    Family(Counter, "journal_dropped", "Lines of the log for which there was no room."),
+    Family(Counter, "journal_dropped", "Lines of the log that were lost."),
     Family(Gauge, "certificate_expiry_seconds", "When a certificate ends, in Unix time.", ("kind",)),
     Family(Counter, "certificate_events", "What was done for self-managed certificates.", ("what",)),
     Family(Counter, "reloads", "Changes of files, taken or refused.", ("what", "result")),

@@ -70,7 +70,7 @@ def answer(refusal: RefusalError) -> web.Response:
     return response
 
 
-def told(error: Exception) -> str:
+def told(error: BaseException) -> str:
     """What a defect is, and where, on one line and without values."""
     places = [f"{PurePath(frame.filename).name}:{frame.lineno}" for frame in traceback.extract_tb(error.__traceback__)]
     return f"{type(error).__name__} at {' < '.join(reversed(places[-4:]))}"

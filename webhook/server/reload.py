@@ -9,6 +9,7 @@ from typing import Any
 
 from webhook.server.journal import Journal
 from webhook.server.metrics import Metrics
+from webhook.server.refusal import told
 
 _POLL = 10.0
 """Seconds between two looks. File events are of no use here: the kubelet exchanges a link two folders above."""
@@ -70,17 +71,20 @@ class Reload:
                 await self._look(source, asked)
 
     async def _look(self, source: Source, asked: bool) -> None:
+        """Look at one source. What goes wrong with it is its own: the next one is looked at all the same."""
         content: Any = None
         try:
             content = await asyncio.to_thread(source.read)
             if content == self._in_force.get(source.what):
                 self._unchanged(source, asked)
                 return
-            prepared = await asyncio.to_thread(source.prepare, content)
+            source.take(await asyncio.to_thread(source.prepare, content))
         except UnusableError as error:
             self._refuse(source, content or str(error), str(error), asked)
             return
-        source.take(prepared)
+        except Exception as error:
+            self._refuse(source, content or told(error), f"internal error: {told(error)}", asked)
+            return
         self._in_force[source.what] = content
         self._refused.pop(source.what, None)
         self._metrics.reloaded(source.what, "taken")

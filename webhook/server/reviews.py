@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from http import HTTPStatus
-from time import perf_counter
+from time import monotonic, perf_counter
 
 from aiohttp import web
 
 from webhook.admission import BadReviewError, Hook, Outcome, respond
 from webhook.server.bodies import Bodies
+from webhook.server.connection import Connection
 from webhook.server.in_force import InForce
 from webhook.server.intake import Intake
 from webhook.server.journal import Journal
-from webhook.server.listener import Connection
 from webhook.server.metrics import Metrics
-from webhook.server.refusal import BANNER, RefusalError, ShedError, answer, told
+from webhook.server.refusal import BANNER, RefusalError, ShedError, answer
 from webhook.server.targets import Target, target
 from webhook.settings.process import Server as Limits
+
+_CONTINUE = "100-continue"
 
 
 class Reviews:
@@ -33,16 +35,12 @@ class Reviews:
         metrics.held.set_function(lambda: self._bodies.held)
 
     async def handle(self, request: web.BaseRequest) -> web.Response:
-        """Answer one request. Nothing that goes wrong here reaches the client as more than a line."""
+        """Answer one request. A defect is left to the connection, which answers it for every listener."""
         try:
             response = await self._review(request)
         except RefusalError as refusal:
             self._count(refusal)
             response = answer(refusal)
-        except Exception as error:
-            self._metrics.refuse(HTTPStatus.INTERNAL_SERVER_ERROR)
-            self._journal.say("error", "internal error", error=told(error))
-            response = answer(RefusalError(HTTPStatus.INTERNAL_SERVER_ERROR, "internal error; the journal tells more"))
         if self.stopping:
             response.force_close()
         response.headers.update(BANNER)
@@ -56,13 +54,13 @@ class Reviews:
         try:
             await self.intake.enter(arrived, wanted.budget)
             try:
-                return self._answer(body, wanted.hook)
+                return self._answer(body, wanted.hook, arrived)
             finally:
                 self.intake.leave()
         finally:
             self._bodies.give_back(body)
 
-    def _answer(self, body: bytes | bytearray, hook: Hook) -> web.Response:
+    def _answer(self, body: bytes | bytearray, hook: Hook, arrived: float) -> web.Response:
         started = perf_counter()
         snapshot = self._in_force.snapshot
         try:
@@ -70,9 +68,8 @@ class Reviews:
         except BadReviewError as error:
             raise RefusalError(HTTPStatus.BAD_REQUEST, str(error)) from None
         response = web.Response(body=outcome.body(), content_type="application/json")
-        seconds = perf_counter() - started
-        self._metrics.observe(hook, outcome, seconds)
-        self._record(hook, outcome, seconds)
+        self._metrics.observe(hook, outcome, monotonic() - arrived)
+        self._record(hook, outcome, perf_counter() - started)
         return response
 
     def _count(self, refusal: RefusalError) -> None:
@@ -113,4 +110,7 @@ def _wanted(request: web.BaseRequest, connection: Connection) -> Target:
         raise RefusalError(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "the content type of a review is application/json")
     if request.headers.get("Content-Encoding", "identity") != "identity":
         raise RefusalError(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "reviews are not compressed")
+    if request.headers.get("Expect", _CONTINUE).lower() != _CONTINUE:
+        message = f"nothing but {_CONTINUE} can be expected here"
+        raise RefusalError(HTTPStatus.EXPECTATION_FAILED, message, closes=True)
     return wanted

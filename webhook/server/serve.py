@@ -13,7 +13,7 @@ from typing import Any
 from aiohttp import web
 
 from webhook.policy.facts import Facts
-from webhook.server import memory
+from webhook.server import descriptors, memory
 from webhook.server.callers import Callers
 from webhook.server.companions import Companions
 from webhook.server.credentials import Credentials
@@ -99,8 +99,8 @@ class Server:
     async def shutdown(self) -> None:
         """Close everything."""
         await self.companions.stop()
-        await self.door.close()
-        await self.health_door.close()
+        await self.door.close(self.draining.patience)
+        await self.health_door.close(self.draining.patience)
         self.pulse.stop()
         if self._listening:
             self.journal.say("info", "stopped")
@@ -130,6 +130,7 @@ class Server:
         return Listener(
             handler,
             self.metrics,
+            self.journal,
             self.pulse.arrival,
             callers=callers,
             header_timeout=settings.header_timeout,
@@ -138,16 +139,17 @@ class Server:
         )
 
     def _room(self) -> int:
-        """How many connections there is room for: as many as are set, unless the memory limit forbids it."""
-        wanted, allowed = self.settings.max_connections, memory.limit()
-        if allowed is None:
-            return wanted
-        possible = memory.affordable(allowed, memory.resident(), self.settings.body_limit)
-        if possible < wanted:
-            self.journal.say(
-                "info", "fewer connections than set, for the memory limit", connections=possible, memory=allowed
-            )
-        return min(wanted, possible)
+        """How many connections there is room for: as many as are set, unless a limit of the process forbids it."""
+        room, files = self.settings.max_connections, descriptors.raised()
+        possible = {f"the limit of {files} open files": descriptors.affordable(files)}
+        if (allowed := memory.limit()) is not None:
+            fit = memory.affordable(allowed, memory.resident(), self.settings.body_limit)
+            possible[f"the memory limit of {allowed} bytes"] = fit
+        for limit, connections in possible.items():
+            if connections < room:
+                room = connections
+                self.journal.say("info", "fewer connections than set", connections=room, reason=limit)
+        return room
 
     def _open(self, door: Door, port: int) -> None:
         try:

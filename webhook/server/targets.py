@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 from http import HTTPStatus
-from urllib.parse import parse_qs, unquote, urlsplit
+from urllib.parse import parse_qs
 
 from webhook.admission import Hook
 from webhook.server.refusal import RefusalError
@@ -41,14 +41,11 @@ def target(raw: str) -> Target:
 @lru_cache(maxsize=64)
 def _read(raw: str) -> Target | tuple[HTTPStatus, str]:
     """The target, or why there is none. The API server sends the same few lines over and over."""
-    try:
-        parts = urlsplit(raw)
-    except ValueError:
-        return HTTPStatus.BAD_REQUEST, "the request's target is no URL"
-    hook = _HOOKS.get(unquote(parts.path))
+    path, _, query = raw.partition("?")
+    hook = _HOOKS.get(path)  # as it is: another spelling of a path is another path
     if hook is None:
         return HTTPStatus.NOT_FOUND, f"nothing is here; reviews go to {', '.join(_HOOKS)}"
-    given = parse_qs(parts.query, keep_blank_values=True).get("timeout")
+    given = parse_qs(query, keep_blank_values=True).get("timeout")
     if given is None:
         return Target(hook, _USUAL)
     seconds = _duration(given[-1])

@@ -75,8 +75,10 @@ def context(tls: Tls, pair: Pair, authorities: bytes | None) -> ssl.SSLContext:
     _check(pair)
     _load(made, pair)
     if authorities is not None:
-        _certificates(authorities, str(tls.client_ca))
-        made.load_verify_locations(cadata=authorities.decode("ascii", "replace"))
+        # As DER: OpenSSL takes PEM in ASCII only, and a comment between certificates may be anything.
+        known = [one.public_bytes(serialization.Encoding.DER) for one in _certificates(authorities, str(tls.client_ca))]
+        with _refusing(str(tls.client_ca)):
+            made.load_verify_locations(cadata=b"".join(known))
         made.verify_mode = ssl.CERT_REQUIRED
     return made
 
@@ -93,25 +95,34 @@ def first_expiry(authorities: bytes, source: str) -> float:
 
 def _check(pair: Pair) -> None:
     """See what is wrong with the pair before OpenSSL does, which does not say which of the two it means."""
-    leaf = pair.leaf()
+    with _refusing(pair.source):
+        certified = pair.leaf().public_key()
     try:
-        private = serialization.load_pem_private_key(pair.key, password=None)
+        own = serialization.load_pem_private_key(pair.key, password=None).public_key()
     except TypeError:
         raise CertificateError(f"{pair.key_source}: is encrypted; give the key without a passphrase") from None
     except (ValueError, UnsupportedAlgorithm):
         raise CertificateError(f"{pair.key_source}: holds no private key in PEM") from None
-    if leaf.public_key() != private.public_key():
+    if certified != own:
         raise CertificateError(f"{pair.key_source}: is not the key of the certificate in {pair.source}")
 
 
 def _load(made: ssl.SSLContext, pair: Pair) -> None:
     """Put the pair into a context. `ssl` takes files only; these are in memory, so that no key reaches a disk."""
-    with _in_memory(pair.certificate) as certificate, _in_memory(pair.key) as key:
-        try:
-            made.load_cert_chain(certificate, key)
-        except ssl.SSLError as error:
-            reason = (error.reason or "unknown").replace("_", " ").lower()
-            raise CertificateError(f"{pair.source}: OpenSSL does not take it: {reason}") from None
+    with _refusing(pair.source), _in_memory(pair.certificate) as certificate, _in_memory(pair.key) as key:
+        made.load_cert_chain(certificate, key)
+
+
+@contextmanager
+def _refusing(source: str) -> Iterator[None]:
+    """Say what OpenSSL, the system or the parser has against something as a CertificateError."""
+    try:
+        yield
+    except ssl.SSLError as error:
+        reason = (error.reason or "unknown").replace("_", " ").lower()
+        raise CertificateError(f"{source}: OpenSSL does not take it: {reason}") from None
+    except (OSError, ValueError, TypeError, UnsupportedAlgorithm) as error:
+        raise CertificateError(f"{source}: cannot be used: {error}") from None
 
 
 @contextmanager
@@ -128,5 +139,5 @@ def _in_memory(content: bytes) -> Iterator[str]:
 def _certificates(pem: bytes, source: str) -> list[x509.Certificate]:
     try:
         return x509.load_pem_x509_certificates(pem)
-    except ValueError:
+    except (ValueError, x509.InvalidVersion):
         raise CertificateError(f"{source}: holds no certificate in PEM") from None

@@ -72,15 +72,12 @@ class Welcome:
             one.cancel()
         return len(silent)
 
-    async def settle(self, seconds: float) -> None:
-        """Let those who have come become connections."""
-        if self._welcomed:
-            await asyncio.wait(self._welcomed, timeout=seconds)
-
-    def end(self) -> None:
+    async def end(self) -> None:
         """End all of them."""
         for one in self._welcomed:
             one.cancel()
+        if self._welcomed:
+            await asyncio.wait(self._welcomed)
 
     async def _admit(self, accepted: socket.socket) -> None:
         """Make a connection once the client has said something; TLS and HTTP both begin with the client.

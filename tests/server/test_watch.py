@@ -1,0 +1,101 @@
+"""The look at sources that a running server takes anew: nothing is said twice, and nothing hides another."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from tests.server.lines import PATIENCE, Lines
+from webhook.server import reload
+from webhook.server.journal import Journal
+from webhook.server.metrics import Metrics
+from webhook.server.reload import Reload, Source, UnusableError
+
+LOOKS = 4
+
+
+@dataclass(slots=True)
+class Written:
+    """A journal in a pipe."""
+
+    journal: Journal
+    lines: Lines
+    descriptor: int
+
+    def events(self) -> list[dict[str, Any]]:
+        """All that it says."""
+        self.journal.close()
+        os.close(self.descriptor)
+        return [json.loads(line) for line in self.lines.to_the_end()]
+
+
+@dataclass(slots=True)
+class Seen:
+    """Tells when a source has been read so often."""
+
+    often: int
+    reads: int = 0
+    enough: asyncio.Event = field(default_factory=asyncio.Event)
+    loop: asyncio.AbstractEventLoop = field(default_factory=asyncio.get_running_loop)
+
+    def __call__(self) -> bytes:
+        self.reads += 1
+        if self.reads == self.often:
+            self.loop.call_soon_threadsafe(self.enough.set)
+        return b"content"
+
+
+@pytest.fixture
+def written() -> Written:
+    reading, writing = os.pipe()
+    return Written(Journal("json", "info", writing), Lines(os.fdopen(reading, "rb")), writing)
+
+
+def raising(error: Exception) -> Callable[[Any], Any]:
+    def prepare(_: Any) -> Any:
+        raise error
+
+    return prepare
+
+
+async def watched(written: Written, *sources: Source, enough: asyncio.Event) -> list[dict[str, Any]]:
+    """What is said while sources are looked at without being asked for."""
+    watching = asyncio.create_task(Reload(sources, written.journal, Metrics()).watch())
+    await asyncio.wait_for(enough.wait(), PATIENCE)
+    watching.cancel()
+    with suppress(asyncio.CancelledError):
+        await watching
+    return await asyncio.to_thread(written.events)
+
+
+@pytest.mark.parametrize("error", [UnusableError("wrong"), LookupError("a defect")], ids=["a refusal", "a defect"])
+async def test_a_refusal_is_said_once_for_one_content(
+    written: Written, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    monkeypatch.setattr(reload, "_POLL", 0.001)
+    seen = Seen(LOOKS)
+    source = Source("settings", seen, raising(error), lambda _: None)
+    said = await watched(written, source, enough=seen.enough)
+    assert [(event["event"], event["what"]) for event in said] == [("reload refused", "settings")]
+
+
+async def test_the_defect_of_one_source_does_not_hide_the_next(
+    written: Written, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reload, "_POLL", 0.001)
+    taken = asyncio.Event()
+    defect = Source("client CA", lambda: b"x", raising(LookupError("a defect")), lambda _: None)
+    healthy = Source("certificate", lambda: b"y", lambda content: content, lambda _: taken.set())
+    said = await watched(written, defect, healthy, enough=taken)
+    assert [(event["event"], event["what"]) for event in said] == [
+        ("reload refused", "client CA"),
+        ("reloaded", "certificate"),
+    ]
+    assert said[0]["problem"].startswith("internal error: LookupError at test_watch.py:")
