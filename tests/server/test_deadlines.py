@@ -106,14 +106,15 @@ def test_a_body_that_does_not_end_is_refused(hasty: Serve, started: bytes) -> No
         assert refused.json()["reason"] == "Timeout"
 
 
-def test_a_body_has_half_of_the_time_for_the_answer(certificates: Certificates) -> None:
+def test_a_body_has_half_of_the_time_for_the_answer_and_the_retry_the_rest(certificates: Certificates) -> None:
     """Who sends slowly is told so, and is not told that the server is behind."""
     started = request("POST", "/mutate?timeout=500ms", json.dumps(review(pod())).encode())[:-1]
     with serve(certificates) as server, server.client.connect() as connection:
         connection.sendall(started)
         refused = reply(connection)
-        assert (refused.status, refused.json()["message"]) == (408, "the review did not arrive within 0.25 s")
-        assert measured(server.client, "shed_total") == 0
+        assert (refused.status, refused.headers["retry-after"], refused.headers["connection"]) == (503, "1", "close")
+        assert refused.json()["message"] == "the review did not arrive within 0.25 s, half of its timeout"
+        assert measured(server.client, "shed_total") == 1
 
 
 def test_the_time_of_a_review_is_counted_from_its_arrival(hasty: Serve) -> None:

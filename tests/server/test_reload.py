@@ -79,9 +79,14 @@ def put(file: Path, content: str | bytes) -> None:
     new.replace(file)
 
 
-def renewed(certificates: Certificates, lifetime: timedelta = timedelta(hours=1)) -> int:
-    """Put a new authority's leaf, and the authority, into the files: the leaf's serial number."""
-    now = datetime.now(UTC)
+def renewed(
+    certificates: Certificates, lifetime: timedelta = timedelta(hours=1), ahead: timedelta = timedelta(0)
+) -> int:
+    """Put a new authority's leaf, and the authority, into the files: the leaf's serial number.
+
+    They are signed by a clock that is so far ahead.
+    """
+    now = datetime.now(UTC) + ahead
     authority = Authority.create("new", now, timedelta(days=1))
     leaf = authority.sign(HOSTS, now, lifetime)
     put(certificates.authority, authority.bundle())
@@ -197,11 +202,20 @@ def test_a_certificate_whose_key_is_of_an_unknown_kind_is_refused(reloading: Rel
     assert measured(reloading.server.client, 'reloads_total{result="refused",what="certificate"}') == 1
 
 
-def test_a_certificate_that_has_ended_is_refused(reloading: Reloading) -> None:
+@pytest.mark.parametrize(
+    ("lifetime", "ahead", "said"),
+    [
+        (timedelta(minutes=-1), timedelta(0), "the certificate has ended at "),
+        (timedelta(hours=1), timedelta(hours=2), "the certificate begins only at "),
+    ],
+)
+def test_a_certificate_out_of_its_time_is_refused(
+    reloading: Reloading, lifetime: timedelta, ahead: timedelta, said: str
+) -> None:
     before = reloading.serial()
     authority = reloading.certificates.authority.read_bytes()
-    renewed(reloading.certificates, lifetime=timedelta(minutes=-1))
-    assert "the certificate has ended at " in reloading.refused("certificate")
+    renewed(reloading.certificates, lifetime, ahead)
+    assert said in reloading.refused("certificate")
     put(reloading.certificates.authority, authority)
     assert reloading.serial() == before
 

@@ -29,8 +29,8 @@ class Bodies:
     async def read(self, request: web.BaseRequest, budget: float) -> bytes | bytearray:
         """The body, to be given back when it is done with. Raises RefusalError.
 
-        `budget` is the seconds that the client waits for the answer. A body that takes more than half of them is slow:
-        whoever judged it then would say that the server is behind.
+        `budget` is the seconds that the client waits for the answer. Half of them are left to a retry, as for a turn:
+        the network, or a server that stood still, may have kept a body back that arrives at once the next time.
         """
         if (request.content_length or 0) > self._limit:
             raise self._too_large()
@@ -42,6 +42,8 @@ class Bodies:
             else:
                 _invite(request)
                 body = await self._arriving(content, min(self._seconds, budget / 2))
+        except TimeoutError:
+            raise self._not_arrived(budget / 2) from None
         except (web.RequestPayloadError, ConnectionError) as error:
             raise RefusalError(HTTPStatus.BAD_REQUEST, "the review ends before its length", closes=True) from error
         if not body:
@@ -60,10 +62,6 @@ class Bodies:
                     chunk = await content.readany()
                     self._take(len(body), len(body) + len(chunk))
                     body += chunk
-        except TimeoutError:
-            self.give_back(body)
-            message = f"the review did not arrive within {seconds:g} s"
-            raise RefusalError(HTTPStatus.REQUEST_TIMEOUT, message, closes=True) from None
         except BaseException:
             self.give_back(body)
             raise
@@ -76,6 +74,12 @@ class Bodies:
         if wanted > self._room:
             raise ShedError("memory", "large reviews are being read already")
         self._room -= wanted
+
+    def _not_arrived(self, half: float) -> RefusalError:
+        if half < self._seconds:
+            return ShedError("slow", f"the review did not arrive within {half:g} s, half of its timeout")
+        message = f"the review did not arrive within {self._seconds:g} s"
+        return RefusalError(HTTPStatus.REQUEST_TIMEOUT, message, closes=True)
 
     def _too_large(self) -> RefusalError:
         message = f"a review has at most {self._limit} bytes"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 
+from webhook.beside.pace import pause
 from webhook.server.journal import Journal
 from webhook.server.refusal import told
 
@@ -40,4 +41,4 @@ class Companions:
                 await run()
             except Exception as error:
                 self._journal.say("error", "internal error", companion=name, error=told(error))
-            await asyncio.sleep(_RETRY)
+            await pause(_RETRY)

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 
+from cryptography.x509 import Certificate
+
 from webhook.server.door import Door
 from webhook.server.metrics import Metrics
 from webhook.server.reload import Source, UnusableError
@@ -50,7 +52,7 @@ class Credentials:
 
     def _checked_pair(self, pair: Pair) -> Pair:
         with _as_unusable():
-            self._refuse_ended(pair)
+            self._refuse_out_of_time(pair)
             context(self._tls, pair, self._authorities)
         return pair
 
@@ -61,12 +63,14 @@ class Credentials:
                 context(self._tls, self._pair, authorities)
         return authorities
 
-    def _refuse_ended(self, pair: Pair) -> None:
-        """A leaf that has ended is no use, unless there is nothing better."""
-        now = datetime.now(UTC)
-        ended = pair.leaf().not_valid_after_utc
-        if ended <= now and self._pair is not None and self._pair.leaf().not_valid_after_utc > now:
-            raise CertificateError(f"{pair.source}: the certificate has ended at {ended:%Y-%m-%d %H:%M} UTC")
+    def _refuse_out_of_time(self, pair: Pair) -> None:
+        """A leaf that has ended or not begun is no use, unless there is nothing better; the next look tries again."""
+        now, leaf = datetime.now(UTC), pair.leaf()
+        if self._pair is None or not _serves(self._pair.leaf(), now) or _serves(leaf, now):
+            return
+        if leaf.not_valid_after_utc <= now:
+            raise CertificateError(f"{pair.source}: the certificate has ended at {_day(leaf.not_valid_after_utc)}")
+        raise CertificateError(f"{pair.source}: the certificate begins only at {_day(leaf.not_valid_before_utc)}")
 
     def _take_pair(self, pair: Pair) -> None:
         self._serve(pair, self._authorities)
@@ -82,6 +86,14 @@ class Credentials:
         if pair is not None:
             self._door.welcome.context = context(self._tls, pair, authorities)
         self._pair, self._authorities = pair, authorities
+
+
+def _serves(leaf: Certificate, now: datetime) -> bool:
+    return leaf.not_valid_before_utc <= now < leaf.not_valid_after_utc
+
+
+def _day(moment: datetime) -> str:
+    return f"{moment:%Y-%m-%d %H:%M} UTC"
 
 
 @contextmanager

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from contextlib import suppress
 from time import monotonic
 
+from webhook.beside.pace import pause
 from webhook.server.door import Door
 from webhook.server.reviews import Reviews
 from webhook.settings.process import Server as Limits
@@ -69,6 +69,5 @@ class Draining:
             left = end - monotonic()
             if left <= 0:
                 return False
-            with suppress(TimeoutError):
-                await asyncio.wait_for(self._hurried.wait(), min(left, _LOOK))
+            await pause(min(left, _LOOK), unless=self._hurried)
         return True

@@ -11,7 +11,7 @@ import threading
 from collections import deque
 from collections.abc import Callable
 from datetime import UTC, datetime
-from time import monotonic, sleep
+from time import monotonic
 from typing import Any, Final
 
 import msgspec
@@ -44,6 +44,7 @@ class Journal:
         self._lines: deque[bytes] = deque()
         self._waiting = threading.Event()
         self._closing = threading.Event()
+        self._rest = threading.Event()  # never set: its wait is the pause between two tries
         self._last = math.inf
         self._given_up = False
         self._writer = threading.Thread(target=self._write, name="journal", daemon=True)
@@ -82,7 +83,7 @@ class Journal:
                 if error.errno in _GONE or monotonic() > self._last:
                     self._give_up(batch)
                     return
-                sleep(_RETRY)
+                self._rest.wait(_RETRY)
             else:
                 self._closing.wait(_PAUSE)
 

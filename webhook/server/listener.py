@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import heapq
 import logging
 from collections.abc import Callable
@@ -11,6 +10,7 @@ from typing import Any
 
 from aiohttp import web
 
+from webhook.beside.pace import pause
 from webhook.server.callers import Callers
 from webhook.server.connection import Connection
 from webhook.server.journal import Journal
@@ -101,8 +101,8 @@ class Listener(web.Server):
         await self._until(lambda: not self.open, self._loop.time() + _LAST_TURNS)
 
     async def _until(self, condition: Callable[[], bool], end: float) -> None:
-        while not condition() and self._loop.time() < end:  # noqa: ASYNC110 - that all is quiet is told by no event
-            await asyncio.sleep(_LOOK)
+        while not condition() and self._loop.time() < end:  # that all is quiet is told by no event
+            await pause(_LOOK)
 
     def quiet(self, seconds: float) -> bool:
         """Whether no request is open and none has been for so long."""

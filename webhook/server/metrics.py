@@ -79,7 +79,7 @@ FAMILIES = (
 """All metrics of ours."""
 
 _KNOWN = {
-    "shed": ("in-flight", "late", "memory", "closing"),
+    "shed": ("in-flight", "late", "slow", "memory", "closing"),
     "loop_stalls": ("loop", "process"),
     "certificate_events": ("writes", "conflicts", "failures", "rotations"),
     "closed_connections": ("handshake", "header", "unread answer", "evicted"),
