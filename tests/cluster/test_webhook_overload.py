@@ -35,7 +35,7 @@ SHED = "gpushare_webhook_shed_total"
 
 @pytest.fixture(scope="module", autouse=True)
 def authority(cluster: Cluster) -> Iterator[Authority]:
-    with webhook(cluster, settings=BASE | {"server": {"shutdownDelay": "0s", "maxInFlight": 4}}, replicas=1) as made:
+    with webhook(cluster, settings=BASE | {"server": {"shutdownDelay": "0s", "maxInFlight": 2}}, replicas=1) as made:
         yield made
 
 
@@ -79,7 +79,7 @@ def test_none_is_lost_when_one_server_of_two_sheds_everything(
 def test_none_is_lost_when_all_that_came_meanwhile_is_there_at_once(space: Workspace, record_property: Record) -> None:
     variables = [{"name": f"V{number}", "value": "x" * 50} for number in range(500)]
     (server,) = wait_servers(space.cluster, 1)
-    with creating(space, container(env=variables), rate=10) as creates:
+    with creating(space, container(env=variables), rate=25) as creates:
 
         def overloaded() -> bool:
             _halt(server, 1.5)
