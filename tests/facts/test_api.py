@@ -13,7 +13,6 @@ from typing import Any
 import aiohttp
 import pytest
 from aiohttp import web
-from kubernetes.aio.config import incluster_config
 
 from tests.facts.server import Answer, StandIn, standing_in
 from webhook import __version__
@@ -22,15 +21,7 @@ from webhook.cluster.api import Api, ClusterError, connect
 
 PATIENCE = 20
 
-
-@pytest.fixture(autouse=True)
-def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The files of a service account, as the kubelet mounts them."""
-    monkeypatch.setattr(incluster_config, "SERVICE_TOKEN_FILENAME", str(tmp_path / "token"))
-    monkeypatch.setattr(incluster_config, "SERVICE_CERT_FILENAME", str(tmp_path / "ca.crt"))
-    monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "127.0.0.1")
-    (tmp_path / "token").write_text("first")
-    return tmp_path
+pytestmark = pytest.mark.usefixtures("cluster")
 
 
 @asynccontextmanager

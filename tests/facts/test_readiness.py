@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 from aiohttp import web
-from kubernetes.aio.config import incluster_config
 
 from tests.facts.server import standing_in
 from tests.server.certificates import issue
@@ -20,16 +19,6 @@ from webhook.server import Server
 from webhook.server.journal import Journal
 
 CONDITION = "not waiting for runtime classes"
-
-
-@pytest.fixture
-def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The files of a service account, as the kubelet mounts them."""
-    monkeypatch.setattr(incluster_config, "SERVICE_TOKEN_FILENAME", str(tmp_path / "token"))
-    monkeypatch.setattr(incluster_config, "SERVICE_CERT_FILENAME", str(tmp_path / "ca.crt"))
-    monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "127.0.0.1")
-    (tmp_path / "token").write_text("token")
-    return tmp_path
 
 
 async def test_a_server_is_ready_when_it_has_read_what_it_was_told_to_read(

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from webhook.beside.pace import pause
 from webhook.server.journal import Journal
 from webhook.server.metrics import Metrics
 from webhook.server.refusal import told
@@ -60,11 +61,7 @@ class Reload:
     async def watch(self) -> None:
         """Look for ever."""
         while True:
-            try:
-                async with asyncio.timeout(_POLL):
-                    await self._asked.wait()
-            except TimeoutError:
-                pass
+            await pause(_POLL, unless=self._asked)
             asked = self._asked.is_set()
             self._asked.clear()
             for source in self._sources:
