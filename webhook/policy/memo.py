@@ -1,0 +1,30 @@
+"""Results that are remembered, without keeping what a tenant sent: long text is never a key."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache, wraps
+from typing import TypeVar
+
+LONGEST = 256
+"""Characters of the longest text that is remembered."""
+
+Result = TypeVar("Result")
+
+
+def memo(size: int) -> Callable[[Callable[[str], Result]], Callable[[str], Result]]:
+    """Remember up to `size` results of a function of one text. Longer text than `LONGEST` is computed each time.
+
+    So a memo holds at most `size` texts of 256 characters, whatever tenants send.
+    """
+
+    def decorate(function: Callable[[str], Result]) -> Callable[[str], Result]:
+        remembered = lru_cache(maxsize=size)(function)
+
+        @wraps(function)
+        def call(text: str) -> Result:
+            return remembered(text) if len(text) <= LONGEST else function(text)
+
+        return call
+
+    return decorate
