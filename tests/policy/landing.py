@@ -7,7 +7,8 @@ from typing import Any
 from webhook.policy.checks import CHECKS
 from webhook.policy.demand import Demand
 from webhook.policy.facts import UNKNOWN, Node
-from webhook.policy.placement import Placement, Worlds
+from webhook.policy.node_index import NodeIndex
+from webhook.policy.placement import Injected, Placement, Worlds
 from webhook.policy.pod import Pod
 from webhook.policy.rules import Ruleset
 from webhook.policy.settings import PlacementSettings, Settings
@@ -24,4 +25,12 @@ def placement(
     """The placement of a pod among nodes, None where they are unknown."""
     view = Pod.of_template(pod)
     demand = Demand(view, Ruleset(Settings(), CHECKS, UNKNOWN).of("default").resource)
-    return Placement(view, demand, worlds, nodes, groups, view.elements("tolerations"))
+    index = NodeIndex((*(nodes or ()), *groups), worlds.is_mps)
+
+    return Placement(view, demand, worlds, index, Injected((), index.taint_keys), nodes_known=nodes is not None)
+
+
+def admitted(pod: Json, nodes: tuple[Node, ...]) -> list[Node]:
+    """The nodes that admit a pod."""
+    placed = placement(pod, nodes)
+    return list(placed.index.nodes(placed.admitted))

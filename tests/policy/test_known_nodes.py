@@ -4,14 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests import scheduler
-from tests.policy.landing import placement
-from tests.strategies.selecting import GPU, clusters, selecting_pods, tolerations
-from webhook.policy.facts import Node
+from tests.policy.landing import admitted, placement
+from tests.strategies.selecting import GPU, POOL, clusters, selecting, selecting_pods, tolerations
+from webhook.policy.case import Case, Origin
+from webhook.policy.checks import CHECKS
+from webhook.policy.engine import decide
+from webhook.policy.facts import UNKNOWN, Node
 from webhook.policy.placement import CAPABLE, STRATEGY, Lands, Worlds
+from webhook.policy.pod import Pod
+from webhook.policy.rules import Ruleset
+from webhook.policy.settings import Settings
 
 Json = dict[str, Any]
 
@@ -19,8 +26,7 @@ Json = dict[str, Any]
 @given(selecting_pods(names=True), clusters(), st.lists(tolerations, max_size=2))
 def test_known_nodes_admit_a_pod_as_the_scheduler_would(pod: Json, nodes: tuple[Node, ...], held: list[Json]) -> None:
     pod["spec"]["tolerations"] = held
-    judged = placement(pod, nodes)
-    assert [judged.admits(node) for node in nodes] == [scheduler.admits(pod, node) for node in nodes]
+    assert admitted(pod, nodes) == [node for node in nodes if scheduler.admits(pod, node)]
 
 
 @given(selecting_pods(names=True), clusters(), clusters("g"), st.lists(tolerations, max_size=2))
@@ -56,3 +62,35 @@ def test_known_nodes_could_all_be_mps_where_no_label_tells() -> None:
     node = Node("n", {STRATEGY: "none"}, (), {GPU.name: 1})
     assert placement(pod, (node,), worlds=Worlds({})).lands(GPU) is Lands.YES
     assert placement(pod, (node,)).lands(GPU) is Lands.NO
+
+
+POOLS = (Node("a", {POOL: "a"}), Node("one", {POOL: "1"}), Node("three", {POOL: "3"}), Node("none"))
+
+
+@pytest.mark.parametrize(
+    ("operator", "values", "names"),
+    [
+        ("In", ["a", "3", "b"], ["a", "three"]),
+        ("In", [], []),
+        ("NotIn", ["a"], ["one", "three", "none"]),
+        ("Exists", [], ["a", "one", "three"]),
+        ("DoesNotExist", [], ["none"]),
+        ("Gt", ["1"], ["three"]),
+        ("Gt", ["0"], ["one", "three"]),
+        ("Lt", ["3"], ["one"]),
+        ("Lt", ["4"], ["one", "three"]),
+    ],
+)
+def test_operator_selects_nodes(operator: str, values: list[str], names: list[str]) -> None:
+    pod = selecting({"key": POOL, "operator": operator, "values": values})
+    assert [node.name for node in admitted(pod, POOLS)] == names
+
+
+def test_mig_resource_behind_a_shared_one_contradicts_a_selector_of_mps_nodes() -> None:
+    limits = {GPU.name: 1, "nvidia.com/mig-1g.5gb": 1}
+    pod = {"spec": {"containers": [{"name": "c", "resources": {"limits": limits}}], "nodeSelector": {STRATEGY: "mps"}}}
+    ruleset = Ruleset(Settings(), CHECKS, UNKNOWN)
+    verdict = decide(Case(Pod.of_template(pod), Origin("team-a"), ruleset.of("team-a"), UNKNOWN))
+    assert [found.message for found in verdict.findings if found.code == "GPS014"] == [
+        '"nvidia.com/mig-1g.5gb" is never offered by MPS nodes, and the selectors want those'
+    ]

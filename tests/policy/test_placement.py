@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 
 from tests import scheduler
-from tests.policy.landing import WORLDS, placement
+from tests.policy.landing import WORLDS, admitted, placement
 from tests.strategies.selecting import GPU, NUMBERS, POOL, SHARED, selecting, selecting_pods
 from webhook.policy.facts import Node
 from webhook.policy.placement import CAPABLE, PRODUCT, REPLICAS, STRATEGY, Lands
@@ -126,4 +126,4 @@ def test_what_is_no_expression_is_taken_as_met(expression: Json) -> None:
 )
 def test_numbers_are_read_as_the_scheduler_does(value: str, above_one: bool) -> None:
     pod = selecting({"key": POOL, "operator": "Gt", "values": ["1"]})
-    assert placement(pod, ()).admits(Node("n", {POOL: value})) is above_one
+    assert bool(admitted(pod, (Node("n", {POOL: value}),))) is above_one

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from webhook.policy.facts import Taint
 from webhook.policy.injection_settings import Toleration
-from webhook.policy.tolerations import as_raw, blocks, covers, tolerates
+from webhook.policy.pod import MalformedError
+from webhook.policy.tolerations import Tolerations, as_raw
 
 Json = dict[str, Any]
 
@@ -61,9 +62,15 @@ def naive(held: Json, taint: Taint) -> bool:
     return held.get("key") == taint.key and (held.get("value") or "") == taint.value
 
 
+def tolerations_of(held: list[Json]) -> Tolerations:
+    tolerations = Tolerations(KEYS)
+    tolerations.add(held, ("spec", "tolerations"))
+    return tolerations
+
+
 @given(tolerations(), st.sampled_from(TAINTS))
 def test_a_toleration_lets_a_pod_onto_a_tainted_node(held: Json, taint: Taint) -> None:
-    assert tolerates(held, taint) is naive(held, taint)
+    assert tolerations_of([held]).tolerate(taint) is naive(held, taint)
 
 
 @given(tolerations(), ours)
@@ -71,14 +78,36 @@ def test_one_covers_another_if_it_tolerates_every_taint_that_the_other_does(held
     wanted = as_raw(mine)
     for_ever = held.get("tolerationSeconds") is None
     everywhere = all(naive(held, taint) and for_ever for taint in TAINTS if naive(wanted, taint))
-    assert covers(held, wanted) is everywhere
+    assert tolerations_of([held]).cover(wanted) is everywhere
 
 
-@given(st.lists(tolerations(), max_size=3), st.lists(st.sampled_from(TAINTS), max_size=3))
-def test_a_taint_that_nothing_tolerates_blocks(held: list[Json], there: list[Taint]) -> None:
-    effects = frozenset({"NoSchedule", "NoExecute"})
-    expected = any(taint.effect in effects and not any(naive(one, taint) for one in held) for taint in there)
-    assert blocks(there, held, effects) is expected
+@given(st.lists(tolerations(), max_size=3), st.sampled_from(TAINTS))
+def test_taint_is_tolerated_by_any_of_several_tolerations(held: list[Json], taint: Taint) -> None:
+    assert tolerations_of(held).tolerate(taint) is any(naive(one, taint) for one in held)
+
+
+@given(st.lists(tolerations(), max_size=3))
+def test_toleration_of_another_key_is_not_kept(held: list[Json]) -> None:
+    tolerations = Tolerations({"gpu"})
+    tolerations.add(held, ("spec", "tolerations"))
+    for taint in TAINTS:
+        if taint.key == "gpu":
+            assert tolerations.tolerate(taint) is any(naive(one, taint) for one in held)
+
+
+@pytest.mark.parametrize(
+    ("raw", "field"),
+    [
+        ({"key": ["gpu"]}, "key"),
+        ({"key": "gpu", "operator": {}}, "operator"),
+        ({"key": "gpu", "value": 5}, "value"),
+        ({"key": "gpu", "effect": []}, "effect"),
+    ],
+)
+def test_toleration_member_that_is_not_text_is_malformed(raw: Json, field: str) -> None:
+    with pytest.raises(MalformedError) as error:
+        tolerations_of([{"key": "gpu"}, raw])
+    assert error.value.path == ("spec", "tolerations", 1, field)
 
 
 @given(ours)
@@ -93,7 +122,7 @@ def test_ours_is_one_that_the_api_server_accepts(mine: Toleration) -> None:
 @pytest.mark.parametrize("operator", ["Gt", "Lt"])
 def test_one_that_compares_numbers_covers_none_of_ours_and_is_taken_as_met(operator: str) -> None:
     held = {"key": "gpu", "operator": operator, "value": "3", "effect": "NoSchedule"}
-    assert not covers(held, as_raw(Toleration("gpu")))
-    assert not covers(held, as_raw(Toleration("gpu", "Equal", "5")))
-    assert tolerates(held, Taint("gpu", "NoSchedule", "1"))
-    assert not tolerates(held, Taint("another", "NoSchedule", "5"))
+    assert not tolerations_of([held]).cover(as_raw(Toleration("gpu")))
+    assert not tolerations_of([held]).cover(as_raw(Toleration("gpu", "Equal", "5")))
+    assert tolerations_of([held]).tolerate(Taint("gpu", "NoSchedule", "1"))
+    assert not tolerations_of([held]).tolerate(Taint("another", "NoSchedule", "5"))

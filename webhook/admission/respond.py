@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import msgspec
@@ -16,8 +16,9 @@ from webhook.policy.case import Origin
 from webhook.policy.judge import judge
 from webhook.policy.kinds import Held, Table, is_suspended, pods
 from webhook.policy.pod import MalformedError
+from webhook.policy.printable import printable
 from webhook.policy.rules import Ruleset
-from webhook.policy.verdict import UNTOUCHED, Decision, Edit, Finding, Severity, Verdict
+from webhook.policy.verdict import MOST_EDITS, UNTOUCHED, Decision, Edit, Severity, Verdict
 
 _encoder = msgspec.json.Encoder()
 
@@ -25,10 +26,10 @@ _encoder = msgspec.json.Encoder()
 class Outcome:
     """What was decided about one request, for the answer, the log and the metrics.
 
-    `flaw` says why a patch failed its proof and was not sent.
+    `flaw` says why a patch failed its proof and was not sent, `unpatched` why none was built.
     """
 
-    __slots__ = ("allowed", "flaw", "operations", "request", "verdict")
+    __slots__ = ("allowed", "flaw", "operations", "request", "unpatched", "verdict")
 
     def __init__(self, request: Request, verdict: Verdict) -> None:
         self.request = request
@@ -36,6 +37,7 @@ class Outcome:
         self.allowed = True
         self.operations: list[dict[str, Any]] = []
         self.flaw: str | None = None
+        self.unpatched: str | None = None
 
     @property
     def name(self) -> str:
@@ -46,27 +48,51 @@ class Outcome:
     def body(self) -> bytes:
         """The AdmissionReview that answers."""
         response: dict[str, Any] = {"uid": self.request.uid, "allowed": self.allowed}
-        findings = self.verdict.findings
+        verdict = self.verdict
         if not self.allowed:
-            response["status"] = {"code": 403, "reason": "Forbidden", "message": denial(findings)}
+            response["status"] = {"code": 403, "reason": "Forbidden", "message": denial(verdict)}
         if self.operations:
             response["patchType"] = "JSONPatch"
             response["patch"] = base64.b64encode(_encoder.encode(self.operations)).decode()
-        if findings:
-            warnings = [f"{found.code} {found.message}" for found in findings if found.severity is Severity.WARN]
-            if warnings:
-                response["warnings"] = warnings
-            response["auditAnnotations"] = {
-                "findings": ",".join(f"{found.code}={found.severity.label}" for found in findings)
-            }
+        if verdict.findings:
+            if warned := warnings(verdict):
+                response["warnings"] = warned
+            response["auditAnnotations"] = {"findings": _listed(verdict)}
         return _encoder.encode({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "response": response})
 
 
-def denial(findings: Sequence[Finding]) -> str:
-    """The message of a refusal: one line a finding that denies, with its remedy."""
-    return "\n".join(
-        f"{found.code} {found.message}; {found.remedy}" for found in findings if found.severity is Severity.DENY
-    )
+_MOST_LINES = 100
+"""Lines of a denial. A line has about 300 characters, so that an answer without its patch stays below 64 KiB."""
+
+_MOST_WARNINGS = 32
+"""Warnings of one answer: the API server passes on about 4,096 characters of them (apiserver filters/warning.go)."""
+
+
+def denial(verdict: Verdict) -> str:
+    """The message of a denial: one line per finding that denies, with its remedy, then how many more there are."""
+    lines = [
+        f"{found.code} {found.message}; {found.remedy}" for found in verdict.findings if found.severity is Severity.DENY
+    ][:_MOST_LINES]
+    return "\n".join([*lines, *_more(verdict, Severity.DENY, len(lines))])
+
+
+def warnings(verdict: Verdict) -> list[str]:
+    """One warning per finding that warns, then how many more there are."""
+    lines = [f"{found.code} {found.message}" for found in verdict.findings if found.severity is Severity.WARN]
+    lines = lines[:_MOST_WARNINGS]
+    return [*lines, *_more(verdict, Severity.WARN, len(lines))]
+
+
+def _more(verdict: Verdict, severity: Severity, shown: int) -> Iterator[str]:
+    counts = {code: count for (code, found), count in verdict.counts.items() if found is severity}
+    if sum(counts.values()) > shown:
+        yield f"and {sum(counts.values()) - shown} more findings of {', '.join(sorted(counts))}"
+
+
+def _listed(verdict: Verdict) -> str:
+    """The kept findings by code and severity, then how many more of each there are."""
+    listed = [f"{found.code}={found.severity.label}" for found in verdict.findings]
+    return ",".join([*listed, *(f"{code}+{more}" for code, more in verdict.omitted().items())])
 
 
 def respond(body: bytes | bytearray, hook: Hook, ruleset: Ruleset, kinds: Table) -> Outcome:
@@ -75,7 +101,7 @@ def respond(body: bytes | bytearray, hook: Hook, ruleset: Ruleset, kinds: Table)
     try:
         return _mutate(request, hook, ruleset, kinds) if hook.mutates else _validate(request, ruleset, kinds)
     except MalformedError as error:
-        raise BadReviewError(f"the object is malformed at {pointer(error.path) or '/'}: {error}") from None
+        raise BadReviewError(f"the object is malformed at {printable(pointer(error.path)) or '/'}: {error}") from None
 
 
 def _mutate(request: Request, hook: Hook, ruleset: Ruleset, kinds: Table) -> Outcome:
@@ -93,6 +119,8 @@ def _mutate(request: Request, hook: Hook, ruleset: Ruleset, kinds: Table) -> Out
     if verdict.decision is Decision.DENIED and ruleset.settings.deny_in_mutate:
         outcome.allowed = False
         return outcome
+    if verdict.too_many_edits:
+        outcome.unpatched = f"the pod needs more than {MOST_EDITS} edits, so none is made"
     return _patched(outcome, verdict.edits)
 
 

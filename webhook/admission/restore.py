@@ -6,6 +6,8 @@ refuses the pod, since tolerations of a pod can only grow. So what `oldObject` h
 
 from __future__ import annotations
 
+from collections.abc import Set
+
 from webhook.policy.case import Case, Origin
 from webhook.policy.engine import is_left_alone
 from webhook.policy.pod import Pod
@@ -18,10 +20,21 @@ def lost_tolerations(pod: Pod, before: Pod, origin: Origin, ruleset: Ruleset) ->
     case = Case(pod, origin, ruleset.of(origin.namespace), ruleset.facts)
     if is_left_alone(case):
         return []
-    held = pod.elements("tolerations")
-    had = before.elements("tolerations")
+    keys = {ours["key"] for ours in case.our_tolerations}
+    held, had = _among(pod, keys), _among(before, keys)
     return [
         Append((*pod.spec_path, "tolerations"), ours)
         for ours in case.our_tolerations
-        if ours in had and ours not in held
+        if frozenset(ours.items()) in had and frozenset(ours.items()) not in held
     ]
+
+
+def _among(pod: Pod, keys: Set[str]) -> set[frozenset[tuple[str, object]]]:
+    """The pod's tolerations of these keys. A member that is no scalar stands in no toleration of the settings."""
+    return {
+        frozenset(raw.items())
+        for raw in pod.elements("tolerations")
+        if isinstance(key := raw.get("key"), str)
+        and key in keys
+        and not any(isinstance(member, dict | list) for member in raw.values())
+    }

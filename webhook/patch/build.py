@@ -6,7 +6,6 @@ Only `add` is used. On a member that is null it replaces; on a list's `-` it app
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import Any
 
 from webhook.patch.pointer import pointer
@@ -14,9 +13,6 @@ from webhook.policy.verdict import Append, Edit, Extend, Path
 
 Operation = dict[str, Any]
 """One operation, as JSON carries it."""
-
-# Edits touch a bounded set of places: indices and keys of ours, never a key of the user's.
-_pointer = lru_cache(maxsize=4096)(pointer)
 
 
 def build(document: Any, edits: Sequence[Edit]) -> list[Operation]:
@@ -46,7 +42,7 @@ class _Builder:
                 self._make(path[:depth], path[depth:], edit)
                 return
         if isinstance(edit, Append):
-            self.operations.append({"op": "add", "path": _pointer(path) + "/-", "value": edit.value})
+            self.operations.append({"op": "add", "path": pointer(path) + "/-", "value": edit.value})
         else:
             self._extend(path, node, edit.value)
 
@@ -55,7 +51,7 @@ class _Builder:
         if path in self.extended:
             self.extended[path]["value"] += f",{value}"
             return
-        operation = {"op": "add", "path": _pointer(path), "value": f"{there},{value}" if there else value}
+        operation = {"op": "add", "path": pointer(path), "value": f"{there},{value}" if there else value}
         self.extended[path] = operation
         self.operations.append(operation)
 
@@ -70,7 +66,7 @@ class _Builder:
             for step in reversed(rest):
                 value = {step: value}
             self.made[missing] = value
-            self.operations.append({"op": "add", "path": _pointer(missing), "value": value})
+            self.operations.append({"op": "add", "path": pointer(missing), "value": value})
 
     def _put(self, made: Any, rest: Path, edit: Edit) -> None:
         for step in rest[:-1]:

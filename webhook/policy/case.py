@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 from webhook.policy.demand import Ask, Demand
 from webhook.policy.facts import Facts, RuntimeClass
-from webhook.policy.placement import Lands, Placement
+from webhook.policy.placement import Injected, Lands, Placement
 from webhook.policy.pod import Pod
+from webhook.policy.tolerations import Tolerations, tolerations_of
 from webhook.policy.verdict import Edit
 
 if TYPE_CHECKING:
@@ -71,13 +72,33 @@ class Case:
         self.facts = facts
         self.edits: list[Edit] = []
         self.demand = Demand(pod, rules.resource)
+        pod.elements("tolerations")  # their structure is checked whether or not something reads them
         self.our_tolerations = rules.tolerations(self.demand)
-        # Ours count from the start, so that findings are the same before and after the injection.
-        tolerations = (*pod.elements("tolerations"), *self.our_tolerations)
-        self.placement = Placement(pod, self.demand, rules.worlds, facts.nodes, rules.node_groups, tolerations)
-        self.look_where_mps()
+        self.placement = Placement(
+            pod,
+            self.demand,
+            rules.worlds,
+            rules.nodes,
+            Injected(self.our_tolerations, rules.taint_keys),
+            nodes_known=facts.nodes is not None,
+        )
+        self._look_where_mps()
 
-    def look_where_mps(self) -> None:
+    def steer(self) -> None:
+        """Check from now on as if the pod were kept off shared GPUs."""
+        self.placement.steer()
+        self._look_where_mps()
+
+    def unsteer(self) -> None:
+        """Check again as the pod is."""
+        self.placement.unsteer()
+        self._look_where_mps()
+
+    def tolerations(self) -> Tolerations:
+        """The pod's own tolerations."""
+        return tolerations_of(self.pod, self.rules.taint_keys)
+
+    def _look_where_mps(self) -> None:
         """Find the asks with which the pod could meet MPS, and the first of each container."""
         lands = self.placement.lands
         self.mps = [
@@ -104,4 +125,4 @@ class Case:
 
     def runtime_class(self, name: str) -> RuntimeClass | None:
         """The known RuntimeClass of this name."""
-        return next((known for known in self.facts.runtime_classes or () if known.name == name), None)
+        return self.rules.runtime_classes.get(name)

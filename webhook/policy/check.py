@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import Enum
 
 from webhook.policy.case import Case
 from webhook.policy.verdict import Claim, Severity
 
-Claims = Sequence[Claim]
+Claims = Iterable[Claim]
 """What a check has to say; empty when all is well."""
 
 

@@ -10,11 +10,13 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from webhook.policy.variables import CONNECTIONS, MEMORY, PARTITIONING, PRIORITY, THREADS
+
 PREFIX = "gpushare-webhook/"
 _PERCENTAGE = re.compile(r"[0-9]{1,3}(\.[0-9]{1,6})?", re.ASCII)
 _DEVICE_LIMIT = re.compile(r"(?:([0-9]{1,3})=)?([0-9]{1,9})([KMG])B?", re.ASCII)
 _DEVICES = 64
-_CONNECTIONS = 32
+_MOST_CONNECTIONS = 32
 _MEBIBYTE_FRACTION = {"K": 1 / 1024, "M": 1, "G": 1024}
 
 
@@ -42,7 +44,7 @@ def percentage(text: str) -> float:
 def memory(text: str) -> tuple[MemoryLimit, ...]:
     """Memory limits by device, such as `0=4G,1=512M`; `4G` alone means device 0. Raises ValueError."""
     limits = []
-    for part in text.split(","):
+    for part in text.split(",", _DEVICES):
         match = _DEVICE_LIMIT.fullmatch(part.strip())
         if match is None or int(match.group(2)) == 0 or int(match.group(1) or 0) >= _DEVICES:
             raise ValueError("limits such as 0=4G,1=512M")
@@ -61,7 +63,7 @@ def priority(text: str) -> int:
 
 def connections(text: str) -> int:
     """A number of hardware connections, 1 to 32. Raises ValueError."""
-    if not text.isascii() or not text.isdigit() or len(text) > 2 or not 1 <= int(text) <= _CONNECTIONS:
+    if not text.isascii() or not text.isdigit() or len(text) > 2 or not 1 <= int(text) <= _MOST_CONNECTIONS:
         raise ValueError("a number from 1 to 32")
     return int(text)
 
@@ -85,15 +87,12 @@ def _priority_text(text: str) -> str:
     return str(priority(text))
 
 
-THREADS = "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE"
-MEMORY = "CUDA_MPS_PINNED_DEVICE_MEM_LIMIT"
-
 VARIABLES: dict[str, Callable[[str], object]] = {
     THREADS: percentage,
     MEMORY: memory,
-    "CUDA_MPS_CLIENT_PRIORITY": priority,
-    "CUDA_MPS_ENABLE_PER_CTX_DEVICE_MULTIPROCESSOR_PARTITIONING": switch,
-    "CUDA_DEVICE_MAX_CONNECTIONS": connections,
+    PRIORITY: priority,
+    PARTITIONING: switch,
+    CONNECTIONS: connections,
 }
 """How the value of each variable is read; each raises ValueError with what it wants."""
 
@@ -110,5 +109,5 @@ class Annotation:
 ANNOTATIONS = (
     Annotation(PREFIX + "active-thread-percentage", THREADS, _percentage_text),
     Annotation(PREFIX + "pinned-device-memory-limit", MEMORY, _memory_text),
-    Annotation(PREFIX + "client-priority", "CUDA_MPS_CLIENT_PRIORITY", _priority_text),
+    Annotation(PREFIX + "client-priority", PRIORITY, _priority_text),
 )

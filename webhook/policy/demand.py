@@ -30,16 +30,44 @@ class Ask:
         return (*self.container.path, "resources", self.field, self.resource.name)
 
 
+class Tally:
+    """The most that runs at once, counted as the scheduler does while containers are added in their order.
+
+    Init containers run one after another beside the sidecars started before them; app containers run beside all
+    sidecars (k8s.io/component-helpers resource/helpers.go, KEP-753).
+    """
+
+    __slots__ = ("_apps", "_highest", "_sidecars")
+
+    def __init__(self) -> None:
+        self._apps = self._highest = self._sidecars = 0
+
+    def add(self, kind: str, amount: int) -> None:
+        """Count what the next container wants."""
+        if kind is APP:
+            self._apps += amount
+        elif kind is INIT:
+            self._highest = max(self._highest, self._sidecars + amount)
+        else:
+            self._sidecars += amount
+
+    @property
+    def total(self) -> int:
+        """The most at once."""
+        return max(self._highest, self._sidecars + self._apps)
+
+
 class Demand:
     """All that a pod asks for. `names` holds every GPU resource named, with 0 or nonsense too, by container."""
 
-    __slots__ = ("asks", "has_mig", "has_renamed", "names", "pod")
+    __slots__ = ("_totals", "asks", "has_mig", "has_renamed", "names", "pod")
 
     def __init__(self, pod: Pod, lookup: Lookup) -> None:
         self.pod = pod
         self.asks: list[Ask] = []
         self.has_mig = self.has_renamed = False
         self.names: list[tuple[Container, Resource]] = []
+        self._totals: dict[str, Tally] | None = None
         for container in pod.containers:
             limits, requests = container.limits, container.requests
             for name in limits:
@@ -55,31 +83,17 @@ class Demand:
         try:
             billionths = parse(value)
         except QuantityError:
-            return  # GPS003 tells
+            return  # GPS003 reports it
         if billionths > 0:
             self.has_mig = self.has_mig or resource.kind == "mig"
             self.has_renamed = self.has_renamed or resource.renamed
             self.asks.append(Ask(container, resource, field, billionths))
 
-    def total(self, wanted: Callable[[Container], int]) -> int:
-        """The pod's sum of what `wanted` says of each container, counted as the scheduler does.
-
-        Init containers run one after another beside the sidecars started before them; app containers run beside
-        all sidecars (k8s.io/component-helpers resource/helpers.go, KEP-753).
-        """
-        sidecars = highest = apps = 0
-        for container in self.pod.containers:
-            amount = wanted(container)
-            if container.kind is APP:
-                apps += amount
-            elif container.kind is INIT:
-                highest = max(highest, sidecars + amount)
-            else:
-                sidecars += amount
-                highest = max(highest, sidecars)
-        return max(highest, sidecars + apps)
-
     def of(self, name: str) -> int:
         """The pod's demand for one resource, in billionths."""
-        amounts = {id(ask.container): ask.billionths for ask in self.asks if ask.resource.name == name}
-        return self.total(lambda container: amounts.get(id(container), 0))
+        if self._totals is None:
+            self._totals = {}
+            for ask in self.asks:
+                self._totals.setdefault(ask.resource.name, Tally()).add(ask.container.kind, ask.billionths)
+        tally = self._totals.get(name)
+        return 0 if tally is None else tally.total

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from webhook.policy.case import Case
@@ -14,7 +14,7 @@ class Injection:
     """One injection. It owns its condition; its edits only add."""
 
     name: str
-    run: Callable[[Case], Sequence[Edit]]
+    run: Callable[[Case], Iterable[Edit]]
     says: str
 
     @property

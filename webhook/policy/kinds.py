@@ -71,13 +71,27 @@ class Held:
 _VIEWS = {"template": Pod.of_template, "podSpec": Pod.of_spec, "container": Pod.of_container}
 
 
+MOST_PODS = 4096
+"""Pods that one object may hold. A custom object of 3 MiB could name a million, each to be checked on its own."""
+
+
 def pods(kinds: Table, group: str, kind: str, manifest: Members) -> list[Held]:
-    """All pods of an object. Raises MalformedError."""
-    return [
-        Held(path, raw, place.holds)
-        for place in kinds.get((group, kind), ())
-        for path, raw in _walk(manifest, place.steps, ())
-    ]
+    """All pods of an object. Raises MalformedError, and TooManyPodsError for more than MOST_PODS."""
+    held: list[Held] = []
+    for place in kinds.get((group, kind), ()):
+        for path, raw in _walk(manifest, place.steps, ()):
+            if len(held) == MOST_PODS:
+                raise TooManyPodsError(path)
+            held.append(Held(path, raw, place.holds))
+    return held
+
+
+class TooManyPodsError(MalformedError):
+    """The object holds more pods than are checked. `path` leads to the first that is one too many."""
+
+    def __init__(self, path: Path) -> None:
+        Exception.__init__(self, f"an object may hold at most {MOST_PODS} pods")
+        self.path = path
 
 
 def _walk(node: Any, remaining: tuple[str, ...], path: Path) -> Iterator[tuple[Path, Members]]:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from webhook.policy.case import Case
-from webhook.policy.demand import Ask
+from webhook.policy.demand import Ask, Tally
 from webhook.policy.placement import Lands
-from webhook.policy.pod import Container
 from webhook.policy.quantity import NANO, is_whole
 from webhook.policy.verdict import Severity
 
 
 def over_container(case: Case) -> list[Ask]:
-    """The asks for more replicas than a container may have. What is not whole is GPS003's."""
+    """The asks for more replicas than a container may have. What is not whole is left to GPS003."""
     limit = case.rules.per_container
     if limit is None:
         return []
@@ -21,15 +20,16 @@ def over_container(case: Case) -> list[Ask]:
 def replicas_of_pod(case: Case) -> int:
     """The pod's replicas, in billionths: all shared resources together, each container capped at its limit."""
     limit = case.rules.per_container
-    wanted: dict[int, int] = {}
-    for ask in case.mps:
-        wanted[id(ask.container)] = wanted.get(id(ask.container), 0) + ask.billionths
-
-    def capped(container: Container) -> int:
-        amount = wanted.get(id(container), 0)
-        return amount if limit is None else min(amount, limit * NANO)
-
-    return case.demand.total(capped)
+    most = None if limit is None else limit * NANO
+    tally = Tally()
+    asked = 0
+    for index, ask in enumerate(case.mps):
+        asked += ask.billionths
+        if index + 1 < len(case.mps) and case.mps[index + 1].container is ask.container:
+            continue  # a container's asks follow one another
+        tally.add(ask.container.kind, asked if most is None else min(asked, most))
+        asked = 0
+    return tally.total
 
 
 def is_over_pod(case: Case) -> bool:
@@ -42,6 +42,7 @@ def is_over_pod(case: Case) -> bool:
 
 def cap(case: Case, asks: list[Ask]) -> Severity:
     """The most that a pod over a limit leads to: a warning where a later placement could still make it legal."""
-    undecided = case.origin.open or bool(case.pod.elements("schedulingGates"))
+    if not (case.origin.open or case.pod.elements("schedulingGates")):
+        return Severity.DENY
     movable = all(not ask.resource.renamed and case.placement.lands(ask.resource) is Lands.UNKNOWN for ask in asks)
-    return Severity.WARN if undecided and movable else Severity.DENY
+    return Severity.WARN if movable else Severity.DENY

@@ -10,23 +10,23 @@ from hashlib import sha256
 from webhook.policy.injection_settings import PipeDirectoryInjection, PipeMountInjection
 from webhook.policy.pod import clean_path
 
-VARIABLE = "CUDA_MPS_PIPE_DIRECTORY"
 _LABEL_LIMIT = 63
 
 
 class Pipe:
     """The pipe directory of one resource: `path` in the container, `host` on the node, and its volume.
 
-    `clean` and `clean_host` are the same paths without doubled or trailing slashes.
+    `clean` and `clean_host` are the same paths without doubled or trailing slashes; `below` begins what lies below.
     """
 
-    __slots__ = ("clean", "clean_host", "host", "path", "source", "volume")
+    __slots__ = ("below", "clean", "clean_host", "host", "path", "source", "volume")
 
     def __init__(self, resource: str, directory: PipeDirectoryInjection, mount: PipeMountInjection) -> None:
         below = f"/{resource}/pipe" if directory.per_resource else ""
         self.path = directory.container_root.rstrip("/") + below
         self.host = mount.mps_root.rstrip("/") + below
         self.clean = clean_path(self.path)
+        self.below = self.clean + "/"
         self.clean_host = clean_path(self.host)
         self.volume = volume_name(resource)
         self.source = {"path": self.host, "type": mount.type} if mount.type else {"path": self.host}

@@ -6,17 +6,17 @@ nodes that exist: an absence never relaxes a refusal.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Mapping, Sequence
 from enum import Enum
-from typing import Any
+from typing import NamedTuple
 
 from webhook.policy.demand import Demand
 from webhook.policy.facts import Node
+from webhook.policy.node_index import NodeIndex, Nodes
 from webhook.policy.pod import Pod
-from webhook.policy.quantity import NANO
 from webhook.policy.selector import Domain, Requirement, requirement
 from webhook.policy.settings import Resource
-from webhook.policy.tolerations import blocks
+from webhook.policy.tolerations import Tolerations, tolerations_of
 
 STRATEGY = "nvidia.com/gpu.sharing-strategy"
 REPLICAS = "nvidia.com/gpu.replicas"
@@ -57,18 +57,27 @@ class Worlds:
         return not self.labels or any(node.labels.get(key) == value for key, value in self.labels.items())
 
 
+class Injected(NamedTuple):
+    """The tolerations that are injected, and the keys of all taints that matter."""
+
+    tolerations: Sequence[dict[str, str]]
+    keys: Container[str]
+
+
 class Placement:
-    """Which nodes could take a pod. `nodes` and `groups` are those known; `nodes` is None when unknown."""
+    """Which nodes could take a pod. `index` holds the known nodes and groups, `nodes_known` says whether facts do."""
 
     __slots__ = (
+        "_admitted",
+        "_candidates",
         "_known",
         "demand",
-        "groups",
-        "nodes",
+        "index",
+        "injected",
+        "nodes_known",
         "pod",
         "requirement",
         "steered",
-        "tolerations",
         "worlds",
     )
 
@@ -77,45 +86,53 @@ class Placement:
         pod: Pod,
         demand: Demand,
         worlds: Worlds,
-        nodes: tuple[Node, ...] | None,
-        groups: tuple[Node, ...],
-        tolerations: Iterable[Mapping[str, Any]],
+        index: NodeIndex,
+        injected: Injected,
+        *,
+        nodes_known: bool,
     ) -> None:
         self.pod = pod
         self.demand = demand
         self.worlds = worlds
-        self.nodes = nodes
-        self.groups = groups
-        self.tolerations = tolerations
+        self.index = index
+        self.injected = injected
+        self.nodes_known = nodes_known
         self.steered = False
         self.requirement: Requirement | None = requirement(pod)
         self._known: dict[str, Lands] = {}
+        self._admitted: Nodes | None = None
+        self._candidates: dict[str, Nodes] = {}
 
     def steer(self) -> None:
-        """Judge from now on as if the pod were kept off shared GPUs."""
+        """Decide from now on as if the pod were kept off shared GPUs."""
         self.steered = True
+        self._known.clear()
+
+    def unsteer(self) -> None:
+        """Decide again for the pod as it is."""
+        self.steered = False
         self._known.clear()
 
     def lands(self, resource: Resource) -> Lands:
         """Whether the pod could land on an MPS node for this resource."""
         known = self._known.get(resource.name)
         if known is None:
-            known = self._known[resource.name] = self._judge(resource)
+            known = self._known[resource.name] = self._decide(resource)
         return known
 
-    def _judge(self, resource: Resource) -> Lands:
+    def _decide(self, resource: Resource) -> Lands:
         if self.steered or self.demand.has_mig:
             return Lands.NO  # the plugin refuses MIG and MPS together
         by_labels = self._by_labels(resource)
-        if by_labels is Lands.NO or self.nodes is None:
+        if by_labels is Lands.NO or not self.nodes_known:
             return by_labels
         candidates = self.candidates(resource)
         if not candidates:
             return by_labels
-        shared = [self.worlds.is_mps(node) for node in candidates]
-        if not any(shared):
+        shared = candidates & self.index.mps
+        if not shared:
             return Lands.NO
-        return Lands.YES if all(shared) else Lands.UNKNOWN
+        return Lands.YES if shared == candidates else Lands.UNKNOWN
 
     def _by_labels(self, resource: Resource) -> Lands:
         if self.requirement is None:
@@ -126,33 +143,38 @@ class Placement:
             return Lands.YES
         return Lands.UNKNOWN
 
-    @property
-    def knows_nodes(self) -> bool:
-        """Whether any node or group is known."""
-        return bool(self.nodes or self.groups)
-
-    def candidates(self, resource: Resource) -> list[Node]:
+    def candidates(self, resource: Resource) -> Nodes:
         """The known nodes and declared groups that could take the pod for this resource."""
-        needed = self.demand.of(resource.name)
-        return [
-            node
-            for node in (*(self.nodes or ()), *self.groups)
-            if node.resources.get(resource.name, 0) * NANO >= needed and self.admits(node)
-        ]
+        candidates = self._candidates.get(resource.name)
+        if candidates is None:
+            offering = self.index.offering(resource.name, self.demand.of(resource.name))
+            candidates = self._candidates[resource.name] = offering and offering & self.admitted
+        return candidates
 
-    def admits(self, node: Node) -> bool:
-        """Whether selectors and taints let the pod onto the node. `nodeName` binds without the scheduler."""
+    @property
+    def admitted(self) -> Nodes:
+        """The nodes onto which selectors and taints let the pod. `nodeName` binds without the scheduler."""
+        if self._admitted is None:
+            self._admitted = self._admit()
+        return self._admitted
+
+    def _admit(self) -> Nodes:
         bound = self.pod.text("nodeName")
-        if bound and bound != node.name:
-            return False
-        if self.requirement is not None and not self.requirement.matches(node.labels, node.name):
-            return False
-        return not blocks(node.taints, self.tolerations, _BOUND if bound else _SCHEDULED)
+        nodes = self.index.named(bound) if bound else self.index.all
+        if self.requirement is not None:
+            nodes &= self.index.selected(self.requirement)
+        return nodes and nodes & ~self.index.kept_off(self._tolerations(), _BOUND if bound else _SCHEDULED)
+
+    def _tolerations(self) -> Tolerations:
+        """The pod's own tolerations and the injected ones, so that findings do not change by the injection."""
+        tolerations = tolerations_of(self.pod, self.injected.keys)
+        tolerations.add(self.injected.tolerations, ())
+        return tolerations
 
     def other_candidate(self, resource: Resource) -> bool:
         """Whether a known node or declared group without MPS could take the pod."""
-        return any(not self.worlds.is_mps(node) for node in self.candidates(resource))
+        return bool(self.candidates(resource) & ~self.index.mps)
 
     def could_move_to_whole(self) -> bool:
-        """Whether whole-card nodes satisfy the pod's own selectors, as far as labels tell."""
+        """Whether whole-card nodes satisfy the pod's own selectors, as far as labels show."""
         return self.requirement is None or self.requirement.satisfiable(self.worlds.whole)

@@ -5,11 +5,11 @@ Views are slotted and not frozen: freezing costs as much as several checks, on e
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import lru_cache
+from collections.abc import Iterator, Mapping
 from posixpath import normpath
 from typing import Any, Final
 
+from webhook.policy.variables import WATCHED
 from webhook.policy.verdict import Path
 
 APP: Final = "container"
@@ -20,6 +20,7 @@ Members = dict[str, Any]
 """A mapping of the object as JSON gives it."""
 
 _NOTHING: Final[Members] = {}
+_NO_PLACES: Final[dict[str, int]] = {}
 
 
 class MalformedError(Exception):
@@ -70,10 +71,13 @@ def elements(holder: Members, field: str, path: Path) -> list[Members]:
         return []
     if not isinstance(value, list):
         raise MalformedError((*path, field), "a list", value)
-    for index, element in enumerate(value):
-        if not isinstance(element, dict):
-            raise MalformedError((*path, field, index), "a mapping", element)
+    if not _ONLY_MAPPINGS.issuperset(map(type, value)):
+        for index, element in enumerate(value):
+            mapping(element, (*path, field, index))
     return value
+
+
+_ONLY_MAPPINGS = frozenset({dict})
 
 
 def text(holder: Members, field: str, path: Path) -> str:
@@ -125,14 +129,21 @@ class Container:
 
     @property
     def variables(self) -> Mapping[str, int]:
-        """Where each environment variable is set in `env`. Of several entries the last counts, as in the kubelet."""
+        """Where each watched variable is set in `env`. Of several entries the last counts, as in the kubelet."""
         if self._variables is None:
-            path = (*self.path, "env")
-            self._variables = {
-                text(entry, "name", (*path, index)): index
-                for index, entry in enumerate(elements(self.raw, "env", self.path))
-            }
+            self._variables = self._watched() if self.raw.get("env") is not None else _NO_PLACES
         return self._variables
+
+    def _watched(self) -> dict[str, int]:
+        found = {}
+        for index, entry in enumerate(elements(self.raw, "env", self.path)):
+            name = entry.get("name")
+            if isinstance(name, str):
+                if name in WATCHED:
+                    found[name] = index
+            elif name is not None:
+                raise MalformedError((*self.path, "env", index, "name"), "text", name)
+        return found
 
     def variable(self, name: str) -> Members | None:
         """The entry that sets the variable, or None."""
@@ -149,27 +160,47 @@ class Container:
     def mounts(self) -> Mapping[str, int]:
         """Where each path, cleaned, is mounted in `volumeMounts`."""
         if self._mounts is None:
-            path = (*self.path, "volumeMounts")
-            self._mounts = {
-                clean_path(text(mount, "mountPath", (*path, index))): index
-                for index, mount in enumerate(elements(self.raw, "volumeMounts", self.path))
-            }
+            self._mounts = self._mounted() if self.raw.get("volumeMounts") is not None else _NO_PLACES
         return self._mounts
 
+    def _mounted(self) -> dict[str, int]:
+        path = (*self.path, "volumeMounts")
+        return {
+            clean_path(text(mount, "mountPath", (*path, index))): index
+            for index, mount in enumerate(elements(self.raw, "volumeMounts", self.path))
+        }
 
-@lru_cache(maxsize=1024)
+
 def clean_path(path: str) -> str:
-    """A path in the container without doubled or trailing slashes and without dots."""
-    return normpath("/" + path.lstrip("/"))
+    """A path in the container without doubled or trailing slashes and without dots.
+
+    A path longer than Linux takes (PATH_MAX) comes back as it is: nothing can be mounted there.
+    """
+    if path[:1] == "/" and "/." not in path and "//" not in path and path[-1] != "/":
+        return path
+    return normpath("/" + path.lstrip("/")) if len(path) <= _PATH_MAX else path
+
+
+_PATH_MAX = 4096
+
+
+def _matters(raw: Members) -> bool:
+    """Whether a check can say something about a container: it names resources or sets variables."""
+    return raw.get("resources") not in _NO_RESOURCES or raw.get("env") not in _NO_ENTRIES
+
+
+_NO_RESOURCES: Final[tuple[object, ...]] = (None, {})
+_NO_ENTRIES: Final[tuple[object, ...]] = (None, [])
 
 
 class Pod:
     """A pod, or the template of one, as a view over its metadata and spec. The paths lead there from the object.
 
-    `is_whole` says that both are there, so that edits can be made.
+    `containers` are those that name resources or set variables; nothing is checked in the others. `is_whole` says that
+    metadata and spec are both there, so that edits can be made.
     """
 
-    __slots__ = ("annotations", "containers", "is_whole", "metadata_path", "spec", "spec_path")
+    __slots__ = ("_volumes", "annotations", "containers", "is_whole", "metadata_path", "spec", "spec_path")
 
     def __init__(self, metadata: Members, spec: Members, metadata_path: Path, spec_path: Path) -> None:
         self.metadata_path = metadata_path
@@ -178,6 +209,22 @@ class Pod:
         self.spec_path = spec_path
         self.spec = spec
         self.containers = self._containers()
+        self._volumes: dict[str, int] | None = None
+
+    @property
+    def volumes(self) -> Mapping[str, int]:
+        """Where each volume stands in `volumes`; of several with one name the first counts."""
+        if self._volumes is None:
+            path = (*self.spec_path, "volumes")
+            self._volumes = {}
+            for index, volume in enumerate(self.elements("volumes")):
+                self._volumes.setdefault(text(volume, "name", (*path, index)), index)
+        return self._volumes
+
+    def volume(self, name: str) -> Members | None:
+        """The volume of a name, or None."""
+        index = self.volumes.get(name)
+        return None if index is None else self.spec["volumes"][index]
 
     @classmethod
     def of_template(cls, raw: Members, path: Path = ()) -> Pod:
@@ -206,10 +253,27 @@ class Pod:
         first = [
             Container(raw, (*path, index), SIDECAR if raw.get("restartPolicy") == "Always" else INIT)
             for index, raw in enumerate(self.elements("initContainers"))
+            if _matters(raw)
         ]
         path = (*self.spec_path, "containers")
-        apps = [Container(raw, (*path, index), APP) for index, raw in enumerate(self.elements("containers"))]
+        apps = [
+            Container(raw, (*path, index), APP)
+            for index, raw in enumerate(self.elements("containers"))
+            if _matters(raw)
+        ]
         return (*first, *apps)
+
+    def every_container(self) -> Iterator[Container]:
+        """All init containers, sidecars and app containers, in their order."""
+        known = iter((*self.containers, None))
+        following = next(known)
+        for field in ("initContainers", "containers"):
+            for index, raw in enumerate(self.elements(field)):
+                if following is not None and following.raw is raw:
+                    yield following
+                    following = next(known)
+                else:
+                    yield Container(raw, (*self.spec_path, field, index), APP)
 
     def members(self, field: str) -> Members:
         """A mapping of the spec."""

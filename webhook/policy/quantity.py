@@ -7,8 +7,9 @@ Every quantity is a whole number of billionths: Kubernetes keeps nothing smaller
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 from math import isfinite
+
+from webhook.policy.memo import memo
 
 NANO = 10**9
 """Billionths in one."""
@@ -22,7 +23,9 @@ _ABSURD: int = 10**_ABSURD_DIGITS
 _SPACE = " \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
 """What is trimmed: Go's spaces, without those that JSON must escape. The API server trims before it undoes escapes."""
 
-_FORM = re.compile(r"([+-]?)([0-9]*)(?:\.([0-9]*))?([eEinumkKMGTP]*[+-]?[0-9]*)", re.ASCII)
+_FORM = re.compile(r"([+-]?+)([0-9]*+)(?:\.([0-9]*+))?+([eEinumkKMGTP]*+[+-]?+[0-9]*+)", re.ASCII)
+"""Possessive: the parts share no characters, so giving some back finds no other match, it only costs time."""
+
 _DECIMAL = {"": 0, "n": -9, "u": -6, "m": -3, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
 _BINARY = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
 _SLOW_BINARY = 50
@@ -51,7 +54,7 @@ def parse(value: object) -> int:
     return _parse_text(str(value)) if abs(value) < _ABSURD else _absurd(value < 0)
 
 
-@lru_cache(maxsize=1024)
+@memo(1024)
 def _parse_text(text: str) -> int:
     text = text.strip(_SPACE)
     match = _FORM.fullmatch(text)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
 from webhook.policy.demand import Demand
 from webhook.policy.facts import Facts, Node, Taint
+from webhook.policy.known_names import KnownNames
+from webhook.policy.node_index import NodeIndex
 from webhook.policy.pipe import Pipe
 from webhook.policy.placement import Worlds
-from webhook.policy.settings import NamespaceRule, Resource, Settings
+from webhook.policy.settings import NamespaceRule, NodeGroup, Resource, Settings
 from webhook.policy.tolerations import as_raw
 from webhook.policy.verdict import Severity
 
@@ -38,10 +41,8 @@ class Rules:
     ) -> None:
         self.settings = settings
         self.facts = facts
-        self.namespace_labels = _labels(facts, namespace)
-        self.exempt = namespace in settings.exempt.namespaces or _opted_out(
-            settings.exempt.label, self.namespace_labels
-        )
+        self.namespace_labels = shared.namespaces.get(namespace)
+        self.exempt = namespace in shared.exempt or _opted_out(settings.exempt.label, self.namespace_labels)
         rule = _rule(settings.namespaces, namespace, self.namespace_labels)
         mode = (rule and rule.mode) or settings.mode
         named = {**settings.severities, **(rule.severities if rule else {})}
@@ -53,9 +54,11 @@ class Rules:
         self.per_container = None if lifted else limits.per_container
         self.per_pod = None if lifted else limits.per_pod
         self.resources = shared.resources
-        self.known_names = tuple(shared.resources)
+        self.known_names = shared.known_names
         self.worlds = shared.worlds
-        self.node_groups = shared.node_groups
+        self.nodes = shared.nodes
+        self.taint_keys = shared.taint_keys
+        self.runtime_classes = shared.runtime_classes
         self.pipes = shared.pipes
         self._shared = shared
 
@@ -89,33 +92,51 @@ class Rules:
                 for name, resource in names.items()
                 if resource.renamed
             ]
-        wanted += _from_nodes(settings.from_nodes, self.facts.nodes or (), names)
+        for name in names:
+            wanted += self._shared.node_tolerations.get(name, ())
         return list({tuple(sorted(raw.items())): raw for raw in wanted}.values())
 
 
 class Shared:
     """What is the same in every namespace, worked out once."""
 
-    __slots__ = ("node_groups", "pipes", "resources", "tolerations", "worlds")
+    __slots__ = (
+        "exempt",
+        "known_names",
+        "namespaces",
+        "node_tolerations",
+        "nodes",
+        "pipes",
+        "resources",
+        "runtime_classes",
+        "taint_keys",
+        "tolerations",
+        "worlds",
+    )
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, facts: Facts) -> None:
         self.resources = {resource.name: resource for resource in settings.resources}
+        self.known_names = KnownNames(self.resources)
         self.worlds = Worlds(settings.placement.mps_labels)
-        self.node_groups = tuple(
-            Node(
-                group.name,
-                group.labels,
-                tuple(Taint(taint.key, taint.effect, taint.value) for taint in group.taints),
-                group.resources,
-            )
-            for group in settings.placement.node_groups
-        )
+        nodes = (*(facts.nodes or ()), *map(_as_node, settings.placement.node_groups))
+        self.nodes = NodeIndex(nodes, self.worlds.is_mps)
+        self.exempt = frozenset(settings.exempt.namespaces)
+        self.namespaces = {known.name: known.labels for known in reversed(facts.namespaces or ())}
+        self.runtime_classes = {known.name: known for known in reversed(facts.runtime_classes or ())}
         self.pipes = {
             resource.name: Pipe(resource.name, settings.injections.pipe_directory, settings.injections.pipe_mount)
             for resource in settings.resources
             if resource.kind == "shared"
         }
-        self.tolerations = [as_raw(toleration) for toleration in settings.injections.tolerations.add]
+        injected = settings.injections.tolerations
+        self.tolerations = [as_raw(toleration) for toleration in injected.add]
+        self.node_tolerations = _from_nodes(injected.from_nodes, facts.nodes or ())
+        configured = {toleration.key for toleration in injected.add}
+        self.taint_keys = configured | self.resources.keys() | self.nodes.taint_keys
+
+
+_NAMESPACE = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?", re.ASCII)
+"""What the API server accepts as the name of a namespace: a DNS label (RFC 1123)."""
 
 
 class Ruleset:
@@ -127,22 +148,24 @@ class Ruleset:
         self.settings = settings
         self.facts = facts
         self._checks = checks
-        self._shared = Shared(settings)
+        self._shared = Shared(settings, facts)
         self._rules: dict[str, Rules] = {}
 
     def of(self, namespace: str) -> Rules:
-        """The rules of a namespace."""
+        """The rules of a namespace. Those of a name that no namespace can have are not kept."""
         rules = self._rules.get(namespace)
         if rules is None:
-            if len(self._rules) >= self._REMEMBERED:
-                self._rules.clear()
             rules = Rules(self.settings, self._checks, self.facts, namespace, self._shared)
-            self._rules[namespace] = rules
+            if _NAMESPACE.fullmatch(namespace):
+                if len(self._rules) >= self._REMEMBERED:
+                    self._rules.clear()
+                self._rules[namespace] = rules
         return rules
 
 
-def _labels(facts: Facts, namespace: str) -> Mapping[str, str] | None:
-    return next((known.labels for known in facts.namespaces or () if known.name == namespace), None)
+def _as_node(group: NodeGroup) -> Node:
+    taints = tuple(Taint(taint.key, taint.effect, taint.value) for taint in group.taints)
+    return Node(group.name, group.labels, taints, group.resources)
 
 
 def _rule(rules: Sequence[NamespaceRule], name: str, labels: Mapping[str, str] | None) -> NamespaceRule | None:
@@ -176,11 +199,13 @@ def carries(labels: Mapping[str, Any], wanted: str) -> bool:
     return labels.get(key) == (value or "true")
 
 
-def _from_nodes(patterns: Sequence[str], nodes: Sequence[Node], names: Mapping[str, Resource]) -> list[dict[str, str]]:
-    return [
-        {"key": taint.key, "operator": "Exists", "effect": taint.effect}
-        for node in nodes
-        if any(node.resources.get(name) for name in names)
-        for taint in node.taints
-        if any(fnmatchcase(taint.key, pattern) for pattern in patterns)
-    ]
+def _from_nodes(patterns: Sequence[str], nodes: Sequence[Node]) -> Mapping[str, Sequence[dict[str, str]]]:
+    """For each resource the tolerations of taints that fit the patterns, on nodes that offer it."""
+    found: dict[str, dict[tuple[str, str], dict[str, str]]] = {}
+    for node in nodes if patterns else ():
+        fitting = [taint for taint in node.taints if any(fnmatchcase(taint.key, pattern) for pattern in patterns)]
+        for name, amount in node.resources.items():
+            for taint in fitting if amount else ():
+                raw = {"key": taint.key, "operator": "Exists", "effect": taint.effect}
+                found.setdefault(name, {}).setdefault((taint.key, taint.effect), raw)
+    return {name: tuple(raws.values()) for name, raws in found.items()}

@@ -6,7 +6,7 @@ A node selector and the required node affinity become terms: any term suffices, 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,7 +37,7 @@ class Domain:
         if self.only is not None:
             return value in self.only
         if self.least is not None:
-            number = _integer(value)
+            number = integer(value)
             return number is not None and number >= self.least
         return value not in self.but and value.endswith(self.suffix)
 
@@ -46,7 +46,7 @@ FREE = Domain(absent=True)
 """Nothing is known about the label."""
 
 
-class _Constraint:
+class Constraint:
     """What the expressions of one term say about one label."""
 
     __slots__ = ("above", "absent", "below", "excluded", "present", "values")
@@ -60,12 +60,12 @@ class _Constraint:
 
     def add(self, operator: str, values: Sequence[str]) -> None:
         """Take one more expression about the label."""
-        number = _integer(values[0]) if len(values) == 1 else None
+        number = integer(values[0]) if len(values) == 1 else None
         match operator:
             case "In":
-                self.values = set(values) if self.values is None else self.values & set(values)
+                self.values = set(values) if self.values is None else self.values.intersection(values)
             case "NotIn":
-                self.excluded |= set(values)
+                self.excluded.update(values)
             case "Exists":
                 self.present = True
             case "DoesNotExist":
@@ -89,7 +89,7 @@ class _Constraint:
     def _in_range(self, value: str) -> bool:
         if self.above is None and self.below is None:
             return True
-        number = _integer(value)
+        number = integer(value)
         return (
             number is not None
             and (self.above is None or number > self.above)
@@ -115,11 +115,11 @@ class _Constraint:
         if not lows or self.below is None:
             return True
         low = max(lows)
-        excluded = {number for value in self.excluded | domain.but if (number := _integer(value)) is not None}
+        excluded = {number for value in self.excluded | domain.but if (number := integer(value)) is not None}
         return self.below - low > sum(low <= number < self.below for number in excluded)
 
 
-def _integer(value: str) -> int | None:
+def integer(value: str) -> int | None:
     """The value as the scheduler's ParseInt reads it: 64 bits, leading zeros and one sign allowed."""
     digits = value[1:] if value[:1] in ("+", "-") else value
     if not digits.isascii() or not digits.isdigit():
@@ -134,56 +134,66 @@ def _integer(value: str) -> int | None:
 _LONGEST = 19
 """Digits of the largest number of 64 bits."""
 
-Term = Mapping[str, _Constraint]
+Term = Mapping[str, Constraint]
 
 
 class Requirement:
-    """All that a pod requires of its node's labels and name. `terms` is empty when no node can satisfy it."""
+    """All that a pod requires of its node's labels and name.
 
-    __slots__ = ("terms",)
+    `selector` is the node selector. Of `terms`, which hold the node selector's values for the labels they name, one
+    must be met; None stands for a pod without required affinity, empty for a pod that no node can satisfy.
+    """
 
-    def __init__(self, terms: Sequence[Term]) -> None:
+    __slots__ = ("selector", "terms")
+
+    def __init__(self, selector: Mapping[str, str], terms: Sequence[Term] | None) -> None:
+        self.selector = selector
         self.terms = terms
-
-    def matches(self, labels: Mapping[str, str], name: str) -> bool:
-        """Whether a node with these labels and this name satisfies it."""
-        return any(
-            all(constraint.holds(name if key == NAME_FIELD else labels.get(key)) for key, constraint in term.items())
-            for term in self.terms
-        )
 
     def satisfiable(self, world: Mapping[str, Domain]) -> bool:
         """Whether some node of a world could satisfy it. Labels that the world does not name are free."""
+        for key, domain in world.items():
+            value = self.selector.get(key)
+            if value is not None and not domain.allows(value):
+                return False
+        if self.terms is None:
+            return True
         return any(
             all(constraint.satisfiable(world.get(key, FREE)) for key, constraint in term.items()) for term in self.terms
         )
+
+
+ANALYSED = 16_384
+"""Terms, expressions and values that are analysed at most; no author writes as many.
+
+Beyond that the affinity counts as unknown. Unknown counts as "could land", so that no rejection is relaxed by it.
+"""
 
 
 def requirement(pod: Pod) -> Requirement | None:
     """What the pod requires of its node, or None when it requires nothing. Raises MalformedError."""
     if pod.spec.get("nodeSelector") is None and pod.spec.get("affinity") is None:
         return None
-    wanted = pod.members("nodeSelector")
-    alternatives = _alternatives(pod)
-    if not wanted and alternatives is None:
-        return None
-    terms = []
-    for expressions in [[]] if alternatives is None else filter(None, alternatives):
-        term: dict[str, _Constraint] = {}
-        for key in wanted:
-            value = text(wanted, key, (*pod.spec_path, "nodeSelector"))
-            term.setdefault(key, _Constraint()).add("In", (value,))
-        for key, operator, values in expressions:
-            term.setdefault(key, _Constraint()).add(operator, values)
-        terms.append(term)
-    return Requirement(terms)
+    selector = _selector(pod)
+    required = _required(pod)
+    if required is None:
+        return Requirement(selector, None) if selector else None
+    terms = _terms(*required, selector)
+    return Requirement(selector, terms) if selector or terms is not None else None
 
 
-_Expression = tuple[str, str, list[str]]
+def _selector(pod: Pod) -> Mapping[str, str]:
+    """The node selector; what it names as null counts as empty text."""
+    selector, path = pod.members("nodeSelector"), (*pod.spec_path, "nodeSelector")
+    if None in selector.values():
+        return {key: text(selector, key, path) for key in selector}
+    for key in selector:
+        text(selector, key, path)
+    return selector
 
 
-def _alternatives(pod: Pod) -> list[list[_Expression]] | None:
-    """The expressions of each term of the required node affinity, or None without one."""
+def _required(pod: Pod) -> tuple[list[Members], Path] | None:
+    """The terms of the required node affinity with their path, or None without one."""
     node: Any = pod.spec
     path = pod.spec_path
     for field in AFFINITY:
@@ -191,14 +201,34 @@ def _alternatives(pod: Pod) -> list[list[_Expression]] | None:
         if not node:
             return None
         path = (*path, field)
-    terms = elements(node, _TERMS, path)
-    return [_expressions(term, (*path, _TERMS, index)) for index, term in enumerate(terms)]
+    return elements(node, _TERMS, path), (*path, _TERMS)
 
 
-def _expressions(term: Members, path: Path) -> list[_Expression]:
-    found = []
+def _terms(raws: Sequence[Members], path: Path, selector: Mapping[str, str]) -> list[Term] | None:
+    """The terms that are not empty, or None where they are more than is analysed."""
+    terms: list[Term] = []
+    left = ANALYSED
+    for index, raw in enumerate(raws):
+        term: dict[str, Constraint] = {}
+        for key, operator, values in _expressions(raw, (*path, index)):
+            left -= 1 + len(values)
+            if left < 0:
+                return None
+            constraint = term.get(key)
+            if constraint is None:
+                constraint = term[key] = Constraint()
+                if key in selector:
+                    constraint.add("In", (selector[key],))
+            constraint.add(operator, values)
+        if term:
+            terms.append(term)
+    return terms
+
+
+def _expressions(term: Members, path: Path) -> Iterator[tuple[str, str, list[str]]]:
     for field in ("matchExpressions", "matchFields"):
+        if term.get(field) is None:
+            continue
         for index, raw in enumerate(elements(term, field, path)):
             place = (*path, field, index)
-            found.append((text(raw, "key", place), text(raw, "operator", place), texts(raw, "values", place)))
-    return found
+            yield text(raw, "key", place), text(raw, "operator", place), texts(raw, "values", place)

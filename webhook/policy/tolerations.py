@@ -1,16 +1,18 @@
-"""Tolerations: which taints one covers, and whether one covers all that another would.
+"""Tolerations: which taints a pod's tolerate, and whether they cover all that another one would.
 
 The rules are those of k8s.io/component-helpers scheduling/corev1 ToleratesTaint. The operators Gt and Lt compare
-numbers; ours never do, so such a toleration covers none of ours.
+numbers; the configured ones never do, so such a toleration covers none of them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from typing import Any
 
 from webhook.policy.facts import Taint
 from webhook.policy.injection_settings import Toleration
+from webhook.policy.pod import Members, Pod, text
+from webhook.policy.verdict import Path
 
 Raw = Mapping[str, Any]
 """A toleration as a pod carries it."""
@@ -26,40 +28,58 @@ def as_raw(toleration: Toleration) -> dict[str, str]:
     return raw
 
 
-def covers(existing: Raw, ours: Raw) -> bool:
-    """Whether every taint that ours tolerates is tolerated, for as long, by the existing one."""
-    if existing.get("tolerationSeconds") is not None:
-        return False  # it covers NoExecute for a while only, and is valid with no other effect
-    if existing.get("effect") and existing.get("effect") != ours.get("effect"):
-        return False
-    operator = existing.get("operator") or "Equal"
-    if not existing.get("key"):
-        return operator == "Exists"
-    if existing.get("key") != ours.get("key"):
-        return False
-    if operator == "Exists":
-        return True
-    return operator == "Equal" == ours.get("operator") and (existing.get("value") or "") == (ours.get("value") or "")
+class Tolerations:
+    """Tolerations by what they tolerate, so that each taint takes one look-up however many there are.
+
+    Only those whose key is among `keys`, or that name no key, are kept: the keys of taints that matter.
+    """
+
+    __slots__ = ("_for_a_while", "_for_ever", "_keys")
+
+    def __init__(self, keys: Container[str]) -> None:
+        self._keys = keys
+        self._for_ever: set[tuple[str, str | None, str]] = set()
+        self._for_a_while: set[tuple[str, str | None, str]] = set()
+
+    def add(self, tolerations: Iterable[Members], path: Path) -> None:
+        """Take the tolerations of a list at a path. Raises MalformedError."""
+        for index, raw in enumerate(tolerations):
+            key = raw.get("key")
+            if not key or not isinstance(key, str) or key in self._keys:
+                self._add(raw, (*path, index))
+
+    def _add(self, raw: Members, path: Path) -> None:
+        key, operator = text(raw, "key", path), text(raw, "operator", path) or "Equal"
+        if not key and operator != "Exists":
+            return
+        value = text(raw, "value", path) if operator == "Equal" else None
+        # Gt and Lt are taken as met: unknown must not count as "cannot land". They cover none of the configured ones.
+        lasting = raw.get("tolerationSeconds") is None and operator in ("Exists", "Equal")
+        (self._for_ever if lasting else self._for_a_while).add((key, value, text(raw, "effect", path)))
+
+    def tolerate(self, taint: Taint) -> bool:
+        """Whether one of them lets a pod onto a node with this taint."""
+        return any(
+            (key, value, effect) in held
+            for held in (self._for_ever, self._for_a_while)
+            if held
+            for key, value in (("", None), (taint.key, None), (taint.key, taint.value))
+            for effect in ("", taint.effect)
+        )
+
+    def cover(self, ours: Raw) -> bool:
+        """Whether one of them tolerates, for as long, every taint that this toleration does."""
+        if not self._for_ever:
+            return False
+        keys: list[tuple[str, str | None]] = [("", None), (ours["key"], None)]
+        if ours["operator"] == "Equal":
+            keys.append((ours["key"], ours.get("value") or ""))
+        effects = {"", ours.get("effect") or ""}
+        return any((key, value, effect) in self._for_ever for key, value in keys for effect in effects)
 
 
-def tolerates(toleration: Raw, taint: Taint) -> bool:
-    """Whether the toleration lets a pod onto a node with this taint."""
-    if toleration.get("effect") and toleration.get("effect") != taint.effect:
-        return False
-    operator = toleration.get("operator") or "Equal"
-    if not toleration.get("key"):
-        return operator == "Exists"
-    if toleration.get("key") != taint.key:
-        return False
-    if operator == "Equal":
-        return (toleration.get("value") or "") == taint.value
-    # Gt and Lt are taken as met: unknown must not count as "cannot land".
-    return True
-
-
-def blocks(taints: Iterable[Taint], tolerations: Iterable[Raw], effects: frozenset[str]) -> bool:
-    """Whether a taint with one of the effects is tolerated by none."""
-    held = list(tolerations)
-    return any(
-        taint.effect in effects and not any(tolerates(toleration, taint) for toleration in held) for taint in taints
-    )
+def tolerations_of(pod: Pod, keys: Container[str]) -> Tolerations:
+    """The tolerations of a pod. Raises MalformedError."""
+    tolerations = Tolerations(keys)
+    tolerations.add(pod.elements("tolerations"), (*pod.spec_path, "tolerations"))
+    return tolerations

@@ -2,42 +2,56 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
+from webhook.policy.printable import printable, shorten
 from webhook.policy.quantity import NANO
 
 MESSAGE_LIMIT = 112
 """A warning, code included, should fit the 120 characters that the API server's documentation asks for."""
 
 _SHORTEST = 9
-_HUGE = 10**30
 
 
-def message(template: str, *names: object) -> str:
-    """The template with each `{}` replaced by a quoted name. Long names give way until the message fits."""
-    cleaned = [_clean(name) for name in names]
-    room = MESSAGE_LIMIT - len(template)  # each `{}` makes room for its pair of quotes
-    shares = _shares([len(name) for name in cleaned], room)
-    return template.format(*(f'"{_shorten(name, share)}"' for name, share in zip(cleaned, shares, strict=True)))
+class Message(NamedTuple):
+    """A message that is written when it is needed: of thousands of findings, only a few are kept."""
+
+    template: str
+    names: tuple[object, ...]
+
+    def __str__(self) -> str:
+        """The template with each `{}` replaced by a quoted name. Long names are shortened until the message fits."""
+        names = [printable(name, MESSAGE_LIMIT) for name in self.names]
+        room = MESSAGE_LIMIT - len(self.template)  # each `{}` makes room for its pair of quotes
+        shares = _shares([len(name) for name in names], room)
+        return self.template.format(*(f'"{shorten(name, share)}"' for name, share in zip(names, shares, strict=True)))
 
 
-def _clean(name: object) -> str:
-    if isinstance(name, int) and abs(name) >= _HUGE:
-        return "a huge number"  # Python writes no integer of more than 4300 digits
-    return "".join(char if char.isprintable() else "?" for char in str(name)[:1000])
+def message(template: str, *names: object) -> Message:
+    """A message with a name for each `{}` of its template."""
+    return Message(template, names)
 
 
 def _shares(lengths: list[int], room: int) -> list[int]:
-    """How long each name may be: short ones stay whole, the long ones share what is left."""
-    shares = list(lengths)
-    while sum(shares) > room and max(shares) > _SHORTEST:
-        shares[shares.index(max(shares))] -= 1
-    return shares
+    """How long each name may be: short ones stay whole, the long ones share the rest, none falls below `_SHORTEST`."""
+    level = max(_SHORTEST, _level(lengths, room))
+    spare = room - sum(min(length, level) for length in lengths)
+    shares = []
+    for length in reversed(lengths):
+        longer = length > level and spare > 0
+        spare -= longer
+        shares.append(min(length, level) + longer)
+    return shares[::-1]
 
 
-def _shorten(name: str, limit: int) -> str:
-    if len(name) <= limit:
-        return name
-    tail = (limit - 1) // 2
-    return f"{name[: limit - 1 - tail]}…{name[len(name) - tail :]}"
+def _level(lengths: list[int], room: int) -> int:
+    """The greatest length to which all names may be cut so that they fit the room together."""
+    for taken, length in enumerate(sorted(lengths)):
+        level = room // (len(lengths) - taken)
+        if length > level:
+            return level
+        room -= length
+    return max(lengths, default=0)
 
 
 def amount(billionths: int) -> str:

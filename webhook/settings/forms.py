@@ -167,7 +167,7 @@ def did_you_mean(word: str, known: Sequence[str]) -> str:
 def shown(value: object) -> str:
     """A value as a message shows it."""
     if isinstance(value, str):
-        return message("{}", value)
+        return str(message("{}", value))
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int | float):

@@ -19,8 +19,11 @@ from webhook.policy.wording import amount, message
 
 def run(case: Case) -> Claims:
     """One claim a container and resource over the limit."""
+    over = over_container(case)
+    if not over:
+        return ()
     limit = case.rules.per_container
-    return [
+    return (
         Claim(
             ask.path,
             message(
@@ -32,8 +35,8 @@ def run(case: Case) -> Claims:
             "ask for 1" if ask.resource.renamed else WHOLE_CARDS,
             cap(case, [ask]),
         )
-        for ask in over_container(case)
-    ]
+        for ask in over
+    )
 
 
 WHOLE_CARDS = "ask for 1, or select nodes with whole cards (nvidia.com/gpu.sharing-strategy: none)"

@@ -8,25 +8,23 @@ Remedy: give a whole number under `limits` only.
 
 from __future__ import annotations
 
-from functools import lru_cache
+from collections.abc import Iterator, Sequence
 
 from webhook.policy.case import Case
-from webhook.policy.check import Check, Claims, Scope
+from webhook.policy.check import Check, Scope
 from webhook.policy.pod import Container
 from webhook.policy.quantity import QuantityError, is_whole, parse
 from webhook.policy.verdict import Claim, Severity
 from webhook.policy.wording import message
 
 
-def run(case: Case) -> Claims:
+def run(case: Case) -> Iterator[Claim]:
     """One claim a wrong value; a pair that differs is told at the request."""
-    claims: list[Claim] = []
     for container, resource in case.demand.names:
-        claims += _container(container, resource.name)
-    return claims
+        yield from _container(container, resource.name)
 
 
-def _container(container: Container, name: str) -> list[Claim]:
+def _container(container: Container, name: str) -> Sequence[Claim]:
     limits, requests = container.limits, container.requests
     claims = []
     for field, values in (("limits", limits), ("requests", requests)):
@@ -47,15 +45,6 @@ def _container(container: Container, name: str) -> list[Claim]:
 
 
 def _wrong(value: object) -> str | None:
-    return _wrong_text(value) if isinstance(value, str) else _judged(value)
-
-
-@lru_cache(maxsize=1024)
-def _wrong_text(text: str) -> str | None:
-    return _judged(text)
-
-
-def _judged(value: object) -> str | None:
     try:
         billionths = parse(value)
     except QuantityError:

@@ -12,33 +12,37 @@ from __future__ import annotations
 from webhook.policy.case import Case
 from webhook.policy.check import Check, Claims, Scope
 from webhook.policy.demand import Ask
-from webhook.policy.pipe import VARIABLE
 from webhook.policy.pod import clean_path, text
+from webhook.policy.variables import PIPE_DIRECTORY
 from webhook.policy.verdict import Claim, Severity
 from webhook.policy.wording import message
 
 
 def run(case: Case) -> Claims:
     """One claim a container that sets another path."""
-    return [claim for ask in case.first_asks if (claim := _claim(case, ask)) is not None]
+    return (claim for ask in case.first_asks if (claim := _claim(case, ask)) is not None)
 
 
 def _claim(case: Case, ask: Ask) -> Claim | None:
-    entry = ask.container.variable(VARIABLE)
+    entry = ask.container.variable(PIPE_DIRECTORY)
     if entry is None:
         return None
     pipe = case.rules.pipes[ask.resource.name]
     wanted = pipe.path
-    path = ask.container.variable_path(VARIABLE, "valueFrom" if entry.get("valueFrom") is not None else "value")
-    value = text(entry, "value", ask.container.variable_path(VARIABLE, ""))
+    path = ask.container.variable_path(PIPE_DIRECTORY, "valueFrom" if entry.get("valueFrom") is not None else "value")
+    value = text(entry, "value", ask.container.variable_path(PIPE_DIRECTORY, ""))
     if entry.get("valueFrom") is not None or "$(" in value:
         said = message(
-            f"{ask.container.kind} {{}} takes {VARIABLE} from elsewhere; it must be {{}}", ask.container.name, wanted
+            f"{ask.container.kind} {{}} takes {PIPE_DIRECTORY} from elsewhere; it must be {{}}",
+            ask.container.name,
+            wanted,
         )
         return Claim(path, said, f"leave the variable out, or set it to {wanted}", Severity.WARN)
     if value and clean_path(value) == pipe.clean and value.startswith("/"):
         return None
-    said = message(f"{ask.container.kind} {{}} sets {VARIABLE} to {{}}, where no daemon is", ask.container.name, value)
+    said = message(
+        f"{ask.container.kind} {{}} sets {PIPE_DIRECTORY} to {{}}, where no daemon is", ask.container.name, value
+    )
     return Claim(path, said, f"leave the variable out, or set it to {wanted}")
 
 

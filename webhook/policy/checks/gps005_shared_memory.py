@@ -18,7 +18,7 @@ _SHARED_MEMORY = "/dev/shm"  # noqa: S108 - a path in the container
 
 def run(case: Case) -> Claims:
     """One claim a container with such a mount."""
-    return [
+    return (
         Claim(
             (*ask.container.path, "volumeMounts", ask.container.mounts[_SHARED_MEMORY], "mountPath"),
             message(
@@ -28,7 +28,7 @@ def run(case: Case) -> Claims:
         )
         for ask in case.first_asks
         if _SHARED_MEMORY in ask.container.mounts
-    ]
+    )
 
 
 CHECK = Check("GPS005", Severity.WARN, Scope.MPS, run, __doc__)

@@ -13,11 +13,13 @@ from __future__ import annotations
 
 from webhook.policy.case import Case
 from webhook.policy.check import Check, Claims, Scope
-from webhook.policy.client_limits import MEMORY, THREADS, VARIABLES, MemoryLimit
+from webhook.policy.client_limits import VARIABLES, MemoryLimit
 from webhook.policy.demand import Ask
 from webhook.policy.injections.limits import Written, written
 from webhook.policy.placement import REPLICAS
 from webhook.policy.pod import text
+from webhook.policy.settings import Resource
+from webhook.policy.variables import MEMORY, THREADS
 from webhook.policy.verdict import Claim, Severity
 from webhook.policy.wording import message
 
@@ -27,16 +29,17 @@ _MEMORY_LABEL = "nvidia.com/gpu.memory"
 def run(case: Case) -> Claims:
     """One claim a container and variable that is wrong, told at the annotation where that sets it."""
     annotated = written(case)
-    return [
+    shares = _Shares(case)
+    return (
         claim
         for ask in case.first_asks
         if ask.container.variables or annotated
         for name in VARIABLES
-        if (claim := _claim(case, ask, name, annotated.get(name))) is not None
-    ]
+        if (claim := _claim(case, ask, name, annotated.get(name), shares)) is not None
+    )
 
 
-def _claim(case: Case, ask: Ask, name: str, ours: Written | None) -> Claim | None:
+def _claim(case: Case, ask: Ask, name: str, ours: Written | None, shares: _Shares) -> Claim | None:
     entry = ask.container.variable(name)
     value = None if entry is None else text(entry, "value", ask.container.variable_path(name, ""))
     if ours is not None and (entry is None or value == ours.value):
@@ -50,7 +53,7 @@ def _claim(case: Case, ask: Ask, name: str, ours: Written | None) -> Claim | Non
     except ValueError as wanted:
         said = message(f"{ask.container.kind} {{}}: {{}} cannot be {{}}", ask.container.name, name, value)
         return Claim(path, said, f"give {wanted}")
-    share = _share(case, ask, name, limit)
+    share = shares.exceeded(ask.resource, name, limit)
     if share is None:
         return None
     said = message(
@@ -61,30 +64,43 @@ def _claim(case: Case, ask: Ask, name: str, ours: Written | None) -> Claim | Non
     return Claim(path, said, f"stay below {share}, or leave it out")
 
 
-def _share(case: Case, ask: Ask, name: str, limit: object) -> str | None:
-    """The replica's share where the limit is above that of every candidate node; None where it may have an effect."""
-    if name == THREADS and isinstance(limit, float):
-        share = _largest(case, ask, total=None)
-        return f"{share} %" if share is not None and limit > share else None
-    if name == MEMORY and isinstance(limit, tuple):
-        share = _largest(case, ask, total=_MEMORY_LABEL)
-        lowest = min(entry.mebibytes for entry in limit if isinstance(entry, MemoryLimit))
-        return f"{share} MiB" if share is not None and lowest > share else None
-    return None
+class _Shares:
+    """The largest share that a candidate node gives one replica, looked up once per resource."""
 
+    __slots__ = ("_case", "_largest")
 
-def _largest(case: Case, ask: Ask, total: str | None) -> int | None:
-    """The largest share that a candidate node gives one replica, of 100 or of a label; None where a node is unclear."""
-    if case.facts.nodes is None:
+    def __init__(self, case: Case) -> None:
+        self._case = case
+        self._largest: dict[tuple[str, str], int | None] = {}
+
+    def exceeded(self, resource: Resource, name: str, limit: object) -> str | None:
+        """The replica's share where the limit is above that of every candidate; None where it may have an effect."""
+        if name == THREADS and isinstance(limit, float):
+            share = self._of(resource, "")
+            return f"{share} %" if share is not None and limit > share else None
+        if name == MEMORY and isinstance(limit, tuple):
+            share = self._of(resource, _MEMORY_LABEL)
+            lowest = min(entry.mebibytes for entry in limit if isinstance(entry, MemoryLimit))
+            return f"{share} MiB" if share is not None and lowest > share else None
         return None
-    shares = []
-    for node in case.placement.candidates(ask.resource):
-        replicas = node.labels.get(REPLICAS, "")
-        whole = "100" if total is None else node.labels.get(total, "")
-        if not replicas.isdecimal() or not whole.isdecimal() or int(replicas) == 0:
-            return None
-        shares.append(int(whole) // int(replicas))
-    return max(shares, default=None)
+
+    def _of(self, resource: Resource, total: str) -> int | None:
+        """The largest share of the number in a label, of 100 without one; None where a node's share is unknown."""
+        known = resource.name, total
+        if known not in self._largest:
+            self._largest[known] = self._look(resource, total) if self._case.facts.nodes is not None else None
+        return self._largest[known]
+
+    def _look(self, resource: Resource, total: str) -> int | None:
+        placement = self._case.placement
+        shares = []
+        for node in placement.index.nodes(placement.candidates(resource)):
+            replicas = node.labels.get(REPLICAS, "")
+            whole = node.labels.get(total, "") if total else "100"
+            if not replicas.isdecimal() or not whole.isdecimal() or int(replicas) == 0:
+                return None
+            shares.append(int(whole) // int(replicas))
+        return max(shares, default=None)
 
 
 CHECK = Check("GPS006", Severity.WARN, Scope.MPS, run, __doc__)

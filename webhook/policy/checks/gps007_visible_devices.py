@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from webhook.policy.case import Case
 from webhook.policy.check import Check, Claims, Scope
-from webhook.policy.injections.void_devices import VISIBLE_DEVICES
 from webhook.policy.pod import Container, members, text
+from webhook.policy.variables import VISIBLE_DEVICES
 from webhook.policy.verdict import Claim, Severity
 from webhook.policy.wording import message
 

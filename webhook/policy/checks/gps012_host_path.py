@@ -12,8 +12,8 @@ from webhook.policy.case import Case
 from webhook.policy.check import Check, Claims, Scope
 from webhook.policy.demand import Ask
 from webhook.policy.injections.pipe_mount import unmounted
-from webhook.policy.pipe import VARIABLE
 from webhook.policy.pod import clean_path
+from webhook.policy.variables import PIPE_DIRECTORY
 from webhook.policy.verdict import Claim, Severity
 from webhook.policy.wording import message
 
@@ -28,7 +28,7 @@ def run(case: Case) -> Claims:
 
 def _looks_there(case: Case, ask: Ask) -> bool:
     """Whether the container uses the directory: it does not set the variable, or to the right value, as we do."""
-    entry = ask.container.variable(VARIABLE)
+    entry = ask.container.variable(PIPE_DIRECTORY)
     if entry is None:
         return True
     value = entry.get("value")

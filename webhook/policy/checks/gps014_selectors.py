@@ -20,15 +20,19 @@ def run(case: Case) -> Claims:
     requirement, worlds = case.placement.requirement, case.placement.worlds
     if requirement is not None:
         if not requirement.satisfiable({}):
-            said = "no node can satisfy the node selector and the required node affinity at once"
+            said: object = "no node can satisfy the node selector and the required node affinity at once"
             return (Claim(_selector(case), said, "make them agree"),)
-        for ask in case.demand.asks:
-            if ask.resource.renamed and not requirement.satisfiable(worlds.sharing):
+        renamed = case.demand.has_renamed and not requirement.satisfiable(worlds.sharing)
+        mig = case.demand.has_mig and worlds.labels and not requirement.satisfiable(worlds.other)
+        for ask in case.demand.asks if renamed or mig else ():
+            if renamed and ask.resource.renamed:
                 said = message("{} exists on sharing nodes only, and the selectors exclude those", ask.resource.name)
                 return (Claim(_selector(case), said, "select sharing nodes, or ask for nvidia.com/gpu"),)
-            if ask.resource.kind == "mig" and worlds.labels and not requirement.satisfiable(worlds.other):
+            if mig and ask.resource.kind == "mig":
                 said = message("{} is never offered by MPS nodes, and the selectors want those", ask.resource.name)
                 return (Claim(_selector(case), said, "drop the selector, or ask for a shared GPU"),)
+    if case.facts.nodes is None:
+        return ()
     for ask in case.demand.asks:
         if _nowhere(case, ask):
             said = message("nodes offer {}, but none of them takes the pod", ask.resource.name)
@@ -37,13 +41,12 @@ def run(case: Case) -> Claims:
 
 
 def _nowhere(case: Case, ask: Ask) -> bool:
-    """Whether nodes are known that offer the resource, and selectors or taints rule out each of them."""
-    if case.facts.nodes is None or (case.placement.lands(ask.resource) is Lands.NO and case.placement.steered):
+    """Whether known nodes offer the resource, and selectors or taints rule out each of them."""
+    placement = case.placement
+    if placement.steered and placement.lands(ask.resource) is Lands.NO:
         return False
-    offering = [
-        node for node in (*case.facts.nodes, *case.rules.node_groups) if node.resources.get(ask.resource.name, 0) > 0
-    ]
-    return bool(offering) and not any(case.placement.admits(node) for node in offering)
+    offering = placement.index.offering(ask.resource.name, 1)
+    return bool(offering) and not offering & placement.admitted
 
 
 def _selector(case: Case) -> Path:

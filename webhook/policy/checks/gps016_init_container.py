@@ -8,9 +8,12 @@ Remedy: do the work of the init container in the container itself, or without a 
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+
 from webhook.policy.case import Case
 from webhook.policy.check import Check, Claims, Scope
-from webhook.policy.pod import INIT
+from webhook.policy.demand import Ask
+from webhook.policy.pod import APP, INIT, Container
 from webhook.policy.verdict import Claim, Severity
 from webhook.policy.wording import message
 
@@ -18,19 +21,29 @@ from webhook.policy.wording import message
 def run(case: Case) -> Claims:
     """One claim an init container that asks before another container does."""
     asks = case.demand.asks
-    if len(asks) < 2:
+    if len(asks) < 2 or asks[0].container.kind is APP:
         return ()
-    return [
+    return (
         Claim(
             ask.path,
-            message("{} and later {} both take a GPU; a kubelet restart can fail the pod", ask.container.name, later),
+            message(
+                "{} and later {} both take a GPU; a kubelet restart can fail the pod", ask.container.name, later.name
+            ),
             "use the GPU in one of them",
         )
-        for index, ask in enumerate(asks)
+        for ask, later in _followed(asks)
         if ask.container.kind is INIT
-        and (later := next((o.container.name for o in asks[index + 1 :] if o.container is not ask.container), None))
-        is not None
-    ]
+    )
+
+
+def _followed(asks: Sequence[Ask]) -> Iterator[tuple[Ask, Container]]:
+    """The asks behind which another container asks, with that container; a container's asks follow one another."""
+    first = 0
+    for index, ask in enumerate(asks):
+        if ask.container is not asks[first].container:
+            for earlier in asks[first:index]:
+                yield earlier, ask.container
+            first = index
 
 
 CHECK = Check("GPS016", Severity.WARN, Scope.ASKS, run, __doc__)

@@ -8,47 +8,69 @@ Remedy: mount the volume elsewhere.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from webhook.policy.case import Case
 from webhook.policy.check import Check, Claims, Scope
-from webhook.policy.demand import Ask
 from webhook.policy.pipe import Pipe
-from webhook.policy.pod import Members, clean_path, members, text
+from webhook.policy.pod import Container, Pod, clean_path, members, text
 from webhook.policy.verdict import Claim, Path, Severity
 from webhook.policy.wording import message
 
 
 def run(case: Case) -> Claims:
-    """One claim a mount that hides the directory."""
-    return [
+    """One claim per mount that hides the directory."""
+    hosts = _HostPaths(case.pod)
+    return (
         Claim(
             (*ask.container.path, "volumeMounts", index, "mountPath"),
             message(f"{ask.container.kind} {{}} mounts {{}} over the MPS pipe directory", ask.container.name, path),
             "mount it elsewhere, since the device plugin mounts the pipe directory there",
         )
         for ask in case.mps
-        for path, index in _hiding(case, ask)
-    ]
+        for path, index in _hiding(case.rules.pipes[ask.resource.name], ask.container, hosts)
+    )
 
 
-def _hiding(case: Case, ask: Ask) -> list[tuple[str, int]]:
-    pipe = case.rules.pipes[ask.resource.name]
-    return [
-        (path, index)
-        for path, index in ask.container.mounts.items()
-        if (path == pipe.clean or path.startswith(pipe.clean + "/"))
-        and _hides(case, pipe, ask.container.raw["volumeMounts"][index], pipe.clean_host + path[len(pipe.clean) :])
-    ]
+def _hiding(pipe: Pipe, container: Container, hosts: _HostPaths) -> Iterator[tuple[str, int]]:
+    for path, index in container.mounts.items():
+        if path == pipe.clean or path.startswith(pipe.below):
+            mount, place = container.raw["volumeMounts"][index], (*container.path, "volumeMounts", index)
+            name, inside = text(mount, "name", place), text(mount, "subPath", place)
+            shown = hosts.of(name)
+            if shown is None and name == pipe.volume:
+                shown = pipe.clean_host  # the injected volume, which may not be there yet
+            if not _shows(shown, inside, pipe.clean_host + path[len(pipe.clean) :]):
+                yield path, index
 
 
-def _hides(case: Case, pipe: Pipe, mount: Members, host: str) -> bool:
-    """Whether a mount shows something else than a folder of the host. Our own volume may still have to be made."""
-    shown = pipe.clean_host if mount.get("name") == pipe.volume else ""
-    for number, volume in enumerate(case.pod.elements("volumes")):
-        if volume.get("name") == mount.get("name"):
-            path: Path = (*case.pod.spec_path, "volumes", number)
-            shown = text(members(volume, "hostPath", path), "path", (*path, "hostPath"))
-            break
-    return not shown or clean_path(f"{shown}/{mount.get('subPath') or ''}") != host
+def _shows(shown: str | None, inside: str, host: str) -> bool:
+    """Whether a volume's path, and a path inside it, are the host's directory. The API server refuses `..` inside."""
+    if not shown or len(shown) > len(host) or "/../" in f"/{inside}/":
+        return False
+    return clean_path(f"{shown}/{inside}") == host
+
+
+class _HostPaths:
+    """The host's directories that the volumes of a pod show, each cleaned once."""
+
+    __slots__ = ("_cleaned", "_pod")
+
+    def __init__(self, pod: Pod) -> None:
+        self._pod = pod
+        self._cleaned: dict[str, str] = {}
+
+    def of(self, name: str) -> str | None:
+        """The directory of a volume, empty for a volume of another kind, None when there is no such volume."""
+        number = self._pod.volumes.get(name)
+        if number is None:
+            return None
+        shown = self._cleaned.get(name)
+        if shown is None:
+            path: Path = (*self._pod.spec_path, "volumes", number)
+            host = text(members(self._pod.spec["volumes"][number], "hostPath", path), "path", (*path, "hostPath"))
+            shown = self._cleaned[name] = clean_path(host) if host else ""
+        return shown
 
 
 CHECK = Check("GPS017", Severity.DENY, Scope.MPS, run, __doc__)

@@ -15,15 +15,16 @@ from webhook.policy.verdict import Claim, Severity
 from webhook.policy.wording import message
 
 _KNOWN = {annotation.key: annotation for annotation in ANNOTATIONS}
+_ONE_OF_THEM = f"use one of {', '.join(sorted(_KNOWN))}"
 
 
 def run(case: Case) -> Claims:
     """One claim a malformed annotation."""
-    return [
+    return (
         claim
         for key, value in case.pod.annotations.items()
         if key.startswith(PREFIX) and (claim := _claim(case, key, value)) is not None
-    ]
+    )
 
 
 def _claim(case: Case, key: str, value: object) -> Claim | None:
@@ -33,7 +34,7 @@ def _claim(case: Case, key: str, value: object) -> Claim | None:
         if (case.rules.settings.exempt.annotation or "").partition("=")[0] == key:
             return None
         said = message("annotation {} is none of ours", key)
-        return Claim(path, said, f"use one of {', '.join(sorted(_KNOWN))}", Severity.WARN)
+        return Claim(path, said, _ONE_OF_THEM, Severity.WARN)
     try:
         known.write(value if isinstance(value, str) else "")
     except ValueError as wanted:

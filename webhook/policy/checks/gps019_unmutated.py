@@ -10,14 +10,15 @@ from __future__ import annotations
 
 from webhook.policy.case import Case
 from webhook.policy.check import Check, Claims, Scope
-from webhook.policy.verdict import Claim, Severity
+from webhook.policy.verdict import MOST_EDITS, Claim, Severity
 
 
 def run(case: Case) -> Claims:
     """One claim, when edits are missing."""
     if not case.edits:
         return ()
-    said = f"{len(case.edits)} edits of the mutating webhook are missing: it was not called or did not answer"
+    missing = str(len(case.edits)) if len(case.edits) <= MOST_EDITS else f"more than {MOST_EDITS}"
+    said = f"{missing} edits of the mutating webhook are missing: it was not called or did not answer"
     return (Claim(case.pod.spec_path, said, "create the pod again once the webhook is well"),)
 
 

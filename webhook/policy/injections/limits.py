@@ -9,7 +9,7 @@ Not when: the container sets the variable; the annotation is malformed (GPS018).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -41,14 +41,14 @@ def written(case: Case) -> dict[str, Written]:
     return found
 
 
-def run(case: Case) -> Sequence[Edit]:
+def run(case: Case) -> Iterable[Edit]:
     """The variables that the annotations ask for, in each container that does not set them."""
-    return [
+    return (
         Append((*ask.container.path, "env"), {"name": variable, "value": ours.value})
         for variable, ours in written(case).items()
         for ask in case.first_asks
         if variable not in ask.container.variables
-    ]
+    )
 
 
 INJECTION = Injection("limits", run, __doc__)

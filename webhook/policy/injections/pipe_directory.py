@@ -8,35 +8,35 @@ MPS node, since there the variable would lead nowhere and the plugin sets it whe
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from webhook.policy.case import Case
 from webhook.policy.demand import Ask
 from webhook.policy.injection import Injection
-from webhook.policy.pipe import VARIABLE
+from webhook.policy.variables import PIPE_DIRECTORY
 from webhook.policy.verdict import Append, Edit
 
 
 def due(case: Case) -> Sequence[Ask]:
     """The ask of each container that should get a pipe directory, whether it sets one or not."""
     placement = case.placement
-    if not placement.knows_nodes or case.rules.settings.injections.pipe_directory.when == "always":
+    if not placement.index.all or case.rules.settings.injections.pipe_directory.when == "always":
         return case.first_asks
     return [ask for ask in case.first_asks if not placement.other_candidate(ask.resource)]
 
 
-def run(case: Case) -> Sequence[Edit]:
+def run(case: Case) -> Iterable[Edit]:
     """The variable, for each container that does not set it."""
     if not case.mps or not case.rules.settings.injections.pipe_directory.enabled:
         return ()
-    return [
+    return (
         Append(
             (*ask.container.path, "env"),
-            {"name": VARIABLE, "value": case.rules.pipes[ask.resource.name].path},
+            {"name": PIPE_DIRECTORY, "value": case.rules.pipes[ask.resource.name].path},
         )
         for ask in due(case)
-        if VARIABLE not in ask.container.variables
-    ]
+        if PIPE_DIRECTORY not in ask.container.variables
+    )
 
 
 INJECTION = Injection("pipeDirectory", run, __doc__)

@@ -10,15 +10,17 @@ Not when: the variable would not be injected; the path is already mounted; the n
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from webhook.policy.case import Case
 from webhook.policy.demand import Ask
 from webhook.policy.injection import Injection
+from webhook.policy.injection_settings import PipeMountInjection
 from webhook.policy.injections.pipe_directory import due
-from webhook.policy.pipe import VARIABLE, Pipe
+from webhook.policy.pipe import Pipe
 from webhook.policy.pod import text
+from webhook.policy.variables import PIPE_DIRECTORY
 from webhook.policy.verdict import Append, Edit, Extend
 
 SAFE_TO_EVICT = "cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes"
@@ -34,45 +36,46 @@ def unmounted(case: Case) -> list[Ask]:
     return [ask for ask in due(case) if pipes[ask.resource.name].clean not in ask.container.mounts]
 
 
-def run(case: Case) -> Sequence[Edit]:
+def run(case: Case) -> Iterable[Edit]:
     """Volumes, mounts and the annotation."""
     # The last hook cannot know on which path `/mutate` was called, so where nothing tells, it does not miss the mount.
     if not case.mps or not case.hostpath_allowed():
         return ()
-    settings = case.rules.settings.injections.pipe_mount
+    return _edits(case, case.rules.settings.injections.pipe_mount)
+
+
+def _edits(case: Case, settings: PipeMountInjection) -> Iterator[Edit]:
     volumes: dict[str, str] = {}
-    edits: list[Edit] = []
     for ask in unmounted(case):
-        if VARIABLE in ask.container.variables:
+        if PIPE_DIRECTORY in ask.container.variables:
             continue
         pipe = case.rules.pipes[ask.resource.name]
         if pipe.volume not in volumes:
-            volumes[pipe.volume] = _volume(case, pipe, edits)
+            volumes[pipe.volume], missing = _volume(case, pipe)
+            yield from missing
         mount: dict[str, Any] = {"name": volumes[pipe.volume], "mountPath": pipe.path}
         if settings.read_only:
             mount["readOnly"] = True
-        edits.append(Append((*ask.container.path, "volumeMounts"), mount))
+        yield Append((*ask.container.path, "volumeMounts"), mount)
     if volumes and settings.safe_to_evict:
-        edits.extend(_safe_to_evict(case, volumes.values()))
-    return edits
+        yield from _safe_to_evict(case, volumes.values())
 
 
-def _volume(case: Case, pipe: Pipe, edits: list[Edit]) -> str:
-    """The name of the pod's volume with the directory; an edit makes it when there is none."""
-    there = {volume.get("name"): volume for volume in case.pod.elements("volumes")}
+def _volume(case: Case, pipe: Pipe) -> tuple[str, Sequence[Edit]]:
+    """The name of the pod's volume with the directory, and the edit that makes it when there is none."""
     name = pipe.volume
     number = 1
-    while name in there and there[name].get("hostPath") != pipe.source:
+    while (there := case.pod.volume(name)) is not None:
+        if there.get("hostPath") == pipe.source:
+            return name, ()
         number += 1
         name = f"{pipe.volume[:_STEM]}-{number}"
-    if name not in there:
-        edits.append(Append((*case.pod.spec_path, "volumes"), {"name": name, "hostPath": pipe.source}))
-    return name
+    return name, (Append((*case.pod.spec_path, "volumes"), {"name": name, "hostPath": pipe.source}),)
 
 
 def _safe_to_evict(case: Case, names: Iterable[str]) -> list[Edit]:
     path = (*case.pod.metadata_path, "annotations")
-    listed = [name.strip() for name in text(case.pod.annotations, SAFE_TO_EVICT, path).split(",")]
+    listed = {name.strip() for name in text(case.pod.annotations, SAFE_TO_EVICT, path).split(",")}
     return [Extend((*path, SAFE_TO_EVICT), name) for name in names if name not in listed]
 
 

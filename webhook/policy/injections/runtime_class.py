@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from enum import Enum
 from fnmatch import fnmatchcase
-from functools import lru_cache
 
 from webhook.policy.case import Case
 from webhook.policy.facts import RuntimeClass
@@ -49,9 +48,12 @@ def is_sandbox(case: Case, name: str) -> bool:
     return _fits(name, sandboxes) or (known is not None and _fits(known.handler, sandboxes))
 
 
-@lru_cache(maxsize=1024)
 def _fits(name: str, patterns: tuple[str, ...]) -> bool:
-    return any(fnmatchcase(name, pattern) for pattern in patterns)
+    return len(name) <= _LONGEST_NAME and any(fnmatchcase(name, pattern) for pattern in patterns)
+
+
+_LONGEST_NAME = 253
+"""Characters of the longest name that an object of the API server can have."""
 
 
 def contradicts(case: Case, known: RuntimeClass) -> bool:

@@ -37,12 +37,12 @@ def _whole_card_could_take(case: Case) -> bool:
     placement = case.placement
     if placement.worlds.labels.get(STRATEGY) != "mps":
         return False  # the label tells nothing here
-    for ask in case.mps:
-        if ask.resource.renamed or placement.lands(ask.resource) is Lands.YES:
+    for resource in {ask.resource.name: ask.resource for ask in case.mps}.values():
+        if resource.renamed or placement.lands(resource) is Lands.YES:
             return False
-        if case.facts.nodes is not None and not any(
-            node.labels.get(STRATEGY) not in SHARED and not placement.worlds.is_mps(node)
-            for node in placement.candidates(ask.resource)
+        others = placement.candidates(resource) & ~placement.index.mps
+        if placement.nodes_known and not any(
+            node.labels.get(STRATEGY) not in SHARED for node in placement.index.nodes(others)
         ):
             return False
     return placement.could_move_to_whole()

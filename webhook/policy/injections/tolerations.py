@@ -13,7 +13,6 @@ from collections.abc import Sequence
 
 from webhook.policy.case import Case
 from webhook.policy.injection import Injection
-from webhook.policy.tolerations import covers
 from webhook.policy.verdict import Append, Edit
 
 
@@ -23,11 +22,11 @@ def run(case: Case) -> Sequence[Edit]:
     if not ours:
         return ()
     path = (*case.pod.spec_path, "tolerations")
-    held = list(case.pod.elements("tolerations"))
+    held = case.tolerations()
     edits: list[Edit] = []
     for toleration in ours:
-        if not any(covers(existing, toleration) for existing in held):
-            held.append(toleration)
+        if not held.cover(toleration):
+            held.add([toleration], path)
             edits.append(Append(path, toleration))
     return edits
 

@@ -7,26 +7,25 @@ Not when: the container sets the variable (GPS007 judges).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 
 from webhook.policy.case import Case
 from webhook.policy.injection import Injection
+from webhook.policy.variables import VISIBLE_DEVICES
 from webhook.policy.verdict import Append, Edit
 
-VISIBLE_DEVICES = "NVIDIA_VISIBLE_DEVICES"
 
-
-def run(case: Case) -> Sequence[Edit]:
+def run(case: Case) -> Iterable[Edit]:
     """The variable, for each container that asks for no GPU and does not set it."""
     settings = case.rules.settings.injections.void_devices
     if not settings.enabled or (settings.pods == "gpu" and not case.demand.asks):
         return ()
     asking = {ask.container for ask in case.demand.asks}
-    return [
+    return (
         Append((*container.path, "env"), {"name": VISIBLE_DEVICES, "value": "void"})
-        for container in case.pod.containers
+        for container in case.pod.every_container()
         if container not in asking and VISIBLE_DEVICES not in container.variables
-    ]
+    )
 
 
 INJECTION = Injection("voidDevices", run, __doc__)

@@ -1,0 +1,192 @@
+"""Findings, edits, pods and analysed selectors are bounded, whatever an object holds; counts stay complete."""
+
+from __future__ import annotations
+
+import gc
+from typing import Any
+
+import pytest
+
+from tests.hostile import GPU, SHAPES, container, each, pod, required
+from webhook.admission import Hook, respond
+from webhook.policy.case import Case, Origin
+from webhook.policy.checks import CHECKS
+from webhook.policy.engine import decide
+from webhook.policy.facts import UNKNOWN, Facts, Node, Taint
+from webhook.policy.injection_settings import Injections, SteeringInjection, TolerationInjection
+from webhook.policy.judge import judge
+from webhook.policy.kinds import MOST_PODS, TooManyPodsError, pods, table
+from webhook.policy.pod import Pod
+from webhook.policy.rules import Ruleset
+from webhook.policy.selector import ANALYSED, requirement
+from webhook.policy.settings import (
+    Limits,
+    NamespaceRule,
+    Settings,
+    WorkloadPath,
+)
+from webhook.policy.verdict import KEPT, MOST_EDITS, UNTOUCHED, Decision, Severity, Verdict
+
+Json = dict[str, Any]
+
+DEFAULTS = Ruleset(Settings(), CHECKS, UNKNOWN)
+STEERING = Ruleset(Settings(injections=Injections(steering=SteeringInjection(True))), CHECKS, UNKNOWN)
+
+
+def decided(manifest: Json, ruleset: Ruleset = DEFAULTS, origin: Origin | None = None) -> Verdict:
+    return decide(Case(Pod.of_template(manifest), origin or Origin("team-a"), ruleset.of("team-a"), ruleset.facts))
+
+
+def two(number: int) -> Json:
+    return {**container(number), "resources": {"limits": {GPU: "2"}}}
+
+
+def test_findings_of_a_code_are_kept_up_to_a_limit_and_all_counted() -> None:
+    verdict = decided(pod(containers=each(KEPT + 5, two)))
+    assert sum(found.code == "GPS001" for found in verdict.findings) == KEPT
+    assert verdict.counts["GPS001", Severity.DENY] == KEPT + 5
+    assert verdict.omitted() == {"GPS001": 5}
+
+
+def test_findings_within_the_limit_are_all_kept() -> None:
+    verdict = decided(pod(containers=each(KEPT, two)))
+    assert verdict.counts["GPS001", Severity.DENY] == KEPT
+    assert verdict.omitted() == {}
+
+
+def test_findings_of_many_pods_in_one_object_share_the_limit() -> None:
+    kinds = table([WorkloadPath("Group", "spec.pods[*]", "example.com")])
+    manifest = {"spec": {"pods": [{"spec": {"containers": [two(0)]}} for _ in range(KEPT + 1)]}}
+    held = pods(kinds, "example.com", "Group", manifest)
+    verdict = judge(held, Origin("team-a", itself=False), DEFAULTS)
+    assert verdict.omitted() == {"GPS001": 1}
+    assert [found.code for found in verdict.findings] == ["GPS001"] * KEPT
+
+
+def asking_once(count: int) -> Json:
+    """A pod in which each of so many init containers needs two edits, and no limit is exceeded."""
+    return pod(initContainers=each(count, container), containers=[{"name": "c"}], tolerations=[{"operator": "Exists"}])
+
+
+def test_edits_up_to_the_limit_are_made() -> None:
+    needed = 3 + 2  # runtime class, volume and annotation; the variable and the mount of the last container
+    verdict = decided(asking_once((MOST_EDITS - needed) // 2 + 1))
+    assert not verdict.too_many_edits
+    assert MOST_EDITS - 2 <= len(verdict.edits) <= MOST_EDITS
+
+
+def test_no_edit_is_made_when_there_are_too_many() -> None:
+    verdict = decided(asking_once(MOST_EDITS))
+    assert verdict.too_many_edits
+    assert verdict.edits == ()
+    assert verdict.decision is Decision.WARNED
+
+
+def test_too_many_edits_without_findings_are_still_reported() -> None:
+    ruleset = Ruleset(Settings(severities={"GPS016": "off"}), CHECKS, UNKNOWN)
+    assert decided(asking_once(MOST_EDITS), ruleset) == Verdict(Decision.ALLOWED, (), (), {}, True)
+
+
+def test_unmutated_pod_with_too_many_missing_edits_is_reported() -> None:
+    origin = Origin("team-a", arrived=True, hostpath=True, groups=())
+    (found,) = [one for one in decided(asking_once(MOST_EDITS), origin=origin).findings if one.code == "GPS019"]
+    assert found.message.startswith(f"more than {MOST_EDITS} edits")
+
+
+def test_pod_with_too_many_edits_is_not_steered_past_the_limit() -> None:
+    terms = each(MOST_EDITS, lambda n: {"matchExpressions": [{"key": f"k{n}", "operator": "Exists"}]})
+    assert decided(pod(containers=[two(0)], affinity=required(terms[:9])), STEERING).decision is Decision.ALLOWED
+    verdict = decided(pod(containers=[two(0)], affinity=required(terms)), STEERING)
+    assert verdict.too_many_edits
+    assert verdict.decision is Decision.DENIED
+    assert "GPS001" in {found.code for found in verdict.findings}
+
+
+def test_pod_without_findings_and_edits_is_untouched() -> None:
+    assert decided({"spec": {"containers": [{"name": "c"}]}}) is UNTOUCHED
+
+
+def test_pods_of_one_object_are_limited() -> None:
+    kinds = table([WorkloadPath("Group", "spec.pods[*]", "example.com")])
+    assert len(pods(kinds, "example.com", "Group", {"spec": {"pods": [{}] * MOST_PODS}})) == MOST_PODS
+    with pytest.raises(TooManyPodsError, match=str(MOST_PODS)) as error:
+        pods(kinds, "example.com", "Group", {"spec": {"pods": [{}] * (MOST_PODS + 1)}})
+    assert error.value.path == ("spec", "pods", MOST_PODS)
+
+
+def away_from_mps(more: int) -> Json:
+    """A pod that asks for two and excludes MPS nodes, and names so many values of another label."""
+    expressions = [
+        {"key": "nvidia.com/mps.capable", "operator": "NotIn", "values": ["true"]},
+        {"key": "pool", "operator": "NotIn", "values": [f"v{number}" for number in range(more)]},
+    ]
+    return pod(containers=[two(0)], affinity=required([{"matchExpressions": expressions}]))
+
+
+def test_affinity_larger_than_analysed_relaxes_no_rejection() -> None:
+    assert decided(away_from_mps(ANALYSED - 3)).decision is Decision.ALLOWED
+    assert decided(away_from_mps(ANALYSED - 2)).decision is Decision.DENIED
+
+
+def test_node_selector_beside_an_unanalysed_affinity_still_counts() -> None:
+    manifest = away_from_mps(ANALYSED)
+    manifest["spec"]["nodeSelector"] = {"nvidia.com/mps.capable": "false"}
+    wanted = requirement(Pod.of_template(manifest))
+    assert wanted is not None
+    assert wanted.terms is None
+    assert decided(manifest).decision is Decision.ALLOWED
+
+
+def test_null_in_a_node_selector_counts_as_empty_text() -> None:
+    wanted = requirement(Pod.of_template({"spec": {"nodeSelector": {"a": None, "b": "c"}}}))
+    assert wanted is not None
+    assert wanted.selector == {"a": "", "b": "c"}
+
+
+@pytest.mark.parametrize("namespace", ["x" * 64, "UPPER", "-a", "a-", "a_b", "a/b", "", "a\n"])
+def test_rules_of_a_name_that_no_namespace_has_are_not_kept(namespace: str) -> None:
+    ruleset = Ruleset(Settings(), CHECKS, UNKNOWN)
+    assert ruleset.of(namespace) is not ruleset.of(namespace)
+
+
+def test_rules_of_a_namespace_are_kept() -> None:
+    for namespace in ("a", "x" * 63, "team-a", "0"):
+        assert DEFAULTS.of(namespace) is DEFAULTS.of(namespace)
+
+
+def test_exemption_and_namespace_rule_hold_for_any_name() -> None:
+    ruleset = Ruleset(Settings(namespaces=(NamespaceRule(("UPPER",), mode="audit"),)), CHECKS, UNKNOWN)
+    assert ruleset.of("UPPER").severities["GPS001"] is Severity.AUDIT
+    assert ruleset.of("kube-system").exempt
+
+
+def test_taints_of_nodes_are_tolerated_once_each() -> None:
+    taint = Taint("example.com/gpu", "NoSchedule", "a")
+    nodes = tuple(Node(f"n{number}", {}, (taint,), {GPU: 1}) for number in range(3))
+    settings = Settings(injections=Injections(tolerations=TolerationInjection(from_nodes=("example.com/*",))))
+    ruleset = Ruleset(settings, CHECKS, Facts(nodes=nodes))
+    added = [edit.value for edit in decided(pod(), ruleset).edits if edit.path[-1] == "tolerations"]
+    assert added[1:] == [{"key": "example.com/gpu", "operator": "Exists", "effect": "NoSchedule"}]
+
+
+@pytest.mark.parametrize("hook", [Hook.MUTATE, Hook.VALIDATE])
+@pytest.mark.parametrize("name", SHAPES)
+def test_review_leaves_no_reference_cycle(name: str, hook: Hook) -> None:
+    """A cycle would keep a review of many megabytes until the garbage collector comes."""
+    kinds = table(())
+    body = SHAPES[name].review(3)
+    respond(body, hook, DEFAULTS, kinds).body()
+    gc.collect()
+    gc.disable()
+    try:
+        respond(body, hook, DEFAULTS, kinds).body()
+        assert gc.collect() == 0
+    finally:
+        gc.enable()
+
+
+LIMITED = Ruleset(Settings(limits=Limits(per_container=None, per_pod=None)), CHECKS, UNKNOWN)
+
+
+def test_pod_without_limits_is_not_counted() -> None:
+    assert decided(pod(containers=each(3, two)), LIMITED).decision is Decision.ALLOWED
