@@ -1,0 +1,78 @@
+"""CPU time grows linearly with every list, mapping and text of a pod that the policy reads, alone and in pairs."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from tests.policy.growing import ORIGINS, UNITS, WORLDS, answer, dimensions, grown
+from tests.strategies.worlds import RULESETS
+from webhook.policy.case import Origin
+from webhook.policy.rules import Ruleset
+
+
+def seconds(names: tuple[str, ...], count: int, ruleset: Ruleset, origin: Origin) -> float:
+    """The CPU time for a pod in which the members are so large."""
+    pod = grown(names, count)
+    start = time.process_time()
+    answer(pod, ruleset, origin)
+    return time.process_time() - start
+
+
+TIMES = 4
+FLOOR = 0.004
+"""Seconds: less than this is not told apart from noise, and is no harm."""
+
+TOLERATED = 2.5
+"""Quadratic growth multiplies the time by 16, linear growth by 4: 4 x 2.5 lies between them on a noisy machine."""
+
+
+def assert_linear(names: tuple[str, ...], count: int, ruleset: Ruleset, origin: Origin) -> None:
+    """Compare the best of several runs; what looks quadratic is measured again before it fails."""
+    small = large = 0.0
+    for _ in range(5):
+        large = seconds(names, count * TIMES, ruleset, origin)
+        if large < FLOOR:
+            return
+        small = min(seconds(names, count, ruleset, origin) for _ in range(3))
+        if large <= TIMES * TOLERATED * max(small, FLOOR / TIMES):
+            return
+    raise AssertionError(f"{' x '.join(names)}: {small:.4f} s for {count}, {large:.4f} s for {count * TIMES}")
+
+
+def test_recording_finds_the_members_that_matter() -> None:
+    found = {name.partition(" of ")[0] for name in dimensions()}
+    assert len(found) > 30, sorted(found)
+    for name in (
+        "metadata/annotations",
+        "spec/nodeSelector",
+        "spec/tolerations",
+        "spec/volumes",
+        "spec/containers/[]/env",
+        "spec/containers/[]/volumeMounts/[]/mountPath",
+        "spec/containers/[]/resources/limits",
+        "spec/affinity/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution/nodeSelectorTerms",
+    ):
+        assert name in found, sorted(found)
+
+
+@pytest.mark.parametrize("world", WORLDS, ids=" ".join)
+def test_cpu_time_is_linear_in_each_member(world: tuple[str, str]) -> None:
+    for name in dimensions():
+        for origin in ORIGINS:
+            assert_linear((name,), 1000, RULESETS[world], origin)
+
+
+LISTS_AND_MAPPINGS = [name for name in dimensions() if " of " not in name]
+
+
+IN_PAIRS = [name for name in dimensions() if not name.endswith(UNITS[1:-1])]
+"""In pairs, texts consist of one ordinary and one odd unit only, to keep the number of pairs down."""
+
+
+@pytest.mark.parametrize("first", LISTS_AND_MAPPINGS)
+def test_cpu_time_is_linear_in_pairs_of_members(first: str) -> None:
+    for second in IN_PAIRS:
+        if second > first or second not in LISTS_AND_MAPPINGS:
+            assert_linear((first, second), 300, RULESETS["steering", "mixed"], ORIGINS[0])

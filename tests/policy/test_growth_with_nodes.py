@@ -1,0 +1,117 @@
+"""CPU time does not multiply with the nodes, taints and namespaces of a cluster."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.hostile import GPU, container, each, pod, required
+from webhook.policy.case import Case, Origin
+from webhook.policy.checks import CHECKS
+from webhook.policy.engine import decide
+from webhook.policy.facts import Facts, Namespace, Node, RuntimeClass, Taint
+from webhook.policy.injection_settings import Injections, SteeringInjection, TolerationInjection
+from webhook.policy.pod import Pod
+from webhook.policy.rules import Ruleset
+from webhook.policy.settings import Settings
+
+Json = dict[str, Any]
+
+SETTINGS = Settings(
+    injections=Injections(steering=SteeringInjection(True), tolerations=TolerationInjection(from_nodes=("taint-*",)))
+)
+
+
+def cluster(count: int) -> Facts:
+    """So many nodes, each with a label, a taint and a MIG resource of its own; as many namespaces and classes."""
+    nodes = tuple(
+        Node(
+            f"n{number}",
+            {
+                "nvidia.com/gpu.sharing-strategy": "mps",
+                f"label-{number}": "x",
+                "nvidia.com/gpu.replicas": str(number + 2),
+            },
+            (Taint(f"taint-{number}", "NoSchedule", "x"),),
+            {GPU: number + 1, f"nvidia.com/mig-{number}": 1},
+        )
+        for number in range(count)
+    )
+    namespaces = tuple(Namespace(f"namespace-{number}", {"a": "b"}) for number in range(count))
+    classes = tuple(RuntimeClass(f"class-{number}") for number in range(count))
+    return Facts(nodes, namespaces, classes)
+
+
+def expression(number: int, operator: str = "Exists") -> Json:
+    return {"key": f"label-{number}", "operator": operator}
+
+
+PODS: dict[str, Callable[[int], Json]] = {
+    "terms": lambda count: pod(affinity=required(each(count, lambda n: {"matchExpressions": [expression(n)]}))),
+    "expressions": lambda count: pod(
+        affinity=required([{"matchExpressions": each(count, lambda n: expression(n, "DoesNotExist"))}])
+    ),
+    "numbers": lambda count: pod(
+        affinity=required(
+            each(
+                count,
+                lambda n: {
+                    "matchExpressions": [{"key": "nvidia.com/gpu.replicas", "operator": "Gt", "values": [str(n)]}]
+                },
+            )
+        )
+    ),
+    "tolerations": lambda count: pod(
+        tolerations=each(count, lambda n: {"key": f"taint-{n}", "operator": "Equal", "value": "y"})
+    ),
+    "MIG resources": lambda count: pod(
+        containers=[{"name": "c", "resources": {"limits": {f"nvidia.com/mig-{n}": 1 for n in range(count)}}}]
+    ),
+    "containers with a limit": lambda count: pod(
+        containers=each(
+            count, lambda n: container(n, env=[{"name": "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", "value": "9"}])
+        )
+    ),
+    "containers that ask for two": lambda count: pod(
+        containers=each(count, lambda n: container(n, resources={"limits": {GPU: 2}}))
+    ),
+}
+
+FEW, TIMES = 400, 4
+RULESETS = {count: Ruleset(SETTINGS, CHECKS, cluster(count)) for count in (FEW, FEW * TIMES)}
+
+
+def seconds(build: Callable[[int], Json], count: int) -> float:
+    """The CPU time for a pod with so many elements in a cluster with as many nodes."""
+    manifest, ruleset = build(count), RULESETS[count]
+    start = time.process_time()
+    decide(Case(Pod.of_template(manifest), Origin("team-a", groups=()), ruleset.of("team-a"), ruleset.facts))
+    return time.process_time() - start
+
+
+@pytest.mark.parametrize("shape", PODS)
+def test_cpu_time_of_a_pod_does_not_multiply_with_the_nodes(shape: str) -> None:
+    for _ in range(5):
+        large = seconds(PODS[shape], FEW * TIMES)
+        small = min(seconds(PODS[shape], FEW) for _ in range(3))
+        if large <= TIMES * 2.5 * max(small, 0.001):
+            return
+    raise AssertionError(f"{shape}: {small:.4f} s for {FEW}, {large:.4f} s for {FEW * TIMES}")
+
+
+def test_cpu_time_of_new_namespaces_does_not_multiply_with_known_ones() -> None:
+    def rules(count: int) -> float:
+        ruleset = Ruleset(Settings(), CHECKS, Facts(namespaces=cluster(count).namespaces))
+        start = time.process_time()
+        for number in range(count):
+            ruleset.of(f"namespace-{number}")
+        return time.process_time() - start
+
+    for _ in range(5):
+        large, small = rules(FEW * TIMES), min(rules(FEW) for _ in range(3))
+        if large <= TIMES * 2.5 * small:
+            return
+    raise AssertionError(f"{small:.4f} s for {FEW}, {large:.4f} s for {FEW * TIMES}")

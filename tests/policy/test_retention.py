@@ -1,0 +1,67 @@
+"""Nothing of a tenant's long text is kept after the answer: no cache, no memo, no rule of a namespace."""
+
+from __future__ import annotations
+
+import gc
+import tracemalloc
+
+import pytest
+
+from tests.policy.growing import ORIGINS, WORLDS, answer, dimensions, grown
+from tests.strategies.worlds import RULESETS
+from webhook.policy.case import Origin
+
+LONG = 200_000
+KEPT = LONG // 2
+"""Bytes: less than one long text, more than what short ones leave."""
+
+TEXTS = [name for name in dimensions() if name.endswith((" of x", " of /."))]
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_long_text_is_not_kept(name: str) -> None:
+    ruleset = RULESETS[WORLDS[1]]
+    answer(grown((name,), LONG), ruleset, ORIGINS[0])
+    tracemalloc.start()
+    try:
+        for more in range(1, 4):
+            answer(grown((name,), LONG + more), ruleset, ORIGINS[0])
+        gc.collect()
+        kept, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert kept < KEPT
+
+
+@pytest.mark.parametrize("name", ["metadata/annotations", "spec/containers/[]/resources/limits", "spec/nodeSelector"])
+def test_long_names_are_not_kept(name: str) -> None:
+    ruleset = RULESETS[WORLDS[1]]
+    place, _ = dimensions()[name]
+    tracemalloc.start()
+    try:
+        for more in range(4):
+            pod = grown((name,), 1)
+            holder = pod
+            for step in place:
+                holder = holder[0] if step == "[]" else holder[step]  # type: ignore[index]
+            holder["nvidia.com/" + "g" * (LONG + more)] = "1"
+            answer(pod, ruleset, ORIGINS[0])
+            del pod, holder
+        gc.collect()
+        kept, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert kept < KEPT
+
+
+def test_long_namespace_is_not_kept() -> None:
+    ruleset = RULESETS[WORLDS[0]]
+    tracemalloc.start()
+    try:
+        for more in range(4):
+            answer(grown((), 1), ruleset, Origin("n" * (LONG + more)))
+        gc.collect()
+        kept, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert kept < KEPT
