@@ -495,6 +495,36 @@ async def test_a_missing_right_is_told_once_and_asked_for_seldom(denied: tuple[s
     await world.ended()
 
 
+@pytest.mark.parametrize(("refused", "written"), [(MUTATING, VALIDATING), (VALIDATING, MUTATING)])
+@virtual
+async def test_write_is_counted_and_logged_although_the_other_fails(refused: str, written: str) -> None:
+    world = World(12)
+    world.configure_both()
+    world.api.forbidden = {("PATCH", refused)}
+    replica = world.add()
+    await world.pass_time(5 * MINUTE)
+    assert replica.counts.counted["writes"] == world.api.writes == 2, "the Secret and one configuration"
+    published = [fields["configuration"] for _, event, fields in replica.said if event == "bundle published"]
+    assert published == [written]
+    await world.ended()
+
+
+@pytest.mark.parametrize(("refused", "disputed"), [(MUTATING, VALIDATING), (VALIDATING, MUTATING)])
+@virtual
+async def test_writes_are_rationed_although_the_other_configuration_fails(refused: str, disputed: str) -> None:
+    world = await running(1, seed=13)
+    (replica,) = world.replicas
+    world.change_bundles(refused, b"")
+    world.api.invalid = {refused}
+    before = world.api.writes
+    for _ in range(60):
+        world.change_bundles(disputed, b"")
+        await wait(10)
+    assert replica.counts.counted["writes"] == world.api.writes
+    assert world.api.writes - before <= 10 + 600 / 10
+    await replica.stop()
+
+
 @virtual
 async def test_a_patch_that_is_never_taken_is_told_once_and_tried_seldom() -> None:
     world = World(14)

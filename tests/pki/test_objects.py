@@ -12,7 +12,7 @@ from tests.pki.fake_api import Client, FakeApi
 from tests.pki.virtual import virtual
 from tests.pki.world import MUTATING, OURS, SECRET, VALIDATING
 from webhook.pki.authorities import Authorities
-from webhook.pki.objects import ConflictError, Objects, RefusedError
+from webhook.pki.objects import ConflictError, Objects, RefusedError, Sight
 
 BUNDLE = b"bundle"
 
@@ -25,6 +25,11 @@ def served() -> tuple[FakeApi, Client, Objects]:
         api.put(path, {"metadata": {}, "webhooks": [{"name": "a.example.com", "clientConfig": {}}]})
     client = Client(api)
     return api, client, Objects(OURS, client)
+
+
+async def published(objects: Objects, sight: Sight, wanted: bytes) -> list[str]:
+    """The configurations that a publication wrote."""
+    return [path async for path in objects.publish(sight, wanted)]
 
 
 def bundle(api: FakeApi, path: str) -> Any:
@@ -75,17 +80,17 @@ async def test_who_comes_second_is_told_so() -> None:
     await objects.store(sight, Authorities())
     with pytest.raises(ConflictError, match=f"^PUT {SECRET}: 409 "):
         await objects.store(sight, Authorities())
-    await objects.publish(sight, BUNDLE)
+    await published(objects, sight, BUNDLE)
     with pytest.raises(ConflictError, match=f"^PATCH {MUTATING}: 422 "):
-        await objects.publish(sight, BUNDLE + BUNDLE)
+        await published(objects, sight, BUNDLE + BUNDLE)
 
 
 @virtual
 async def test_only_configurations_with_another_bundle_are_written() -> None:
     _, client, objects = served()
-    assert await objects.publish(await objects.look(), BUNDLE) == [MUTATING, VALIDATING]
+    assert await published(objects, await objects.look(), BUNDLE) == [MUTATING, VALIDATING]
     client.requests.clear()
-    assert await objects.publish(await objects.look(), BUNDLE) == []
+    assert await published(objects, await objects.look(), BUNDLE) == []
     assert {method for method, _ in client.requests} == {"GET"}
 
 
@@ -94,9 +99,20 @@ async def test_a_configuration_that_cannot_be_written_does_not_keep_the_other_wa
     api, _, objects = served()
     api.forbidden = {("PATCH", MUTATING)}
     with pytest.raises(RefusedError):
-        await objects.publish(await objects.look(), BUNDLE)
+        await published(objects, await objects.look(), BUNDLE)
     assert bundle(api, MUTATING) is None
     assert bundle(api, VALIDATING) == "YnVuZGxl"
+
+
+@pytest.mark.parametrize(("failing", "other"), [(MUTATING, VALIDATING), (VALIDATING, MUTATING)])
+@virtual
+async def test_publish_reports_each_write_although_another_fails(failing: str, other: str) -> None:
+    api, _, objects = served()
+    api.forbidden = {("PATCH", failing)}
+    writes = objects.publish(await objects.look(), BUNDLE)
+    assert await anext(writes) == other
+    with pytest.raises(RefusedError, match=f"^PATCH {failing}: 403"):
+        await anext(writes)
 
 
 @virtual

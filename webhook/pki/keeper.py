@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from random import Random, SystemRandom
@@ -165,10 +166,11 @@ class Keeper:
                 say("info", event, faults=list(sight.authorities.faults))
             case Publish(wanted):
                 level, number = "debug" if self._quarrel else "info", len(bundle.read(wanted))
-                for path in await self._objects.publish(sight, wanted):
-                    allowance.spend()
-                    count("writes")
-                    say(level, "bundle published", configuration=path, authorities=number)
+                async with aclosing(self._objects.publish(sight, wanted)) as written:
+                    async for path in written:
+                        allowance.spend()
+                        count("writes")
+                        say(level, "bundle published", configuration=path, authorities=number)
         return True
 
     def _sign(self, authority: Authority) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -84,24 +84,25 @@ class Objects:
         else:
             await self._call("PUT", self._path, authorities.write(wanted, sight.secret))
 
-    async def publish(self, sight: Sight, bundle: bytes) -> list[str]:
-        """Write the bundle into every entry with another one, unless they changed; the configurations written.
+    async def publish(self, sight: Sight, bundle: bytes) -> AsyncGenerator[str, None]:
+        """Write the bundle into every entry with another one, unless the configuration changed since it was seen.
 
-        What is wrong with one configuration does not keep it from the other.
+        Yields each configuration as soon as it is written, so that a later failure hides no write. Tries all of them,
+        then raises the first error.
         """
         patches = {found.path: configuration.operations(found, bundle) for found in sight.configurations}
-        written: list[str] = []
         wrong: list[Exception] = []
         for path, patch in patches.items():
-            if patch:
-                try:
-                    await self._call("PATCH", path, patch)
-                    written.append(path)
-                except (OSError, RefusedError, ConflictError) as error:
-                    wrong.append(error)
+            if not patch:
+                continue
+            try:
+                await self._call("PATCH", path, patch)
+            except (OSError, RefusedError, ConflictError) as error:
+                wrong.append(error)
+            else:
+                yield path
         if wrong:
             raise wrong[0]
-        return written
 
     async def _blank(self) -> Object:
         """A Secret without data. It goes with the Deployment; where that is gone, none is to be left behind."""
