@@ -13,6 +13,7 @@ from typing import NoReturn, Protocol
 from cryptography import x509
 
 from webhook.beside.pace import Allowance, Backoff, moment, pause
+from webhook.beside.present import NotPresentedError, Present
 from webhook.beside.trouble import Say, Trouble
 from webhook.pki import bundle, rotation
 from webhook.pki.authority import Authority
@@ -45,12 +46,12 @@ class Observer(Protocol):
 class Surroundings:
     """What a keeper works with.
 
-    `present` is given the certificate and key to serve, as PEM; it raises OSError where it cannot show them. `now` is
-    the time by which certificates are judged, best that of the API server.
+    `present` puts a leaf and its key in force. `now` is the time by which certificates are checked, at best that of the
+    API server.
     """
 
     api: Api
-    present: Callable[[bytes, bytes], None]
+    present: Present
     say: Say
     observer: Observer
     now: Callable[[], datetime]
@@ -174,12 +175,12 @@ class Keeper:
         return True
 
     def _sign(self, authority: Authority) -> bool:
-        """Serve a new leaf; whether it could be shown. If not, the one before it is served on."""
+        """Serve a new leaf; whether it could be put in force. If not, the one before it stays `served`."""
         leaf = authority.sign(self._installation.hosts, self._around.now(), self._terms.lifetimes.leaf)
         certificate = x509.load_pem_x509_certificate(leaf.certificate)
         try:
             self._around.present(leaf.certificate, leaf.key)
-        except OSError as error:
+        except NotPresentedError as error:
             self._around.observer.count("failures")
             self._unshown.goes_on(error)
             return False
