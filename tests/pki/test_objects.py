@@ -115,6 +115,52 @@ async def test_publish_reports_each_write_although_another_fails(failing: str, o
         await anext(writes)
 
 
+VERSION = {"metadata": {"resourceVersion": "1"}}
+
+
+@pytest.mark.parametrize(
+    ("path", "answer", "why"),
+    [
+        (SECRET, {}, "Object missing required field `metadata`"),
+        (SECRET, {**VERSION, "data": "hunter2"}, r"Expected `object \| null`, got `str` - at `\$.data`"),
+        (SECRET, {**VERSION, "data": {"ca.key": 7}}, r"Expected `str`, got `int` - at `\$.data"),
+        (SECRET, {"metadata": {"resourceVersion": "1", "annotations": {"hunter2": 7}}}, "Expected `str`, got `int`"),
+        (MUTATING, {"metadata": {}}, "Object missing required field `resourceVersion`"),
+        (MUTATING, {**VERSION, "webhooks": [{}]}, "Object missing required field `name`"),
+        (VALIDATING, {**VERSION, "webhooks": [{"name": "a", "clientConfig": {"caBundle": 7}}]}, "Expected `str"),
+        (VALIDATING, {**VERSION, "webhooks": {}}, r"Expected `array \| null`, got `object`"),
+        (OURS.deployment, {"metadata": {"name": "guard"}}, "Object missing required field `uid`"),
+    ],
+)
+@virtual
+async def test_answer_of_wrong_shape_is_no_answer(path: str, answer: dict[str, Any], why: str) -> None:
+    """Not a KeyError, which ends a keeper: a proxy may answer in place of the API server."""
+    _, client, objects = served()
+    ask = client.request
+
+    async def request(method: str, asked: str, body: Any = None) -> Any:
+        return (200, answer) if asked == path else await ask(method, asked, body)
+
+    client.request = request  # type: ignore[method-assign, assignment]
+    with pytest.raises(ConnectionError, match=f"^GET {path}: not an object of the API server: {why}") as error:
+        await objects.store(await objects.look(), Authorities())
+    assert "hunter2" not in str(error.value)
+
+
+@virtual
+async def test_message_of_refusal_is_printable_and_short() -> None:
+    _, client, objects = served()
+
+    async def request(*_: Any) -> Any:
+        return 403, {"message": "\x1b[31m\n::error::" + "m" * 100_000}
+
+    client.request = request  # type: ignore[method-assign, assignment]
+    with pytest.raises(RefusedError) as error:
+        await objects.look()
+    assert str(error.value).isprintable()
+    assert len(str(error.value)) < 600
+
+
 @virtual
 async def test_without_its_deployment_no_secret_is_left_behind() -> None:
     api, _, objects = served()

@@ -21,6 +21,7 @@ from webhook.pki.installation import Installation, Lifetimes
 from webhook.pki.objects import Api, ConflictError, Objects, RefusedError, Sight
 from webhook.pki.rotation import Publish, Served, Sign, Step, Store, Terms, View
 from webhook.pki.trust import Trust
+from webhook.policy.printable import printable
 
 _LOOK = 60.0
 """Seconds between two looks when nothing changes. Timers stand still while a machine sleeps; so the clock is asked."""
@@ -120,7 +121,7 @@ class Keeper:
         except ConflictError as error:
             self._around.observer.count("conflicts")
             if self._beaten.failures == _TOO_OFTEN:
-                self._around.say("warning", "certificates cannot be written", error=str(error))
+                self._around.say("warning", "certificates cannot be written", error=printable(error, 600))
             await self._beaten.wait()
             return False
         except (OSError, RefusedError) as error:
@@ -164,7 +165,7 @@ class Keeper:
                 count("writes")
                 if event == "authority rotated":
                     count("rotations")
-                say("info", event, faults=list(sight.authorities.faults))
+                say("info", event, faults=[printable(fault) for fault in sight.authorities.faults])
             case Publish(wanted):
                 level, number = "debug" if self._quarrel else "info", len(bundle.read(wanted))
                 async with aclosing(self._objects.publish(sight, wanted)) as written:
@@ -225,5 +226,5 @@ class Keeper:
                 async for _ in self._around.api.watch(collection, name):
                     self._woken.set()
             except OSError as error:
-                self._around.say("debug", "watch failed", path=collection, error=str(error))
+                self._around.say("debug", "watch failed", path=collection, error=printable(error, 600))
             await again.wait_after(began)
