@@ -14,6 +14,14 @@ class Told(list[tuple[str, str, dict[str, Any]]]):
         self.append((level, event, fields))
 
 
+def test_error_is_printable_and_short() -> None:
+    said = Told()
+    Trouble(said, "it rains", "the sun shines").goes_on("\x1b[31m\n" + "w" * 10**6)
+    ((_, _, fields),) = said
+    assert fields["error"].startswith("?[31m?www")
+    assert len(fields["error"]) == 600
+
+
 def test_it_is_told_once_for_each_look_and_once_at_its_end() -> None:
     said = Told()
     trouble = Trouble(said, "it rains", "the sun shines")

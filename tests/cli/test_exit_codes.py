@@ -70,3 +70,16 @@ def test_a_defect_is_one_line_without_a_trace(prepared: Path, monkeypatch: pytes
     assert (ended.code, ended.out) == (3, "")
     said = r"internal error: LookupError at test_exit_codes\.py:\d+: on purpose; please report it\n"
     assert re.fullmatch(said, ended.err)
+
+
+def test_internal_error_names_its_cause(prepared: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: Any) -> Any:
+        raise ExceptionGroup("several", [LookupError("::error::on\npurpose")])
+
+    monkeypatch.setattr("webhook.cli.check.judgement", broken)
+    ended = run("check", "-f", "good.yaml")
+    said = (
+        r"internal error: ExceptionGroup at test_exit_codes\.py:\d+: several \(1 sub-exception\); "
+        r"with LookupError: \?:error::on\?purpose; please report it\n"
+    )
+    assert re.fullmatch(said, ended.err)

@@ -20,6 +20,7 @@ from webhook.cluster import api as cluster_api
 from webhook.cluster.api import Api, ClusterError, connect
 
 PATIENCE = 20
+GONE = b'{"type": "DELETED", "object": {}}\n'
 
 pytestmark = pytest.mark.usefixtures("cluster")
 
@@ -94,6 +95,7 @@ async def test_a_token_that_the_kubelet_renewed_is_used_at_once(cluster: Path, m
     [
         ("<html>", 502, "502 Bad Gateway, not an object"),
         ("slow down", 429, "429 Too Many Requests, not an object"),
+        ("[" * 200_000, 200, "200 OK, not an object"),
         ('{"a": ', 200, "200 OK, not an object"),
         ("[1]", 200, "200 OK, not an object"),
     ],
@@ -169,7 +171,7 @@ async def test_a_token_that_vanished_is_no_answer(cluster: Path, monkeypatch: py
 
 
 async def test_a_watch_tells_of_each_event_however_it_is_cut(cluster: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    chunks = (b'{"type": "ADDED"}\n{"ty', b'pe": "MODI', b'FIED"}\n', b'{"type": "DELETED"}\n')
+    chunks = (b'{"type": "ADDED", "object": {}}\n{"ty', b'pe": "MODI', b'FIED", "object": {}}\n', GONE)
     async with connected(cluster, monkeypatch, streams(*chunks)) as (api, server):
         found = [event["type"] async for event in api.watch("/apis/x", "guard")]
         assert found == ["ADDED", "MODIFIED", "DELETED"]
@@ -184,7 +186,7 @@ async def test_a_watch_tells_of_each_event_however_it_is_cut(cluster: Path, monk
 
 async def test_a_watch_ends_where_the_server_has_forgotten(cluster: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     gone = b'{"type": "ERROR", "object": {"code": 410}}\n'
-    async with connected(cluster, monkeypatch, streams(b'{"type": "ADDED"}\n', gone)) as (api, _):
+    async with connected(cluster, monkeypatch, streams(b'{"type": "ADDED", "object": {}}\n', gone)) as (api, _):
         assert [event["type"] async for event in api.watch("/x", "guard")] == ["ADDED"]
 
 
@@ -192,9 +194,46 @@ async def test_a_watch_that_is_refused_or_breaks_off_is_lost(cluster: Path, monk
     async with connected(cluster, monkeypatch, says({}, 403)) as (api, _):
         with pytest.raises(ConnectionError, match="watch of /x: 403 Forbidden"):
             await anext(aiter(api.watch("/x", "guard")))
-    async with connected(cluster, monkeypatch, streams(b"rubbish\n")) as (api, _):
-        with pytest.raises(ConnectionError, match="watch of /x: not an event"):
+
+
+@pytest.mark.parametrize(
+    "line",
+    [b"rubbish", b"[1]", b'{"object": {}}', b'{"type": 1, "object": {}}', b'{"type": "ADDED"}', b"[" * 200_000],
+    ids=["no JSON", "a list", "without a type", "with a number as type", "without an object", "nested deeply"],
+)
+async def test_line_that_is_no_event_ends_watch(cluster: Path, monkeypatch: pytest.MonkeyPatch, line: bytes) -> None:
+    async with connected(cluster, monkeypatch, streams(line + b"\n")) as (api, _):
+        with pytest.raises(ConnectionError, match=r"^watch of /x: not an event of the API server$"):
             await anext(aiter(api.watch("/x", "guard")))
+
+
+async def test_line_without_end_ends_watch(cluster: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cluster_api, "_LARGEST", 2**20)
+    chunks = [b"x" * 2**16] * 64
+    async with connected(cluster, monkeypatch, streams(*chunks)) as (api, _):
+        with pytest.raises(ConnectionError, match=r"^watch of /x: a line is larger than 1048576 bytes$"):
+            await anext(aiter(api.watch("/x", "guard")))
+
+
+async def test_large_answer_is_not_kept(cluster: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cluster_api, "_LARGEST", 2**20)
+    async with connected(cluster, monkeypatch, says({"data": "x" * 2**20})) as (api, _):
+        with pytest.raises(ConnectionError, match=r"^GET /x: the answer is larger than 1048576 bytes$"):
+            await api.request("GET", "/x")
+
+
+async def test_reason_of_answer_is_cut(cluster: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def answer(_: web.Request) -> web.StreamResponse:
+        return web.Response(status=502, reason="r" * 5000, text="oops")
+
+    async with connected(cluster, monkeypatch, answer) as (api, _):
+        with pytest.raises(ConnectionError) as asked:
+            await api.request("GET", "/x")
+        with pytest.raises(ConnectionError) as watched:
+            await anext(aiter(api.watch("/x", "guard")))
+    for error in (asked.value, watched.value):
+        assert "502 rrr" in str(error)
+        assert len(str(error)) < 400
 
 
 async def test_a_watch_that_is_left_is_closed(cluster: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -205,7 +244,7 @@ async def test_a_watch_that_is_left_is_closed(cluster: Path, monkeypatch: pytest
         await response.prepare(request)
         try:
             while True:
-                await response.write(b'{"type": "BOOKMARK"}\n' * 1000)
+                await response.write(b'{"type": "BOOKMARK", "object": {}}\n' * 1000)
         except ConnectionError:
             closed.set()
             raise
@@ -222,6 +261,7 @@ async def test_a_watch_that_is_left_is_closed(cluster: Path, monkeypatch: pytest
         ("Fri, 01 Jan 2100 00:00:00 GMT", 600_000),
         ("rubbish", 0),
         ("Fri, 01 Jan 2100 00:00:00 -0000", 0),
+        ("Fri, 01 Jan 2100 00:00:00 +99999999999999999", 0),
         ("Thu, 01 Jan 1970 00:00:00 GMT", -490_000),
     ],
 )

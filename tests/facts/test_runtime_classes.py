@@ -89,7 +89,7 @@ async def test_they_are_unknown_until_read_and_then_in_order_of_their_names() ->
     await wait(1)
     assert watched.classes.known == (NVIDIA, RUNC)
     assert watched.changes == [(NVIDIA, RUNC)]
-    assert watched.said == [("info", "runtime classes read", {"names": ["nvidia", "runc"]})]
+    assert watched.said == [("info", "runtime classes read", {"names": ["nvidia", "runc"], "count": 2})]
     await watched.stop()
 
 
@@ -246,4 +246,91 @@ async def test_nobody_waits_for_them_for_long() -> None:
     assert watched.classes.pending()
     await wait(2)
     assert not watched.classes.pending()
+    await watched.stop()
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        {"type": "ADDED", "object": {}},
+        {"type": "ADDED", "object": {"metadata": {"resourceVersion": "8"}}},
+        {"type": "BOOKMARK", "object": {"metadata": None}},
+        {"type": "MODIFIED", "object": {**found(RUNC, 8), "scheduling": "soon"}},
+        {"type": "ERROR", "object": {"message": "\x1b[31m" + "m" * 10_000}},
+    ],
+)
+@virtual
+async def test_event_of_wrong_shape_is_reported_and_classes_are_listed_again(event: dict[str, Any]) -> None:
+    watched = Watched(Script(RUNC))
+    await wait(1)
+    watched.script.events_to_send.put_nowait(event)
+    await wait(5)
+    assert not watched.task.done()
+    assert watched.script.lists == 2
+    (said,) = [fields["error"] for _, what, fields in watched.said if what == "runtime classes cannot be watched"]
+    assert said.isprintable()
+    assert len(said) <= 600
+    await watched.stop()
+
+
+@virtual
+async def test_event_of_unknown_type_is_ignored() -> None:
+    watched = Watched(Script(RUNC))
+    await wait(1)
+    for unknown in ({"type": "RENAMED", "object": {}}, {"type": "", "object": {"metadata": {"resourceVersion": "9"}}}):
+        watched.script.events_to_send.put_nowait(unknown)
+    watched.script.tell("ADDED", NVIDIA)
+    await wait(1)
+    assert watched.classes.known == (NVIDIA, RUNC)
+    assert watched.script.lists == 1
+    await watched.stop()
+
+
+@pytest.mark.parametrize("answer", [{}, {"metadata": {}}, {"metadata": {"resourceVersion": "1"}, "items": [{}]}])
+@virtual
+async def test_list_of_wrong_shape_is_reported_and_asked_for_again(answer: dict[str, Any]) -> None:
+    script = Script(RUNC)
+    ask = script.request
+
+    async def request(method: str, path: str) -> tuple[int, Any]:
+        return (200, answer) if script.down else await ask(method, path)
+
+    script.request, script.down = request, True  # type: ignore[method-assign]
+    watched = Watched(script)
+    await wait(1)
+    (said,) = [fields["error"] for _, what, fields in watched.said if what == "runtime classes cannot be read"]
+    assert said.startswith(f"list of {PATH}: not a list of the API server: ")
+    script.down = False
+    await wait(60)
+    assert watched.classes.known == (RUNC,)
+    await watched.stop()
+
+
+@virtual
+async def test_log_line_names_some_of_many_classes() -> None:
+    watched = Watched(Script(*(RuntimeClass(f"{number:04}", "x") for number in range(1000))))
+    await wait(1)
+    ((_, _, fields),) = watched.said
+    assert (len(fields["names"]), fields["count"]) == (20, 1000)
+    await watched.stop()
+
+
+@virtual
+async def test_classes_that_could_not_be_taken_over_are_taken_over_later() -> None:
+    watched = Watched(Script(RUNC))
+    takes: list[Classes] = []
+
+    def failing_once(classes: Classes) -> None:
+        takes.append(classes)
+        if len(takes) == 1:
+            raise LookupError("on purpose")
+
+    classes = RuntimeClasses(watched.script, failing_once, watched.say)
+    for _ in range(2):
+        running = asyncio.create_task(classes.run())
+        await wait(1)
+        running.cancel()
+        await asyncio.wait([running])
+    assert takes == [(RUNC,), (RUNC,)]
+    assert classes.known == (RUNC,)
     await watched.stop()

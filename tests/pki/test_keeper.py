@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 from datetime import datetime, timedelta
 from itertools import pairwise
 
@@ -15,6 +18,8 @@ from tests.pki.world import BEGAN, BRIEF, HOURS, MUTATING, OURS, SECRET, VALIDAT
 from webhook.pki import Authority, bundle
 
 MINUTE = timedelta(minutes=1)
+PATIENCE = 60
+"""Seconds that a process may take before a test gives up on it."""
 
 
 async def running(replicas: int = 3, *, seed: int = 0, old: bool = False, began: datetime = BEGAN) -> World:
@@ -495,6 +500,36 @@ async def test_a_missing_right_is_told_once_and_asked_for_seldom(denied: tuple[s
     await world.ended()
 
 
+@pytest.mark.parametrize(("refused", "written"), [(MUTATING, VALIDATING), (VALIDATING, MUTATING)])
+@virtual
+async def test_write_is_counted_and_logged_although_the_other_fails(refused: str, written: str) -> None:
+    world = World(12)
+    world.configure_both()
+    world.api.forbidden = {("PATCH", refused)}
+    replica = world.add()
+    await world.pass_time(5 * MINUTE)
+    assert replica.counts.counted["writes"] == world.api.writes == 2, "the Secret and one configuration"
+    published = [fields["configuration"] for _, event, fields in replica.said if event == "bundle published"]
+    assert published == [written]
+    await world.ended()
+
+
+@pytest.mark.parametrize(("refused", "disputed"), [(MUTATING, VALIDATING), (VALIDATING, MUTATING)])
+@virtual
+async def test_writes_are_rationed_although_the_other_configuration_fails(refused: str, disputed: str) -> None:
+    world = await running(1, seed=13)
+    (replica,) = world.replicas
+    world.change_bundles(refused, b"")
+    world.api.invalid = {refused}
+    before = world.api.writes
+    for _ in range(60):
+        world.change_bundles(disputed, b"")
+        await wait(10)
+    assert replica.counts.counted["writes"] == world.api.writes
+    assert world.api.writes - before <= 10 + 600 / 10
+    await replica.stop()
+
+
 @virtual
 async def test_a_patch_that_is_never_taken_is_told_once_and_tried_seldom() -> None:
     world = World(14)
@@ -587,7 +622,7 @@ async def test_where_a_leaf_cannot_be_shown_another_is_as_soon_as_it_can_be(reac
     await world.pass_time(shown.not_valid_after_utc - world.now())
     assert not replica.keeper.trusted, "what is shown has ended"
     told = [(event, fields["error"]) for level, event, fields in replica.said if level == "warning"]
-    assert told.count(("certificate cannot be shown", "[Errno 24] Too many open files")) == 1
+    assert told.count(("certificate cannot be shown", "Too many open files")) == 1
     assert ("certificates cannot be looked after" in dict(told)) is not reachable
     assert replica.leaves == [shown]
     replica.unshowable = world.api.down = False
@@ -597,3 +632,26 @@ async def test_where_a_leaf_cannot_be_shown_another_is_as_soon_as_it_can_be(reac
     assert replica.events().count("certificate shown again") == 1
     assert replica.events().count("certificates looked after again") == (0 if reachable else 1)
     await world.ended()
+
+
+def test_emfile_keeps_old_certificate_until_files_can_be_opened() -> None:
+    """With the server's own TLS code, in a process whose limit of open files is reached."""
+    ended = subprocess.run(
+        [sys.executable, "-m", "tests.pki.exhausted"], capture_output=True, text=True, timeout=PATIENCE, check=False
+    )
+    assert ended.returncode == 0, ended.stderr
+    found = json.loads(ended.stdout)
+    assert found.pop("failures") > 3, "it tried again and again"
+    assert found == {
+        "alive": True,
+        "leaves while exhausted": 1,
+        "old certificate shown": True,
+        "trusted before its end": True,
+        "trusted after its end": False,
+        "new certificate shown": True,
+        "warnings": [
+            ["certificate cannot be shown", "the certificate: cannot be used: Too many open files"],
+            ["certificate not trusted", None],
+        ],
+        "recovered": 1,
+    }

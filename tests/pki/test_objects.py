@@ -12,7 +12,7 @@ from tests.pki.fake_api import Client, FakeApi
 from tests.pki.virtual import virtual
 from tests.pki.world import MUTATING, OURS, SECRET, VALIDATING
 from webhook.pki.authorities import Authorities
-from webhook.pki.objects import ConflictError, Objects, RefusedError
+from webhook.pki.objects import ConflictError, Objects, RefusedError, Sight
 
 BUNDLE = b"bundle"
 
@@ -25,6 +25,11 @@ def served() -> tuple[FakeApi, Client, Objects]:
         api.put(path, {"metadata": {}, "webhooks": [{"name": "a.example.com", "clientConfig": {}}]})
     client = Client(api)
     return api, client, Objects(OURS, client)
+
+
+async def published(objects: Objects, sight: Sight, wanted: bytes) -> list[str]:
+    """The configurations that a publication wrote."""
+    return [path async for path in objects.publish(sight, wanted)]
 
 
 def bundle(api: FakeApi, path: str) -> Any:
@@ -75,17 +80,17 @@ async def test_who_comes_second_is_told_so() -> None:
     await objects.store(sight, Authorities())
     with pytest.raises(ConflictError, match=f"^PUT {SECRET}: 409 "):
         await objects.store(sight, Authorities())
-    await objects.publish(sight, BUNDLE)
+    await published(objects, sight, BUNDLE)
     with pytest.raises(ConflictError, match=f"^PATCH {MUTATING}: 422 "):
-        await objects.publish(sight, BUNDLE + BUNDLE)
+        await published(objects, sight, BUNDLE + BUNDLE)
 
 
 @virtual
 async def test_only_configurations_with_another_bundle_are_written() -> None:
     _, client, objects = served()
-    assert await objects.publish(await objects.look(), BUNDLE) == [MUTATING, VALIDATING]
+    assert await published(objects, await objects.look(), BUNDLE) == [MUTATING, VALIDATING]
     client.requests.clear()
-    assert await objects.publish(await objects.look(), BUNDLE) == []
+    assert await published(objects, await objects.look(), BUNDLE) == []
     assert {method for method, _ in client.requests} == {"GET"}
 
 
@@ -94,9 +99,66 @@ async def test_a_configuration_that_cannot_be_written_does_not_keep_the_other_wa
     api, _, objects = served()
     api.forbidden = {("PATCH", MUTATING)}
     with pytest.raises(RefusedError):
-        await objects.publish(await objects.look(), BUNDLE)
+        await published(objects, await objects.look(), BUNDLE)
     assert bundle(api, MUTATING) is None
     assert bundle(api, VALIDATING) == "YnVuZGxl"
+
+
+@pytest.mark.parametrize(("failing", "other"), [(MUTATING, VALIDATING), (VALIDATING, MUTATING)])
+@virtual
+async def test_publish_reports_each_write_although_another_fails(failing: str, other: str) -> None:
+    api, _, objects = served()
+    api.forbidden = {("PATCH", failing)}
+    writes = objects.publish(await objects.look(), BUNDLE)
+    assert await anext(writes) == other
+    with pytest.raises(RefusedError, match=f"^PATCH {failing}: 403"):
+        await anext(writes)
+
+
+VERSION = {"metadata": {"resourceVersion": "1"}}
+
+
+@pytest.mark.parametrize(
+    ("path", "answer", "why"),
+    [
+        (SECRET, {}, "Object missing required field `metadata`"),
+        (SECRET, {**VERSION, "data": "hunter2"}, r"Expected `object \| null`, got `str` - at `\$.data`"),
+        (SECRET, {**VERSION, "data": {"ca.key": 7}}, r"Expected `str`, got `int` - at `\$.data"),
+        (SECRET, {"metadata": {"resourceVersion": "1", "annotations": {"hunter2": 7}}}, "Expected `str`, got `int`"),
+        (MUTATING, {"metadata": {}}, "Object missing required field `resourceVersion`"),
+        (MUTATING, {**VERSION, "webhooks": [{}]}, "Object missing required field `name`"),
+        (VALIDATING, {**VERSION, "webhooks": [{"name": "a", "clientConfig": {"caBundle": 7}}]}, "Expected `str"),
+        (VALIDATING, {**VERSION, "webhooks": {}}, r"Expected `array \| null`, got `object`"),
+        (OURS.deployment, {"metadata": {"name": "guard"}}, "Object missing required field `uid`"),
+    ],
+)
+@virtual
+async def test_answer_of_wrong_shape_is_no_answer(path: str, answer: dict[str, Any], why: str) -> None:
+    """Not a KeyError, which ends a keeper: a proxy may answer in place of the API server."""
+    _, client, objects = served()
+    ask = client.request
+
+    async def request(method: str, asked: str, body: Any = None) -> Any:
+        return (200, answer) if asked == path else await ask(method, asked, body)
+
+    client.request = request  # type: ignore[method-assign, assignment]
+    with pytest.raises(ConnectionError, match=f"^GET {path}: not an object of the API server: {why}") as error:
+        await objects.store(await objects.look(), Authorities())
+    assert "hunter2" not in str(error.value)
+
+
+@virtual
+async def test_message_of_refusal_is_printable_and_short() -> None:
+    _, client, objects = served()
+
+    async def request(*_: Any) -> Any:
+        return 403, {"message": "\x1b[31m\n::error::" + "m" * 100_000}
+
+    client.request = request  # type: ignore[method-assign, assignment]
+    with pytest.raises(RefusedError) as error:
+        await objects.look()
+    assert str(error.value).isprintable()
+    assert len(str(error.value)) < 600
 
 
 @virtual

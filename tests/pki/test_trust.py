@@ -50,6 +50,15 @@ async def test_a_leaf_of_an_authority_that_has_long_been_known_is_trusted_at_onc
     assert judge.said == [("info", "certificate trusted", {"entries": 4})]
 
 
+@virtual
+async def test_log_line_names_some_of_many_entries() -> None:
+    judge = Judge()
+    assert judge.judges(OLD, *[OLD.bundle()] * 500)
+    judge.judges(OLD, *[YOUNG.bundle()] * 500)
+    ((_, _, fields),) = judge.said[1:]
+    assert (len(fields["entries"]), fields["count"]) == (20, 1000)
+
+
 @pytest.mark.parametrize("place", [0, 1, 2])
 @virtual
 async def test_one_entry_that_refuses_it_is_enough(place: int) -> None:
@@ -59,7 +68,7 @@ async def test_one_entry_that_refuses_it_is_enough(place: int) -> None:
     bundles[place] = YOUNG.bundle()
     assert not judge.judges(OLD, *bundles)
     entries = [f"{path} {place}.example.com" for path in CONFIGURATIONS]
-    assert judge.said[1:] == [("warning", "certificate not trusted", {"entries": entries})]
+    assert judge.said[1:] == [("warning", "certificate not trusted", {"entries": entries, "count": 2})]
 
 
 @virtual

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import errno
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
@@ -20,6 +19,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
 from tests.pki.fake_api import Client, FakeApi, Object, wait
+from webhook.beside.present import NotPresentedError, Present
 from webhook.pki import Authority, Installation, Keeper, Lifetimes, Surroundings, bundle
 from webhook.pki.keeper import Observer
 
@@ -62,12 +62,17 @@ class Counts(Observer):
         self.end = end
 
 
+def nowhere(certificate: bytes, key: bytes) -> None:
+    """Present a certificate to nobody: most tests need no handshake."""
+
+
 @dataclass
 class Replica:
-    """One replica, with what it serves."""
+    """One replica, with what it serves. `server` presents its certificates; while `unshowable`, none can be."""
 
     world: World
     client: Client
+    server: Present = nowhere
     counts: Counts = field(default_factory=Counts)
     said: list[tuple[str, str, dict[str, Any]]] = field(default_factory=list)
     leaves: list[x509.Certificate] = field(default_factory=list)
@@ -82,7 +87,8 @@ class Replica:
 
     def present(self, certificate: bytes, key: bytes) -> None:
         if self.unshowable:
-            raise OSError(errno.EMFILE, "Too many open files")
+            raise NotPresentedError("Too many open files")
+        self.server(certificate, key)
         leaf = x509.load_pem_x509_certificate(certificate)
         assert load_pem_private_key(key, None).public_key() == leaf.public_key()
         self.leaves.append(leaf)
@@ -151,9 +157,9 @@ class World:
         self.configure(MUTATING, "all", "restricted")
         self.configure(VALIDATING, "pods")
 
-    def add(self) -> Replica:
+    def add(self, server: Present = nowhere) -> Replica:
         """Start one more replica."""
-        replica = Replica(self, Client(self.api))
+        replica = Replica(self, Client(self.api), server)
         replica.start()
         return replica
 

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import errno
+import os
+import re
 import ssl
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any, NoReturn
 
 import pytest
 from cryptography import x509
 
 from tests.server.certificates import HOSTS, Certificates
 from tests.server.within import Running, running
+from webhook.beside.present import NotPresentedError
 from webhook.pki import Authority, Leaf
+from webhook.server import UnusableError
 
 HOUR = timedelta(hours=1)
 
@@ -71,3 +77,63 @@ async def test_authorities_that_change_while_a_certificate_is_prepared_stay(
         context = server.server.door.welcome.context
         assert context is not None
         assert [one["subject"] for one in context.get_ca_certs()] == [((("commonName", "others"),),)]
+
+
+NO_MEMORY = OSError(errno.ENOMEM, os.strerror(errno.ENOMEM))
+
+
+@pytest.mark.parametrize(
+    ("function", "error", "said"),
+    [
+        ("os.memfd_create", NO_MEMORY, "the certificate: cannot be used: Cannot allocate memory"),
+        ("os.fdopen", OSError(errno.EMFILE, "Too many open files"), "the certificate: cannot be used: Too many open"),
+        ("ssl.SSLContext.load_cert_chain", ssl.SSLError(1, "[SSL] malloc failure"), "the certificate: OpenSSL does"),
+        ("ssl.SSLContext.__new__", ssl.SSLError(1, "[SSL] no context"), "the TLS context: OpenSSL does not take it"),
+        ("ssl.SSLContext.load_cert_chain", MemoryError(), "no memory"),
+    ],
+)
+async def test_failure_to_present_is_one_kind_of_error_and_keeps_old_leaf(
+    certificates: Certificates, monkeypatch: pytest.MonkeyPatch, function: str, error: Exception, said: str
+) -> None:
+    """Each call that may fail for want of memory or files raises; `tests/pki/exhausted.py` makes one fail for real."""
+
+    def failing(*_: Any, **__: Any) -> NoReturn:
+        raise error
+
+    async with running(certificates) as server:
+        before = signed(datetime.now(UTC))
+        server.server.credentials.present(before.certificate, before.key)
+        leaf = signed(datetime.now(UTC))
+        with monkeypatch.context() as patched:
+            patched.setattr(function, failing)
+            with pytest.raises(NotPresentedError, match=f"^{re.escape(said)}"):
+                server.server.credentials.present(leaf.certificate, leaf.key)
+        assert await shows(server, before)
+        server.server.credentials.present(leaf.certificate, leaf.key)
+        assert await shows(server, leaf)
+
+
+async def test_damaged_leaf_is_not_presented(certificates: Certificates) -> None:
+    async with running(certificates) as server:
+        leaf = signed(datetime.now(UTC))
+        with pytest.raises(NotPresentedError, match=r"^the certificate: holds no certificate in PEM$"):
+            server.server.credentials.present(b"damaged", leaf.key)
+        with pytest.raises(NotPresentedError, match=r"^its key: holds no private key in PEM$"):
+            server.server.credentials.present(leaf.certificate, b"damaged")
+
+
+async def test_files_that_cannot_be_taken_are_unusable(
+    certificates: Certificates, clients: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not an internal error: what fails is said, and the next look tries again."""
+
+    def failing(*_: Any) -> NoReturn:
+        raise NO_MEMORY
+
+    async with running(certificates, f"tls: {{clientCA: '{clients}'}}") as server:
+        for source in server.server.credentials.sources():
+            prepared = source.prepare(source.read())
+            with monkeypatch.context() as patched:
+                patched.setattr("os.memfd_create", failing)
+                with pytest.raises(UnusableError, match=r"Cannot allocate memory$"):
+                    source.take(prepared)

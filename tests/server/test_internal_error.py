@@ -5,16 +5,24 @@ The defect is made by putting a function that raises in the place of one that do
 
 from __future__ import annotations
 
+import asyncio
 import json
+import logging
+import re
 import sys
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from http.client import HTTPException
 from typing import Any
 
 import pytest
 
 from tests.server.certificates import Certificates
+from tests.server.lines import PATIENCE
 from tests.server.reviews import pod, review
-from tests.server.within import running
-from webhook.server import reviews
+from tests.server.within import Running, running
+from webhook.server import companions, reviews
+from webhook.server.companions import Companions
 
 SECRET = "hunter2"  # noqa: S105 - a marker, to be found where it must not be
 
@@ -50,6 +58,8 @@ async def test_an_internal_error_is_told_once_and_counted(
     (told,) = [event for event in map(json.loads, lines) if event["level"] == "error"]
     assert told["event"] == "internal error"
     assert told["error"].startswith("LookupError at test_internal_error.py:")
+    assert told["stack"].startswith("LookupError: server/test_internal_error.py:")
+    assert " < server/reviews.py:" in told["stack"]
     assert SECRET not in "".join(lines)
     assert "Traceback" not in "".join(lines)
 
@@ -61,6 +71,112 @@ async def test_a_readiness_that_fails_is_told_as_what_it_is(certificates: Certif
         told = await server.ask(lambda: server.journal.event("internal error"))
     assert (failed.status, failed.json()["message"]) == (500, "internal error; the journal tells more")
     assert told["error"].startswith("LookupError at test_internal_error.py:")
+
+
+@asynccontextmanager
+async def accompanied(server: Running, run: Callable[[], Awaitable[None]]) -> AsyncIterator[None]:
+    """Have a companion run for the time of the context."""
+    beside = Companions(server.server.journal)
+    beside.add("certificates", run)
+    beside.start()
+    try:
+        yield
+    finally:
+        await beside.stop()
+
+
+async def wrapped() -> None:
+    """Fail as a keeper does: in a task of a task group."""
+
+    async def watching() -> None:
+        try:
+            broken()
+        except LookupError as error:
+            raise ValueError("not an event") from error
+
+    async with asyncio.TaskGroup() as group:
+        group.create_task(watching())
+
+
+async def test_companion_failure_is_logged_with_its_cause(certificates: Certificates) -> None:
+    async with running(certificates) as server, accompanied(server, wrapped):
+        told = await server.ask(lambda: server.journal.event("internal error", companion="certificates"))
+    _, wrong, cause = told["error"].split("; ")
+    assert re.fullmatch(r"with ValueError at test_internal_error\.py:\d+: not an event", wrong)
+    assert re.fullmatch(rf"caused by LookupError at test_internal_error\.py:\d+: {SECRET}", cause)
+    assert "; with ValueError: server/test_internal_error.py:" in told["stack"]
+
+
+async def test_companion_that_is_cancelled_from_within_is_logged_and_restarted(
+    certificates: Certificates, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A library may end a call with CancelledError although nobody cancelled the task."""
+    monkeypatch.setattr(companions, "_RETRY", 0.001)
+    restarted = asyncio.Event()
+    runs: list[None] = []
+
+    async def cancelled() -> None:
+        runs.append(None)
+        if len(runs) > 1:
+            restarted.set()
+        gone = asyncio.get_running_loop().create_future()
+        gone.cancel()
+        await gone
+
+    async with running(certificates) as server, accompanied(server, cancelled):
+        await asyncio.wait_for(restarted.wait(), PATIENCE)
+        told = await server.ask(lambda: server.journal.event("internal error", companion="certificates"))
+    assert told["error"].startswith("CancelledError at ")
+
+
+async def test_companion_that_fails_when_it_is_cancelled_ends(certificates: Certificates) -> None:
+    began = asyncio.Event()
+
+    async def stubborn() -> None:
+        began.set()
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            raise LookupError("cannot end") from None
+
+    async with asyncio.timeout(PATIENCE), running(certificates) as server:
+        async with accompanied(server, stubborn):
+            await began.wait()
+        told = await server.ask(lambda: server.journal.event("internal error", companion="certificates"))
+    assert told["error"].endswith(": cannot end")
+
+
+async def test_handshake_failure_is_logged_with_its_cause(
+    certificates: Certificates, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with running(certificates) as server:
+        with monkeypatch.context() as patched:
+            patched.setattr(server.server.door.listener, "connection", broken)
+            with pytest.raises((OSError, HTTPException)):
+                await server.ask(server.client.review, "/mutate", review(pod()))
+        told = await server.ask(lambda: server.journal.event("handshake failed"))
+    assert told["error"].startswith("LookupError at test_internal_error.py:")
+    assert "server/welcome.py:" in told["stack"]
+
+
+async def test_library_failure_is_logged_with_cause_and_stack(certificates: Certificates) -> None:
+    async with running(certificates) as server:
+        try:
+            await wrapped()
+        except ExceptionGroup:
+            logging.getLogger("asyncio").exception("Task failed\n%s", "x" * 10_000)
+        told = await server.ask(lambda: server.journal.event("library", logger="asyncio"))
+    assert len(told["message"]) == 500
+    assert told["message"].startswith("Task failed?xxx")
+    assert "; caused by LookupError at test_internal_error.py:" in told["error"]
+    assert "; caused by LookupError: server/test_internal_error.py:" in told["stack"]
+
+
+async def test_library_that_logs_with_wrong_arguments_is_not_harmed(certificates: Certificates) -> None:
+    async with running(certificates) as server:
+        logging.getLogger("library").warning("%d of %d", "one")
+        told = await server.ask(lambda: server.journal.event("library", logger="library"))
+    assert told["message"] == "%d of %d"
 
 
 async def test_a_patch_without_proof_is_not_sent(certificates: Certificates, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
+
+from webhook.policy.printable import printable
+
+_TEXT: Final = 600
+"""Characters of an error: a path of a custom name and a message of the API server, each printable already."""
 
 
 class Say(Protocol):
@@ -26,9 +31,10 @@ class Trouble:
         return self._last is not None
 
     def goes_on(self, error: object) -> None:
-        """It is there, and looks like this."""
-        if str(error) != self._last:
-            self._last = str(error)
+        """Report the trouble, unless it looks as it did last. The text may come from anywhere."""
+        text = printable(error, _TEXT)
+        if text != self._last:
+            self._last = text
             self._say("warning", self._event, error=self._last)
 
     def is_over(self) -> None:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
-import traceback
 from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 
 import click
 from click.shell_completion import shell_complete
+
+from webhook.beside.failure import reason
 
 _COMMANDS = {
     "check": "Say what the cluster would say of manifests, with file and line.",
@@ -81,16 +82,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
         _forget_output()
         sys.exit(UNWRITTEN)
     except Exception as error:
-        click.echo(f"internal error: {_told(error)}; please report it", err=True)
+        click.echo(f"internal error: {reason(error)}; please report it", err=True)
         sys.exit(INTERNAL_ERROR)
 
 
 def _forget_output() -> None:
     """Nobody reads what is left, so the interpreter must not try to write it when it ends."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-def _told(error: Exception) -> str:
-    frames = traceback.extract_tb(error.__traceback__)
-    place = f"{Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else "unknown"
-    return f"{type(error).__name__} at {place}: {error}"

@@ -22,6 +22,7 @@ from kubernetes.aio.config import ConfigException, incluster_config, load_inclus
 from kubernetes.aio.config.kube_config import KUBE_CONFIG_DEFAULT_LOCATION
 
 from webhook import __version__
+from webhook.policy.printable import printable
 
 Object = dict[str, Any]
 
@@ -29,6 +30,9 @@ _ANSWER = aiohttp.ClientTimeout(total=10, sock_connect=5)
 
 _WATCH = 240
 """Seconds after which the server is asked to end a watch, so that a dead connection is noticed at last."""
+
+_LARGEST = 8 * 2**20
+"""Bytes of an answer, and of a line of a watch: etcd stores no object of more than 1.5 MiB."""
 
 _EXACT = timedelta(seconds=5)
 """The server tells its time in whole seconds, and late; a smaller difference tells nothing."""
@@ -63,7 +67,7 @@ class Api:
         content = "application/json-patch+json" if method == "PATCH" else "application/json"
         response = await self._send(method, path, content, body, _ANSWER)
         try:
-            text = await response.read()
+            text = await _read(response)
         except (aiohttp.ClientError, OSError) as error:
             raise ConnectionError(f"{method} {path}: {_why(error)}") from None
         finally:
@@ -71,8 +75,7 @@ class Api:
         self._set_clock(response.headers)
         answer = _parsed(text)
         if not isinstance(answer, dict):
-            told = f"{response.status} {response.reason}"
-            raise ConnectionError(f"{method} {path}: {told}, not an object of the API server")
+            raise ConnectionError(f"{method} {path}: {_status(response)}, not an object of the API server")
         return response.status, answer
 
     async def watch(self, path: str, name: str) -> AsyncGenerator[Object, None]:
@@ -90,13 +93,11 @@ class Api:
         response = await self._send("GET", f"{path}?{asked}", "application/json", None, limits)
         try:
             if response.status != 200:
-                raise ConnectionError(f"watch of {path}: {response.status} {response.reason}")
-            rest = b""
-            async for chunk in response.content.iter_any():
-                *lines, rest = (rest + chunk).split(b"\n")
-                for line in lines:
+                raise ConnectionError(_status(response))
+            async with aclosing(_lines(response)) as lines:
+                async for line in lines:
                     event = _parsed(line)
-                    if not isinstance(event, dict):
+                    if not _is_event(event):
                         raise ConnectionError("not an event of the API server")
                     yield event
         except (aiohttp.ClientError, OSError) as error:
@@ -127,7 +128,7 @@ class Api:
     def _set_clock(self, headers: Mapping[str, str]) -> None:
         try:
             ahead = parsedate_to_datetime(headers["Date"]) - datetime.now(UTC)
-        except (KeyError, ValueError, TypeError):  # the last, of a time without a zone
+        except (KeyError, ValueError, OverflowError, TypeError):  # the last, of a time without a zone
             return
         self.skew = ahead if abs(ahead) > _EXACT else timedelta()
 
@@ -153,12 +154,44 @@ def _read_token(configuration: Configuration) -> None:
     configuration.api_key["BearerToken"] = f"bearer {Path(incluster_config.SERVICE_TOKEN_FILENAME).read_text()}"
 
 
+async def _read(response: aiohttp.ClientResponse) -> bytes:
+    """The body of an answer. Raises ConnectionError where it is too large."""
+    body = bytearray()
+    async for chunk in response.content.iter_any():
+        body += chunk
+        if len(body) > _LARGEST:
+            raise ConnectionError(f"the answer is larger than {_LARGEST} bytes")
+    return bytes(body)
+
+
+async def _lines(response: aiohttp.ClientResponse) -> AsyncGenerator[bytes, None]:
+    """The lines of an answer that goes on. Raises ConnectionError where one is too large."""
+    rest = bytearray()
+    async for chunk in response.content.iter_any():
+        rest += chunk
+        if b"\n" in chunk:
+            *lines, rest = rest.split(b"\n")
+            for line in lines:
+                yield bytes(line)
+        if len(rest) > _LARGEST:
+            raise ConnectionError(f"a line is larger than {_LARGEST} bytes")
+
+
 def _parsed(text: bytes) -> Any:
-    """What is in an answer; None where it is no JSON, such as a proxy's page."""
+    """What is in an answer; None where it is no JSON, such as a proxy's page, or nested too deeply."""
     try:
         return json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
+
+
+def _is_event(event: Any) -> bool:
+    """Whether this is an event of a watch (metav1.WatchEvent): a type and an object."""
+    return isinstance(event, dict) and isinstance(event.get("type"), str) and isinstance(event.get("object"), dict)
+
+
+def _status(response: aiohttp.ClientResponse) -> str:
+    return f"{response.status} {printable(response.reason or '')}".rstrip()
 
 
 def _hang_up(response: aiohttp.ClientResponse) -> None:
@@ -172,4 +205,4 @@ def _hang_up(response: aiohttp.ClientResponse) -> None:
 def _why(error: Exception) -> str:
     if isinstance(error, (TimeoutError, asyncio.TimeoutError)):
         return "no answer in time"
-    return " ".join(str(error).split()) or type(error).__name__
+    return printable(" ".join(str(error).split())) or type(error).__name__

@@ -6,15 +6,21 @@ from collections.abc import Callable
 from contextlib import aclosing
 from typing import Any, Final, NoReturn
 
+from msgspec import Struct, ValidationError, convert
+
 from webhook.beside.pace import Backoff, lived, moment
 from webhook.beside.trouble import Say, Trouble
 from webhook.cluster.watch import Api, Contents, CutError, LostError, follow
 from webhook.policy.facts import RuntimeClass
+from webhook.policy.printable import printable
 
 PATH: Final = "/apis/node.k8s.io/v1/runtimeclasses"
 
 Classes = tuple[RuntimeClass, ...]
 
+
+_NAMED = 20
+"""Names that a log line holds."""
 
 _AWAITED = 10.0
 """Seconds for which it is worth to wait for them at the start: for some tries, or one that gets no answer."""
@@ -64,15 +70,29 @@ class RuntimeClasses:
             await again.wait_after(began)
 
     def _know(self, contents: Contents) -> None:
+        classes = tuple(_runtime_class(name, contents[name]) for name in sorted(contents))
         self._confirmed = moment()
         self._unread.is_over()
-        classes = tuple(_runtime_class(name, contents[name]) for name in sorted(contents))
         if classes != self.known:
-            self.known = classes
-            self._say("info", "runtime classes read", names=[one.name for one in classes])
             self._changed(classes)
+            self.known = classes  # only now, so that a failure to take them over is tried again
+            names = [printable(one.name) for one in classes[:_NAMED]]
+            self._say("info", "runtime classes read", names=names, count=len(classes))
+
+
+class _Scheduling(Struct, rename="camel"):
+    node_selector: dict[str, str] | None = None
+
+
+class _Found(Struct):
+    handler: str = ""
+    scheduling: _Scheduling | None = None
 
 
 def _runtime_class(name: str, found: dict[str, Any]) -> RuntimeClass:
-    scheduling = found.get("scheduling") or {}
-    return RuntimeClass(name, found.get("handler") or "", scheduling.get("nodeSelector") or {})
+    """A RuntimeClass as a fact. Raises CutError where it is none: the collection is then listed again."""
+    try:
+        read = convert(found, _Found)
+    except ValidationError as error:
+        raise CutError(f"RuntimeClass {printable(name)}: not an object of the API server: {error}") from None
+    return RuntimeClass(name, read.handler, (read.scheduling and read.scheduling.node_selector) or {})

@@ -6,11 +6,41 @@ from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 from typing import Any, Protocol
 
+from msgspec import Struct, ValidationError, convert
+
 from webhook.beside.pace import Backoff, moment
+from webhook.policy.printable import printable
 
 Object = dict[str, Any]
+_CHANGES = ("ADDED", "MODIFIED", "DELETED", "BOOKMARK")
+"""The types of events that mean something here. Others are ignored: a later API server may send more."""
+
 Contents = Mapping[str, Object]
 """The objects of a collection by name."""
+
+
+class _Version(Struct, rename="camel"):
+    resource_version: str
+
+
+class _Versioned(Struct):
+    metadata: _Version
+
+
+class _Name(Struct):
+    name: str
+
+
+class _Item(Struct):
+    metadata: _Name
+
+
+class _Collection(_Versioned):
+    items: list[Object] | None = None
+
+    @property
+    def version(self) -> str:
+        return self.metadata.resource_version
 
 
 class Api(Protocol):
@@ -46,13 +76,15 @@ async def follow(api: Api, path: str) -> AsyncGenerator[Contents, None]:
             async with aclosing(api.events(path, query)) as events:
                 async for event in events:
                     if event["type"] == "ERROR":
-                        # Usually 410: the server has forgotten this version, so everything is read anew.
-                        raise CutError(f"watch of {path}: {event['object'].get('message', '')}")
-                    contents = _after(contents, event)
-                    version = event["object"]["metadata"]["resourceVersion"]
+                        # Usually 410: the server has forgotten this version, so the collection is listed again.
+                        raise CutError(f"watch of {path}: {printable(event['object'].get('message', ''))}")
+                    if event["type"] in _CHANGES:
+                        contents, version = _after(contents, event)
                     yield contents
         except OSError as error:
             raise CutError(str(error)) from None
+        except ValidationError as error:
+            raise CutError(f"watch of {path}: not an event of the API server: {error}") from None
         yield contents
         await again.wait_after(began)
 
@@ -63,16 +95,20 @@ async def _list(api: Api, path: str) -> tuple[Contents, str]:
     except OSError as error:
         raise LostError(str(error)) from None
     if status != 200:
-        raise LostError(f"list of {path}: {status} {found.get('message', '')}".rstrip())
-    return {item["metadata"]["name"]: item for item in found.get("items") or ()}, found["metadata"]["resourceVersion"]
+        raise LostError(f"list of {path}: {status} {printable(found.get('message', ''))}".rstrip())
+    try:
+        collection = convert(found, _Collection)
+        return {convert(item, _Item).metadata.name: item for item in collection.items or ()}, collection.version
+    except ValidationError as error:
+        raise LostError(f"list of {path}: not a list of the API server: {error}") from None
 
 
-def _after(contents: Contents, event: Object) -> Contents:
-    """The collection after an event; the very same where nothing changed."""
+def _after(contents: Contents, event: Object) -> tuple[Contents, str]:
+    """The collection after an event, and its version; the very same where nothing changed."""
     found = event["object"]
-    match event["type"]:
-        case "ADDED" | "MODIFIED":
-            return {**contents, found["metadata"]["name"]: found}
-        case "DELETED":
-            return {name: item for name, item in contents.items() if name != found["metadata"]["name"]}
-    return contents
+    version = convert(found, _Versioned).metadata.resource_version
+    if event["type"] == "BOOKMARK":
+        return contents, version
+    changed = convert(found, _Item).metadata.name
+    others = {name: item for name, item in contents.items() if name != changed}
+    return others if event["type"] == "DELETED" else {**others, changed: found}, version

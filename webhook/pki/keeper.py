@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from random import Random, SystemRandom
@@ -12,6 +13,7 @@ from typing import NoReturn, Protocol
 from cryptography import x509
 
 from webhook.beside.pace import Allowance, Backoff, moment, pause
+from webhook.beside.present import NotPresentedError, Present
 from webhook.beside.trouble import Say, Trouble
 from webhook.pki import bundle, rotation
 from webhook.pki.authority import Authority
@@ -19,6 +21,7 @@ from webhook.pki.installation import Installation, Lifetimes
 from webhook.pki.objects import Api, ConflictError, Objects, RefusedError, Sight
 from webhook.pki.rotation import Publish, Served, Sign, Step, Store, Terms, View
 from webhook.pki.trust import Trust
+from webhook.policy.printable import printable
 
 _LOOK = 60.0
 """Seconds between two looks when nothing changes. Timers stand still while a machine sleeps; so the clock is asked."""
@@ -44,12 +47,12 @@ class Observer(Protocol):
 class Surroundings:
     """What a keeper works with.
 
-    `present` is given the certificate and key to serve, as PEM; it raises OSError where it cannot show them. `now` is
-    the time by which certificates are judged, best that of the API server.
+    `present` puts a leaf and its key in force. `now` is the time by which certificates are checked, at best that of the
+    API server.
     """
 
     api: Api
-    present: Callable[[bytes, bytes], None]
+    present: Present
     say: Say
     observer: Observer
     now: Callable[[], datetime]
@@ -118,7 +121,7 @@ class Keeper:
         except ConflictError as error:
             self._around.observer.count("conflicts")
             if self._beaten.failures == _TOO_OFTEN:
-                self._around.say("warning", "certificates cannot be written", error=str(error))
+                self._around.say("warning", "certificates cannot be written", error=printable(error, 600))
             await self._beaten.wait()
             return False
         except (OSError, RefusedError) as error:
@@ -162,22 +165,23 @@ class Keeper:
                 count("writes")
                 if event == "authority rotated":
                     count("rotations")
-                say("info", event, faults=list(sight.authorities.faults))
+                say("info", event, faults=[printable(fault) for fault in sight.authorities.faults])
             case Publish(wanted):
                 level, number = "debug" if self._quarrel else "info", len(bundle.read(wanted))
-                for path in await self._objects.publish(sight, wanted):
-                    allowance.spend()
-                    count("writes")
-                    say(level, "bundle published", configuration=path, authorities=number)
+                async with aclosing(self._objects.publish(sight, wanted)) as written:
+                    async for path in written:
+                        allowance.spend()
+                        count("writes")
+                        say(level, "bundle published", configuration=path, authorities=number)
         return True
 
     def _sign(self, authority: Authority) -> bool:
-        """Serve a new leaf; whether it could be shown. If not, the one before it is served on."""
+        """Serve a new leaf; whether it could be put in force. If not, the one before it stays `served`."""
         leaf = authority.sign(self._installation.hosts, self._around.now(), self._terms.lifetimes.leaf)
         certificate = x509.load_pem_x509_certificate(leaf.certificate)
         try:
             self._around.present(leaf.certificate, leaf.key)
-        except OSError as error:
+        except NotPresentedError as error:
             self._around.observer.count("failures")
             self._unshown.goes_on(error)
             return False
@@ -222,5 +226,5 @@ class Keeper:
                 async for _ in self._around.api.watch(collection, name):
                     self._woken.set()
             except OSError as error:
-                self._around.say("debug", "watch failed", path=collection, error=str(error))
+                self._around.say("debug", "watch failed", path=collection, error=printable(error, 600))
             await again.wait_after(began)

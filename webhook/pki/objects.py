@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from webhook.pki import authorities, configuration
+from msgspec import Struct
+
+from webhook.pki import authorities, configuration, shapes
 from webhook.pki.authorities import Authorities
 from webhook.pki.configuration import Configuration
 from webhook.pki.installation import Installation
+from webhook.policy.printable import printable
 
 Object = dict[str, Any]
 
@@ -73,7 +76,7 @@ class Objects:
     async def look(self) -> Sight:
         """All three. The Secret is read last: so it is no older than what was published from it."""
         found = [await self._configuration(collection) for collection in self._installation.configurations]
-        secret = await self._find(self._path)
+        secret = await self._find(self._path, shapes.Secret)
         self._metadata = self._metadata if secret is None else secret["metadata"]
         return Sight(secret, tuple(one for one in found if one is not None))
 
@@ -84,28 +87,30 @@ class Objects:
         else:
             await self._call("PUT", self._path, authorities.write(wanted, sight.secret))
 
-    async def publish(self, sight: Sight, bundle: bytes) -> list[str]:
-        """Write the bundle into every entry with another one, unless they changed; the configurations written.
+    async def publish(self, sight: Sight, bundle: bytes) -> AsyncGenerator[str, None]:
+        """Write the bundle into every entry with another one, unless the configuration changed since it was seen.
 
-        What is wrong with one configuration does not keep it from the other.
+        Yields each configuration as soon as it is written, so that a later failure hides no write. Tries all of them,
+        then raises the first error.
         """
         patches = {found.path: configuration.operations(found, bundle) for found in sight.configurations}
-        written: list[str] = []
         wrong: list[Exception] = []
         for path, patch in patches.items():
-            if patch:
-                try:
-                    await self._call("PATCH", path, patch)
-                    written.append(path)
-                except (OSError, RefusedError, ConflictError) as error:
-                    wrong.append(error)
+            if not patch:
+                continue
+            try:
+                await self._call("PATCH", path, patch)
+            except (OSError, RefusedError, ConflictError) as error:
+                wrong.append(error)
+            else:
+                yield path
         if wrong:
             raise wrong[0]
-        return written
 
     async def _blank(self) -> Object:
         """A Secret without data. It goes with the Deployment; where that is gone, none is to be left behind."""
-        owner = await self._call("GET", self._installation.deployment)
+        deployment = self._installation.deployment
+        owner = shapes.check(await self._call("GET", deployment), shapes.Owner, deployment)
         reference = {"apiVersion": "apps/v1", "kind": "Deployment", **_named(owner)}
         before = self._metadata
         metadata = {
@@ -119,12 +124,12 @@ class Objects:
 
     async def _configuration(self, collection: str) -> Configuration | None:
         path = f"{collection}/{self._installation.name}"
-        found = await self._find(path)
+        found = await self._find(path, shapes.Configuration)
         return None if found is None else configuration.read(path, found)
 
-    async def _find(self, path: str) -> Object | None:
+    async def _find(self, path: str, shape: type[Struct]) -> Object | None:
         try:
-            return await self._call("GET", path)
+            return shapes.check(await self._call("GET", path), shape, path)
         except RefusedError as error:
             if error.status == 404:
                 return None
@@ -141,7 +146,7 @@ class Objects:
 
 
 def _told(status: int, method: str, path: str, answer: Object) -> str:
-    return f"{method} {path}: {status} {answer.get('message', '')}".rstrip()[:300]
+    return f"{method} {path}: {status} {printable(answer.get('message', ''))}".rstrip()
 
 
 def _named(owner: Object) -> Object:

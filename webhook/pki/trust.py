@@ -11,9 +11,16 @@ from webhook.pki import bundle
 from webhook.pki.authority import age
 from webhook.pki.objects import Sight
 from webhook.pki.rotation import Served
+from webhook.policy.printable import printable
 
 _SEEN = 1.0
 """Seconds in which the API servers see a bundle, by all experience. Only who is not trusted yet waits for them."""
+
+_NAMED = 20
+"""Entries that a log line names."""
+
+_NAME = 400
+"""Characters of an entry with its path: each has a name of at most 253."""
 
 _YOUNG = timedelta(minutes=1)
 """An authority of that age may have been published a moment ago, by another replica."""
@@ -38,7 +45,8 @@ class Trust:
             self._doubted = moment()
         before, self.trusted = self.trusted, not refusing and not self.wait()
         if before and refusing:
-            self._say("warning", "certificate not trusted", entries=refusing)
+            named = [printable(entry, _NAME) for entry in refusing[:_NAMED]]
+            self._say("warning", "certificate not trusted", entries=named, count=len(refusing))
         elif self.trusted and not before:
             self._say("info", "certificate trusted", entries=len(entries))
         self._tell_of_none(sight)

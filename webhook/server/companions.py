@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 
+from webhook.beside.failure import reason, stack
 from webhook.beside.pace import pause
 from webhook.server.journal import Journal
-from webhook.server.refusal import told
 
 _RETRY = 5.0
 """Seconds until a companion that failed is started again."""
@@ -20,6 +20,7 @@ class Companions:
         self._journal = journal
         self._runs: dict[str, Callable[[], Awaitable[None]]] = {}
         self._tasks: list[asyncio.Task[None]] = []
+        self._ending = asyncio.Event()
 
     def add(self, name: str, run: Callable[[], Awaitable[None]]) -> None:
         """Have something run from the start on."""
@@ -31,14 +32,30 @@ class Companions:
 
     async def stop(self) -> None:
         """End all."""
+        self._ending.set()
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     async def _keep(self, name: str, run: Callable[[], Awaitable[None]]) -> None:
-        while True:
+        while not self._ending.is_set():
+            cancellations = _cancellations()
             try:
                 await run()
+            except asyncio.CancelledError as error:
+                # A library may end a call with CancelledError although nothing cancels this task.
+                if _cancellations() > cancellations:
+                    raise
+                self._failed(name, error)
             except Exception as error:
-                self._journal.say("error", "internal error", companion=name, error=told(error))
-            await pause(_RETRY)
+                self._failed(name, error)
+            await pause(_RETRY, unless=self._ending)
+
+    def _failed(self, name: str, error: BaseException) -> None:
+        self._journal.say("error", "internal error", companion=name, error=reason(error), stack=stack(error))
+
+
+def _cancellations() -> int:
+    """How often this task was cancelled."""
+    me = asyncio.current_task()
+    return 0 if me is None else me.cancelling()

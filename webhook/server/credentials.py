@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 
 from cryptography.x509 import Certificate
 
+from webhook.beside.present import NotPresentedError
 from webhook.server.door import Door
 from webhook.server.metrics import Metrics
 from webhook.server.reload import Source, UnusableError
@@ -35,12 +36,14 @@ class Credentials:
             yield Source("certificate", self._read_pair, self._checked_pair, self._take_pair)
 
     def present(self, certificate: bytes, key: bytes) -> None:
-        """Show another certificate, PEM, in handshakes from now on. Raises UnusableError; OSError without memory.
+        """Present another certificate, PEM, in each new handshake. Raises NotPresentedError.
 
-        Whether it is in its time is for its signer to say, who may go by a better clock than this machine's.
+        The signer decides whether the certificate is in its time: it may know a better clock than this machine's.
         """
-        with _as_unusable():
+        try:
             self._take_pair(Pair(certificate, key))
+        except (UnusableError, MemoryError) as error:
+            raise NotPresentedError(str(error) or "no memory") from error
 
     def _read_pair(self) -> Pair:
         with _as_unusable():
@@ -82,9 +85,13 @@ class Credentials:
         self._metrics.expiry.labels("client-ca").set(first_expiry(authorities, str(self._tls.client_ca)))
 
     def _serve(self, pair: Pair | None, authorities: bytes | None) -> None:
-        """Put both in force at once: a context that was made beforehand may hold what has been replaced meanwhile."""
+        """Put both in force at once: a context that was made beforehand may hold what has been replaced meanwhile.
+
+        Raises UnusableError, and changes nothing then.
+        """
         if pair is not None:
-            self._door.welcome.context = context(self._tls, pair, authorities)
+            with _as_unusable():
+                self._door.welcome.context = context(self._tls, pair, authorities)
         self._pair, self._authorities = pair, authorities
 
 

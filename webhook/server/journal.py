@@ -16,6 +16,9 @@ from typing import Any, Final
 
 import msgspec
 
+from webhook.beside.failure import reason, stack
+from webhook.policy.printable import printable
+
 LEVELS: Final = {"debug": 10, "info": 20, "warning": 30, "error": 40}
 _ROOM = 10_000
 """Lines that may wait; what comes when all are taken is dropped and counted."""
@@ -28,6 +31,9 @@ _RETRY = 0.05
 
 _PATIENCE = 2.0
 """Seconds that the end may take."""
+
+_MESSAGE = 500
+"""Characters of a library's message."""
 
 _GONE = (errno.EPIPE, errno.EBADF)
 """What a write says when nobody will ever read."""
@@ -120,15 +126,23 @@ _FORMS = {"json": _as_json, "text": _as_text}
 
 
 class Bridge(logging.Handler):
-    """Leads what libraries log into the journal, without traces."""
+    """Leads what libraries log into the journal: messages and exceptions bounded, each on one line."""
 
     def __init__(self, journal: Journal) -> None:
         super().__init__()
         self._journal = journal
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Say the message, and the kind of exception where there is one."""
+        """Log the message, and the exception with its causes and its stack where there is one."""
         error = record.exc_info[1] if record.exc_info else None
-        fields = {} if error is None else {"error": f"{type(error).__name__}: {error}"[:500]}
+        fields = {} if error is None else {"error": reason(error), "stack": stack(error)}
         level = next((name for name, number in LEVELS.items() if record.levelno <= number), "error")
-        self._journal.say(level, "library", logger=record.name, message=record.getMessage()[:500], **fields)
+        self._journal.say(level, "library", logger=record.name, message=_message(record), **fields)
+
+
+def _message(record: logging.LogRecord) -> str:
+    """The message with its arguments; without them where a library gives others than its message wants."""
+    try:
+        return printable(record.getMessage(), _MESSAGE)
+    except Exception:  # whatever the arguments raise: a log call of a library must not fail
+        return printable(record.msg, _MESSAGE)

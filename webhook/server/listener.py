@@ -10,12 +10,12 @@ from typing import Any
 
 from aiohttp import web
 
+from webhook.beside.failure import places, stack
 from webhook.beside.pace import pause
 from webhook.server.callers import Callers
 from webhook.server.connection import Connection
 from webhook.server.journal import Journal
 from webhook.server.metrics import Metrics
-from webhook.server.refusal import told
 
 _LINGER = 2.0
 """Seconds in which the rest of a refused body is read and dropped; closing at once would take the refusal along."""
@@ -62,8 +62,9 @@ class Listener(web.Server):
         return Connection(self, begun, loop=self._loop, **self._kwargs)
 
     def failed(self, error: BaseException | None) -> None:
-        """Say that a request ran into a defect."""
-        self._journal.say("error", "internal error", error=told(error or TimeoutError()))
+        """Log an internal error of a request, without messages: they may quote a tenant's object."""
+        failure = error or TimeoutError()
+        self._journal.say("error", "internal error", error=places(failure), stack=stack(failure))
 
     def opened(self, connection: Connection) -> None:
         """Keep a connection."""

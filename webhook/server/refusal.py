@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import traceback
 from http import HTTPStatus
-from pathlib import PurePath
 
 import msgspec
 from aiohttp import web
@@ -68,9 +66,3 @@ def answer(refusal: RefusalError) -> web.Response:
     if refusal.closes:
         response.force_close()
     return response
-
-
-def told(error: BaseException) -> str:
-    """What a defect is, and where, on one line and without values."""
-    places = [f"{PurePath(frame.filename).name}:{frame.lineno}" for frame in traceback.extract_tb(error.__traceback__)]
-    return f"{type(error).__name__} at {' < '.join(reversed(places[-4:]))}"

@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from webhook.beside.failure import reason, stack
 from webhook.beside.pace import pause
 from webhook.server.journal import Journal
 from webhook.server.metrics import Metrics
-from webhook.server.refusal import told
 
 _POLL = 10.0
 """Seconds between two looks. File events are of no use here: the kubelet exchanges a link two folders above."""
@@ -80,7 +80,8 @@ class Reload:
             self._refuse(source, content or str(error), str(error), asked)
             return
         except Exception as error:
-            self._refuse(source, content or told(error), f"internal error: {told(error)}", asked)
+            why = reason(error)
+            self._refuse(source, content or why, f"internal error: {why}", asked, stack=stack(error))
             return
         self._in_force[source.what] = content
         self._refused.pop(source.what, None)
@@ -93,11 +94,11 @@ class Reload:
         elif asked:
             self._journal.say("info", "unchanged", what=source.what)
 
-    def _refuse(self, source: Source, content: Any, problems: str, asked: bool) -> None:
+    def _refuse(self, source: Source, content: Any, problems: str, asked: bool, **fields: str) -> None:
         """Say what is wrong with a content, once; and again when somebody asks."""
         if content == self._refused.get(source.what) and not asked:
             return
         self._refused[source.what] = content
         self._metrics.reloaded(source.what, "refused")
         for problem in problems.splitlines():
-            self._journal.say("error", "reload refused", what=source.what, problem=problem)
+            self._journal.say("error", "reload refused", what=source.what, problem=problem, **fields)

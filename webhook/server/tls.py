@@ -65,7 +65,8 @@ def context(tls: Tls, pair: Pair, authorities: bytes | None) -> ssl.SSLContext:
 
     `authorities` are those of client certificates, PEM; without them none are asked for.
     """
-    made = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    with _refusing("the TLS context"):
+        made = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     made.minimum_version = ssl.TLSVersion.TLSv1_2 if tls.min_version == "1.2" else ssl.TLSVersion.TLSv1_3
     made.options |= ssl.OP_NO_TICKET | ssl.OP_NO_RENEGOTIATION
     made.num_tickets = 0  # the same for TLS 1.3: a resumed session would skip the check of a client's certificate
@@ -119,9 +120,12 @@ def _refusing(source: str) -> Iterator[None]:
     try:
         yield
     except ssl.SSLError as error:
-        reason = (error.reason or "unknown").replace("_", " ").lower()
+        # Python sets no `reason` on errors that OpenSSL has none for (PyErr_SetString in CPython's Modules/_ssl.c).
+        reason = (getattr(error, "reason", None) or error.strerror or "unknown").replace("_", " ").lower()
         raise CertificateError(f"{source}: OpenSSL does not take it: {reason}") from None
-    except (OSError, ValueError, TypeError, UnsupportedAlgorithm) as error:
+    except OSError as error:  # of the system, not of the bytes: no more files, no memory
+        raise CertificateError(f"{source}: cannot be used: {error.strerror or error}") from None
+    except (ValueError, TypeError, UnsupportedAlgorithm) as error:
         raise CertificateError(f"{source}: cannot be used: {error}") from None
 
 
@@ -129,7 +133,7 @@ def _refusing(source: str) -> Iterator[None]:
 def _in_memory(content: bytes) -> Iterator[str]:
     descriptor = os.memfd_create("tls", os.MFD_CLOEXEC)
     try:
-        with os.fdopen(os.dup(descriptor), "wb") as file:
+        with os.fdopen(descriptor, "wb", closefd=False) as file:
             file.write(content)
         yield f"/proc/self/fd/{descriptor}"
     finally:

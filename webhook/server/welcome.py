@@ -11,6 +11,7 @@ from itertools import islice
 from time import monotonic
 from typing import Any
 
+from webhook.beside.failure import reason, stack
 from webhook.server.journal import Journal
 from webhook.server.listener import Listener
 
@@ -100,6 +101,10 @@ class Welcome:
             self._listener.closed("evicted")
             accepted.close()
             raise
+        except Exception:  # an internal error, which `_gone` logs
+            self._listener.closed("handshake")
+            accepted.close()
+            raise
         finally:
             self._shaking.pop(accepted, None)
 
@@ -142,7 +147,7 @@ class Welcome:
         self._welcomed.discard(welcomed)
         self._silent.pop(welcomed, None)
         if not welcomed.cancelled() and (error := welcomed.exception()) is not None:
-            self._journal.say("error", "handshake failed", error=type(error).__name__)
+            self._journal.say("error", "handshake failed", error=reason(error), stack=stack(error))
         self.changed()
 
 

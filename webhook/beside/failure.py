@@ -1,0 +1,117 @@
+"""Internal failures as text: every exception that led to one, on one line of bounded length.
+
+Exception groups and causes are unwrapped: the group that a task group raises says nothing about the failure itself.
+Nothing here reads a file or shows a local variable, so it is safe on the request path.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import PurePath
+from traceback import walk_tb
+from types import TracebackType
+
+from webhook.policy.printable import printable, shorten
+
+_EXCEPTIONS = 8
+"""Exceptions that are described of one failure."""
+
+_FRAMES = 8
+"""Innermost frames that are described of one exception."""
+
+_MESSAGE = 160
+"""Characters of one exception's message."""
+
+_NAME = 64
+"""Characters of the name of a class, a function or a file."""
+
+_TEXT = 2048
+"""Characters of one description."""
+
+
+def reason(error: BaseException) -> str:
+    """The exceptions of a failure with their places and messages, outermost first.
+
+    A message may quote the object that was worked on. Use `places` where that is a tenant's.
+    """
+    return _chained(error, lambda one: f"{_place(one)}{_message(one)}")
+
+
+def places(error: BaseException) -> str:
+    """The exceptions of a failure with their places, outermost first, and without any value."""
+    return _chained(error, _place)
+
+
+def stack(error: BaseException) -> str:
+    """For each exception of a failure its frames, innermost first, without any value."""
+    return _chained(error, lambda one: f"{_kind(one)}: {' < '.join(_frames(one.__traceback__)) or 'no frames'}")
+
+
+@dataclass(frozen=True, slots=True)
+class _Link:
+    """An exception, and how it relates to the one that it was reached from."""
+
+    relation: str
+    error: BaseException
+
+
+def _chained(error: BaseException, described: Callable[[BaseException], str]) -> str:
+    links = list(_links(error))
+    text = "".join(f"{link.relation}{described(link.error)}" for link in links[:_EXCEPTIONS])
+    return shorten(text, _TEXT - len(_MORE)) + (_MORE if len(links) > _EXCEPTIONS else "")
+
+
+_MORE = "; and more"
+
+
+def _links(error: BaseException) -> Iterator[_Link]:
+    """The exceptions of a failure, each once although chains may be cyclic; one more than are described at most."""
+    seen: set[int] = set()
+    waiting = [_Link("", error)]
+    while waiting and len(seen) <= _EXCEPTIONS:
+        link = waiting.pop()
+        if id(link.error) not in seen:
+            seen.add(id(link.error))
+            yield link
+            waiting.extend(reversed(list(_behind(link.error))))
+
+
+def _behind(error: BaseException) -> Iterator[_Link]:
+    """What an exception wraps, was raised from, or was raised while handling, unless that is suppressed."""
+    if isinstance(error, BaseExceptionGroup):
+        for one in error.exceptions[: _EXCEPTIONS + 1]:
+            yield _Link("; with ", one)
+    if error.__cause__ is not None:
+        yield _Link("; caused by ", error.__cause__)
+    elif error.__context__ is not None and not error.__suppress_context__:
+        yield _Link("; while handling ", error.__context__)
+
+
+def _place(error: BaseException) -> str:
+    """The class of an exception, and where it was raised."""
+    innermost = deque(walk_tb(error.__traceback__), maxlen=1)
+    if not innermost:
+        return _kind(error)
+    frame, line = innermost[0]
+    return f"{_kind(error)} at {printable(PurePath(frame.f_code.co_filename).name, _NAME)}:{line}"
+
+
+def _message(error: BaseException) -> str:
+    """The message of an exception after a colon; nothing where there is none."""
+    try:
+        text = printable(str(error), _MESSAGE)
+    except Exception:  # a message is written by whatever class was raised
+        text = "its message cannot be read"
+    return f": {text}" if text else ""
+
+
+def _frames(traceback: TracebackType | None) -> Iterator[str]:
+    for frame, line in reversed(deque(walk_tb(traceback), maxlen=_FRAMES)):
+        file = "/".join(PurePath(frame.f_code.co_filename).parts[-2:])
+        yield f"{printable(file, _NAME)}:{line} {printable(frame.f_code.co_qualname, _NAME)}"
+
+
+def _kind(error: BaseException) -> str:
+    return printable(type(error).__name__, _NAME)
