@@ -54,6 +54,22 @@ def test_long_names_are_not_kept(name: str) -> None:
     assert kept < KEPT
 
 
+def test_long_quantity_is_not_kept() -> None:
+    ruleset = RULESETS[WORLDS[0]]
+    tracemalloc.start()
+    try:
+        for more in range(4):
+            pod = grown((), 1)
+            pod["spec"]["containers"][0]["resources"]["limits"]["nvidia.com/gpu"] = "0" * (LONG + more) + "1"
+            answer(pod, ruleset, ORIGINS[0])
+            del pod
+        gc.collect()
+        kept, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert kept < KEPT
+
+
 def test_long_namespace_is_not_kept() -> None:
     ruleset = RULESETS[WORLDS[0]]
     tracemalloc.start()
