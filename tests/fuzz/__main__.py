@@ -46,7 +46,7 @@ def _with_atheris(name: str, seconds: int) -> None:
 
 
 def _escaped(word: bytes) -> str:
-    return "".join(chr(byte) if chr(byte).isalnum() else f"\\x{byte:02x}" for byte in word)
+    return "".join(f"\\x{byte:02x}" for byte in word)
 
 
 def _with_hypothesis(name: str, seconds: int) -> None:

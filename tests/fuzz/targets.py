@@ -73,7 +73,7 @@ def _patience() -> Iterator[None]:
 
 def manifests(data: bytes) -> None:
     """Read manifests, look up the position of each value, check each object and write the reports."""
-    lines = data.count(b"\n") + 1
+    lines = data.count(b"\n") + 2  # The reader ends the last line where the file does not, as kubectl does.
     report = Report()
     for found in read("file.yaml", data):
         if isinstance(found, Problem):
