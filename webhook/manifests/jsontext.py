@@ -13,7 +13,8 @@ from webhook.manifests import scalars
 from webhook.manifests.faults import DEEPEST, TOO_DEEP, given_twice
 from webhook.manifests.position import Spot, Text, UnreadableError
 
-_STRINGS = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
+# Possessive, or each escape of a long string would be kept to come back to.
+_STRINGS = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
 _TOKENS = re.compile(_STRINGS.pattern + r'|[\[\]{},]|[^\s\[\]{},:"]+', re.DOTALL)
 # Garbage may follow a number that the decoder refuses: it has not looked further.
 _NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?")
