@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from types import FrameType
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from tests.admission.test_any_bytes import answered
 from webhook.admission import Hook
@@ -159,8 +159,3 @@ TARGETS: Mapping[str, Target] = {
     "review": Target(review, (CORPUS / "review", REVIEWS), _REVIEW_WORDS),
 }
 """By name."""
-
-
-def seeds(target: Target) -> list[Any]:
-    """The folders of a target's inputs, as libFuzzer takes them."""
-    return [str(folder) for folder in target.seeds]
