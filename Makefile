@@ -3,7 +3,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 
-.PHONY: help demo serve certs test lint types layers unit docs constraints clean
+.PHONY: help demo serve certs test lint types layers unit fuzz docs constraints clean
 
 help: ## Show what there is to make.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -43,6 +43,13 @@ layers: $(READY)
 unit: $(READY) chart-tools
 	$(BIN)/coverage run -m pytest
 	$(BIN)/coverage report
+
+SECONDS ?= 600
+
+fuzz: $(READY) ## Search for inputs that break the reader or a review, SECONDS=600 for each of the two.
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --group fuzz 2>/dev/null \
+		|| echo "atheris does not install here; hypothesis searches without it"
+	@for target in yaml review; do $(BIN)/python -m tests.fuzz $$target $(SECONDS) || exit 1; done
 
 include tests/cluster/cluster.mk
 include charts/chart.mk

@@ -1,4 +1,4 @@
-"""Profiles of the property tests: `HYPOTHESIS_PROFILE=thorough` searches longer, `ci` always searches the same."""
+"""Profiles of the property tests: `HYPOTHESIS_PROFILE=thorough` and `fuzz` search longer, `ci` always the same."""
 
 from __future__ import annotations
 
@@ -11,4 +11,5 @@ _SLOW_MACHINES = (HealthCheck.too_slow, HealthCheck.data_too_large)
 settings.register_profile("default", max_examples=50, deadline=None, suppress_health_check=_SLOW_MACHINES)
 settings.register_profile("ci", settings.get_profile("default"), derandomize=True, print_blob=True, database=None)
 settings.register_profile("thorough", settings.get_profile("default"), max_examples=1000)
+settings.register_profile("fuzz", settings.get_profile("default"), max_examples=20_000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") else "default"))

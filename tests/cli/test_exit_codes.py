@@ -12,7 +12,9 @@ from tests.cli.run import run
 
 CODES = {
     "nothing denied": (["-f", "good.yaml"], 0),
-    "nothing to judge": (["-f", "empty.yaml"], 0),
+    "empty": (["-f", "empty.yaml"], 2),
+    "empty beside another": (["-f", "empty.yaml", "-f", "good.yaml"], 0),
+    "no items": (["-f", "no-items.yaml"], 0),
     "warned": (["-f", "slip.yaml"], 0),
     "denied": (["-f", "pods.yaml"], 1),
     "denied among allowed": (["-f", "good.yaml", "-f", "pods.yaml", "-f", "good.yaml"], 1),
@@ -37,6 +39,7 @@ def prepared(data: Path, here: Path) -> Path:
         (here / file.name).write_bytes(file.read_bytes())
     (here / "slip.yaml").write_text(SLIP)
     (here / "empty.yaml").write_text("# nothing\n")
+    (here / "no-items.yaml").write_text("{apiVersion: v1, kind: List, items: []}\n")
     return here
 
 

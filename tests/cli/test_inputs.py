@@ -103,7 +103,7 @@ def test_a_malformed_object_is_told_at_its_place(here: Path, wrong: str) -> None
     (here / "pod.yaml").write_text(f"apiVersion: v1\nkind: Pod\n{wrong}\n")
     ended = run("check", "-f", "pod.yaml")
     assert (ended.code, ended.err) == (2, f"pod.yaml:{line}:{column}: {said}\n")
-    assert ended.out == "0 objects: nothing to judge; 1 input could not be read\n"
+    assert ended.out == "0 objects: nothing to check; 1 input could not be read\n"
 
 
 def test_an_object_without_a_kind_is_malformed(here: Path) -> None:

@@ -117,3 +117,43 @@ def test_patches_of_several_objects_say_whose_they_are(data: Path) -> None:
     ]
     assert patches[0]["patch"] == run("mutate", "-f", "good.yaml", "-o", "patch").json()
     assert patches[2]["patch"] == []
+
+
+ALIASES = """
+apiVersion: v1
+kind: Pod
+metadata: {name: p, annotations: &shared {}}
+spec:
+  nodeSelector: *shared
+  containers:
+  - &container
+    name: a
+    env: &env [{name: A, value: b}]
+    volumeMounts: &none []
+    resources: &gpu {limits: {nvidia.com/gpu: 1}}
+  - {name: b, env: *env, volumeMounts: *none, resources: {limits: {cpu: 1}}}
+  - {name: c, env: *env, volumeMounts: *none, resources: *none}
+  volumes: *none
+"""
+
+
+def test_aliases_get_each_edit_once(here: Path) -> None:
+    # In YAML an alias is the same list; the API server gets JSON, in which each is a list of its own.
+    (here / "aliases.yaml").write_text(ALIASES.replace("resources: *none", "resources: {}"))
+    (here / "copies.json").write_text(json.dumps(read("aliases.yaml")))
+    for output in ("json", "patch", "diff"):
+        aliases, copies = (run("mutate", "-f", file, "-o", output) for file in ("aliases.yaml", "copies.json"))
+        assert (aliases.code, aliases.err) == (0, "")
+        assert aliases.out == copies.out.replace("copies.json", "aliases.yaml")
+    first, second, third = run("mutate", "-f", "aliases.yaml").json()["spec"]["containers"]
+    assert [entry["name"] for entry in first["env"]] == ["A", "CUDA_MPS_PIPE_DIRECTORY"]
+    assert second["env"] == third["env"] == [{"name": "A", "value": "b"}]
+
+
+def test_alias_bomb_of_text_is_refused(here: Path) -> None:
+    # A hundred thousand aliases of one text of a megabyte, hidden among as many values of their own.
+    text = f"a: &a {'x' * 2**20}\nkind: Pod\napiVersion: v1\nown: [{'1, ' * 2000}]\nb: [{'*a, ' * 100_000}]\n"
+    (here / "bomb.yaml").write_text(text)
+    ended = run("mutate", "-f", "bomb.yaml")
+    assert (ended.code, ended.out) == (2, "")
+    assert ended.err.endswith("aliases unfold to far more text than is written here\n")

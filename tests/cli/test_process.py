@@ -95,7 +95,7 @@ def test_a_full_disk_is_told_in_one_line() -> None:
             timeout=PATIENCE,
             check=False,
         )
-    assert (ended.returncode, ended.stderr) == (2, b"cannot go on: No space left on device\n")
+    assert (ended.returncode, ended.stderr) == (2, b"cannot continue: No space left on device\n")
 
 
 def test_standard_input_is_read_from_a_pipe() -> None:

@@ -58,6 +58,7 @@ WRONG: dict[str, tuple[int, int, str]] = {
     "\n\nhello\n": (3, 1, "a document must be a mapping with apiVersion and kind, not text"),
     "items:\n- {}\n- 1\n": (3, 3, "item 1 of the list must be a mapping with apiVersion and kind, not a number"),
     "kind: List\nitems: {}\n": (2, 8, '"items" must be a list, not a mapping'),
+    '{"a": 1e999x}': (1, 7, "this number is past the range of 64-bit floats"),
     '{"a": {"b": 1e400}}': (1, 13, "this number is past the range of 64-bit floats"),
     '{"a": 1}\n{"b": 2}\n{"c" 3}\n': (3, 6, "not JSON: expecting ':' delimiter"),
     '{"a": 1}\n{"b": 2}\n{"c": -Infinity}\n': (3, 7, "not JSON: -Infinity"),

@@ -52,12 +52,6 @@ def test_a_link_to_a_file_and_a_given_link_to_a_folder_are_followed(tmp_path: Pa
     assert found([str(tmp_path / "link")]) == [(str(tmp_path / "link" / "a.yaml"), b"x")]
 
 
-def test_standard_input_is_read_once() -> None:
-    first, second = found(["-", "-"], stdin=b"x")
-    assert first == ("<stdin>", b"x")
-    assert second == Problem("<stdin>", 0, 0, 'standard input was already read; give "-" once')
-
-
 def test_what_is_missing_hides_nothing_else(tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_bytes(b"x")
     missing = str(tmp_path / "nothing.yaml")

@@ -59,7 +59,11 @@ def test_make_test_runs_every_check() -> None:
 def test_ci_runs_make_test() -> None:
     ci = ROOT / ".ci" / "run"
     assert os.access(ci, os.X_OK)
-    assert [line for line in ci.read_text().splitlines() if line[:4] == "make"] == ["make test", "make test-cluster"]
+    assert [line for line in ci.read_text().splitlines() if line[:4] == "make"] == [
+        "make test",
+        "make fuzz SECONDS=30",
+        "make test-cluster",
+    ]
 
 
 def test_every_package_has_its_layer() -> None:

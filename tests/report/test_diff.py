@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
+from difflib import unified_diff
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.linear import Work, assert_linear
 from webhook.report import diff
+from webhook.report.data import yaml_text
 
 BEFORE = {"kind": "Pod", "spec": {"containers": [{"name": "c"}]}}
 AFTER = {"kind": "Pod", "spec": {"containers": [{"name": "c", "env": [{"name": "A", "value": "1"}]}]}}
@@ -46,3 +54,60 @@ def test_less_context_where_it_is_asked_for() -> None:
     before = dict.fromkeys("abcdefgh", 1)
     written = diff.write("x", before, {**before, "i": 2}, context=1)
     assert written.splitlines()[3:] == [" h: 1", "+i: 2"]
+
+
+KEYS = st.sampled_from(["a", "b", "c", "d e", "1", "-"])
+VALUES = st.recursive(
+    st.sampled_from([None, 1, "", "x", "x: y", "many words", "two\nlines\n"]),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(KEYS, inner, max_size=4),
+    max_leaves=12,
+)
+
+
+@st.composite
+def grown(draw: st.DrawFn, value: Any) -> Any:
+    """The value with additions at any depth, and now and then another value in its place."""
+    if draw(st.integers(0, 9)) == 0:
+        return draw(VALUES)
+    if isinstance(value, dict):
+        kept = {key: draw(grown(one)) for key, one in value.items()}
+        return {
+            **kept,
+            **{key: one for key, one in draw(st.dictionaries(KEYS, VALUES, max_size=1)).items() if key not in kept},
+        }
+    if isinstance(value, list):
+        return [*(draw(grown(one)) for one in value), *draw(st.lists(VALUES, max_size=1))]
+    return value
+
+
+@given(st.data())
+def test_diff_leads_from_one_yaml_to_the_other(data: st.DataObject) -> None:
+    before = data.draw(VALUES)
+    after = data.draw(grown(before))
+    written = diff.write("x", before, after, context=10**6).splitlines()[3:]
+    if not written:
+        assert before == after
+        return
+    assert "".join(f"{line[1:]}\n" for line in written if line[0] != "+") == yaml_text(before)
+    assert "".join(f"{line[1:]}\n" for line in written if line[0] != "-") == yaml_text(after)
+
+
+@given(st.lists(st.integers(0, 30), max_size=6, unique=True), st.integers(0, 4))
+def test_hunks_are_those_of_difflib(new: list[int], context: int) -> None:
+    # Each line is another one, so that there is one shortest diff.
+    before = [{f"k{index}": index} for index in range(31)]
+    after = [{**one, f"new{index}": 1} if index in new else one for index, one in enumerate(before)]
+    one, other = (yaml_text(value).splitlines() for value in (before, after))
+    expected = list(unified_diff(one, other, "x", "x with edits", lineterm="", n=context))
+    assert diff.write("x", before, after, context=context).splitlines() == expected
+
+
+def test_time_grows_with_the_object() -> None:
+    def prepared(size: int) -> Work:
+        # Lines that come back often, but not so often that difflib would take them for noise.
+        spec = {"containers": [{"args": [str(index % 101) for index in range(size)]}]}
+        before = {"metadata": {"name": "x"}, "spec": spec}
+        after = {"metadata": {"name": "x", "annotations": {}}, "spec": {**spec, "volumes": []}}
+        return lambda: diff.write("x", before, after)
+
+    assert_linear(prepared, 8_000, 16_000)

@@ -42,10 +42,10 @@ def test_colours_tell_severities_apart() -> None:
 @pytest.mark.parametrize(
     ("parts", "summary"),
     [
-        ([], "0 objects: nothing to judge"),
+        ([], "0 objects: nothing to check"),
         ([result("allowed")], "1 object: 1 allowed"),
         ([result("allowed"), result("skipped"), result("warned")], "3 objects: 1 allowed, 1 warned, 1 skipped"),
-        ([MISSING], "0 objects: nothing to judge; 1 input could not be read"),
+        ([MISSING], "0 objects: nothing to check; 1 input could not be read"),
         ([result("denied"), MISSING, UNREADABLE], "1 object: 1 denied; 2 inputs could not be read"),
     ],
 )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from tests.report.reports import DENIAL, MISSING, NOTE, UNREADABLE, WARNING, report, result
@@ -45,3 +47,12 @@ def test_an_object_is_called_by_kind_and_name(namespace: str, name: str, called:
 def test_an_error_is_told_with_its_place() -> None:
     assert str(UNREADABLE) == "b.yaml:3:5: not YAML"
     assert str(MISSING) == "c.yaml: no such file or folder"
+
+
+def test_text_of_users_is_sanitised_in_text_and_kept_in_fields() -> None:
+    subject = Subject("v1", "::error::x", "a\nb", "\x1b[31m")
+    assert str(subject) == "?:error::x a?b/?[31m"
+    assert str(Error(":", 0, 0, "x\ny")) == "?: x?y"
+    assert str(Error("a\nb", 1, 2, "##[x]")) == "a?b:1:2: ##?x]"
+    assert replace(DENIAL, line=1).at(":") == "?:1:3"
+    assert (subject.kind, subject.namespace, subject.name) == ("::error::x", "a\nb", "\x1b[31m")

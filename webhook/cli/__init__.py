@@ -12,6 +12,7 @@ import click
 from click.shell_completion import shell_complete
 
 from webhook.beside.failure import reason
+from webhook.cli.screen import tell
 
 _COMMANDS = {
     "check": "Say what the cluster would say of manifests, with file and line.",
@@ -59,7 +60,11 @@ def cli() -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run a command and exit with its code. A defect of ours is told in one line, without a trace."""
+    """Run a command and exit with its code. A defect of the program is reported in one line, without a trace."""
+    _occupy_closed_descriptors()
+    if sys.stdout is None:
+        tell("standard output is closed; redirect it to a file or to /dev/null")
+        sys.exit(UNWRITTEN)
     program = Path(sys.argv[0]).name
     if asked := os.environ.get(COMPLETE):
         sys.exit(shell_complete(cli, {}, program, COMPLETE, asked))
@@ -70,7 +75,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except click.exceptions.Exit as end:
         sys.exit(end.exit_code)
     except click.ClickException as error:
-        error.show()
+        _refuse(error)
         sys.exit(error.exit_code)
     except (click.Abort, KeyboardInterrupt):
         sys.exit(INTERRUPTED)
@@ -78,14 +83,37 @@ def main(arguments: Sequence[str] | None = None) -> None:
         _forget_output()
         sys.exit(UNWRITTEN)
     except OSError as error:
-        click.echo(f"cannot go on: {error.strerror or error}", err=True)
+        tell(f"cannot continue: {error.strerror or error}")
         _forget_output()
         sys.exit(UNWRITTEN)
     except Exception as error:
-        click.echo(f"internal error: {reason(error)}; please report it", err=True)
+        tell(f"internal error: {reason(error)}; please report it")
         sys.exit(INTERNAL_ERROR)
 
 
+def _occupy_closed_descriptors() -> None:
+    """Open the null device where standard input, output or error is closed, as libc does for setuid programs.
+
+    Otherwise the next file or socket gets the number, and what is written to the stream ends up in it.
+    """
+    while (descriptor := os.open(os.devnull, os.O_RDWR)) <= _STANDARD_ERROR:
+        pass
+    os.close(descriptor)
+
+
+_STANDARD_ERROR = 2
+
+
+def _refuse(error: click.ClickException) -> None:
+    """Say what is wrong with the arguments. `ClickException.show` would print them as they are."""
+    if isinstance(error, click.exceptions.NoArgsIsHelpError):
+        tell(*error.format_message().split("\n"))
+        return
+    if isinstance(error, click.UsageError) and error.ctx is not None:
+        tell(*error.ctx.get_usage().split("\n"), f"Try '{error.ctx.command_path} --help' for help.", "")
+    tell(f"Error: {' '.join(error.format_message().split())}")
+
+
 def _forget_output() -> None:
-    """Nobody reads what is left, so the interpreter must not try to write it when it ends."""
+    """Drop what is not written yet, so that the interpreter does not try to write it when it ends."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

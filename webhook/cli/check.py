@@ -6,9 +6,9 @@ import sys
 
 import click
 
-from webhook.cli.inputs import engine, manifest_options, manifests
+from webhook.cli.inputs import engine, manifest_options, manifests, read_standard_input_once
 from webhook.cli.judging import judgement
-from webhook.cli.screen import paint
+from webhook.cli.screen import paint, show, tell
 from webhook.report import Error, Report, as_json, as_text
 
 
@@ -38,14 +38,15 @@ def command(
       kustomize build . | gpushare-webhook check -f - -o json
       gpushare-webhook check -R -f manifests/ --config settings.yaml --fail-on warn
     """
+    read_standard_input_once(f=filenames, config=config, facts=facts)
     judges = engine(config, facts)
     report = Report()
     for manifest in manifests(filenames, recursive):
         judged = manifest if isinstance(manifest, Error) else judgement(manifest, judges, namespace)
         if isinstance(judged, Error):
             report.errors.append(judged)
-            click.echo(str(judged), err=True)
+            tell(str(judged))
         else:
             report.results.append(judged.result())
-    click.echo(as_json.write(report) if output == "json" else as_text.write(report, paint(sys.stdout)), nl=False)
+    show(as_json.write(report) if output == "json" else as_text.write(report, paint(sys.stdout)))
     sys.exit(report.exit_code(fail_on))

@@ -5,6 +5,8 @@ from __future__ import annotations
 import click
 from click.shell_completion import get_completion_class
 
+from webhook.cli.screen import show
+
 _PROGRAM = "gpushare-webhook"
 
 
@@ -22,4 +24,4 @@ def command(shell: str) -> None:
     completer = get_completion_class(shell)
     if completer is None:  # pragma: no cover - the choice lists what click has
         raise AssertionError(shell)
-    click.echo(completer(cli, {}, _PROGRAM, COMPLETE).source())
+    show(completer(cli, {}, _PROGRAM, COMPLETE).source() + "\n")

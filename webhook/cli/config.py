@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import json
-from typing import Any
-
 import click
 
 from webhook.cli.inputs import configuration
+from webhook.cli.screen import show, tell
+from webhook.policy.printable import printable
+from webhook.report.data import json_text, yaml_text
+from webhook.report.model import LINE
 
 _FILE = click.option("--config", metavar="FILE", help="The settings file; - for standard input.")
 
@@ -25,7 +26,7 @@ def view(config: str | None, output: str) -> None:
     from webhook.settings.configuration import view as effective
 
     shown = effective(configuration(config))
-    click.echo(_json(shown) if output == "json" else _yaml(shown), nl=False)
+    show(json_text(shown) if output == "json" else yaml_text(shown))
 
 
 @command.command(name="validate", short_help="Say whether a settings file is right.")
@@ -36,8 +37,8 @@ def validate(config: str) -> None:
 
     idle = not_in_force(configuration(config))
     for key in idle:
-        click.echo(f"{config}: {key} has no effect in this release", err=True)
-    click.echo(f"{config}: valid")
+        tell(f"{config}: {key} has no effect in this release")
+    show(printable(f"{config}: valid", LINE) + "\n")
 
 
 @command.command(name="schema", short_help="Print the JSON Schema of the settings file.")
@@ -45,14 +46,4 @@ def schema() -> None:
     """Print the JSON Schema of the settings file, for editors and linters."""
     from webhook.settings.schema import schema as described
 
-    click.echo(_json(described()), nl=False)
-
-
-def _json(value: Any) -> str:
-    return json.dumps(value, indent=2, ensure_ascii=False) + "\n"
-
-
-def _yaml(value: Any) -> str:
-    import yaml
-
-    return yaml.safe_dump(value, sort_keys=False, allow_unicode=True, default_flow_style=False)
+    show(json_text(described()))

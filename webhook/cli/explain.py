@@ -5,10 +5,12 @@ from __future__ import annotations
 import click
 
 from webhook.cli.inputs import WRONG_INPUT
+from webhook.cli.screen import show, tell
 from webhook.policy.check import Check
 from webhook.policy.checks import CHECKS
 from webhook.policy.injection import Injection
 from webhook.policy.injections import ALL
+from webhook.policy.printable import printable
 
 
 @click.command(name="explain")
@@ -19,14 +21,14 @@ def command(code: str | None) -> None:
     Without CODE all of them are listed.
     """
     if code is None:
-        click.echo(overview(), nl=False)
+        show(overview())
         return
     found = _find(code)
     if found is None:
         known = ", ".join([check.code for check in CHECKS] + [injection.name for injection in ALL])
-        click.echo(f'there is no check or injection "{code}"; known are {known}', err=True)
+        tell(f'there is no check or injection "{printable(code)}"; known are {known}')
         raise SystemExit(WRONG_INPUT)
-    click.echo(_text(found), nl=False)
+    show(_text(found))
 
 
 def overview() -> str:

@@ -11,6 +11,7 @@ from webhook.policy.case import Origin
 from webhook.policy.judge import judge
 from webhook.policy.kinds import Held, group_of, is_suspended, pods
 from webhook.policy.pod import MalformedError, Members, mapping, members, text
+from webhook.policy.printable import printable
 from webhook.policy.verdict import Decision, Path, Verdict
 from webhook.report import Error, Located, Result, Subject
 
@@ -73,7 +74,7 @@ def judgement(manifest: Manifest, engine: Engine, namespace: str) -> Judgement |
         return Judgement(manifest, subject, _verdict(value, subject, held, engine))
     except MalformedError as error:
         position = manifest.locate(error.path)
-        field = dotted(error.path)
+        field = printable(dotted(error.path))
         return Error(manifest.file, position.line, position.column, f"{field}: {error}" if field else str(error))
 
 

@@ -8,11 +8,12 @@ from typing import Any
 
 import click
 
-from webhook.cli.inputs import engine, manifest_options, manifests
+from webhook.cli.inputs import engine, manifest_options, manifests, read_standard_input_once
 from webhook.cli.judging import Judgement, judgement
-from webhook.cli.screen import paint
+from webhook.cli.screen import paint, show, tell
 from webhook.policy.verdict import Severity
 from webhook.report import Error, diff
+from webhook.report.data import json_text
 
 _DENIED = 1
 _UNREADABLE = 2
@@ -40,13 +41,14 @@ def command(
       gpushare-webhook mutate -f pod.yaml -o diff
       gpushare-webhook mutate -f pod.yaml | kubectl apply -f -
     """
+    read_standard_input_once(f=filenames, config=config, facts=facts)
     judges = engine(config, facts)
     allowed: list[Judgement] = []
     code = 0
     for manifest in manifests(filenames, recursive):
         judged = manifest if isinstance(manifest, Error) else judgement(manifest, judges, namespace)
         if isinstance(judged, Error):
-            click.echo(str(judged), err=True)
+            tell(str(judged))
             code = _UNREADABLE
         elif judged.is_denied:
             _refuse(judged)
@@ -61,30 +63,33 @@ def _refuse(judged: Judgement) -> None:
     for located in judged.result().findings:
         finding = located.finding
         if finding.severity is Severity.DENY:
-            place = f"{judged.manifest.file}:{located.line}:{located.column}"
-            click.echo(f"{place}: {judged.subject} is refused: {finding.code} {finding.message}", err=True)
-            click.echo(f"    remedy: {finding.remedy}", err=True)
+            tell(f"{located.at(judged.manifest.file)}: {judged.subject} is refused: {located}")
+            tell(f"    remedy: {finding.remedy}")
 
 
 def _edited(judged: Judgement) -> Any:
     import jsonpatch
 
-    return jsonpatch.apply_patch(judged.manifest.value, judged.operations())
+    # Its own copy of the object would keep shared what aliases share, and an edit of one would be one of all.
+    return jsonpatch.apply_patch(judged.manifest.unshared(), judged.operations(), in_place=True)
 
 
 def _write_json(allowed: list[Judgement]) -> None:
-    objects = [_edited(judged) for judged in allowed]
-    if len(objects) == 1:
-        _echo_json(objects[0])
-    elif objects:
-        _echo_json({"apiVersion": "v1", "kind": "List", "items": objects})
+    if len(allowed) == 1:
+        show(json_text(_edited(allowed[0])))
+    elif allowed:
+        # One object at a time: aliases are written out, so that all together can take far more memory than they did.
+        show('{\n  "apiVersion": "v1",\n  "kind": "List",\n  "items": [')
+        for index, judged in enumerate(allowed):
+            show(("," if index else "") + "\n    " + json_text(_edited(judged)).rstrip().replace("\n", "\n    "))
+        show("\n  ]\n}\n")
 
 
 def _write_patch(allowed: list[Judgement]) -> None:
     if len(allowed) == 1:
-        _echo_json(allowed[0].operations())
+        show(json_text(allowed[0].operations()))
     elif allowed:
-        _echo_json([_owned_patch(judged) for judged in allowed])
+        show(json_text([_owned_patch(judged) for judged in allowed]))
 
 
 def _owned_patch(judged: Judgement) -> dict[str, Any]:
@@ -107,13 +112,7 @@ def _owned_patch(judged: Judgement) -> dict[str, Any]:
 def _write_diff(allowed: list[Judgement]) -> None:
     for judged in allowed:
         title = f"{judged.manifest.file} {judged.subject}"
-        click.echo(diff.write(title, judged.manifest.value, _edited(judged), paint(sys.stdout)), nl=False)
-
-
-def _echo_json(value: object) -> None:
-    import json
-
-    click.echo(json.dumps(value, indent=2, ensure_ascii=False))
+        show(diff.write(title, judged.manifest.value, _edited(judged), paint(sys.stdout)))
 
 
 _WRITERS: dict[str, Callable[[list[Judgement]], None]] = {

@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import closing
-from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from webhook.cli.inputs import Load, WrongFileError, configuration, fail, parse, read_facts
+from webhook.cli.inputs import (
+    Load,
+    WrongFileError,
+    configuration,
+    fail,
+    parse,
+    read_facts,
+    read_standard_input_once,
+)
 from webhook.cli.installed import NotInstalledError, Place, installed
+from webhook.settings.options import Option
 
 if TYPE_CHECKING:
     from webhook.server import File
-    from webhook.settings.configuration import Configuration
 
 _PORT = click.IntRange(0, 65535)
 
@@ -56,21 +65,14 @@ def command(
     from webhook.settings.configuration import not_in_force
     from webhook.settings.reading import load, load_facts
 
-    def over(said: Configuration) -> Configuration:
-        """What a settings file says, with the options before it."""
-        return replace(
-            said,
-            server=_over(said.server, host=options["host"], port=options["port"], health_port=options["health_port"]),
-            tls=_over(said.tls, mode=options["tls_mode"], cert_file=options["tls_cert"], key_file=options["tls_key"]),
-            log=_over(said.log, format=options["log_format"], level=options["log_level"]),
-        )
-
-    wanted = over(configuration(config))
+    read_standard_input_once(config=config, facts=facts)
+    given = _given(options)
+    wanted = configuration(config, given)
     journal = Journal(wanted.log.format, wanted.log.level)
     for key in not_in_force(wanted):
         journal.say("warning", "setting not in force", key=key)
     known = read_facts(facts)
-    files = Files(_again(config, lambda *document: over(load(*document))), _again(facts, load_facts))
+    files = Files(_again(config, partial(load, options=given)), _again(facts, load_facts))
 
     async def serve() -> None:
         server = Server(wanted, known, journal, files)
@@ -100,6 +102,23 @@ def _again(name: str | None, load: Load[Any]) -> File | None:
     return File(Path(name), parsed)
 
 
-def _over(part: Any, **given: Any) -> Any:
-    """The part of the settings with the options that were given."""
-    return replace(part, **{name: value for name, value in given.items() if value is not None})
+_KEYS = {
+    "host": ("server", "host"),
+    "port": ("server", "port"),
+    "health_port": ("server", "healthPort"),
+    "tls_cert": ("tls", "certFile"),
+    "tls_key": ("tls", "keyFile"),
+    "tls_mode": ("tls", "mode"),
+    "log_format": ("log", "format"),
+    "log_level": ("log", "level"),
+}
+"""The keys of the settings file that options override."""
+
+
+def _given(options: Mapping[str, Any]) -> list[Option]:
+    """The options that were given, by the keys that they override."""
+    return [
+        Option(f"--{name.replace('_', '-')}", *_KEYS[name], value)
+        for name, value in options.items()
+        if value is not None
+    ]

@@ -5,10 +5,11 @@ from __future__ import annotations
 import click
 
 from webhook import __version__
+from webhook.cli.screen import show
 
 
 @click.command(name="version")
 @click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", help="The format.")
 def command(output: str) -> None:
     """Print the version."""
-    click.echo(f'{{"version": "{__version__}"}}' if output == "json" else f"gpushare-webhook {__version__}")
+    show(f'{{"version": "{__version__}"}}\n' if output == "json" else f"gpushare-webhook {__version__}\n")

@@ -43,6 +43,7 @@ class _Anchored(NamedTuple):
     spots: Spots
     nodes: int
     levels: int
+    characters: int
 
 
 def compose(text: Text) -> tuple[object, Spot] | None:
@@ -73,7 +74,7 @@ def _offset(event: Any) -> int:
 
 
 class _Composer:
-    __slots__ = ("anchors", "deepest", "nodes", "stack", "text", "unfolded")
+    __slots__ = ("anchors", "deepest", "nodes", "stack", "text", "unfolded", "unfolded_characters")
 
     def __init__(self, text: Text) -> None:
         self.text = text
@@ -82,6 +83,7 @@ class _Composer:
         self.anchors: dict[str, Any] = {}
         self.nodes = 0
         self.unfolded = 0
+        self.unfolded_characters = 0
         self.deepest = 0
 
     def run(self, parser: CParser) -> tuple[object, Spot]:
@@ -126,7 +128,7 @@ class _Composer:
         kind = event.__class__
         container, spots, keys, key = filling
         if kind is MappingEndEvent or kind is SequenceEndEvent:
-            return self._finish(container, spots)
+            return self._finish(container, spots, offset)
         if key is None:
             raise UnreadableError("a mapping or a list cannot be a mapping key", offset)
         self.nodes += 1
@@ -149,7 +151,8 @@ class _Composer:
             if merging:
                 _merge(container, spots, value, inner, offset)
             return container, spots, keys, key
-        self.stack.append((container, spots, keys, key, merging, offset, event.anchor, self.nodes, self.deepest))
+        before = (self.nodes, self.unfolded_characters, self.deepest)
+        self.stack.append((container, spots, keys, key, merging, offset, event.anchor, *before))
         self._descend(value, event.anchor, offset)
         return value, inner, {}, _ITEM if value.__class__ is list else None
 
@@ -163,13 +166,14 @@ class _Composer:
         elif depth > self.deepest:
             self.deepest = depth
 
-    def _finish(self, value: Any, inner: Any) -> _Filling:
-        container, spots, keys, key, merging, offset, anchor, nodes, deepest = self.stack.pop()
+    def _finish(self, value: Any, inner: Any, end: int) -> _Filling:
+        container, spots, keys, key, merging, offset, anchor, nodes, unfolded, deepest = self.stack.pop()
         if anchor is not None:
             # The name may have been given to something inside meanwhile: then it stays there, as in go-yaml.
             if self.anchors.get(anchor) is value:
                 levels = self.deepest - len(self.stack)
-                self.anchors[anchor] = _Anchored(value, inner, self.nodes - nodes + 1, levels)
+                characters = end - offset + self.unfolded_characters - unfolded
+                self.anchors[anchor] = _Anchored(value, inner, self.nodes - nodes + 1, levels, characters)
             self.deepest = max(self.deepest, deepest)
         if merging and value.__class__ is dict:
             _merge(container, spots, value, inner, offset)
@@ -185,9 +189,9 @@ class _Composer:
         if target is None:
             raise UnreadableError(f"alias {quoted(f'*{anchor}')} has no anchor before it", offset)
         if target.__class__ is ScalarEvent:
-            nodes = 1
+            nodes, characters = 1, len(target.value)
         elif target.__class__ is _Anchored:
-            nodes = target.nodes
+            nodes, characters = target.nodes, target.characters
             reach = len(self.stack) + target.levels
             if reach > DEEPEST:
                 raise UnreadableError(TOO_DEEP, offset)
@@ -196,6 +200,9 @@ class _Composer:
             raise UnreadableError(f"alias {quoted(f'*{anchor}')} stands inside of what it names", offset)
         self.nodes += nodes
         self.unfolded += nodes
+        self.unfolded_characters += characters
+        if self.unfolded_characters > min(_MOST_TEXT, _TEXT_SHARE * len(self.text.content)):
+            raise UnreadableError("aliases unfold to far more text than is written here", offset)
         if self.unfolded > 100 and self.nodes > 1000 and self.unfolded > self.nodes * _unfolding_share(self.nodes):
             raise UnreadableError("aliases unfold to far more values than are written here", offset)
         return target
@@ -240,6 +247,12 @@ def _merge(container: Any, spots: Any, value: Any, inner: Any, offset: int) -> N
         raise UnreadableError(_NO_MERGE, offset)
     container.update(value)
     spots.update(inner)
+
+
+# go-yaml counts values alone, so that aliases of one long text could unfold to any size. A hundredfold is what its
+# bound on values comes to; the rest is what an input may hold at most.
+_TEXT_SHARE = 100
+_MOST_TEXT = 64 * 1024 * 1024
 
 
 def _unfolding_share(nodes: int) -> float:

@@ -8,6 +8,7 @@ from yaml import YAMLError
 from yaml.reader import ReaderError
 
 from webhook.manifests.position import Text, UnreadableError
+from webhook.policy.printable import printable
 
 # Far more than any Kubernetes object needs, and far less than what a recursive reader of the values can stand.
 DEEPEST = 256
@@ -47,9 +48,8 @@ _AT_BEGIN = frozenset(
 
 
 def quoted(text: str) -> str:
-    """Return text of a file as a message may hold it: in quotes, short, and without control characters."""
-    short = text if len(text) <= _LONGEST_QUOTE else f"{text[: _LONGEST_QUOTE // 2]}…{text[-_LONGEST_QUOTE // 2 :]}"
-    return '"' + "".join(character if character.isprintable() else "?" for character in short) + '"'
+    """Return text of a file as a message may hold it: in quotes, short, and sanitised."""
+    return f'"{printable(text, _LONGEST_QUOTE)}"'
 
 
 def given_twice(key: str, first_line: int, offset: int) -> UnreadableError:

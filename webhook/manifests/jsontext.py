@@ -13,8 +13,11 @@ from webhook.manifests import scalars
 from webhook.manifests.faults import DEEPEST, TOO_DEEP, given_twice
 from webhook.manifests.position import Spot, Text, UnreadableError
 
-_STRINGS = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
+# Possessive, or each escape of a long string would be kept to come back to.
+_STRINGS = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
 _TOKENS = re.compile(_STRINGS.pattern + r'|[\[\]{},]|[^\s\[\]{},:"]+', re.DOTALL)
+# Garbage may follow a number that the decoder refuses: it has not looked further.
+_NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?")
 _BLANKS = re.compile(r"[ \t\r\n]*")
 _NESTING = {ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1}
 _NO_BRACKET = bytes(set(range(256)) - set(_NESTING))
@@ -92,7 +95,7 @@ def spot(text: Text, start: int) -> Spot:
             if inner is not None:
                 stack.append((spots, keys))
                 spots, keys, key = inner, {}, None
-            elif word[0] in "-0123456789" and math.isinf(float(word)):
+            elif (number := _NUMBER.match(word)) and math.isinf(float(number[0])):
                 raise UnreadableError("this number is past the range of 64-bit floats", offset)
         if not stack:
             break

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from webhook.manifests import jsontext
 from webhook.manifests.position import Path, Position, Spot, Text, follow
 
@@ -47,6 +49,13 @@ class Manifest:
         """The number of the document in its file, from 1."""
         return self._document.number
 
+    def unshared(self) -> Any:
+        """A copy of `value` that may be changed: each dict and list in it stands in one place only.
+
+        What aliases name is copied for each of them; the reader has bounded how much that is.
+        """
+        return _copied(self.value)
+
     @property
     def line(self) -> int:
         """The first line of the object."""
@@ -55,3 +64,9 @@ class Manifest:
     def locate(self, path: Path) -> Position:
         """Return the position of the value at a path in the object, or of the nearest ancestor that exists."""
         return self._document.locate(self._path + path)
+
+
+def _copied(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _copied(one) for key, one in value.items()}
+    return [_copied(one) for one in value] if isinstance(value, list) else value

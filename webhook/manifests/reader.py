@@ -37,6 +37,11 @@ def read(file: str, data: bytes) -> Iterator[Manifest | Problem]:
             yield Problem(file, found.position.line, found.position.column, found.message)
 
 
+def has_documents(data: bytes) -> bool:
+    """Whether an input holds more than blanks, comments and empty documents; a list without items is a document."""
+    return any(True for _ in _documents(data))
+
+
 def _manifests(file: str, document: Document, path: Path, value: object) -> Iterator[Manifest | Problem]:
     """Flatten lists: to kubectl every object with `items` is one (`UnstructuredJSONScheme` in k8s.io/apimachinery)."""
     if not isinstance(value, dict):

@@ -33,7 +33,8 @@ _SHORT_DECIMAL = re.compile(r"-?[1-9][0-9]{0,17}|0")
 _INTEGER = re.compile(r"([-+]?)(?:0[xX]([0-9a-fA-F]+)|0[bB]([01]+)|0[oO]([0-7]+)|0([0-7]*)|([1-9][0-9]*))")
 _SIGNED_BINARY = re.compile(r"0b([-+][01]+)")
 _FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
-_DOT_FLOAT = re.compile(r"\.[0-9]+(?:_[0-9]+)*(?:[eE][-+]?[0-9]+(?:_[0-9]+)*)?")
+# Possessive, or each underscore of a long text would be kept to come back to.
+_DOT_FLOAT = re.compile(r"\.[0-9]+(?:_[0-9]+)*+(?:[eE][-+]?[0-9]+(?:_[0-9]+)*+)?")
 _TIMESTAMP = re.compile(
     r"[0-9]{4}-(?:0?[1-9]|1[0-2])-(?:0?[1-9]|[12][0-9]|3[01])"
     r"(?:[Tt][0-9]{1,2}:[0-9]{1,2}:[0-9]{1,2}(?:\.[0-9]+)?(?:Z|[-+][0-9]{2}:[0-9]{2})"

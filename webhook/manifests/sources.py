@@ -20,15 +20,11 @@ def sources(paths: Sequence[str], recursive: bool, stdin: BinaryIO) -> Iterator[
 
     Of a folder only files ending in .json, .yaml or .yml are read, sorted, with the folders below it if `recursive`.
     """
-    stdin_read = False
     for path in paths:
-        if path != "-":
-            yield from _path(Path(path), recursive)
-        elif stdin_read:
-            yield Problem(STDIN, 0, 0, 'standard input was already read; give "-" once')
-        else:
-            stdin_read = True
+        if path == "-":
             yield _content(STDIN, stdin)
+        else:
+            yield from _path(Path(path), recursive)
 
 
 def _path(path: Path, recursive: bool) -> Iterator[tuple[str, bytes] | Problem]:

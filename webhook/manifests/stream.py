@@ -13,7 +13,8 @@ from typing import NamedTuple
 
 BOM = b"\xef\xbb\xbf"
 _SEPARATOR = re.compile(rb"^---.*\n", re.MULTILINE)
-_CONTENT = re.compile(rb"^[ \t]*[^\s#]", re.MULTILINE)
+# To YAML a comment also ends at a carriage return and at the line breaks of Unicode.
+_CONTENT = re.compile(rb"(?:^|\r|\xc2\x85|\xe2\x80[\xa8\xa9])[ \t]*[^\s#]", re.MULTILINE)
 
 
 class Part(NamedTuple):

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import msgspec
-
+from webhook.report.data import json_text
 from webhook.report.model import Located, Report, Result
 
 
@@ -21,7 +20,7 @@ def write(report: Report) -> str:
             for error in report.errors
         ],
     }
-    return msgspec.json.format(msgspec.json.encode(plain), indent=2).decode() + "\n"
+    return json_text(plain)
 
 
 def _result(result: Result) -> dict[str, Any]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from webhook.policy.printable import printable
 from webhook.policy.verdict import Severity
-from webhook.report.model import Report, Result
+from webhook.report.model import LINE, Report, Result
 
 Paint = Callable[[str, str], str]
 """Puts a colour on a text, or leaves it as it is."""
@@ -28,18 +29,17 @@ def write(report: Report, paint: Paint = plain) -> str:
 
 def _result(result: Result, paint: Paint) -> Iterator[str]:
     for located in result.findings:
-        finding = located.finding
-        word = paint(finding.severity.label, _COLOURS[finding.severity])
-        yield f"{result.file}:{located.line}:{located.column}: {word} {finding.code} {finding.message}"
-        yield paint(f"    {result.subject} at {located.pointer or '/'}", "dim")
-        yield f"    remedy: {finding.remedy}"
+        severity = located.finding.severity
+        yield f"{located.at(result.file)}: {paint(severity.label, _COLOURS[severity])} {located}"
+        yield paint(f"    {result.subject} at {printable(located.pointer or '/')}", "dim")
+        yield printable(f"    remedy: {located.finding.remedy}", LINE)
 
 
 def _summary(report: Report) -> str:
     counts = report.summary()
     objects = counts.pop("objects")
     errors = counts.pop("errors")
-    said = ", ".join(f"{count} {decision}" for decision, count in counts.items() if count) or "nothing to judge"
+    said = ", ".join(f"{count} {decision}" for decision, count in counts.items() if count) or "nothing to check"
     end = f"; {_counted(errors, 'input')} could not be read" if errors else ""
     return f"{_counted(objects, 'object')}: {said}{end}"
 

@@ -1,11 +1,18 @@
-"""What a check of manifests says, before it is written in some format."""
+"""What a check of manifests says, before it is written in some format.
+
+Fields hold what the manifests say, as it is: that is data. As text an object passes the sanitiser, so use `str`.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import Any
 
+from webhook.policy.printable import printable
 from webhook.policy.verdict import Finding
+
+LINE = 8192
+"""Characters of a printed line: room for the longest path of Linux (4096), which programs parse, and a message."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,8 +25,8 @@ class Subject:
     name: str
 
     def __str__(self) -> str:
-        name = f"{self.namespace}/{self.name}" if self.namespace else self.name
-        return f"{self.kind} {name}".rstrip()
+        kind, namespace, name = map(printable, (self.kind, self.namespace, self.name))
+        return f"{kind} {namespace}/{name}" if namespace else f"{kind} {name}".rstrip()
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +37,13 @@ class Located:
     pointer: str
     line: int
     column: int
+
+    def __str__(self) -> str:
+        return printable(f"{self.finding.code} {self.finding.message}", LINE)
+
+    def at(self, file: str) -> str:
+        """Its place in a file, as compilers write it."""
+        return printable(f"{file}:{self.line}:{self.column}", LINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +70,7 @@ class Error:
 
     def __str__(self) -> str:
         place = f"{self.file}:{self.line}:{self.column}" if self.line else self.file
-        return f"{place}: {self.message}"
+        return printable(f"{place}: {self.message}", LINE)
 
 
 DECISIONS = ("allowed", "warned", "denied", "skipped")

@@ -3,44 +3,83 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple
 
 from webhook.policy.injection_settings import Toleration
-from webhook.policy.settings import NamespaceRule
+from webhook.policy.kinds import BUILT_IN, EVERY, Place, steps
+from webhook.policy.settings import NamespaceRule, WorkloadPath
 from webhook.settings.process import Server, Tls
 
-Misfit: TypeAlias = tuple[tuple[str | int, ...], str]
-"""Where, below the section or list, and what is wrong there."""
+
+class Misfit(NamedTuple):
+    """Where, below the section or list, and what is wrong there. `{}` stands for the name of the value at `other`."""
+
+    path: tuple[str | int, ...]
+    message: str
+    other: tuple[str | int, ...] | None = None
 
 
 def misfits(held: Any) -> Iterator[Misfit]:
     """What does not agree within one section."""
     match held:
         case Toleration(operator="Exists", value=str()):
-            yield ("value",), 'only goes with the operator "Equal"; "Exists" tolerates every value'
+            yield Misfit(("value",), 'only goes with the operator "Equal"; "Exists" tolerates every value')
         case NamespaceRule(names=(), selector=None):
-            yield (), 'a rule needs "names" or a "selector", otherwise it matches no namespace'
+            yield Misfit((), 'a rule needs "names" or a "selector", otherwise it matches no namespace')
         case Server(port=port, health_port=health_port) if port == health_port != 0:
-            yield ("healthPort",), f"must differ from port, which is {port} too"
+            yield Misfit(("healthPort",), f"must differ from {{}}, which is {port} too; choose another port", ("port",))
+        case WorkloadPath():
+            yield from _built_in(held)
         case Tls():
             yield from _certificates(held)
 
 
 def _certificates(held: Tls) -> Iterator[Misfit]:
     if held.client_subjects and held.client_ca is None:
-        yield ("clientSubjects",), "needs clientCA: without it no client certificate is asked for"
+        yield Misfit(("clientSubjects",), "needs clientCA: without it no client certificate is asked for")
     if held.leaf_lifetime > held.ca_lifetime / 2:
-        yield ("leafLifetime",), "must be at most half of caLifetime, or leaves would outlive their authority"
+        yield Misfit(("leafLifetime",), "must be at most half of caLifetime, or leaves would outlive their authority")
     if held.settle > held.leaf_lifetime / 3:
-        yield ("settle",), "must be at most a third of leafLifetime, or leaves would end while nobody may sign"
+        yield Misfit(("settle",), "must be at most a third of leafLifetime, or leaves would end while none may sign")
+
+
+def _built_in(held: WorkloadPath) -> Iterator[Misfit]:
+    """A path to pods that are checked without it: each finding would be reported twice."""
+    own = _pods(Place(steps(held.path), held.holds))
+    if any(_meet(own, _pods(place)) for place in BUILT_IN.get((held.group, held.kind), ())):
+        yield Misfit(("path",), f"the pods of {held.kind} are checked already; leave the entry out")
 
 
 def repeated(held: Sequence[Any]) -> Iterator[Misfit]:
-    """Elements of a list that have the name of an earlier one."""
+    """Elements of a list that say again what an earlier one says."""
     seen: set[str] = set()
+    paths: dict[tuple[str, str], list[tuple[int, tuple[str, ...]]]] = {}
     for index, one in enumerate(held):
+        if isinstance(one, WorkloadPath):
+            yield from _again(index, one, paths.setdefault((one.group, one.kind), []))
+            continue
         name = getattr(one, "name", None)
         if name in seen:
-            yield (index, "name"), f'"{name}" is there already'
+            yield Misfit((index, "name"), f'"{name}" is there already')
         if name is not None:
             seen.add(name)
+
+
+def _again(index: int, one: WorkloadPath, earlier: list[tuple[int, tuple[str, ...]]]) -> Iterator[Misfit]:
+    own = _pods(Place(steps(one.path), one.holds))
+    same = next((other for other, pods in earlier if _meet(own, pods)), None)
+    if same is not None:
+        yield Misfit((index, "path"), "leads to the same pods as {}; leave one of them out", (same, "path"))
+    earlier.append((index, own))
+
+
+def _pods(place: Place) -> tuple[str, ...]:
+    """The steps to the pod specs or containers of a place: a template holds its pod spec in `spec`."""
+    return (*place.steps, "spec") if place.holds == "template" else place.steps
+
+
+def _meet(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
+    """Whether two paths can lead to the same node. Both may have steps to every element."""
+    return len(one) == len(other) and all(
+        step == others or EVERY in (step, others) for step, others in zip(one, other, strict=True)
+    )

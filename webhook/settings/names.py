@@ -34,7 +34,7 @@ OPT_OUT_ANNOTATION = Text(
     rf"{_KEY}(?:=(?:.|\n)*)?",
     but_not=r"[^/=]{254,}/(?:.|\n)*",
 )
-NAMESPACE = Text("a namespace's name", _LABEL, 63)
+NAMESPACE = Text("a namespace's name: lowercase letters, digits and dashes", _LABEL, 63)
 NAMESPACES = Text("a namespace's name, in which * stands for any text", "[-a-z0-9*]+", 63)
 OBJECT = Text("an object's name: lowercase letters, digits, dashes and dots", _SUBDOMAIN, 253)
 CLASSES = Text("a RuntimeClass's or handler's name, in which * stands for any text", "[-a-z0-9.*]+", 253)

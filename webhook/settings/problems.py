@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
+from webhook.policy.printable import printable
 from webhook.settings.forms import did_you_mean, shown
+from webhook.settings.options import Option
 from webhook.settings.shape import Listing, Section, Shape, Table, bare
 
 if TYPE_CHECKING:
@@ -19,13 +21,21 @@ Path: TypeAlias = tuple[str | int, ...]
 Locate: TypeAlias = Callable[[Path], tuple[int, int]]
 """The line and column of the value at a path, or of its nearest ancestor that exists; both count from 1."""
 
-Found: TypeAlias = tuple[Path, str]
-"""Where something is wrong, and what."""
+
+class Found(NamedTuple):
+    """Where something is wrong, and what. In the message `{}` stands for the name of the value at `other`."""
+
+    path: Path
+    message: str
+    other: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One thing that is wrong. `key` is dotted, such as `injections.pipeMount.type`; empty for the whole file."""
+    """One thing that is wrong. `key` is dotted, such as `injections.pipeMount.type`; empty for the whole file.
+
+    Where an option gave the value, `key` is the option's name, and line and column are 0.
+    """
 
     file: str
     line: int
@@ -34,8 +44,12 @@ class Problem:
     message: str
 
     def __str__(self) -> str:
-        where = f"{self.file}:{self.line}:{self.column}: "
-        return where + (f"{self.key}: {self.message}" if self.key else self.message)
+        where = f"{self.file}:{self.line}:{self.column}: " if self.line else ""
+        return printable(where + (f"{self.key}: {self.message}" if self.key else self.message), _LONGEST)
+
+
+_LONGEST = 8192
+"""Characters of a problem as text: room for the longest path of Linux (4096), which programs parse, and a message."""
 
 
 class SettingsError(Exception):
@@ -46,9 +60,14 @@ class SettingsError(Exception):
         self.problems = tuple(problems)
 
 
-def refuse(found: Iterable[Found], locate: Locate, file: str) -> SettingsError:
-    """The error for what was found in a file."""
-    problems = [Problem(file, *locate(path), dotted(path), message) for path, message in found]
+def refuse(found: Iterable[Found], locate: Locate, file: str, options: Sequence[Option] = ()) -> SettingsError:
+    """The error for what was found in a file and in the options over it."""
+    names: Mapping[Path, str] = {(option.section, option.key): option.name for option in options}
+    problems = []
+    for path, text, other in found:
+        message = text if other is None else text.format(names.get(other) or dotted(other))
+        place = (0, 0) if path in names else locate(path)
+        problems.append(Problem(file, *place, names.get(path) or dotted(path), message))
     return SettingsError(sorted(problems, key=lambda problem: (problem.line, problem.column, problem.key)))
 
 
@@ -74,22 +93,23 @@ def _found(one: ErrorDetails, path: Path, shape: Section) -> Iterator[Found]:
     match one["type"]:
         case "value_error":
             subject = "the key " if one["loc"][-1] == "[key]" else ""
-            yield path, f"{subject}{one['ctx']['error']}"
+            yield Found(path, f"{subject}{one['ctx']['error']}")
         case "misfits":
-            for below, message in one["ctx"]["misfits"]:
-                yield (*path, *below), message
+            for below, message, other in one["ctx"]["misfits"]:
+                yield Found((*path, *below), message, None if other is None else (*path, *other))
         case "extra_forbidden":
-            yield path, _unknown(str(path[-1]), _keys_at(path[:-1], shape))
+            yield Found(path, _unknown(str(path[-1]), _keys_at(path[:-1], shape)))
         case "invalid_key":
-            yield path, "the key must be text; put it in quotes"
+            yield Found(path, "the key must be text; put it in quotes")
         case "missing":
-            yield path, "is missing"
+            yield Found(path, "is missing")
         case "list_type":
-            yield path, f"must be a list, not {shown(one['input'])}; write [] for none"
+            yield Found(path, f"must be a list, not {shown(one['input'])}; write [] for none")
         case "model_type" | "dict_type":
-            yield path, f"must be a mapping, not {shown(one['input'])}; {_remedy(path, _keys_at(path, shape))}"
+            remedy = _remedy(path, _keys_at(path, shape))
+            yield Found(path, f"must be a mapping, not {shown(one['input'])}; {remedy}")
         case _:
-            yield path, one["msg"]
+            yield Found(path, one["msg"])
 
 
 def _remedy(path: Path, keys: Sequence[str]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from pydantic import ValidationError
@@ -11,6 +11,7 @@ from webhook.policy.facts import Facts
 from webhook.settings.configuration import API_VERSION, DOCUMENT, KIND, Configuration
 from webhook.settings.forms import did_you_mean, shown
 from webhook.settings.models import adapter
+from webhook.settings.options import Option, overridden
 from webhook.settings.problems import Found, Locate, found, refuse
 from webhook.settings.profiles import PROFILES, beneath
 from webhook.settings.shape import Section, section
@@ -18,12 +19,15 @@ from webhook.settings.shape import Section, section
 FACTS_KIND = "Facts"
 
 
-def load(value: object, locate: Locate, file: str) -> Configuration:
-    """The configuration that a settings file holds; null, an empty file, is all defaults. Raises SettingsError."""
-    body = _body(value, KIND, locate, file)
+def load(value: object, locate: Locate, file: str, options: Sequence[Option] = ()) -> Configuration:
+    """The configuration that a settings file holds, under the options; null, an empty file, is all defaults.
+
+    Raises SettingsError.
+    """
+    body = overridden(_body(value, KIND, locate, file), options)
     profile = body.get("profile")
     below = PROFILES.get(profile, {}) if isinstance(profile, str) else {}
-    held: Configuration = _validated(beneath(below, body), DOCUMENT, locate, file)
+    held: Configuration = _validated(beneath(below, body), DOCUMENT, locate, file, options)
     return held
 
 
@@ -33,11 +37,11 @@ def load_facts(value: object, locate: Locate, file: str) -> Facts:
     return held
 
 
-def _validated(body: dict[str, Any], shape: Section, locate: Locate, file: str) -> Any:
+def _validated(body: dict[str, Any], shape: Section, locate: Locate, file: str, options: Sequence[Option] = ()) -> Any:
     try:
         return adapter(shape).validate_python(body)
     except ValidationError as error:
-        raise refuse(found(error, shape), locate, file) from None
+        raise refuse(found(error, shape), locate, file, options) from None
 
 
 def _body(value: object, kind: str, locate: Locate, file: str) -> dict[str, Any]:
@@ -45,7 +49,7 @@ def _body(value: object, kind: str, locate: Locate, file: str) -> dict[str, Any]
     if value is None:
         return {}
     if not isinstance(value, Mapping):
-        raise refuse([((), f"must be a mapping, not {shown(value)}")], locate, file)
+        raise refuse([Found((), f"must be a mapping, not {shown(value)}")], locate, file)
     header = list(_header(value, kind))
     if header:
         raise refuse(header, locate, file)
@@ -57,4 +61,4 @@ def _header(value: Mapping[str, Any], kind: str) -> Iterator[Found]:
         given = value.get(key, right)
         if given != right:
             hint = did_you_mean(given, [right]) if isinstance(given, str) else ""
-            yield (key,), f'must be "{right}", not {shown(given)}' + (f"; {hint}" if hint else "")
+            yield Found((key,), f'must be "{right}", not {shown(given)}' + (f"; {hint}" if hint else ""))

@@ -1,0 +1,130 @@
+"""Streams that are closed, full, empty, or named twice: one clear line and the right code."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import DATA
+from tests.cli.run import run
+
+PATIENCE = 20
+POD = b"{apiVersion: v1, kind: Pod, metadata: {name: p}}"
+CLOSED = "standard output is closed; redirect it to a file or to /dev/null\n"
+
+
+def in_shell(redirection: str, *arguments: str, stdin: bytes = b"") -> tuple[int, str, str]:
+    """The code and output of a command behind a redirection."""
+    ended = subprocess.run(
+        ["/bin/sh", "-c", f'exec "$@" {redirection}', "sh", sys.executable, "-m", "webhook", *arguments],
+        input=stdin,
+        capture_output=True,
+        timeout=PATIENCE,
+        check=False,
+    )
+    return ended.returncode, ended.stdout.decode(), ended.stderr.decode()
+
+
+CHECK = ("check", "-f", str(DATA / "pods.yaml"))
+WRONG = ("check", "-f", "missing")
+
+
+@pytest.mark.parametrize(
+    ("redirection", "arguments", "code", "said"),
+    [
+        (">&-", CHECK, 2, CLOSED),
+        (">&-", ("mutate", "-f", str(DATA / "good.yaml")), 2, CLOSED),
+        (">&-", ("--help",), 2, CLOSED),
+        (">&- 2>&-", CHECK, 2, ""),
+        ("<&- >&- 2>&-", CHECK, 2, ""),
+        ("2>&-", WRONG, 2, ""),
+        ("2>&-", ("--bogus",), 2, ""),
+        ("2>/dev/full", WRONG, 2, ""),
+        ("2>/dev/full", ("--bogus",), 2, ""),
+        (">/dev/full", CHECK, 2, "cannot continue: No space left on device\n"),
+        (">/dev/full", ("--help",), 2, "cannot continue: No space left on device\n"),
+        (">/dev/full 2>/dev/full", CHECK, 2, ""),
+        ("2>&-", CHECK, 1, ""),
+        ("2>/dev/full", ("mutate", "-f", str(DATA / "pods.yaml"), "-o", "diff"), 1, ""),
+        (
+            "<&-",
+            ("check", "-f", "-"),
+            2,
+            "<stdin>: standard input holds no object; did the command before the pipe fail?\n",
+        ),
+    ],
+)
+def test_closed_and_full_streams(redirection: str, arguments: tuple[str, ...], code: int, said: str) -> None:
+    ended = in_shell(redirection, *arguments)
+    assert (ended[0], ended[2]) == (code, said)
+
+
+def test_closed_standard_error_keeps_the_report(tmp_path: Path) -> None:
+    code, out, _ = in_shell("2>&-", *CHECK)
+    assert (code, out) == (1, run(*CHECK).out)
+
+
+@pytest.mark.parametrize("command", ["check", "mutate"])
+@pytest.mark.parametrize(
+    "stdin", [b"", b" \n \n", b"# a comment\n", b"---\n---\n# nothing\n", b"null\n", b"\xef\xbb\xbf"]
+)
+def test_empty_standard_input_is_an_error(data: Path, command: str, stdin: bytes) -> None:
+    for arguments in (["-f", "-"], ["-f", "good.yaml", "-f", "-"]):
+        ended = run(command, *arguments, stdin=stdin)
+        assert ended.code == 2
+        assert ended.err == "<stdin>: standard input holds no object; did the command before the pipe fail?\n"
+
+
+def test_list_without_items_is_not_empty_input() -> None:
+    ended = run("check", "-f", "-", stdin=b"{apiVersion: v1, kind: List, items: []}")
+    assert (ended.code, ended.err) == (0, "")
+
+
+def test_empty_files_are_an_error_where_every_input_is_empty(here: Path) -> None:
+    for name in ("a.yaml", "b.yaml"):
+        Path(name).write_text("# nothing\n")
+    ended = run("check", "-f", "a.yaml", "-f", "b.yaml")
+    assert ended.code == 2
+    assert ended.err.splitlines() == [
+        "a.yaml: no object in this file, nor in any other input",
+        "b.yaml: no object in this file, nor in any other input",
+    ]
+    Path("c.yaml").write_bytes(POD)
+    assert run("check", "-f", ".").code == 0
+    assert run("check", "-f", "missing", "-f", "a.yaml").err == "missing: no such file or folder\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "naming"),
+    [
+        (("check", "-f", "-", "-f", "-"), "-f - and -f -"),
+        (("check", "-f", "-", "--config", "-"), "-f - and --config -"),
+        (("mutate", "-f", "a.yaml", "-f", "-", "--facts", "-"), "-f - and --facts -"),
+        (("check", "-f", "-", "--config", "-", "--facts", "-"), "-f - and --config - and --facts -"),
+        (("mutate", "-f", "a.yaml", "--config", "-", "--facts", "-"), "--config - and --facts -"),
+        (("serve", "--config", "-", "--facts", "-"), "--config - and --facts -"),
+    ],
+)
+def test_standard_input_named_twice_is_a_usage_error(arguments: tuple[str, ...], naming: str) -> None:
+    ended = run(*arguments, stdin=POD)
+    assert (ended.code, ended.out) == (2, "")
+    said = f"Error: {naming} all name standard input, which can be read once; name a file instead"
+    assert ended.err.splitlines()[-1] == said
+
+
+@pytest.mark.parametrize("command", ["check", "mutate"])
+@pytest.mark.parametrize("namespace", ["Bad_NS!", "a.b", "-a", "x" * 64, "a\nb", "a/b", " "])
+def test_invalid_namespace_is_a_usage_error(command: str, namespace: str) -> None:
+    ended = run(command, "-f", "-", "-n", namespace, stdin=POD)
+    assert (ended.code, ended.out) == (2, "")
+    said = ended.err.splitlines()[-1]
+    assert said.startswith("Error: Invalid value for '-n' / '--namespace': must be a namespace's name")
+
+
+@pytest.mark.parametrize("namespace", ["a", "team-a", "0", "x" * 63, ""])
+def test_valid_namespace(namespace: str) -> None:
+    (result,) = run("check", "-f", "-", "-n", namespace, "-o", "json", stdin=POD).json()["results"]
+    assert result["object"]["namespace"] == namespace

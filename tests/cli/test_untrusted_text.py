@@ -1,0 +1,262 @@
+"""Text of users in all that a command prints: it begins no line, moves no cursor, and commands no CI system."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.run import Ended, run
+
+# A line break, a command of GitHub Actions in both notations, an escape sequence, a control character of C1, a line
+# separator, a change of writing direction, and a carriage return.
+HOSTILE = (
+    "::error file=x::y\n::error::z\n  ::warning::w\x1b[31m\x9b31m\u2028\u202e##[error]\r::stop-commands::t\x7f\x07"
+)
+BEGINNINGS = ["::error file=x::y", "  ::error::y", "##[error]y", ":", ": ::x", HOSTILE]
+
+
+def assert_safe(ended: Ended) -> None:
+    """Nothing but text on lines that command nothing, and no internal error."""
+    assert ended.code in (0, 1, 2)
+    for line in (ended.out + "\n" + ended.err).split("\n"):
+        assert line.isprintable(), repr(line)
+        assert not line.lstrip().startswith("::"), line
+        assert "##[" not in line, line
+
+
+def pod(text: str, gpus: object = 1) -> dict[str, Any]:
+    """A pod that has the text wherever it can have one. With two GPUs it is denied."""
+    container = {
+        "name": text,
+        "image": text,
+        "command": [text],
+        text: text,
+        "env": [
+            {"name": text, "value": text},
+            {"name": "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", "value": text},
+            {"name": "NVIDIA_VISIBLE_DEVICES", "value": text},
+        ],
+        "volumeMounts": [{"name": text, "mountPath": text}, {"name": text, "mountPath": f"/mps/{text}"}],
+        "resources": {"limits": {"nvidia.com/gpu": gpus, text: 1, f"nvidia.com/{text}": text, "nvidia.com/gpus": 1}},
+    }
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {
+            "name": text,
+            "namespace": text,
+            "labels": {text: text},
+            "annotations": {text: text, f"gpushare-webhook/{text}": text, "gpushare-webhook/client-priority": text},
+        },
+        "spec": {
+            "runtimeClassName": text,
+            "nodeSelector": {text: text, "nvidia.com/gpu.product": text},
+            "hostUsers": False,
+            "containers": [container],
+            "volumes": [{"name": text, "emptyDir": {}}, {"name": "gpushare-mps-nvidia-com-gpu", text: text}],
+        },
+    }
+
+
+def edited(text: str) -> dict[str, Any]:
+    """A pod that gets edits beside the text."""
+    container = {"name": text, text: text, "args": [text], "resources": {"limits": {"nvidia.com/gpu": 1}}}
+    metadata = {"name": text, "namespace": text, "labels": {text: text}, "annotations": {text: text}}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, text: text, "spec": {"containers": [container]}}
+
+
+def objects(text: str) -> Iterator[Any]:
+    """Objects that are edited, denied, malformed and unreadable, each with the text in it."""
+    yield edited(text)
+    yield pod(text)
+    yield pod(text, gpus=2)
+    yield pod(text, gpus=text)
+    yield pod(text) | {"kind": text}
+    yield pod(text) | {"apiVersion": text}
+    yield {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": text}, "spec": {"template": pod(text)}}
+    yield pod(text) | {"spec": {"containers": {text: text}}}
+    yield {"apiVersion": "v1", "kind": "List", "items": [pod(text, gpus=2), text, {text: text}]}
+    yield {"apiVersion": "x/v1", "kind": "Custom", "metadata": {"name": text}, "spec": {text: {text: text}}}
+    yield {"apiVersion": "x/v1", "kind": "Table", "metadata": {"name": text}, "spec": {text: pod(text, gpus=2)["spec"]}}
+
+
+SETTINGS = "workloads: {paths: [{group: x, kind: Table, path: spec.*, holds: podSpec}]}\n"
+
+
+@pytest.fixture
+def files(here: Path) -> list[str]:
+    """Files of such objects under hostile names, and some that cannot be read."""
+    made = []
+    for number, text in enumerate(BEGINNINGS):
+        folder = here / f"{number}"
+        folder.mkdir()
+        for index, value in enumerate(objects(text)):
+            (folder / f"{index}.json").write_text(json.dumps(value))
+        (folder / "twice.json").write_text(json.dumps({text: 1})[:-1] + "," + json.dumps({text: 2})[1:])
+        (folder / "broken.yaml").write_text(f"a: {text}\n--- {text}\n *{text}\n", newline="")
+        made.append(str(folder))
+    for number, text in enumerate(BEGINNINGS):
+        name = text.replace("/", " ")
+        for suffix, content in (
+            ("", json.dumps(pod(text, gpus=2))),
+            (".yaml", "a: ["),
+            ("-empty", ""),
+            ("-more", json.dumps(pod(f"p{number}"))),
+        ):
+            Path(name + suffix).write_text(content)
+            made.append(name + suffix)
+    unreadable = os.fsdecode(b"\xff\x1b\n::error::.yaml")
+    Path(unreadable).write_text(json.dumps(pod(unreadable.encode(errors="replace").decode(), gpus=2)))
+    return [*made, unreadable, f"missing {HOSTILE}"]
+
+
+FORMATS = [
+    ("check", "text"),
+    ("check", "json"),
+    ("mutate", "json"),
+    ("mutate", "patch"),
+    ("mutate", "diff"),
+]
+
+
+@pytest.mark.parametrize(("command", "output"), FORMATS)
+def test_hostile_manifests_and_file_names(here: Path, files: list[str], command: str, output: str) -> None:
+    (here / "settings.yaml").write_text(SETTINGS)
+    ended = run(command, "--config", "settings.yaml", "-o", output, *(word for file in files for word in ("-f", file)))
+    assert_safe(ended)
+    assert ended.code == 2
+    assert len(ended.out) > 1000
+    assert len(ended.err) > 1000
+    if output in ("json", "patch"):
+        assert HOSTILE in set(texts(ended.json()))
+
+
+def texts(value: Any) -> Iterator[str]:
+    """All texts of a JSON value."""
+    if isinstance(value, dict):
+        for key, one in value.items():
+            yield key
+            yield from texts(one)
+    elif isinstance(value, list):
+        for one in value:
+            yield from texts(one)
+    elif isinstance(value, str):
+        yield value
+
+
+@pytest.mark.parametrize(("command", "output"), FORMATS)
+@pytest.mark.parametrize("text", BEGINNINGS)
+def test_one_hostile_object(here: Path, command: str, output: str, text: str) -> None:
+    # A single object is printed by another way than several.
+    ended = run(command, "-f", "-", "-o", output, stdin=json.dumps(edited(text)).encode())
+    assert_safe(ended)
+    assert ended.out
+    assert ended.code == 0
+
+
+WRONG_FILES = [
+    json.dumps({HOSTILE: 1}),
+    json.dumps({"mode": HOSTILE}),
+    json.dumps({"apiVersion": HOSTILE, "kind": HOSTILE}),
+    json.dumps({"severities": {HOSTILE: HOSTILE}}),
+    json.dumps({"placement": {"mpsLabels": {HOSTILE: HOSTILE}}}),
+    json.dumps({"limits": {HOSTILE: HOSTILE}}),
+    json.dumps({"namespaces": [{"names": [HOSTILE]}]}),
+    json.dumps({"workloads": {"paths": [{"kind": HOSTILE, "path": HOSTILE}]}}),
+    json.dumps({"resources": [{"name": HOSTILE}, {"name": HOSTILE}]}),
+    json.dumps({"nodes": [{"name": "n", "labels": {HOSTILE: []}}]}),
+    json.dumps(HOSTILE),
+    "a: [",
+    "a: 1\n---\nb: 2\n",
+    "",
+]
+
+
+@pytest.mark.parametrize("content", WRONG_FILES)
+def test_hostile_settings_and_facts(here: Path, content: str) -> None:
+    for name in ("settings.yaml", HOSTILE.replace("/", " "), ":", os.fsdecode(b"\xff")):
+        Path(name).write_text(content)
+        Path("pod.json").write_text(json.dumps(pod("p")))
+        for arguments in (
+            ("check", "-f", "pod.json", "--config", name),
+            ("mutate", "-f", "pod.json", "--facts", name),
+            ("config", "validate", "--config", name),
+            ("config", "view", "--config", name),
+            ("serve", "--config", name, "--tls-mode", "self-managed"),
+        ):
+            assert_safe(run(*arguments))
+
+
+@pytest.mark.parametrize("output", ["yaml", "json"])
+def test_hostile_values_in_the_effective_settings(here: Path, output: str) -> None:
+    Path("settings.json").write_text(json.dumps({"tls": {"certFile": HOSTILE, "clientCA": "\n  ::x"}}))
+    ended = run("config", "view", "--config", "settings.json", "-o", output)
+    assert_safe(ended)
+    again = run("config", "view", "--config", "-", "-o", "json", stdin=ended.out.encode())
+    assert again.json()["tls"]["certFile"] == HOSTILE
+
+
+@pytest.mark.parametrize("text", [*BEGINNINGS, os.fsdecode(b"\xff")])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("{}",),
+        ("--{}",),
+        ("check", "{}"),
+        ("check", "--{}"),
+        ("check", "-f", "{}"),
+        ("check", "-f", "-", "-n", "{}"),
+        ("check", "-f", "-", "-o", "{}"),
+        ("check", "-f", "-", "--fail-on", "{}"),
+        ("check", "-f", "-", "--config", "{}"),
+        ("check", "-f", "-", "--facts", "{}"),
+        ("mutate", "-f", "{}"),
+        ("mutate", "-f", "-", "-o", "{}"),
+        ("mutate", "--namespace={}", "-f", "-"),
+        ("explain", "{}"),
+        ("explain", "GPS001", "{}"),
+        ("config", "{}"),
+        ("config", "view", "--config", "{}"),
+        ("config", "validate", "--config", "{}"),
+        ("completion", "{}"),
+        ("version", "-o", "{}"),
+        ("version", "{}"),
+        ("serve", "{}"),
+        ("serve", "--port", "{}"),
+        ("serve", "--host", "{}"),
+        ("serve", "--config", "{}"),
+        ("serve", "--log-level", "{}"),
+        ("serve", "--tls-cert", "{}", "--tls-key", "{}", "--port", "8443", "--health-port", "8443"),
+        ("serve", "--tls-mode", "{}"),
+        ("serve", "--tls-mode", "self-managed", "--installed-as", "{}", "--kubeconfig", "{}"),
+    ],
+    ids=lambda arguments: " ".join(arguments),
+)
+def test_hostile_options(here: Path, arguments: tuple[str, ...], text: str) -> None:
+    ended = run(*(argument.replace("{}", text) for argument in arguments), stdin=json.dumps(pod("p")).encode())
+    assert_safe(ended)
+    assert ended.code == 2
+    assert ended.err
+
+
+@pytest.mark.parametrize("text", BEGINNINGS)
+def test_hostile_text_in_an_internal_error(here: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    def broken(*_: Any) -> Any:
+        raise LookupError(text)
+
+    monkeypatch.setattr("webhook.cli.check.judgement", broken)
+    ended = run("check", "-f", "-", stdin=json.dumps(pod("p")).encode())
+    assert ended.err.startswith("internal error: LookupError at ")
+    assert ended.err.count("\n") == 1
+    assert_safe(Ended(2, ended.out, ended.err))
+
+
+def test_the_streams_of_the_tests_take_any_text() -> None:
+    # An encoding that replaces what it lacks would hide what is looked for here.
+    assert sys.stdout.encoding.lower() == "utf-8"

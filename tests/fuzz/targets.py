@@ -1,0 +1,161 @@
+"""What is fuzzed: functions of bytes that raise an AssertionError, or any other exception, for a defect."""
+
+from __future__ import annotations
+
+import json
+import signal
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from types import FrameType
+from typing import TypeAlias
+
+from tests.admission.test_any_bytes import answered
+from webhook.admission import Hook
+from webhook.cli.inputs import Engine
+from webhook.cli.judging import judgement
+from webhook.manifests import Manifest, Problem, read
+from webhook.policy.checks import CHECKS
+from webhook.policy.facts import UNKNOWN
+from webhook.policy.kinds import table
+from webhook.policy.rules import Ruleset
+from webhook.policy.settings import Settings
+from webhook.report import Error, Report, as_json, as_text
+
+Steps: TypeAlias = tuple[str | int, ...]
+
+CORPUS = Path(__file__).parent / "corpus"
+REVIEWS = Path(__file__).parents[1] / "reviews"
+
+_PATIENCE = 20
+"""Seconds that one input may take: far more than any of them needs, on any machine."""
+
+_LONGEST_MESSAGE = 400
+_NODES = 500
+"""Values of a document whose positions are looked up."""
+
+_ENGINE = Engine(Ruleset(Settings(), CHECKS, UNKNOWN), table(()))
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A function that takes any bytes, folders of inputs to begin with, and words of its format."""
+
+    run: Callable[[bytes], None]
+    seeds: tuple[Path, ...]
+    words: tuple[bytes, ...]
+
+    def __call__(self, data: bytes) -> None:
+        """Run it, and end it with a TimeoutError when it hangs."""
+        with _patience():
+            self.run(data)
+
+    def inputs(self) -> list[bytes]:
+        """The inputs to begin with."""
+        return [file.read_bytes() for folder in self.seeds for file in sorted(folder.iterdir())]
+
+
+@contextmanager
+def _patience() -> Iterator[None]:
+    def late(_signal: int, _frame: FrameType | None) -> None:
+        raise TimeoutError(f"still running after {_PATIENCE} s")
+
+    before = signal.signal(signal.SIGALRM, late)
+    signal.alarm(_PATIENCE)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def manifests(data: bytes) -> None:
+    """Read manifests, look up the position of each value, check each object and write the reports."""
+    lines = data.count(b"\n") + 2  # The reader ends the last line where the file does not, as kubectl does.
+    report = Report()
+    for found in read("file.yaml", data):
+        if isinstance(found, Problem):
+            _is_clear(found, lines)
+            report.errors.append(Error(found.file, found.line, found.column, found.message))
+            continue
+        _resolves(found, lines)
+        checked = judgement(found, _ENGINE, "default")
+        if isinstance(checked, Error):
+            report.errors.append(checked)
+        else:
+            report.results.append(checked.result())
+    _is_safe(as_text.write(report))
+    _is_safe(as_json.write(report))
+
+
+def _is_clear(problem: Problem, lines: int) -> None:
+    assert 1 <= problem.line <= lines, problem
+    assert problem.column >= 1, problem
+    assert 0 < len(problem.message) <= _LONGEST_MESSAGE, problem
+    assert problem.message.isprintable(), problem
+
+
+def _resolves(manifest: Manifest, lines: int) -> None:
+    assert manifest.document >= 1
+    assert 1 <= manifest.line <= lines
+    for path, value in islice(_nodes(manifest.value, ()), _NODES):
+        position = manifest.locate(path)
+        assert 1 <= position.line <= lines, (path, position)
+        assert position.column >= 1, (path, position)
+        if not isinstance(value, dict | list):
+            json.dumps(value, allow_nan=False).encode()
+
+
+def _nodes(value: object, path: Steps) -> Iterator[tuple[Steps, object]]:
+    yield path, value
+    if isinstance(value, dict):
+        for key, one in value.items():
+            assert isinstance(key, str)
+            yield from _nodes(one, (*path, key))
+    elif isinstance(value, list):
+        for index, one in enumerate(value):
+            yield from _nodes(one, (*path, index))
+
+
+def _is_safe(written: str) -> None:
+    for line in written.split("\n"):
+        assert line.isprintable(), line
+        assert not line.lstrip().startswith("::"), line
+        assert "##[" not in line, line
+
+
+def review(data: bytes) -> None:
+    """Answer a review at each hook: decode, decide, encode; each patch applies to the object that was received."""
+    for hook in Hook:
+        answered(data, hook)
+
+
+_YAML_WORDS: tuple[bytes, ...] = tuple(
+    word.encode()
+    for word in (
+        "---\n", "...\n", "- ", "? ", ": ", "&a ", "*a", "<<: ", "!!int ", "!!binary ", "!!str ", "!!float ", "|\n",
+        ">-\n", "#", "%YAML 1.1\n", "{", "}", "[", "]", ",", '"', "'", "\\u0041", "\\ud800", "\t", "\r\n", "\u2028",
+        "\u0085", "\ufeff", "\x1b", "0x1F", "0b-1", "1_000", "1e999", ".inf", "~", "null", "items:", "kind: List\n",
+        "apiVersion: v1\n", "kind: Pod\n", "spec:\n", "containers:\n", "resources:\n", "limits:\n",
+        "nvidia.com/gpu: 2\n", "env:\n", "volumes:\n", "metadata:\n", "::error::", "##[error]", "{{ .Values.x }}",
+    )
+)  # fmt: skip
+_REVIEW_WORDS: tuple[bytes, ...] = tuple(
+    word.encode()
+    for word in (
+        '"request":', '"object":', '"oldObject":', '"spec":', '"containers":', '"initContainers":', '"resources":',
+        '"limits":', '"requests":', '"nvidia.com/gpu":', '"nvidia.com/gpu.shared":', '"env":', '"value":', '"volumes":',
+        '"volumeMounts":', '"tolerations":', '"affinity":', '"nodeSelector":', '"annotations":', '"metadata":',
+        '"kind":', '"Pod"', '"Deployment"', '"UPDATE"', '"CREATE"', '"subResource":', '"ephemeralContainers":',
+        "null", "[]", "{}", '""', "0", "-1", "1e9", '"1m"', '"1Ki"', "true", ",", '"\\u0000"', '"\\ud800"',
+        '"CUDA_MPS_PIPE_DIRECTORY"', '"NVIDIA_VISIBLE_DEVICES"', '"/dev/shm"',
+    )
+)  # fmt: skip
+
+TARGETS: Mapping[str, Target] = {
+    "yaml": Target(manifests, (CORPUS / "yaml",), _YAML_WORDS),
+    "review": Target(review, (CORPUS / "review", REVIEWS), _REVIEW_WORDS),
+}
+"""By name."""

@@ -1,0 +1,51 @@
+"""Data as text: the values come back, and nothing in it is interpreted by a terminal or a CI system."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from webhook.report.data import json_text, yaml_text
+
+_COMMANDS = ("::", "::error::x", "\n  ::x", "##[")
+_CONTROLS = (" ", "\n", "\t", "\r", "\x1b", "\x7f", "\x85", "\x9b", "\xa0", "\u2028", "\u202e", "\ufeff", "\U000e0001")
+_SYNTAX = ("'", '"', "\\", "#", ": ", "- ", "|", "null", "1", "é", "☃", "😀", "a" * 200)
+ODD = st.sampled_from((*_COMMANDS, *_CONTROLS, *_SYNTAX))
+TEXTS = st.lists(ODD | st.text(max_size=5), max_size=6).map("".join)
+VALUES = st.recursive(
+    TEXTS | st.integers(-(2**63), 2**63 - 1) | st.booleans() | st.none(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner, max_size=3),
+    max_leaves=10,
+)
+WRITERS: dict[str, tuple[Callable[[object], str], Callable[[str], Any]]] = {
+    "json": (json_text, json.loads),
+    "yaml": (yaml_text, lambda text: yaml.load(text, yaml.CSafeLoader)),
+}
+
+
+@pytest.mark.parametrize("form", WRITERS)
+@given(value=VALUES)
+def test_values_come_back_from_safe_text(form: str, value: Any) -> None:
+    write, read = WRITERS[form]
+    written = write(value)
+    assert read(written) == value
+    for line in written.split("\n"):
+        assert line.isprintable(), repr(line)
+        assert not line.lstrip().startswith("::"), line
+        assert "##[" not in line, line
+
+
+@pytest.mark.parametrize("write", [json_text, yaml_text])
+def test_printable_text_stays_readable(write: Callable[[object], str]) -> None:
+    assert "grün ☃" in write({"a": "grün ☃"})
+
+
+def test_shared_parts_are_written_each_time() -> None:
+    part = {"a": 1}
+    assert yaml_text([part, part]) == "- a: 1\n- a: 1\n"
