@@ -11,6 +11,8 @@ import pytest
 import yaml
 
 from tests.cli.run import run
+from tests.hostile import container, each, pod
+from webhook.policy.verdict import MOST_EDITS
 
 
 def read(file: str) -> Any:
@@ -157,3 +159,11 @@ def test_alias_bomb_of_text_is_refused(here: Path) -> None:
     ended = run("mutate", "-f", "bomb.yaml")
     assert (ended.code, ended.out) == (2, "")
     assert ended.err.endswith("aliases unfold to far more text than is written here\n")
+
+
+def test_object_that_needs_too_many_edits_is_left_out(data: Path) -> None:
+    asking = pod(initContainers=each(MOST_EDITS, container), containers=[{"name": "c"}])
+    refused = run("mutate", "-f", "-", stdin=json.dumps(asking).encode())
+    assert refused.code == 2
+    assert refused.out == ""
+    assert refused.err == "<stdin>:1: Pod hostile needs more than 4096 edits, and the webhook makes none\n"

@@ -91,3 +91,13 @@ def test_json_keeps_all_text() -> None:
     written = as_json.write(report(odd))
     assert "grün ☃" in written
     assert json.loads(written)["results"][0]["object"]["name"] == 'grün ☃ " \\ \n \x00'
+
+
+def test_findings_that_are_not_listed_are_counted_by_code() -> None:
+    cut = replace(result("denied", DENIAL), omitted={"GPS001": 1, "GPS005": 40})
+    assert as_text.write(report(cut)).splitlines()[3:5] == [
+        f"a.yaml:{cut.line}: and 1 more finding of GPS001",
+        f"a.yaml:{cut.line}: and 40 more findings of GPS005",
+    ]
+    (written,) = json.loads(as_json.write(report(cut)))["results"]
+    assert written["omitted"] == {"GPS001": 1, "GPS005": 40}

@@ -34,6 +34,11 @@ class Judgement:
         """Whether the object is refused."""
         return self.verdict is not None and self.verdict.decision is Decision.DENIED
 
+    @property
+    def has_too_many_edits(self) -> bool:
+        """Whether the object needs more edits than the webhook makes, so that it makes none."""
+        return self.verdict is not None and self.verdict.too_many_edits
+
     def operations(self) -> list[Operation]:
         """The proven operations of the edits."""
         if self.verdict is None or not self.verdict.edits:
@@ -55,6 +60,7 @@ class Judgement:
             "skipped" if self.verdict is None else self.verdict.decision.label,
             tuple(self._located()),
             tuple(patch),
+            {} if self.verdict is None else self.verdict.omitted(),
         )
 
     def _located(self) -> list[Located]:

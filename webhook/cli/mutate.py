@@ -11,7 +11,7 @@ import click
 from webhook.cli.inputs import engine, manifest_options, manifests, read_standard_input_once
 from webhook.cli.judging import Judgement, judgement
 from webhook.cli.screen import paint, show, tell
-from webhook.policy.verdict import Severity
+from webhook.policy.verdict import MOST_EDITS, Severity
 from webhook.report import Error, diff
 from webhook.report.data import json_text
 
@@ -53,6 +53,10 @@ def command(
         elif judged.is_denied:
             _refuse(judged)
             code = max(code, _DENIED)
+        elif judged.has_too_many_edits:
+            place = f"{judged.manifest.file}:{judged.manifest.line}"
+            tell(f"{place}: {judged.subject} needs more than {MOST_EDITS} edits, and the webhook makes none")
+            code = _UNREADABLE
         else:
             allowed.append(judged)
     _WRITERS[output](allowed)

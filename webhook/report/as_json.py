@@ -38,6 +38,7 @@ def _result(result: Result) -> dict[str, Any]:
         "decision": result.decision,
         "findings": [_finding(located) for located in result.findings],
         "patch": result.patch,
+        **({"omitted": result.omitted} if result.omitted else {}),
     }
 
 

@@ -33,6 +33,8 @@ def _result(result: Result, paint: Paint) -> Iterator[str]:
         yield f"{located.at(result.file)}: {paint(severity.label, _COLOURS[severity])} {located}"
         yield paint(f"    {result.subject} at {printable(located.pointer or '/')}", "dim")
         yield printable(f"    remedy: {located.finding.remedy}", LINE)
+    for code, count in result.omitted.items():
+        yield f"{printable(result.file)}:{result.line}: and {_counted(count, 'more finding')} of {code}"
 
 
 def _summary(report: Report) -> str:

@@ -5,6 +5,7 @@ Fields hold what the manifests say, as it is: that is data. As text an object pa
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -48,7 +49,11 @@ class Located:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What is said of one object. `patch` is what the mutating hook would send for a pod that is not denied."""
+    """What is said of one object.
+
+    `patch` is what the mutating hook would send for a pod that is not denied. `omitted` counts, by code, the findings
+    that are not listed.
+    """
 
     file: str
     document: int
@@ -57,6 +62,7 @@ class Result:
     decision: str
     findings: tuple[Located, ...] = ()
     patch: tuple[dict[str, Any], ...] = ()
+    omitted: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
