@@ -11,9 +11,11 @@ from typing import Any, TypedDict
 
 import msgspec
 
+from webhook.admission import structure
+from webhook.admission.errors import BadReviewError
+from webhook.policy.printable import printable
 
-class BadReviewError(Exception):
-    """A review that cannot be answered. The message says what is wrong with it."""
+__all__ = ["BadReviewError", "Request", "read"]
 
 
 class Kind(msgspec.Struct, frozen=True):
@@ -71,10 +73,16 @@ class Review(msgspec.Struct, frozen=True):
 
 _decoder = msgspec.json.Decoder(Review)
 _VERSION = "admission.k8s.io/v1"
+_UID = 128
+"""Characters of the longest uid that is answered; the API server sends 36."""
+
+_SHOWN = 60
+"""Characters of a wrong name that a message quotes."""
 
 
 def read(body: bytes | bytearray) -> Request:
-    """The request of a review. Raises BadReviewError."""
+    """The request of a review. Raises BadReviewError, and TooComplexError for what is not decoded at all."""
+    structure.check(body)
     try:
         review = _decoder.decode(body)
     except msgspec.ValidationError as error:
@@ -91,6 +99,8 @@ def read(body: bytes | bytearray) -> Request:
         raise BadReviewError("the review has no request")
     if not review.request.uid:
         raise BadReviewError("the request has no uid")
+    if len(review.request.uid) > _UID:
+        raise BadReviewError(f"the request's uid has more than {_UID} characters")
     return review.request
 
 
@@ -126,4 +136,4 @@ def _place(path: str) -> str:
 
 
 def _shown(name: str) -> str:
-    return f'"{name if len(name) <= 60 else name[:60] + "…"}"'
+    return f'"{printable(name, _SHOWN)}"'
