@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 import tracemalloc
 from typing import Any
 
@@ -28,19 +29,22 @@ VALUES = st.recursive(
 )
 
 
-def counted(value: Any) -> tuple[int, int]:
-    """The containers of a parsed value, and the commas between its members."""
+def counted(value: Any) -> tuple[int, int, int]:
+    """The containers, keys and commas of a parsed value."""
     if not isinstance(value, list | dict):
-        return 0, 0
+        return 0, 0, 0
     inner = list(value.values()) if isinstance(value, dict) else value
     below = [counted(one) for one in inner]
-    return 1 + sum(one[0] for one in below), max(0, len(inner) - 1) + sum(one[1] for one in below)
+    keys = len(inner) if isinstance(value, dict) else 0
+    containers, further, commas = (sum(one[place] for one in below) for place in range(3))
+    return 1 + containers, keys + further, max(0, len(inner) - 1) + commas
 
 
-def is_taken(text: bytes, containers: int, values: int, stretch: int) -> bool:
+def is_taken(text: bytes, containers: int, values: int, stretch: int, keys: int = 10**6) -> bool:
     """Whether the limits allow a text."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(structure, "CONTAINERS", containers)
+        patch.setattr(structure, "KEYS", keys)
         patch.setattr(structure, "VALUES", values)
         patch.setattr(structure, "_STRETCH", stretch)
         try:
@@ -54,11 +58,13 @@ def is_taken(text: bytes, containers: int, values: int, stretch: int) -> bool:
 @example({'\\"': ["\\\\", '\\\\"[', "{"]}, 1, False)
 def test_count_equals_that_of_a_parser(value: Any, stretch: int, ascii_only: bool) -> None:
     """With stretches of a few bytes, so that every escape lies across a border somewhere."""
-    containers, commas = counted(value)
+    containers, keys, commas = counted(value)
     # Spaces, since a text with fewer bytes than there may be brackets is not looked at.
     text = json.dumps(value, ensure_ascii=ascii_only).encode() + b" " * (containers + 1)
     assert is_taken(text, containers, 10**6, stretch)
     assert not is_taken(text, containers - 1, 10**6, stretch)
+    assert is_taken(text, containers, 10**6, stretch, keys)
+    assert not is_taken(text, containers, 10**6, stretch, keys - 1) or not keys
     assert is_taken(text, containers, commas + 4 * containers, stretch)
     assert not is_taken(text, containers, commas + 4 * containers - 1, stretch) or not containers
 
@@ -74,7 +80,7 @@ def in_spec(inner: bytes) -> bytes:
     return head + b'"operation":"CREATE","object":{"spec":{"containers":[],"unknown":' + inner + b"}}}}"
 
 
-@pytest.mark.parametrize("char", ["[", "{", ",", "<", '"', "\\"])
+@pytest.mark.parametrize("char", ["[", "{", ",", ":", "7", "<", '"', "\\"])
 def test_legal_text_of_brackets_is_answered(char: str) -> None:
     text = json.dumps(char * 1_400_000).replace("<", "\\u003c").encode()
     assert respond(in_spec(text), Hook.MUTATE, RULESET, BUILT_IN).allowed
@@ -87,9 +93,11 @@ def test_legal_text_of_brackets_is_answered(char: str) -> None:
         (b"[" * 400_000, "300000 objects and lists"),
         (b"[" + b",".join([b'"a"'] * 2_000_001) + b"]", "2000000 values"),
         (b"[" + b",".join([b'["a","a","a","a","a"]'] * 290_000) + b"]", "2000000 values"),
+        (b"{" + b",".join([b'"a":1'] * 1_000_001) + b"}", "1000000 keys"),
+        (b"[" + b",".join([b"1" * 4300] * 100) + b"]", "400 digits"),
         (b"[" + b",".join([b'{"a":"[","b":"\\""}'] * 300_001) + b"]", "300000 objects and lists"),
     ],
-    ids=["objects", "depth", "values", "lists of values", "beside strings"],
+    ids=["objects", "depth", "values", "lists of values", "keys", "digits", "beside strings"],
 )
 def test_too_much_structure_is_not_decoded(inner: bytes, says: str) -> None:
     with pytest.raises(TooComplexError, match=says):
@@ -103,9 +111,37 @@ def test_as_many_objects_as_allowed_are_decoded() -> None:
     assert respond(text, Hook.MUTATE, RULESET, BUILT_IN).allowed
 
 
+@pytest.mark.parametrize("number", [b"1e999", b"-1e400"])
+def test_number_out_of_range_is_refused(number: bytes) -> None:
+    with pytest.raises(BadReviewError, match="out of range"):
+        respond(in_spec(number), Hook.MUTATE, RULESET, BUILT_IN)
+
+
+def test_hard_floats_let_other_threads_run() -> None:
+    """Floats next to the smallest one there is; decoding them must not be one long call."""
+    text = in_spec(b"[" + b",".join([b"2.2250738585072011e-308"] * 200_000) + b"]")
+    turns, ended = [0], threading.Event()
+
+    def turn() -> None:
+        while not ended.is_set():
+            turns[0] += 1
+            ended.wait(0)
+
+    other = threading.Thread(target=turn)
+    other.start()
+    before = turns[0]
+    try:
+        assert respond(text, Hook.MUTATE, RULESET, BUILT_IN).allowed
+        assert turns[0] - before > 3
+    finally:
+        ended.set()
+        other.join()
+
+
 @pytest.mark.parametrize("unit", [b'""', b'"",', b'\\"', b"\\\\", b'"["["', b"a", b'"a":[1],'])
 def test_counting_takes_little_memory(unit: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(structure, "CONTAINERS", 2 * MIB)
+    monkeypatch.setattr(structure, "KEYS", 100 * MIB)
     monkeypatch.setattr(structure, "VALUES", 100 * MIB)
     text = bytearray(unit * (4 * MIB // len(unit)))
     tracemalloc.start()

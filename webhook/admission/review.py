@@ -6,6 +6,7 @@ as it was sent, unknown fields included: the patch names places in it, the objec
 
 from __future__ import annotations
 
+import math
 import re
 from typing import Any, TypedDict
 
@@ -71,7 +72,19 @@ class Review(msgspec.Struct, frozen=True):
     request: Request | None = None
 
 
-_decoder = msgspec.json.Decoder(Review)
+def _float(text: str) -> float:
+    """A number with a fraction or an exponent. Raises ValueError.
+
+    The decoder's own way takes up to 10 µs for one and lets no other thread run: 5 s for 14 MiB of them. This one takes
+    1 µs, and other threads run between the calls.
+    """
+    value = float(text)
+    if math.isinf(value):
+        raise ValueError("Number out of range")
+    return value
+
+
+_decoder = msgspec.json.Decoder(Review, float_hook=_float)
 _VERSION = "admission.k8s.io/v1"
 _UID = 128
 """Characters of the longest uid that is answered; the API server sends 36."""

@@ -16,9 +16,29 @@ from typing import Any, Final
 
 import msgspec
 
+from webhook.policy.printable import printable
+
 LEVELS: Final = {"debug": 10, "info": 20, "warning": 30, "error": 40}
-_ROOM = 10_000
-"""Lines that may wait; what comes when all are taken is dropped and counted."""
+LINE: Final = 8 * 1024
+"""Bytes of the longest line: what log collectors take as one (16 KiB is where containerd splits)."""
+
+_LINES = 10_000
+"""Lines that may wait; a line that comes when there is no room is dropped and counted."""
+
+_BYTES = 4 * 2**20
+"""Bytes that may wait, those being written included."""
+
+_TEXT = 256
+"""Characters of a text; a name has 253 at most."""
+
+_TEXTS: Final = {"error": 1024, "message": 1024, "problem": 1024, "reason": 1024, "where": 1024}
+"""Characters of the texts that explain something, by field."""
+
+_ELEMENTS = 32
+"""Elements of a list: there are fewer codes than that."""
+
+_SHORT = 64
+"""Characters of any text of a line that would be too long otherwise."""
 
 _PAUSE = 0.05
 """Seconds in which lines gather: a switch of threads for each would cost more than the review it tells of."""
@@ -42,6 +62,8 @@ class Journal:
         self._lowest = LEVELS[level]
         self._descriptor = descriptor
         self._lines: deque[bytes] = deque()
+        self._held = 0
+        self._counting = threading.Lock()
         self._waiting = threading.Event()
         self._closing = threading.Event()
         self._rest = threading.Event()  # never set: its wait is the pause between two tries
@@ -51,15 +73,23 @@ class Journal:
         self._writer.start()
 
     def say(self, level: str, event: str, /, **fields: Any) -> None:
-        """Put an event into the journal, unless its level is too low."""
+        """Put an event into the journal, unless its level is too low. Any thread may say something.
+
+        Texts are made printable and cut, as is the line: no field, whatever a client put into it, is kept whole.
+        """
         if LEVELS[level] < self._lowest:
             return
-        if self._given_up or len(self._lines) >= _ROOM:
-            self.on_drop()
-            return
         time = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-        self._lines.append(self._encode({"time": time, "level": level, "event": event, **fields}))
-        self._waiting.set()
+        line = self._line({"time": time, "level": level, "event": event}, fields)
+        with self._counting:
+            room = not self._given_up and len(self._lines) < _LINES and self._held + len(line) <= _BYTES
+            if room:
+                self._held += len(line)
+                self._lines.append(line)
+        if room:
+            self._waiting.set()
+        else:
+            self.on_drop()
 
     def close(self) -> None:
         """Write what waits, and end. What cannot be written in time is counted as dropped."""
@@ -67,6 +97,13 @@ class Journal:
         self._closing.set()
         self._waiting.set()
         self._writer.join(timeout=_PATIENCE)
+
+    def _line(self, head: dict[str, Any], fields: dict[str, Any]) -> bytes:
+        line = self._encode(head | {name: _bounded(value, _TEXTS.get(name, _TEXT)) for name, value in fields.items()})
+        if len(line) <= LINE:
+            return line
+        line = self._encode(head | {name: _bounded(value, _SHORT) for name, value in fields.items()})
+        return line if len(line) <= LINE else self._encode(head | {"fields": len(fields)})
 
     def _write(self) -> None:
         """Write until the end. What cannot be written now, to a full disk or a slow reader, is tried again."""
@@ -78,7 +115,10 @@ class Journal:
                 batch = b"".join(self._taken())
             try:
                 while batch:
-                    batch = batch[os.write(self._descriptor, batch) :]
+                    written = os.write(self._descriptor, batch)
+                    batch = batch[written:]
+                    with self._counting:
+                        self._held -= written
             except OSError as error:
                 if error.errno in _GONE or monotonic() > self._last:
                     self._give_up(batch)
@@ -89,7 +129,8 @@ class Journal:
 
     def _give_up(self, batch: bytes) -> None:
         """Count what nobody will read: the lines in hand, those that wait, and all that come."""
-        self._given_up = True
+        with self._counting:
+            self._given_up = True
         for _ in range(batch.count(b"\n") + len(self._taken())):
             self.on_drop()
 
@@ -103,8 +144,18 @@ def _as_json(event: dict[str, Any]) -> bytes:
 
 def _as_text(event: dict[str, Any]) -> bytes:
     head = f"{event.pop('time')} {event.pop('level'):7} {event.pop('event')}"
-    line = " ".join([head, *(f"{name}={_plain(value)}" for name, value in event.items())])
-    return "".join(char if char.isprintable() else " " for char in line).encode() + b"\n"
+    return " ".join([head, *(f"{name}={_plain(value)}" for name, value in event.items())]).encode() + b"\n"
+
+
+def _bounded(value: Any, characters: int) -> Any:
+    """A field's value, safe to print and of bounded size."""
+    if isinstance(value, str):
+        return printable(value, characters)
+    if isinstance(value, list | tuple):
+        return [one if isinstance(one, int) else printable(one, characters) for one in value[:_ELEMENTS]]
+    if value is None or isinstance(value, int | float):
+        return value
+    return printable(value, characters)
 
 
 def _plain(value: Any) -> str:
@@ -129,6 +180,6 @@ class Bridge(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         """Say the message, and the kind of exception where there is one."""
         error = record.exc_info[1] if record.exc_info else None
-        fields = {} if error is None else {"error": f"{type(error).__name__}: {error}"[:500]}
+        fields = {} if error is None else {"error": f"{type(error).__name__}: {error}"}
         level = next((name for name, number in LEVELS.items() if record.levelno <= number), "error")
-        self._journal.say(level, "library", logger=record.name, message=record.getMessage()[:500], **fields)
+        self._journal.say(level, "library", logger=record.name, message=record.getMessage(), **fields)
