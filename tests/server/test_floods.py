@@ -64,7 +64,7 @@ async def test_bad_input_leaves_no_trace(certificates: Certificates) -> None:
 async def test_large_bodies_share_a_room(certificates: Certificates, tmp_path: Path) -> None:
     """A hundred callers that each send most of a large review: who finds no room is told to come again."""
     settings = tmp_path / "settings.yaml"
-    settings.write_text("server: {shutdownDelay: 0s, bodyTimeout: 1m}\n")
+    settings.write_text("server: {shutdownDelay: 0s, bodyTimeout: 1m, bodyLimit: 7Mi}\n")
     large = request("POST", "/mutate", b" " * (6 * 2**20))
     with serve(certificates, "--config", str(settings)) as server:
         before = resident(server)

@@ -32,6 +32,7 @@ def test_a_decision_is_one_line_with_all_that_identifies_it(served: Serve) -> No
         "decision": "denied",
         "allowed": False,
         "codes": ["GPS001"],
+        "findings": 1,
         "edits": 0,
     }
 

@@ -14,7 +14,7 @@ from tests.server.process import Serve
 from tests.server.reviews import pod, review
 
 GOOD = json.dumps(review(pod())).encode()
-LIMIT = 7 * 2**20
+LIMIT = 28 * 2**20
 PATHS = "/mutate, /mutate/without-hostpath, /validate"
 
 REASONS = {
@@ -153,7 +153,7 @@ def test_a_body_that_is_too_large_is_refused(client: Client) -> None:
 
 
 def test_a_body_in_chunks_that_is_too_large_is_refused(client: Client) -> None:
-    refused = client.say(chunked(*[b" " * 2**20] * 8))
+    refused = client.say(chunked(*[b" " * 2**20] * 29))
     assert_refused(refused, 413, f"a review has at most {LIMIT} bytes")
 
 

@@ -12,21 +12,23 @@ from webhook.admission.errors import TooComplexError
 CONTAINERS = 300_000
 """Objects and lists that a body may hold. A Deployment at the size limit of the API server holds some 100,000."""
 
-KEYS = 1_000_000
-"""Keys of objects that a body may hold: as one object they take 0.2 s to decode, and twice as many 0.6 s."""
+KEYS = 600_000
+"""Keys of objects that a body may hold: as one object they take 0.1 s to decode, and three times as many 0.6 s.
 
-VALUES = 2_000_000
+An update of 3 MiB over a stored 1.5 MiB, the limits of the API server and of etcd, holds at most 470,000 in one object.
+"""
+
+VALUES = 1_600_000
 """Values that a body may hold.
 
-An update of 3 MiB over a stored 1.5 MiB (the limits of the API server and of etcd, in protobuf, where a string of one
-letter takes three bytes) holds at most 1,570,000. Together with `CONTAINERS` it keeps what is decoded within about 15
-times the body and 32 MiB.
+The same update holds at most 1,570,000: in protobuf a text of one letter takes three bytes. Together with
+`CONTAINERS` it keeps what is decoded within about 15 times the body and 32 MiB.
 """
 
 DIGITS = 400
 """Digits in a row that a number may have; the largest that Kubernetes can hold, a float64, has 309."""
 
-_AS_VALUES = 4
+_AS_VALUES = 3
 """An object or a list takes the memory of about this many short texts."""
 
 _STRETCH = 64 * 1024

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter as Tally
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -19,6 +21,7 @@ from prometheus_client.process_collector import ProcessCollector
 
 from webhook import __version__
 from webhook.admission import Hook, Outcome
+from webhook.policy.verdict import Severity, Verdict
 
 disable_created_metrics()  # type: ignore[no-untyped-call]  # they double the series and tell nothing
 
@@ -63,6 +66,7 @@ FAMILIES = (
     Family(Counter, "refused_requests", "Requests answered with an error of HTTP.", ("code",)),
     Family(Counter, "shed", "Reviews answered with 503, to be asked again.", ("reason",)),
     Family(Gauge, "in_flight", "Reviews whose bytes have arrived."),
+    Family(Gauge, "large_reviews", "Reviews over 64 KiB that wait or are processed."),
     Family(Gauge, "connections", "Connections of the review listener."),
     Family(Counter, "closed_connections", "Connections that were closed on their client.", ("reason",)),
     Family(Gauge, "large_bodies_bytes", "Bytes of large reviews in memory."),
@@ -79,12 +83,21 @@ FAMILIES = (
 """All metrics of ours."""
 
 _KNOWN = {
-    "shed": ("in-flight", "late", "slow", "memory", "closing"),
+    "shed": ("in-flight", "late", "slow", "memory", "queue", "gone", "closing"),
     "loop_stalls": ("loop", "process"),
     "certificate_events": ("writes", "conflicts", "failures", "rotations"),
     "closed_connections": ("handshake", "header", "unread answer", "evicted"),
 }
 """Label values that are there from the start, so that a rate over the first event is no gap."""
+
+
+Counts = Mapping[tuple[str, Severity], int]
+"""How many findings there are of a code and a severity."""
+
+
+def counted(verdict: Verdict) -> Counts:
+    """All findings of a verdict, in the order of their codes."""
+    return Tally((finding.code, finding.severity) for finding in verdict.findings)
 
 
 class Metrics:
@@ -103,6 +116,7 @@ class Metrics:
         self.flaws: Counter = made["patch_proof_failures"]
         self.shed: Counter = made["shed"]
         self.in_flight: Gauge = made["in_flight"]
+        self.large: Gauge = made["large_reviews"]
         self.connections: Gauge = made["connections"]
         self.held: Gauge = made["large_bodies_bytes"]
         self.loop_lag: Histogram = made["loop_lag_seconds"]
@@ -119,15 +133,15 @@ class Metrics:
         self._seconds = {hook: made["review_seconds"].labels(hook.label) for hook in Hook}
         self._refused = cache(made["refused_requests"].labels)
 
-    def observe(self, hook: Hook, outcome: Outcome, seconds: float) -> None:
-        """Count one answered review."""
+    def observe(self, hook: Hook, outcome: Outcome, counts: Counts, seconds: float) -> None:
+        """Count one answered review. Any thread may."""
         decision = outcome.verdict.decision.label
         self._review(hook.label, decision).inc()
         self._seconds[hook].observe(seconds)
-        for finding in outcome.verdict.findings:
-            self._finding(hook.label, finding.code, finding.severity.label).inc()
-            if finding.code == "GPS019":
-                self.unmutated.inc()
+        for (code, severity), count in counts.items():
+            self._finding(hook.label, code, severity.label).inc(count)
+            if code == "GPS019":
+                self.unmutated.inc(count)
         if outcome.flaw is not None:
             self.flaws.inc()
 
