@@ -9,7 +9,6 @@ import weakref
 from collections.abc import Callable
 from functools import partial
 from http import HTTPStatus
-from random import Random
 from time import monotonic
 
 import pytest
@@ -129,20 +128,18 @@ async def test_cancelled_wait_gives_its_turn_away() -> None:
     assert large.in_flight == 0
 
 
-@pytest.mark.parametrize("seed", range(5))
-async def test_turn_is_never_lost(seed: int) -> None:
-    """Jobs of a moment, whose callers give up or are cancelled within moments: a turn may come just then."""
-    large, chance = LargeReviews[int](), Random(seed)  # noqa: S311 - chance, not secrecy
-    asked = []
-    for number in range(60):
-        latest = monotonic() + chance.uniform(0, 0.02)
-        asked.append(asyncio.ensure_future(large.run(partial(int, number), latest, lambda: chance.random() < 0.9)))
-    for one in chance.sample(asked, 20):
-        asyncio.get_running_loop().call_later(chance.uniform(0, 0.01), one.cancel)
-    results = await asyncio.gather(*asked, return_exceptions=True)
-    assert {type(result) for result in results} <= {int, ShedError, asyncio.CancelledError}
-    assert await large.run(partial(int, 7), monotonic() + PATIENCE, lambda: True) == 7
-    assert large.in_flight == 0
+async def test_turn_that_comes_with_a_cancellation_is_passed_on() -> None:
+    large, jobs = LargeReviews[int](), Jobs()
+    first = begin(large, jobs, 0)
+    await until(lambda: jobs.begun == [0])
+    cancelled, last = begin(large, jobs, 1), begin(large, jobs, 2)
+    jobs.let_go(0, 2)
+    with pytest.raises(ShedError):  # it waits before the other two, and gives its turn to the first of them
+        await large.run(jobs.job(3), monotonic() + PATIENCE, lambda: False)
+    cancelled.cancel()
+    assert await asyncio.wait_for(last, PATIENCE) == 2
+    assert await first == 0
+    assert jobs.begun == [0, 2]
 
 
 async def test_cancelled_caller_does_not_let_two_run_at_once() -> None:
