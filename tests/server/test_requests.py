@@ -6,12 +6,14 @@ import gzip
 import json
 import socket
 import ssl
+import sys
 
 import pytest
 
 from tests.server.client import JSON, Client, Reply, reply, request
 from tests.server.process import Serve
 from tests.server.reviews import pod, review
+from webhook.server.targets import target
 
 GOOD = json.dumps(review(pod())).encode()
 LIMIT = 28 * 2**20
@@ -205,3 +207,10 @@ def test_a_client_that_breaks_off_its_handshake_harms_nobody(client: Client) -> 
     with pytest.raises(ssl.SSLCertVerificationError):
         client.connect(stranger)
     assert client.post("/mutate", GOOD).status == 200
+
+
+def test_long_request_line_is_not_kept() -> None:
+    line = "/mutate?timeout=5s&note=" + "n" * 300
+    before = sys.getrefcount(line)
+    assert target(line).budget == 5
+    assert sys.getrefcount(line) == before
