@@ -40,9 +40,9 @@ if TYPE_CHECKING:
 SLICES = f"/apis/discovery.k8s.io/v1/namespaces/{product.NAME}/endpointslices"
 # How often the second server sheds one review. The API server picks a server at random for each connection that it
 # makes (`ResolveEndpoint` in k8s.io/apiserver pkg/util/proxy), and asks again after a second: at most five times within
-# a hook's timeout of 5 s. A server that sheds everything for longer is met by all five tries with a probability of 2^-5,
-# and of 2^-4 once the first one met it: of some 25 such creates in a run one or two could be lost, whatever the product
-# does. After three sheds two tries are left, and nothing depends on chance.
+# a hook's timeout of 5 s. All five meet a server that sheds everything for longer with a probability of 2^-5, and of
+# 2^-4 once the first one has: of some 25 such creates in a run one or two could be lost, whatever the product does.
+# After three sheds two tries are left, and nothing depends on chance.
 SHEDS = 3
 LATER = Answer(503, b"later", {"Retry-After": "1", "Connection": "close"})
 SHED = "gpushare_webhook_shed_total"

@@ -149,6 +149,18 @@ async def test_drain_sheds_large_reviews(certificates: Certificates, impatient: 
     assert {one.json()["message"] for one in shed} == {"the server stops"}
 
 
+async def test_large_review_whose_client_has_gone_is_not_processed(certificates: Certificates) -> None:
+    with serve(certificates) as server:
+        asked = [asyncio.create_task(asyncio.to_thread(server.client.say, LARGE))]
+        await asyncio.to_thread(until, lambda: measured(server.client, "large_reviews") == 1)
+        with server.client.connect() as connection:
+            await asyncio.to_thread(connection.sendall, LARGE)
+            await asyncio.to_thread(until, lambda: measured(server.client, "large_reviews") == 2)
+        assert (await asked[0]).status == 200
+        await asyncio.to_thread(until, lambda: measured(server.client, 'shed_total{reason="gone"}') == 1)
+        assert measured(server.client, "reviews_total") == 1
+
+
 async def test_drain_answers_large_reviews_in_time(certificates: Certificates, tmp_path: Path) -> None:
     settings = tmp_path / "settings.yaml"
     settings.write_text("server: {shutdownDelay: 0s, drainTimeout: 1h}\n")

@@ -55,7 +55,7 @@ def test_reviews_become_smaller_next() -> None:
 
 @pytest.mark.parametrize("room", [-10 * MIB, 0, 10 * MIB])
 def test_an_api_server_always_finds_room(room: int) -> None:
-    assert memory.fitting(DEFAULT, room) == Bounds(MIB, 64)
+    assert memory.fitting(DEFAULT, room) == Bounds(4 * MIB, 64)
 
 
 def test_small_settings_stay() -> None:
@@ -68,7 +68,7 @@ def test_what_fits_fits(body: int, connections: int, room: int) -> None:
     fit = memory.fitting(wanted, room)
     assert fit.body <= wanted.body
     assert fit.connections <= wanted.connections
-    assert fit == wanted or fit.bytes <= room or (fit.body <= MIB and fit.connections <= 64)
+    assert fit == wanted or fit.bytes <= room or (fit.body <= 4 * MIB and fit.connections <= 64)
     assert fit == wanted or wanted.bytes > room
 
 

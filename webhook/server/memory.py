@@ -32,8 +32,12 @@ _FEWEST = 64
 _USUAL = 256
 """Connections that have precedence over the size of the largest review: those of three API servers, with room."""
 
-_SMALLEST = 2**20
-"""Bytes of a review that are always allowed: more than nearly any object has."""
+_SMALLEST = 4 * 2**20
+"""Bytes of a review that are always allowed: an object of 3 MiB, the most that the API server takes, and its review.
+
+A server that refuses legal objects, and with them each create of theirs, is worse than one that a hostile review of
+this size may end.
+"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -152,7 +152,13 @@ class Server:
         )
         if (allowed := memory.limit()) is None:
             return bounds
-        fit = memory.fitting(bounds, allowed - memory.resident())
+        room = allowed - memory.resident()
+        fit = memory.fitting(bounds, room)
+        if fit.bytes > room:
+            missing = fit.bytes - room
+            self.journal.say(
+                "warning", "memory limit too small for the costliest reviews", limit=allowed, missing=missing
+            )
         return self._lowered(bounds, fit, f"the memory limit of {allowed} bytes")
 
     def _lowered(self, bounds: Bounds, fit: Bounds, limit: str) -> Bounds:
