@@ -99,7 +99,11 @@ class Journal:
         self._writer.join(timeout=_PATIENCE)
 
     def _line(self, head: dict[str, Any], fields: dict[str, Any]) -> bytes:
-        line = self._encode(head | {name: _bounded(value, _TEXTS.get(name, _TEXT)) for name, value in fields.items()})
+        event = head.copy()
+        for name, value in fields.items():
+            # Numbers are half of the fields of a review.
+            event[name] = value if isinstance(value, int) else _bounded(value, _TEXTS.get(name, _TEXT))
+        line = self._encode(event)
         if len(line) <= LINE:
             return line
         line = self._encode(head | {name: _bounded(value, _SHORT) for name, value in fields.items()})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter as Tally
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -97,7 +96,11 @@ Counts = Mapping[tuple[str, Severity], int]
 
 def counted(verdict: Verdict) -> Counts:
     """All findings of a verdict, in the order of their codes."""
-    return Tally((finding.code, finding.severity) for finding in verdict.findings)
+    counts: dict[tuple[str, Severity], int] = {}
+    for finding in verdict.findings:
+        key = finding.code, finding.severity
+        counts[key] = counts.get(key, 0) + 1
+    return counts
 
 
 class Metrics:
