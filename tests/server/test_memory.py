@@ -44,7 +44,7 @@ def test_defaults_fit_into_the_limit_of_the_chart() -> None:
 
 
 def test_connections_give_way_first() -> None:
-    assert memory.fitting(DEFAULT, 500 * MIB) == Bounds(28 * MIB, 992)
+    assert memory.fitting(DEFAULT, 500 * MIB) == Bounds(28 * MIB, 960)
 
 
 def test_reviews_become_smaller_next() -> None:

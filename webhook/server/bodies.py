@@ -7,7 +7,8 @@ from http import HTTPStatus
 
 from aiohttp import StreamReader, web
 
-from webhook.server.memory import Bounds
+from webhook.server.large import LARGE
+from webhook.server.memory import SMALL_BODIES, Bounds
 from webhook.server.refusal import RefusalError, ShedError
 
 _FREE = 16 * 1024
@@ -15,7 +16,10 @@ _FREE = 16 * 1024
 
 
 class Bodies:
-    """Reads bodies, each within a size and all of them within a room."""
+    """Reads bodies, each within a size and all of them within a room.
+
+    Small ones find more room than large ones, so that those who fill it keep no usual review out.
+    """
 
     def __init__(self, bounds: Bounds, seconds: float) -> None:
         self._limit = bounds.body
@@ -69,7 +73,8 @@ class Bodies:
         if after > self._limit:
             raise self._too_large()
         wanted = _beyond(after) - _beyond(before)
-        if self.held + wanted > self._room:
+        room = self._room if after > LARGE else self._room + SMALL_BODIES
+        if self.held + wanted > room:
             raise ShedError("memory", "large reviews are being read already")
         self.held += wanted
 

@@ -26,6 +26,9 @@ _MOST = 320 * 2**20
 The bounds of `admission.structure` end that growth: no review of 28 MiB was found to take more than 290 MiB.
 """
 
+SMALL_BODIES = 4 * 2**20
+"""Bytes kept for the bodies of small reviews, 80 of the largest of them, when large ones fill their room."""
+
 _FEWEST = 64
 """Connections that are always allowed: one API server keeps 25."""
 
@@ -55,7 +58,7 @@ class Bounds:
     @property
     def bytes(self) -> int:
         """The memory that all of it takes together, beside what the process holds already."""
-        return self.bodies + _processing(self.body) + self.connections * _CONNECTION
+        return self.bodies + SMALL_BODIES + _processing(self.body) + self.connections * _CONNECTION
 
 
 def fitting(wanted: Bounds, room: int) -> Bounds:
@@ -63,7 +66,7 @@ def fitting(wanted: Bounds, room: int) -> Bounds:
 
     Connections give way first, then the size of reviews.
     """
-    for_bodies = room - min(wanted.connections, _USUAL) * _CONNECTION
+    for_bodies = room - SMALL_BODIES - min(wanted.connections, _USUAL) * _CONNECTION
     body = min(wanted.body, max(_SMALLEST, _largest(for_bodies)))
     left = room - Bounds(body, 0).bytes
     return Bounds(body, min(wanted.connections, max(_FEWEST, left // _CONNECTION)))
