@@ -122,6 +122,17 @@ def test_distinct_long_texts_leave_no_memory_behind(certificates: Certificates) 
         until(lambda: memory(server, "VmRSS") - before < 16 * MIB)
 
 
+@pytest.mark.parametrize("shape", ["too many objects", "too deep"])
+def test_rejected_reviews_leave_no_memory_behind(certificates: Certificates, shape: str) -> None:
+    asked = request("POST", "/mutate", body(shape))
+    with serve(certificates) as server:
+        server.client.say(HONEST)
+        before = memory(server, "VmRSS")
+        for _ in range(200):
+            assert server.client.say(asked).status in (400, 413)
+        until(lambda: memory(server, "VmRSS") - before < 16 * MIB)
+
+
 @pytest.fixture
 def impatient(tmp_path: Path) -> list[str]:
     """A server that gives open requests a moment only."""

@@ -57,7 +57,11 @@ class LargeReviews(Generic[Result]):
         running: asyncio.Future[Result] = self._loop.create_future()
         self._running = running
         self._jobs.put((job, running))
-        return await running
+        try:
+            return await running
+        finally:
+            # An error would be held by the future, and the future by the error's frame, until garbage is collected.
+            del job, running
 
     def close(self) -> None:
         """Shed the reviews that wait and the one that is processed, and all that come."""
@@ -123,12 +127,20 @@ class LargeReviews(Generic[Result]):
 
 
 def _done(job: Callable[[], Result]) -> tuple[Result | None, Exception | None]:
-    """What a job results in. An error is kept without what its frames hold: the review, as text and decoded."""
+    """What a job results in."""
     try:
         return job(), None
     except Exception as error:
-        traceback.clear_frames(error.__traceback__)
+        _forget(error)
         return None, error
+
+
+def _forget(error: BaseException) -> None:
+    """Clear what the frames of an error and of its causes hold: the review, as text and decoded."""
+    cause: BaseException | None = error
+    while cause is not None:
+        traceback.clear_frames(cause.__traceback__)
+        cause = cause.__context__
 
 
 def _closing() -> ShedError:
