@@ -21,7 +21,7 @@ FULL: dict[str, Any] = {
     "injections": {"tolerations": {"add": [{"key": "a", "effect": None}], "resourceName": False}},
     "namespaces": [{"names": ["a*"], "mode": None}],
     "placement": {"mpsLabels": {}, "nodeGroups": [{"name": "t4", "resources": {"nvidia.com/gpu": 4}}]},
-    "server": {"host": "::", "bodyLimit": 7340032},
+    "server": {"host": "::", "bodyLimit": 29360128},
     "exempt": {"namespaces": []},
 }
 
@@ -60,7 +60,7 @@ def test_the_settings_are_rendered_unchanged(tmp_path: Path) -> None:
     assert yaml.safe_load(settings_file(values)) == FULL | {"facts": {"runtimeClasses": True}}
     held = read(settings_file(values), tmp_path)
     assert (held.settings.limits.per_container, held.settings.limits.per_pod) == (2147483647, None)
-    assert held.server.body_limit == 7 * 2**20
+    assert held.server.body_limit == 28 * 2**20
     assert held.settings.severities == {"GPS005": "off", "GPS007": "off"}
 
 

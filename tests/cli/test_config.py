@@ -29,7 +29,7 @@ def test_the_defaults_are_shown() -> None:
     shown = view()
     assert shown["apiVersion"] == "gpushare-webhook/v1"
     assert (shown["profile"], shown["mode"], shown["limits"]["perPod"]) == ("device-plugin", "enforce", 1)
-    assert shown["server"]["bodyLimit"] == "7Mi"
+    assert shown["server"]["bodyLimit"] == "28Mi"
 
 
 def test_the_file_goes_before_its_profile_and_that_before_the_defaults(settings: Path) -> None:

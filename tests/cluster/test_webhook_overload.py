@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import signal
+from collections import Counter
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from threading import Event
@@ -18,17 +20,30 @@ from tests.cluster.harness.servers import ServerPod, wait_servers
 from tests.cluster.harness.standin import Answer, StandIn, stand_in
 from tests.cluster.harness.waiting import wait_for
 from tests.cluster.harness.webhook import BASE, webhook
+from webhook.admission import Hook, respond
 from webhook.pki import Authority
+from webhook.policy.checks import CHECKS
+from webhook.policy.facts import UNKNOWN
+from webhook.policy.kinds import BUILT_IN
+from webhook.policy.rules import Ruleset
+from webhook.policy.settings import Settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from tests.cluster.harness.api import Object
     from tests.cluster.harness.cluster import Cluster
     from tests.cluster.harness.workspace import Workspace
 
     Record = Callable[[str, object], None]
 
 SLICES = f"/apis/discovery.k8s.io/v1/namespaces/{product.NAME}/endpointslices"
+# How often the second server sheds one review. The API server picks a server at random for each connection that it
+# makes (`ResolveEndpoint` in k8s.io/apiserver pkg/util/proxy), and asks again after a second: at most five times within
+# a hook's timeout of 5 s. All five meet a server that sheds everything for longer with a probability of 2^-5, and of
+# 2^-4 once the first one has: of some 25 such creates in a run one or two could be lost, whatever the product does.
+# After three sheds two tries are left, and nothing depends on chance.
+SHEDS = 3
 LATER = Answer(503, b"later", {"Retry-After": "1", "Connection": "close"})
 SHED = "gpushare_webhook_shed_total"
 
@@ -41,9 +56,23 @@ def authority(cluster: Cluster) -> Iterator[Authority]:
 
 @contextmanager
 def _shedder(cluster: Cluster, authority: Authority) -> Iterator[StandIn]:
-    """A second server behind the Service, which sheds every review as ours do; it is a stand-in, of this process."""
+    """A second server behind the Service: it sheds each review `SHEDS` times as ours do, and then answers as ours do.
+
+    It is a stand-in, of this process.
+    """
+    ruleset, shed = Ruleset(Settings(), CHECKS, UNKNOWN), Counter[str]()
+
+    def answer(review: Object) -> Answer:
+        uid = review["request"]["uid"]
+        shed[uid] += 1
+        if shed[uid] <= SHEDS:
+            return LATER
+        # An object that is mutated already gets no patch, so this serves the validating hook too.
+        body = respond(json.dumps(review).encode(), Hook.MUTATE, ruleset, BUILT_IN).body()
+        return Answer(200, body, {"Content-Type": "application/json"})
+
     leaf = authority.sign([product.HOST], datetime.now(UTC), timedelta(days=1))
-    with stand_in(cluster.place, lambda _: LATER, leaf) as other:
+    with stand_in(cluster.place, answer, leaf) as other:
         labels = {"kubernetes.io/service-name": product.NAME}
         cluster.api.create(
             SLICES,
@@ -60,7 +89,7 @@ def _shedder(cluster: Cluster, authority: Authority) -> Iterator[StandIn]:
             cluster.api.delete(f"{SLICES}/shedder")
 
 
-def test_none_is_lost_when_one_server_of_two_sheds_everything(
+def test_no_create_is_lost_while_one_server_of_two_sheds(
     space: Workspace, authority: Authority, record_property: Record
 ) -> None:
     with _shedder(space.cluster, authority) as other:
@@ -77,7 +106,8 @@ def test_none_is_lost_when_one_server_of_two_sheds_everything(
 
 
 def test_none_is_lost_when_all_that_came_meanwhile_is_there_at_once(space: Workspace, record_property: Record) -> None:
-    variables = [{"name": f"V{number}", "value": "x" * 50} for number in range(500)]
+    # As large as a review may be that is counted in flight, with the managed fields that come beside the object.
+    variables = [{"name": f"V{number}", "value": "x" * 50} for number in range(250)]
     (server,) = wait_servers(space.cluster, 1)
     with creating(space, container(env=variables), rate=25) as creates:
 

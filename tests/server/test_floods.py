@@ -14,6 +14,7 @@ from tests.server.process import Serve, serve
 from tests.server.reviews import pod, review
 
 GOOD = request("POST", "/mutate", json.dumps(review(pod())).encode())
+MEDIUM = request("POST", "/mutate", json.dumps(review(pod())).encode() + b" " * 60_000)
 BAD = [
     request("POST", "/mutate", b"{"),
     request("POST", "/mutate", json.dumps({"kind": "AdmissionReview"}).encode()),
@@ -64,15 +65,16 @@ async def test_bad_input_leaves_no_trace(certificates: Certificates) -> None:
 async def test_large_bodies_share_a_room(certificates: Certificates, tmp_path: Path) -> None:
     """A hundred callers that each send most of a large review: who finds no room is told to come again."""
     settings = tmp_path / "settings.yaml"
-    settings.write_text("server: {shutdownDelay: 0s, bodyTimeout: 1m}\n")
-    large = request("POST", "/mutate", b" " * (6 * 2**20))
+    settings.write_text("server: {shutdownDelay: 0s, bodyTimeout: 1m, bodyLimit: 7Mi}\n")
+    large = request("POST", "/mutate", b" " * (7 * 2**20))
     with serve(certificates, "--config", str(settings)) as server:
         before = resident(server)
         async with crowd(server.client, 2, large[:-1]):
-            await asyncio.to_thread(until, lambda: measured(server.client, "large_bodies_bytes") > 11 * 2**20)
+            await asyncio.to_thread(until, lambda: measured(server.client, "large_bodies_bytes") > 13.9 * 2**20)
             shed = await asyncio.gather(*(refusal(server, large[:-1]) for _ in range(20)))
             assert set(shed) == {(503, "1", "close", "large reviews are being read already")}
             assert server.client.say(GOOD).status == 200  # a usual review needs no room
+            assert server.client.say(MEDIUM).status == 200  # and one of 60 KiB finds some
         grown = resident(server) - before
         assert server.client.say(request("POST", "/mutate", json.dumps(review(pod())).encode())).status == 200
     assert grown < 64 * 2**20

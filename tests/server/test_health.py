@@ -24,6 +24,7 @@ METRICS = {
     "connections": ("gauge", set()),
     "closed_connections": ("counter", {"reason"}),
     "large_bodies_bytes": ("gauge", set()),
+    "large_reviews": ("gauge", set()),
     "shed": ("counter", {"reason"}),
     "loop_lag_seconds": ("histogram", {"le"}),
     "loop_stalls": ("counter", {"cause"}),

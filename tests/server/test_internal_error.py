@@ -166,7 +166,7 @@ async def test_library_failure_is_logged_with_cause_and_stack(certificates: Cert
         except ExceptionGroup:
             logging.getLogger("asyncio").exception("Task failed\n%s", "x" * 10_000)
         told = await server.ask(lambda: server.journal.event("library", logger="asyncio"))
-    assert len(told["message"]) == 500
+    assert len(told["message"]) == 1024
     assert told["message"].startswith("Task failed?xxx")
     assert "; caused by LookupError at test_internal_error.py:" in told["error"]
     assert "; caused by LookupError: server/test_internal_error.py:" in told["stack"]

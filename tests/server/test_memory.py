@@ -1,4 +1,4 @@
-"""The memory limit of the container bounds the connections."""
+"""The memory limit of the container bounds what the server takes on."""
 
 from __future__ import annotations
 
@@ -6,10 +6,17 @@ import mmap
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from webhook.server import memory
+from webhook.server.memory import Bounds
+from webhook.settings.process import Server
 
 MIB = 2**20
+DEFAULT = Bounds(Server().body_limit, Server().max_connections)
+AT_START = 110 * MIB
+"""What a server may hold with certificates that it manages itself."""
 
 
 @pytest.mark.parametrize(
@@ -29,13 +36,40 @@ def test_without_control_groups_there_is_none(tmp_path: Path, monkeypatch: pytes
     assert memory.limit() is None
 
 
-def test_connections_take_what_is_left() -> None:
-    assert memory.affordable(128 * MIB, held=68 * MIB, body_limit=7 * MIB) == 176
-    assert memory.affordable(256 * MIB, held=68 * MIB, body_limit=7 * MIB) == 1200
+def test_defaults_fit_into_the_limit_of_the_chart() -> None:
+    values = (Path(__file__).parents[2] / "charts/gpushare-webhook/values.yaml").read_text()
+    limit = int(values.partition("\n  limits:\n    memory: ")[2].partition("Mi")[0]) * MIB
+    assert memory.fitting(DEFAULT, limit - AT_START) == DEFAULT
+    assert limit - AT_START - DEFAULT.bytes < 64 * MIB, "the chart's limit is larger than the arithmetic asks for"
 
 
-def test_an_api_server_always_finds_room() -> None:
-    assert memory.affordable(64 * MIB, held=68 * MIB, body_limit=7 * MIB) == 64
+def test_connections_give_way_first() -> None:
+    assert memory.fitting(DEFAULT, 500 * MIB) == Bounds(28 * MIB, 960)
+
+
+def test_reviews_become_smaller_next() -> None:
+    fit = memory.fitting(DEFAULT, 186 * MIB)
+    assert 7 * MIB < fit.body < 8 * MIB
+    assert fit.connections == 256
+
+
+@pytest.mark.parametrize("room", [-10 * MIB, 0, 10 * MIB])
+def test_an_api_server_always_finds_room(room: int) -> None:
+    assert memory.fitting(DEFAULT, room) == Bounds(4 * MIB, 64)
+
+
+def test_small_settings_stay() -> None:
+    assert memory.fitting(Bounds(512 * 1024, 10), 0) == Bounds(512 * 1024, 10)
+
+
+@given(st.integers(1, 64 * MIB), st.integers(1, 5000), st.integers(0, 1024 * MIB))
+def test_what_fits_fits(body: int, connections: int, room: int) -> None:
+    wanted = Bounds(body, connections)
+    fit = memory.fitting(wanted, room)
+    assert fit.body <= wanted.body
+    assert fit.connections <= wanted.connections
+    assert fit == wanted or fit.bytes <= room or (fit.body <= 4 * MIB and fit.connections <= 64)
+    assert fit == wanted or wanted.bytes > room
 
 
 def test_what_is_held_is_measured() -> None:

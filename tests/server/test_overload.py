@@ -25,16 +25,18 @@ SETTINGS = "server: {shutdownDelay: 0s, maxInFlight: 8}\n"
 
 
 def heavy(folder: Path) -> tuple[bytes, list[str]]:
-    """A small review that takes the server long, and the options by which it does: so many nodes that none fits."""
-    nodes = [
-        {"name": f"n{number}", "labels": {"zone": str(number)}, "resources": {"nvidia.com/gpu": 10}}
-        for number in range(3000)
-    ]
+    """A small review that takes the server long, by limits to compare with many nodes, and the options with the nodes."""
+    labels = {"nvidia.com/mps.capable": "true", "nvidia.com/gpu.replicas": "10", "nvidia.com/gpu.memory": "16000"}
+    resources = {"nvidia.com/gpu": 10, "nvidia.com/gpu.shared": 10}
+    nodes = [{"name": f"n{number}", "labels": labels, "resources": resources} for number in range(10_000)]
     facts = folder / "facts.yaml"
     facts.write_text(json.dumps({"nodes": nodes}))
-    term = {"matchExpressions": [{"key": "zone", "operator": "In", "values": ["none"]}]}
-    required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term] * 5}}
-    body = json.dumps(review(pod(affinity={"nodeAffinity": required}))).encode()
+    env = [
+        {"name": "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", "value": "5"},
+        {"name": "CUDA_MPS_PINNED_DEVICE_MEM_LIMIT", "value": "0=1M"},
+    ]
+    containers = [{"name": name[-6:], "resources": {"limits": {name: 1}}, "env": env} for name in resources]
+    body = json.dumps(review(pod(containers=containers))).encode()
     return request("POST", f"/mutate?timeout={TIMEOUT}s", body), ["--facts", str(facts)]
 
 

@@ -6,15 +6,17 @@ import gzip
 import json
 import socket
 import ssl
+import sys
 
 import pytest
 
 from tests.server.client import JSON, Client, Reply, reply, request
 from tests.server.process import Serve
 from tests.server.reviews import pod, review
+from webhook.server.targets import target
 
 GOOD = json.dumps(review(pod())).encode()
-LIMIT = 7 * 2**20
+LIMIT = 28 * 2**20
 PATHS = "/mutate, /mutate/without-hostpath, /validate"
 
 REASONS = {
@@ -153,7 +155,7 @@ def test_a_body_that_is_too_large_is_refused(client: Client) -> None:
 
 
 def test_a_body_in_chunks_that_is_too_large_is_refused(client: Client) -> None:
-    refused = client.say(chunked(*[b" " * 2**20] * 8))
+    refused = client.say(chunked(*[b" " * 2**20] * 29))
     assert_refused(refused, 413, f"a review has at most {LIMIT} bytes")
 
 
@@ -205,3 +207,10 @@ def test_a_client_that_breaks_off_its_handshake_harms_nobody(client: Client) -> 
     with pytest.raises(ssl.SSLCertVerificationError):
         client.connect(stranger)
     assert client.post("/mutate", GOOD).status == 200
+
+
+def test_long_request_line_is_not_kept() -> None:
+    line = "/mutate?timeout=5s&note=" + "n" * 300
+    before = sys.getrefcount(line)
+    assert target(line).budget == 5
+    assert sys.getrefcount(line) == before

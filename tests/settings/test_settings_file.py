@@ -59,7 +59,7 @@ def test_null_is_all_defaults() -> None:
 
 def test_the_default_holds_seconds_and_bytes() -> None:
     assert default().settings == Settings()
-    assert default().server.body_limit == 7 * 1024 * 1024
+    assert default().server.body_limit == 28 * 1024 * 1024
     assert default().server.keep_alive == 110.0
 
 

@@ -6,14 +6,17 @@ as it was sent, unknown fields included: the patch names places in it, the objec
 
 from __future__ import annotations
 
+import math
 import re
 from typing import Any, TypedDict
 
 import msgspec
 
+from webhook.admission import structure
+from webhook.admission.errors import BadReviewError
+from webhook.policy.printable import printable
 
-class BadReviewError(Exception):
-    """A review that cannot be answered. The message says what is wrong with it."""
+__all__ = ["BadReviewError", "Request", "read"]
 
 
 class Kind(msgspec.Struct, frozen=True):
@@ -69,12 +72,30 @@ class Review(msgspec.Struct, frozen=True):
     request: Request | None = None
 
 
-_decoder = msgspec.json.Decoder(Review)
+def _float(text: str) -> float:
+    """A number with a fraction or an exponent. Raises ValueError.
+
+    The decoder's own way takes up to 10 µs for one and lets no other thread run: 5 s for 14 MiB of them. This one takes
+    1 µs, and other threads run between the calls.
+    """
+    value = float(text)
+    if math.isinf(value):
+        raise ValueError("Number out of range")
+    return value
+
+
+_decoder = msgspec.json.Decoder(Review, float_hook=_float)
 _VERSION = "admission.k8s.io/v1"
+_UID = 128
+"""Characters of the longest uid that is answered; the API server sends 36."""
+
+_SHOWN = 60
+"""Characters of a wrong name that a message quotes."""
 
 
 def read(body: bytes | bytearray) -> Request:
-    """The request of a review. Raises BadReviewError."""
+    """The request of a review. Raises BadReviewError, and TooComplexError for what is not decoded at all."""
+    structure.check(body)
     try:
         review = _decoder.decode(body)
     except msgspec.ValidationError as error:
@@ -91,6 +112,8 @@ def read(body: bytes | bytearray) -> Request:
         raise BadReviewError("the review has no request")
     if not review.request.uid:
         raise BadReviewError("the request has no uid")
+    if len(review.request.uid) > _UID:
+        raise BadReviewError(f"the request's uid has more than {_UID} characters")
     return review.request
 
 
@@ -126,4 +149,4 @@ def _place(path: str) -> str:
 
 
 def _shown(name: str) -> str:
-    return f'"{name if len(name) <= 60 else name[:60] + "…"}"'
+    return f'"{printable(name, _SHOWN)}"'

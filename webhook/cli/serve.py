@@ -60,7 +60,7 @@ def command(
     """
     import uvloop
 
-    from webhook.server import Files, Server, StartError
+    from webhook.server import Files, Server, StartError, interpreter
     from webhook.server.journal import Journal
     from webhook.settings.configuration import not_in_force
     from webhook.settings.reading import load, load_facts
@@ -79,6 +79,7 @@ def command(
         async with installed(server, wanted, Place(installed_as, kubeconfig)):
             await server.run()
 
+    interpreter.prepare()
     try:
         with closing(journal):
             uvloop.run(serve())

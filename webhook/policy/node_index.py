@@ -92,10 +92,11 @@ class NodeIndex:
 
     def nodes(self, chosen: Nodes) -> Iterator[Node]:
         """The nodes of a set, in their order."""
-        while chosen:
-            lowest = chosen & -chosen
-            yield self._nodes[lowest.bit_length() - 1]
-            chosen ^= lowest
+        bits = f"{chosen:b}"[::-1]  # of a large number, one bit after the other costs the whole number each time
+        place = bits.find("1")
+        while place >= 0:
+            yield self._nodes[place]
+            place = bits.find("1", place + 1)
 
     def named(self, name: str) -> Nodes:
         """The nodes of this name."""

@@ -7,6 +7,8 @@ from http import HTTPStatus
 
 from aiohttp import StreamReader, web
 
+from webhook.server.large import LARGE
+from webhook.server.memory import SMALL_BODIES, Bounds
 from webhook.server.refusal import RefusalError, ShedError
 
 _FREE = 16 * 1024
@@ -14,17 +16,17 @@ _FREE = 16 * 1024
 
 
 class Bodies:
-    """Reads bodies. What they hold in memory together is bounded by twice the largest."""
+    """Reads bodies, each within a size and all of them within a room.
 
-    def __init__(self, limit: int, seconds: float) -> None:
-        self._limit = limit
+    Small ones find more room than large ones, so that those who fill it keep no usual review out.
+    """
+
+    def __init__(self, bounds: Bounds, seconds: float) -> None:
+        self._limit = bounds.body
         self._seconds = seconds
-        self._room = 2 * limit
-
-    @property
-    def held(self) -> int:
+        self._room = bounds.bodies
+        self.held = 0
         """Bytes of large bodies that are in memory."""
-        return 2 * self._limit - self._room
 
     async def read(self, request: web.BaseRequest, budget: float) -> bytes | bytearray:
         """The body, to be given back when it is done with. Raises RefusalError.
@@ -50,9 +52,9 @@ class Bodies:
             raise RefusalError(HTTPStatus.BAD_REQUEST, "the request has no body")
         return body
 
-    def give_back(self, body: bytes | bytearray) -> None:
-        """Free the room of a body."""
-        self._room += _beyond(len(body))
+    def give_back(self, size: int) -> None:
+        """Free the room of a body of this size."""
+        self.held -= _beyond(size)
 
     async def _arriving(self, content: StreamReader, seconds: float) -> bytearray:
         body = bytearray()
@@ -63,7 +65,7 @@ class Bodies:
                     self._take(len(body), len(body) + len(chunk))
                     body += chunk
         except BaseException:
-            self.give_back(body)
+            self.give_back(len(body))
             raise
         return body
 
@@ -71,9 +73,10 @@ class Bodies:
         if after > self._limit:
             raise self._too_large()
         wanted = _beyond(after) - _beyond(before)
-        if wanted > self._room:
+        room = self._room if after > LARGE else self._room + SMALL_BODIES
+        if self.held + wanted > room:
             raise ShedError("memory", "large reviews are being read already")
-        self._room -= wanted
+        self.held += wanted
 
     def _not_arrived(self, half: float) -> RefusalError:
         if half < self._seconds:

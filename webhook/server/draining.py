@@ -58,7 +58,7 @@ class Draining:
         await self._until(lambda: not len(self._door.welcome), _SETTLING)
         if await self._until(lambda: listener.quiet(min(_QUIET, seconds)), seconds * (1 - _REFUSING)):
             return
-        self._reviews.intake.closing = True
+        self._reviews.close()
         listener.give_up()
         await self._until(lambda: listener.quiet(0), seconds * _REFUSING)
 

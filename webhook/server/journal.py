@@ -20,8 +20,26 @@ from webhook.beside.failure import reason, stack
 from webhook.policy.printable import printable
 
 LEVELS: Final = {"debug": 10, "info": 20, "warning": 30, "error": 40}
-_ROOM = 10_000
-"""Lines that may wait; what comes when all are taken is dropped and counted."""
+LINE: Final = 8 * 1024
+"""Bytes of the longest line: what log collectors take as one (16 KiB is where containerd splits)."""
+
+_LINES = 10_000
+"""Lines that may wait; a line that comes when there is no room is dropped and counted."""
+
+_BYTES = 4 * 2**20
+"""Bytes that may wait, those being written included."""
+
+_TEXT = 256
+"""Characters of a text; a name has 253 at most."""
+
+_TEXTS: Final = {"error": 2048, "message": 1024, "problem": 1024, "reason": 1024, "stack": 2048, "where": 1024}
+"""Characters of the texts that explain something, by field."""
+
+_ELEMENTS = 32
+"""Elements of a list: there are fewer codes than that."""
+
+_SHORT = 64
+"""Characters of any text of a line that would be too long otherwise."""
 
 _PAUSE = 0.05
 """Seconds in which lines gather: a switch of threads for each would cost more than the review it tells of."""
@@ -31,9 +49,6 @@ _RETRY = 0.05
 
 _PATIENCE = 2.0
 """Seconds that the end may take."""
-
-_MESSAGE = 500
-"""Characters of a library's message."""
 
 _GONE = (errno.EPIPE, errno.EBADF)
 """What a write says when nobody will ever read."""
@@ -48,6 +63,8 @@ class Journal:
         self._lowest = LEVELS[level]
         self._descriptor = descriptor
         self._lines: deque[bytes] = deque()
+        self._held = 0
+        self._counting = threading.Lock()
         self._waiting = threading.Event()
         self._closing = threading.Event()
         self._rest = threading.Event()  # never set: its wait is the pause between two tries
@@ -57,15 +74,23 @@ class Journal:
         self._writer.start()
 
     def say(self, level: str, event: str, /, **fields: Any) -> None:
-        """Put an event into the journal, unless its level is too low."""
+        """Put an event into the journal, unless its level is too low. Any thread may say something.
+
+        Texts are made printable and cut, as is the line: no field, whatever a client put into it, is kept whole.
+        """
         if LEVELS[level] < self._lowest:
             return
-        if self._given_up or len(self._lines) >= _ROOM:
-            self.on_drop()
-            return
         time = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-        self._lines.append(self._encode({"time": time, "level": level, "event": event, **fields}))
-        self._waiting.set()
+        line = self._line({"time": time, "level": level, "event": event}, fields)
+        with self._counting:
+            room = not self._given_up and len(self._lines) < _LINES and self._held + len(line) <= _BYTES
+            if room:
+                self._held += len(line)
+                self._lines.append(line)
+        if room:
+            self._waiting.set()
+        else:
+            self.on_drop()
 
     def close(self) -> None:
         """Write what waits, and end. What cannot be written in time is counted as dropped."""
@@ -73,6 +98,17 @@ class Journal:
         self._closing.set()
         self._waiting.set()
         self._writer.join(timeout=_PATIENCE)
+
+    def _line(self, head: dict[str, Any], fields: dict[str, Any]) -> bytes:
+        event = head.copy()
+        for name, value in fields.items():
+            # Numbers are half of the fields of a review.
+            event[name] = value if isinstance(value, int) else _bounded(value, _TEXTS.get(name, _TEXT))
+        line = self._encode(event)
+        if len(line) <= LINE:
+            return line
+        line = self._encode(head | {name: _bounded(value, _SHORT) for name, value in fields.items()})
+        return line if len(line) <= LINE else self._encode(head | {"fields": len(fields)})
 
     def _write(self) -> None:
         """Write until the end. What cannot be written now, to a full disk or a slow reader, is tried again."""
@@ -84,7 +120,10 @@ class Journal:
                 batch = b"".join(self._taken())
             try:
                 while batch:
-                    batch = batch[os.write(self._descriptor, batch) :]
+                    written = os.write(self._descriptor, batch)
+                    batch = batch[written:]
+                    with self._counting:
+                        self._held -= written
             except OSError as error:
                 if error.errno in _GONE or monotonic() > self._last:
                     self._give_up(batch)
@@ -95,7 +134,8 @@ class Journal:
 
     def _give_up(self, batch: bytes) -> None:
         """Count what nobody will read: the lines in hand, those that wait, and all that come."""
-        self._given_up = True
+        with self._counting:
+            self._given_up = True
         for _ in range(batch.count(b"\n") + len(self._taken())):
             self.on_drop()
 
@@ -109,8 +149,18 @@ def _as_json(event: dict[str, Any]) -> bytes:
 
 def _as_text(event: dict[str, Any]) -> bytes:
     head = f"{event.pop('time')} {event.pop('level'):7} {event.pop('event')}"
-    line = " ".join([head, *(f"{name}={_plain(value)}" for name, value in event.items())])
-    return "".join(char if char.isprintable() else " " for char in line).encode() + b"\n"
+    return " ".join([head, *(f"{name}={_plain(value)}" for name, value in event.items())]).encode() + b"\n"
+
+
+def _bounded(value: Any, characters: int) -> Any:
+    """A field's value, safe to print and of bounded size."""
+    if isinstance(value, str):
+        return printable(value, characters)
+    if isinstance(value, list | tuple):
+        return [one if isinstance(one, int) else printable(one, characters) for one in value[:_ELEMENTS]]
+    if value is None or isinstance(value, int | float):
+        return value
+    return printable(value, characters)
 
 
 def _plain(value: Any) -> str:
@@ -143,6 +193,6 @@ class Bridge(logging.Handler):
 def _message(record: logging.LogRecord) -> str:
     """The message with its arguments; without them where a library gives others than its message wants."""
     try:
-        return printable(record.getMessage(), _MESSAGE)
+        return record.getMessage()
     except Exception:  # whatever the arguments raise: a log call of a library must not fail
-        return printable(record.msg, _MESSAGE)
+        return str(record.msg)

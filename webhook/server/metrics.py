@@ -63,6 +63,7 @@ FAMILIES = (
     Family(Counter, "refused_requests", "Requests answered with an error of HTTP.", ("code",)),
     Family(Counter, "shed", "Reviews answered with 503, to be asked again.", ("reason",)),
     Family(Gauge, "in_flight", "Reviews whose bytes have arrived."),
+    Family(Gauge, "large_reviews", "Reviews over 64 KiB that wait or are processed."),
     Family(Gauge, "connections", "Connections of the review listener."),
     Family(Counter, "closed_connections", "Connections that were closed on their client.", ("reason",)),
     Family(Gauge, "large_bodies_bytes", "Bytes of large reviews in memory."),
@@ -79,7 +80,7 @@ FAMILIES = (
 """All metrics of ours."""
 
 _KNOWN = {
-    "shed": ("in-flight", "late", "slow", "memory", "closing"),
+    "shed": ("in-flight", "late", "slow", "memory", "queue", "gone", "closing"),
     "loop_stalls": ("loop", "process"),
     "certificate_events": ("writes", "conflicts", "failures", "rotations"),
     "closed_connections": ("handshake", "header", "unread answer", "evicted"),
@@ -103,6 +104,7 @@ class Metrics:
         self.flaws: Counter = made["patch_proof_failures"]
         self.shed: Counter = made["shed"]
         self.in_flight: Gauge = made["in_flight"]
+        self.large: Gauge = made["large_reviews"]
         self.connections: Gauge = made["connections"]
         self.held: Gauge = made["large_bodies_bytes"]
         self.loop_lag: Histogram = made["loop_lag_seconds"]
@@ -120,14 +122,14 @@ class Metrics:
         self._refused = cache(made["refused_requests"].labels)
 
     def observe(self, hook: Hook, outcome: Outcome, seconds: float) -> None:
-        """Count one answered review."""
+        """Count one answered review. Any thread may."""
         decision = outcome.verdict.decision.label
         self._review(hook.label, decision).inc()
         self._seconds[hook].observe(seconds)
-        for finding in outcome.verdict.findings:
-            self._finding(hook.label, finding.code, finding.severity.label).inc()
-            if finding.code == "GPS019":
-                self.unmutated.inc()
+        for (code, severity), count in outcome.verdict.counts.items():
+            self._finding(hook.label, code, severity.label).inc(count)
+            if code == "GPS019":
+                self.unmutated.inc(count)
         if outcome.flaw is not None:
             self.flaws.inc()
 

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from functools import partial
 from http import HTTPStatus
 from time import monotonic, perf_counter
 
 from aiohttp import web
 
-from webhook.admission import BadReviewError, Hook, Outcome, respond
+from webhook.admission import BadReviewError, Hook, Outcome, TooComplexError, respond
 from webhook.server.bodies import Bodies
 from webhook.server.connection import Connection
 from webhook.server.in_force import InForce
 from webhook.server.intake import Intake
 from webhook.server.journal import Journal
+from webhook.server.large import LARGE, LargeReviews
+from webhook.server.memory import Bounds
 from webhook.server.metrics import Metrics
 from webhook.server.refusal import BANNER, RefusalError, ShedError, answer
 from webhook.server.targets import Target, target
@@ -24,15 +27,22 @@ _CONTINUE = "100-continue"
 class Reviews:
     """Answers reviews with one snapshot of settings and facts. `stopping` has each answer end its connection."""
 
-    def __init__(self, in_force: InForce, limits: Limits, journal: Journal, metrics: Metrics) -> None:
+    def __init__(self, in_force: InForce, limits: Limits, bounds: Bounds, journal: Journal, metrics: Metrics) -> None:
         self._in_force = in_force
         self.stopping = False
         self.intake = Intake(limits.max_in_flight)
-        self._bodies = Bodies(limits.body_limit, limits.body_timeout)
+        self._large: LargeReviews[bytes] = LargeReviews()
+        self._bodies = Bodies(bounds, limits.body_timeout)
         self._journal = journal
         self._metrics = metrics
-        metrics.in_flight.set_function(lambda: self.intake.in_flight)
+        metrics.in_flight.set_function(lambda: self.intake.in_flight + self._large.in_flight)
+        metrics.large.set_function(lambda: self._large.in_flight)
         metrics.held.set_function(lambda: self._bodies.held)
+
+    def close(self) -> None:
+        """Shed every review that is not answered yet, and all that come."""
+        self.intake.closing = True
+        self._large.close()
 
     async def handle(self, request: web.BaseRequest) -> web.Response:
         """Answer one request. A defect is left to the connection, which answers it for every listener."""
@@ -51,26 +61,38 @@ class Reviews:
         arrived = connection.arrived
         wanted = _wanted(request, connection)
         body = await self._bodies.read(request, wanted.budget)
+        size = len(body)
         try:
-            await self.intake.enter(arrived, wanted.budget)
-            try:
-                return self._answer(body, wanted.hook, arrived)
-            finally:
-                self.intake.leave()
+            if size > LARGE:
+                job = partial(self._answer, body, wanted.hook, arrived)
+                del body  # the job is the only one to hold it
+                answered = await self._large.run(
+                    job, arrived + wanted.budget / 2, lambda: request.transport is not None
+                )
+            else:
+                await self.intake.enter(arrived, wanted.budget)
+                try:
+                    answered = self._answer(body, wanted.hook, arrived)
+                finally:
+                    self.intake.leave()
         finally:
-            self._bodies.give_back(body)
+            self._bodies.give_back(size)
+        return web.Response(body=answered, content_type="application/json")
 
-    def _answer(self, body: bytes | bytearray, hook: Hook, arrived: float) -> web.Response:
+    def _answer(self, body: bytes | bytearray, hook: Hook, arrived: float) -> bytes:
+        """The answer to a review, on the event loop or on the thread of large ones. Raises RefusalError."""
         started = perf_counter()
         snapshot = self._in_force.snapshot
         try:
             outcome = respond(body, hook, snapshot.ruleset, snapshot.kinds)
+        except TooComplexError as error:
+            raise RefusalError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, str(error)) from None
         except BadReviewError as error:
             raise RefusalError(HTTPStatus.BAD_REQUEST, str(error)) from None
-        response = web.Response(body=outcome.body(), content_type="application/json")
+        answered = outcome.body()
         self._metrics.observe(hook, outcome, monotonic() - arrived)
         self._record(hook, outcome, perf_counter() - started)
-        return response
+        return answered
 
     def _count(self, refusal: RefusalError) -> None:
         self._metrics.refuse(refusal.status)
@@ -79,7 +101,7 @@ class Reviews:
         self._journal.say("debug", "refused", status=int(refusal.status), message=str(refusal))
 
     def _record(self, hook: Hook, outcome: Outcome, seconds: float) -> None:
-        request = outcome.request
+        request, counts = outcome.request, outcome.verdict.counts
         self._journal.say(
             "info",
             "review",
@@ -91,12 +113,15 @@ class Reviews:
             operation=request.operation,
             decision=outcome.verdict.decision.label,
             allowed=outcome.allowed,
-            codes=[finding.code for finding in outcome.verdict.findings],
+            codes=sorted({code for code, _ in counts}),
+            findings=sum(counts.values()),
             edits=len(outcome.operations),
             microseconds=round(seconds * 1e6),
         )
         if outcome.flaw is not None:
             self._journal.say("error", "patch not sent", uid=request.uid, reason=outcome.flaw)
+        if outcome.unpatched is not None:
+            self._journal.say("warning", "patch not built", uid=request.uid, reason=outcome.unpatched)
 
 
 def _wanted(request: web.BaseRequest, connection: Connection) -> Target:

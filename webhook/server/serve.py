@@ -7,6 +7,7 @@ import logging
 import os
 import signal
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -23,6 +24,7 @@ from webhook.server.health import Health
 from webhook.server.in_force import Files, InForce
 from webhook.server.journal import Bridge, Journal
 from webhook.server.listener import Listener
+from webhook.server.memory import Bounds
 from webhook.server.metrics import Metrics
 from webhook.server.pulse import Pulse
 from webhook.server.reload import Reload, UnusableError
@@ -54,10 +56,11 @@ class Server:
         self.requirements: dict[str, Callable[[], bool]] = {}
         self.pulse = Pulse(journal, metrics)
         self.in_force = InForce(configuration, facts, journal, metrics)
-        self.reviews = Reviews(self.in_force, self.settings, journal, metrics)
+        self._bounds = self._affordable()
+        self.reviews = Reviews(self.in_force, self.settings, self._bounds, journal, metrics)
         self.health = Health(self._conditions, metrics)
         callers = Callers(configuration.tls.client_subjects)
-        self.door = Door(self._listener(self.reviews.handle, callers), self._room(), journal)
+        self.door = Door(self._listener(self.reviews.handle, callers), self._bounds.connections, journal)
         self.health_door = Door(self._listener(self.health.handle, Callers()), _PROBES, journal)
         metrics.connections.set_function(lambda: self.door.connections)
         self.credentials = Credentials(configuration.tls, self.door, metrics)
@@ -126,7 +129,7 @@ class Server:
 
     def _listener(self, handler: Any, callers: Callers) -> Listener:
         settings = self.settings
-        request = partial(web.BaseRequest, loop=asyncio.get_running_loop(), client_max_size=settings.body_limit)
+        request = partial(web.BaseRequest, loop=asyncio.get_running_loop(), client_max_size=self._bounds.body)
         return Listener(
             handler,
             self.metrics,
@@ -138,18 +141,33 @@ class Server:
             keepalive_timeout=settings.keep_alive,
         )
 
-    def _room(self) -> int:
-        """How many connections there is room for: as many as are set, unless a limit of the process forbids it."""
-        room, files = self.settings.max_connections, descriptors.raised()
-        possible = {f"the limit of {files} open files": descriptors.affordable(files)}
-        if (allowed := memory.limit()) is not None:
-            fit = memory.affordable(allowed, memory.resident(), self.settings.body_limit)
-            possible[f"the memory limit of {allowed} bytes"] = fit
-        for limit, connections in possible.items():
-            if connections < room:
-                room = connections
-                self.journal.say("info", "fewer connections than set", connections=room, reason=limit)
-        return room
+    def _affordable(self) -> Bounds:
+        """What there is room for: as much as is set, unless a limit of the process forbids it."""
+        settings, files = self.settings, descriptors.raised()
+        bounds = Bounds(settings.body_limit, settings.max_connections)
+        bounds = self._lowered(
+            bounds,
+            replace(bounds, connections=min(bounds.connections, descriptors.affordable(files))),
+            f"the limit of {files} open files",
+        )
+        if (allowed := memory.limit()) is None:
+            return bounds
+        room = allowed - memory.resident()
+        fit = memory.fitting(bounds, room)
+        if fit.bytes > room:
+            missing = fit.bytes - room
+            self.journal.say(
+                "warning", "memory limit too small for the costliest reviews", limit=allowed, missing=missing
+            )
+        return self._lowered(bounds, fit, f"the memory limit of {allowed} bytes")
+
+    def _lowered(self, bounds: Bounds, fit: Bounds, limit: str) -> Bounds:
+        """What fits; where that is less than before, the log says so."""
+        if fit.connections < bounds.connections:
+            self.journal.say("info", "fewer connections than set", connections=fit.connections, reason=limit)
+        if fit.body < bounds.body:
+            self.journal.say("warning", "smaller bodyLimit than set", bytes=fit.body, reason=limit)
+        return fit
 
     def _open(self, door: Door, port: int) -> None:
         try:

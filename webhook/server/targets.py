@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import lru_cache
 from http import HTTPStatus
 from urllib.parse import parse_qs
 
 from webhook.admission import Hook
+from webhook.policy.memo import memo
 from webhook.server.refusal import RefusalError
 
 _HOOKS = {hook.path: hook for hook in Hook}
@@ -38,7 +38,7 @@ def target(raw: str) -> Target:
     raise RefusalError(*found)
 
 
-@lru_cache(maxsize=64)
+@memo(64)
 def _read(raw: str) -> Target | tuple[HTTPStatus, str]:
     """The target, or why there is none. The API server sends the same few lines over and over."""
     path, _, query = raw.partition("?")

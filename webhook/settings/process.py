@@ -25,7 +25,11 @@ class Server:
     host: Annotated[str, HOST] = setting("0.0.0.0", "The address to listen on.")  # noqa: S104 - pods are reached so
     port: Annotated[int, _PORT] = setting(10250, "The HTTPS port of the hooks. 0: any free port.")
     health_port: Annotated[int, _PORT] = setting(8080, "The HTTP port of health and metrics. 0: any free port.")
-    body_limit: Bytes = setting(7 * 2**20, "The largest review that is read.")
+    body_limit: Bytes = setting(
+        28 * 2**20,
+        "The largest review that is read. A legal object fits: an update with 3 MiB of `<`, which the API server sends "
+        "as six bytes each, over a stored 1.5 MiB. A small memory limit of the container lowers it.",
+    )
     body_timeout: Seconds = setting(5.0, "How long a body may take to arrive.")
     header_timeout: Seconds = setting(10.0, "How long a request's headers may take to arrive.")
     max_in_flight: Annotated[int, _COUNT] = setting(256, "Reviews that are worked on at once; more get a 503.")

@@ -1,0 +1,124 @@
+"""A log line, its texts and the queue of lines are bounded, whatever the fields hold."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from tests.server.lines import Lines, until
+from tests.server.process import Serve
+from tests.server.reviews import pod, review
+from webhook.server.journal import LINE, Bridge, Journal
+
+MIB = 2**20
+
+
+@dataclass(slots=True)
+class Written:
+    """A journal, and what came out of it."""
+
+    journal: Journal
+    lines: Lines
+
+    def said(self, **fields: Any) -> str:
+        """The line of one event."""
+        self.journal.say("info", "said", **fields)
+        return self.lines.wait_for(lambda line: "said" in line or "fields" in line)
+
+
+@pytest.fixture(params=["json", "text"])
+def written(request: pytest.FixtureRequest) -> Iterator[Written]:
+    reading, writing = os.pipe()
+    journal = Journal(request.param, "info", writing)
+    yield Written(journal, Lines(os.fdopen(reading, "rb")))
+    journal.close()
+    os.close(writing)
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"name": "n" * MIB},
+        {"codes": ["c" * MIB] * 10_000},
+        {f"f{number}": "é😀" * MIB for number in range(20)},
+        {f"f{number}": '"\\' * 200 for number in range(40)},
+        {f"f{number}": ["x" * 300] * 40 for number in range(20)},
+        {f"field-{number}": number for number in range(2000)},
+    ],
+    ids=["text", "list", "many texts", "escapes", "many lists", "many fields"],
+)
+def test_line_is_bounded(written: Written, fields: dict[str, Any]) -> None:
+    assert len(written.said(**fields).encode()) <= LINE
+
+
+def test_control_characters_are_removed(written: Written) -> None:
+    line = written.said(name="\x1b[31mred\n::error::forged\u202e", codes=["a\nb"])
+    assert line.rstrip("\n").isprintable()
+
+
+def test_name_of_legal_length_is_whole(written: Written) -> None:
+    assert "n" * 253 in written.said(name="n" * 253)
+
+
+def test_library_message_is_bounded(written: Written) -> None:
+    record = logging.LogRecord("library", logging.ERROR, "", 0, "said %s", ("x" * MIB,), None)
+    Bridge(written.journal).emit(record)
+    line = written.lines.wait_for(lambda line: "library" in line)
+    assert 1000 < len(line.encode()) <= LINE
+
+
+@dataclass(slots=True)
+class Full:
+    """A journal whose reader does not read, and how many lines it dropped."""
+
+    journal: Journal
+    reading: int
+    dropped: list[None] = field(default_factory=list)
+
+
+@pytest.fixture
+def full() -> Iterator[Full]:
+    reading, writing = os.pipe2(os.O_NONBLOCK)
+    os.set_blocking(reading, True)
+    made = Full(Journal("json", "info", writing), reading)
+    made.journal.on_drop = lambda: made.dropped.append(None)
+    yield made
+    made.journal.close()
+    os.close(writing)
+
+
+def test_waiting_bytes_are_bounded_and_drops_counted(full: Full) -> None:
+    """5,000 lines of 7 KiB are 35 MiB, fewer than may wait by number."""
+    fields = {f"f{number}": "x" * 250 for number in range(28)}
+    for _ in range(5000):
+        full.journal.say("info", "said", **fields)
+    kept = 5000 - len(full.dropped)
+    assert 400 < kept < 4 * MIB / 7000 + 20
+    lines = Lines(os.fdopen(full.reading, "rb"))
+    until(lambda: len(lines.so_far()) == kept)
+    full.journal.say("info", "room again")
+    lines.event("room again")
+
+
+def test_review_with_long_texts_is_one_short_line(served: Serve) -> None:
+    name, uid = "n" * MIB, "u" * 128
+    served.client.review("/mutate", review(pod(2, name=name), uid=uid, namespace="s" * 100_000, operation="CREATE"))
+    line = served.journal.wait_for(lambda line: "uuuu" in line)
+    assert len(line) < 2048
+    event = json.loads(line)
+    assert (event["uid"], len(event["name"]), len(event["namespace"])) == (uid, 256, 256)
+
+
+def test_review_line_names_each_code_once(served: Serve) -> None:
+    asked = pod(2)
+    asked["spec"]["containers"] = [{**asked["spec"]["containers"][0], "name": f"c{n}"} for n in range(50)]
+    served.client.review("/mutate", review(asked, uid="many findings"))
+    event = served.journal.event("review", uid="many findings")
+    assert event["codes"] == ["GPS001", "GPS002"]
+    assert event["findings"] == 51
