@@ -17,17 +17,22 @@ def decide(case: Case) -> Verdict:
     """The verdict for a case. Raises MalformedError when the object's structure is not that of its kind."""
     if is_left_alone(case):
         return UNTOUCHED
+    if case.origin.added is None:
+        _add_edits(case)
+    findings = _findings(case)
+    if not findings:
+        return Verdict(Decision.ALLOWED, (), tuple(case.edits))
+    decision = _DECISIONS[max(finding.severity for finding in findings)]
+    return Verdict(decision, tuple(findings), tuple(case.edits))
+
+
+def _add_edits(case: Case) -> None:
     edits = case.edits = list(STEERING.run(case))
     if edits:
         case.placement.steer()
         case.look_where_mps()
     for injection in INJECTIONS if case.pod.is_whole else ():
         edits.extend(injection.run(case))
-    findings = _findings(case)
-    if not findings:
-        return Verdict(Decision.ALLOWED, (), tuple(edits))
-    decision = _DECISIONS[max(finding.severity for finding in findings)]
-    return Verdict(decision, tuple(findings), tuple(edits))
 
 
 def is_left_alone(case: Case) -> bool:

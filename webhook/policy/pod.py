@@ -15,6 +15,7 @@ from webhook.policy.verdict import Path
 APP: Final = "container"
 INIT: Final = "init container"
 SIDECAR: Final = "sidecar"
+EPHEMERAL: Final = "ephemeral container"
 
 Members = dict[str, Any]
 """A mapping of the object as JSON gives it."""
@@ -100,7 +101,7 @@ def texts(holder: Members, field: str, path: Path) -> list[str]:
 
 
 class Container:
-    """One container of a pod that may ask for resources. `kind` is APP, INIT or SIDECAR."""
+    """One container of a pod. `kind` is APP, INIT, SIDECAR or EPHEMERAL; the last cannot ask for resources."""
 
     __slots__ = ("_mounts", "_variables", "kind", "limits", "path", "raw", "requests")
 
@@ -210,6 +211,14 @@ class Pod:
         path = (*self.spec_path, "containers")
         apps = [Container(raw, (*path, index), APP) for index, raw in enumerate(self.elements("containers"))]
         return (*first, *apps)
+
+    @property
+    def ephemeral_containers(self) -> list[Container]:
+        """The containers that were added to the pod after its creation, as `kubectl debug` does."""
+        path = (*self.spec_path, "ephemeralContainers")
+        return [
+            Container(raw, (*path, index), EPHEMERAL) for index, raw in enumerate(self.elements("ephemeralContainers"))
+        ]
 
     def members(self, field: str) -> Members:
         """A mapping of the spec."""
