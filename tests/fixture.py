@@ -45,12 +45,14 @@ class Fixture:
     """One fixture. `name` is its folder and file, such as `GPS001/two-replicas`.
 
     `settings` and `facts` are what their files would hold, None without a file. `groups` are the caller's.
+    `subresource` is empty where the request is about the object itself.
     """
 
     name: str
     about: str
     hook: str
     operation: str
+    subresource: str
     namespace: str
     groups: tuple[str, ...]
     settings: Json | None
@@ -80,7 +82,10 @@ def load_all() -> tuple[Fixture, ...]:
     return tuple(_read(file) for file in sorted(FOLDER.glob("*/*.yaml")))
 
 
-_KEYS = {"about", "hook", "operation", "namespace", "groups", "settings", "facts", "object", "oldObject", "expect"}
+_KEYS = {
+    *("about", "hook", "operation", "subresource", "namespace", "groups", "settings", "facts"),
+    *("object", "oldObject", "expect"),
+}
 
 
 @cache
@@ -96,6 +101,7 @@ def _read(file: Path) -> Fixture:
         value["about"],
         value.get("hook", "offline"),
         value.get("operation", "CREATE"),
+        value.get("subresource", ""),
         value.get("namespace") or (value["object"].get("metadata") or {}).get("namespace") or "default",
         tuple(value.get("groups", ("system:authenticated",))),
         _file("Settings", value.get("settings")),
@@ -146,6 +152,7 @@ def review(fixture: Fixture) -> Json:
         "name": metadata.get("name") or "",
         "namespace": fixture.namespace,
         "operation": fixture.operation,
+        "subResource": fixture.subresource,
         "userInfo": {"username": "someone", "groups": list(fixture.groups)},
         "object": fixture.object,
         "oldObject": fixture.old_object,

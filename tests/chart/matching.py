@@ -47,13 +47,13 @@ def _called(held: list[Object], request: Object, told: list[str]) -> set[str]:
 
 
 def _covers(rule: Object, request: Object) -> bool:
-    resource = request["resource"]
+    resource, subresource = request["resource"], request.get("subResource")
     wanted = (
         ("apiGroups", resource["group"]),
-        ("resources", resource["resource"]),
+        ("resources", f"{resource['resource']}/{subresource}" if subresource else resource["resource"]),
         ("operations", request["operation"]),
     )
-    return all(value in rule[key] for key, value in wanted) and not request.get("subResource")
+    return all(value in rule[key] for key, value in wanted)
 
 
 def selects(selector: Mapping[str, Any], labels: Mapping[str, str]) -> bool:

@@ -155,6 +155,88 @@ def test_only_what_names_a_gpu_resource_is_ever_refused_for_want_of_an_answer() 
         assert not entries & FAIL_CLOSED
 
 
+GATES = [{"name": "example.com/queue"}, {"name": "example.com/quota"}]
+
+
+def gated(spec: Json, count: int) -> Json:
+    return holder("Pod", {**spec, "schedulingGates": GATES[:count]} if count else spec)
+
+
+@pytest.mark.parametrize("label", NAMES_GPU)
+def test_gpu_pod_is_sent_again_when_it_loses_its_last_gate(label: str) -> None:
+    spec = NAMES_GPU[label]
+    updates = [(before, after) for before in range(3) for after in range(3)]
+    requests = [request(gated(spec, after), before=gated(spec, before)) for before, after in updates]
+    emptied = request(holder("Pod", {**spec, "schedulingGates": []}), before=gated(spec, 1))
+    for (before, after), entries in zip([*updates, (1, 0)], called("default", [*requests, emptied]), strict=True):
+        assert entries == ({"pods.validate"} if before and not after else set()), (before, after)
+
+
+def test_release_of_pod_without_gpu_is_never_sent() -> None:
+    specs = [*CONCERNS_GPU.values(), *NONE_OF_OURS.values()]
+    found = called("default", [request(gated(spec, 0), before=gated(spec, 1)) for spec in specs])
+    assert found == [set()] * len(specs)
+
+
+@pytest.mark.parametrize("subresource", ["status", "resize", "binding", "eviction", "ephemeralcontainers"])
+def test_release_is_looked_for_in_the_pod_alone(subresource: str) -> None:
+    spec = NAMES_GPU["a container"]
+    asked = request(gated(spec, 0), before=gated(spec, 1), subresource=subresource)
+    assert called("default", [asked]) == [set()]
+
+
+SEES_ALL = with_variable({"value": "all"})["containers"][0]
+PRIVILEGED = container(securityContext={"privileged": True})
+ATTACHED: dict[str, tuple[Json, list[Json], bool]] = {
+    "sees all": (NONE_OF_OURS["plain"], [SEES_ALL], True),
+    "sees all in a pod with a GPU": (NAMES_GPU["a container"], [SEES_ALL], True),
+    "sees by reference": (NONE_OF_OURS["plain"], CONCERNS_GPU["sees by reference"]["containers"], True),
+    "the last sees all": (NONE_OF_OURS["plain"], [container(), SEES_ALL], True),
+    "privileged in a pod with a GPU": (NAMES_GPU["an init container"], [container(), PRIVILEGED], True),
+    "privileged in a pod without": (NONE_OF_OURS["plain"], [PRIVILEGED], False),
+    "privileged in a pod with another vendor's": (NONE_OF_OURS["another vendor"], [PRIVILEGED], False),
+    "not privileged": (NAMES_GPU["a container"], [container(securityContext={"privileged": False})], False),
+    "plain": (NAMES_GPU["a container"], [container()], False),
+    "sees nothing": (NAMES_GPU["a container"], NONE_OF_OURS["sees nothing"]["containers"], False),
+    "none": (NAMES_GPU["a container"], [], False),
+}
+
+
+def test_ephemeral_containers_that_see_gpus_are_sent() -> None:
+    pods = [
+        (holder("Pod", spec), holder("Pod", {**spec, "ephemeralContainers": new})) for spec, new, _ in ATTACHED.values()
+    ]
+    requests = [request(after, before=before, subresource="ephemeralcontainers") for before, after in pods]
+    for (label, (_, _, sent)), entries in zip(ATTACHED.items(), called("default", requests), strict=True):
+        assert entries == ({"ephemeral-containers.validate"} if sent else set()), label
+
+
+def padded(count: int) -> Json:
+    """A container that sees all behind so many other variables. The API server stores 150,000 of them in 750 kB."""
+    return {**SEES_ALL, "env": [{"name": "A"}] * count + SEES_ALL["env"]}
+
+
+MANY = {
+    "variables": [padded(150_000)],
+    "variables of several": [padded(4_000)] * 35,
+    "containers": [container()] * 600 + [SEES_ALL],
+}
+
+
+@pytest.mark.parametrize("label", MANY)
+def test_no_padding_hides_a_container_that_sees_gpus(label: str) -> None:
+    """A condition that takes more than the API server's budget for CEL skips an entry whose policy is `Ignore`."""
+    plain = holder("Pod", NONE_OF_OURS["plain"])
+    attached = holder("Pod", {**NONE_OF_OURS["plain"], "ephemeralContainers": MANY[label]})
+    requests = [
+        request(holder("Pod", {"containers": MANY[label]})),
+        request(holder("Deployment", {"containers": MANY[label]})),
+        request(attached, before=plain, subresource="ephemeralcontainers"),
+    ]
+    expected = ["other-pods", "other-templates", "ephemeral-containers"]
+    assert called("default", requests) == [{f"{name}.validate"} for name in expected]
+
+
 OURS = {"key": GPU, "operator": "Exists", "effect": "NoSchedule"}
 OURS_RENAMED = {**OURS, "key": SHARED}
 CANDIDATES = [OURS, OURS_RENAMED, {**OURS, "effect": "NoExecute"}, {"operator": "Exists"}]

@@ -25,7 +25,7 @@ SETTINGS = "server: {shutdownDelay: 0s, maxInFlight: 8}\n"
 
 
 def heavy(folder: Path) -> tuple[bytes, list[str]]:
-    """A small review that takes the server long, by limits to compare with many nodes, and the options with the nodes."""
+    """A small review that takes the server long: limits to compare with many nodes. And the options for the nodes."""
     labels = {"nvidia.com/mps.capable": "true", "nvidia.com/gpu.replicas": "10", "nvidia.com/gpu.memory": "16000"}
     resources = {"nvidia.com/gpu": 10, "nvidia.com/gpu.shared": 10}
     nodes = [{"name": f"n{number}", "labels": labels, "resources": resources} for number in range(10_000)]

@@ -1,4 +1,4 @@
-"""A review in, an answer out: which requests are judged, and how a verdict is told to the API server."""
+"""A review in, an answer out: which requests are checked, and how the API server learns the verdict."""
 
 from __future__ import annotations
 
@@ -105,16 +105,16 @@ def respond(body: bytes | bytearray, hook: Hook, ruleset: Ruleset, kinds: Table)
 
 
 def _mutate(request: Request, hook: Hook, ruleset: Ruleset, kinds: Table) -> Outcome:
-    if request.kind.kind != "Pod" or request.kind.group or request.subResource:
+    if not _is_pod(request) or request.subResource:
         return Outcome(request, UNTOUCHED)
     if request.operation == "UPDATE":
         held, before = _held(request, kinds), _held_before(request, kinds)
-        origin = _origin(request, hook, itself=True)
+        origin = _origin(request, hook)
         edits = lost_tolerations(held[0].pod, before[0].pod, origin, ruleset) if held and before else []
         return _patched(Outcome(request, UNTOUCHED), edits)
     if request.operation != "CREATE":
         return Outcome(request, UNTOUCHED)
-    verdict = judge(_held(request, kinds), _origin(request, hook, itself=True), ruleset)
+    verdict = judge(_held(request, kinds), _origin(request, hook), ruleset)
     outcome = Outcome(request, verdict)
     if verdict.decision is Decision.DENIED and ruleset.settings.deny_in_mutate:
         outcome.allowed = False
@@ -125,18 +125,33 @@ def _mutate(request: Request, hook: Hook, ruleset: Ruleset, kinds: Table) -> Out
 
 
 def _validate(request: Request, ruleset: Ruleset, kinds: Table) -> Outcome:
-    if request.subResource or (request.kind.group, request.kind.kind) not in kinds:
+    checked = _checked(request, kinds) if (request.kind.group, request.kind.kind) in kinds else None
+    if checked is None:
         return Outcome(request, UNTOUCHED)
-    itself = request.kind.kind == "Pod" and not request.kind.group
-    if request.operation == "UPDATE" and not itself:
-        held = _changed(_held(request, kinds), _held_before(request, kinds))
-    elif request.operation == "CREATE":
-        held = _held(request, kinds)
-    else:
-        return Outcome(request, UNTOUCHED)
-    outcome = Outcome(request, judge(held, _origin(request, Hook.VALIDATE, itself=itself), ruleset))
+    outcome = Outcome(request, judge(*checked, ruleset))
     outcome.allowed = outcome.verdict.decision is not Decision.DENIED
     return outcome
+
+
+def _checked(request: Request, kinds: Table) -> tuple[list[Held], Origin] | None:
+    """The pods of a request that the last hook checks, and where they come from; None for all other requests."""
+    itself = _is_pod(request)
+    match request.operation, request.subResource:
+        case "CREATE", "":
+            return _held(request, kinds), _origin(request, Hook.VALIDATE, arrived=itself)
+        case "UPDATE", "" if itself:
+            released = _released(_held(request, kinds), _held_before(request, kinds))
+            return released, _origin(request, Hook.VALIDATE, released=True)
+        case "UPDATE", "":
+            return _changed(_held(request, kinds), _held_before(request, kinds)), _origin(request, Hook.VALIDATE)
+        case "UPDATE", "ephemeralcontainers" if itself:
+            held = _held(request, kinds)
+            return held, _origin(request, Hook.VALIDATE, added=_added(held, _held_before(request, kinds)))
+    return None
+
+
+def _is_pod(request: Request) -> bool:
+    return request.kind.kind == "Pod" and not request.kind.group
 
 
 def _held(request: Request, kinds: Table) -> list[Held]:
@@ -157,11 +172,35 @@ def _changed(held: list[Held], before: list[Held]) -> list[Held]:
     return [one for one in held if old.get(one.path) != one.raw]
 
 
-def _origin(request: Request, hook: Hook, *, itself: bool) -> Origin:
+def _released(held: list[Held], before: list[Held]) -> list[Held]:
+    """The pods whose last scheduling gate an update removes: from now on the scheduler may place them."""
+    gated = {one.path for one in before if one.pod.elements("schedulingGates")}
+    return [one for one in held if one.path in gated and not one.pod.elements("schedulingGates")]
+
+
+def _added(held: list[Held], before: list[Held]) -> frozenset[str]:
+    """The names of the ephemeral containers that an update adds; those that are there can never change."""
+    known = {container.name for one in before for container in one.pod.ephemeral_containers()}
+    return frozenset(
+        container.name for one in held for container in one.pod.ephemeral_containers() if container.name not in known
+    )
+
+
+def _origin(
+    request: Request,
+    hook: Hook,
+    *,
+    arrived: bool = False,
+    released: bool = False,
+    added: frozenset[str] | None = None,
+) -> Origin:
+    itself = _is_pod(request)
     return Origin(
         request.namespace,
         itself=itself,
-        arrived=itself and hook is Hook.VALIDATE,
+        arrived=arrived,
+        released=released,
+        added=added,
         hostpath=hook.hostpath,
         groups=tuple(request.userInfo.groups or ()),
         open=not itself and is_suspended(request.kind.kind, request.object),  # type: ignore[arg-type]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from webhook.policy.demand import Ask, Demand
 from webhook.policy.facts import Facts, RuntimeClass
 from webhook.policy.placement import Injected, Lands, Placement
-from webhook.policy.pod import Pod
+from webhook.policy.pod import Container, Pod
 from webhook.policy.tolerations import Tolerations, tolerations_of
 from webhook.policy.verdict import Edit
 
@@ -21,11 +23,14 @@ class Origin:
     """Where a pod comes from.
 
     `itself`: it is a Pod, not a template. `arrived`: it reached the last hook on CREATE, so the edits should be there
-    and steering is over. `hostpath`: what the hook's path says of hostPath volumes, None when it says nothing.
-    `groups`: the caller's, None when nobody called. `open`: the workload is suspended and gets its placement later.
+    and steering is over. `released`: an update removed its last scheduling gate; steering is over, and edits are not
+    expected, since settings and facts may have changed since CREATE. `added`: the names of the ephemeral containers
+    that the request adds, and that alone are checked; None when the whole pod is. `hostpath`: what the hook's path says
+    of hostPath volumes, None when it says nothing. `groups`: the caller's, None offline. `open`: the workload is
+    suspended and gets its placement later.
     """
 
-    __slots__ = ("arrived", "groups", "hostpath", "itself", "namespace", "open")
+    __slots__ = ("added", "arrived", "groups", "hostpath", "itself", "namespace", "open", "released")
 
     def __init__(
         self,
@@ -33,6 +38,8 @@ class Origin:
         *,
         itself: bool = True,
         arrived: bool = False,
+        released: bool = False,
+        added: frozenset[str] | None = None,
         hostpath: bool | None = None,
         groups: tuple[str, ...] | None = None,
         open: bool = False,  # noqa: A002 - the field's own word
@@ -40,6 +47,8 @@ class Origin:
         self.namespace = namespace
         self.itself = itself
         self.arrived = arrived
+        self.released = released
+        self.added = added
         self.hostpath = hostpath
         self.groups = groups
         self.open = open
@@ -108,6 +117,13 @@ class Case:
         for ask in self.mps:
             if not self.first_asks or self.first_asks[-1].container is not ask.container:
                 self.first_asks.append(ask)  # a container's asks follow one another
+
+    def checked_containers(self) -> Iterable[Container]:
+        """All containers, ephemeral ones too; where a request only adds ephemeral containers, those."""
+        added, ephemeral = self.origin.added, self.pod.ephemeral_containers()
+        if added is None:
+            return chain(self.pod.containers, ephemeral)
+        return (container for container in ephemeral if container.name in added)
 
     def hostpath_allowed(self) -> bool | None:
         """Whether the namespace's Pod Security level allows hostPath volumes; None when nothing tells.

@@ -20,17 +20,22 @@ class Scope(Enum):
     ASKS = "pods that ask for a GPU"
     NAMES = "pods that name a GPU resource"
     ANY = "every pod"
+    ADDED = "every pod, and the ephemeral containers that are added to one"
     ARRIVED = "pods that reach `/validate` on CREATE"
 
     def holds(self, case: Case) -> bool:
         """Whether the case is in the scope."""
+        if case.origin.added is not None:
+            return self is Scope.ADDED
         if self is Scope.MPS:
             return bool(case.mps)
         if self is Scope.ASKS:
             return bool(case.demand.asks)
         if self is Scope.NAMES:
             return bool(case.demand.names)
-        return self is Scope.ANY or case.origin.arrived
+        if self is Scope.ARRIVED:
+            return case.origin.arrived
+        return True
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,7 +36,8 @@ class Gathered:
         """Check one case. Raises MalformedError."""
         if is_left_alone(case):
             return
-        case.edits = _edits(case)
+        if case.origin.added is None:
+            case.edits = _edits(case)
         self.edits.extend(islice(case.edits, MOST_EDITS + 1 - len(self.edits)))
         severities = case.rules.severities
         for check in case.rules.checks_for(case):

@@ -15,6 +15,7 @@ from webhook.policy.verdict import Path
 APP: Final = "container"
 INIT: Final = "init container"
 SIDECAR: Final = "sidecar"
+EPHEMERAL: Final = "ephemeral container"
 
 Members = dict[str, Any]
 """A mapping of the object as JSON gives it."""
@@ -104,7 +105,7 @@ def texts(holder: Members, field: str, path: Path) -> list[str]:
 
 
 class Container:
-    """One container of a pod that may ask for resources. `kind` is APP, INIT or SIDECAR."""
+    """One container of a pod. `kind` is APP, INIT, SIDECAR or EPHEMERAL; the last cannot ask for resources."""
 
     __slots__ = ("_mounts", "_variables", "kind", "limits", "path", "raw", "requests")
 
@@ -274,6 +275,12 @@ class Pod:
                     following = next(known)
                 else:
                     yield Container(raw, (*self.spec_path, field, index), APP)
+
+    def ephemeral_containers(self) -> Iterator[Container]:
+        """The containers that were added to the pod after its creation, as `kubectl debug` does."""
+        path = (*self.spec_path, "ephemeralContainers")
+        for index, raw in enumerate(self.elements("ephemeralContainers")):
+            yield Container(raw, (*path, index), EPHEMERAL)
 
     def members(self, field: str) -> Members:
         """A mapping of the spec."""

@@ -71,7 +71,11 @@ class Rules:
 
     def checks_for(self, case: Case) -> tuple[Check, ...]:
         """The active checks in whose scope the case is, in the order of their codes."""
-        scopes = (bool(case.mps), bool(case.demand.asks), bool(case.demand.names), case.origin.arrived)
+        origin = case.origin
+        scopes = (
+            *(bool(case.mps), bool(case.demand.asks), bool(case.demand.names)),
+            *(origin.arrived, origin.added is None),
+        )
         checks = self._by_scopes.get(scopes)
         if checks is None:
             checks = self._by_scopes[scopes] = tuple(check for check in self._active if check.scope.holds(case))

@@ -35,13 +35,45 @@ name in ['{{ include "gpushare-webhook.resourceNames" . | fromJsonArray | join "
 {{- end -}}
 
 {{/*
+Whether there is more to look at in a list of containers than the API server's budget for CEL allows. It passes over an
+entry with the policy `Ignore` whose condition takes more, so that a pod could hide one variable behind 150,000 others.
+The server looks at all of them. Takes `list` and `sizes`, what there is to look at in a container `c`.
+*/}}
+{{- define "gpushare-webhook.cel.tooMany" -}}
+{{ .list }}.size() > 500 || {{ .list }}.map(c, {{ .sizes }}).sum() > 5000
+{{- end -}}
+
+{{/* Whether a container `c` sees GPUs by its environment (GPS007). */}}
+{{- define "gpushare-webhook.cel.sees" -}}
+c.?env.orValue([]).exists(e, e.name == 'NVIDIA_VISIBLE_DEVICES' && !(e.?value.orValue('') in ['void', 'none']))
+{{- end -}}
+
+{{/*
+Whether an ephemeral container of a pod sees GPUs, or is privileged in a pod that names a GPU resource (GPS007). Those
+that were there before count too: CEL would compare each with all, past the budget, while the server uses a set.
+*/}}
+{{- define "gpushare-webhook.cel.ephemeralSees" -}}
+{{- $list := "object.spec.?ephemeralContainers.orValue([])" -}}
+{{- $names := include "gpushare-webhook.cel.namesGpu" (dict "root" . "spec" "object.spec") -}}
+{{ include "gpushare-webhook.cel.tooMany" (dict "list" $list "sizes" "c.?env.orValue([]).size()") }} || {{ $list }}.exists(c, {{ include "gpushare-webhook.cel.sees" . }}) || ({{ $list }}.exists(c, c.?securityContext.?privileged.orValue(false)) && {{ $names }})
+{{- end -}}
+
+{{/* Whether a pod is new, or an update removes its last scheduling gate: from then on the scheduler may place it. */}}
+{{- define "gpushare-webhook.cel.newOrReleased" -}}
+oldObject == null || (oldObject.spec.?schedulingGates.orValue([]).size() > 0 && object.spec.?schedulingGates.orValue([]).size() == 0)
+{{- end -}}
+
+{{/*
 Whether a pod that names no GPU resource concerns the webhook all the same: it sees GPUs by its environment (GPS007),
 asks for what is perhaps a slip (GPS013), or has annotations of ours (GPS018). Takes the root and `template`.
 */}}
 {{- define "gpushare-webhook.cel.concernsGpu" -}}
 {{- $named := include "gpushare-webhook.cel.anyResource" (dict "container" "c" "test" (include "gpushare-webhook.cel.isSlip" .root)) -}}
-{{- $sees := "c.?env.orValue([]).exists(e, e.name == 'NVIDIA_VISIBLE_DEVICES' && !(e.?value.orValue('') in ['void', 'none']))" -}}
-{{- include "gpushare-webhook.cel.anyContainer" (dict "spec" (printf "%s.?spec" .template) "test" (printf "%s || %s" $sees $named)) }} || {{ .template }}.?metadata.?annotations.orValue({}).exists(key, key.startsWith('gpushare-webhook/'))
+{{- $sees := include "gpushare-webhook.cel.sees" . -}}
+{{- $sizes := "c.?env.orValue([]).size() + c.?resources.?limits.orValue({}).size() + c.?resources.?requests.orValue({}).size()" -}}
+{{- $many := include "gpushare-webhook.cel.tooMany" (dict "list" "list" "sizes" $sizes) -}}
+{{- $spec := printf "%s.?spec" .template -}}
+[{{ $spec }}.?containers.orValue([]), {{ $spec }}.?initContainers.orValue([])].exists(list, list != null && ({{ $many }} || list.exists(c, {{ $sees }} || {{ $named }}))) || {{ .template }}.?metadata.?annotations.orValue({}).exists(key, key.startsWith('gpushare-webhook/'))
 {{- end -}}
 
 {{/* The kubelet already runs what a mirror pod shows. Anybody can set the annotation, only nodes are believed. */}}

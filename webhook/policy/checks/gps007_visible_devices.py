@@ -1,18 +1,20 @@
 """The pod reaches GPUs past the allocation.
 
-Reads: `NVIDIA_VISIBLE_DEVICES` in `env` of every container, whether the pod asks for a GPU or not; `privileged` of
-containers that ask for one.
+Reads: `NVIDIA_VISIBLE_DEVICES` in `env` of every container, ephemeral ones too, whether the pod asks for a GPU or not;
+`privileged` of containers that ask for one, and of ephemeral containers in a pod that asks.
 Why: the pod's value beats the device plugin's, so `all` shows every GPU of the node, and one replica works on cards of
-others. A privileged container sees every device whatever was allocated. An image's own value and `envFrom` cannot be
-seen here.
+others. A privileged container sees every device whatever was allocated. An ephemeral container cannot ask and gets no
+allocation, so all that it sees is past it. An image's own value and `envFrom` cannot be seen here.
 Remedy: leave the variable out, or set it to `void`; drop `privileged`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from webhook.policy.case import Case
-from webhook.policy.check import Check, Claims, Scope
-from webhook.policy.pod import Container, members, text
+from webhook.policy.check import Check, Scope
+from webhook.policy.pod import EPHEMERAL, Container, members, text
 from webhook.policy.variables import VISIBLE_DEVICES
 from webhook.policy.verdict import Claim, Severity
 from webhook.policy.wording import message
@@ -20,18 +22,21 @@ from webhook.policy.wording import message
 _HARMLESS = frozenset({"", "void", "none"})
 
 
-def run(case: Case) -> Claims:
-    """One claim a container and way."""
-    claims: list[Claim] = []
-    for container in case.pod.containers:
+def run(case: Case) -> Iterator[Claim]:
+    """One claim per container and way."""
+    for container in case.checked_containers():
         if VISIBLE_DEVICES in container.variables:
-            claims += _visible(container)
-    for container in {ask.container: None for ask in case.demand.asks}:
-        path = (*container.path, "securityContext")
-        if members(container.raw, "securityContext", container.path).get("privileged") is True:
+            yield from _visible(container)
+    asking = {ask.container for ask in case.demand.asks}
+    for container in case.checked_containers() if asking else ():
+        if (container in asking or container.kind is EPHEMERAL) and _is_privileged(container):
+            path = (*container.path, "securityContext", "privileged")
             said = message(f"{container.kind} {{}} is privileged and sees every GPU of its node", container.name)
-            claims.append(Claim((*path, "privileged"), said, "drop privileged; a GPU needs no privileges"))
-    return claims
+            yield Claim(path, said, "drop privileged; a GPU needs no privileges")
+
+
+def _is_privileged(container: Container) -> bool:
+    return members(container.raw, "securityContext", container.path).get("privileged") is True
 
 
 def _visible(container: Container) -> list[Claim]:
@@ -50,4 +55,4 @@ def _visible(container: Container) -> list[Claim]:
     return [Claim(path, said, "leave it out, or set it to void")]
 
 
-CHECK = Check("GPS007", Severity.WARN, Scope.ANY, run, __doc__)
+CHECK = Check("GPS007", Severity.WARN, Scope.ADDED, run, __doc__)

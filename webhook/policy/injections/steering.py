@@ -24,9 +24,9 @@ SHARED = ("mps", "time-slicing")
 def steer(case: Case) -> list[Edit]:
     """The affinity that makes the pod legal; empty when it needs none or none could help.
 
-    A pod that reached the last hook is judged as it is: the scheduler will not see edits any more.
+    A pod that reached the last hook, or lost its last gate, is checked as it is: the scheduler sees no later edit.
     """
-    if not case.rules.settings.injections.steering.enabled or case.origin.arrived:
+    if not case.rules.settings.injections.steering.enabled or case.origin.arrived or case.origin.released:
         return []
     if not over_container(case) and not is_over_pod(case):
         return []

@@ -1,0 +1,240 @@
+"""The requests after a pod's creation that could get around the checks: the chart's hooks on a real API server."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.chart.render import FULLNAME, only
+from tests.cluster.harness.api import ApiError
+from tests.cluster.harness.cluster import ControlPlaneOnly, control_plane
+from tests.cluster.harness.hooks import MUTATING, VALIDATING, is_mutated, product_process
+from tests.cluster.harness.manifests import GPU, container, pod
+from tests.cluster.harness.waiting import wait_for
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tests.cluster.harness.api import Object
+    from tests.cluster.harness.hooks import Beside
+
+PODS = "/api/v1/namespaces/default/pods"
+CLASSES = "/apis/node.k8s.io/v1/runtimeclasses"
+CONFIGURATIONS = {MUTATING: "MutatingWebhookConfiguration", VALIDATING: "ValidatingWebhookConfiguration"}
+FAILED = "failed calling webhook"
+TWO = 'GPS001 container "main" asks for 2 of "nvidia.com/gpu"'
+QUEUE, QUOTA = {"name": "example.com/queue"}, {"name": "example.com/quota"}
+PLAIN = container(gpus=0)
+
+
+@pytest.fixture(scope="module")
+def running(needs_control_plane: None) -> Iterator[ControlPlaneOnly]:
+    with control_plane() as started:
+        started.api.create(CLASSES, {"metadata": {"name": "nvidia"}, "handler": "nvidia"})
+        yield started
+
+
+@contextmanager
+def _hooks(running: ControlPlaneOnly, settings: Object, values: Object) -> Iterator[Beside]:
+    """The configurations as the chart renders them, in force, with the product as a process behind them."""
+    with product_process(running, settings=settings) as beside:
+        try:
+            for path, kind in CONFIGURATIONS.items():
+                rendered = only(kind, values)
+                hooks = [{**entry, "clientConfig": beside.client_config(entry)} for entry in rendered["webhooks"]]
+                running.api.create(path, {**rendered, "webhooks": hooks})
+            wait_for("the hooks to be in force", lambda: TWO in _rejection(running, pod("probe", container(gpus=2))))
+            wait_for("pods to be completed", lambda: is_mutated(_create(running, pod("probe"), dry=True)))
+            yield beside
+        finally:
+            for path in CONFIGURATIONS:
+                if running.api.find(f"{path}/{FULLNAME}") is not None:
+                    running.api.delete(f"{path}/{FULLNAME}")
+            wait_for("the hooks to be forgotten", lambda: _rejection(running, pod("probe", container(gpus=2))) == "")
+
+
+@pytest.fixture
+def hooks(running: ControlPlaneOnly) -> Iterator[Beside]:
+    with _hooks(running, {}, {}) as beside:
+        yield beside
+
+
+@pytest.fixture
+def dead(running: ControlPlaneOnly) -> Iterator[None]:
+    """Hooks in force whose webhook is gone; pods that were created before are there."""
+    with _hooks(running, {}, {}) as beside:
+        for manifest in (gated("gpu"), gated("plain", PLAIN), pod("debugged")):
+            _create(running, manifest)
+        beside.process.stop()
+        assert FAILED in _rejection(running, pod("probe"))
+        yield
+
+
+@pytest.fixture(autouse=True)
+def clean(running: ControlPlaneOnly) -> Iterator[None]:
+    yield
+    running.api.delete(f"{PODS}?gracePeriodSeconds=0")
+
+
+def gated(name: str, *containers: Object, gates: tuple[Object, ...] = (QUEUE,), **spec: Any) -> Object:
+    return pod(name, *containers, schedulingGates=list(gates), **spec)
+
+
+def _create(running: ControlPlaneOnly, manifest: Object, *, dry: bool = False) -> Object:
+    return running.api.create(f"{PODS}?dryRun=All" if dry else PODS, manifest)
+
+
+def _rejection(running: ControlPlaneOnly, manifest: Object) -> str:
+    """What the API server says against a new pod; empty when it accepts it."""
+    try:
+        _create(running, manifest, dry=True)
+    except ApiError as rejected:
+        return rejected.message
+    return ""
+
+
+def _release(running: ControlPlaneOnly, name: str, *left: Object, **spec: Any) -> Object:
+    """Leave a pod these gates, with other members of its spec in the same request."""
+    return running.api.patch(f"{PODS}/{name}", {"spec": {"schedulingGates": list(left) or None, **spec}})
+
+
+def _warnings(running: ControlPlaneOnly, method: str, path: str, body: Object, content: str = "json") -> list[str]:
+    """The warnings of a request that the API server accepts."""
+    code, headers, answer = running.api.request(method, path, body, content=content)
+    assert code < 300, answer
+    return [value.replace('\\"', '"') for name, value in headers.items() if name.lower() == "warning"]
+
+
+def test_gated_pod_over_the_limit_is_created_with_a_warning(running: ControlPlaneOnly, hooks: Beside) -> None:
+    (warning,) = _warnings(running, "POST", PODS, gated("two", container(gpus=2)))
+    assert TWO in warning
+
+
+def test_release_of_pod_over_the_limit_is_rejected(running: ControlPlaneOnly, hooks: Beside) -> None:
+    _create(running, gated("two", container(gpus=2), gates=(QUEUE, QUOTA)))
+    _release(running, "two", QUOTA)
+    with pytest.raises(ApiError) as rejected:
+        _release(running, "two")
+    assert (rejected.value.code, rejected.value.reason) == (403, "Forbidden")
+    assert TWO in rejected.value.message
+    assert 'webhook "pods.validate.gpushare-webhook.io" denied the request' in rejected.value.message
+    assert running.api.get(f"{PODS}/two")["spec"]["schedulingGates"] == [QUOTA]
+
+
+def test_queue_that_selects_whole_cards_releases_pod_over_the_limit(running: ControlPlaneOnly, hooks: Beside) -> None:
+    _create(running, gated("two", container(gpus=2)))
+    released = _release(running, "two", nodeSelector={"nvidia.com/gpu.sharing-strategy": "none"})
+    assert "schedulingGates" not in released["spec"]
+
+
+def test_legal_pod_is_mutated_and_released_without_a_warning(running: ControlPlaneOnly, hooks: Beside) -> None:
+    assert is_mutated(_create(running, gated("one")))
+    body = {"spec": {"schedulingGates": None}}
+    assert _warnings(running, "PATCH", f"{PODS}/one", body, "merge-patch+json") == []
+    assert "schedulingGates" not in running.api.get(f"{PODS}/one")["spec"]
+
+
+def test_dead_webhook_rejects_release_of_gpu_pods_alone(running: ControlPlaneOnly, dead: None) -> None:
+    with pytest.raises(ApiError, match=FAILED):
+        _release(running, "gpu")
+    running.api.patch(f"{PODS}/gpu", {"metadata": {"labels": {"a": "b"}}})
+    assert "schedulingGates" not in _release(running, "plain")["spec"]
+
+
+def _debug(running: ControlPlaneOnly, name: str, *options: str) -> str:
+    """Add an ephemeral container as `kubectl debug` does, and return the warnings. Raises RuntimeError."""
+    done = running.kubectl.run("debug", name, "--image=busybox", "--quiet", *options)
+    if done.returncode:
+        raise RuntimeError(done.stderr)
+    return done.stderr
+
+
+SEES_ALL = "--env=NVIDIA_VISIBLE_DEVICES=all"
+PRIVILEGED = "--profile=sysadmin"
+
+
+def test_ephemeral_container_with_all_gpus_warns(running: ControlPlaneOnly, hooks: Beside) -> None:
+    _create(running, pod("plain", PLAIN))
+    said = _debug(running, "plain", SEES_ALL, "--container=debug")
+    assert 'Warning: GPS007 ephemeral container "debug" sets NVIDIA_VISIBLE_DEVICES to "all"' in said
+    assert "GPS" not in _debug(running, "plain", "--container=shell"), "what is there already is not reported again"
+    assert len(running.api.get(f"{PODS}/plain")["spec"]["ephemeralContainers"]) == 2
+
+
+def test_privileged_ephemeral_container_warns_beside_a_gpu_alone(running: ControlPlaneOnly, hooks: Beside) -> None:
+    _create(running, pod("plain", PLAIN))
+    _create(running, pod("one"))
+    assert "GPS" not in _debug(running, "plain", PRIVILEGED)
+    said = _debug(running, "one", PRIVILEGED, "--container=debug")
+    assert 'Warning: GPS007 ephemeral container "debug" is privileged' in said
+    (added,) = running.api.get(f"{PODS}/one")["spec"]["ephemeralContainers"]
+    assert added["securityContext"]["privileged"] is True
+
+
+def test_ephemeral_container_is_rejected_where_gps007_denies(running: ControlPlaneOnly) -> None:
+    with _hooks(running, {"severities": {"GPS007": "deny"}}, {}):
+        _create(running, pod("one"))
+        with pytest.raises(RuntimeError, match="GPS007 ephemeral container"):
+            _debug(running, "one", SEES_ALL)
+        with pytest.raises(RuntimeError, match="GPS007 ephemeral container"):
+            _debug(running, "one", PRIVILEGED)
+        _debug(running, "one")
+        assert len(running.api.get(f"{PODS}/one")["spec"]["ephemeralContainers"]) == 1
+
+
+def test_dead_webhook_lets_ephemeral_containers_pass(running: ControlPlaneOnly, dead: None) -> None:
+    assert "GPS" not in _debug(running, "debugged", SEES_ALL)
+    assert len(running.api.get(f"{PODS}/debugged")["spec"]["ephemeralContainers"]) == 1
+
+
+def test_ephemeral_containers_of_a_new_pod_are_forbidden_by_the_api_server(running: ControlPlaneOnly) -> None:
+    debug = {"name": "debug", "image": "busybox"}
+    assert "spec.ephemeralContainers: Forbidden" in _rejection(running, pod("new", ephemeralContainers=[debug]))
+
+
+def _resources(amounts: Object) -> Object:
+    return {"spec": {"containers": [{"name": "main", "resources": {"limits": amounts, "requests": amounts}}]}}
+
+
+def test_resize_changes_no_gpu(running: ControlPlaneOnly) -> None:
+    _create(
+        running, pod("one", container(resources={"limits": {GPU: 1, "cpu": "1"}, "requests": {GPU: 1, "cpu": "1"}}))
+    )
+    path = f"{PODS}/one/resize"
+    with pytest.raises(ApiError, match="only cpu and memory resources are mutable"):
+        running.api.patch(path, _resources({GPU: 2, "cpu": "1"}), form="strategic")
+    with pytest.raises(ApiError, match="only cpu and memory resources are mutable"):
+        running.api.patch(path, _resources({"nvidia.com/gpu.shared": 1}), form="strategic")
+
+
+def test_status_changes_no_spec(running: ControlPlaneOnly) -> None:
+    before = _create(running, gated("one"))
+    change = {"spec": {"schedulingGates": None, "nodeName": "x"}, "metadata": {"labels": {"a": "b"}}}
+    after = running.api.patch(f"{PODS}/one/status", change)
+    assert after["spec"] == before["spec"]
+    assert after["metadata"]["labels"] == {"a": "b"}
+
+
+@pytest.mark.parametrize("path", [f"{PODS}/one/binding", "/api/v1/namespaces/default/bindings"])
+def test_binding_does_not_remove_gates(running: ControlPlaneOnly, path: str) -> None:
+    _create(running, gated("one"))
+    body = {"metadata": {"name": "one"}, "target": {"kind": "Node", "name": "shared-1"}}
+    with pytest.raises(ApiError, match=r"non-empty \.spec\.schedulingGates"):
+        running.api.create(path, body)
+
+
+@pytest.mark.parametrize("path", [f"{PODS}/one/binding", "/api/v1/namespaces/default/bindings"])
+def test_binding_changes_no_more_than_the_node(running: ControlPlaneOnly, path: str) -> None:
+    before = _create(running, pod("one"))
+    running.api.create(path, {"metadata": {"name": "one"}, "target": {"kind": "Node", "name": "shared-1"}})
+    assert running.api.get(f"{PODS}/one")["spec"] == {**before["spec"], "nodeName": "shared-1"}
+
+
+@pytest.mark.parametrize("subresource", ["binding", "ephemeralcontainers", "resize", "status"])
+@pytest.mark.parametrize("role", ["edit", "admin"])
+def test_default_roles_do_not_grant_subresource(running: ControlPlaneOnly, role: str, subresource: str) -> None:
+    rules = running.api.get(f"/apis/rbac.authorization.k8s.io/v1/clusterroles/{role}")["rules"]
+    granted = [rule["verbs"] for rule in rules if f"pods/{subresource}" in rule.get("resources", [])]
+    assert not {"create", "update", "patch", "*"} & {verb for verbs in granted for verb in verbs}
