@@ -235,6 +235,14 @@ SHAPES: dict[str, Shape] = {
     "unread objects of one member": Shape(lambda n: inside(x=[{"a": 1}] * n), "direct caller"),
     "unread names": Shape(lambda n: inside(x={f"{i:x}": 1 for i in range(n)}), "direct caller"),
     "unread numbers": Shape(lambda n: inside(x=[0.1] * n), "direct caller"),
+    "ephemeral containers": Shape(
+        lambda n: pod(
+            ephemeralContainers=each(
+                n, lambda i: {"name": f"e{i}", "env": [{"name": "NVIDIA_VISIBLE_DEVICES", "value": "all"}]}
+            )
+        ),
+        "direct caller",
+    ),
     "long name of the pod": Shape(lambda n: pod(metadata={"name": "n" * n}), "direct caller"),
 }
 """The shapes, by what they are full of."""

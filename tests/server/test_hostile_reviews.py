@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from tests.server.certificates import Certificates
-from tests.server.client import Client, measured, request
-from tests.server.hostile import MIB, SHAPES, body, hostile
+from tests.server.client import Client, Reply, measured, request
+from tests.server.hostile import CHECKED, MIB, SHAPES, body, hostile
 from tests.server.lines import PATIENCE, until
 from tests.server.load import open_loop, quantile
 from tests.server.process import Serve, serve
@@ -33,7 +33,7 @@ def memory(server: Serve, which: str) -> int:
     return int(line.split()[1]) * 1024
 
 
-@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("shape", [*SHAPES, *CHECKED])
 def test_peak_memory_is_bounded(certificates: Certificates, shape: str) -> None:
     asked = body(shape)
     with serve(certificates) as server:
@@ -56,7 +56,7 @@ async def probes(client: Client, ended: asyncio.Event) -> list[float]:
     return seconds
 
 
-@pytest.mark.parametrize("shape", ["one wide text", "texts", "keys", "lists", "floats"])
+@pytest.mark.parametrize("shape", ["one wide text", "texts", "keys", "lists", "floats", *CHECKED[:3]])
 async def test_honest_reviews_and_probes_are_answered(certificates: Certificates, shape: str) -> None:
     with serve(certificates) as server:
         ended = asyncio.Event()
@@ -112,6 +112,9 @@ def test_distinct_long_texts_leave_no_memory_behind(certificates: Certificates) 
         asked["metadata"]["annotations"] = {"note": text}
         container = asked["spec"]["containers"][0]
         container |= {"image": text, "args": [text], "env": [{"name": "TEXT", "value": text}]}
+        container["env"].append({"name": "CUDA_MPS_PIPE_DIRECTORY", "value": f"/{text}"})
+        container["volumeMounts"] = [{"name": "data", "mountPath": f"/{text}"}]
+        container["resources"]["limits"][f"nvidia.com/{text}"] = text
         assert server.client.review("/mutate?timeout=30s", review(asked)).status == 200
 
     with serve(certificates) as server:
@@ -142,13 +145,25 @@ def impatient(tmp_path: Path) -> list[str]:
 
 
 LARGE = request("POST", "/mutate?timeout=30s", body("floats"))
+"""A review that is processed for more than a second."""
+
+WAITING = request("POST", "/mutate?timeout=30s", json.dumps(review(pod(hostname="a" * 100_000))).encode())
+"""A large review that arrives at once, so that it waits for the other one."""
+
+
+async def two_large_reviews(server: Serve) -> list[asyncio.Task[Reply]]:
+    """Reviews of which the first is processed and the second waits."""
+    first = asyncio.create_task(asyncio.to_thread(server.client.say, LARGE))
+    await asyncio.to_thread(until, lambda: measured(server.client, "large_reviews") == 1)
+    second = asyncio.create_task(asyncio.to_thread(server.client.say, WAITING))
+    await asyncio.to_thread(until, lambda: measured(server.client, "large_reviews") == 2)
+    return [first, second]
 
 
 async def test_drain_sheds_large_reviews(certificates: Certificates, impatient: list[str]) -> None:
     """One that is processed, one that waits: the API server asks another replica for both."""
     with serve(certificates, *impatient) as server:
-        asked = [asyncio.create_task(asyncio.to_thread(server.client.say, LARGE)) for _ in range(2)]
-        await asyncio.to_thread(until, lambda: measured(server.client, "large_reviews") == 2)
+        asked = await two_large_reviews(server)
         exit_code = await asyncio.to_thread(server.end)
         answers = await asyncio.gather(*asked)
         errors = server.errors.to_the_end()
@@ -165,7 +180,7 @@ async def test_large_review_whose_client_has_gone_is_not_processed(certificates:
         asked = [asyncio.create_task(asyncio.to_thread(server.client.say, LARGE))]
         await asyncio.to_thread(until, lambda: measured(server.client, "large_reviews") == 1)
         with server.client.connect() as connection:
-            await asyncio.to_thread(connection.sendall, LARGE)
+            await asyncio.to_thread(connection.sendall, WAITING)
             await asyncio.to_thread(until, lambda: measured(server.client, "large_reviews") == 2)
         assert (await asked[0]).status == 200
         await asyncio.to_thread(until, lambda: measured(server.client, 'shed_total{reason="gone"}') == 1)
@@ -176,8 +191,7 @@ async def test_drain_answers_large_reviews_in_time(certificates: Certificates, t
     settings = tmp_path / "settings.yaml"
     settings.write_text("server: {shutdownDelay: 0s, drainTimeout: 1h}\n")
     with serve(certificates, "--config", str(settings)) as server:
-        asked = [asyncio.create_task(asyncio.to_thread(server.client.say, LARGE)) for _ in range(2)]
-        await asyncio.to_thread(until, lambda: measured(server.client, "large_reviews") == 2)
+        asked = await two_large_reviews(server)
         assert await asyncio.to_thread(server.end) == 0
         assert [answer.status for answer in await asyncio.gather(*asked)] == [200, 200]
 

@@ -14,7 +14,7 @@ Lookup = Callable[[str], Resource | None]
 
 
 class Ask:
-    """More than 0 of one GPU resource, asked for by one container. `billionths` is the quantity."""
+    """An amount of one GPU resource that one container names. `billionths` is the quantity."""
 
     __slots__ = ("billionths", "container", "field", "resource")
 
@@ -58,7 +58,7 @@ class Tally:
 
 
 class Demand:
-    """All that a pod asks for. `names` holds every GPU resource named, with 0 or nonsense too, by container."""
+    """All that a pod asks for. `names` holds every GPU resource named, with 0 or nonsense too; those count as 0."""
 
     __slots__ = ("_totals", "asks", "has_mig", "has_renamed", "names", "pod")
 
@@ -66,7 +66,7 @@ class Demand:
         self.pod = pod
         self.asks: list[Ask] = []
         self.has_mig = self.has_renamed = False
-        self.names: list[tuple[Container, Resource]] = []
+        self.names: list[Ask] = []
         self._totals: dict[str, Tally] | None = None
         for container in pod.containers:
             limits, requests = container.limits, container.requests
@@ -79,15 +79,16 @@ class Demand:
                         self._add(container, resource, "requests", requests[name])
 
     def _add(self, container: Container, resource: Resource, field: str, value: object) -> None:
-        self.names.append((container, resource))
         try:
             billionths = parse(value)
         except QuantityError:
-            return  # GPS003 reports it
+            billionths = 0  # GPS003 reports it
+        named = Ask(container, resource, field, billionths)
+        self.names.append(named)
         if billionths > 0:
             self.has_mig = self.has_mig or resource.kind == "mig"
             self.has_renamed = self.has_renamed or resource.renamed
-            self.asks.append(Ask(container, resource, field, billionths))
+            self.asks.append(named)
 
     def of(self, name: str) -> int:
         """The pod's demand for one resource, in billionths."""

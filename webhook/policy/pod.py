@@ -107,21 +107,38 @@ def texts(holder: Members, field: str, path: Path) -> list[str]:
 class Container:
     """One container of a pod. `kind` is APP, INIT, SIDECAR or EPHEMERAL; the last cannot ask for resources."""
 
-    __slots__ = ("_mounts", "_variables", "kind", "limits", "path", "raw", "requests")
+    __slots__ = ("_mounts", "_place", "_variables", "kind", "limits", "list_path", "raw", "requests")
 
-    def __init__(self, raw: Members, path: Path, kind: str) -> None:
+    def __init__(self, raw: Members, list_path: Path, place: str | int | None, kind: str) -> None:
+        """Take the container that stands at a place below a path; the path itself is its place where that is None."""
         self.raw = raw
-        self.path = path
+        self.list_path = list_path
+        self._place = place
         self.kind = kind
-        resources = members(raw, "resources", path)
+        resources = raw.get("resources")
         if resources:
-            path = (*path, "resources")
-            self.limits = members(resources, "limits", path)
-            self.requests = members(resources, "requests", path)
+            self.limits = self._amounts(resources, "limits")
+            self.requests = self._amounts(resources, "requests")
         else:
             self.limits = self.requests = _NOTHING
+            if resources is not None:
+                members(raw, "resources", self.path)
         self._variables: dict[str, int] | None = None
         self._mounts: dict[str, int] | None = None
+
+    @property
+    def path(self) -> Path:
+        """The path to it, made when it is asked for: a pod may hold thousands of containers."""
+        return self.list_path if self._place is None else (*self.list_path, self._place)
+
+    def _amounts(self, resources: Any, field: str) -> Members:
+        if isinstance(resources, dict):
+            amounts = resources.get(field)
+            if amounts is None:
+                return _NOTHING
+            if isinstance(amounts, dict):
+                return amounts
+        return members(members(self.raw, "resources", self.path), field, (*self.path, "resources"))
 
     @property
     def name(self) -> str:
@@ -245,22 +262,20 @@ class Pod:
         """The pod of a bare container at a path."""
         pod = cls(_NOTHING, _NOTHING, path, path)
         pod.is_whole = False
-        pod.containers = (Container(raw, path, APP),)
+        pod.containers = (Container(raw, path, None, APP),)
         return pod
 
     def _containers(self) -> tuple[Container, ...]:
         """Init containers and sidecars in their order, then app containers."""
         path = (*self.spec_path, "initContainers")
         first = [
-            Container(raw, (*path, index), SIDECAR if raw.get("restartPolicy") == "Always" else INIT)
+            Container(raw, path, index, SIDECAR if raw.get("restartPolicy") == "Always" else INIT)
             for index, raw in enumerate(self.elements("initContainers"))
             if _matters(raw)
         ]
         path = (*self.spec_path, "containers")
         apps = [
-            Container(raw, (*path, index), APP)
-            for index, raw in enumerate(self.elements("containers"))
-            if _matters(raw)
+            Container(raw, path, index, APP) for index, raw in enumerate(self.elements("containers")) if _matters(raw)
         ]
         return (*first, *apps)
 
@@ -274,13 +289,13 @@ class Pod:
                     yield following
                     following = next(known)
                 else:
-                    yield Container(raw, (*self.spec_path, field, index), APP)
+                    yield Container(raw, (*self.spec_path, field), index, APP)
 
     def ephemeral_containers(self) -> Iterator[Container]:
         """The containers that were added to the pod after its creation, as `kubectl debug` does."""
         path = (*self.spec_path, "ephemeralContainers")
         for index, raw in enumerate(self.elements("ephemeralContainers")):
-            yield Container(raw, (*path, index), EPHEMERAL)
+            yield Container(raw, path, index, EPHEMERAL)
 
     def members(self, field: str) -> Members:
         """A mapping of the spec."""

@@ -20,8 +20,8 @@ from webhook.policy.wording import message
 
 def run(case: Case) -> Iterator[Claim]:
     """One claim a wrong value; a pair that differs is told at the request."""
-    for container, resource in case.demand.names:
-        yield from _container(container, resource.name)
+    for named in case.demand.names:
+        yield from _container(named.container, named.resource.name)
 
 
 def _container(container: Container, name: str) -> Sequence[Claim]:

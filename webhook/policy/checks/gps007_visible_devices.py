@@ -11,6 +11,7 @@ Remedy: leave the variable out, or set it to `void`; drop `privileged`.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import groupby
 
 from webhook.policy.case import Case
 from webhook.policy.check import Check, Scope
@@ -27,12 +28,19 @@ def run(case: Case) -> Iterator[Claim]:
     for container in case.checked_containers():
         if VISIBLE_DEVICES in container.variables:
             yield from _visible(container)
-    asking = {ask.container for ask in case.demand.asks}
-    for container in case.checked_containers() if asking else ():
-        if (container in asking or container.kind is EPHEMERAL) and _is_privileged(container):
+    for container in _beside_gpus(case) if case.demand.asks else ():
+        if _is_privileged(container):
             path = (*container.path, "securityContext", "privileged")
             said = message(f"{container.kind} {{}} is privileged and sees every GPU of its node", container.name)
             yield Claim(path, said, "drop privileged; a GPU needs no privileges")
+
+
+def _beside_gpus(case: Case) -> Iterator[Container]:
+    """The checked containers that ask for a GPU, and the ephemeral ones of a pod that does."""
+    if case.origin.added is None:
+        asking = (ask.container for ask in case.demand.asks)
+        yield from (container for container, _ in groupby(asking))  # a container's asks follow one another
+    yield from (container for container in case.checked_containers() if container.kind is EPHEMERAL)
 
 
 def _is_privileged(container: Container) -> bool:
