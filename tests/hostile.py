@@ -12,6 +12,8 @@ from typing import Any, Literal
 
 import msgspec
 
+from webhook.admission.structure import CONTAINERS
+
 Json = dict[str, Any]
 Sender = Literal["tenant", "direct caller"]
 
@@ -41,9 +43,15 @@ class Shape:
         return msgspec.json.encode({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request})
 
     def count_for(self, size: int) -> int:
-        """How many elements make a review of about so many bytes."""
-        few, more = len(self.review(64)), len(self.review(1088))
-        return max(1, int((size - few) / ((more - few) / 1024)) + 64)
+        """How many elements make a review of about so many bytes, or one with as much structure as is decoded."""
+        few, more = self.review(64), self.review(1088)
+        by_size = int((size - len(few)) / ((len(more) - len(few)) / 1024)) + 64
+        objects = (_objects(more) - _objects(few)) / 1024
+        return max(1, min(by_size, int(0.97 * CONTAINERS / objects) if objects else by_size))
+
+
+def _objects(review: bytes) -> int:
+    return review.count(b"{") + review.count(b"[")
 
 
 def container(number: int = 0, **members: Any) -> Json:

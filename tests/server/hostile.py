@@ -76,7 +76,6 @@ CHECKED = (
 )
 """Shapes of `tests.hostile` that the checks spend the most on, each as large as its structure may be."""
 
-_OBJECTS = 290_000
 _LARGE = 8 * MIB
 
 
@@ -85,13 +84,7 @@ def body(shape: str) -> bytes:
     if shape in SHAPES:
         return _HEAD + SHAPES[shape]() + _TAIL
     checked = hostile_pods.SHAPES[shape]
-    few, more = checked.review(100), checked.review(200)
-    objects = (_structure(more) - _structure(few)) / 100
-    return checked.review(min(checked.count_for(_LARGE), int(_OBJECTS / max(objects, 0.5))))
-
-
-def _structure(review: bytes) -> int:
-    return review.count(b"{") + review.count(b"[")
+    return checked.review(checked.count_for(_LARGE))
 
 
 class Hostile:
