@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from webhook.policy.kinds import BUILT_IN, Place, group_of, is_suspended, pods, steps, table
-from webhook.policy.pod import MalformedError
+from webhook.policy.reading import MalformedError
 from webhook.policy.settings import WorkloadPath
 
 SETS = table([WorkloadPath("Set", "spec.jobs[*].template", "example.com")])

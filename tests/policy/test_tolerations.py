@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from webhook.policy.facts import Taint
 from webhook.policy.injection_settings import Toleration
-from webhook.policy.pod import MalformedError
+from webhook.policy.reading import MalformedError
 from webhook.policy.tolerations import Tolerations, as_raw
 
 Json = dict[str, Any]

@@ -15,8 +15,8 @@ from webhook.patch import build, flaw, pointer
 from webhook.policy.case import Origin
 from webhook.policy.judge import judge
 from webhook.policy.kinds import Held, Table, is_suspended, pods
-from webhook.policy.pod import MalformedError
 from webhook.policy.printable import printable
+from webhook.policy.reading import MalformedError
 from webhook.policy.rules import Ruleset
 from webhook.policy.verdict import MOST_EDITS, UNTOUCHED, Decision, Edit, Severity, Verdict
 

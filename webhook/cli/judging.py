@@ -10,8 +10,8 @@ from webhook.patch import Operation, build, flaw, pointer
 from webhook.policy.case import Origin
 from webhook.policy.judge import judge
 from webhook.policy.kinds import Held, group_of, is_suspended, pods
-from webhook.policy.pod import MalformedError, Members, mapping, members, text
 from webhook.policy.printable import printable
+from webhook.policy.reading import MalformedError, Members, mapping, members, text
 from webhook.policy.verdict import Decision, Path, Verdict
 from webhook.report import Error, Located, Result, Subject
 

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from webhook.policy.pod import MalformedError, Members, Pod, mapping
+from webhook.policy.pod import Pod
+from webhook.policy.reading import MalformedError, Members, mapping
 from webhook.policy.settings import WorkloadPath
 from webhook.policy.verdict import Path
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from posixpath import normpath
 from typing import Any, Final
 
+from webhook.policy.reading import NOTHING, MalformedError, Members, elements, members, text
 from webhook.policy.variables import WATCHED
 from webhook.policy.verdict import Path
 
@@ -17,91 +18,7 @@ INIT: Final = "init container"
 SIDECAR: Final = "sidecar"
 EPHEMERAL: Final = "ephemeral container"
 
-Members = dict[str, Any]
-"""A mapping of the object as JSON gives it."""
-
-_NOTHING: Final[Members] = {}
 _NO_PLACES: Final[dict[str, int]] = {}
-
-
-class MalformedError(Exception):
-    """The object's structure is not that of its kind. `path` leads to the wrong value."""
-
-    def __init__(self, path: Path, wanted: str, found: object) -> None:
-        super().__init__(f"expected {wanted}, found {_kind(found)}")
-        self.path = path
-
-
-def _kind(value: object) -> str:
-    match value:
-        case None:
-            return "null"
-        case bool():
-            return "a boolean"
-        case int() | float():
-            return "a number"
-        case str():
-            return "text"
-        case list():
-            return "a list"
-        case _:
-            return "a mapping"
-
-
-def mapping(value: Any, path: Path) -> Members:
-    """The value itself as a mapping. Raises MalformedError."""
-    if not isinstance(value, dict):
-        raise MalformedError(path, "a mapping", value)
-    return value
-
-
-def members(holder: Members, field: str, path: Path) -> Members:
-    """A field of what stands at a path, as a mapping; absent and null count as empty. Raises MalformedError."""
-    value = holder.get(field)
-    if value is None:
-        return _NOTHING
-    if not isinstance(value, dict):
-        raise MalformedError((*path, field), "a mapping", value)
-    return value
-
-
-def elements(holder: Members, field: str, path: Path) -> list[Members]:
-    """A field of what stands at a path, as a list of mappings; absent and null are empty. Raises MalformedError."""
-    value = holder.get(field)
-    if value is None:
-        return []
-    if not isinstance(value, list):
-        raise MalformedError((*path, field), "a list", value)
-    if not _ONLY_MAPPINGS.issuperset(map(type, value)):
-        for index, element in enumerate(value):
-            mapping(element, (*path, field, index))
-    return value
-
-
-_ONLY_MAPPINGS = frozenset({dict})
-
-
-def text(holder: Members, field: str, path: Path) -> str:
-    """A field of what stands at a path, as text; absent and null count as empty. Raises MalformedError."""
-    value = holder.get(field)
-    if value is None:
-        return ""
-    if not isinstance(value, str):
-        raise MalformedError((*path, field), "text", value)
-    return value
-
-
-def texts(holder: Members, field: str, path: Path) -> list[str]:
-    """A field of what stands at a path, as a list of texts; absent and null are empty. Raises MalformedError."""
-    value = holder.get(field)
-    if value is None:
-        return []
-    if not isinstance(value, list):
-        raise MalformedError((*path, field), "a list", value)
-    for index, element in enumerate(value):
-        if not isinstance(element, str):
-            raise MalformedError((*path, field, index), "text", element)
-    return value
 
 
 class Container:
@@ -120,7 +37,7 @@ class Container:
             self.limits = self._amounts(resources, "limits")
             self.requests = self._amounts(resources, "requests")
         else:
-            self.limits = self.requests = _NOTHING
+            self.limits = self.requests = NOTHING
             if resources is not None:
                 members(raw, "resources", self.path)
         self._variables: dict[str, int] | None = None
@@ -135,7 +52,7 @@ class Container:
         if isinstance(resources, dict):
             amounts = resources.get(field)
             if amounts is None:
-                return _NOTHING
+                return NOTHING
             if isinstance(amounts, dict):
                 return amounts
         return members(members(self.raw, "resources", self.path), field, (*self.path, "resources"))
@@ -253,14 +170,14 @@ class Pod:
     @classmethod
     def of_spec(cls, raw: Members, path: Path) -> Pod:
         """The pod of a bare PodSpec at a path."""
-        pod = cls(_NOTHING, raw, path, path)
+        pod = cls(NOTHING, raw, path, path)
         pod.is_whole = False
         return pod
 
     @classmethod
     def of_container(cls, raw: Members, path: Path) -> Pod:
         """The pod of a bare container at a path."""
-        pod = cls(_NOTHING, _NOTHING, path, path)
+        pod = cls(NOTHING, NOTHING, path, path)
         pod.is_whole = False
         pod.containers = (Container(raw, path, None, APP),)
         return pod

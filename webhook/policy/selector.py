@@ -10,7 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from webhook.policy.pod import Members, Pod, elements, members, text, texts
+from webhook.policy.pod import Pod
+from webhook.policy.reading import Members, elements, members, text, texts
 from webhook.policy.verdict import Path
 
 NAME_FIELD = "metadata.name"

@@ -11,7 +11,8 @@ from typing import Any
 
 from webhook.policy.facts import Taint
 from webhook.policy.injection_settings import Toleration
-from webhook.policy.pod import Members, Pod, text
+from webhook.policy.pod import Pod
+from webhook.policy.reading import Members, text
 from webhook.policy.verdict import Path
 
 Raw = Mapping[str, Any]

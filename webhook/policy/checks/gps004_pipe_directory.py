@@ -12,7 +12,8 @@ from __future__ import annotations
 from webhook.policy.case import Case
 from webhook.policy.check import Check, Claims, Scope
 from webhook.policy.demand import Ask
-from webhook.policy.pod import clean_path, text
+from webhook.policy.pod import clean_path
+from webhook.policy.reading import text
 from webhook.policy.variables import PIPE_DIRECTORY
 from webhook.policy.verdict import Claim, Severity
 from webhook.policy.wording import message

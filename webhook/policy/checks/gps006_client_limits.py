@@ -17,7 +17,7 @@ from webhook.policy.client_limits import VARIABLES, MemoryLimit
 from webhook.policy.demand import Ask
 from webhook.policy.injections.limits import Written, written
 from webhook.policy.placement import REPLICAS
-from webhook.policy.pod import text
+from webhook.policy.reading import text
 from webhook.policy.settings import Resource
 from webhook.policy.variables import MEMORY, THREADS
 from webhook.policy.verdict import Claim, Severity

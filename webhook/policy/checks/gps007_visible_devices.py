@@ -15,7 +15,8 @@ from itertools import groupby
 
 from webhook.policy.case import Case
 from webhook.policy.check import Check, Scope
-from webhook.policy.pod import EPHEMERAL, Container, members, text
+from webhook.policy.pod import EPHEMERAL, Container
+from webhook.policy.reading import members, text
 from webhook.policy.variables import VISIBLE_DEVICES
 from webhook.policy.verdict import Claim, Severity
 from webhook.policy.wording import message

@@ -12,7 +12,8 @@ from typing import TypeGuard
 
 from webhook.policy.case import Case
 from webhook.policy.check import Check, Claims, Scope
-from webhook.policy.pod import INIT, Container, members
+from webhook.policy.pod import INIT, Container
+from webhook.policy.reading import members
 from webhook.policy.verdict import Claim, Path, Severity
 from webhook.policy.wording import message
 

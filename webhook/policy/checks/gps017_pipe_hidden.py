@@ -13,7 +13,8 @@ from collections.abc import Iterator
 from webhook.policy.case import Case
 from webhook.policy.check import Check, Claims, Scope
 from webhook.policy.pipe import Pipe
-from webhook.policy.pod import Container, Pod, clean_path, members, text
+from webhook.policy.pod import Container, Pod, clean_path
+from webhook.policy.reading import members, text
 from webhook.policy.verdict import Claim, Path, Severity
 from webhook.policy.wording import message
 

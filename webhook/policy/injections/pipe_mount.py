@@ -19,7 +19,7 @@ from webhook.policy.injection import Injection
 from webhook.policy.injection_settings import PipeMountInjection
 from webhook.policy.injections.pipe_directory import due
 from webhook.policy.pipe import Pipe
-from webhook.policy.pod import text
+from webhook.policy.reading import text
 from webhook.policy.variables import PIPE_DIRECTORY
 from webhook.policy.verdict import Append, Edit, Extend
 

@@ -1,0 +1,92 @@
+"""Members of an object, read with the structure that its kind has. Absent and null count as empty."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from webhook.policy.verdict import Path
+
+Members = dict[str, Any]
+"""A mapping of the object as JSON gives it."""
+
+NOTHING: Final[Members] = {}
+
+
+class MalformedError(Exception):
+    """The object's structure is not that of its kind. `path` leads to the wrong value."""
+
+    def __init__(self, path: Path, wanted: str, found: object) -> None:
+        super().__init__(f"expected {wanted}, found {_kind(found)}")
+        self.path = path
+
+
+def _kind(value: object) -> str:
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "a boolean"
+        case int() | float():
+            return "a number"
+        case str():
+            return "text"
+        case list():
+            return "a list"
+        case _:
+            return "a mapping"
+
+
+def mapping(value: Any, path: Path) -> Members:
+    """The value itself as a mapping. Raises MalformedError."""
+    if not isinstance(value, dict):
+        raise MalformedError(path, "a mapping", value)
+    return value
+
+
+def members(holder: Members, field: str, path: Path) -> Members:
+    """A field of what stands at a path, as a mapping; absent and null count as empty. Raises MalformedError."""
+    value = holder.get(field)
+    if value is None:
+        return NOTHING
+    if not isinstance(value, dict):
+        raise MalformedError((*path, field), "a mapping", value)
+    return value
+
+
+def elements(holder: Members, field: str, path: Path) -> list[Members]:
+    """A field of what stands at a path, as a list of mappings; absent and null are empty. Raises MalformedError."""
+    value = holder.get(field)
+    if value is None:
+        return []
+    if not isinstance(value, list):
+        raise MalformedError((*path, field), "a list", value)
+    if not _ONLY_MAPPINGS.issuperset(map(type, value)):
+        for index, element in enumerate(value):
+            mapping(element, (*path, field, index))
+    return value
+
+
+_ONLY_MAPPINGS = frozenset({dict})
+
+
+def text(holder: Members, field: str, path: Path) -> str:
+    """A field of what stands at a path, as text; absent and null count as empty. Raises MalformedError."""
+    value = holder.get(field)
+    if value is None:
+        return ""
+    if not isinstance(value, str):
+        raise MalformedError((*path, field), "text", value)
+    return value
+
+
+def texts(holder: Members, field: str, path: Path) -> list[str]:
+    """A field of what stands at a path, as a list of texts; absent and null are empty. Raises MalformedError."""
+    value = holder.get(field)
+    if value is None:
+        return []
+    if not isinstance(value, list):
+        raise MalformedError((*path, field), "a list", value)
+    for index, element in enumerate(value):
+        if not isinstance(element, str):
+            raise MalformedError((*path, field, index), "text", element)
+    return value
