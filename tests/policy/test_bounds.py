@@ -128,6 +128,18 @@ def test_affinity_larger_than_analysed_relaxes_no_rejection() -> None:
     assert decided(away_from_mps(ANALYSED - 2)).decision is Decision.DENIED
 
 
+def test_known_whole_card_nodes_relax_no_rejection_of_an_unanalysed_affinity() -> None:
+    """The nodes that the rest of the pod admits need not satisfy the affinity: here it wants MPS nodes."""
+    node = Node("whole", {"nvidia.com/gpu.sharing-strategy": "none"}, (), {GPU: 4})
+    ruleset = Ruleset(Settings(), CHECKS, Facts(nodes=(node,)))
+    values = ["true", *(f"v{number}" for number in range(ANALYSED))]
+    expressions = [{"key": "nvidia.com/mps.capable", "operator": "In", "values": values}]
+    manifest = pod(containers=[two(0)], affinity=required([{"matchExpressions": expressions}]))
+    assert decided(manifest, ruleset).decision is Decision.DENIED
+    expressions[0]["values"] = ["true"]
+    assert decided(manifest, ruleset).decision is Decision.DENIED
+
+
 def test_node_selector_beside_an_unanalysed_affinity_still_counts() -> None:
     manifest = away_from_mps(ANALYSED)
     manifest["spec"]["nodeSelector"] = {"nvidia.com/mps.capable": "false"}

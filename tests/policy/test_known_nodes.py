@@ -86,6 +86,14 @@ def test_operator_selects_nodes(operator: str, values: list[str], names: list[st
     assert [node.name for node in admitted(pod, POOLS)] == names
 
 
+def test_label_called_like_the_name_field_is_not_the_name() -> None:
+    """The scheduler looks for the label, which no node has: `NotIn` holds on every node, `In` on none."""
+    everywhere = selecting({"key": "metadata.name", "operator": "NotIn", "values": ["a"]})
+    assert admitted(everywhere, POOLS) == list(POOLS)
+    assert admitted(selecting({"key": "metadata.name", "operator": "In", "values": ["a"]}), POOLS) == []
+    assert admitted({"spec": {"containers": [], "nodeSelector": {"metadata.name": "a"}}}, POOLS) == []
+
+
 def test_mig_resource_behind_a_shared_one_contradicts_a_selector_of_mps_nodes() -> None:
     limits = {GPU.name: 1, "nvidia.com/mig-1g.5gb": 1}
     pod = {"spec": {"containers": [{"name": "c", "resources": {"limits": limits}}], "nodeSelector": {STRATEGY: "mps"}}}

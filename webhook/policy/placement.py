@@ -131,7 +131,8 @@ class Placement:
             return by_labels
         shared = candidates & self.index.mps
         if not shared:
-            return Lands.NO
+            # Of an affinity that is not analysed, these nodes need not satisfy it, and then they tell nothing.
+            return by_labels if self.requirement is not None and self.requirement.is_partial else Lands.NO
         return Lands.YES if shared == candidates else Lands.UNKNOWN
 
     def _by_labels(self, resource: Resource) -> Lands:

@@ -14,7 +14,10 @@ from webhook.policy.pod import Pod
 from webhook.policy.reading import Members, elements, members, text, texts
 from webhook.policy.verdict import Path
 
-NAME_FIELD = "metadata.name"
+FIELD = "field:"
+"""Begins the key of a node's field among the keys of labels. No label can have such a key."""
+
+NAME_FIELD = FIELD + "metadata.name"
 AFFINITY = ("affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
 _TERMS = "nodeSelectorTerms"
 
@@ -142,14 +145,16 @@ class Requirement:
     """All that a pod requires of its node's labels and name.
 
     `selector` is the node selector. Of `terms`, which hold the node selector's values for the labels they name, one
-    must be met; None stands for a pod without required affinity, empty for a pod that no node can satisfy.
+    must be met; None stands for a pod without required affinity, empty for a pod that no node can satisfy. With
+    `is_partial` the pod requires more than this: its affinity is larger than is analysed.
     """
 
-    __slots__ = ("selector", "terms")
+    __slots__ = ("is_partial", "selector", "terms")
 
-    def __init__(self, selector: Mapping[str, str], terms: Sequence[Term] | None) -> None:
+    def __init__(self, selector: Mapping[str, str], terms: Sequence[Term] | None, *, is_partial: bool = False) -> None:
         self.selector = selector
         self.terms = terms
+        self.is_partial = is_partial
 
     def satisfiable(self, world: Mapping[str, Domain]) -> bool:
         """Whether some node of a world could satisfy it. Labels that the world does not name are free."""
@@ -180,7 +185,7 @@ def requirement(pod: Pod) -> Requirement | None:
     if required is None:
         return Requirement(selector, None) if selector else None
     terms = _terms(*required, selector)
-    return Requirement(selector, terms) if selector or terms is not None else None
+    return Requirement(selector, terms, is_partial=terms is None)
 
 
 def _selector(pod: Pod) -> Mapping[str, str]:
@@ -227,9 +232,9 @@ def _terms(raws: Sequence[Members], path: Path, selector: Mapping[str, str]) -> 
 
 
 def _expressions(term: Members, path: Path) -> Iterator[tuple[str, str, list[str]]]:
-    for field in ("matchExpressions", "matchFields"):
+    for field, prefix in (("matchExpressions", ""), ("matchFields", FIELD)):
         if term.get(field) is None:
             continue
         for index, raw in enumerate(elements(term, field, path)):
             place = (*path, field, index)
-            yield text(raw, "key", place), text(raw, "operator", place), texts(raw, "values", place)
+            yield prefix + text(raw, "key", place), text(raw, "operator", place), texts(raw, "values", place)
