@@ -165,6 +165,19 @@ async def test_close_sheds_what_runs_what_waits_and_what_comes() -> None:
     assert jobs.begun == [0]
 
 
+async def test_close_sheds_a_job_whose_turn_has_come() -> None:
+    large, jobs = LargeReviews[int](), Jobs()
+
+    def closing() -> bool:
+        large.close()
+        return True
+
+    jobs.let_go(0)
+    assert await shed(asyncio.ensure_future(large.run(jobs.job(0), monotonic() + PATIENCE, closing))) == "closing"
+    assert jobs.begun == []
+    assert large.in_flight == 0
+
+
 class Held:
     """Something that a job holds."""
 

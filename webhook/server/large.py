@@ -54,6 +54,9 @@ class LargeReviews(Generic[Result]):
         if not is_wanted():
             self._pass_on()
             raise ShedError("gone", "the client has gone")
+        if self._closed:  # after the turn came, and before this task ran
+            self._pass_on()
+            raise _closing()
         running: asyncio.Future[Result] = self._loop.create_future()
         self._running = running
         self._jobs.put((job, running))
