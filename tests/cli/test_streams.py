@@ -128,3 +128,8 @@ def test_invalid_namespace_is_a_usage_error(command: str, namespace: str) -> Non
 def test_valid_namespace(namespace: str) -> None:
     (result,) = run("check", "-f", "-", "-n", namespace, "-o", "json", stdin=POD).json()["results"]
     assert result["object"]["namespace"] == namespace
+
+
+def test_completion_onto_a_full_disk_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("_GPUSHARE_WEBHOOK_COMPLETE", "bash_source")
+    assert in_shell(">/dev/full") == (2, "", "cannot continue: No space left on device\n")

@@ -66,9 +66,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         tell("standard output is closed; redirect it to a file or to /dev/null")
         sys.exit(UNWRITTEN)
     program = Path(sys.argv[0]).name
-    if asked := os.environ.get(COMPLETE):
-        sys.exit(shell_complete(cli, {}, program, COMPLETE, asked))
     try:
+        if asked := os.environ.get(COMPLETE):
+            sys.exit(shell_complete(cli, {}, program, COMPLETE, asked))
         # click's own main would end with 1 when the output's reader is gone, and 1 means that something is denied.
         with cli.make_context(program, list(sys.argv[1:] if arguments is None else arguments)) as context:
             cli.invoke(context)
