@@ -18,7 +18,7 @@ from tests.cli.run import Ended, run
 HOSTILE = (
     "::error file=x::y\n::error::z\n  ::warning::w\x1b[31m\x9b31m\u2028\u202e##[error]\r::stop-commands::t\x7f\x07"
 )
-BEGINNINGS = ["::error file=x::y", "  ::error::y", "##[error]y", ":", ": ::x", HOSTILE]
+BEGINNINGS = ["::error file=x::y", "  ::error::y", "##[error]y", "##vso[task.complete]y", ":", ": ::x", HOSTILE]
 
 
 def assert_safe(ended: Ended) -> None:
@@ -28,6 +28,7 @@ def assert_safe(ended: Ended) -> None:
         assert line.isprintable(), repr(line)
         assert not line.lstrip().startswith("::"), line
         assert "##[" not in line, line
+        assert "##vso[" not in line, line
 
 
 def pod(text: str, gpus: object = 1) -> dict[str, Any]:

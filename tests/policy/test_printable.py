@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from webhook.policy.printable import LIMIT, printable
 
 COMMANDS = ["::error file=a,line=1::x", "  ::add-mask::x", "\t::error::x", "\n::error::x", "##[error]x", "a ##[group]x"]
+ANYWHERE = ("##[", "##vso[", "##teamcity[")
 
 
 @pytest.mark.parametrize("text", COMMANDS)
@@ -16,6 +17,12 @@ def test_github_command_is_defused(text: str) -> None:
     shown = printable(text)
     assert not shown.lstrip().startswith("::")
     assert "##[" not in shown
+
+
+@pytest.mark.parametrize("command", ANYWHERE)
+def test_command_of_other_ci_systems_is_defused(command: str) -> None:
+    for text in (command, f"a {command}task.setvariable variable=x]y", f"#{command}", command * 2):
+        assert command not in printable(text)
 
 
 @pytest.mark.parametrize("text", ["\x1b[31mred", "a\nb", "a\rb", "a\u2028b", "\u202eabc", "\x9b31m", "a\x00b"])

@@ -53,6 +53,6 @@ def test_text_of_users_is_sanitised_in_text_and_kept_in_fields() -> None:
     subject = Subject("v1", "::error::x", "a\nb", "\x1b[31m")
     assert str(subject) == "?:error::x a?b/?[31m"
     assert str(Error(":", 0, 0, "x\ny")) == "?: x?y"
-    assert str(Error("a\nb", 1, 2, "##[x]")) == "a?b:1:2: ##?x]"
+    assert str(Error("a\nb", 1, 2, "##[x]")) == "a?b:1:2: #?[x]"
     assert replace(DENIAL, line=1).at(":") == "?:1:3"
     assert (subject.kind, subject.namespace, subject.name) == ("::error::x", "a\nb", "\x1b[31m")

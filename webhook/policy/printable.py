@@ -5,12 +5,19 @@ Names, paths, options and messages of libraries pass through here before they re
 
 from __future__ import annotations
 
+import re
+
 LIMIT = 256
 """Characters of an untrusted text that are printed: more than the longest legal name of an object (253)."""
 
 _ELLIPSIS = "…"
 _COMMAND = "::"
-_OLD_COMMAND = "##["
+COMMAND_ANYWHERE = re.compile(r"##(?=\w*\[)", re.ASCII)
+"""Begins what a CI system may execute wherever it stands in a line.
+
+`##[` of GitHub Actions (actions/runner, src/Runner.Common/ActionCommand.cs), `##vso[` of Azure Pipelines
+(microsoft/azure-pipelines-agent, src/Microsoft.VisualStudio.Services.Agent/Command.cs), `##teamcity[` of TeamCity.
+"""
 
 
 def printable(text: object, limit: int = LIMIT) -> str:
@@ -19,14 +26,14 @@ def printable(text: object, limit: int = LIMIT) -> str:
     Long text is shortened in the middle. Characters that are not printable, such as control characters, line
     separators and changes of writing direction, become `?`. The work is bounded by `limit`, not by the text.
 
-    A workflow command of GitHub Actions is defused: the runner executes a line that begins with `::`, after any
-    spaces, and `##[` anywhere in a line (actions/runner, src/Runner.Common/ActionCommand.cs).
+    Commands for a CI system are defused: what `COMMAND_ANYWHERE` finds, and `::` at the start of a line, after any
+    spaces, as the runner of GitHub Actions reads it (actions/runner, src/Runner.Common/ActionCommand.cs).
     """
     short = shorten(text if isinstance(text, str) else _described(text), limit)
     if not short.isprintable():
         short = "".join([char if char.isprintable() else "?" for char in short])
-    if _OLD_COMMAND in short:
-        short = short.replace(_OLD_COMMAND, "##?")
+    if "##" in short:
+        short = COMMAND_ANYWHERE.sub("#?", short)
     if _COMMAND in short and short.lstrip().startswith(_COMMAND):
         short = short.replace(_COMMAND, "?:", 1)
     return short

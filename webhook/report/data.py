@@ -1,6 +1,6 @@
 """Data as JSON and YAML text that is safe to print: the values stay, and no terminal or CI system interprets them.
 
-Characters that are not printable, and what begins a command of GitHub Actions (see `webhook.policy.printable`), are
+Characters that are not printable, and what begins a command for a CI system (see `webhook.policy.printable`), are
 written as escapes of the format.
 """
 
@@ -12,9 +12,10 @@ from typing import Any
 import msgspec
 import yaml
 
+from webhook.policy.printable import COMMAND_ANYWHERE
+
 _UNUSUAL = re.compile(r"[^\x20-\x7e\n]")
-_OLD_COMMAND = "##["
-_COMMAND = re.compile(r"##\[|^[^\S\n]*::", re.MULTILINE)
+_COMMAND = re.compile(rf"{COMMAND_ANYWHERE.pattern}|^[^\S\n]*::", re.MULTILINE)
 _WIDEST = 2**31 - 1
 """Columns of a YAML line. Folded text could begin a line with any of its words."""
 
@@ -22,7 +23,7 @@ _WIDEST = 2**31 - 1
 def json_text(value: object) -> str:
     """The value as indented JSON with a final line break. Printable text beyond ASCII stays as it is."""
     written = msgspec.json.format(msgspec.json.encode(value), indent=2).decode()
-    return _UNUSUAL.sub(_escaped, written).replace(_OLD_COMMAND, r"#\u0023[") + "\n"
+    return COMMAND_ANYWHERE.sub(r"#\\u0023", _UNUSUAL.sub(_escaped, written)) + "\n"
 
 
 def _escaped(found: re.Match[str]) -> str:
@@ -40,7 +41,7 @@ def yaml_text(value: object) -> str:
     if any(not found[0].isprintable() for found in _UNUSUAL.finditer(written)):
         written = _dumped(value, unicode=False)
     # Only quoted text holds it: see `_text`.
-    return written.replace(_OLD_COMMAND, r"#\x23[")
+    return COMMAND_ANYWHERE.sub(r"#\\x23", written)
 
 
 def _dumped(value: object, *, unicode: bool) -> str:
