@@ -79,7 +79,15 @@ def _pods(place: Place) -> tuple[str, ...]:
 
 
 def _meet(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
-    """Whether two paths can lead to the same node. Both may have steps to every element."""
-    return len(one) == len(other) and all(
-        step == others or EVERY in (step, others) for step, others in zip(one, other, strict=True)
+    """Whether two paths can lead to the same node, or one to the containers of the other's pods.
+
+    Both may have steps to every element.
+    """
+    deeper = max(one, other, key=len)[min(len(one), len(other)) :]
+    return deeper in _WITHIN and all(
+        step == others or EVERY in (step, others) for step, others in zip(one, other, strict=False)
     )
+
+
+_WITHIN = ((), ("containers", EVERY), ("initContainers", EVERY))
+"""Where the containers of a pod spec lie, and the pod spec itself."""
