@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -244,6 +245,15 @@ def test_hostile_options(here: Path, arguments: tuple[str, ...], text: str) -> N
     assert_safe(ended)
     assert ended.code == 2
     assert ended.err
+
+
+@pytest.mark.parametrize("text", BEGINNINGS)
+def test_warning_of_a_library_is_safe(here: Path, text: str) -> None:
+    """In a process of its own: pytest would take what Python logs to standard error."""
+    serve = [sys.executable, "-m", "webhook", "serve", "--tls-mode", "self-managed", "--installed-as", "a/b"]
+    ended = subprocess.run([*serve, "--kubeconfig", text], capture_output=True, timeout=20, check=False, text=True)
+    assert "Config not found" in ended.stdout
+    assert_safe(Ended(ended.returncode, ended.stdout, ended.stderr))
 
 
 @pytest.mark.parametrize("text", BEGINNINGS)

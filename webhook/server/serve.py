@@ -50,6 +50,7 @@ class Server:
     def __init__(self, configuration: Configuration, facts: Facts, journal: Journal, files: Files = _NO_FILES) -> None:
         self.settings = configuration.server
         self.journal = journal
+        self._lead_logs()  # before a library logs: Python would write it to standard error as it is
         self.metrics = metrics = Metrics()
         journal.on_drop = metrics.dropped.inc
         self.companions = Companions(journal)
@@ -82,7 +83,6 @@ class Server:
 
     async def startup(self) -> None:
         """Open the doors: that of health at once, that of reviews when there is a certificate. Raises StartError."""
-        self._lead_logs()
         self._take_signals()
         self.pulse.start()
         self._open(self.health_door, self.settings.health_port)
