@@ -17,14 +17,14 @@ from webhook.policy.quantity import NANO, QuantityError, is_whole, parse
 
 TABLE: list[dict[str, Any]] = json.loads((Path(__file__).parent / "quantities.json").read_text())
 
-SATURATED = 10**1000
+SATURATED = 10**100
 """Above it the product tells amounts no longer apart."""
 
 
 def billionths(recorded: dict[str, Any]) -> int:
     """The recorded value in billionths, saturated."""
     unscaled, exponent = int(recorded["unscaled"]), 9 - int(recorded["scale"])
-    if len(str(abs(unscaled))) + exponent > 1000 and unscaled:
+    if len(str(abs(unscaled))) + exponent > 100 and unscaled:
         return SATURATED if unscaled > 0 else -SATURATED
     exact = unscaled * Fraction(10) ** exponent
     assert exact.denominator == 1
@@ -73,6 +73,7 @@ def exact(text: str) -> int | None:
     amount = ceil(value * NANO)
     if suffix.endswith("i"):
         amount = min(amount, (2**63 - 1) * NANO)
+    amount = min(amount, SATURATED)
     return -amount if sign == "-" else amount
 
 

@@ -15,8 +15,11 @@ NANO = 10**9
 """Billionths in one."""
 
 _BINARY_CAP = (2**63 - 1) * NANO
-_ABSURD_DIGITS = 1000
-"""More decimal digits than this are not told apart: no cluster has as much of anything."""
+_ABSURD_DIGITS = 100
+"""More decimal digits than this are not told apart: no cluster has as much of anything.
+
+Python takes 14 µs to write a number of 1,000 digits into a message: 0.25 s per MiB of containers with one each.
+"""
 
 _ABSURD: int = 10**_ABSURD_DIGITS
 
