@@ -110,7 +110,7 @@ async def test_companion_failure_is_logged_with_its_cause(certificates: Certific
 async def test_companion_that_is_cancelled_from_within_is_logged_and_restarted(
     certificates: Certificates, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A library may end a call with CancelledError although nobody cancelled the task."""
+    """A library may end a call with CancelledError without a cancellation of the task."""
     monkeypatch.setattr(companions, "_RETRY", 0.001)
     restarted = asyncio.Event()
     runs: list[None] = []

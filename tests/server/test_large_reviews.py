@@ -1,4 +1,4 @@
-"""Large reviews: one at a time on their own thread, in order, shed when they would be late or nobody waits for them."""
+"""Large reviews: one at a time on their own thread, in order, shed when they would be late or their client has gone."""
 
 from __future__ import annotations
 
@@ -223,3 +223,24 @@ async def test_result_and_job_are_released() -> None:
     await large.run(partial(lambda same: same, held), monotonic() + PATIENCE, lambda: True)
     del held
     await until(lambda: kept() is None)
+
+
+async def test_exit_within_a_job_does_not_end_the_thread() -> None:
+    def leave() -> int:
+        raise SystemExit(7)
+
+    large = LargeReviews[int]()
+    with pytest.raises(RuntimeError, match="SystemExit"):
+        await asyncio.wait_for(large.run(leave, monotonic() + PATIENCE, lambda: True), PATIENCE)
+    assert await asyncio.wait_for(large.run(lambda: 5, monotonic() + PATIENCE, lambda: True), PATIENCE) == 5
+
+
+async def test_error_with_a_cyclic_context_ends() -> None:
+    def fail() -> int:
+        first, second = ValueError("first"), ValueError("second")
+        first.__context__, second.__context__ = second, first
+        raise first
+
+    large = LargeReviews[int]()
+    with pytest.raises(ValueError, match="first"):
+        await asyncio.wait_for(large.run(fail, monotonic() + PATIENCE, lambda: True), PATIENCE)

@@ -165,7 +165,7 @@ async def _read(response: aiohttp.ClientResponse) -> bytes:
 
 
 async def _lines(response: aiohttp.ClientResponse) -> AsyncGenerator[bytes, None]:
-    """The lines of an answer that goes on. Raises ConnectionError where one is too large."""
+    """The lines of a streamed answer. Raises ConnectionError where one is too large."""
     rest = bytearray()
     async for chunk in response.content.iter_any():
         rest += chunk

@@ -172,7 +172,8 @@ class Requirement:
 ANALYSED = 16_384
 """Terms, expressions and values that are analysed at most; no author writes as many.
 
-Beyond that the affinity counts as unknown. Unknown counts as "could land", so that no rejection is relaxed by it.
+Beyond that the affinity counts as unknown. Unknown counts as "could land", and known nodes prove nothing against it.
+A pod with gates may get a warning where the whole affinity would deny it; the removal of its last gate is checked in full.
 """
 
 

@@ -114,7 +114,7 @@ class LargeReviews(Generic[Result]):
         while True:
             job, running = self._jobs.get()
             result, error = _done(job)
-            with suppress(RuntimeError):  # the loop has ended, and nobody waits
+            with suppress(RuntimeError):  # the loop has ended, and no handler waits
                 self._loop.call_soon_threadsafe(self._finish, running, result, error)
             # The wait for the next job keeps nothing of this one.
             del job, running, result, error
@@ -136,12 +136,16 @@ def _done(job: Callable[[], Result]) -> tuple[Result | None, Exception | None]:
     except Exception as error:
         _forget(error)
         return None, error
+    except BaseException as error:  # would end the thread, and no large review were answered any more
+        return None, RuntimeError(f"{type(error).__name__} in a large review")
 
 
 def _forget(error: BaseException) -> None:
     """Clear what the frames of an error and of its causes hold: the review, as text and decoded."""
     cause: BaseException | None = error
-    while cause is not None:
+    seen: set[int] = set()  # a chain of contexts may lead back to its start
+    while cause is not None and id(cause) not in seen:
+        seen.add(id(cause))
         traceback.clear_frames(cause.__traceback__)
         cause = cause.__context__
 
