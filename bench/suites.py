@@ -1,0 +1,27 @@
+"""The suites, in the order of the page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from bench.machine import Machine
+from bench.results import Results
+from bench.rounds import Rounds
+
+
+def _none(_: Results) -> Mapping[str, str]:
+    return {}
+
+
+@dataclass(frozen=True, slots=True)
+class Suite:
+    """One suite: how to run it, its section of the page, and its plots (SVG, by the name of the file)."""
+
+    name: str
+    run: Callable[[Machine, Rounds], Results]
+    section: Callable[[Results], str]
+    plots: Callable[[Results], Mapping[str, str]] = _none
+
+
+SUITES: tuple[Suite, ...] = ()
