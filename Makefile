@@ -3,7 +3,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 
-.PHONY: help demo serve certs test lint types layers unit fuzz bench docs constraints clean
+.PHONY: help demo serve certs test lint types layers unit fuzz bench bench-gate bench-accept docs constraints clean
 
 help: ## Show what there is to make.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -54,6 +54,12 @@ fuzz: $(READY) ## Search for inputs that break the reader or a review, SECONDS=6
 bench: $(READY) ## Measure the webhook beside its peers, and write docs/explanation/performance.md. SUITES="http latency" runs some.
 	@$(BIN)/python certs/generate.py
 	@$(BIN)/python -m bench $(SUITES)
+
+bench-gate: $(READY) ## Fail where a step of a review costs a tenth more instructions than its committed figure.
+	@$(BIN)/python -m bench.gate
+
+bench-accept: $(READY) ## Count the steps of a review again, for the committed figures that bench-gate compares with.
+	@$(BIN)/python -m bench micro
 
 include tests/cluster/cluster.mk
 include charts/chart.mk
