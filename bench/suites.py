@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from bench import micro
+from bench import commands, micro
 from bench.machine import Machine
 from bench.results import Results
 from bench.rounds import Rounds
@@ -25,4 +25,7 @@ class Suite:
     plots: Callable[[Results], Mapping[str, str]] = _none
 
 
-SUITES: tuple[Suite, ...] = (Suite(micro.NAME, micro.run, micro.section),)
+SUITES: tuple[Suite, ...] = (
+    Suite(micro.NAME, micro.run, micro.section),
+    Suite(commands.NAME, commands.run, commands.section),
+)
