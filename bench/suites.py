@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from bench import footprint, growth, latency, throughput
 from bench.machine import Machine
 from bench.results import Results
 from bench.rounds import Rounds
@@ -24,4 +25,9 @@ class Suite:
     plots: Callable[[Results], Mapping[str, str]] = _none
 
 
-SUITES: tuple[Suite, ...] = ()
+SUITES = (
+    Suite("throughput", throughput.run, throughput.section, throughput.plots),
+    Suite("latency", latency.run, latency.section, latency.plots),
+    Suite("footprint", footprint.run, footprint.section),
+    Suite("growth", growth.run, growth.section, growth.plots),
+)
