@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from bench import commands, micro
+from bench import commands, footprint, growth, latency, micro, throughput
 from bench.machine import Machine
 from bench.results import Results
 from bench.rounds import Rounds
@@ -25,7 +25,11 @@ class Suite:
     plots: Callable[[Results], Mapping[str, str]] = _none
 
 
-SUITES: tuple[Suite, ...] = (
+SUITES = (
+    Suite("throughput", throughput.run, throughput.section, throughput.plots),
+    Suite("latency", latency.run, latency.section, latency.plots),
+    Suite("footprint", footprint.run, footprint.section),
+    Suite("growth", growth.run, growth.section, growth.plots),
     Suite(micro.NAME, micro.run, micro.section),
     Suite(commands.NAME, commands.run, commands.section),
 )

@@ -33,7 +33,7 @@ async def serve(certificate: str, key: str, host: str, port: int) -> None:
     """Serve until the process ends."""
     secure = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     secure.load_cert_chain(certificate, key)
-    runner = web.ServerRunner(web.Server(answer, access_log=None, client_max_size=2**25))
+    runner = web.ServerRunner(web.Server(answer, access_log=None))
     await runner.setup()
     await web.TCPSite(runner, host, port, ssl_context=secure).start()
     print(json.dumps({"event": "ready", "port": runner.addresses[0][1]}), flush=True)
