@@ -133,8 +133,8 @@ def write_cases(folder: Path, many: int) -> list[Case]:
     deployments = several(many)
     return [
         Case(ONE_FILE, write_file(folder / "one.yaml", [wrong(0)]), 1),
-        Case(f"{MANY:,} in one file", write_file(folder / "many.yaml", deployments), many),
-        Case(f"{MANY:,} files", write_folder(folder / "many", deployments), many),
+        Case(f"{many:,} in one file", write_file(folder / "many.yaml", deployments), many),
+        Case(f"{many:,} files", write_folder(folder / "many", deployments), many),
     ]
 
 
