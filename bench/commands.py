@@ -85,7 +85,7 @@ def run(machine: Machine, rounds: Rounds) -> Results:
         taken: dict[tuple[Case, str], list[Run]] = {(case, tool.name): [] for case in cases for tool in tools}
         for _ in range(rounds.count):
             for case in cases:
-                for name, middle in _round(tools, case, machine, rounds.many(_RUNS)):
+                for name, middle in take_turns(tools, case, machine, rounds.many(_RUNS)):
                     taken[case, name].append(middle)
     figures = tuple(figure for (case, name), runs in taken.items() for figure in _figures(case, name, runs))
     versions = ", ".join(f"{one.name} {one.version}" for one in PROGRAMS if one.name not in skipped)
@@ -145,7 +145,7 @@ def prove(tool: Tool, folder: Path, machine: Machine) -> None:
         raise WrongAnswerError(f"{tool.name} refuses a good Deployment: {passed.output.strip()[-500:]}")
 
 
-def _round(tools: list[Tool], case: Case, machine: Machine, runs: int) -> Iterator[tuple[str, Run]]:
+def take_turns(tools: list[Tool], case: Case, machine: Machine, runs: int) -> Iterator[tuple[str, Run]]:
     """The middle run of each tool, after runs in turn and one that is not counted, for the disk."""
     taken: dict[str, list[Run]] = {tool.name: [] for tool in tools}
     for tool in tools:

@@ -1,12 +1,13 @@
 """An aiohttp server on uvloop with a constant answer over TLS: the floor for what any webhook on them can cost.
 
-Run: `python bench/peers/constant.py CERTIFICATE KEY HOST PORT`; with port 0 it takes a free one. It prints
-`{"event": "ready", "port": ...}` once it listens.
+Run: `python bench/peers/constant.py CERTIFICATE KEY HOST PORT [PATCH]`; with port 0 it takes a free one. It prints
+`{"event": "ready", "port": ...}` once it listens. PATCH is a JSON patch that goes into every answer.
 """
 
 from __future__ import annotations
 
 import asyncio
+import base64
 import json
 import ssl
 import sys
@@ -19,18 +20,20 @@ from aiohttp import web
 _BEFORE = b'"uid":"'
 _LENGTH = 36
 _HEAD = b'{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","response":{"uid":"'
-_TAIL = b'","allowed":true}}'
+_ALLOWED = '","allowed":true'
 
 
-async def answer(request: web.BaseRequest) -> web.Response:
-    """Allowed, whatever is asked."""
-    body = await request.read()
-    start = body.find(_BEFORE) + len(_BEFORE)
-    return web.Response(body=_HEAD + body[start : start + _LENGTH] + _TAIL, content_type="application/json")
-
-
-async def serve(certificate: str, key: str, host: str, port: int) -> None:
+async def serve(certificate: str, key: str, host: str, port: int, patch: str = "") -> None:
     """Serve until the process ends."""
+    sent = f',"patchType":"JSONPatch","patch":"{base64.b64encode(patch.encode()).decode()}"' if patch else ""
+    tail = f"{_ALLOWED}{sent}}}}}".encode()
+
+    async def answer(request: web.BaseRequest) -> web.Response:
+        """Allowed, whatever is asked."""
+        body = await request.read()
+        start = body.find(_BEFORE) + len(_BEFORE)
+        return web.Response(body=_HEAD + body[start : start + _LENGTH] + tail, content_type="application/json")
+
     secure = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     secure.load_cert_chain(certificate, key)
     runner = web.ServerRunner(web.Server(answer, access_log=None))
@@ -41,5 +44,5 @@ async def serve(certificate: str, key: str, host: str, port: int) -> None:
 
 
 if __name__ == "__main__":
-    certificate, key, host, port = sys.argv[1:]
-    uvloop.run(serve(certificate, key, host, int(port)))
+    certificate, key, host, port, *patch = sys.argv[1:]
+    uvloop.run(serve(certificate, key, host, int(port), *patch))

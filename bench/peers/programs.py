@@ -52,7 +52,7 @@ class Program:
     def find(self, patience: float = PATIENCE) -> Path:
         """The program, built where it is missing. Raises ToolsMissingError, also when that takes too long."""
         if not self.recipe.folder.is_dir():
-            _bounded([sys.executable, "-m", __name__, self.name], self.name, patience)
+            _bounded([sys.executable, "-m", "bench.peers.programs", self.name], self.name, patience)
         return self.recipe.folder / self.name
 
 
@@ -64,26 +64,29 @@ PROGRAMS = (
 
 
 def _bounded(command: list[str], name: str, patience: float) -> None:
-    """Run a build in a session of its own, so that all of its compilers end with it."""
-    building = subprocess.Popen(command, stdout=subprocess.DEVNULL, cwd=PEERS.parents[1], start_new_session=True)
+    """Run a build in a session of its own, so that all of its compilers end with it. It prints why it fails."""
+    building = subprocess.Popen(
+        command, stdout=subprocess.PIPE, text=True, cwd=PEERS.parents[1], start_new_session=True
+    )
     try:
-        if building.wait(patience):
-            raise ToolsMissingError(f"{name} does not build here: see above")
+        said, _ = building.communicate(timeout=patience)
     except subprocess.TimeoutExpired:
-        raise ToolsMissingError(f"building {name} takes more than {patience:g} s; run it again to continue") from None
-    finally:
-        if building.poll() is None:
-            os.killpg(building.pid, signal.SIGKILL)
-            building.wait()
+        os.killpg(building.pid, signal.SIGKILL)
+        building.communicate()
+        raise ToolsMissingError(
+            f"building {name} takes more than {patience:g} s; a second run continues where this one ended"
+        ) from None
+    if building.returncode:
+        raise ToolsMissingError(said.strip() or f"building {name} ends with {building.returncode}")
 
 
 def main() -> int:
-    """Build the program that is named."""
+    """Build the program that is named; what is printed says where it is, or why it is not there."""
     (program,) = [one for one in PROGRAMS if one.name == sys.argv[1]]
     try:
         print(program.recipe.make())
     except ToolsMissingError as problem:
-        print(problem, file=sys.stderr)
+        print(problem)
         return 1
     return 0
 
