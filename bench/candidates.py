@@ -23,7 +23,7 @@ CERTIFICATE = CERTS / "tls.crt"
 KEY = CERTS / "tls.key"
 
 WEBHOOK = "gpushare-webhook"
-CONSTANT = "aiohttp, constant answer"
+CONSTANT = "constant answer"
 TYPED = "Go controller-runtime"
 
 _PATIENCE = 60

@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from bench.candidates import AUTHORITY, WEBHOOK, available, make_certificates, running
-from bench.charts import Line, Panel, line_chart
+from bench.charts import Line, Panel, even, line_chart, logarithmic
 from bench.corpus import SIX, TWO, Size, write
 from bench.load_generator import Load, generate
 from bench.machine import Machine
@@ -84,7 +84,8 @@ def section(results: Results) -> str:
 ![Latency against load](performance/latency.svg)
 
 Reviews are planned at a fixed rate whatever the server does, on up to {CONNECTIONS} connections, and each latency
-counts from the planned time: a pause of the server is charged to every review that waited for it. Milliseconds:
+counts from the planned time: a pause of the server is charged to every review that waited for it. What the load
+generator is late itself counts too, for every server alike. Milliseconds:
 
 {table(head, rows)}"""
 
@@ -105,7 +106,8 @@ def plots(results: Results) -> dict[str, str]:
                 for colour, subject in enumerate(subjects)
                 for quantity in QUANTITIES
             ],
-            log=True,
+            even,
+            logarithmic,
         )
         for size in (TWO, SIX)
     ]
