@@ -52,7 +52,6 @@ fuzz: $(READY) ## Search for inputs that break the reader or a review, SECONDS=6
 	@for target in yaml review; do $(BIN)/python -m tests.fuzz $$target $(SECONDS) || exit 1; done
 
 bench: $(READY) ## Measure the webhook beside its peers, and write docs/explanation/performance.md. SUITES="http latency" runs some.
-	@$(BIN)/python certs/generate.py
 	@$(BIN)/python -m bench $(SUITES)
 
 include tests/cluster/cluster.mk

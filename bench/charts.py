@@ -154,12 +154,12 @@ def _goal(row: Row) -> float | None:
 def _head(drawing: Drawing, title: str, note: str, legend: Legend) -> None:
     drawing.text((_GAP, 24), title, "title")
     drawing.text((_GAP, 44), note, "small")
-    x = _WIDTH - _GAP - sum(len(name) * _CHARACTER + 34 for _, name in legend)
+    x = _WIDTH - _GAP - sum(len(name) * _CHARACTER + 40 for _, name in legend)
     for colour, name in legend:
         drawing.line((x, 20), (x + 18, 20), f"line s{colour}")
         drawing.dot((x + 9, 20), f"f{colour}")
         drawing.text((x + 23, 24), name)
-        x += len(name) * _CHARACTER + 34
+        x += len(name) * _CHARACTER + 40
 
 
 def linear(_: float, most: float) -> tuple[Scale, list[float]]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from bench.results import FOLDER, Figure, Ratio, Results, load
-from bench.suites import SUITES
+from bench.suites import SUITES, Suite
 from bench.table import number, ratio, table
 
 DOCS = Path(__file__).parents[1] / "docs" / "explanation"
@@ -22,7 +22,7 @@ def committed() -> dict[str, Results]:
 
 def render(results: Mapping[str, Results]) -> str:
     """The page: what it is, the goals, a section for each suite, and what is measured elsewhere."""
-    sections = [suite.section(results[suite.name]) for suite in SUITES if suite.name in results]
+    sections = [_section(suite, results[suite.name]) for suite in SUITES if suite.name in results]
     parts = [(PROSE / "intro.md").read_text(), _provisional(results), _goals(results), *sections]
     parts += [(PROSE / "elsewhere.md").read_text(), _runs(results)]
     return "\n".join(part.rstrip("\n") + "\n" for part in parts if part)
@@ -47,6 +47,11 @@ def write() -> None:
         former.unlink()
     for name, svg in drawn.items():
         (PLOTS / name).write_text(svg)
+
+
+def _section(suite: Suite, found: Results) -> str:
+    notes = "".join(f"\n- {note}" for note in found.notes)
+    return f"{suite.section(found).rstrip()}\n{notes}"
 
 
 def _provisional(results: Mapping[str, Results]) -> str:
