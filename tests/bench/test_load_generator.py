@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -12,7 +13,6 @@ from pathlib import Path
 import pytest
 from aiohttp import web
 
-from bench.gotools import ToolsMissingError, go_program
 from bench.load_generator import Load, LoadError, Report, generate
 from tests.server.certificates import Certificates, issue
 
@@ -20,12 +20,7 @@ SERVICE = 0.02
 Answer = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
 
 
-@pytest.fixture(scope="module", autouse=True)
-def _built() -> None:
-    try:
-        go_program("load")
-    except ToolsMissingError as problem:
-        pytest.skip(str(problem))
+pytestmark = pytest.mark.skipif(shutil.which("go") is None, reason="Go is not on PATH")
 
 
 class Slow:
