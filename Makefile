@@ -51,8 +51,7 @@ fuzz: $(READY) ## Search for inputs that break the reader or a review, SECONDS=6
 		|| echo "atheris does not install here; hypothesis searches without it"
 	@for target in yaml review; do $(BIN)/python -m tests.fuzz $$target $(SECONDS) || exit 1; done
 
-bench: $(READY) ## Measure the webhook beside its peers, and write docs/explanation/performance.md. SUITES="http latency" runs some.
-	@$(BIN)/python certs/generate.py
+bench: $(READY) ## Measure the webhook beside its peers, SUITES="throughput latency" for some, and write the page on it.
 	@$(BIN)/python -m bench $(SUITES)
 
 bench-gate: $(READY) ## Fail where a step of a review costs a tenth more instructions than its committed figure.

@@ -24,7 +24,7 @@ _PEERS = Path(__file__).parent / "peers"
 _GROUP = "/apis/admissionregistration.k8s.io/v1"
 _POLICIES = (f"{_GROUP}/mutatingadmissionpolicies", f"{_GROUP}/mutatingadmissionpolicybindings")
 _CLASS = {"metadata": {"name": "nvidia"}, "handler": "nvidia"}
-CONSTANT_PATCH = "aiohttp, constant patch"
+CONSTANT_PATCH = "constant patch"
 _PORTS = {CONSTANT: 10251, CONSTANT_PATCH: 10252, TYPED: 10253}
 _NAME = "same-edits"
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from bench.gotools import ToolsMissingError, go_program
 from bench.machine import Machine, pinned
@@ -23,7 +23,7 @@ CERTIFICATE = CERTS / "tls.crt"
 KEY = CERTS / "tls.key"
 
 WEBHOOK = "gpushare-webhook"
-CONSTANT = "aiohttp, constant answer"
+CONSTANT = "constant answer"
 TYPED = "Go controller-runtime"
 
 _PATIENCE = 60
@@ -89,10 +89,14 @@ def make_certificates() -> None:
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """A server that is ready: its candidate, its port, its process, and how many seconds its start took."""
+    """A server that is ready: its candidate, its ports, its process, and how many seconds its start took.
+
+    Only the webhook has a port for health and metrics; for others it is 0.
+    """
 
     candidate: Candidate
     port: int
+    health_port: int
     pid: int
     started: float
 
@@ -137,23 +141,23 @@ def running(candidate: Candidate, machine: Machine) -> Iterator[Running]:
         )
         stack.callback(_end, process)
         assert process.stdout is not None
-        port = _port(candidate, process.stdout)
+        ready = _ready(candidate, process.stdout)
         took = time.monotonic() - began
         reader = subprocess.Popen(
             ["cat"], stdin=process.stdout, stdout=subprocess.DEVNULL, preexec_fn=pinned(machine.load)
         )
         stack.callback(_end, reader)
-        yield Running(candidate, port, process.pid, took)
+        yield Running(candidate, ready["port"], ready.get("healthPort", 0), process.pid, took)
 
 
-def _port(candidate: Candidate, lines: IO[bytes]) -> int:
-    """The port in the line that says that the server is ready."""
+def _ready(candidate: Candidate, lines: IO[bytes]) -> dict[str, Any]:
+    """The line that says that the server is ready, with its ports."""
     said = []
     for line in lines:
         said.append(line.decode(errors="replace"))
-        event = json.loads(line)
+        event: dict[str, Any] = json.loads(line)
         if event.get("event") == "ready":
-            return int(event["port"])
+            return event
     raise CandidateError(f"{candidate.name} ends before it is ready: {''.join(said) or 'it says nothing'}")
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import count
 
 from bench.results import Bar, Spread
 from bench.svg import Drawing, Point
@@ -18,8 +17,20 @@ _TOP = 84
 _PLOT = 230
 _BOTTOM = 48
 _ROW = 34
-_CHARACTER = 6.6
+_MARGIN = 0.08
+_MOST_TICKS = 9
+_CHARACTER = 7.2
 """About the width of a letter at 12 pixels, in the widest of the fonts that a reader may have."""
+
+
+Scale = Callable[[float], float]
+"""From a value to its part of an axis, 0 to 1."""
+
+Across = Callable[[Sequence[float]], Scale]
+"""A scale for the x values of a panel."""
+
+Up = Callable[[float, float], tuple[Scale, list[float]]]
+"""A scale for the smallest and the largest of the y values of a panel, and its ticks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,14 +44,13 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """One plot: its title, the label of its x axis and its lines. `log` is for the y axis; else it starts at 0."""
+    """One plot: its title, the label of its x axis, its lines, and how values become places on either axis."""
 
     title: str
     x_label: str
     lines: Sequence[Line]
-    even: bool = True
-    log: bool = False
-    floor: float = 0
+    across: Across
+    up: Up
 
 
 Legend = Sequence[tuple[int, str]]
@@ -48,10 +58,7 @@ Legend = Sequence[tuple[int, str]]
 
 
 def line_chart(title: str, y_label: str, legend: Legend, panels: Sequence[Panel], dashes: str = "") -> str:
-    """Panels side by side, with one legend. With `even`, the x values of a panel stand at equal distances.
-
-    `dashes` says what solid and dashed lines are.
-    """
+    """Panels side by side, with one legend. `dashes` says what solid and dashed lines are."""
     drawing = Drawing(_WIDTH, _TOP + _PLOT + _BOTTOM, title)
     _head(drawing, title, f"{y_label}{dashes}", legend)
     width = (_WIDTH - _GAP) / len(panels)
@@ -67,27 +74,29 @@ def _draw_lines(drawing: Drawing, panel: Panel, left: float, width: float) -> No
     xs = sorted({x for line in panel.lines for x, _ in line.points})
     highs = [spread.high for line in panel.lines for _, spread in line.points]
     lows = [spread.low for line in panel.lines for _, spread in line.points]
-    place_y, ticks = _log_axis(min(lows), max(highs)) if panel.log else _linear_axis(max(highs))
-    place_x = _even(xs, left, width) if panel.even else _scaled(xs, left, width)
+    up, ticks = panel.up(min(lows), max(highs))
+    across = panel.across(xs)
+
+    def place(x: float, y: float) -> Point:
+        return left + across(x) * width, bottom - up(y) * _PLOT
+
     for tick in ticks:
-        y = bottom - place_y(tick) * _PLOT
+        _, y = place(xs[0], tick)
         drawing.line((left, y), (left + width, y), "grid")
         drawing.text((left - 6, y + 4), _tick(tick), "small", "end")
     drawing.line((left, bottom), (left + width, bottom), "axis")
     last = -math.inf
     for x in xs:
         label = _tick(x)
-        half = len(label) * _CHARACTER / 2
-        if place_x(x) - half > last:  # a label that would touch its neighbour is left out
-            drawing.text((place_x(x), bottom + 16), label, "small", "middle")
-            last = place_x(x) + half + 4
+        centre, half = left + across(x) * width, len(label) * _CHARACTER / 2
+        if centre - half > last:  # a label that would touch its neighbour is left out
+            drawing.text((centre, bottom + 16), label, "small", "middle")
+            last = centre + half + 4
     drawing.text((left + width / 2, bottom + 34), panel.x_label, "small", "middle")
     for line in panel.lines:
-        points: list[Point] = []
         for x, spread in line.points:
-            top, middle, low = (bottom - place_y(v) * _PLOT for v in (spread.high, spread.middle, spread.low))
-            drawing.line((place_x(x), top), (place_x(x), low), f"whisker s{line.colour}")
-            points.append((place_x(x), middle))
+            drawing.line(place(x, spread.high), place(x, spread.low), f"whisker s{line.colour}")
+        points = [place(x, spread.middle) for x, spread in line.points]
         drawing.path(points, f"line s{line.colour}{' dashed' if line.dashed else ''}")
         for point in points:
             drawing.dot(point, f"f{line.colour}")
@@ -145,29 +154,29 @@ def _goal(row: Row) -> float | None:
 def _head(drawing: Drawing, title: str, note: str, legend: Legend) -> None:
     drawing.text((_GAP, 24), title, "title")
     drawing.text((_GAP, 44), note, "small")
-    x = _WIDTH - _GAP - sum(len(name) * _CHARACTER + 34 for _, name in legend)
+    x = _WIDTH - _GAP - sum(len(name) * _CHARACTER + 40 for _, name in legend)
     for colour, name in legend:
         drawing.line((x, 20), (x + 18, 20), f"line s{colour}")
         drawing.dot((x + 9, 20), f"f{colour}")
         drawing.text((x + 23, 24), name)
-        x += len(name) * _CHARACTER + 34
+        x += len(name) * _CHARACTER + 40
 
 
-def _linear_axis(most: float) -> tuple[Callable[[float], float], list[float]]:
+def linear(_: float, most: float) -> tuple[Scale, list[float]]:
     """From 0 to a round number above the largest value, with about four ticks."""
     step = _round_step(most / 4)
     top = math.ceil(most / step) * step
     return (lambda value: value / top), [step * index for index in range(round(top / step) + 1)]
 
 
-def _log_axis(least: float, most: float) -> tuple[Callable[[float], float], list[float]]:
+def logarithmic(least: float, most: float) -> tuple[Scale, list[float]]:
     """Ticks at 1, 2 and 5 times the powers of ten, or at the powers only where that makes too many."""
-    low, high = math.floor(math.log10(least)), math.ceil(math.log10(most))
-    ticks = [part * 10.0**power for power in range(low, high + 1) for part in (1, 2, 5)]
-    bottom = max(tick for tick in ticks if tick <= least * 1.0001)
-    top = min(tick for tick in ticks if tick >= most * 0.9999)
+    powers = range(math.floor(math.log10(least)), math.ceil(math.log10(most)) + 1)
+    ticks = [part * 10.0**power for power in powers for part in (1, 2, 5)]
+    bottom = max(tick for tick in ticks if tick <= least)
+    top = min(tick for tick in ticks if tick >= most and tick > bottom)
     ticks = [tick for tick in ticks if bottom <= tick <= top]
-    if len(ticks) > 9:
+    if len(ticks) > _MOST_TICKS:
         ticks = [tick for tick in ticks if f"{tick:e}".startswith("1")]
     span = math.log10(top / bottom)
     return (lambda value: math.log10(value / bottom) / span), ticks
@@ -178,14 +187,15 @@ def _round_step(least: float) -> float:
     return next(power * part for part in (1, 2, 2.5, 5, 10) if power * part >= least)
 
 
-def _even(xs: Sequence[float], left: float, width: float) -> Callable[[float], float]:
-    places = {x: left + width * (index + 0.5) / len(xs) for index, x in zip(count(), xs, strict=False)}
-    return places.__getitem__
+def even(xs: Sequence[float]) -> Scale:
+    """Values at equal distances."""
+    return {x: (index + 0.5) / len(xs) for index, x in enumerate(xs)}.__getitem__
 
 
-def _scaled(xs: Sequence[float], left: float, width: float) -> Callable[[float], float]:
-    inner = width - 20
-    return lambda x: left + 10 + inner * (x - xs[0]) / ((xs[-1] - xs[0]) or 1)
+def scaled(xs: Sequence[float]) -> Scale:
+    """Values at their true distances, with a margin on either side."""
+    span = (xs[-1] - xs[0]) or 1
+    return lambda x: _MARGIN + (1 - 2 * _MARGIN) * (x - xs[0]) / span
 
 
 def _tick(value: float) -> str:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from bench.candidates import AUTHORITY, WEBHOOK, Candidate, Running, available, make_certificates, running, webhook
-from bench.cluster import cluster
+from bench.candidates import AUTHORITY, WEBHOOK, Running, available, make_certificates, running
 from bench.corpus import SIX, TWO, Size, write
 from bench.load_generator import Load, generate
 from bench.machine import Machine
+from bench.reloading import with_facts
 from bench.results import Bar, Figure, Results
 from bench.rounds import Rounds
 from bench.table import number, table
@@ -46,9 +45,7 @@ def run(machine: Machine, rounds: Rounds) -> Results:
     values: dict[tuple[str, str, str, str], list[float]] = {}
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
-        facts = folder / "facts.json"
-        facts.write_text(json.dumps(cluster(NODES)))
-        candidates.append(Candidate(WITH_FACTS, lambda: webhook("--facts", str(facts))))
+        candidates.append(with_facts(WITH_FACTS, NODES, folder))
         for _ in range(rounds.count):
             for candidate in candidates:
                 with running(candidate, machine) as server:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import cycle
 from typing import Any
 
-from bench.charts import Line, Panel, line_chart
+from bench.charts import Line, Panel, line_chart, linear, scaled
 from bench.cluster import cluster
 from bench.corpus import REVIEWS, encoded
 from bench.machine import Machine
@@ -82,7 +82,7 @@ def _facts(content: dict[str, Any]) -> Facts:
 
 DIMENSIONS = (
     Dimension("containers", (1, 10, 25, 50, 100), _containers, _unknown),
-    Dimension("variables of a container", (0, 100, 250, 500, 1000), _variables, _unknown),
+    Dimension("variables", (0, 100, 250, 500, 1000), _variables, _unknown),
     Dimension("affinity terms", (0, 10, 25, 50, 100), _terms, _unknown),
     Dimension("nodes", (0, 500, 1000, 2500, 5000), _same, lambda size: _facts(cluster(nodes=size))),
     Dimension("namespaces", (0, 500, 1000, 2500, 5000), _same, lambda size: _facts(cluster(namespaces=size))),
@@ -161,7 +161,7 @@ def section(results: Results) -> str:
 ![Cost of a review as pod and cluster grow](performance/growth.svg)
 
 Processor time of a whole answer without HTTP, in µs, for the recorded pod `vectoradd` as one thing in it or in the
-cluster grows.
+cluster grows; 0 nodes or namespaces means that nothing is known of them.
 
 {table(head, rows)}"""
 
@@ -181,7 +181,8 @@ def plots(results: Results) -> dict[str, str]:
                     ],
                 )
             ],
-            even=False,
+            scaled,
+            linear,
         )
         for dimension in DIMENSIONS
     ]

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from bench.results import FOLDER, Figure, Ratio, Results, load
-from bench.suites import SUITES
-from bench.table import ratio, table
+from bench.suites import SUITES, Suite
+from bench.table import number, ratio, table
 
 DOCS = Path(__file__).parents[1] / "docs" / "explanation"
 PAGE = DOCS / "performance.md"
@@ -21,9 +21,9 @@ def committed() -> dict[str, Results]:
 
 
 def render(results: Mapping[str, Results]) -> str:
-    """The page: what it is, the bars, a section for each suite, and what is measured elsewhere."""
-    sections = [suite.section(results[suite.name]) for suite in SUITES if suite.name in results]
-    parts = [(PROSE / "intro.md").read_text(), _provisional(results), _bars(results), *sections]
+    """The page: what it is, the goals, a section for each suite, and what is measured elsewhere."""
+    sections = [_section(suite, results[suite.name]) for suite in SUITES if suite.name in results]
+    parts = [(PROSE / "intro.md").read_text(), _provisional(results), _goals(results), *sections]
     parts += [(PROSE / "elsewhere.md").read_text(), _runs(results)]
     return "\n".join(part.rstrip("\n") + "\n" for part in parts if part)
 
@@ -49,6 +49,11 @@ def write() -> None:
         (PLOTS / name).write_text(svg)
 
 
+def _section(suite: Suite, found: Results) -> str:
+    notes = "".join(f"\n- {note}" for note in found.notes)
+    return f"{suite.section(found).rstrip()}\n{notes}"
+
+
 def _provisional(results: Mapping[str, Results]) -> str:
     short = [name for name, found in results.items() if found.share < 1]
     if not short:
@@ -56,22 +61,22 @@ def _provisional(results: Mapping[str, Results]) -> str:
     return f"> The figures of {', '.join(short)} come from short runs and are **provisional**: read none of them.\n"
 
 
-def _bars(results: Mapping[str, Results]) -> str:
+def _goals(results: Mapping[str, Results]) -> str:
     rows = []
     for found in results.values():
         measured: list[Figure | Ratio] = [*found.ratios, *found.figures]
         for item in measured:
             if item.bar is None:
                 continue
-            what = f"{item.quantity}, {item.case}"
+            what = f"{item.quantity}, {item.case}: {item.subject}"
             if isinstance(item, Ratio):
-                what += f": {item.subject} / {item.over}"
+                what += f" / {item.over}"
                 form, unit = ratio, ""
             else:
-                form, unit = "{:.3g}".format, f" {item.unit}"
+                form, unit = number, f" {item.unit}"
             rows.append([what, f"{item.bar}{unit}", item.spread.write(form), _met(item.bar.holds(item.spread.middle))])
-    title = "## The bars\n\nThe middle of the rounds, in brackets the smallest and the largest.\n\n"
-    return title + table(["what", "bar", "measured", "met"], rows)
+    title = "## Goals\n\nA goal counts as met when the median of the rounds meets it.\n\n"
+    return title + table(["what", "goal", "measured", "met"], rows)
 
 
 def _met(holds: bool) -> str:

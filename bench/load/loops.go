@@ -26,7 +26,7 @@ func closedLoop(target *target, o options) (Report, error) {
 		all.Go(func() {
 			for {
 				asked := time.Now()
-				if !asked.Before(end) || measured.Load() >= int64(o.limit) {
+				if !asked.Before(end) || (!asked.Before(begin) && measured.Add(1) > int64(o.limit)) {
 					return
 				}
 				request := target.requests[int(next.Add(1)-1)%len(target.requests)]
@@ -35,7 +35,6 @@ func closedLoop(target *target, o options) (Report, error) {
 					continue
 				}
 				once.Do(func() { started = processorTime() })
-				measured.Add(1)
 				if logs[i].add(time.Since(asked), status, allows, err); logs[i].hopeless() {
 					return
 				}
