@@ -6,7 +6,7 @@ import pytest
 
 from bench import apiserver
 from bench.admission import CONSTANT_PATCH
-from bench.apiserver import ADDED, ADDED_A_HOOK, BOTH, CASE, MUTATING, NONE, P50, P99, POLICY, NotSameError
+from bench.apiserver import ADDED, ADDED_A_HOOK, BOTH, CASE, MUTATING, NONE, POLICY, NotSameError
 from bench.candidates import CONSTANT, TYPED
 from bench.machine import Machine
 from bench.results import Results, load
@@ -66,17 +66,6 @@ def test_missing_control_plane_skips_the_suite(monkeypatch: pytest.MonkeyPatch, 
     found = apiserver.run(Machine.here(), Rounds(1))
     assert "run `make cluster-tools`" in found.skipped["all"]
     assert "Not measured: " in apiserver.section(found)
-
-
-def test_real_api_server_calls_each_candidate_in_turn(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(apiserver, "WARM_UP", 2)
-    found = apiserver.run(Machine.here(), Rounds(1, share=0.01))
-    if "all" in found.skipped:
-        pytest.skip(found.skipped["all"])
-    measured = [name for name in NAMES if name not in found.skipped]
-    assert [figure.subject for figure in found.having(quantity=P50)] == measured
-    for name in measured:
-        assert 0 < found.figure(name, CASE, P50).values[0] <= found.figure(name, CASE, P99).values[0]
 
 
 def test_committed_results_have_every_candidate() -> None:
