@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import base64
 import json
+import random
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from http.client import HTTPSConnection
 from itertools import cycle, islice
 from statistics import quantiles
 from typing import Any
 
-from bench.admission import CONSTANT_PATCH, Places, places
+from bench.admission import CONSTANT_PATCH, Servers, labelled, servers
 from bench.candidates import CONSTANT, TYPED, WEBHOOK
 from bench.corpus import SIX, reviews
 from bench.machine import Machine
@@ -23,6 +24,7 @@ from bench.table import number, ratio, table
 from tests.cluster.harness.cache import ToolsMissingError
 from tests.cluster.harness.cluster import ControlPlaneOnly, control_plane
 from tests.cluster.harness.tools import kubernetes_version
+from tests.cluster.harness.waiting import wait_for
 from webhook.admission import Hook
 
 NAME = "apiserver"
@@ -31,12 +33,13 @@ NONE, POLICY = "no webhook", "MutatingAdmissionPolicy"
 MUTATING, BOTH = f"{WEBHOOK}, mutating hook", f"{WEBHOOK}, both hooks"
 P50, P99, ADDED, ADDED_A_HOOK = "p50", "p99", "added p50", "added p50 a hook"
 METHOD = (
-    "pods created one after the other with dryRun=All over one connection to a real API server, whose configuration "
-    "changes between blocks; a block begins when the API server calls exactly the hooks it should"
+    "pods created one after the other with dryRun=All over one connection to a real API server; a label of the pod "
+    "decides which hooks it goes through, and each pod is created once for every candidate, in an order that changes"
 )
 
 PODS = "/api/v1/namespaces/default/pods?dryRun=All"
 CREATES, WARM_UP = 1_000, 30
+_CALLS = "apiserver_admission_webhook_request_total{"
 _MOST_ADDED = 1.1
 
 _INTRO = """## Creating a pod
@@ -50,45 +53,37 @@ pod.
 """
 
 
+class NotCreatedError(Exception):
+    """The API server refuses a pod that it should take; the message is its answer."""
+
+
 class NotSameError(Exception):
     """Two candidates make different pods of the same one: their times cannot be compared."""
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A way to admit pods: how the API server is configured for it, whether it changes pods, and its calls a create."""
+    """A way to admit the pods with a label: its calls to hooks for each, and whether it changes them."""
 
     name: str
-    configured: Callable[[Callable[[], bool]], AbstractContextManager[None]]
-    changes: bool
+    label: str
     calls: int
+    changes: bool
 
 
 def run(machine: Machine, rounds: Rounds) -> Results:
     """Start a control plane and the servers, and measure all candidates in turn."""
+    bodies = reviews("mutated", SIX)
+    pods = [_pod(body) for body in bodies]
     try:
-        bodies = reviews("mutated", SIX)
-        with control_plane() as running, places(running, machine, _patch(bodies[0])) as made:
-            return measure(running, made, [_pod(body) for body in bodies], machine, rounds)
+        with control_plane() as running, servers(running, machine, _patch(bodies[0])) as beside:
+            candidates = configure(beside)
+            prove(running, candidates, pods[0])
+            create(running, candidates, pods, WARM_UP)
+            blocks = [create(running, candidates, pods, rounds.many(CREATES)) for _ in range(rounds.count)]
     except ToolsMissingError as reason:
         return Results(NAME, machine, rounds.count, rounds.share, METHOD, skipped={"all": str(reason)})
-
-
-def measure(running: ControlPlaneOnly, made: Places, pods: Sequence[Any], machine: Machine, rounds: Rounds) -> Results:
-    """A block of creates for each candidate in each round; each round begins with another candidate."""
-    candidates = _candidates(made)
-    taken: dict[str, list[list[float]]] = {one.name: [] for one in candidates}
-    results: dict[str, Any] = {}
-    for turn in range(rounds.count):
-        first = turn % len(candidates)
-        for candidate in (*candidates[first:], *candidates[:first]):
-            with candidate.configured(lambda candidate=candidate: _in_force(running, candidate, pods[0])):  # type: ignore[misc]
-                if candidate.changes:
-                    results[candidate.name] = _essence(running.api.create(PODS, pods[0]))
-                    require_same(results)
-                _create(running, pods, WARM_UP)
-                taken[candidate.name].append(_create(running, pods, rounds.many(CREATES)))
-    figures = figures_of(taken)
+    figures = figures_of({one.name: [block[one.name] for block in blocks] for one in candidates})
     return Results(
         NAME,
         machine,
@@ -97,23 +92,91 @@ def measure(running: ControlPlaneOnly, made: Places, pods: Sequence[Any], machin
         METHOD,
         figures,
         tuple(ratios_of(figures)),
-        made.skipped,
+        beside.skipped,
         notes=(f"Kubernetes {kubernetes_version()}. Webhooks run on one core, the API server on all.",),
     )
 
 
-def _candidates(made: Places) -> list[Candidate]:
-    found = [
-        Candidate(NONE, made.nothing, changes=False, calls=0),
-        Candidate(POLICY, made.policy, changes=True, calls=0),
-        Candidate(CONSTANT, lambda known: made.webhook(CONSTANT, known), changes=False, calls=1),
-        Candidate(CONSTANT_PATCH, lambda known: made.webhook(CONSTANT_PATCH, known), changes=True, calls=1),
-        Candidate(MUTATING, lambda known: made.webhook(WEBHOOK, known), changes=True, calls=1),
-        Candidate(BOTH, lambda known: made.webhook(WEBHOOK, known, validates=True), changes=True, calls=2),
-    ]
-    if TYPED not in made.skipped:
-        found.append(Candidate(TYPED, lambda known: made.webhook(TYPED, known), changes=True, calls=1))
-    return found
+def configure(beside: Servers) -> list[Candidate]:
+    """Configure the API server for every candidate that can be had. It may take a moment until it knows."""
+    found = [Candidate(NONE, "none", calls=0, changes=False), Candidate(POLICY, "policy", calls=0, changes=True)]
+    beside.apply_policy("policy")
+    one_hook = [(CONSTANT, CONSTANT), (CONSTANT_PATCH, CONSTANT_PATCH), (MUTATING, WEBHOOK), (TYPED, TYPED)]
+    for name, server in one_hook:
+        if server not in beside.skipped:
+            label = name.lower().replace(" ", "-").replace(",", "")
+            beside.call_to_mutate(server, label)
+            found.append(Candidate(name, label, calls=1, changes=name != CONSTANT))
+    beside.call_to_mutate(WEBHOOK, "both")
+    beside.call_to_validate(WEBHOOK, "both")
+    return [*found, Candidate(BOTH, "both", calls=2, changes=True)]
+
+
+def prove(running: ControlPlaneOnly, candidates: Sequence[Candidate], pod: Any) -> None:
+    """Wait until every candidate is in force, and see that those that change a pod make the same of it.
+
+    Raises NotSameError.
+    """
+    made: dict[str, Any] = {}
+    for candidate in candidates:
+        wait_for(f"{candidate.name} to be in force", lambda one=candidate: _in_force(running, one, pod))  # type: ignore[misc]
+        if candidate.changes:
+            created = running.api.create(PODS, labelled(pod, candidate.label))
+            made[candidate.name] = {"annotations": created["metadata"]["annotations"], "spec": created["spec"]}
+    require_same(made)
+
+
+def _in_force(running: ControlPlaneOnly, candidate: Candidate, pod: Any) -> bool:
+    """Whether a create calls as many hooks as it should, and changes the pod or does not."""
+    before = _calls(running)
+    created = running.api.create(PODS, labelled(pod, candidate.label))
+    changed = "runtimeClassName" in created["spec"]
+    return _calls(running) - before == candidate.calls and changed is candidate.changes
+
+
+def _calls(running: ControlPlaneOnly) -> int:
+    """Calls to hooks since the API server started, by its own count."""
+    _, _, text = running.api.request("GET", "/metrics")
+    counted = [line for line in text.decode().splitlines() if line.startswith(_CALLS)]
+    return sum(int(float(line.rpartition(" ")[2])) for line in counted)
+
+
+def require_same(made: dict[str, Any]) -> None:
+    """Compare the pods that candidates made of one. Raises NotSameError."""
+    (name, expected), *others = made.items()
+    for other, found in others:
+        if found != expected:
+            raise NotSameError(
+                f"{name} and {other} make different pods: {json.dumps(expected)} and {json.dumps(found)}"
+            )
+
+
+def create(
+    running: ControlPlaneOnly, candidates: Sequence[Candidate], pods: Sequence[Any], count: int
+) -> dict[str, list[float]]:
+    """Milliseconds of `count` creates for each candidate, over one connection."""
+    chance = random.Random(count)  # noqa: S311 - an order, not a secret
+    times: dict[str, list[float]] = {candidate.name: [] for candidate in candidates}
+    connection = running.api.connection()
+    try:
+        for pod in islice(cycle(pods), count):
+            for candidate in chance.sample(candidates, len(candidates)):
+                body = json.dumps(labelled(pod, candidate.label))
+                times[candidate.name].append(_milliseconds(connection, body, running.api.headers()))
+    finally:
+        connection.close()
+    return times
+
+
+def _milliseconds(connection: HTTPSConnection, body: str, headers: dict[str, str]) -> float:
+    began = time.perf_counter()
+    connection.request("POST", PODS, body, headers)
+    answer = connection.getresponse()
+    content = answer.read()
+    took = 1000 * (time.perf_counter() - began)
+    if answer.status != 201:
+        raise NotCreatedError(f"the API server answers {answer.status}: {content[:500].decode(errors='replace')}")
+    return took
 
 
 def _patch(body: bytes) -> str:
@@ -129,57 +192,6 @@ def _pod(body: bytes) -> Any:
     spec = {key: value for key, value in pod["spec"].items() if key not in added}
     spec["automountServiceAccountToken"] = False  # a volume with a random name would differ from create to create
     return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
-
-
-def _in_force(running: ControlPlaneOnly, candidate: Candidate, pod: Any) -> bool:
-    """Whether the API server calls exactly this candidate: no hook of another, and every one of its own."""
-    before = _calls(running)
-    created = running.api.create(PODS, pod)
-    changed = "runtimeClassName" in created["spec"]
-    return _calls(running) - before == candidate.calls and changed is candidate.changes
-
-
-def _calls(running: ControlPlaneOnly) -> int:
-    """Calls to hooks since the API server started, by its own count."""
-    _, _, text = running.api.request("GET", "/metrics")
-    counted = [
-        line for line in text.decode().splitlines() if line.startswith("apiserver_admission_webhook_request_total{")
-    ]
-    return sum(int(float(line.rpartition(" ")[2])) for line in counted)
-
-
-def _essence(pod: Any) -> Any:
-    """What of a created pod is the same however often it is created."""
-    return {"annotations": pod["metadata"]["annotations"], "spec": pod["spec"]}
-
-
-def require_same(results: dict[str, Any]) -> None:
-    (name, expected), *others = results.items()
-    for other, found in others:
-        if found != expected:
-            raise NotSameError(
-                f"{name} and {other} make different pods: {json.dumps(expected)} and {json.dumps(found)}"
-            )
-
-
-def _create(running: ControlPlaneOnly, pods: Sequence[Any], count: int) -> list[float]:
-    """Milliseconds of each of so many creates, over one connection."""
-    headers = running.api.headers()
-    bodies = [json.dumps(pod) for pod in islice(cycle(pods), count)]
-    times = []
-    connection = running.api.connection()
-    try:
-        for body in bodies:
-            began = time.perf_counter()
-            connection.request("POST", PODS, body, headers)
-            answer = connection.getresponse()
-            content = answer.read()
-            times.append(1000 * (time.perf_counter() - began))
-            if answer.status != 201:
-                raise RuntimeError(f"the API server answers {answer.status}: {content[:500]!r}")
-    finally:
-        connection.close()
-    return times
 
 
 def figures_of(taken: dict[str, list[list[float]]]) -> tuple[Figure, ...]:
