@@ -202,12 +202,15 @@ def _figures(case: Case, name: str, runs: list[Run]) -> Iterator[Figure]:
 
 
 def _ratios(figures: tuple[Figure, ...]) -> Iterator[Ratio]:
-    """Our wall time over that of each other tool: below 1 where we are ahead, which is a bar for many in one file."""
-    walls = [figure for figure in figures if figure.quantity == WALL]
-    ours = {figure.case: figure for figure in walls if figure.subject == OURS}
-    for figure in walls:
-        if figure.subject != OURS:
-            yield Ratio.between(ours[figure.case], figure, Bar(most=1) if "in one" in figure.case else None)
+    """Our wall and CPU time over those of each other tool: below 1 where we are ahead.
+
+    To be ahead in wall time for many in one file is a bar.
+    """
+    ours = {(figure.case, figure.quantity): figure for figure in figures if figure.subject == OURS}
+    for figure in figures:
+        if figure.subject != OURS and figure.quantity in (WALL, CPU):
+            barred = "in one" in figure.case and figure.quantity == WALL
+            yield Ratio.between(ours[figure.case, figure.quantity], figure, Bar(most=1) if barred else None)
 
 
 def section(found: Results) -> str:
@@ -218,12 +221,16 @@ def section(found: Results) -> str:
 
 
 def _table(found: Results, case: str) -> str:
-    ratios = {one.over: one.spread.write(ratio) for one in found.ratios if one.case == case}
+    ratios = {(one.over, one.quantity): one.spread.write(ratio) for one in found.ratios if one.case == case}
     rows = []
     for wall in found.having(case=case, quantity=WALL):
         paces = [pace.spread.write(number) for pace in found.having(case=case, quantity=PACE, subject=wall.subject)]
         cpu = found.figure(wall.subject, case, CPU)
         spreads = [wall.spread.write(number), cpu.spread.write(number)]
-        rows.append([wall.subject, *spreads, *paces, ratios.get(wall.subject, "1")])
+        rows.append(
+            [wall.subject, *spreads, *paces, *(ratios.get((wall.subject, quantity), "1") for quantity in (WALL, CPU))]
+        )
     pace = ["a second"] if len(rows[0]) > 4 else []
-    return f"### {case.capitalize()}\n\n{table(['tool', 'wall, s', 'CPU, s', *pace, 'check / this'], rows)}"
+    return (
+        f"### {case.capitalize()}\n\n{table(['tool', 'wall, s', 'CPU, s', *pace, 'check / this, wall', 'CPU'], rows)}"
+    )

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
-from bench.candidates import AUTHORITY, WEBHOOK, Running, available, make_certificates, running
+from bench.candidates import AUTHORITY, CONSTANT, TYPED, WEBHOOK, Running, available, make_certificates, running
 from bench.corpus import SIX, TWO, Size, write
 from bench.load_generator import Load, generate
 from bench.machine import Machine
 from bench.reloading import with_facts
-from bench.results import Bar, Figure, Results
+from bench.results import Bar, Figure, Ratio, Results
 from bench.rounds import Rounds
-from bench.table import number, table
+from bench.table import number, ratio, table
 
 SECONDS = 2.0
 CONNECTIONS = 16
@@ -55,7 +56,8 @@ def run(machine: Machine, rounds: Rounds) -> Results:
         Figure(name, title, quantity, unit, tuple(found), BARS.get((name, quantity)))
         for (name, title, quantity, unit), found in values.items()
     )
-    return Results("footprint", machine, rounds.count, rounds.share, METHOD, figures, skipped=skipped)
+    found = Results("footprint", machine, rounds.count, rounds.share, METHOD, figures, skipped=skipped)
+    return replace(found, ratios=tuple(_ratios(found)))
 
 
 def _measured(server: Running, folder: Path, machine: Machine, rounds: Rounds) -> Iterator[tuple[str, str, str, float]]:
@@ -65,6 +67,15 @@ def _measured(server: Running, folder: Path, machine: Machine, rounds: Rounds) -
     for size in (TWO, SIX):
         yield _case(size), CPU, "s", _processor_time(server, size, folder, machine, rounds)
     yield "both sizes", LOADED, "MiB", server.memory()
+
+
+def _ratios(results: Results) -> Iterator[Ratio]:
+    """The webhook's processor time for a review over that of each peer."""
+    for size in (TWO, SIX):
+        ours = results.figure(WEBHOOK, _case(size), CPU)
+        for theirs in results.having(case=_case(size), quantity=CPU):
+            if theirs.subject in (CONSTANT, TYPED):
+                yield Ratio.between(ours, theirs)
 
 
 def _case(size: Size) -> str:
@@ -98,10 +109,14 @@ def section(results: Results) -> str:
         "server",
         *(f"{quantity}{'' if quantity != CPU else f', {title}'}, {unit}" for title, quantity, unit in columns),
     ]
+    ratios = [f"{item.case} / {item.over} {item.spread.write(ratio)}" for item in results.ratios]
     return f"""\
 ## Memory, processor time, start
 
 Certificates come from files. "{WITH_FACTS}" reads its facts from a file; in a cluster they come from watches. Memory
 is the resident set of the process.
 
-{table(head, rows)}"""
+{table(head, rows)}
+The webhook's processor time over that of a peer, less is better; other work on the machine distorts it less than it
+distorts throughput: {"; ".join(ratios)}.
+"""

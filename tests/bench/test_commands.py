@@ -43,7 +43,7 @@ def test_every_tool_finds_the_wrong_deployment_in_every_case(built: list[Program
     for pace in found.having(quantity=PACE):
         assert pace.values[0] == pytest.approx(8 / found.figure(pace.subject, pace.case, WALL).values[0])
     for one in found.ratios:
-        ours, other = (found.figure(name, one.case, WALL).values[0] for name in (OURS, one.over))
+        ours, other = (found.figure(name, one.case, one.quantity).values[0] for name in (OURS, one.over))
         assert one.values[0] == pytest.approx(ours / other)
     if not built:
         pytest.skip("no peer is built; `python -m bench commands` builds them")
