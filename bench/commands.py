@@ -230,7 +230,7 @@ def _table(found: Results, case: str) -> str:
         rows.append(
             [wall.subject, *spreads, *paces, *(ratios.get((wall.subject, quantity), "1") for quantity in (WALL, CPU))]
         )
-    pace = ["a second"] if len(rows[0]) > 4 else []
+    pace = ["a second"] if len(rows[0]) > 5 else []
     return (
         f"### {case.capitalize()}\n\n{table(['tool', 'wall, s', 'CPU, s', *pace, 'check / this, wall', 'CPU'], rows)}"
     )

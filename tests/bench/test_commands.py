@@ -57,6 +57,8 @@ def test_section_has_a_table_for_each_case(monkeypatch: pytest.MonkeyPatch) -> N
         "### 2 in one file",
         "### 2 files",
     ]
+    lines = [line.count("|") for line in shown.splitlines() if line.startswith("|")]
+    assert lines == [6] * 3 + [7] * 6
 
 
 def test_tool_that_finds_nothing_is_not_measured(tmp_path: Path) -> None:
