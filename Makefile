@@ -3,7 +3,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 
-.PHONY: help demo serve certs test lint types layers unit fuzz docs constraints clean
+.PHONY: help demo serve certs test lint types layers unit fuzz bench bench-gate bench-accept docs constraints clean
 
 help: ## Show what there is to make.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -50,6 +50,15 @@ fuzz: $(READY) ## Search for inputs that break the reader or a review, SECONDS=6
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --group fuzz 2>/dev/null \
 		|| echo "atheris does not install here; hypothesis searches without it"
 	@for target in yaml review; do $(BIN)/python -m tests.fuzz $$target $(SECONDS) || exit 1; done
+
+bench: $(READY) ## Measure the webhook beside its peers, SUITES="throughput latency" for some, and write the page on it.
+	@$(BIN)/python -m bench $(SUITES)
+
+bench-gate: $(READY) ## Fail where a step of a review costs a tenth more instructions than its committed figure.
+	@$(BIN)/python -m bench.gate
+
+bench-accept: $(READY) ## Count the steps of a review again, for the committed figures that bench-gate compares with.
+	@$(BIN)/python -m bench micro
 
 include tests/cluster/cluster.mk
 include charts/chart.mk

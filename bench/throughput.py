@@ -1,115 +1,205 @@
-"""Reviews a second over TLS, the server on one core and the client, wrk, on another.
-
-Run: `.venv/bin/python bench/throughput.py`. An aiohttp server with a constant reply, the floor of what can be had, runs
-in turn with the webhook; read the ratio, not the figures. Everything is on loopback and ends after a few seconds.
-"""
+"""Suite: reviews a second over TLS, closed loop."""
 
 from __future__ import annotations
 
-import json
-import os
-import re
-import shutil
-import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 
-ROOT = Path(__file__).parent.parent
-CERTS = ROOT / "certs"
-REVIEWS = ROOT / "tests" / "reviews"
-NAMES = ("create-pod-vectoradd", "create-pod-notebook-22fqv")
-SECONDS = 4
-ROUNDS = 2
-CONNECTIONS = 16
+from bench import agreement, wrk
+from bench.candidates import (
+    AUTHORITY,
+    CONSTANT,
+    TYPED,
+    WEBHOOK,
+    Running,
+    available,
+    make_certificates,
+    running,
+)
+from bench.charts import Line, Panel, Row, bar_chart, even, line_chart, linear
+from bench.corpus import KINDS, SIX, SIZES, TWO, Size, write
+from bench.load_generator import Load, Report, generate
+from bench.machine import Machine
+from bench.results import Bar, Figure, NoSuchFigureError, Ratio, Results
+from bench.rounds import Rounds
+from bench.table import number, ratio, table
 
-WEBHOOK = "from webhook.cli import main; main()"
-FLOOR = """
-import asyncio, json, ssl, sys, uvloop
-from aiohttp import web
-async def answer(request):
-    await request.read()
-    return web.Response(body=b'{"apiVersion":"admission.k8s.io/v1"}', content_type="application/json")
-async def serve():
-    secure = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    secure.load_cert_chain(sys.argv[1], sys.argv[2])
-    runner = web.ServerRunner(web.Server(answer, access_log=None))
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0, ssl_context=secure).start()
-    print(json.dumps({"event": "ready", "port": runner.addresses[0][1]}), flush=True)
-    await asyncio.Event().wait()
-uvloop.run(serve())
+RATE = "throughput"
+SECONDS = 1.3
+CONNECTIONS = (1, 16, 64)
+USUAL = 16
+BUSY = 0.92
+"""The part of its core from which on the load, and not the server, may be the limit."""
+
+BY_WRK = "throughput as wrk counts it"
+CHECKED = ("mutated", SIX, USUAL)
+"""The case that wrk counts too."""
+
+
+BARS = {
+    (TYPED, TWO): Bar(least=2.5),
+    (TYPED, SIX): Bar(least=5),
+    (CONSTANT, TWO): Bar(least=0.5),
+    (CONSTANT, SIX): Bar(least=0.4),
+}
+"""Goals for mutated reviews on the usual number of connections."""
+
+METHOD = (
+    "closed loop over TLS 1.3 with keep-alive, servers on one core, load on another; servers take turns in each case"
+)
+
+
+def case(kind: str, size: Size, connections: int) -> str:
+    """What a case is called."""
+    return f"{kind} {size.title}, {connections} connection{'s'[: connections != 1]}"
+
+
+def cases() -> Iterator[tuple[str, Size, int]]:
+    """Every kind and size on the usual number of connections, and two sizes on the others."""
+    for size in SIZES:
+        for kind in KINDS:
+            for connections in CONNECTIONS if kind == "mutated" and size in (TWO, SIX) else (USUAL,):
+                yield kind, size, connections
+
+
+def run(machine: Machine, rounds: Rounds) -> Results:
+    """Measure every case with every candidate in turn, with new servers each round."""
+    make_certificates()
+    candidates, skipped = available()
+    values: dict[tuple[str, str, str], list[float]] = {}
+    notes: list[str] = []
+    with tempfile.TemporaryDirectory() as folder:
+        for number_of_round in range(rounds.count):
+            with ExitStack() as stack:
+                servers = [stack.enter_context(running(candidate, machine)) for candidate in candidates]
+                if number_of_round == 0:
+                    agreement.check(servers, SIZES)
+                for kind, size, connections in cases():
+                    for server in servers:
+                        bodies = write(kind, size, Path(folder))
+                        load = Load(server.address, bodies, AUTHORITY, connections, rounds.seconds(SECONDS))
+                        key = (server.candidate.name, case(kind, size, connections), RATE)
+                        report = _measure(server, load, kind != "denied", machine)
+                        values.setdefault(key, []).append(report.rate)
+                        if report.cpu > BUSY * report.seconds:
+                            notes.append(f"{key[0]}, {key[1]}: the load used its whole core, so this is a lower bound.")
+                        if wrk.installed() and (kind, size, connections) == CHECKED:
+                            values.setdefault((*key[:2], BY_WRK), []).append(wrk.rate(load, machine))
+    figures = tuple(
+        Figure(name, title, quantity, "reviews/s", tuple(rates)) for (name, title, quantity), rates in values.items()
+    )
+    found = Results(
+        *("throughput", machine, rounds.count, rounds.share, METHOD, figures),
+        skipped=skipped,
+        notes=tuple(dict.fromkeys(notes)),
+    )
+    return replace(found, ratios=tuple(_ratios(found)))
+
+
+def _measure(server: Running, load: Load, allowed: bool, machine: Machine) -> Report:
+    report = generate(load, machine)
+    report.check(f"{server.candidate.name}, {load.bodies.stem}", allowed if server.candidate.decides else None)
+    return report
+
+
+def _ratios(results: Results) -> Iterator[Ratio]:
+    for kind, size, connections in cases():
+        title = case(kind, size, connections)
+        for over in (TYPED, CONSTANT):
+            goal = BARS.get((over, size)) if kind == "mutated" and connections == USUAL else None
+            try:
+                theirs = results.figure(over, title, RATE)
+            except NoSuchFigureError:
+                continue
+            yield Ratio.between(results.figure(WEBHOOK, title, RATE), theirs, goal)
+
+
+def _second_opinion(results: Results) -> str:
+    """What wrk says of the load generator, or that there was no wrk."""
+    if not any(results.having(quantity=BY_WRK)):
+        return "wrk was not installed, so nothing but the load generator itself vouches for its counts."
+    said = []
+    for theirs in results.having(quantity=BY_WRK):
+        ours = results.figure(theirs.subject, theirs.case, RATE)
+        said.append(f"{theirs.subject} {Ratio.between(ours, theirs).spread.write(ratio)}")
+    return f"The load generator over wrk on the same server, {case(*CHECKED)}: {'; '.join(said)}."
+
+
+def section(results: Results) -> str:
+    """What a server answers in a second."""
+    subjects = list(dict.fromkeys(figure.subject for figure in results.figures))
+    ratios = {(item.case, item.over): item for item in results.ratios}
+    rows = []
+    for title in (case(*one) for one in cases()):
+        rates = [results.figure(subject, title, RATE).spread.write(number) for subject in subjects]
+        over = [ratios[title, other].spread.write(ratio) for other in subjects[1:]]
+        rows.append([title, *rates, *over])
+    head = ["review", *(f"{subject}, /s" for subject in subjects), *(f"webhook / {over}" for over in subjects[1:])]
+    return f"""\
+## Reviews a second
+
+![Throughput beside the peers](performance/comparison.svg)
+
+![Throughput against connections](performance/throughput.svg)
+
+Each server has one core, the load another. The webhook runs as installed: all checks, proof of every patch, metrics,
+and its JSON journal on a pipe that a log collector's stand-in drains. Its peers:
+
+- *{CONSTANT}*: an aiohttp server on uvloop that reads the review and answers with a constant
+  (`bench/peers/constant.py`): the floor of what a webhook on these libraries can cost.
+- *{TYPED}*: a webhook as most are written, with typed decoding and `PatchResponseFromRaw`, with `GOMAXPROCS=1`
+  (`bench/peers/gowebhook`). It makes the same edits, has one check and writes no log.
+
+Before anything is measured, every server gets reviews of each kind and size, and has to give the uid back; the webhook
+and the Go webhook have to deny the same pods and to make the same pod of the others. Names, uids and values of
+variables differ from review to review: 512 different ones of the small sizes, 128 of 30 kB and 32 of 200 kB.
+
+{table(head, rows)}
+The load comes from `bench/load`, a generator in Go that has only the standard library. {_second_opinion(results)}
 """
 
 
-def main() -> None:
-    if shutil.which("wrk") is None:
-        sys.exit("bench/throughput.py needs wrk on the PATH (package wrk)")
-    subprocess.run([sys.executable, str(CERTS / "generate.py")], check=True)
-    certificate, key = str(CERTS / "tls.crt"), str(CERTS / "tls.key")
-    options = ["serve", "--host", "127.0.0.1", "--port", "0", "--health-port", "0"]
-    webhook = [WEBHOOK, *options, "--tls-cert", certificate, "--tls-key", key]
-    floor = [FLOOR, certificate, key]
-    print(f"{'review':32} {'bytes':>6} {'webhook/s':>10} {'floor/s':>10} {'ratio':>6}")
-    for name in NAMES:
-        body = json.dumps(json.loads((REVIEWS / f"{name}.json").read_text()), separators=(",", ":"))
-        rates: dict[str, list[float]] = {"webhook": [], "floor": []}
-        for _ in range(ROUNDS):
-            for title, command in (("webhook", webhook), ("floor", floor)):
-                with server(command) as port:
-                    rates[title].append(measure(port, body))
-        ours, theirs = max(rates["webhook"]), max(rates["floor"])
-        print(f"{name:32} {len(body):6} {ours:10.0f} {theirs:10.0f} {ours / theirs:6.2f}")
-
-
-@contextmanager
-def server(command: list[str]) -> Iterator[int]:
-    """A server in a process of its own, on the first core; yields its port."""
-    with (
-        tempfile.TemporaryFile() as journal,
-        subprocess.Popen(
-            [sys.executable, "-c", *command],
-            stdout=subprocess.PIPE,
-            stderr=journal,
-            preexec_fn=lambda: os.sched_setaffinity(0, {0}),
-        ) as process,
-    ):
-        assert process.stdout is not None
-        for line in process.stdout:
-            event = json.loads(line)
-            if event.get("event") == "ready":
-                break
-        # The journal goes on: read it away as a log collector would, on the other core.
-        drain = subprocess.Popen(["cat"], stdin=process.stdout, stdout=subprocess.DEVNULL)
-        try:
-            yield int(event["port"])
-        finally:
-            process.terminate()
-            process.wait(timeout=20)
-            drain.wait(timeout=20)
-
-
-def measure(port: int, body: str) -> float:
-    """Requests a second, as wrk counts them."""
-    with tempfile.NamedTemporaryFile("w", suffix=".lua") as script:
-        script.write('wrk.method = "POST"\nwrk.headers["Content-Type"] = "application/json"\n')
-        script.write(f"wrk.body = [==[{body}]==]\n")
-        script.flush()
-        run = subprocess.run(
-            ["wrk", "-t1", f"-c{CONNECTIONS}", f"-d{SECONDS}s", "-s", script.name, f"https://127.0.0.1:{port}/mutate"],
-            check=True,
-            capture_output=True,
-            text=True,
-            preexec_fn=lambda: os.sched_setaffinity(0, {1}),
+def plots(results: Results) -> dict[str, str]:
+    """Throughput against connections, and the ratios with the bars."""
+    subjects = list(dict.fromkeys(figure.subject for figure in results.figures))
+    panels = [
+        Panel(
+            f"{size.title} reviews, mutated",
+            "connections",
+            [
+                Line(
+                    colour,
+                    [
+                        (connections, results.figure(subject, case("mutated", size, connections), RATE).spread)
+                        for connections in CONNECTIONS
+                    ],
+                )
+                for colour, subject in enumerate(subjects)
+            ],
+            even,
+            linear,
         )
-    if "Non-2xx" in run.stdout:
-        sys.exit(run.stdout)
-    found = re.search(r"Requests/sec:\s+([0-9.]+)", run.stdout)
-    assert found is not None, run.stdout
-    return float(found.group(1))
+        for size in (TWO, SIX)
+    ]
+    return {
+        "throughput.svg": line_chart("Throughput", "reviews a second, one core", list(enumerate(subjects)), panels),
+        "comparison.svg": _comparison(results),
+    }
 
 
-if __name__ == "__main__":
-    main()
+def _comparison(results: Results) -> str:
+    panels = []
+    for over in (TYPED, CONSTANT):
+        rows = [
+            Row(size.title, item.spread, item.bar)
+            for size in SIZES
+            for item in results.ratios
+            if item.over == over and item.case == case("mutated", size, USUAL)
+        ]
+        if rows:
+            panels.append((f"relative to {over}", rows))
+    note = f"mutated reviews, {USUAL} connections, ratio within a round; thin line: smallest to largest; mark: goal"
+    return bar_chart("Throughput of the webhook, relative to its peers", note, panels)

@@ -61,6 +61,7 @@ def test_ci_runs_make_test() -> None:
     assert os.access(ci, os.X_OK)
     assert [line for line in ci.read_text().splitlines() if line[:4] == "make"] == [
         "make test",
+        "make bench-gate",
         "make fuzz SECONDS=30",
         "make test-cluster",
     ]

@@ -173,7 +173,7 @@ ANALYSED = 16_384
 """Terms, expressions and values that are analysed at most; no author writes as many.
 
 Beyond that the affinity counts as unknown. Unknown counts as "could land", and known nodes prove nothing against it.
-A pod with gates may get a warning where the whole affinity would deny it; the removal of its last gate is checked in full.
+A pod with gates may get a warning where the whole affinity would deny it; its release is checked in full.
 """
 
 

@@ -1,0 +1,1 @@
+"""Benchmarks: every claim of speed, measured by one command beside its peers."""

@@ -1,0 +1,137 @@
+"""Servers beside a real API server, and what has it call each of them for the pods with one label."""
+
+from __future__ import annotations
+
+import os
+import ssl
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from bench.candidates import CONSTANT, TYPED, WEBHOOK
+from bench.gotools import ToolsMissingError, go_program
+from bench.machine import Machine
+from tests.cluster.harness import webhook_manifests as product
+from tests.cluster.harness.cluster import ControlPlaneOnly
+from tests.cluster.harness.hooks import MUTATING, VALIDATING, Beside, product_process
+from webhook.pki import Authority
+
+CONSTANT_PATCH = "constant patch"
+
+_PEERS = Path(__file__).parent / "peers"
+_POLICIES = "/apis/admissionregistration.k8s.io/v1/mutatingadmissionpolicies"
+_BINDINGS = "/apis/admissionregistration.k8s.io/v1/mutatingadmissionpolicybindings"
+_CLASSES = "/apis/node.k8s.io/v1/runtimeclasses"
+_PORTS = {CONSTANT: 10251, CONSTANT_PATCH: 10252, TYPED: 10253}
+_LABEL = "bench"
+
+
+@dataclass(frozen=True, slots=True)
+class Servers:
+    """The servers that run beside an API server, by name, and why others do not."""
+
+    running: ControlPlaneOnly
+    beside: Mapping[str, Beside]
+    skipped: Mapping[str, str]
+
+    def call_to_mutate(self, name: str, label: str) -> None:
+        """Have the API server call a server as it calls the webhook for pods, for those with a label."""
+        self._configure(MUTATING, product.mutating(b""), name, label)
+
+    def call_to_validate(self, name: str, label: str) -> None:
+        """Have it call the validating hook of a server too."""
+        self._configure(VALIDATING, product.validating(b""), name, label)
+
+    def _configure(self, path: str, configuration: Any, name: str, label: str) -> None:
+        (entry, *_) = configuration["webhooks"]
+        entry |= {
+            "clientConfig": self.beside[name].client_config(entry),
+            "objectSelector": _selecting(label),
+            # A call that fails would pass for a quick one.
+            "failurePolicy": "Fail",
+        }
+        self.running.api.create(path, configuration | {"metadata": {"name": label}, "webhooks": [entry]})
+
+    def apply_policy(self, label: str) -> None:
+        """Have the API server itself make the webhook's edits, in the pods with a label."""
+        (entry, *_) = product.mutating(b"")["webhooks"]
+        spec = {
+            "matchConstraints": {
+                "resourceRules": entry["rules"],
+                "namespaceSelector": entry["namespaceSelector"],
+                "objectSelector": _selecting(label),
+            },
+            "matchConditions": entry["matchConditions"],
+            "failurePolicy": "Fail",
+            "reinvocationPolicy": "Never",
+            "mutations": [{"patchType": "JSONPatch", "jsonPatch": {"expression": (_PEERS / "policy.cel").read_text()}}],
+        }
+        self.running.api.create(_POLICIES, {"metadata": {"name": label}, "spec": spec})
+        self.running.api.create(_BINDINGS, {"metadata": {"name": label}, "spec": {"policyName": label}})
+
+
+def labelled(pod: Any, label: str) -> Any:
+    """The pod with the label by which it gets to a server."""
+    metadata = pod["metadata"]
+    return {**pod, "metadata": {**metadata, "labels": {**metadata["labels"], _LABEL: label}}}
+
+
+def _selecting(label: str) -> Any:
+    return {"matchLabels": {_LABEL: label}}
+
+
+@contextmanager
+def servers(running: ControlPlaneOnly, machine: Machine, patch: str) -> Iterator[Servers]:
+    """Start all servers on the server's core; those that cannot be had are skipped with the reason.
+
+    `patch` is the JSON patch that the server with a constant patch answers.
+    """
+    running.api.create(_CLASSES, {"metadata": {"name": "nvidia"}, "handler": "nvidia"})
+    with product_process(running) as ours:
+        beside, skipped = {WEBHOOK: ours}, {}
+        folder, authority = _certificate(running)
+        constant = [sys.executable, str(_PEERS / "constant.py"), str(folder / "tls.crt"), str(folder / "tls.key")]
+        beside[CONSTANT] = _start(running, CONSTANT, authority, constant)
+        beside[CONSTANT_PATCH] = _start(running, CONSTANT_PATCH, authority, constant, patch)
+        try:
+            program = go_program("peers/gowebhook")
+        except ToolsMissingError as reason:
+            skipped[TYPED] = str(reason)
+        else:
+            beside[TYPED] = _start(running, TYPED, authority, [str(program), str(folder)])
+        for name, server in beside.items():
+            server.process.wait_until(f"{name} takes connections", lambda server=server: _takes_connections(server))  # type: ignore[misc]
+            os.sched_setaffinity(server.process.pid, {machine.server})
+        yield Servers(running, beside, skipped)
+
+
+def _certificate(running: ControlPlaneOnly) -> tuple[Path, Authority]:
+    now, lifetime = datetime.now(UTC), timedelta(days=1)
+    authority = Authority.create("bench", now, lifetime)
+    leaf = authority.sign([running.place.address], now, lifetime)
+    folder = running.place.folder / "peers"
+    folder.mkdir()
+    (folder / "tls.crt").write_bytes(leaf.certificate)
+    (folder / "tls.key").write_bytes(leaf.key)
+    return folder, authority
+
+
+def _start(running: ControlPlaneOnly, name: str, authority: Authority, command: list[str], *last: str) -> Beside:
+    port = running.place.port(_PORTS[name])
+    whole = [*command, running.place.address, str(port), *last]
+    process = running.place.start(name.replace(" ", "-"), whole, environment={"GOMAXPROCS": "1"})
+    return Beside(process, running.place, port, authority)
+
+
+def _takes_connections(server: Beside) -> bool:
+    trust = ssl.create_default_context(cadata=server.authority.bundle().decode())
+    try:
+        plain = server.place.connect(server.place.address, server.port, 5)
+    except OSError:
+        return False
+    with trust.wrap_socket(plain, server_hostname=server.place.address):
+        return True

@@ -1,0 +1,168 @@
+"""The servers that are compared, each in a process of its own on one core."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any
+
+from bench.gotools import ToolsMissingError, go_program
+from bench.machine import Machine, pinned
+
+BENCH = Path(__file__).parent
+CERTS = BENCH.parent / "certs"
+AUTHORITY = CERTS / "ca.crt"
+CERTIFICATE = CERTS / "tls.crt"
+KEY = CERTS / "tls.key"
+
+WEBHOOK = "gpushare-webhook"
+CONSTANT = "constant answer"
+TYPED = "Go controller-runtime"
+
+_PATIENCE = 60
+_TICKS = os.sysconf("SC_CLK_TCK")
+
+
+class CandidateError(Exception):
+    """A server does not start; the message says which, and what it said."""
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A server to compare: its name, its command, what is added to its environment, and whether it decides anything."""
+
+    name: str
+    command: Callable[[], list[str]]
+    environment: Mapping[str, str] = field(default_factory=dict)
+    decides: bool = True
+
+
+def webhook(*options: str) -> list[str]:
+    """The command of the webhook as this checkout has it, with its defaults: checks, proof, metrics, JSON journal."""
+    files = ["--tls-cert", str(CERTIFICATE), "--tls-key", str(KEY)]
+    return [
+        *(sys.executable, "-m", "webhook", "serve", "--host", "127.0.0.1", "--port", "0", "--health-port", "0"),
+        *files,
+        *options,
+    ]
+
+
+CANDIDATES = (
+    Candidate(WEBHOOK, webhook),
+    Candidate(
+        CONSTANT,
+        lambda: [sys.executable, str(BENCH / "peers/constant.py"), str(CERTIFICATE), str(KEY), "127.0.0.1", "0"],
+        decides=False,
+    ),
+    Candidate(
+        TYPED,
+        lambda: [str(go_program("peers/gowebhook")), str(CERTS), "127.0.0.1", "0"],
+        environment={"GOMAXPROCS": "1"},
+    ),
+)
+
+
+def available() -> tuple[list[Candidate], dict[str, str]]:
+    """The candidates that can be had here, and for each other the reason. Go builds on its first call."""
+    usable, skipped = [], {}
+    for candidate in CANDIDATES:
+        try:
+            candidate.command()
+        except ToolsMissingError as problem:
+            skipped[candidate.name] = str(problem)
+        else:
+            usable.append(candidate)
+    return usable, skipped
+
+
+def make_certificates() -> None:
+    """Have certificates for localhost in `certs/`; good ones stay."""
+    subprocess.run([sys.executable, str(CERTS / "generate.py")], check=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """A server that is ready: its candidate, its ports, its process, and how many seconds its start took.
+
+    Only the webhook has a port for health and metrics; for others it is 0.
+    """
+
+    candidate: Candidate
+    port: int
+    health_port: int
+    pid: int
+    started: float
+
+    @property
+    def address(self) -> str:
+        """Where it listens."""
+        return f"127.0.0.1:{self.port}"
+
+    def cpu(self) -> float:
+        """Seconds of processor time so far, of all its threads."""
+        fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / _TICKS
+
+    def memory(self) -> float:
+        """Resident memory in MiB."""
+        return self._status("VmRSS")
+
+    def peak(self) -> float:
+        """The most resident memory so far, in MiB."""
+        return self._status("VmHWM")
+
+    def _status(self, name: str) -> float:
+        for line in Path(f"/proc/{self.pid}/status").read_text().splitlines():
+            if line.startswith(f"{name}:"):
+                return int(line.split()[1]) / 1024
+        raise CandidateError(f"{self.candidate.name}: no {name}")
+
+
+@contextmanager
+def running(candidate: Candidate, machine: Machine) -> Iterator[Running]:
+    """Run a candidate on the server's core until the context ends.
+
+    What it writes is read away on the load's core, as a node's log collector would.
+    """
+    with ExitStack() as stack:
+        began = time.monotonic()
+        process = subprocess.Popen(
+            candidate.command(),
+            stdout=subprocess.PIPE,
+            env=os.environ | candidate.environment,
+            preexec_fn=pinned(machine.server),
+        )
+        stack.callback(_end, process)
+        assert process.stdout is not None
+        ready = _ready(candidate, process.stdout)
+        took = time.monotonic() - began
+        reader = subprocess.Popen(
+            ["cat"], stdin=process.stdout, stdout=subprocess.DEVNULL, preexec_fn=pinned(machine.load)
+        )
+        stack.callback(_end, reader)
+        yield Running(candidate, ready["port"], ready.get("healthPort", 0), process.pid, took)
+
+
+def _ready(candidate: Candidate, lines: IO[bytes]) -> dict[str, Any]:
+    """The line that says that the server is ready, with its ports."""
+    said = []
+    for line in lines:
+        said.append(line.decode(errors="replace"))
+        event: dict[str, Any] = json.loads(line)
+        if event.get("event") == "ready":
+            return event
+    raise CandidateError(f"{candidate.name} ends before it is ready: {''.join(said) or 'it says nothing'}")
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    process.kill()
+    process.wait(_PATIENCE)
+    if process.stdout is not None:
+        process.stdout.close()

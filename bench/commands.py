@@ -1,0 +1,236 @@
+"""The command line beside others that apply a rule to manifests: whole processes, from cold, on one core."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from threading import Timer
+
+from bench.deployments import WRONG, good, several, write_file, write_folder, wrong
+from bench.machine import Machine, pinned
+from bench.peers.programs import PROGRAMS
+from bench.results import Bar, Figure, Ratio, Results
+from bench.rounds import Rounds
+from bench.table import number, ratio, table
+from tests.cluster.harness.cache import ToolsMissingError
+
+NAME = "commands"
+OURS = "gpushare-webhook check"
+WALL, CPU, PACE = "wall time", "CPU time", "Deployments a second"
+METHOD = (
+    "whole processes on one core, in turn; wall and CPU time of each by wait4, the median of its runs in a round; each "
+    "run has to find the one Deployment that breaks the rule"
+)
+
+ONE_FILE = "one small file"
+MANY = 2_000
+_RULES = Path(__file__).parent / "peers" / "rules"
+_RUNS = 5
+_TIMEOUT = 120
+
+_INTRO = """## The command line
+
+`check` with its nineteen checks beside tools with one rule, "limits of `nvidia.com/gpu` at most 1": kubeconform with a
+local JSON schema of the fields that occur (Kubernetes' whole schema takes as long), gator with one Rego constraint,
+kyverno with one pattern (its CEL policies take five times as long). Whole processes from cold on one core, Deployments
+of 725 bytes, one of which breaks the rule.
+"""
+
+
+class WrongAnswerError(Exception):
+    """A tool does not find what it should, or finds what it should not: its times mean nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A command line: its name, and its arguments for a file or folder."""
+
+    name: str
+    command: Callable[[Path], list[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """What is checked: a file or folder with so many Deployments."""
+
+    title: str
+    path: Path
+    deployments: int
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One process: wall and CPU seconds, exit status, and what it wrote."""
+
+    wall: float
+    cpu: float
+    status: int
+    output: str
+
+
+def run(machine: Machine, rounds: Rounds) -> Results:
+    """Measure all tools that can be had on all cases."""
+    tools, skipped = available()
+    with tempfile.TemporaryDirectory() as folder:
+        cases = write_cases(Path(folder), rounds.many(MANY))
+        for tool in tools:
+            prove(tool, Path(folder), machine)
+        taken: dict[tuple[Case, str], list[Run]] = {(case, tool.name): [] for case in cases for tool in tools}
+        for _ in range(rounds.count):
+            for case in cases:
+                for name, middle in take_turns(tools, case, machine, rounds.many(_RUNS)):
+                    taken[case, name].append(middle)
+    figures = tuple(figure for (case, name), runs in taken.items() for figure in _figures(case, name, runs))
+    versions = ", ".join(f"{one.name} {one.version}" for one in PROGRAMS if one.name not in skipped)
+    return Results(
+        NAME,
+        machine,
+        rounds.count,
+        rounds.share,
+        METHOD,
+        figures,
+        tuple(_ratios(figures)),
+        skipped,
+        notes=(f"Compared with {versions}.",) if versions else (),
+    )
+
+
+def available() -> tuple[list[Tool], dict[str, str]]:
+    """The tools that can be had here, and for each other the reason."""
+    ours = Path(sys.executable).with_name("gpushare-webhook")
+    tools, skipped = [Tool(OURS, lambda path: [str(ours), "check", "-f", str(path)])], {}
+    for program in PROGRAMS:
+        try:
+            binary = str(program.find())
+        except ToolsMissingError as problem:
+            skipped[program.name] = str(problem)
+        else:
+            tools.append(Tool(program.name, lambda path, binary=binary, name=program.name: _PEERS[name](binary, path)))  # type: ignore[misc]
+    return tools, skipped
+
+
+_PEERS: dict[str, Callable[[str, Path], list[str]]] = {
+    "kubeconform": lambda binary, path: [
+        *(binary, "-n", "1", "-schema-location", f"{_RULES}/{{{{.ResourceKind}}}}.json", str(path)),
+    ],
+    "gator": lambda binary, path: [
+        *(binary, "test", "-f", str(path)),
+        *(f"--filename={_RULES / file}" for file in ("gator-template.yaml", "gator-constraint.yaml")),
+    ],
+    "kyverno": lambda binary, path: [binary, "apply", str(_RULES / "kyverno.yaml"), "--resource", str(path)],
+}
+
+
+def write_cases(folder: Path, many: int) -> list[Case]:
+    """The files: one Deployment, many in one file, many in as many files."""
+    deployments = several(many)
+    return [
+        Case(ONE_FILE, write_file(folder / "one.yaml", [wrong(0)]), 1),
+        Case(f"{many:,} in one file", write_file(folder / "many.yaml", deployments), many),
+        Case(f"{many:,} files", write_folder(folder / "many", deployments), many),
+    ]
+
+
+def prove(tool: Tool, folder: Path, machine: Machine) -> None:
+    """Have a tool pass what is good. Raises WrongAnswerError. That it finds what is wrong is seen in every run."""
+    passed = perform(tool.command(write_file(folder / "good.yaml", [good(0)])), machine)
+    if passed.status:
+        raise WrongAnswerError(f"{tool.name} refuses a good Deployment: {passed.output.strip()[-500:]}")
+
+
+def take_turns(tools: list[Tool], case: Case, machine: Machine, runs: int) -> Iterator[tuple[str, Run]]:
+    """The middle run of each tool, after runs in turn and one that is not counted, for the disk."""
+    taken: dict[str, list[Run]] = {tool.name: [] for tool in tools}
+    for tool in tools:
+        _found(tool, case, machine)
+    for _ in range(runs):
+        for tool in tools:
+            taken[tool.name].append(_found(tool, case, machine))
+    for name, some in taken.items():
+        yield name, Run(median(one.wall for one in some), median(one.cpu for one in some), some[0].status, "")
+
+
+def _found(tool: Tool, case: Case, machine: Machine) -> Run:
+    """One run, in which the tool has to find the Deployment that is wrong."""
+    done = perform(tool.command(case.path), machine)
+    if done.status != 1 or WRONG not in done.output or "inference-" in done.output:
+        raise WrongAnswerError(
+            f"{tool.name} ends with {done.status} for {case.title}, and should find {WRONG} alone: "
+            f"{done.output.strip()[-500:]}"
+        )
+    return done
+
+
+def perform(command: list[str], machine: Machine) -> Run:
+    """Run a command to its end on the core of servers. One that takes too long is killed, and ends with -9."""
+    with tempfile.TemporaryFile() as output:
+        began = time.perf_counter()
+        process = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            preexec_fn=pinned(machine.server),
+        )
+        limit = Timer(_TIMEOUT, process.kill)
+        limit.start()
+        try:
+            _, status, used = os.wait4(process.pid, 0)
+        finally:
+            limit.cancel()
+        wall = time.perf_counter() - began
+        process.returncode = os.waitstatus_to_exitcode(status)
+        output.seek(0)
+        return Run(wall, used.ru_utime + used.ru_stime, process.returncode, output.read().decode(errors="replace"))
+
+
+def _figures(case: Case, name: str, runs: list[Run]) -> Iterator[Figure]:
+    ours = name == OURS
+    walls = tuple(one.wall for one in runs)
+    yield Figure(name, case.title, WALL, "s", walls, Bar(most=0.2) if ours and case.title == ONE_FILE else None)
+    yield Figure(name, case.title, CPU, "s", tuple(one.cpu for one in runs))
+    if case.deployments > 1:
+        paces = tuple(case.deployments / wall for wall in walls)
+        yield Figure(name, case.title, PACE, "/s", paces, Bar(least=5_000) if ours and "in one" in case.title else None)
+
+
+def _ratios(figures: tuple[Figure, ...]) -> Iterator[Ratio]:
+    """Our wall and CPU time over those of each other tool: below 1 where we are ahead.
+
+    To be ahead in wall time for many in one file is a bar.
+    """
+    ours = {(figure.case, figure.quantity): figure for figure in figures if figure.subject == OURS}
+    for figure in figures:
+        if figure.subject != OURS and figure.quantity in (WALL, CPU):
+            barred = "in one" in figure.case and figure.quantity == WALL
+            yield Ratio.between(ours[figure.case, figure.quantity], figure, Bar(most=1) if barred else None)
+
+
+def section(found: Results) -> str:
+    """A table for each case."""
+    cases = dict.fromkeys(figure.case for figure in found.figures)
+    skipped = [f"{who} is skipped: {why}." for who, why in found.skipped.items()]
+    return "\n".join([_INTRO, *(_table(found, case) for case in cases), *found.notes, *skipped]) + "\n"
+
+
+def _table(found: Results, case: str) -> str:
+    ratios = {(one.over, one.quantity): one.spread.write(ratio) for one in found.ratios if one.case == case}
+    rows = []
+    for wall in found.having(case=case, quantity=WALL):
+        paces = [pace.spread.write(number) for pace in found.having(case=case, quantity=PACE, subject=wall.subject)]
+        cpu = found.figure(wall.subject, case, CPU)
+        spreads = [wall.spread.write(number), cpu.spread.write(number)]
+        rows.append(
+            [wall.subject, *spreads, *paces, *(ratios.get((wall.subject, quantity), "1") for quantity in (WALL, CPU))]
+        )
+    pace = ["a second"] if len(rows[0]) > 5 else []
+    return (
+        f"### {case.capitalize()}\n\n{table(['tool', 'wall, s', 'CPU, s', *pace, 'check / this, wall', 'CPU'], rows)}"
+    )

@@ -1,0 +1,116 @@
+"""Command lines are compared only when they find the same Deployment, and those that cannot be had are named."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from bench import commands
+from bench.commands import CPU, OURS, PACE, WALL, Tool, WrongAnswerError
+from bench.deployments import WRONG
+from bench.machine import Machine
+from bench.peers import programs
+from bench.peers.programs import PROGRAMS, Program
+from bench.results import load
+from bench.rounds import Rounds
+from tests.cluster.harness.cache import ToolsMissingError
+
+
+@pytest.fixture
+def built(monkeypatch: pytest.MonkeyPatch) -> list[Program]:
+    """The peers that are built here: a test builds none, which takes minutes."""
+    found = [program for program in PROGRAMS if program.recipe.folder.is_dir()]
+    monkeypatch.setattr(commands, "PROGRAMS", tuple(found))
+    return found
+
+
+@pytest.fixture
+def unbuilt(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+
+
+def test_every_tool_finds_the_wrong_deployment_in_every_case(built: list[Program]) -> None:
+    found = commands.run(Machine.here(), Rounds(1, share=0.004))
+    names = [OURS, *(program.name for program in built)]
+    cases = ["one small file", "8 in one file", "8 files"]
+    assert [(figure.case, figure.subject) for figure in found.having(quantity=WALL)] == [
+        (case, name) for case in cases for name in names
+    ]
+    for wall in found.having(quantity=WALL):
+        assert wall.values[0] > 0
+        assert found.figure(wall.subject, wall.case, CPU).values[0] > 0
+    for pace in found.having(quantity=PACE):
+        assert pace.values[0] == pytest.approx(8 / found.figure(pace.subject, pace.case, WALL).values[0])
+    for one in found.ratios:
+        ours, other = (found.figure(name, one.case, one.quantity).values[0] for name in (OURS, one.over))
+        assert one.values[0] == pytest.approx(ours / other)
+    if not built:
+        pytest.skip("no peer is built; `python -m bench commands` builds them")
+
+
+def test_section_has_a_table_for_each_case(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(commands, "PROGRAMS", ())
+    shown = commands.section(commands.run(Machine.here(), Rounds(1, share=0.001)))
+    assert [line for line in shown.splitlines() if line.startswith("### ")] == [
+        "### One small file",
+        "### 2 in one file",
+        "### 2 files",
+    ]
+    lines = [line.count("|") for line in shown.splitlines() if line.startswith("|")]
+    assert lines == [6] * 3 + [7] * 6
+
+
+def test_tool_that_finds_nothing_is_not_measured(tmp_path: Path) -> None:
+    with pytest.raises(WrongAnswerError, match="blind ends with 0 for one small file"):
+        list(commands.take_turns([Tool("blind", lambda _: ["true"])], *_one(tmp_path), 1))
+
+
+def test_tool_that_finds_too_much_is_not_measured(tmp_path: Path) -> None:
+    script = f"echo {WRONG} inference-0001; exit 1"
+    with pytest.raises(WrongAnswerError, match="should find asks-for-two alone"):
+        list(commands.take_turns([Tool("eager", lambda _: ["sh", "-c", script])], *_one(tmp_path), 1))
+
+
+def test_tool_that_refuses_a_good_deployment_is_not_measured(tmp_path: Path) -> None:
+    with pytest.raises(WrongAnswerError, match="strict refuses a good Deployment: no"):
+        commands.prove(Tool("strict", lambda _: ["sh", "-c", "echo no; exit 1"]), tmp_path, Machine.here())
+
+
+def _one(folder: Path) -> tuple[commands.Case, Machine]:
+    return commands.write_cases(folder, 2)[0], Machine.here()
+
+
+def test_process_that_hangs_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(commands, "_TIMEOUT", 0.1)
+    assert commands.perform(["sleep", "60"], Machine.here()).status == -9
+
+
+def test_cpu_time_of_children_that_end_is_counted() -> None:
+    busy = ["sh", "-c", "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done"]
+    assert commands.perform(busy, Machine.here()).cpu > 0.02
+
+
+@pytest.mark.usefixtures("unbuilt")
+def test_peers_are_skipped_without_go(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/nonexistent")
+    tools, skipped = commands.available()
+    assert [tool.name for tool in tools] == [OURS]
+    assert set(skipped) == {program.name for program in PROGRAMS}
+    assert all("Go is not on PATH" in reason for reason in skipped.values())
+
+
+@pytest.mark.usefixtures("unbuilt")
+def test_peer_that_builds_too_long_is_skipped() -> None:
+    with pytest.raises(ToolsMissingError, match=r"building gator takes more than 0\.01 s"):
+        programs.PROGRAMS[1].find(patience=0.01)
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.name)
+def test_version_is_that_of_go_mod(program: Program) -> None:
+    assert program.version[:2] in ("v0", "v1", "v3")
+
+
+def test_committed_results_have_every_tool() -> None:
+    found = load(commands.NAME)
+    assert {figure.subject for figure in found.figures} | set(found.skipped) == {OURS, *(one.name for one in PROGRAMS)}

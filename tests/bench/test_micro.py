@@ -1,0 +1,81 @@
+"""The steps of a review do what their names say, and callgrind counts them."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from bench import callgrind, micro, steps
+from bench.callgrind import CannotCountError
+from bench.machine import Machine
+from bench.results import load
+from bench.rounds import Rounds
+from bench.steps import SUBJECTS, Subject, answer, bodies
+
+NAMES = ["decode", "decide", "patch", "proof", "encode", "all"]
+
+
+@pytest.mark.parametrize("subject", SUBJECTS, ids=lambda subject: subject.title)
+def test_steps_together_give_the_whole_answer(subject: Subject) -> None:
+    performed = {name: (step, given) for name, step, given in steps.steps(subject, 2)}
+    assert list(performed) == NAMES
+    answers = {name: [step(one) for one in given] for name, (step, given) in performed.items()}
+    assert answers["encode"] == answers["all"]
+    assert answers["proof"] == [None, None]
+    response = json.loads(answer(bodies(subject, 1)[0], subject.hook).body())["response"]
+    assert response["allowed"] is ("denied" not in subject.title)
+    sends_patch = "patch" in response
+    assert sends_patch is (bool(answers["patch"][0]) and subject.hook.mutates)
+
+
+def test_reviews_differ_in_uid_name_and_environment() -> None:
+    first, second = (json.loads(body)["request"] for body in bodies(SUBJECTS[1], 2))
+    assert first["uid"] != second["uid"]
+    assert first["object"]["metadata"]["name"] != second["object"]["metadata"]["name"]
+    assert first["object"]["spec"]["containers"][0]["env"] != second["object"]["spec"]["containers"][0]["env"]
+
+
+def test_largest_review_has_30_kilobytes() -> None:
+    (body,) = bodies(SUBJECTS[-1], 1)
+    assert 28_000 < len(body) < 32_000
+
+
+def test_count_is_the_difference_per_review() -> None:
+    try:
+        counts = callgrind.count(2)
+    except CannotCountError as reason:
+        pytest.skip(str(reason))
+    assert set(counts) == {(subject.title, name) for subject in SUBJECTS for name in NAMES}
+    for subject in SUBJECTS:
+        whole = counts[subject.title, "all"]
+        assert all(0 < counts[subject.title, name] < whole for name in NAMES[:-1])
+
+
+def test_missing_valgrind_skips_the_suite_with_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/nonexistent")
+    found = micro.run(Machine.here(), Rounds(1))
+    assert found.skipped == {"all steps": "valgrind is not on PATH (package valgrind)"}
+    assert "Not counted: valgrind is not on PATH" in micro.section(found)
+
+
+def test_section_shows_thousands_and_the_spread() -> None:
+    rounds = [
+        {("one replica", "decode"): count, ("one replica", "all"): 4e5} for count in (50_000.0, 50_500.0, 51_000.0)
+    ]
+    shown = micro.section(micro.results(Machine.here(), Rounds(3), rounds, "CPython 3.11.7"))
+    assert "| one replica | 50.5 | 400 |" in shown
+    assert "no figure varies by more than 2.0%" in shown
+    assert "They belong to CPython 3.11.7." in shown
+
+
+def test_committed_figures_are_those_of_the_steps() -> None:
+    found = load(micro.NAME)
+    assert [(figure.case, figure.subject) for figure in found.figures] == [
+        (subject.title, name) for subject in SUBJECTS for name in NAMES
+    ]
+
+
+def test_foundation_names_what_counts_depend_on() -> None:
+    here = callgrind.foundation()
+    assert all(part in here for part in ("CPython", "libc", "msgspec")), here
