@@ -66,7 +66,7 @@ def _go_on(creates: Creates) -> None:
 def test_every_bundle_is_injected_and_trusts_the_signed_certificate(release: Release) -> None:
     secret = _secret(release)
     bundles = release.bundles()
-    assert len(bundles) == 11
+    assert len(bundles) == 12
     assert set(bundles.values()) == {secret["ca.crt"]}
     _verify(secret["ca.crt"], secret["tls.crt"])
 

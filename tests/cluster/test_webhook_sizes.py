@@ -1,4 +1,4 @@
-"""Objects as large as the API server takes them, and what becomes of a review that is larger than the product reads."""
+"""Objects as large as the API server takes them, also when their reviews are six times as large."""
 
 from __future__ import annotations
 
@@ -90,7 +90,8 @@ def test_a_stored_object_near_the_limit_of_storage_is_judged_on_update_beside_th
     assert space.api.call("PUT", path, large)["metadata"]["generation"] == 2
 
 
-def test_a_review_above_the_products_own_limit_is_refused_with_that_limit(space: Workspace) -> None:
-    # The API server writes `<` with six letters in a review.
-    with pytest.raises(ApiError, match="a review has at most 7340032 bytes"):
-        _try(space, _large("Pod", REQUEST, letter="<"))
+def test_escaped_object_just_below_the_limit_of_requests_is_checked(space: Workspace) -> None:
+    """The API server writes `<` with six letters in a review, which has 18 MiB then."""
+    assert_completed(_try(space, _large("Pod", REQUEST, letter="<")))
+    with pytest.raises(ApiError, match="denied the request: GPS001 "):
+        _try(space, _large("Deployment", REQUEST, gpus=2, letter="<"))
