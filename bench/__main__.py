@@ -20,7 +20,7 @@ SCRATCH = Path(__file__).parents[1] / "build" / "bench"
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("names", metavar="[SUITE]...", nargs=-1, type=click.Choice(NAMES))
-@click.option("--rounds", type=click.IntRange(1, 20), help="How many rounds; 3 unless --quick, which has 1.")
+@click.option("--rounds", type=click.IntRange(1, 20), help="How many rounds; 5 unless --quick, which has 1.")
 @click.option("--quick", is_flag=True, help="Measure briefly, to see that everything works. Writes to build/bench.")
 @click.option("--results", "folder", type=click.Path(path_type=Path, file_okay=False), help="Where results go.")
 @click.option("--render", is_flag=True, help="Measure nothing, only write the page and its plots again.")

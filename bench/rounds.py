@@ -25,5 +25,6 @@ class Rounds:
         return max(1, round(usual * self.share))
 
 
-FULL = Rounds(3)
+FULL = Rounds(5)
+"""Five rounds: the spread of three understates by how much whole runs differ."""
 QUICK = Rounds(1, share=0.08)

@@ -28,7 +28,7 @@ from bench.rounds import Rounds
 from bench.table import number, ratio, table
 
 RATE = "throughput"
-SECONDS = 1.3
+SECONDS = 0.8
 CONNECTIONS = (1, 16, 64)
 USUAL = 16
 BUSY = 0.92
