@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from webhook.admission.structure import CONTAINERS
+from webhook.admission.structure import CONTAINERS, KEYS
 
 Json = dict[str, Any]
 Sender = Literal["tenant", "direct caller"]
@@ -45,13 +45,12 @@ class Shape:
     def count_for(self, size: int) -> int:
         """How many elements make a review of about so many bytes, or one with as much structure as is decoded."""
         few, more = self.review(64), self.review(1088)
-        by_size = int((size - len(few)) / ((len(more) - len(few)) / 1024)) + 64
-        objects = (_objects(more) - _objects(few)) / 1024
-        return max(1, min(by_size, int(0.97 * CONTAINERS / objects) if objects else by_size))
-
-
-def _objects(review: bytes) -> int:
-    return review.count(b"{") + review.count(b"[")
+        counts = [int((size - len(few)) / ((len(more) - len(few)) / 1024)) + 64]
+        for marks, most in ((b"{[", CONTAINERS), (b":", KEYS)):
+            each = sum(more.count(mark) - few.count(mark) for mark in marks) / 1024
+            if each:
+                counts.append(int(0.97 * most / each))
+        return max(1, min(counts))
 
 
 def container(number: int = 0, **members: Any) -> Json:

@@ -95,9 +95,9 @@ def test_legal_text_of_brackets_is_answered(char: str) -> None:
         (b"[" * 400_000, "300000 objects and lists"),
         (b"[" + b",".join([b'"a"'] * 1_600_001) + b"]", "1600000 values"),
         (b"[" + b",".join([b'["a","a","a","a","a"]'] * 290_000) + b"]", "1600000 values"),
-        (b"{" + b",".join([b'"a":1'] * 600_001) + b"}", "600000 keys"),
+        (b"{" + b",".join([b'"a":1'] * 500_001) + b"}", "500000 keys"),
         (b"[" + b",".join([b"1" * 4300] * 100) + b"]", "400 digits"),
-        (b"[" + b",".join([b'{"a":"[","b":"\\""}'] * 300_001) + b"]", "300000 objects and lists"),
+        (b"[" + b",".join([b'{"a":"[\\""}'] * 300_001) + b"]", "300000 objects and lists"),
     ],
     ids=["objects", "depth", "values", "lists of values", "keys", "digits", "beside strings"],
 )

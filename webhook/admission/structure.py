@@ -12,8 +12,8 @@ from webhook.admission.errors import TooComplexError
 CONTAINERS = 300_000
 """Objects and lists that a body may hold. A Deployment at the size limit of the API server holds some 100,000."""
 
-KEYS = 600_000
-"""Keys of objects that a body may hold: as one object they take 0.1 s to decode, and three times as many 0.6 s.
+KEYS = 500_000
+"""Keys of objects that a body may hold: as one object they take 0.1 s to decode, and three times as many 0.5 s.
 
 An update of 3 MiB over a stored 1.5 MiB, the limits of the API server and of etcd, holds at most 470,000 in one object.
 """
