@@ -85,8 +85,8 @@ def warnings(verdict: Verdict) -> list[str]:
 
 def _more(verdict: Verdict, severity: Severity, shown: int) -> Iterator[str]:
     counts = {code: count for (code, found), count in verdict.counts.items() if found is severity}
-    if sum(counts.values()) > shown:
-        yield f"and {sum(counts.values()) - shown} more findings of {', '.join(sorted(counts))}"
+    if (more := sum(counts.values()) - shown) > 0:
+        yield f"and {more} more findings of {', '.join(sorted(counts))}"
 
 
 def _listed(verdict: Verdict) -> str:

@@ -55,9 +55,7 @@ def _wrong(value: object) -> str | None:
 
 
 def _shown(value: object) -> object:
-    return _KINDS.get(type(value), value)
+    return "true or false" if isinstance(value, bool) else value
 
-
-_KINDS: dict[type, str] = {bool: "true or false", list: "a list", dict: "a mapping"}
 
 CHECK = Check("GPS003", Severity.DENY, Scope.NAMES, run, __doc__)
