@@ -21,10 +21,10 @@ from bench.rounds import Rounds
 from bench.table import number, table
 from webhook.admission import Hook, respond
 from webhook.policy.checks import CHECKS
-from webhook.policy.facts import UNKNOWN, Facts
-from webhook.policy.kinds import table as kinds_table
+from webhook.policy.placement.facts import UNKNOWN, Facts
 from webhook.policy.rules import Ruleset
-from webhook.policy.settings import Settings
+from webhook.policy.settings.settings import Settings
+from webhook.policy.workloads.kinds import table as kinds_table
 from webhook.settings.reading import load_facts
 
 WEBHOOK = "gpushare-webhook"

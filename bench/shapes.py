@@ -28,10 +28,10 @@ def measure(name: str, size: int) -> None:
     """Answer one review, and print its size, its CPU time and its memory."""
     from webhook.admission import Hook, respond
     from webhook.policy.checks import CHECKS
-    from webhook.policy.facts import UNKNOWN
-    from webhook.policy.kinds import table
+    from webhook.policy.placement.facts import UNKNOWN
     from webhook.policy.rules import Ruleset
-    from webhook.policy.settings import Settings
+    from webhook.policy.settings.settings import Settings
+    from webhook.policy.workloads.kinds import table
 
     shape = SHAPES[name]
     body = shape.review(shape.count_for(size))

@@ -17,14 +17,14 @@ from typing import Any
 from webhook.admission import Hook, Outcome, respond
 from webhook.admission.review import Request, read
 from webhook.patch import build, flaw
-from webhook.policy.case import Origin
 from webhook.policy.checks import CHECKS
-from webhook.policy.facts import UNKNOWN
-from webhook.policy.judge import judge
-from webhook.policy.kinds import BUILT_IN, pods
+from webhook.policy.context import Origin
+from webhook.policy.evaluate import judge
+from webhook.policy.placement.facts import UNKNOWN
 from webhook.policy.rules import Ruleset
-from webhook.policy.settings import Settings
+from webhook.policy.settings.settings import Settings
 from webhook.policy.verdict import Verdict
+from webhook.policy.workloads.kinds import BUILT_IN, pods
 
 REVIEWS = Path(__file__).parents[1] / "tests" / "reviews"
 RULESET = Ruleset(Settings(), CHECKS, UNKNOWN)

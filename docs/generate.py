@@ -7,7 +7,7 @@ from pathlib import Path
 
 from webhook.policy.checks import CHECKS
 from webhook.policy.injections import ALL
-from webhook.server.metrics import FAMILIES
+from webhook.server.observe.metrics import FAMILIES
 
 REFERENCE = Path(__file__).parent / "reference"
 

@@ -12,10 +12,10 @@ import yaml
 
 from webhook.admission import Hook
 from webhook.policy.checks import CHECKS
-from webhook.policy.facts import Facts
-from webhook.policy.kinds import Table, table
+from webhook.policy.placement.facts import Facts
 from webhook.policy.rules import Ruleset
-from webhook.policy.settings import Settings
+from webhook.policy.settings.settings import Settings
+from webhook.policy.workloads.kinds import Table, table
 from webhook.settings.reading import load, load_facts
 
 FOLDER = Path(__file__).parent / "fixtures"

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tests.strategies.selecting import NUMBERS
-from webhook.policy.facts import Node, Taint
+from webhook.policy.placement.facts import Node, Taint
 
 Json = dict[str, Any]
 Labels = Mapping[str, str]

@@ -14,9 +14,9 @@ from tests.grown import is_grown
 from tests.recorded import body, names
 from tests.strategies.pods import pods
 from tests.strategies.schema import JSON
-from tests.strategies.worlds import RULESETS, worlds
+from tests.strategies.worlds import RULESETS, node_classes
 from webhook.admission import BadReviewError, Hook, Outcome, respond
-from webhook.policy.kinds import BUILT_IN
+from webhook.policy.workloads.kinds import BUILT_IN
 
 Json = dict[str, Any]
 World = tuple[str, str]
@@ -90,7 +90,7 @@ GONE = object()
 strange = st.sampled_from([GONE, None, True, 0, -1, 1.5, "", "x", [], {}, [None], [{}], {"": None}, [[]], 10**30])
 
 
-@given(reviews, hooks, worlds, st.data())
+@given(reviews, hooks, node_classes, st.data())
 def test_a_review_with_a_node_gone_or_of_another_type(name: str, hook: Hook, world: World, data: st.DataObject) -> None:
     review = json.loads(body(name))
     inside = [place for place in places(review) if "managedFields" not in place]
@@ -113,14 +113,14 @@ def change(review: Json, place: tuple[str | int, ...], value: object) -> None:
         return
 
 
-@given(pods(), hooks, worlds)
+@given(pods(), hooks, node_classes)
 def test_any_pod_in_a_review(pod: Json, hook: Hook, world: World) -> None:
     review = json.loads(body("create-pod-vectoradd"))
     review["request"]["object"] = pod
     assert answered(json.dumps(review).encode(), hook, world) is not None
 
 
-@given(pods(), pods(), hooks, worlds)
+@given(pods(), pods(), hooks, node_classes)
 def test_any_update_of_a_pod(new: Json, old: Json, hook: Hook, world: World) -> None:
     review = json.loads(body("update-pod-vectoradd"))
     review["request"] |= {"object": new, "oldObject": old}
@@ -130,7 +130,7 @@ def test_any_update_of_a_pod(new: Json, old: Json, hook: Hook, world: World) -> 
     assert {operation["path"] for operation in outcome.operations} <= {"/spec/tolerations", "/spec/tolerations/-"}
 
 
-@given(pods(), pods(), hooks, worlds)
+@given(pods(), pods(), hooks, node_classes)
 def test_any_template(new: Json, old: Json, hook: Hook, world: World) -> None:
     review = json.loads(body("update-deployment-inference"))
     review["request"]["object"]["spec"]["template"] = new

@@ -9,11 +9,11 @@ import pytest
 from tests.hostile import SHAPES, Shape, container, each, pod
 from webhook.admission import BadReviewError, Hook, respond
 from webhook.policy.checks import CHECKS
-from webhook.policy.facts import UNKNOWN
-from webhook.policy.kinds import table
+from webhook.policy.placement.facts import UNKNOWN
 from webhook.policy.rules import Ruleset
-from webhook.policy.settings import Settings
+from webhook.policy.settings.settings import Settings
 from webhook.policy.verdict import KEPT
+from webhook.policy.workloads.kinds import table
 
 KIB = 1024
 KINDS = table(())

@@ -12,10 +12,10 @@ from tests.pointers import find
 from tests.recorded import Recorded, expectations, load_all, names
 from webhook.admission import Outcome, respond
 from webhook.policy.checks import CHECKS
-from webhook.policy.facts import UNKNOWN
-from webhook.policy.kinds import BUILT_IN
+from webhook.policy.placement.facts import UNKNOWN
 from webhook.policy.rules import Ruleset
-from webhook.policy.settings import Settings
+from webhook.policy.settings.settings import Settings
+from webhook.policy.workloads.kinds import BUILT_IN
 
 RULESET = Ruleset(Settings(), CHECKS, UNKNOWN)
 

@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 from tests.recorded import body
 from webhook.admission import BadReviewError, Hook, TooComplexError, respond, structure
 from webhook.policy.checks import CHECKS
-from webhook.policy.facts import UNKNOWN
-from webhook.policy.kinds import BUILT_IN
+from webhook.policy.placement.facts import UNKNOWN
 from webhook.policy.rules import Ruleset
-from webhook.policy.settings import Settings
+from webhook.policy.settings.settings import Settings
+from webhook.policy.workloads.kinds import BUILT_IN
 
 RULESET = Ruleset(Settings(), CHECKS, UNKNOWN)
 MIB = 2**20

@@ -9,10 +9,10 @@ import pytest
 from bench.corpus import KINDS, SIZES, Size, reviews
 from webhook.admission import Hook, respond
 from webhook.policy.checks import CHECKS
-from webhook.policy.facts import UNKNOWN
-from webhook.policy.kinds import table
+from webhook.policy.placement.facts import UNKNOWN
 from webhook.policy.rules import Ruleset
-from webhook.policy.settings import Settings
+from webhook.policy.settings.settings import Settings
+from webhook.policy.workloads.kinds import table
 
 RULES = Ruleset(Settings(), CHECKS, UNKNOWN)
 EVERY = pytest.mark.parametrize(

@@ -88,7 +88,7 @@ async def test_closed_loop_counts_every_request(tmp_path: Path) -> None:
     assert report.requests == len(server.bodies) > 0
     assert report.statuses == {"200": report.requests}
     assert report.allowed == report.requests
-    assert set(server.bodies[:3]) == {b'{"n":1}', b'{"n":2}', b'{"n":3}'}
+    assert set(server.bodies[:8]) >= {b'{"n":1}', b'{"n":2}', b'{"n":3}'}  # connections overtake one another
 
 
 async def test_closed_loop_leaves_warm_up_out(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 from tests.chart.matching import selects
 from tests.chart.render import FULLNAME, MODES, NAMESPACE, entries, entry, only, service
 from webhook.admission import Hook
-from webhook.policy.settings import Exempt
+from webhook.policy.settings.settings import Exempt
 
 LEVEL = "pod-security.kubernetes.io/enforce"
 NAME = "kubernetes.io/metadata.name"

@@ -9,12 +9,12 @@ import pytest
 
 from tests.chart.matching import called, request
 from webhook.admission.restore import lost_tolerations
-from webhook.policy.case import Origin
 from webhook.policy.checks import CHECKS
-from webhook.policy.facts import UNKNOWN
-from webhook.policy.pod import Pod
+from webhook.policy.context import Origin
+from webhook.policy.placement.facts import UNKNOWN
+from webhook.policy.pods.pod import Pod
 from webhook.policy.rules import Ruleset
-from webhook.policy.settings import Settings
+from webhook.policy.settings.settings import Settings
 
 Json = dict[str, Any]
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.chart.render import CHART, FULLNAME, MODES, NAMESPACE, of_kind, only
-from webhook.server.metrics import Metrics
+from webhook.server.observe.metrics import Metrics
 
 # Of the API server and of kube-state-metrics.
 OTHERS = {

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from tests.cluster.harness import credentials
 from webhook.cluster.api import Api, connect
-from webhook.pki import Installation, Keeper, Lifetimes, Surroundings
+from webhook.pki import Dependencies, Installation, Keeper, Lifetimes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -158,7 +158,7 @@ class Replica:
         assert task is not None
         self._task = task
         api: Api = await connect(str(self._kubeconfig))
-        around = Surroundings(api, self._present, self._say, self, api.now)
+        around = Dependencies(api, self._present, self._say, self, api.now)
         self.keeper = Keeper(OURS, self._lifetimes, around)
         server = await asyncio.start_server(self._answer, sock=self._listening, ssl=self._context)
         self._started.set()

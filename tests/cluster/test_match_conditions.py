@@ -18,14 +18,14 @@ from tests.cluster.harness.hooks import DRY_POD, hooks
 from tests.cluster.harness.manifests import GPU, container, deployment, labelled, pod, pod_spec
 from tests.cluster.harness.standin import StandIn, allow, stand_in
 from webhook.admission.restore import lost_tolerations
-from webhook.policy import kinds
-from webhook.policy.case import Origin
 from webhook.policy.checks import CHECKS
-from webhook.policy.demand import Demand
-from webhook.policy.facts import UNKNOWN
-from webhook.policy.pod import Pod
+from webhook.policy.context import Origin
+from webhook.policy.placement.facts import UNKNOWN
+from webhook.policy.pods.pod import Pod
+from webhook.policy.pods.requests import Demand
 from webhook.policy.rules import Ruleset
-from webhook.policy.settings import Settings
+from webhook.policy.settings.settings import Settings
+from webhook.policy.workloads import kinds
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -14,7 +14,7 @@ from tests.cluster.keepers import install
 from tests.pki import manners
 from webhook.cluster.api import connect
 from webhook.cluster.runtime_classes import PATH, Classes, RuntimeClasses
-from webhook.policy.facts import RuntimeClass
+from webhook.policy.placement.facts import RuntimeClass
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator

@@ -23,10 +23,10 @@ from tests.cluster.harness.webhook import BASE, webhook
 from webhook.admission import Hook, respond
 from webhook.pki import Authority
 from webhook.policy.checks import CHECKS
-from webhook.policy.facts import UNKNOWN
-from webhook.policy.kinds import BUILT_IN
+from webhook.policy.placement.facts import UNKNOWN
 from webhook.policy.rules import Ruleset
-from webhook.policy.settings import Settings
+from webhook.policy.settings.settings import Settings
+from webhook.policy.workloads.kinds import BUILT_IN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

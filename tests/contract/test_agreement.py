@@ -21,7 +21,7 @@ from tests.recorded import body, names
 from tests.server.certificates import issue
 from tests.server.client import Client
 from tests.server.within import client_of, configuration, started
-from webhook.server.journal import Journal
+from webhook.server.observe.log import EventLog
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -65,7 +65,7 @@ async def clients(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Cli
             key = json.dumps([settings, facts], sort_keys=True)
             if key not in ready:
                 wanted = configuration(json.dumps(settings), certificates)
-                server = started(wanted, Journal("json", "error", nowhere), json.dumps(facts))
+                server = started(wanted, EventLog("json", "error", nowhere), json.dumps(facts))
                 ready[key] = client_of(await stack.enter_async_context(server), certificates)
             return ready[key]
 

@@ -13,10 +13,10 @@ from tests.facts.server import standing_in
 from tests.server.certificates import issue
 from tests.server.lines import PATIENCE, Lines
 from tests.server.within import client_of, configuration, restored_logging
-from webhook.cli.installed import Place, installed
-from webhook.policy.facts import Facts
+from webhook.app import Place, installed
+from webhook.policy.placement.facts import Facts
 from webhook.server import Server
-from webhook.server.journal import Journal
+from webhook.server.observe.log import EventLog
 
 CONDITION = "not waiting for runtime classes"
 
@@ -38,11 +38,11 @@ async def test_a_server_is_ready_when_it_has_read_what_it_was_told_to_read(
     wanted = configuration("{facts: {runtimeClasses: true}, server: {shutdownDelay: 0s}}", certificates)
     reading, writing = os.pipe()
     lines = Lines(os.fdopen(reading, "rb"))
-    journal = Journal("json", "info", writing)
+    log = EventLog("json", "info", writing)
     try:
         async with asyncio.timeout(PATIENCE), standing_in(cluster, answer) as stand_in:
             monkeypatch.setenv("KUBERNETES_SERVICE_PORT", str(stand_in.port))
-            server = Server(wanted, Facts(), journal)
+            server = Server(wanted, Facts(), log)
             async with installed(server, wanted, Place(None, None)):
                 with restored_logging():
                     await server.startup()
@@ -56,5 +56,5 @@ async def test_a_server_is_ready_when_it_has_read_what_it_was_told_to_read(
                     assert (answered.status, f"[+]{CONDITION}" in answered.body.decode()) == (200, True)
                     await server.shutdown()
     finally:
-        await asyncio.to_thread(journal.close)
+        await asyncio.to_thread(log.close)
         os.close(writing)

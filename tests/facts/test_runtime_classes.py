@@ -14,7 +14,7 @@ import pytest
 from tests.pki.fake_api import wait
 from tests.pki.virtual import virtual
 from webhook.cluster.runtime_classes import PATH, Classes, RuntimeClasses
-from webhook.policy.facts import RuntimeClass
+from webhook.policy.placement.facts import RuntimeClass
 
 NVIDIA = RuntimeClass("nvidia", "nvidia", {"gpu": "yes"})
 RUNC = RuntimeClass("runc", "runc")

@@ -6,13 +6,13 @@ from functools import cache
 
 from hypothesis import strategies as st
 
-from tests.fuzz.targets import Target
+from tests.fuzz.targets import Route
 
 _LONGEST_PART = 40
 
 
 @cache
-def mutated(target: Target) -> st.SearchStrategy[bytes]:
+def mutated(target: Route) -> st.SearchStrategy[bytes]:
     """Inputs for a target."""
     part = st.sampled_from(target.words) | st.binary(max_size=8)
     edit = st.tuples(st.floats(0, 1), st.integers(0, _LONGEST_PART), st.integers(0, 3), part)

@@ -18,10 +18,10 @@ from webhook.cli.inputs import Engine
 from webhook.cli.judging import judgement
 from webhook.manifests import Manifest, Problem, read
 from webhook.policy.checks import CHECKS
-from webhook.policy.facts import UNKNOWN
-from webhook.policy.kinds import table
+from webhook.policy.placement.facts import UNKNOWN
 from webhook.policy.rules import Ruleset
-from webhook.policy.settings import Settings
+from webhook.policy.settings.settings import Settings
+from webhook.policy.workloads.kinds import table
 from webhook.report import Error, Report, as_json, as_text
 
 Steps: TypeAlias = tuple[str | int, ...]
@@ -40,7 +40,7 @@ _ENGINE = Engine(Ruleset(Settings(), CHECKS, UNKNOWN), table(()))
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class Route:
     """A function that takes any bytes, folders of inputs to begin with, and words of its format."""
 
     run: Callable[[bytes], None]
@@ -154,8 +154,8 @@ _REVIEW_WORDS: tuple[bytes, ...] = tuple(
     )
 )  # fmt: skip
 
-TARGETS: Mapping[str, Target] = {
-    "yaml": Target(manifests, (CORPUS / "yaml",), _YAML_WORDS),
-    "review": Target(review, (CORPUS / "review", REVIEWS), _REVIEW_WORDS),
+TARGETS: Mapping[str, Route] = {
+    "yaml": Route(manifests, (CORPUS / "yaml",), _YAML_WORDS),
+    "review": Route(review, (CORPUS / "review", REVIEWS), _REVIEW_WORDS),
 }
 """By name."""

@@ -20,24 +20,24 @@ from cryptography import x509
 
 from tests.pki.virtual import run
 from tests.pki.world import World
-from webhook.server.callers import Callers
+from webhook.server.client_auth import ClientAuth
 from webhook.server.credentials import Credentials
-from webhook.server.door import Door
-from webhook.server.journal import Journal
-from webhook.server.listener import Listener
-from webhook.server.metrics import Metrics
+from webhook.server.http.acceptor import Acceptor
+from webhook.server.http.listener import Listener
+from webhook.server.observe.log import EventLog
+from webhook.server.observe.metrics import Metrics
 from webhook.settings.process import Tls
 
 NOWHERE = 2
 """The journal is of no interest here: the keeper's own lines are."""
 
 
-def credentials() -> tuple[Credentials, Door]:
+def credentials() -> tuple[Credentials, Acceptor]:
     """The real ones, at a door that is not open."""
-    journal, metrics = Journal("json", "error", NOWHERE), Metrics()
+    log, metrics = EventLog("json", "error", NOWHERE), Metrics()
     loop = asyncio.get_running_loop()
-    listener = Listener(None, metrics, journal, loop.time, callers=Callers(), header_timeout=1.0)
-    door = Door(listener, 1, journal)
+    listener = Listener(None, metrics, log, loop.time, callers=ClientAuth(), header_timeout=1.0)
+    door = Acceptor(listener, 1, log)
     return Credentials(Tls(mode="self-managed"), door, metrics), door
 
 
@@ -60,7 +60,7 @@ def no_more_files() -> Iterator[None]:
             os.close(descriptor)
 
 
-def shown(door: Door) -> int:
+def shown(door: Acceptor) -> int:
     """The serial number of the certificate that a handshake shows. It takes place in memory: sockets would be files."""
     assert door.welcome.context is not None
     trust = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)

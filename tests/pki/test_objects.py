@@ -12,7 +12,7 @@ from tests.pki.fake_api import Client, FakeApi
 from tests.pki.virtual import virtual
 from tests.pki.world import MUTATING, OURS, SECRET, VALIDATING
 from webhook.pki.authorities import Authorities
-from webhook.pki.objects import ConflictError, Objects, RefusedError, Sight
+from webhook.pki.objects import ClusterState, ConflictError, Objects, RefusedError
 
 BUNDLE = b"bundle"
 
@@ -27,7 +27,7 @@ def served() -> tuple[FakeApi, Client, Objects]:
     return api, client, Objects(OURS, client)
 
 
-async def published(objects: Objects, sight: Sight, wanted: bytes) -> list[str]:
+async def published(objects: Objects, sight: ClusterState, wanted: bytes) -> list[str]:
     """The configurations that a publication wrote."""
     return [path async for path in objects.publish(sight, wanted)]
 

@@ -12,7 +12,7 @@ from tests.pki.fake_api import wait
 from tests.pki.virtual import virtual
 from webhook.pki import Authority
 from webhook.pki.configuration import Configuration, Entry
-from webhook.pki.objects import Sight
+from webhook.pki.objects import ClusterState
 from webhook.pki.rotation import Served
 from webhook.pki.trust import Trust
 
@@ -39,7 +39,7 @@ class Judge:
         served = Served(leaf, x509.load_pem_x509_certificate(leaf.certificate), authority.certificate)
         entries = tuple(Entry(f"{number}.example.com", pem) for number, pem in enumerate(bundles))
         found = tuple(Configuration(path, "1", entries) for path in CONFIGURATIONS if bundles)
-        self.trust.judge(Sight({}, found), served, now)
+        self.trust.judge(ClusterState({}, found), served, now)
         return self.trust.trusted
 
 

@@ -19,9 +19,9 @@ from cryptography import x509
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
 from tests.pki.fake_api import Client, FakeApi, Object, wait
-from webhook.beside.present import NotPresentedError, Present
-from webhook.pki import Authority, Installation, Keeper, Lifetimes, Surroundings, bundle
+from webhook.pki import Authority, Dependencies, Installation, Keeper, Lifetimes, bundle
 from webhook.pki.keeper import Observer
+from webhook.runtime.certificates import NotPresentedError, Present
 
 HOURS = timedelta(hours=1)
 BRIEF = Lifetimes(ca=3 * HOURS, leaf=0.3 * HOURS, settle=timedelta(seconds=60))
@@ -82,7 +82,7 @@ class Replica:
 
     def __post_init__(self) -> None:
         chance = Random(self.world.chance.random())  # noqa: S311
-        around = Surroundings(self.client, self.present, self.say, self.counts, self.world.now, chance)
+        around = Dependencies(self.client, self.present, self.say, self.counts, self.world.now, chance)
         self.keeper = Keeper(OURS, self.world.lifetimes, around)
 
     def present(self, certificate: bytes, key: bytes) -> None:

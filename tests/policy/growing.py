@@ -17,9 +17,9 @@ import msgspec
 from tests.strategies.schema import fields
 from tests.strategies.worlds import NAMESPACE, RULESETS
 from webhook.patch import build, flaw
-from webhook.policy.case import Case, Origin
-from webhook.policy.engine import decide
-from webhook.policy.pod import Pod
+from webhook.policy.context import Origin, PodContext
+from webhook.policy.evaluate import decide
+from webhook.policy.pods.pod import Pod
 from webhook.policy.rules import Ruleset
 
 Json = dict[str, Any]
@@ -127,7 +127,7 @@ def read_by_policy(pod: Json) -> set[Place]:
 
 
 def answer(pod: Json, ruleset: Ruleset, origin: Origin) -> None:
-    verdict = decide(Case(Pod.of_template(pod), origin, ruleset.of(NAMESPACE), ruleset.facts))
+    verdict = decide(PodContext(Pod.of_template(pod), origin, ruleset.of(NAMESPACE), ruleset.facts))
     operations = build(pod, verdict.edits)
     assert flaw(pod, operations) is None
 

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 
 from tests.pointers import exists
 from tests.strategies.pods import pods
-from tests.strategies.worlds import NAMESPACE, ORIGINS, RULESETS, STEERING_OFF, origins, worlds
+from tests.strategies.worlds import NAMESPACE, ORIGINS, RULESETS, STEERING_OFF, node_classes, origins
 from webhook.patch import Operation, build, flaw, pointer
-from webhook.policy.case import Case, Origin
-from webhook.policy.engine import decide
+from webhook.policy.context import Origin, PodContext
+from webhook.policy.evaluate import decide
 from webhook.policy.injections.pipe_mount import SAFE_TO_EVICT
-from webhook.policy.pod import Pod
+from webhook.policy.pods.pod import Pod
 from webhook.policy.verdict import Verdict
 
 Json = dict[str, Any]
@@ -38,7 +38,7 @@ class Mutation:
 def mutate(pod: Json, world: World, origin: Origin) -> Mutation:
     ruleset = RULESETS[world]
     received = deepcopy(pod)
-    verdict = decide(Case(Pod.of_template(pod), origin, ruleset.of(NAMESPACE), ruleset.facts))
+    verdict = decide(PodContext(Pod.of_template(pod), origin, ruleset.of(NAMESPACE), ruleset.facts))
     operations = build(pod, verdict.edits)
     assert pod == received
     assert flaw(pod, operations) is None
@@ -53,7 +53,7 @@ SEVERITIES = ["audit", "warn", "deny"]
 MEMBERS = {"annotations", "runtimeClassName", "tolerations", "volumes", "affinity", "env", "volumeMounts"}
 
 
-@given(pods(), worlds, origins)
+@given(pods(), node_classes, origins)
 def test_findings_are_ordered_short_and_lead_to_nodes_that_exist(pod: Json, world: World, origin: str) -> None:
     verdict = mutate(pod, world, ORIGINS[origin]).verdict
     assert [found.code for found in verdict.findings] == sorted(found.code for found in verdict.findings)
@@ -65,7 +65,7 @@ def test_findings_are_ordered_short_and_lead_to_nodes_that_exist(pod: Json, worl
     assert verdict.decision.label == {"deny": "denied", "warn": "warned"}.get(gravest, "allowed")
 
 
-@given(pods(), worlds, origins)
+@given(pods(), node_classes, origins)
 def test_a_mutation_only_adds_and_only_where_injections_add(pod: Json, world: World, origin: str) -> None:
     mutation = mutate(pod, world, ORIGINS[origin])
     assert_grown(pod, mutation.pod, ())
@@ -95,7 +95,7 @@ def assert_grown(before: Any, after: Any, path: tuple[str | int, ...]) -> None:
         assert type(after) is type(before)
 
 
-@given(pods(), worlds, origins)
+@given(pods(), node_classes, origins)
 def test_mutating_twice_is_mutating_once(pod: Json, world: World, origin: str) -> None:
     once = mutate(pod, world, ORIGINS[origin])
     assert mutate(once.pod, world, ORIGINS[origin]).operations == []
@@ -118,7 +118,7 @@ def test_findings_are_the_same_before_and_after(pod: Json, world: World, origin:
     assert said(mutate(once.pod, world, ORIGINS[origin]).verdict) == said(once.verdict)
 
 
-@given(pods(), worlds, origins, st.randoms(use_true_random=False))
+@given(pods(), node_classes, origins, st.randoms(use_true_random=False))
 def test_the_order_of_containers_does_not_matter(pod: Json, world: World, origin: str, random: Any) -> None:
     shuffled = deepcopy(pod)
     random.shuffle(shuffled["spec"]["containers"])
@@ -137,7 +137,7 @@ def added_by_container(before: Json, after: Json) -> dict[str, Any]:
     }
 
 
-@given(pods(), worlds, origins)
+@given(pods(), node_classes, origins)
 def test_a_container_gains_new_variables_and_mounts_of_volumes_that_are_there(
     pod: Json, world: World, origin: str
 ) -> None:
@@ -159,7 +159,7 @@ def gained(old: Json, new: Json, field: str) -> list[Json]:
     return more
 
 
-@given(pods(), worlds)
+@given(pods(), node_classes)
 def test_a_mutated_pod_arrives_without_edits_missing(pod: Json, world: World) -> None:
     mutated = mutate(pod, world, ORIGINS["without hostPath"])
     if mutated.verdict.decision.label == "denied":

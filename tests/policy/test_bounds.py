@@ -9,23 +9,22 @@ import pytest
 
 from tests.hostile import GPU, SHAPES, container, each, pod, required
 from webhook.admission import Hook, respond
-from webhook.policy.case import Case, Origin
 from webhook.policy.checks import CHECKS
-from webhook.policy.engine import decide
-from webhook.policy.facts import UNKNOWN, Facts, Node, Taint
-from webhook.policy.injection_settings import Injections, SteeringInjection, TolerationInjection
-from webhook.policy.judge import judge
-from webhook.policy.kinds import MOST_PODS, TooManyPodsError, pods, table
-from webhook.policy.pod import Pod
+from webhook.policy.context import Origin, PodContext
+from webhook.policy.evaluate import decide, judge
+from webhook.policy.placement.facts import UNKNOWN, Facts, Node, Taint
+from webhook.policy.placement.selector import ANALYSED, requirement
+from webhook.policy.pods.pod import Pod
 from webhook.policy.rules import Ruleset
-from webhook.policy.selector import ANALYSED, requirement
-from webhook.policy.settings import (
+from webhook.policy.settings.injections import Injections, SteeringInjection, TolerationInjection
+from webhook.policy.settings.settings import (
     Limits,
     NamespaceRule,
     Settings,
     WorkloadPath,
 )
 from webhook.policy.verdict import KEPT, MOST_EDITS, UNTOUCHED, Decision, Severity, Verdict
+from webhook.policy.workloads.kinds import MOST_PODS, TooManyPodsError, pods, table
 
 Json = dict[str, Any]
 
@@ -34,7 +33,9 @@ STEERING = Ruleset(Settings(injections=Injections(steering=SteeringInjection(Tru
 
 
 def decided(manifest: Json, ruleset: Ruleset = DEFAULTS, origin: Origin | None = None) -> Verdict:
-    return decide(Case(Pod.of_template(manifest), origin or Origin("team-a"), ruleset.of("team-a"), ruleset.facts))
+    return decide(
+        PodContext(Pod.of_template(manifest), origin or Origin("team-a"), ruleset.of("team-a"), ruleset.facts)
+    )
 
 
 def two(number: int) -> Json:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from webhook.policy.client_limits import ANNOTATIONS, VARIABLES, MemoryLimit, memory, percentage
+from webhook.policy.pods.client_limits import ANNOTATIONS, VARIABLES, MemoryLimit, memory, percentage
 
 THREADS = "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE"
 MEMORY = "CUDA_MPS_PINNED_DEVICE_MEM_LIMIT"

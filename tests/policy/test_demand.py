@@ -8,12 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from webhook.policy.checks import CHECKS
-from webhook.policy.demand import Demand
-from webhook.policy.facts import UNKNOWN
-from webhook.policy.pod import Pod
-from webhook.policy.quantity import NANO
+from webhook.policy.placement.facts import UNKNOWN
+from webhook.policy.pods.pod import Pod
+from webhook.policy.pods.quantity import NANO
+from webhook.policy.pods.requests import Demand
 from webhook.policy.rules import Ruleset
-from webhook.policy.settings import Settings
+from webhook.policy.settings.settings import Settings
 
 GPU = "nvidia.com/gpu"
 MIG = "nvidia.com/mig-1g.5gb"

@@ -8,7 +8,7 @@ import pytest
 
 from tests.policy.growing import ORIGINS, UNITS, WORLDS, answer, dimensions, grown
 from tests.strategies.worlds import RULESETS
-from webhook.policy.case import Origin
+from webhook.policy.context import Origin
 from webhook.policy.rules import Ruleset
 
 

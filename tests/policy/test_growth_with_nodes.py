@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 
 from tests.hostile import GPU, container, each, pod, required
-from webhook.policy.case import Case, Origin
 from webhook.policy.checks import CHECKS
-from webhook.policy.engine import decide
-from webhook.policy.facts import Facts, Namespace, Node, RuntimeClass, Taint
-from webhook.policy.injection_settings import Injections, SteeringInjection, TolerationInjection
-from webhook.policy.pod import Pod
+from webhook.policy.context import Origin, PodContext
+from webhook.policy.evaluate import decide
+from webhook.policy.placement.facts import Facts, Namespace, Node, RuntimeClass, Taint
+from webhook.policy.pods.pod import Pod
 from webhook.policy.rules import Ruleset
-from webhook.policy.settings import Settings
+from webhook.policy.settings.injections import Injections, SteeringInjection, TolerationInjection
+from webhook.policy.settings.settings import Settings
 
 Json = dict[str, Any]
 
@@ -88,7 +88,7 @@ def seconds(build: Callable[[int], Json], count: int) -> float:
     """The CPU time for a pod with so many elements in a cluster with as many nodes."""
     manifest, ruleset = build(count), RULESETS[count]
     start = time.process_time()
-    decide(Case(Pod.of_template(manifest), Origin("team-a", groups=()), ruleset.of("team-a"), ruleset.facts))
+    decide(PodContext(Pod.of_template(manifest), Origin("team-a", groups=()), ruleset.of("team-a"), ruleset.facts))
     return time.process_time() - start
 
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from webhook.policy.kinds import BUILT_IN, Place, group_of, is_suspended, pods, steps, table
-from webhook.policy.reading import MalformedError
-from webhook.policy.settings import WorkloadPath
+from webhook.policy.pods.reading import MalformedError
+from webhook.policy.settings.settings import WorkloadPath
+from webhook.policy.workloads.kinds import BUILT_IN, Place, group_of, is_suspended, pods, steps, table
 
 SETS = table([WorkloadPath("Set", "spec.jobs[*].template", "example.com")])
 MAPS = table([WorkloadPath("Map", "spec.roles.*.template", "example.com")])

@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 from tests import scheduler
 from tests.policy.landing import admitted, placement
 from tests.strategies.selecting import GPU, POOL, clusters, selecting, selecting_pods, tolerations
-from webhook.policy.case import Case, Origin
 from webhook.policy.checks import CHECKS
-from webhook.policy.engine import decide
-from webhook.policy.facts import UNKNOWN, Node
-from webhook.policy.placement import CAPABLE, STRATEGY, Lands, Worlds
-from webhook.policy.pod import Pod
+from webhook.policy.context import Origin, PodContext
+from webhook.policy.evaluate import decide
+from webhook.policy.placement.facts import UNKNOWN, Node
+from webhook.policy.placement.reachability import CAPABLE, STRATEGY, NodeClasses, Reachability
+from webhook.policy.pods.pod import Pod
 from webhook.policy.rules import Ruleset
-from webhook.policy.settings import Settings
+from webhook.policy.settings.settings import Settings
 
 Json = dict[str, Any]
 
@@ -41,8 +41,8 @@ def test_known_nodes_narrow_what_labels_say(
     ]
     mps = {node.labels.get(STRATEGY) == "mps" or node.labels.get(CAPABLE) == "true" for node in candidates}
     expected = by_labels
-    if by_labels is not Lands.NO and candidates:
-        expected = Lands.UNKNOWN if len(mps) == 2 else Lands.YES if True in mps else Lands.NO
+    if by_labels is not Reachability.NO and candidates:
+        expected = Reachability.UNKNOWN if len(mps) == 2 else Reachability.YES if True in mps else Reachability.NO
     assert placement(pod, nodes, groups).lands(GPU) is expected
 
 
@@ -60,8 +60,8 @@ def test_an_absence_never_relaxes_a_refusal(pod: Json, nodes: tuple[Node, ...]) 
 def test_known_nodes_could_all_be_mps_where_no_label_tells() -> None:
     pod = {"spec": {"containers": [{"resources": {"limits": {GPU.name: 1}}}]}}
     node = Node("n", {STRATEGY: "none"}, (), {GPU.name: 1})
-    assert placement(pod, (node,), worlds=Worlds({})).lands(GPU) is Lands.YES
-    assert placement(pod, (node,)).lands(GPU) is Lands.NO
+    assert placement(pod, (node,), node_classes=NodeClasses({})).lands(GPU) is Reachability.YES
+    assert placement(pod, (node,)).lands(GPU) is Reachability.NO
 
 
 POOLS = (Node("a", {POOL: "a"}), Node("one", {POOL: "1"}), Node("three", {POOL: "3"}), Node("none"))
@@ -98,7 +98,7 @@ def test_mig_resource_behind_a_shared_one_contradicts_a_selector_of_mps_nodes() 
     limits = {GPU.name: 1, "nvidia.com/mig-1g.5gb": 1}
     pod = {"spec": {"containers": [{"name": "c", "resources": {"limits": limits}}], "nodeSelector": {STRATEGY: "mps"}}}
     ruleset = Ruleset(Settings(), CHECKS, UNKNOWN)
-    verdict = decide(Case(Pod.of_template(pod), Origin("team-a"), ruleset.of("team-a"), UNKNOWN))
+    verdict = decide(PodContext(Pod.of_template(pod), Origin("team-a"), ruleset.of("team-a"), UNKNOWN))
     assert [found.message for found in verdict.findings if found.code == "GPS014"] == [
         '"nvidia.com/mig-1g.5gb" is never offered by MPS nodes, and the selectors want those'
     ]

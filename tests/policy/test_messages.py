@@ -10,19 +10,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.fixture import Fixture, facts_of, kinds_of, load_all, settings_of
-from webhook.policy.case import Case, Origin
 from webhook.policy.checks import CHECKS
-from webhook.policy.client_limits import PREFIX
-from webhook.policy.engine import decide
-from webhook.policy.facts import UNKNOWN
-from webhook.policy.judge import judge
-from webhook.policy.kinds import pods
-from webhook.policy.pod import Pod
-from webhook.policy.quantity import NANO
+from webhook.policy.context import Origin, PodContext
+from webhook.policy.evaluate import decide, judge
+from webhook.policy.placement.facts import UNKNOWN
+from webhook.policy.pods.client_limits import PREFIX
+from webhook.policy.pods.pod import Pod
+from webhook.policy.pods.quantity import NANO
 from webhook.policy.rules import Ruleset
-from webhook.policy.settings import Resource, Settings
+from webhook.policy.settings.settings import Resource, Settings
 from webhook.policy.verdict import Finding
 from webhook.policy.wording import MESSAGE_LIMIT, amount, message
+from webhook.policy.workloads.kinds import pods
 
 Json = dict[str, Any]
 
@@ -79,7 +78,7 @@ def test_long_resource_names(code: str) -> None:
         for short, long in LONGEST_NAMES.items():
             text = text.replace(f'"{short}"', f'"{long}"').replace(f"/mps/{short}/", f"/mps/{long}/")
         ruleset = Ruleset(settings, CHECKS, UNKNOWN)
-        verdict = decide(Case(Pod.of_template(json.loads(text)), Origin("n" * 63), ruleset.of("n" * 63), UNKNOWN))
+        verdict = decide(PodContext(Pod.of_template(json.loads(text)), Origin("n" * 63), ruleset.of("n" * 63), UNKNOWN))
         said |= {found.code for found in verdict.findings}
         fits(verdict.findings)
     assert code in said
@@ -118,7 +117,7 @@ def test_hostile_names(names: tuple[str, ...]) -> None:
         },
     }
     ruleset = Ruleset(Settings(), CHECKS, UNKNOWN)
-    verdict = decide(Case(Pod.of_template(pod), Origin(value), ruleset.of(value), UNKNOWN))
+    verdict = decide(PodContext(Pod.of_template(pod), Origin(value), ruleset.of(value), UNKNOWN))
     assert "GPS001" in {found.code for found in verdict.findings}
     fits(verdict.findings)
 
@@ -131,7 +130,7 @@ def test_numbers_that_no_machine_holds(digits: int) -> None:
     third = {"securityContext": {"runAsUser": -number}, "resources": {"limits": {"nvidia.com/gpu": number}}}
     pod = {"spec": {"containers": [{"name": f"c{index}"} | one for index, one in enumerate((user, other, third))]}}
     ruleset = Ruleset(Settings(), CHECKS, UNKNOWN)
-    verdict = decide(Case(Pod.of_template(pod), Origin("default"), ruleset.of("default"), UNKNOWN))
+    verdict = decide(PodContext(Pod.of_template(pod), Origin("default"), ruleset.of("default"), UNKNOWN))
     assert {"GPS001", "GPS003"} <= {found.code for found in verdict.findings}
     fits(verdict.findings)
 

@@ -12,10 +12,10 @@ from hypothesis import given
 from tests import scheduler
 from tests.policy.landing import WORLDS, admitted, placement
 from tests.strategies.selecting import GPU, NUMBERS, POOL, SHARED, selecting, selecting_pods
-from webhook.policy.facts import Node
-from webhook.policy.placement import CAPABLE, PRODUCT, REPLICAS, STRATEGY, Lands
-from webhook.policy.pod import Pod
-from webhook.policy.selector import requirement
+from webhook.policy.placement.facts import Node
+from webhook.policy.placement.reachability import CAPABLE, PRODUCT, REPLICAS, STRATEGY, Reachability
+from webhook.policy.placement.selector import requirement
+from webhook.policy.pods.pod import Pod
 
 Json = dict[str, Any]
 Labels = Mapping[str, str]
@@ -57,12 +57,12 @@ def could_be_another(labels: Labels) -> bool:
     return labels.get(STRATEGY) != "mps" and labels.get(CAPABLE) != "true"
 
 
-def naive_by_labels(pod: Json, *, renamed: bool) -> Lands:
+def naive_by_labels(pod: Json, *, renamed: bool) -> Reachability:
     keys = keys_of(pod)
     allowed = [labels for labels in nodes_of_the_universe(pod) if scheduler.selects(pod, labels, "n")]
     if not any(could_be_mps(labels, keys, renamed=renamed) for labels in allowed):
-        return Lands.NO
-    return Lands.UNKNOWN if any(map(could_be_another, allowed)) else Lands.YES
+        return Reachability.NO
+    return Reachability.UNKNOWN if any(map(could_be_another, allowed)) else Reachability.YES
 
 
 @given(selecting_pods())
@@ -111,8 +111,11 @@ def test_whether_sharing_nodes_could_take_the_pod(pod: Json) -> None:
     ids=str,
 )
 def test_what_is_no_expression_is_taken_as_met(expression: Json) -> None:
-    assert placement(selecting(expression)).lands(GPU) is Lands.UNKNOWN
-    assert placement(selecting(expression), (Node("n", {STRATEGY: "mps"}, (), {GPU.name: 1}),)).lands(GPU) is Lands.YES
+    assert placement(selecting(expression)).lands(GPU) is Reachability.UNKNOWN
+    assert (
+        placement(selecting(expression), (Node("n", {STRATEGY: "mps"}, (), {GPU.name: 1}),)).lands(GPU)
+        is Reachability.YES
+    )
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from webhook.policy.quantity import NANO, QuantityError, is_whole, parse
+from webhook.policy.pods.quantity import NANO, QuantityError, is_whole, parse
 
 TABLE: list[dict[str, Any]] = json.loads((Path(__file__).parent / "quantities.json").read_text())
 

@@ -6,13 +6,13 @@ import re
 
 import pytest
 
-from webhook.policy.check import Check
 from webhook.policy.checks import CHECKS
-from webhook.policy.facts import UNKNOWN
-from webhook.policy.injection import Injection
+from webhook.policy.checks.check import Check
 from webhook.policy.injections import INJECTIONS
+from webhook.policy.injections.injection import Injection
+from webhook.policy.placement.facts import UNKNOWN
 from webhook.policy.rules import Ruleset
-from webhook.policy.settings import NamespaceRule, Settings
+from webhook.policy.settings.settings import NamespaceRule, Settings
 from webhook.policy.verdict import Severity
 
 DENYING = {"GPS001", "GPS002", "GPS003", "GPS004", "GPS010", "GPS017", "GPS018"}

@@ -11,7 +11,7 @@ import pytest
 
 from tests.policy.growing import ORIGINS, WORLDS, answer, dimensions, grown
 from tests.strategies.worlds import RULESETS
-from webhook.policy.case import Origin
+from webhook.policy.context import Origin
 
 LONG = 200_000
 KEPT = LONG // 2

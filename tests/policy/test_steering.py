@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from tests import scheduler
 from tests.strategies.selecting import clusters, selecting_pods
 from webhook.patch import build
-from webhook.policy.case import Case, Origin
 from webhook.policy.checks import CHECKS
-from webhook.policy.engine import decide
-from webhook.policy.facts import UNKNOWN, Facts, Node
-from webhook.policy.placement import STRATEGY
-from webhook.policy.pod import Pod
+from webhook.policy.context import Origin, PodContext
+from webhook.policy.evaluate import decide
+from webhook.policy.placement.facts import UNKNOWN, Facts, Node
+from webhook.policy.placement.reachability import STRATEGY
+from webhook.policy.pods.pod import Pod
 from webhook.policy.rules import Ruleset
 from webhook.policy.verdict import Decision, Verdict
 from webhook.settings.reading import load
@@ -40,7 +40,7 @@ def judged(pod: Json, nodes: tuple[Node, ...] | None, labels: Json | None, *, ar
     facts = UNKNOWN if nodes is None else Facts(nodes=nodes)
     ruleset = Ruleset(load(settings(labels), nowhere, "settings").settings, CHECKS, facts)
     origin = Origin("default", arrived=arrived, hostpath=None if arrived else True, groups=())
-    return decide(Case(Pod.of_template(pod), origin, ruleset.of("default"), facts))
+    return decide(PodContext(Pod.of_template(pod), origin, ruleset.of("default"), facts))
 
 
 some_clusters = st.none() | clusters()

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from webhook.policy.facts import Taint
-from webhook.policy.injection_settings import Toleration
-from webhook.policy.reading import MalformedError
-from webhook.policy.tolerations import Tolerations, as_raw
+from webhook.policy.placement.facts import Taint
+from webhook.policy.placement.tolerations import Tolerations, as_raw
+from webhook.policy.pods.reading import MalformedError
+from webhook.policy.settings.injections import Toleration
 
 Json = dict[str, Any]
 

@@ -23,10 +23,10 @@ class Serve:
         self.process = process
         assert process.stdout is not None
         assert process.stderr is not None
-        self.journal = Lines(process.stdout)
+        self.log = Lines(process.stdout)
         self.errors = Lines(process.stderr)
         try:
-            ready = self.journal.event("ready")
+            ready = self.log.event("ready")
         except AssertionError as error:
             raise AssertionError(f"the server does not start: {self.errors.so_far()}") from error
         self.client = Client(ready["port"], ready["healthPort"], certificates.trust())

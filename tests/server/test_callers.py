@@ -21,7 +21,7 @@ ASKED = request("POST", "/mutate", json.dumps(review(pod())).encode())
 
 
 @dataclass(frozen=True, slots=True)
-class Callers:
+class ClientAuth:
     """An authority of callers and its files in a folder."""
 
     authority: Authority
@@ -44,14 +44,14 @@ class Callers:
 
 
 @pytest.fixture
-def callers(tmp_path: Path) -> Callers:
+def callers(tmp_path: Path) -> ClientAuth:
     return made(tmp_path, "callers")
 
 
-def made(folder: Path, name: str) -> Callers:
+def made(folder: Path, name: str) -> ClientAuth:
     authority = Authority.create(name, datetime.now(UTC), timedelta(hours=1))
     (folder / "clients.crt").write_bytes(authority.bundle())
-    return Callers(authority, folder)
+    return ClientAuth(authority, folder)
 
 
 def ask(client: Client, context: ssl.SSLContext) -> int:
@@ -61,26 +61,26 @@ def ask(client: Client, context: ssl.SSLContext) -> int:
         return reply(connection).status
 
 
-def test_who_has_no_certificate_is_not_let_in(certificates: Certificates, callers: Callers) -> None:
+def test_who_has_no_certificate_is_not_let_in(certificates: Certificates, callers: ClientAuth) -> None:
     with serve(certificates, *callers.settings()) as server:
         assert is_shut_out(server.client, certificates.trust())
         assert server.client.health("/readyz").status == 200  # probes need none
 
 
 def test_who_is_signed_by_another_authority_is_not_let_in(
-    certificates: Certificates, callers: Callers, tmp_path_factory: pytest.TempPathFactory
+    certificates: Certificates, callers: ClientAuth, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     stranger = made(tmp_path_factory.mktemp("strangers"), "strangers")
     with serve(certificates, *callers.settings()) as server:
         assert is_shut_out(server.client, stranger.called("kube-apiserver", certificates))
 
 
-def test_without_subjects_all_that_are_signed_may_call(certificates: Certificates, callers: Callers) -> None:
+def test_without_subjects_all_that_are_signed_may_call(certificates: Certificates, callers: ClientAuth) -> None:
     with serve(certificates, *callers.settings()) as server:
         assert ask(server.client, callers.called("anybody", certificates)) == 200
 
 
-def test_only_named_subjects_may_call(certificates: Certificates, callers: Callers) -> None:
+def test_only_named_subjects_may_call(certificates: Certificates, callers: ClientAuth) -> None:
     with serve(certificates, *callers.settings("kube-apiserver", "second")) as server:
         assert ask(server.client, callers.called("kube-apiserver", certificates)) == 200
         assert ask(server.client, callers.called("second", certificates)) == 200
@@ -94,7 +94,7 @@ def test_only_named_subjects_may_call(certificates: Certificates, callers: Calle
 
 
 def test_another_authority_of_callers_is_taken_while_the_server_runs(
-    certificates: Certificates, callers: Callers, tmp_path_factory: pytest.TempPathFactory
+    certificates: Certificates, callers: ClientAuth, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     newer = made(tmp_path_factory.mktemp("newer"), "newer")
     known, unknown = callers.called("old", certificates), newer.called("new", certificates)
@@ -110,10 +110,10 @@ def exchange(server: Serve, folder: Path, bundle: bytes) -> None:
     (folder / "new").write_bytes(bundle)
     (folder / "new").replace(folder / "clients.crt")
     server.process.send_signal(signal.SIGHUP)
-    server.journal.event("reloaded", what="client CA")
+    server.log.event("reloaded", what="client CA")
 
 
-def test_authorities_that_cannot_be_read_are_no_start(certificates: Certificates, callers: Callers) -> None:
+def test_authorities_that_cannot_be_read_are_no_start(certificates: Certificates, callers: ClientAuth) -> None:
     options = callers.settings()
     (callers.folder / "clients.crt").write_text("nothing")
     ended = run_serve(*certificates.options, *options, "--port", "0", "--health-port", "0")
@@ -123,7 +123,7 @@ def test_authorities_that_cannot_be_read_are_no_start(certificates: Certificates
 
 @pytest.mark.parametrize("comment", ["\ufeff", "# Prüfstelle der Clients\n"], ids=["a mark of UTF-8", "umlauts"])
 def test_authorities_may_have_comments_in_any_letters(
-    certificates: Certificates, callers: Callers, comment: str
+    certificates: Certificates, callers: ClientAuth, comment: str
 ) -> None:
     file = callers.folder / "clients.crt"
     file.write_bytes(comment.encode() + file.read_bytes())

@@ -63,11 +63,11 @@ def test_an_open_request_is_answered_when_the_server_stops(certificates: Certifi
         connection.sendall(whole[:-100])
         until(lambda: b"gpushare_webhook_connections 2.0" in server.client.health("/metrics").body)
         server.process.send_signal(number)
-        server.journal.event("stopping")
+        server.log.event("stopping")
         connection.sendall(whole[-100:])
         assert reply(connection).json()["response"]["uid"] == "open"
         assert server.process.wait(20) == 0
-        assert [json.loads(line)["event"] for line in server.journal.to_the_end()][-1] == "stopped"
+        assert [json.loads(line)["event"] for line in server.log.to_the_end()][-1] == "stopped"
         assert server.errors.to_the_end() == []
 
 

@@ -15,8 +15,8 @@ from cryptography import x509
 
 from tests.server.certificates import HOSTS, Certificates
 from tests.server.within import Running, running
-from webhook.beside.present import NotPresentedError
 from webhook.pki import Authority, Leaf
+from webhook.runtime.certificates import NotPresentedError
 from webhook.server import UnusableError
 
 HOUR = timedelta(hours=1)

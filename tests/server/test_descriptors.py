@@ -35,13 +35,13 @@ def test_the_limit_is_raised_as_far_as_it_goes(certificates: Certificates) -> No
     with ended(under(256, 4000, certificates)) as process:
         server = Serve(process, certificates)
         assert resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE) == (4000, 4000)
-        assert [json.loads(line)["event"] for line in server.journal.so_far()] == ["ready"]
+        assert [json.loads(line)["event"] for line in server.log.so_far()] == ["ready"]
 
 
 async def test_connections_keep_to_the_limit(certificates: Certificates) -> None:
     with ended(under(300, 300, certificates)) as process:
         server = Serve(process, certificates)
-        told = server.journal.event("fewer connections than set")
+        told = server.log.event("fewer connections than set")
         assert (told["connections"], told["reason"]) == (108, "the limit of 300 open files")
         async with crowd(server.client, 320):
             await is_served(server)
@@ -71,4 +71,4 @@ def opened(server: Serve) -> int:
 
 def refusals(server: Serve) -> list[str]:
     """The lines which say that nobody could be accepted."""
-    return [line for line in server.journal.so_far() if "no connection accepted" in line]
+    return [line for line in server.log.so_far() if "no connection accepted" in line]

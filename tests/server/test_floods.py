@@ -56,8 +56,8 @@ async def test_bad_input_leaves_no_trace(certificates: Certificates) -> None:
         await flood(server, 100)
         grown = resident(server) - settled
         assert server.client.say(GOOD).status == 200
-        server.journal.event("review")
-        said = [json.loads(line)["event"] for line in server.journal.so_far()]
+        server.log.event("review")
+        said = [json.loads(line)["event"] for line in server.log.so_far()]
     assert said == ["ready", "review"]
     assert grown < ALLOWANCE
 

@@ -203,7 +203,7 @@ def test_second_signal_does_not_wait_for_a_large_review(certificates: Certificat
         connection.sendall(LARGE)
         until(lambda: measured(server.client, "large_reviews") == 1)
         server.process.terminate()
-        server.journal.event("stopping")
+        server.log.event("stopping")
         server.process.terminate()
         assert server.process.wait(PATIENCE) == 0
         assert server.errors.to_the_end() == []

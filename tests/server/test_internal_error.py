@@ -21,8 +21,9 @@ from tests.server.certificates import Certificates
 from tests.server.lines import PATIENCE
 from tests.server.reviews import pod, review
 from tests.server.within import Running, running
-from webhook.server import companions, reviews
-from webhook.server.companions import Companions
+from webhook.runtime import supervisor
+from webhook.runtime.supervisor import Supervisor
+from webhook.server import reviews
 
 SECRET = "hunter2"  # noqa: S105 - a marker, to be found where it must not be
 
@@ -39,7 +40,7 @@ async def test_an_internal_error_is_told_once_and_counted(
             patched.setattr(reviews, "respond", broken)
             failed = await server.ask(server.client.review, "/mutate", review(pod()))
         following = await server.ask(server.client.review, "/mutate", review(pod(), uid="following"))
-        await server.ask(lambda: server.journal.event("review", uid="following"))
+        await server.ask(lambda: server.log.event("review", uid="following"))
         metrics = (await server.ask(server.client.health, "/metrics")).body.decode()
 
     assert failed.status == 500
@@ -54,7 +55,7 @@ async def test_an_internal_error_is_told_once_and_counted(
     assert following.status == 200
     assert 'gpushare_webhook_refused_requests_total{code="500"} 1.0' in metrics
     assert "gpushare_webhook_in_flight 0.0" in metrics
-    lines = server.journal.to_the_end()
+    lines = server.log.to_the_end()
     (told,) = [event for event in map(json.loads, lines) if event["level"] == "error"]
     assert told["event"] == "internal error"
     assert told["error"].startswith("LookupError at test_internal_error.py:")
@@ -68,7 +69,7 @@ async def test_a_readiness_that_fails_is_told_as_what_it_is(certificates: Certif
     async with running(certificates) as server:
         server.server.requirements["certificate rotation"] = broken
         failed = await server.ask(server.client.health, "/readyz")
-        told = await server.ask(lambda: server.journal.event("internal error"))
+        told = await server.ask(lambda: server.log.event("internal error"))
     assert (failed.status, failed.json()["message"]) == (500, "internal error; the journal tells more")
     assert told["error"].startswith("LookupError at test_internal_error.py:")
 
@@ -76,7 +77,7 @@ async def test_a_readiness_that_fails_is_told_as_what_it_is(certificates: Certif
 @asynccontextmanager
 async def accompanied(server: Running, run: Callable[[], Awaitable[None]]) -> AsyncIterator[None]:
     """Have a companion run for the time of the context."""
-    beside = Companions(server.server.journal)
+    beside = Supervisor(server.server.log.event)
     beside.add("certificates", run)
     beside.start()
     try:
@@ -100,7 +101,7 @@ async def wrapped() -> None:
 
 async def test_companion_failure_is_logged_with_its_cause(certificates: Certificates) -> None:
     async with running(certificates) as server, accompanied(server, wrapped):
-        told = await server.ask(lambda: server.journal.event("internal error", companion="certificates"))
+        told = await server.ask(lambda: server.log.event("internal error", companion="certificates"))
     _, wrong, cause = told["error"].split("; ")
     assert re.fullmatch(r"with ValueError at test_internal_error\.py:\d+: not an event", wrong)
     assert re.fullmatch(rf"caused by LookupError at test_internal_error\.py:\d+: {SECRET}", cause)
@@ -111,7 +112,7 @@ async def test_companion_that_is_cancelled_from_within_is_logged_and_restarted(
     certificates: Certificates, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A library may end a call with CancelledError without a cancellation of the task."""
-    monkeypatch.setattr(companions, "_RETRY", 0.001)
+    monkeypatch.setattr(supervisor, "_RETRY", 0.001)
     restarted = asyncio.Event()
     runs: list[None] = []
 
@@ -125,7 +126,7 @@ async def test_companion_that_is_cancelled_from_within_is_logged_and_restarted(
 
     async with running(certificates) as server, accompanied(server, cancelled):
         await asyncio.wait_for(restarted.wait(), PATIENCE)
-        told = await server.ask(lambda: server.journal.event("internal error", companion="certificates"))
+        told = await server.ask(lambda: server.log.event("internal error", companion="certificates"))
     assert told["error"].startswith("CancelledError at ")
 
 
@@ -142,7 +143,7 @@ async def test_companion_that_fails_when_it_is_cancelled_ends(certificates: Cert
     async with asyncio.timeout(PATIENCE), running(certificates) as server:
         async with accompanied(server, stubborn):
             await began.wait()
-        told = await server.ask(lambda: server.journal.event("internal error", companion="certificates"))
+        told = await server.ask(lambda: server.log.event("internal error", companion="certificates"))
     assert told["error"].endswith(": cannot end")
 
 
@@ -154,7 +155,7 @@ async def test_handshake_failure_is_logged_with_its_cause(
             patched.setattr(server.server.door.listener, "connection", broken)
             with pytest.raises((OSError, HTTPException)):
                 await server.ask(server.client.review, "/mutate", review(pod()))
-        told = await server.ask(lambda: server.journal.event("handshake failed"))
+        told = await server.ask(lambda: server.log.event("handshake failed"))
     assert told["error"].startswith("LookupError at test_internal_error.py:")
     assert "server/welcome.py:" in told["stack"]
 
@@ -165,7 +166,7 @@ async def test_library_failure_is_logged_with_cause_and_stack(certificates: Cert
             await wrapped()
         except ExceptionGroup:
             logging.getLogger("asyncio").exception("Task failed\n%s", "x" * 10_000)
-        told = await server.ask(lambda: server.journal.event("library", logger="asyncio"))
+        told = await server.ask(lambda: server.log.event("library", logger="asyncio"))
     assert len(told["message"]) == 1024
     assert told["message"].startswith("Task failed?xxx")
     assert "; caused by LookupError at test_internal_error.py:" in told["error"]
@@ -175,7 +176,7 @@ async def test_library_failure_is_logged_with_cause_and_stack(certificates: Cert
 async def test_library_that_logs_with_wrong_arguments_is_not_harmed(certificates: Certificates) -> None:
     async with running(certificates) as server:
         logging.getLogger("library").warning("%d of %d", "one")
-        told = await server.ask(lambda: server.journal.event("library", logger="library"))
+        told = await server.ask(lambda: server.log.event("library", logger="library"))
     assert told["message"] == "%d of %d"
 
 
@@ -184,7 +185,7 @@ async def test_a_patch_without_proof_is_not_sent(certificates: Certificates, mon
         with monkeypatch.context() as patched:
             patched.setattr(sys.modules["webhook.admission.respond"], "flaw", lambda *_: "/spec: has no parent")
             replied = await server.ask(server.client.review, "/mutate", review(pod(), uid="unproven"))
-        told = await server.ask(lambda: server.journal.event("patch not sent", uid="unproven"))
+        told = await server.ask(lambda: server.log.event("patch not sent", uid="unproven"))
         metrics = (await server.ask(server.client.health, "/metrics")).body.decode()
 
     assert replied.json()["response"] == {"uid": "unproven", "allowed": True}

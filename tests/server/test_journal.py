@@ -17,7 +17,7 @@ SECRET = "hunter2-the-marker"  # noqa: S105 - a marker, to be found where it mus
 
 def test_a_decision_is_one_line_with_all_that_identifies_it(served: Serve) -> None:
     served.client.review("/mutate", review(pod(2), uid="one-line"))
-    event = served.journal.event("review", uid="one-line")
+    event = served.log.event("review", uid="one-line")
     assert event.pop("microseconds") > 0
     assert datetime.fromisoformat(event.pop("time")).tzinfo is not None
     assert event == {
@@ -39,13 +39,13 @@ def test_a_decision_is_one_line_with_all_that_identifies_it(served: Serve) -> No
 
 def test_a_completed_pod_is_told_with_the_number_of_its_edits(served: Serve) -> None:
     served.client.review("/mutate/without-hostpath", review(pod(), uid="completed"))
-    event = served.journal.event("review", uid="completed")
+    event = served.log.event("review", uid="completed")
     assert (event["decision"], event["codes"], event["edits"]) == ("warned", ["GPS012"], 3)
 
 
 def test_a_workload_is_told_by_its_kind(served: Serve) -> None:
     served.client.review("/validate", review(deployment(2), uid="workload", name="inference"))
-    event = served.journal.event("review", uid="workload")
+    event = served.log.event("review", uid="workload")
     assert (event["hook"], event["kind"], event["name"]) == ("validate", "Deployment", "inference")
 
 
@@ -62,7 +62,7 @@ def test_a_pod_without_a_name_is_told_by_the_start_of_its_name(
     served: Serve, asked: dict[str, dict[str, str]], name: str
 ) -> None:
     served.client.review("/mutate", asked)
-    assert served.journal.event("review", uid=asked["request"]["uid"])["name"] == name
+    assert served.log.event("review", uid=asked["request"]["uid"])["name"] == name
 
 
 def test_the_object_is_never_in_the_journal(served: Serve) -> None:
@@ -77,29 +77,29 @@ def test_the_object_is_never_in_the_journal(served: Serve) -> None:
     for path in ("/mutate", "/validate"):
         refused = served.client.review(path, review(marked, uid=f"marked{path}"))
         assert refused.json()["response"]["allowed"] is False
-        served.journal.event("review", uid=f"marked{path}")
+        served.log.event("review", uid=f"marked{path}")
     broken = json.dumps(review({**marked, "spec": {"containers": SECRET}})).encode()
     assert served.client.post("/mutate", broken).status == 400
     assert served.client.post("/mutate", broken[:-3]).status == 400
     served.client.review("/mutate", review(pod(), uid="after the marked"))
-    served.journal.event("review", uid="after the marked")
-    assert SECRET not in "".join(served.journal.so_far())
+    served.log.event("review", uid="after the marked")
+    assert SECRET not in "".join(served.log.so_far())
 
 
 def test_every_line_is_valid_json(served: Serve) -> None:
     odd = 'quote " backslash \\ newline \n é \u2028 \x00'
     served.client.review("/mutate", review(pod(name=odd), uid="odd", namespace=odd))
-    event = served.journal.event("review", uid="odd")
+    event = served.log.event("review", uid="odd")
     safe = 'quote " backslash \\ newline ? é ? ?'
     assert (event["name"], event["namespace"]) == (safe, safe)
-    for line in served.journal.so_far():
+    for line in served.log.so_far():
         assert {"time", "level", "event"} <= json.loads(line).keys()
 
 
 async def test_the_text_format_is_one_line_for_people(certificates: Certificates) -> None:
     async with running(certificates, "log: {format: text}") as server:
         await server.ask(server.client.review, "/mutate", review(pod(2, name="a\nb"), uid="text"))
-        line = await server.ask(server.journal.wait_for, lambda line: "uid=text" in line)
+        line = await server.ask(server.log.wait_for, lambda line: "uid=text" in line)
     time, level, event, *fields = line.split()
     assert datetime.fromisoformat(time).tzinfo is not None
     assert (level, event) == ("info", "review")

@@ -15,8 +15,8 @@ import pytest
 
 from tests.server import lines
 from tests.server.lines import PATIENCE
-from webhook.server.large import LargeReviews
-from webhook.server.refusal import RefusalError, ShedError
+from webhook.server.errors import OverloadedError, RequestError
+from webhook.server.http.large_reviews import LargeReviews
 
 WAITING = 64
 
@@ -60,7 +60,7 @@ async def until(condition: Callable[[], bool]) -> None:
 
 async def shed(asked: asyncio.Task[int]) -> str:
     """Why a job was shed."""
-    with pytest.raises(ShedError) as error:
+    with pytest.raises(OverloadedError) as error:
         await asyncio.wait_for(asked, PATIENCE)
     return error.value.reason
 
@@ -134,7 +134,7 @@ async def test_turn_that_comes_with_a_cancellation_is_passed_on() -> None:
     await until(lambda: jobs.begun == [0])
     cancelled, last = begin(large, jobs, 1), begin(large, jobs, 2)
     jobs.let_go(0, 2)
-    with pytest.raises(ShedError):  # it waits before the other two, and gives its turn to the first of them
+    with pytest.raises(OverloadedError):  # it waits before the other two, and gives its turn to the first of them
         await large.run(jobs.job(3), monotonic() + PATIENCE, lambda: False)
     cancelled.cancel()
     assert await asyncio.wait_for(last, PATIENCE) == 2
@@ -178,7 +178,7 @@ async def test_close_sheds_a_job_whose_turn_has_come() -> None:
     assert large.in_flight == 0
 
 
-class Held:
+class ExtractedPod:
     """Something that a job holds."""
 
 
@@ -188,10 +188,10 @@ class DefectError(Exception):
 
 async def test_error_of_a_job_holds_nothing_of_it() -> None:
     large = LargeReviews[None]()
-    kept: list[weakref.ref[Held]] = []
+    kept: list[weakref.ref[ExtractedPod]] = []
 
     def failing() -> None:
-        held = Held()
+        held = ExtractedPod()
         kept.append(weakref.ref(held))
         raise DefectError
 
@@ -199,7 +199,7 @@ async def test_error_of_a_job_holds_nothing_of_it() -> None:
         try:
             failing()
         except DefectError:
-            raise RefusalError(HTTPStatus.BAD_REQUEST, "wrong") from None
+            raise RequestError(HTTPStatus.BAD_REQUEST, "wrong") from None
 
     gc.disable()
     try:
@@ -207,7 +207,7 @@ async def test_error_of_a_job_holds_nothing_of_it() -> None:
             raised: list[weakref.ref[Exception]] = []
             try:
                 await large.run(job, monotonic() + PATIENCE, lambda: True)
-            except (DefectError, RefusalError) as error:
+            except (DefectError, RequestError) as error:
                 raised.append(weakref.ref(error))
                 assert kept.pop()() is None
             # No cycle that only the garbage collector would find.
@@ -217,8 +217,8 @@ async def test_error_of_a_job_holds_nothing_of_it() -> None:
 
 
 async def test_result_and_job_are_released() -> None:
-    large = LargeReviews[Held]()
-    held = Held()
+    large = LargeReviews[ExtractedPod]()
+    held = ExtractedPod()
     kept = weakref.ref(held)
     await large.run(partial(lambda same: same, held), monotonic() + PATIENCE, lambda: True)
     del held

@@ -14,7 +14,7 @@ import pytest
 from tests.server.lines import Lines, until
 from tests.server.process import Serve
 from tests.server.reviews import pod, review
-from webhook.server.journal import LINE, Bridge, Journal
+from webhook.server.observe.log import LINE, Bridge, EventLog
 
 MIB = 2**20
 
@@ -23,21 +23,21 @@ MIB = 2**20
 class Written:
     """A journal, and what came out of it."""
 
-    journal: Journal
+    log: EventLog
     lines: Lines
 
     def said(self, **fields: Any) -> str:
         """The line of one event."""
-        self.journal.say("info", "said", **fields)
+        self.log.event("info", "said", **fields)
         return self.lines.wait_for(lambda line: "said" in line or "fields" in line)
 
 
 @pytest.fixture(params=["json", "text"])
 def written(request: pytest.FixtureRequest) -> Iterator[Written]:
     reading, writing = os.pipe()
-    journal = Journal(request.param, "info", writing)
-    yield Written(journal, Lines(os.fdopen(reading, "rb")))
-    journal.close()
+    log = EventLog(request.param, "info", writing)
+    yield Written(log, Lines(os.fdopen(reading, "rb")))
+    log.close()
     os.close(writing)
 
 
@@ -68,7 +68,7 @@ def test_name_of_legal_length_is_whole(written: Written) -> None:
 
 def test_library_message_is_bounded(written: Written) -> None:
     record = logging.LogRecord("library", logging.ERROR, "", 0, "said %s", ("x" * MIB,), None)
-    Bridge(written.journal).emit(record)
+    Bridge(written.log).emit(record)
     line = written.lines.wait_for(lambda line: "library" in line)
     assert 1000 < len(line.encode()) <= LINE
 
@@ -77,7 +77,7 @@ def test_library_message_is_bounded(written: Written) -> None:
 class Full:
     """A journal whose reader does not read, and how many lines it dropped."""
 
-    journal: Journal
+    log: EventLog
     reading: int
     dropped: list[None] = field(default_factory=list)
 
@@ -86,10 +86,10 @@ class Full:
 def full() -> Iterator[Full]:
     reading, writing = os.pipe2(os.O_NONBLOCK)
     os.set_blocking(reading, True)
-    made = Full(Journal("json", "info", writing), reading)
-    made.journal.on_drop = lambda: made.dropped.append(None)
+    made = Full(EventLog("json", "info", writing), reading)
+    made.log.on_drop = lambda: made.dropped.append(None)
     yield made
-    made.journal.close()
+    made.log.close()
     os.close(writing)
 
 
@@ -97,19 +97,19 @@ def test_waiting_bytes_are_bounded_and_drops_counted(full: Full) -> None:
     """5,000 lines of 7 KiB are 35 MiB, fewer than may wait by number."""
     fields = {f"f{number}": "x" * 250 for number in range(28)}
     for _ in range(5000):
-        full.journal.say("info", "said", **fields)
+        full.log.event("info", "said", **fields)
     kept = 5000 - len(full.dropped)
     assert 400 < kept < 4 * MIB / 7000 + 20
     lines = Lines(os.fdopen(full.reading, "rb"))
     until(lambda: len(lines.so_far()) == kept)
-    full.journal.say("info", "room again")
+    full.log.event("info", "room again")
     lines.event("room again")
 
 
 def test_review_with_long_texts_is_one_short_line(served: Serve) -> None:
     name, uid = "n" * MIB, "u" * 128
     served.client.review("/mutate", review(pod(2, name=name), uid=uid, namespace="s" * 100_000, operation="CREATE"))
-    line = served.journal.wait_for(lambda line: "uuuu" in line)
+    line = served.log.wait_for(lambda line: "uuuu" in line)
     assert len(line) < 2048
     event = json.loads(line)
     assert (event["uid"], len(event["name"]), len(event["namespace"])) == (uid, 256, 256)
@@ -119,6 +119,6 @@ def test_review_line_names_each_code_once(served: Serve) -> None:
     asked = pod(2)
     asked["spec"]["containers"] = [{**asked["spec"]["containers"][0], "name": f"c{n}"} for n in range(50)]
     served.client.review("/mutate", review(asked, uid="many findings"))
-    event = served.journal.event("review", uid="many findings")
+    event = served.log.event("review", uid="many findings")
     assert event["codes"] == ["GPS001", "GPS002"]
     assert event["findings"] == 51

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from tests.server.lines import Lines, until
-from webhook.server.journal import Journal
+from webhook.server.observe.log import EventLog
 
 LINES = 300
 SMALLEST_PIPE = 4096
@@ -21,14 +21,14 @@ SMALLEST_PIPE = 4096
 class Piped:
     """A journal that is written into a small pipe which does not block, and what it has dropped."""
 
-    journal: Journal
+    log: EventLog
     reading: int
     dropped: list[None] = field(default_factory=list)
 
     def say(self) -> None:
         """Say many lines, more than the pipe holds."""
         for number in range(LINES):
-            self.journal.say("info", "said", number=number)
+            self.log.event("info", "said", number=number)
 
 
 @pytest.fixture
@@ -36,8 +36,8 @@ def piped() -> Iterator[Piped]:
     reading, writing = os.pipe2(os.O_NONBLOCK)
     fcntl.fcntl(writing, fcntl.F_SETPIPE_SZ, SMALLEST_PIPE)
     os.set_blocking(reading, True)
-    made = Piped(Journal("json", "info", writing), reading)
-    made.journal.on_drop = lambda: made.dropped.append(None)
+    made = Piped(EventLog("json", "info", writing), reading)
+    made.log.on_drop = lambda: made.dropped.append(None)
     yield made
     os.close(writing)
 
@@ -56,7 +56,7 @@ def test_what_cannot_be_written_now_is_written_later(piped: Piped) -> None:
     until(lambda: full(piped.reading))
     lines = Lines(os.fdopen(piped.reading, "rb"))
     lines.event("said", number=LINES - 1)
-    piped.journal.close()
+    piped.log.close()
     assert numbers(lines.so_far()) == list(range(LINES))
     assert not piped.dropped
 
@@ -64,8 +64,8 @@ def test_what_cannot_be_written_now_is_written_later(piped: Piped) -> None:
 def test_what_cannot_be_written_at_all_is_counted(piped: Piped) -> None:
     piped.say()
     until(lambda: full(piped.reading))
-    piped.journal.close()
-    until(lambda: not piped.journal._writer.is_alive())
+    piped.log.close()
+    until(lambda: not piped.log._writer.is_alive())
     written = os.read(piped.reading, 2 * SMALLEST_PIPE).count(b"\n")
     os.close(piped.reading)
     assert written > 0
@@ -78,4 +78,4 @@ def test_without_a_reader_every_line_is_counted(piped: Piped) -> None:
     until(lambda: len(piped.dropped) == LINES)
     piped.say()
     assert len(piped.dropped) == 2 * LINES
-    piped.journal.close()
+    piped.log.close()

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from webhook.server import memory
-from webhook.server.memory import Bounds
+from webhook.server import capacity
+from webhook.server.capacity import Bounds
 from webhook.settings.process import Server
 
 MIB = 2**20
@@ -27,45 +27,45 @@ AT_START = 110 * MIB
 def test_a_limit_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, told: str, limit: int | None) -> None:
     file = tmp_path / "memory.max"
     file.write_text(told)
-    monkeypatch.setattr(memory, "_LIMITS", (tmp_path / "missing", file))
-    assert memory.limit() == limit
+    monkeypatch.setattr(capacity, "_LIMITS", (tmp_path / "missing", file))
+    assert capacity.limit() == limit
 
 
 def test_without_control_groups_there_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(memory, "_LIMITS", (tmp_path / "missing",))
-    assert memory.limit() is None
+    monkeypatch.setattr(capacity, "_LIMITS", (tmp_path / "missing",))
+    assert capacity.limit() is None
 
 
 def test_defaults_fit_into_the_limit_of_the_chart() -> None:
     values = (Path(__file__).parents[2] / "charts/gpushare-webhook/values.yaml").read_text()
     limit = int(values.partition("\n  limits:\n    memory: ")[2].partition("Mi")[0]) * MIB
-    assert memory.fitting(DEFAULT, limit - AT_START) == DEFAULT
+    assert capacity.fitting(DEFAULT, limit - AT_START) == DEFAULT
     assert limit - AT_START - DEFAULT.bytes < 64 * MIB, "the chart's limit is larger than the arithmetic asks for"
 
 
 def test_connections_give_way_first() -> None:
-    assert memory.fitting(DEFAULT, 500 * MIB) == Bounds(28 * MIB, 960)
+    assert capacity.fitting(DEFAULT, 500 * MIB) == Bounds(28 * MIB, 960)
 
 
 def test_reviews_become_smaller_next() -> None:
-    fit = memory.fitting(DEFAULT, 186 * MIB)
+    fit = capacity.fitting(DEFAULT, 186 * MIB)
     assert 7 * MIB < fit.body < 8 * MIB
     assert fit.connections == 256
 
 
 @pytest.mark.parametrize("room", [-10 * MIB, 0, 10 * MIB])
 def test_an_api_server_always_finds_room(room: int) -> None:
-    assert memory.fitting(DEFAULT, room) == Bounds(4 * MIB, 64)
+    assert capacity.fitting(DEFAULT, room) == Bounds(4 * MIB, 64)
 
 
 def test_small_settings_stay() -> None:
-    assert memory.fitting(Bounds(512 * 1024, 10), 0) == Bounds(512 * 1024, 10)
+    assert capacity.fitting(Bounds(512 * 1024, 10), 0) == Bounds(512 * 1024, 10)
 
 
 @given(st.integers(1, 64 * MIB), st.integers(1, 5000), st.integers(0, 1024 * MIB))
 def test_what_fits_fits(body: int, connections: int, room: int) -> None:
     wanted = Bounds(body, connections)
-    fit = memory.fitting(wanted, room)
+    fit = capacity.fitting(wanted, room)
     assert fit.body <= wanted.body
     assert fit.connections <= wanted.connections
     assert fit == wanted or fit.bytes <= room or (fit.body <= 4 * MIB and fit.connections <= 64)
@@ -74,6 +74,6 @@ def test_what_fits_fits(body: int, connections: int, room: int) -> None:
 
 def test_what_is_held_is_measured() -> None:
     with mmap.mmap(-1, 32 * MIB) as fresh:
-        before = memory.resident()
+        before = capacity.resident()
         fresh.write(b"x" * (32 * MIB))
-        assert memory.resident() - before >= 31 * MIB
+        assert capacity.resident() - before >= 31 * MIB

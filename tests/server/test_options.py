@@ -26,7 +26,7 @@ def test_options_go_before_the_file(certificates: Certificates, tmp_path: Path) 
         )
         with serve(certificates, "--config", str(settings), "--log-format", "json", "--log-level", "info") as server:
             assert {server.client.port, server.client.health_port}.isdisjoint({port, health_port})
-            assert server.journal.event("ready")["host"] == "127.0.0.1"
+            assert server.log.event("ready")["host"] == "127.0.0.1"
             answer = server.client.review("/mutate", review(pod(2))).json()
     assert answer["response"]["allowed"] is True  # what has no option comes from the file
 
@@ -44,20 +44,20 @@ def test_the_file_alone_is_enough(certificates: Certificates, tmp_path: Path) ->
     command = [sys.executable, "-m", "webhook", "serve", "--config", str(settings), "--facts", str(facts)]
     with ended(subprocess.Popen(command, stdout=subprocess.PIPE)) as process:
         assert process.stdout is not None
-        journal = Lines(process.stdout)
-        ready = journal.wait_for(lambda line: " ready " in line)
+        log = Lines(process.stdout)
+        ready = log.wait_for(lambda line: " ready " in line)
         assert " host=127.0.0.1 " in ready
-        idle = journal.wait_for(lambda line: "not in force" in line)
+        idle = log.wait_for(lambda line: "not in force" in line)
         assert idle.rstrip().endswith("key=facts.nodes")
         process.terminate()
         assert process.wait(20) == 0
-        assert journal.to_the_end()[-1].split()[2:] == ["stopped"]
+        assert log.to_the_end()[-1].split()[2:] == ["stopped"]
 
 
 def test_settings_without_effect_are_named_in_the_journal(certificates: Certificates, tmp_path: Path) -> None:
     settings = tmp_path / "settings.yaml"
     settings.write_text("facts: {namespaces: true, nodes: true}\n")
     with serve(certificates, "--config", str(settings)) as server:
-        lines = [json.loads(line) for line in server.journal.so_far()]
+        lines = [json.loads(line) for line in server.log.so_far()]
     named = [line["key"] for line in lines if line["event"] == "setting not in force"]
     assert sorted(named) == ["facts.namespaces", "facts.nodes"]

@@ -28,14 +28,14 @@ async def test_a_stall_is_told_with_its_place_and_its_length(
 
         def hangs(*arguments: Any) -> Any:
             """A defect of ours: the loop waits, until the stall has been noticed."""
-            server.journal.event("event loop stalled")
+            server.log.event("event loop stalled")
             return respond(*arguments)
 
         with monkeypatch.context() as patched:
             patched.setattr(reviews, "respond", hangs)
             answer = await server.ask(server.client.review, "/mutate", review(pod()))
-        gone_on = await server.ask(lambda: server.journal.event("event loop goes on"))
-        stalled = server.journal.event("event loop stalled")
+        gone_on = await server.ask(lambda: server.log.event("event loop goes on"))
+        stalled = server.log.event("event loop stalled")
         metrics = (await server.ask(server.client.health, "/metrics")).body.decode()
     assert answer.status == 200
     assert " hangs" in stalled["where"]
@@ -54,7 +54,7 @@ async def test_who_waited_through_a_stall_is_shed(certificates: Certificates, mo
         def hangs(*arguments: Any) -> Any:
             begun.set()
             assert asked.wait(PATIENCE)
-            server.journal.event("event loop stalled")
+            server.log.event("event loop stalled")
             return respond(*arguments)
 
         with monkeypatch.context() as patched:
@@ -87,6 +87,6 @@ def test_a_process_that_was_suspended_says_so_and_sheds_what_came_meanwhile(cert
         threading.Event().wait(1.5)  # the length of the pause is what the test is about
         server.process.send_signal(signal.SIGCONT)
         assert reply(connection).status == 503
-        assert server.journal.event("process stood still")["seconds"] > 1
+        assert server.log.event("process stood still")["seconds"] > 1
         assert measured(server.client, 'loop_stalls_total{cause="process"}') == 1
         assert server.client.review("/mutate", review(pod())).status == 200

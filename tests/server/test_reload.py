@@ -40,12 +40,12 @@ class Reloading:
     def taken(self, what: str) -> None:
         """Have it look, and wait until it has taken something."""
         self.look()
-        self.server.journal.event("reloaded", what=what)
+        self.server.log.event("reloaded", what=what)
 
     def refused(self, what: str) -> str:
         """Have it look, and wait until it has refused something: why."""
         self.look()
-        return str(self.server.journal.event("reload refused", what=what)["problem"])
+        return str(self.server.log.event("reload refused", what=what)["problem"])
 
     def allows_two(self) -> bool:
         """Whether a pod of two replicas is allowed."""
@@ -127,7 +127,7 @@ def test_settings_that_are_put_back_are_taken_without_a_word_about_change(reload
     reloading.refused("settings")
     put(reloading.settings, HEAD)
     reloading.look()
-    reloading.server.journal.event("put back", what="settings")
+    reloading.server.log.event("put back", what="settings")
     assert measured(reloading.server.client, "settings_generation") == 1
 
 
@@ -135,7 +135,7 @@ def test_what_only_a_restart_changes_is_named(reloading: Reloading) -> None:
     put(reloading.settings, "server: {shutdownDelay: 0s, maxInFlight: 3}\nlog: {level: error}\nmode: warn\n")
     reloading.taken("settings")
     for key in ("server.maxInFlight", "log.level"):
-        reloading.server.journal.event("setting waits for a restart", key=key)
+        reloading.server.log.event("setting waits for a restart", key=key)
     assert reloading.allows_two() is True
 
 
@@ -153,7 +153,7 @@ async def test_what_is_watched_is_what_was_asked_for_at_the_start(
         in_force.follow(configuration(f"{{mode: warn, facts: {{runtimeClasses: {after}}}}}", certificates))
         expected = configuration(f"{{mode: warn, {kept}}}", certificates).settings
         assert in_force.snapshot.ruleset.settings == expected
-        server.journal.event("setting waits for a restart", key="facts.runtimeClasses")
+        server.log.event("setting waits for a restart", key="facts.runtimeClasses")
 
 
 def test_other_facts_hold_for_the_next_review(reloading: Reloading) -> None:
@@ -222,7 +222,7 @@ def test_a_certificate_out_of_its_time_is_refused(
 
 def test_files_are_looked_at_without_a_signal(reloading: Reloading) -> None:
     put(reloading.settings, HEAD + "mode: warn\n")
-    reloading.server.journal.event("reloaded", what="settings")
+    reloading.server.log.event("reloaded", what="settings")
     assert reloading.allows_two() is True
 
 

@@ -13,7 +13,7 @@ import pytest
 from tests.server.client import JSON, Client, Reply, reply, request
 from tests.server.process import Serve
 from tests.server.reviews import pod, review
-from webhook.server.targets import target
+from webhook.server.routes import target
 
 GOOD = json.dumps(review(pod())).encode()
 LIMIT = 28 * 2**20
@@ -167,7 +167,7 @@ def test_a_truncated_body_harms_nobody(served: Serve) -> None:
     with served.client.connect() as connection:
         connection.sendall(request("POST", "/mutate", GOOD)[:-10])
         connection.shutdown(socket.SHUT_WR)
-    served.journal.event("refused", status=400, message="the review ends before its length")
+    served.log.event("refused", status=400, message="the review ends before its length")
     assert served.client.post("/mutate", GOOD).status == 200
 
 

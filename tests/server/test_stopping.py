@@ -26,7 +26,7 @@ AT_ONCE = timedelta(seconds=0.8)
 def stopping(server: Serve) -> None:
     """Have a server begin to stop."""
     server.process.send_signal(signal.SIGTERM)
-    server.journal.event("stopping")
+    server.log.event("stopping")
 
 
 def written(folder: Path, **limits: str) -> str:
@@ -114,7 +114,7 @@ def test_a_second_signal_ends_it_at_once(certificates: Certificates, tmp_path: P
         connection.sendall(WHOLE[:-1])
         stopping(server)
         assert server.end() == 0
-        said = [json.loads(line) for line in server.journal.to_the_end()]
+        said = [json.loads(line) for line in server.log.to_the_end()]
         assert [event["event"] for event in said[-2:]] == ["stopping at once", "stopped"]
         again, over = (datetime.fromisoformat(event["time"]) for event in said[-2:])
         assert over - again < AT_ONCE

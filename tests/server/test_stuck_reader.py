@@ -18,7 +18,7 @@ from tests.server.lines import PATIENCE, Lines
 from tests.server.process import FREE_PORTS, SERVE, ended
 from tests.server.reviews import pod, review
 from tests.server.within import client_of, configuration, started
-from webhook.server.journal import Journal
+from webhook.server.observe.log import EventLog
 
 MORE_THAN_ROOM = 40_000
 SMALLEST_PIPE = 4096
@@ -26,11 +26,11 @@ SMALLEST_PIPE = 4096
 
 async def test_every_line_is_written_or_counted_as_dropped(certificates: Certificates) -> None:
     reading, writing = os.pipe()
-    journal = Journal("json", "info", writing)
-    async with started(configuration("", certificates), journal) as server:
+    log = EventLog("json", "info", writing)
+    async with started(configuration("", certificates), log) as server:
         client = client_of(server, certificates)
         for number in range(MORE_THAN_ROOM):
-            journal.say("info", "filling", number=number)
+            log.event("info", "filling", number=number)
         dropped = await asyncio.to_thread(dropped_lines, client)
         replied = await asyncio.to_thread(client.review, "/mutate", review(pod(), uid="unheard"))
         dropped_then = await asyncio.to_thread(dropped_lines, client)
@@ -100,10 +100,10 @@ def test_a_reader_that_is_gone_hinders_neither_answers_nor_the_end(
 def test_a_journal_holds_what_its_level_asks_for(level: str) -> None:
     levels = ["debug", "info", "warning", "error"]
     reading, writing = os.pipe()
-    journal = Journal("json", level, writing)
+    log = EventLog("json", level, writing)
     for each in levels:
-        journal.say(each, "said")
-    journal.close()
+        log.event(each, "said")
+    log.close()
     os.close(writing)
     said = [json.loads(line)["level"] for line in Lines(os.fdopen(reading, "rb")).to_the_end()]
     assert said == levels[levels.index(level) :]

@@ -18,7 +18,7 @@ from tests.server.client import measured, request
 from tests.server.lines import PATIENCE, until
 from tests.server.reviews import pod, review
 from tests.server.within import Running, running
-from webhook.server.door import Door
+from webhook.server.http.acceptor import Acceptor
 
 HASTY = "server: {headerTimeout: 500ms, keepAlive: 1s}"
 LITTLE = 4096
@@ -26,7 +26,7 @@ WHOLE = request("POST", "/mutate?timeout=30s", json.dumps(review(pod(2))).encode
 
 
 @contextmanager
-def unread(door: Door) -> Iterator[socket.socket]:
+def unread(door: Acceptor) -> Iterator[socket.socket]:
     """A connection of which little can be under way."""
     assert door._socket is not None
     door._socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, LITTLE)

@@ -14,8 +14,8 @@ import pytest
 
 from tests.server.lines import PATIENCE, Lines
 from webhook.server import reload
-from webhook.server.journal import Journal
-from webhook.server.metrics import Metrics
+from webhook.server.observe.log import EventLog
+from webhook.server.observe.metrics import Metrics
 from webhook.server.reload import Reload, Source, UnusableError
 
 LOOKS = 4
@@ -25,13 +25,13 @@ LOOKS = 4
 class Written:
     """A journal in a pipe."""
 
-    journal: Journal
+    log: EventLog
     lines: Lines
     descriptor: int
 
     def events(self) -> list[dict[str, Any]]:
         """All that it says."""
-        self.journal.close()
+        self.log.close()
         os.close(self.descriptor)
         return [json.loads(line) for line in self.lines.to_the_end()]
 
@@ -55,7 +55,7 @@ class Seen:
 @pytest.fixture
 def written() -> Written:
     reading, writing = os.pipe()
-    return Written(Journal("json", "info", writing), Lines(os.fdopen(reading, "rb")), writing)
+    return Written(EventLog("json", "info", writing), Lines(os.fdopen(reading, "rb")), writing)
 
 
 def raising(error: Exception) -> Callable[[Any], Any]:
@@ -67,7 +67,7 @@ def raising(error: Exception) -> Callable[[Any], Any]:
 
 async def watched(written: Written, *sources: Source, enough: asyncio.Event) -> list[dict[str, Any]]:
     """What is said while sources are looked at without being asked for."""
-    watching = asyncio.create_task(Reload(sources, written.journal, Metrics()).watch())
+    watching = asyncio.create_task(Reload(sources, written.log, Metrics()).watch())
     await asyncio.wait_for(enough.wait(), PATIENCE)
     watching.cancel()
     with suppress(asyncio.CancelledError):

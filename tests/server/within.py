@@ -15,9 +15,9 @@ import yaml
 from tests.server.certificates import Certificates
 from tests.server.client import Client
 from tests.server.lines import PATIENCE, Lines
-from webhook.policy.facts import Facts
+from webhook.policy.placement.facts import Facts
 from webhook.server import Server
-from webhook.server.journal import Journal
+from webhook.server.observe.log import EventLog
 from webhook.settings.configuration import Configuration
 from webhook.settings.reading import load, load_facts
 
@@ -27,7 +27,7 @@ class Running:
     """A server that is ready, with its journal and a client for it."""
 
     server: Server
-    journal: Lines
+    log: Lines
     client: Client
 
     async def ask(self, question: Callable[..., Any], *arguments: Any) -> Any:
@@ -61,23 +61,23 @@ async def running(certificates: Certificates, settings: str = "", known: str = "
     wanted = configuration(settings, certificates)
     lines = Lines(os.fdopen(reading, "rb"))
     try:
-        async with started(wanted, Journal(wanted.log.format, "debug", writing), known) as server:
+        async with started(wanted, EventLog(wanted.log.format, "debug", writing), known) as server:
             yield Running(server, lines, client_of(server, certificates))
     finally:
         os.close(writing)
 
 
 @asynccontextmanager
-async def started(wanted: Configuration, journal: Journal, known: str = "") -> AsyncIterator[Server]:
+async def started(wanted: Configuration, log: EventLog, known: str = "") -> AsyncIterator[Server]:
     """Run a server that writes this journal for the time of the context."""
-    server = Server(wanted, facts(known), journal)
+    server = Server(wanted, facts(known), log)
     with restored_logging():
         try:
             await server.startup()
             yield server
         finally:
             await server.shutdown()
-            await asyncio.to_thread(journal.close)
+            await asyncio.to_thread(log.close)
 
 
 def client_of(server: Server, certificates: Certificates) -> Client:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from webhook.manifests import Manifest, read
-from webhook.policy.facts import Facts
+from webhook.policy.placement.facts import Facts
 from webhook.settings.configuration import Configuration
 from webhook.settings.problems import Path as Steps
 from webhook.settings.reading import load, load_facts

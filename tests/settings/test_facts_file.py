@@ -8,7 +8,7 @@ import pytest
 import yaml
 from jsonschema import Draft202012Validator
 
-from webhook.policy.facts import UNKNOWN, DevicePlugin, Facts, Namespace, Node, RuntimeClass, Taint
+from webhook.policy.placement.facts import UNKNOWN, DevicePlugin, Facts, Namespace, Node, RuntimeClass, Taint
 from webhook.settings.problems import SettingsError
 from webhook.settings.reading import load_facts
 from webhook.settings.schema import facts_schema

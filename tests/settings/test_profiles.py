@@ -7,8 +7,8 @@ from dataclasses import fields
 
 import pytest
 
-from webhook.policy.injection_settings import Injections
-from webhook.policy.pipe import Pipe
+from webhook.policy.pipe_directory import Pipe
+from webhook.policy.settings.injections import Injections
 from webhook.settings.configuration import Configuration, default
 from webhook.settings.forms import Choice
 from webhook.settings.profiles import PROFILES, SAYS

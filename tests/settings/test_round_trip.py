@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from webhook.policy.facts import Facts
+from webhook.policy.placement.facts import Facts
 from webhook.settings.configuration import DOCUMENT, not_in_force, view
 from webhook.settings.forms import Choice, Flag, Form, Text, Whole
 from webhook.settings.problems import SettingsError

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from webhook.policy.facts import Facts
+from webhook.policy.placement.facts import Facts
 from webhook.settings.configuration import DOCUMENT, Configuration, default, not_in_force, view
 from webhook.settings.narrow import NARROWER
 from webhook.settings.reference import facts_page, settings_page

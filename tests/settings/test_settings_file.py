@@ -10,7 +10,7 @@ import pytest
 import yaml
 from jsonschema import Draft202012Validator
 
-from webhook.policy.settings import Settings
+from webhook.policy.settings.settings import Settings
 from webhook.settings.configuration import Configuration, default, view
 from webhook.settings.problems import SettingsError
 from webhook.settings.reading import load

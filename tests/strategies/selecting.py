@@ -6,9 +6,9 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from webhook.policy.facts import Node, Taint
-from webhook.policy.placement import CAPABLE, PRODUCT, REPLICAS, STRATEGY
-from webhook.policy.settings import Resource
+from webhook.policy.placement.facts import Node, Taint
+from webhook.policy.placement.reachability import CAPABLE, PRODUCT, REPLICAS, STRATEGY
+from webhook.policy.settings.settings import Resource
 
 Json = dict[str, Any]
 

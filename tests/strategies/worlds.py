@@ -8,9 +8,9 @@ from typing import Any
 from hypothesis import strategies as st
 
 from tests.strategies.pods import GPU, MIG, SHARED, WHOLE
-from webhook.policy.case import Origin
 from webhook.policy.checks import CHECKS
-from webhook.policy.facts import UNKNOWN, Facts
+from webhook.policy.context import Origin
+from webhook.policy.placement.facts import UNKNOWN, Facts
 from webhook.policy.rules import Ruleset
 from webhook.settings.reading import load, load_facts
 
@@ -88,7 +88,7 @@ RULESETS = {
     for settings, facts in product(SETTINGS, FACTS)
 }
 
-worlds = st.sampled_from(sorted(RULESETS))
+node_classes = st.sampled_from(sorted(RULESETS))
 """The name of a world: the settings' and the facts'."""
 
 STEERING_OFF = [name for name in sorted(RULESETS) if name[0] != "steering"]

@@ -12,13 +12,13 @@ from webhook.admission.hook import Hook
 from webhook.admission.restore import lost_tolerations
 from webhook.admission.review import BadReviewError, Request, read
 from webhook.patch import build, flaw, pointer
-from webhook.policy.case import Origin
-from webhook.policy.judge import judge
-from webhook.policy.kinds import Held, Table, is_suspended, pods
+from webhook.policy.context import Origin
+from webhook.policy.evaluate import judge
+from webhook.policy.pods.reading import MalformedError
 from webhook.policy.printable import printable
-from webhook.policy.reading import MalformedError
 from webhook.policy.rules import Ruleset
 from webhook.policy.verdict import MOST_EDITS, UNTOUCHED, Decision, Edit, Severity, Verdict
+from webhook.policy.workloads.kinds import ExtractedPod, Table, is_suspended, pods
 
 _encoder = msgspec.json.Encoder()
 
@@ -133,7 +133,7 @@ def _validate(request: Request, ruleset: Ruleset, kinds: Table) -> Outcome:
     return outcome
 
 
-def _checked(request: Request, kinds: Table) -> tuple[list[Held], Origin] | None:
+def _checked(request: Request, kinds: Table) -> tuple[list[ExtractedPod], Origin] | None:
     """The pods of a request that the last hook checks, and where they come from; None for all other requests."""
     itself = _is_pod(request)
     match request.operation, request.subResource:
@@ -154,31 +154,31 @@ def _is_pod(request: Request) -> bool:
     return request.kind.kind == "Pod" and not request.kind.group
 
 
-def _held(request: Request, kinds: Table) -> list[Held]:
+def _held(request: Request, kinds: Table) -> list[ExtractedPod]:
     if request.object is None:
         raise BadReviewError(f"the request to {request.operation} has no object")
     return pods(kinds, request.kind.group, request.kind.kind, request.object)  # type: ignore[arg-type]
 
 
-def _held_before(request: Request, kinds: Table) -> list[Held]:
+def _held_before(request: Request, kinds: Table) -> list[ExtractedPod]:
     if request.oldObject is None:
         raise BadReviewError("the request to UPDATE has no oldObject")
     return pods(kinds, request.kind.group, request.kind.kind, request.oldObject)  # type: ignore[arg-type]
 
 
-def _changed(held: list[Held], before: list[Held]) -> list[Held]:
+def _changed(held: list[ExtractedPod], before: list[ExtractedPod]) -> list[ExtractedPod]:
     """The templates that an update changes; a workload that was wrong before can still be scaled and deleted."""
     old = {one.path: one.raw for one in before}
     return [one for one in held if old.get(one.path) != one.raw]
 
 
-def _released(held: list[Held], before: list[Held]) -> list[Held]:
+def _released(held: list[ExtractedPod], before: list[ExtractedPod]) -> list[ExtractedPod]:
     """The pods whose last scheduling gate an update removes: from now on the scheduler may place them."""
     gated = {one.path for one in before if one.pod.elements("schedulingGates")}
     return [one for one in held if one.path in gated and not one.pod.elements("schedulingGates")]
 
 
-def _added(held: list[Held], before: list[Held]) -> frozenset[str]:
+def _added(held: list[ExtractedPod], before: list[ExtractedPod]) -> frozenset[str]:
     """The names of the ephemeral containers that an update adds; those that are there can never change."""
     known = {container.name for one in before for container in one.pod.ephemeral_containers()}
     return frozenset(

@@ -8,16 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Set
 
-from webhook.policy.case import Case, Origin
-from webhook.policy.engine import is_left_alone
-from webhook.policy.pod import Pod
+from webhook.policy.context import Origin, PodContext
+from webhook.policy.evaluate import is_left_alone
+from webhook.policy.pods.pod import Pod
 from webhook.policy.rules import Ruleset
 from webhook.policy.verdict import Append, Edit
 
 
 def lost_tolerations(pod: Pod, before: Pod, origin: Origin, ruleset: Ruleset) -> list[Edit]:
     """The edits that put our tolerations back; nothing else of an update is touched."""
-    case = Case(pod, origin, ruleset.of(origin.namespace), ruleset.facts)
+    case = PodContext(pod, origin, ruleset.of(origin.namespace), ruleset.facts)
     if is_left_alone(case):
         return []
     keys = {ours["key"] for ours in case.our_tolerations}

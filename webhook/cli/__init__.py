@@ -11,8 +11,8 @@ from pathlib import Path
 import click
 from click.shell_completion import shell_complete
 
-from webhook.beside.failure import reason
 from webhook.cli.screen import tell
+from webhook.runtime.exceptions import reason
 
 _COMMANDS = {
     "check": "Say what the cluster would say of manifests, with file and line.",

@@ -6,10 +6,10 @@ import click
 
 from webhook.cli.inputs import WRONG_INPUT
 from webhook.cli.screen import show, tell
-from webhook.policy.check import Check
 from webhook.policy.checks import CHECKS
-from webhook.policy.injection import Injection
+from webhook.policy.checks.check import Check
 from webhook.policy.injections import ALL
+from webhook.policy.injections.injection import Injection
 from webhook.policy.printable import printable
 
 

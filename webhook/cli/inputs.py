@@ -15,10 +15,10 @@ import click
 from webhook.cli.screen import tell
 from webhook.manifests import STDIN, Manifest, Problem, has_documents, read, sources
 from webhook.policy.checks import CHECKS
-from webhook.policy.facts import UNKNOWN, Facts
-from webhook.policy.kinds import Table, table
+from webhook.policy.placement.facts import UNKNOWN, Facts
 from webhook.policy.rules import Ruleset
-from webhook.policy.settings import Settings
+from webhook.policy.settings.settings import Settings
+from webhook.policy.workloads.kinds import Table, table
 from webhook.report import Error
 
 if TYPE_CHECKING:

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from webhook.cli.inputs import Engine
 from webhook.manifests import Manifest
 from webhook.patch import Operation, build, flaw, pointer
-from webhook.policy.case import Origin
-from webhook.policy.judge import judge
-from webhook.policy.kinds import Held, group_of, is_suspended, pods
+from webhook.policy.context import Origin
+from webhook.policy.evaluate import judge
+from webhook.policy.pods.reading import MalformedError, Members, mapping, members, text
 from webhook.policy.printable import printable
-from webhook.policy.reading import MalformedError, Members, mapping, members, text
 from webhook.policy.verdict import Decision, Path, Verdict
+from webhook.policy.workloads.kinds import ExtractedPod, group_of, is_suspended, pods
 from webhook.report import Error, Located, Result, Subject
 
 
@@ -84,7 +84,7 @@ def judgement(manifest: Manifest, engine: Engine, namespace: str) -> Judgement |
         return Error(manifest.file, position.line, position.column, f"{field}: {error}" if field else str(error))
 
 
-def _verdict(value: Members, subject: Subject, held: list[Held], engine: Engine) -> Verdict | None:
+def _verdict(value: Members, subject: Subject, held: list[ExtractedPod], engine: Engine) -> Verdict | None:
     if not held:
         return None
     itself = subject.kind == "Pod"

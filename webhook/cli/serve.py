@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from webhook.app import NotInstalledError, Place, installed
 from webhook.cli.inputs import (
     Load,
     WrongFileError,
@@ -19,7 +20,6 @@ from webhook.cli.inputs import (
     read_facts,
     read_standard_input_once,
 )
-from webhook.cli.installed import NotInstalledError, Place, installed
 from webhook.settings.options import Option
 
 if TYPE_CHECKING:
@@ -61,27 +61,27 @@ def command(
     import uvloop
 
     from webhook.server import Files, Server, StartError, interpreter
-    from webhook.server.journal import Journal
+    from webhook.server.observe.log import EventLog
     from webhook.settings.configuration import not_in_force
     from webhook.settings.reading import load, load_facts
 
     read_standard_input_once(config=config, facts=facts)
     given = _given(options)
     wanted = configuration(config, given)
-    journal = Journal(wanted.log.format, wanted.log.level)
+    log = EventLog(wanted.log.format, wanted.log.level)
     for key in not_in_force(wanted):
-        journal.say("warning", "setting not in force", key=key)
+        log.event("warning", "setting not in force", key=key)
     known = read_facts(facts)
     files = Files(_again(config, partial(load, options=given)), _again(facts, load_facts))
 
     async def serve() -> None:
-        server = Server(wanted, known, journal, files)
+        server = Server(wanted, known, log, files)
         async with installed(server, wanted, Place(installed_as, kubeconfig)):
             await server.run()
 
     interpreter.prepare()
     try:
-        with closing(journal):
+        with closing(log):
             uvloop.run(serve())
     except (NotInstalledError, StartError) as error:
         fail([f"serve: {error}"])

@@ -8,11 +8,11 @@ from typing import Any, Final, NoReturn
 
 from msgspec import Struct, ValidationError, convert
 
-from webhook.beside.pace import Backoff, lived, moment
-from webhook.beside.trouble import Say, Trouble
 from webhook.cluster.watch import Api, Contents, CutError, LostError, follow
-from webhook.policy.facts import RuntimeClass
+from webhook.policy.placement.facts import RuntimeClass
 from webhook.policy.printable import printable
+from webhook.runtime.failure_log import FailureLog, Say
+from webhook.runtime.retry import Backoff, lived, moment
 
 PATH: Final = "/apis/node.k8s.io/v1/runtimeclasses"
 
@@ -36,8 +36,8 @@ class RuntimeClasses:
         self._api = api
         self._changed = changed
         self._say = say
-        self._unread = Trouble(say, "runtime classes cannot be read", "runtime classes read again")
-        self._unwatched = Trouble(say, "runtime classes cannot be watched", "runtime classes watched again")
+        self._unread = FailureLog(say, "runtime classes cannot be read", "runtime classes read again")
+        self._unwatched = FailureLog(say, "runtime classes cannot be watched", "runtime classes watched again")
         self._began = moment()
         self._confirmed: float | None = None
         self.known: Classes | None = None

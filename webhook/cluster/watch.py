@@ -8,8 +8,8 @@ from typing import Any, Protocol
 
 from msgspec import Struct, ValidationError, convert
 
-from webhook.beside.pace import Backoff, moment
 from webhook.policy.printable import printable
+from webhook.runtime.retry import Backoff, moment
 
 Object = dict[str, Any]
 _CHANGES = ("ADDED", "MODIFIED", "DELETED", "BOOKMARK")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from webhook.pki.authority import Authority, Leaf
 from webhook.pki.installation import Installation, Lifetimes
-from webhook.pki.keeper import Keeper, Observer, Surroundings
+from webhook.pki.keeper import Dependencies, Keeper, Observer
 from webhook.pki.objects import Api
 
-__all__ = ["Api", "Authority", "Installation", "Keeper", "Leaf", "Lifetimes", "Observer", "Surroundings"]
+__all__ = ["Api", "Authority", "Dependencies", "Installation", "Keeper", "Leaf", "Lifetimes", "Observer"]

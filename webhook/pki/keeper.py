@@ -12,16 +12,16 @@ from typing import NoReturn, Protocol
 
 from cryptography import x509
 
-from webhook.beside.pace import Allowance, Backoff, moment, pause
-from webhook.beside.present import NotPresentedError, Present
-from webhook.beside.trouble import Say, Trouble
 from webhook.pki import bundle, rotation
 from webhook.pki.authority import Authority
 from webhook.pki.installation import Installation, Lifetimes
-from webhook.pki.objects import Api, ConflictError, Objects, RefusedError, Sight
+from webhook.pki.objects import Api, ClusterState, ConflictError, Objects, RefusedError
 from webhook.pki.rotation import Publish, Served, Sign, Step, Store, Terms, View
 from webhook.pki.trust import Trust
 from webhook.policy.printable import printable
+from webhook.runtime.certificates import NotPresentedError, Present
+from webhook.runtime.failure_log import FailureLog, Say
+from webhook.runtime.retry import Backoff, RateLimiter, moment, pause
 
 _LOOK = 60.0
 """Seconds between two looks when nothing changes. Timers stand still while a machine sleeps; so the clock is asked."""
@@ -44,7 +44,7 @@ class Observer(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class Dependencies:
     """What a keeper works with.
 
     `present` puts a leaf and its key in force. `now` is the time by which certificates are checked, at best that of the
@@ -62,7 +62,7 @@ class Surroundings:
 class Keeper:
     """Keeps one replica's certificates. `run` it beside the server; `trusted` is a condition of its readiness."""
 
-    def __init__(self, installation: Installation, lifetimes: Lifetimes, around: Surroundings) -> None:
+    def __init__(self, installation: Installation, lifetimes: Lifetimes, around: Dependencies) -> None:
         self._installation = installation
         self._around = around
         self._objects = Objects(installation, around.api)
@@ -70,15 +70,15 @@ class Keeper:
         self._terms = Terms(name, lifetimes, jitter=around.chance.uniform(-1, 1))
         self._served: Served | None = None
         self._trust = Trust(installation.hosts[0], around.say)
-        self._last: tuple[Sight, View] | None = None
+        self._last: tuple[ClusterState, View] | None = None
         self._everywhere: dict[x509.Certificate, float] = {}
         self._lost = Backoff(1.0, around.chance)
         self._beaten = Backoff(0.05, around.chance)
         self._woken = asyncio.Event()
         say = around.say
-        self._out_of_reach = Trouble(say, "certificates cannot be looked after", "certificates looked after again")
-        self._quarrel = Trouble(say, "certificates changed too often", "certificates changed no more")
-        self._unshown = Trouble(say, "certificate cannot be shown", "certificate shown again")
+        self._out_of_reach = FailureLog(say, "certificates cannot be looked after", "certificates looked after again")
+        self._quarrel = FailureLog(say, "certificates changed too often", "certificates changed no more")
+        self._unshown = FailureLog(say, "certificate cannot be shown", "certificate shown again")
 
     @property
     def trusted(self) -> bool:
@@ -97,7 +97,7 @@ class Keeper:
         async with asyncio.TaskGroup() as group:
             for collection, name in named:
                 group.create_task(self._follow(collection, name))
-            allowance = Allowance()
+            allowance = RateLimiter()
             while True:
                 self._woken.clear()
                 if await self._put_right(allowance):
@@ -105,7 +105,7 @@ class Keeper:
                     if self._woken.is_set():
                         await pause(_GATHER * self._around.chance.uniform(0.5, 1.5))
 
-    async def _put_right(self, allowance: Allowance) -> bool:
+    async def _put_right(self, allowance: RateLimiter) -> bool:
         """Do what there is to do; whether nothing is left. Waits where something stands in the way."""
         try:
             step, sight = await self._look()
@@ -135,7 +135,7 @@ class Keeper:
         self._out_of_reach.is_over()
         return True
 
-    async def _look(self) -> tuple[Step | None, Sight]:
+    async def _look(self) -> tuple[Step | None, ClusterState]:
         """See what is there, and what to do about it."""
         sight = await self._objects.look()
         view = self._view(sight)
@@ -145,7 +145,7 @@ class Keeper:
         self._judge()
         return rotation.decide(view, self._terms), sight
 
-    def _view(self, sight: Sight) -> View:
+    def _view(self, sight: ClusterState) -> View:
         held, now = sight.authorities, moment()
         present = [set(bundle.read(found)) for found in sight.bundles] or [set(held.certificates)]
         self._everywhere = {one: self._everywhere.get(one, now) for one in set.intersection(*present)}
@@ -153,7 +153,7 @@ class Keeper:
         settled = frozenset(one for one, since in self._everywhere.items() if now - since >= settle)
         return View(held, sight.bundles, settled, self._served, self._around.now())
 
-    async def _do(self, step: Step, sight: Sight, allowance: Allowance) -> bool:
+    async def _do(self, step: Step, sight: ClusterState, allowance: RateLimiter) -> bool:
         """Take one step, count it, and tell of it; whether it was done."""
         say, count = self._around.say, self._around.observer.count
         match step:

@@ -43,7 +43,7 @@ class ConflictError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Sight:
+class ClusterState:
     """What was there at one moment. `secret` is None where there is no Secret."""
 
     secret: Object | None
@@ -73,21 +73,21 @@ class Objects:
         self._path = f"{installation.secrets}/{installation.secret}"
         self._metadata: Object = {}
 
-    async def look(self) -> Sight:
+    async def look(self) -> ClusterState:
         """All three. The Secret is read last: so it is no older than what was published from it."""
         found = [await self._configuration(collection) for collection in self._installation.configurations]
         secret = await self._find(self._path, shapes.Secret)
         self._metadata = self._metadata if secret is None else secret["metadata"]
-        return Sight(secret, tuple(one for one in found if one is not None))
+        return ClusterState(secret, tuple(one for one in found if one is not None))
 
-    async def store(self, sight: Sight, wanted: Authorities) -> None:
+    async def store(self, sight: ClusterState, wanted: Authorities) -> None:
         """Write the Secret, unless it changed since it was seen."""
         if sight.secret is None:
             await self._call("POST", self._installation.secrets, authorities.write(wanted, await self._blank()))
         else:
             await self._call("PUT", self._path, authorities.write(wanted, sight.secret))
 
-    async def publish(self, sight: Sight, bundle: bytes) -> AsyncGenerator[str, None]:
+    async def publish(self, sight: ClusterState, bundle: bytes) -> AsyncGenerator[str, None]:
         """Write the bundle into every entry with another one, unless the configuration changed since it was seen.
 
         Yields each configuration as soon as it is written, so that a later failure hides no write. Tries all of them,

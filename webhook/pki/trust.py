@@ -5,13 +5,13 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from math import inf
 
-from webhook.beside.pace import moment
-from webhook.beside.trouble import Say
 from webhook.pki import bundle
 from webhook.pki.authority import age
-from webhook.pki.objects import Sight
+from webhook.pki.objects import ClusterState
 from webhook.pki.rotation import Served
 from webhook.policy.printable import printable
+from webhook.runtime.failure_log import Say
+from webhook.runtime.retry import moment
 
 _SEEN = 1.0
 """Seconds in which the API servers see a bundle, by all experience. Only who is not trusted yet waits for them."""
@@ -36,7 +36,7 @@ class Trust:
         self._found_none = False
         self.trusted = False
 
-    def judge(self, sight: Sight, served: Served, now: datetime) -> None:
+    def judge(self, sight: ClusterState, served: Served, now: datetime) -> None:
         """Find out who would refuse the leaf, and say so when that changes."""
         good = {pem for pem in sight.bundles if bundle.verifies(bundle.read(pem), served.certificate, self._host, now)}
         entries = [(found.path, entry) for found in sight.configurations for entry in found.entries]
@@ -55,7 +55,7 @@ class Trust:
         """Seconds until a leaf that nobody refuses counts as trusted; 0 when it does."""
         return 0.0 if self.trusted else max(0.0, self._doubted + _SEEN - moment())
 
-    def _tell_of_none(self, sight: Sight) -> None:
+    def _tell_of_none(self, sight: ClusterState) -> None:
         """Say once when there is no configuration at all: then nobody calls, and nobody refuses."""
         before, self._found_none = self._found_none, not sight.configurations
         if self._found_none and not before:

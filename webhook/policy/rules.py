@@ -7,19 +7,19 @@ from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
-from webhook.policy.demand import Demand
-from webhook.policy.facts import Facts, Node, Taint
-from webhook.policy.known_names import KnownNames
-from webhook.policy.node_index import NodeIndex
-from webhook.policy.pipe import Pipe
-from webhook.policy.placement import Worlds
-from webhook.policy.settings import NamespaceRule, NodeGroup, Resource, Settings
-from webhook.policy.tolerations import as_raw
+from webhook.policy.pipe_directory import Pipe
+from webhook.policy.placement.facts import Facts, Node, Taint
+from webhook.policy.placement.node_index import NodeIndex
+from webhook.policy.placement.reachability import NodeClasses
+from webhook.policy.placement.tolerations import as_raw
+from webhook.policy.pods.known_names import KnownNames
+from webhook.policy.pods.requests import Demand
+from webhook.policy.settings.settings import NamespaceRule, NodeGroup, Resource, Settings
 from webhook.policy.verdict import Severity
 
 if TYPE_CHECKING:
-    from webhook.policy.case import Case
-    from webhook.policy.check import Check
+    from webhook.policy.checks.check import Check
+    from webhook.policy.context import PodContext
 
 _MODE_CAP = {"enforce": Severity.DENY, "warn": Severity.WARN, "audit": Severity.AUDIT}
 _MIG = "nvidia.com/mig-"
@@ -55,7 +55,7 @@ class Rules:
         self.per_pod = None if lifted else limits.per_pod
         self.resources = shared.resources
         self.known_names = shared.known_names
-        self.worlds = shared.worlds
+        self.node_classes = shared.node_classes
         self.nodes = shared.nodes
         self.taint_keys = shared.taint_keys
         self.runtime_classes = shared.runtime_classes
@@ -69,16 +69,16 @@ class Rules:
             return Resource(name, "mig")
         return known
 
-    def checks_for(self, case: Case) -> tuple[Check, ...]:
+    def checks_for(self, context: PodContext) -> tuple[Check, ...]:
         """The active checks in whose scope the case is, in the order of their codes."""
-        origin = case.origin
+        origin = context.origin
         scopes = (
-            *(bool(case.mps), bool(case.demand.asks), bool(case.demand.names)),
+            *(bool(context.mps), bool(context.demand.asks), bool(context.demand.names)),
             *(origin.arrived, origin.added is None),
         )
         checks = self._by_scopes.get(scopes)
         if checks is None:
-            checks = self._by_scopes[scopes] = tuple(check for check in self._active if check.scope.holds(case))
+            checks = self._by_scopes[scopes] = tuple(check for check in self._active if check.scope.holds(context))
         return checks
 
     def tolerations(self, demand: Demand) -> Sequence[dict[str, str]]:
@@ -108,6 +108,7 @@ class Shared:
         "exempt",
         "known_names",
         "namespaces",
+        "node_classes",
         "node_tolerations",
         "nodes",
         "pipes",
@@ -115,15 +116,14 @@ class Shared:
         "runtime_classes",
         "taint_keys",
         "tolerations",
-        "worlds",
     )
 
     def __init__(self, settings: Settings, facts: Facts) -> None:
         self.resources = {resource.name: resource for resource in settings.resources}
         self.known_names = KnownNames(self.resources)
-        self.worlds = Worlds(settings.placement.mps_labels)
+        self.node_classes = NodeClasses(settings.placement.mps_labels)
         nodes = (*(facts.nodes or ()), *map(_as_node, settings.placement.node_groups))
-        self.nodes = NodeIndex(nodes, self.worlds.is_mps)
+        self.nodes = NodeIndex(nodes, self.node_classes.is_mps)
         self.exempt = frozenset(settings.exempt.namespaces)
         self.namespaces = {known.name: known.labels for known in reversed(facts.namespaces or ())}
         self.runtime_classes = {known.name: known for known in reversed(facts.runtime_classes or ())}

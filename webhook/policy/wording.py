@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from webhook.policy.pods.quantity import NANO
 from webhook.policy.printable import printable, shorten
-from webhook.policy.quantity import NANO
 
 MESSAGE_LIMIT = 112
 """A warning, code included, should fit the 120 characters that the API server's documentation asks for."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from webhook.server.in_force import File, Files
+from webhook.server.app import Server, StartError
+from webhook.server.live_config import File, Files
 from webhook.server.reload import UnusableError
-from webhook.server.serve import Server, StartError
 
 __all__ = ["File", "Files", "Server", "StartError", "UnusableError"]

@@ -9,9 +9,9 @@ from datetime import UTC, datetime
 
 from cryptography.x509 import Certificate
 
-from webhook.beside.present import NotPresentedError
-from webhook.server.door import Door
-from webhook.server.metrics import Metrics
+from webhook.runtime.certificates import NotPresentedError
+from webhook.server.http.acceptor import Acceptor
+from webhook.server.observe.metrics import Metrics
 from webhook.server.reload import Source, UnusableError
 from webhook.server.tls import CertificateError, Pair, context, expiry, first_expiry, read, read_pair
 from webhook.settings.process import Tls
@@ -20,7 +20,7 @@ from webhook.settings.process import Tls
 class Credentials:
     """The pair and the authorities that serve at a door. Each change makes a new context; the door takes it whole."""
 
-    def __init__(self, tls: Tls, door: Door, metrics: Metrics) -> None:
+    def __init__(self, tls: Tls, door: Acceptor, metrics: Metrics) -> None:
         self._tls = tls
         self._door = door
         self._metrics = metrics

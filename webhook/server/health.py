@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 from aiohttp import web
 
-from webhook.server.metrics import Metrics
-from webhook.server.refusal import BANNER
+from webhook.server.errors import BANNER
+from webhook.server.observe.metrics import Metrics
 
 _METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 

@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from webhook.beside.failure import reason, stack
-from webhook.beside.pace import pause
-from webhook.server.journal import Journal
-from webhook.server.metrics import Metrics
+from webhook.runtime.exceptions import reason, stack
+from webhook.runtime.retry import pause
+from webhook.server.observe.log import EventLog
+from webhook.server.observe.metrics import Metrics
 
 _POLL = 10.0
 """Seconds between two looks. File events are of no use here: the kubelet exchanges a link two folders above."""
@@ -37,11 +37,11 @@ class Source:
 class Reload:
     """Keeps watch over sources. What cannot be used is said and counted once, and what was before stays in force."""
 
-    def __init__(self, sources: Sequence[Source], journal: Journal, metrics: Metrics) -> None:
+    def __init__(self, sources: Sequence[Source], log: EventLog, metrics: Metrics) -> None:
         self._sources = sources
         for source in sources:
             metrics.expect(source.what)
-        self._journal = journal
+        self._log = log
         self._metrics = metrics
         self._asked = asyncio.Event()
         self._in_force: dict[str, Any] = {}
@@ -86,13 +86,13 @@ class Reload:
         self._in_force[source.what] = content
         self._refused.pop(source.what, None)
         self._metrics.reloaded(source.what, "taken")
-        self._journal.say("info", "reloaded", what=source.what)
+        self._log.event("info", "reloaded", what=source.what)
 
     def _unchanged(self, source: Source, asked: bool) -> None:
         if self._refused.pop(source.what, None) is not None:
-            self._journal.say("info", "put back", what=source.what)
+            self._log.event("info", "put back", what=source.what)
         elif asked:
-            self._journal.say("info", "unchanged", what=source.what)
+            self._log.event("info", "unchanged", what=source.what)
 
     def _refuse(self, source: Source, content: Any, problems: str, asked: bool, **fields: str) -> None:
         """Say what is wrong with a content, once; and again when somebody asks."""
@@ -101,4 +101,4 @@ class Reload:
         self._refused[source.what] = content
         self._metrics.reloaded(source.what, "refused")
         for problem in problems.splitlines():
-            self._journal.say("error", "reload refused", what=source.what, problem=problem, **fields)
+            self._log.event("error", "reload refused", what=source.what, problem=problem, **fields)

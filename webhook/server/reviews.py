@@ -9,16 +9,16 @@ from time import monotonic, perf_counter
 from aiohttp import web
 
 from webhook.admission import BadReviewError, Hook, Outcome, TooComplexError, respond
-from webhook.server.bodies import Bodies
-from webhook.server.connection import Connection
-from webhook.server.in_force import InForce
-from webhook.server.intake import Intake
-from webhook.server.journal import Journal
-from webhook.server.large import LARGE, LargeReviews
-from webhook.server.memory import Bounds
-from webhook.server.metrics import Metrics
-from webhook.server.refusal import BANNER, RefusalError, ShedError, answer
-from webhook.server.targets import Target, target
+from webhook.server.capacity import Bounds
+from webhook.server.errors import BANNER, OverloadedError, RequestError, answer
+from webhook.server.http.bodies import Bodies
+from webhook.server.http.connection import Connection
+from webhook.server.http.large_reviews import LARGE, LargeReviews
+from webhook.server.http.load_shedder import LoadShedder
+from webhook.server.live_config import LiveConfig
+from webhook.server.observe.log import EventLog
+from webhook.server.observe.metrics import Metrics
+from webhook.server.routes import Route, target
 from webhook.settings.process import Server as Limits
 
 _CONTINUE = "100-continue"
@@ -27,13 +27,13 @@ _CONTINUE = "100-continue"
 class Reviews:
     """Answers reviews with one snapshot of settings and facts. `stopping` has each answer end its connection."""
 
-    def __init__(self, in_force: InForce, limits: Limits, bounds: Bounds, journal: Journal, metrics: Metrics) -> None:
+    def __init__(self, in_force: LiveConfig, limits: Limits, bounds: Bounds, log: EventLog, metrics: Metrics) -> None:
         self._in_force = in_force
         self.stopping = False
-        self.intake = Intake(limits.max_in_flight)
+        self.intake = LoadShedder(limits.max_in_flight)
         self._large: LargeReviews[bytes] = LargeReviews()
         self._bodies = Bodies(bounds, limits.body_timeout)
-        self._journal = journal
+        self._log = log
         self._metrics = metrics
         metrics.in_flight.set_function(lambda: self.intake.in_flight + self._large.in_flight)
         metrics.large.set_function(lambda: self._large.in_flight)
@@ -48,7 +48,7 @@ class Reviews:
         """Answer one request. A defect is left to the connection, which answers it for every listener."""
         try:
             response = await self._review(request)
-        except RefusalError as refusal:
+        except RequestError as refusal:
             self._count(refusal)
             response = answer(refusal)
         if self.stopping:
@@ -86,23 +86,23 @@ class Reviews:
         try:
             outcome = respond(body, hook, snapshot.ruleset, snapshot.kinds)
         except TooComplexError as error:
-            raise RefusalError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, str(error)) from None
+            raise RequestError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, str(error)) from None
         except BadReviewError as error:
-            raise RefusalError(HTTPStatus.BAD_REQUEST, str(error)) from None
+            raise RequestError(HTTPStatus.BAD_REQUEST, str(error)) from None
         answered = outcome.body()
         self._metrics.observe(hook, outcome, monotonic() - arrived)
         self._record(hook, outcome, perf_counter() - started)
         return answered
 
-    def _count(self, refusal: RefusalError) -> None:
+    def _count(self, refusal: RequestError) -> None:
         self._metrics.refuse(refusal.status)
-        if isinstance(refusal, ShedError):
+        if isinstance(refusal, OverloadedError):
             self._metrics.shed.labels(refusal.reason).inc()
-        self._journal.say("debug", "refused", status=int(refusal.status), message=str(refusal))
+        self._log.event("debug", "refused", status=int(refusal.status), message=str(refusal))
 
     def _record(self, hook: Hook, outcome: Outcome, seconds: float) -> None:
         request, counts = outcome.request, outcome.verdict.counts
-        self._journal.say(
+        self._log.event(
             "info",
             "review",
             hook=hook.label,
@@ -119,23 +119,23 @@ class Reviews:
             microseconds=round(seconds * 1e6),
         )
         if outcome.flaw is not None:
-            self._journal.say("error", "patch not sent", uid=request.uid, reason=outcome.flaw)
+            self._log.event("error", "patch not sent", uid=request.uid, reason=outcome.flaw)
         if outcome.unpatched is not None:
-            self._journal.say("warning", "patch not built", uid=request.uid, reason=outcome.unpatched)
+            self._log.event("warning", "patch not built", uid=request.uid, reason=outcome.unpatched)
 
 
-def _wanted(request: web.BaseRequest, connection: Connection) -> Target:
+def _wanted(request: web.BaseRequest, connection: Connection) -> Route:
     """Where a request goes that is a review by its head. Raises RefusalError."""
     wanted = target(request.raw_path)
     if request.method != "POST":
-        raise RefusalError(HTTPStatus.METHOD_NOT_ALLOWED, "reviews are sent by POST", Allow="POST")
+        raise RequestError(HTTPStatus.METHOD_NOT_ALLOWED, "reviews are sent by POST", Allow="POST")
     if not connection.known:
-        raise RefusalError(HTTPStatus.FORBIDDEN, "the client certificate names nobody who may call", closes=True)
+        raise RequestError(HTTPStatus.FORBIDDEN, "the client certificate names nobody who may call", closes=True)
     if request.content_type != "application/json":
-        raise RefusalError(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "the content type of a review is application/json")
+        raise RequestError(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "the content type of a review is application/json")
     if request.headers.get("Content-Encoding", "identity") != "identity":
-        raise RefusalError(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "reviews are not compressed")
+        raise RequestError(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "reviews are not compressed")
     if request.headers.get("Expect", _CONTINUE).lower() != _CONTINUE:
         message = f"nothing but {_CONTINUE} can be expected here"
-        raise RefusalError(HTTPStatus.EXPECTATION_FAILED, message, closes=True)
+        raise RequestError(HTTPStatus.EXPECTATION_FAILED, message, closes=True)
     return wanted

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from webhook.policy.setting import setting
-from webhook.policy.settings import Settings
+from webhook.policy.settings.field import setting
+from webhook.policy.settings.settings import Settings
 from webhook.settings.process import Log, Server, Tls
 from webhook.settings.shape import Section, section, write
 

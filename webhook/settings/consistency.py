@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from webhook.policy.injection_settings import Toleration
-from webhook.policy.kinds import BUILT_IN, EVERY, Place, steps
-from webhook.policy.settings import NamespaceRule, WorkloadPath
+from webhook.policy.settings.injections import Toleration
+from webhook.policy.settings.settings import NamespaceRule, WorkloadPath
+from webhook.policy.workloads.kinds import BUILT_IN, EVERY, Place, steps
 from webhook.settings.process import Server, Tls
 
 

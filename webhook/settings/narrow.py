@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any
 
-from webhook.policy import facts, injection_settings, settings
+from webhook.policy.placement import facts
+from webhook.policy.settings import injections as injection_settings
+from webhook.policy.settings import settings
 from webhook.settings import names
 from webhook.settings.forms import Choice, Whole
 from webhook.settings.units import DurationText

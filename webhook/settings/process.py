@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from webhook.policy.setting import setting
+from webhook.policy.settings.field import setting
 from webhook.settings.forms import Whole
 from webhook.settings.names import HOST, SOME
 from webhook.settings.units import Bytes, Delay, Seconds

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
-from webhook.policy.injection_settings import Injections
+from webhook.policy.settings.injections import Injections
 from webhook.settings.shape import camel
 
 _CUDA_DEFAULT = "/tmp/nvidia-mps"  # noqa: S108 - where CUDA clients look when nothing tells them

@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from webhook.policy.facts import Facts
+from webhook.policy.placement.facts import Facts
 from webhook.settings.configuration import API_VERSION, DOCUMENT, KIND, Configuration
 from webhook.settings.forms import did_you_mean, shown
 from webhook.settings.models import adapter

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from webhook.policy.facts import Facts
+from webhook.policy.placement.facts import Facts
 from webhook.settings.configuration import API_VERSION, DOCUMENT, KIND
 from webhook.settings.profiles import PROFILES, SAYS
 from webhook.settings.reading import FACTS_KIND

@@ -7,7 +7,7 @@ from typing import Any
 from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import core_schema
 
-from webhook.policy.facts import Facts
+from webhook.policy.placement.facts import Facts
 from webhook.settings.configuration import API_VERSION, DOCUMENT, KIND
 from webhook.settings.models import adapter
 from webhook.settings.reading import FACTS_KIND

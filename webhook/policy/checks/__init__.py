@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from webhook.policy.check import Check
 from webhook.policy.checks import (
     gps001_container_limit,
     gps002_pod_limit,
@@ -24,6 +23,7 @@ from webhook.policy.checks import (
     gps018_annotations,
     gps019_unmutated,
 )
+from webhook.policy.checks.check import Check
 
 CHECKS: tuple[Check, ...] = (
     gps001_container_limit.CHECK,

@@ -10,19 +10,19 @@ plugin accepts more (`failRequestsGreaterThanOne: false`, v0.20 or newer), raise
 
 from __future__ import annotations
 
-from webhook.policy.case import Case
-from webhook.policy.check import Check, Claims, Scope
-from webhook.policy.limits import cap, over_container
+from webhook.policy.checks.check import Check, Claims, Scope
+from webhook.policy.context import PodContext
+from webhook.policy.replica_limits import cap, over_container
 from webhook.policy.verdict import Claim, Severity
 from webhook.policy.wording import amount, message
 
 
-def run(case: Case) -> Claims:
+def run(context: PodContext) -> Claims:
     """One claim a container and resource over the limit."""
-    over = over_container(case)
+    over = over_container(context)
     if not over:
         return ()
-    limit = case.rules.per_container
+    limit = context.rules.per_container
     return (
         Claim(
             ask.path,
@@ -33,7 +33,7 @@ def run(case: Case) -> Claims:
                 ask.resource.name,
             ),
             "ask for 1" if ask.resource.renamed else WHOLE_CARDS,
-            cap(case, [ask]),
+            cap(context, [ask]),
         )
         for ask in over
     )

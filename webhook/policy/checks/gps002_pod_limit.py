@@ -9,24 +9,24 @@ Remedy: split the pod, raise `limits.perPod`, or set GPS002 to `warn` in `severi
 
 from __future__ import annotations
 
-from webhook.policy.case import Case
-from webhook.policy.check import Check, Claims, Scope
-from webhook.policy.limits import cap, is_over_pod, replicas_of_pod
+from webhook.policy.checks.check import Check, Claims, Scope
+from webhook.policy.context import PodContext
+from webhook.policy.replica_limits import cap, is_over_pod, replicas_of_pod
 from webhook.policy.verdict import Claim, Severity
 from webhook.policy.wording import amount
 
 
-def run(case: Case) -> Claims:
+def run(context: PodContext) -> Claims:
     """At most one claim, on the ask that goes over the limit."""
-    if not is_over_pod(case):
+    if not is_over_pod(context):
         return ()
-    total, limit = amount(replicas_of_pod(case)), case.rules.per_pod
+    total, limit = amount(replicas_of_pod(context)), context.rules.per_pod
     return [
         Claim(
-            case.mps[-1].path,
+            context.mps[-1].path,
             f"the pod asks for {total} replicas as a whole; the limit is {limit} where GPUs are shared through MPS",
             "split the pod, or let the administrator raise limits.perPod",
-            cap(case, case.mps),
+            cap(context, context.mps),
         )
     ]
 

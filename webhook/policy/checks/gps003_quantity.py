@@ -10,17 +10,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from webhook.policy.case import Case
-from webhook.policy.check import Check, Scope
-from webhook.policy.pod import Container
-from webhook.policy.quantity import QuantityError, is_whole, parse
+from webhook.policy.checks.check import Check, Scope
+from webhook.policy.context import PodContext
+from webhook.policy.pods.pod import Container
+from webhook.policy.pods.quantity import QuantityError, is_whole, parse
 from webhook.policy.verdict import Claim, Severity
 from webhook.policy.wording import message
 
 
-def run(case: Case) -> Iterator[Claim]:
+def run(context: PodContext) -> Iterator[Claim]:
     """One claim a wrong value; a pair that differs is told at the request."""
-    for named in case.demand.names:
+    for named in context.demand.names:
         yield from _container(named.container, named.resource.name)
 
 

@@ -9,26 +9,26 @@ Remedy: leave the variable out; the device plugin and this webhook set it.
 
 from __future__ import annotations
 
-from webhook.policy.case import Case
-from webhook.policy.check import Check, Claims, Scope
-from webhook.policy.demand import Ask
-from webhook.policy.pod import clean_path
-from webhook.policy.reading import text
-from webhook.policy.variables import PIPE_DIRECTORY
+from webhook.policy.checks.check import Check, Claims, Scope
+from webhook.policy.context import PodContext
+from webhook.policy.pods.pod import clean_path
+from webhook.policy.pods.reading import text
+from webhook.policy.pods.requests import ResourceRequest
+from webhook.policy.pods.variables import PIPE_DIRECTORY
 from webhook.policy.verdict import Claim, Severity
 from webhook.policy.wording import message
 
 
-def run(case: Case) -> Claims:
+def run(context: PodContext) -> Claims:
     """One claim a container that sets another path."""
-    return (claim for ask in case.first_asks if (claim := _claim(case, ask)) is not None)
+    return (claim for ask in context.first_asks if (claim := _claim(context, ask)) is not None)
 
 
-def _claim(case: Case, ask: Ask) -> Claim | None:
+def _claim(context: PodContext, ask: ResourceRequest) -> Claim | None:
     entry = ask.container.variable(PIPE_DIRECTORY)
     if entry is None:
         return None
-    pipe = case.rules.pipes[ask.resource.name]
+    pipe = context.rules.pipes[ask.resource.name]
     wanted = pipe.path
     path = ask.container.variable_path(PIPE_DIRECTORY, "valueFrom" if entry.get("valueFrom") is not None else "value")
     value = text(entry, "value", ask.container.variable_path(PIPE_DIRECTORY, ""))

@@ -8,15 +8,15 @@ Remedy: leave the mount out; what it is usually there for, room for PyTorch's wo
 
 from __future__ import annotations
 
-from webhook.policy.case import Case
-from webhook.policy.check import Check, Claims, Scope
+from webhook.policy.checks.check import Check, Claims, Scope
+from webhook.policy.context import PodContext
 from webhook.policy.verdict import Claim, Severity
 from webhook.policy.wording import message
 
 _SHARED_MEMORY = "/dev/shm"  # noqa: S108 - a path in the container
 
 
-def run(case: Case) -> Claims:
+def run(context: PodContext) -> Claims:
     """One claim a container with such a mount."""
     return (
         Claim(
@@ -26,7 +26,7 @@ def run(case: Case) -> Claims:
             ),
             "leave the mount out; the device plugin mounts the daemon's there",
         )
-        for ask in case.first_asks
+        for ask in context.first_asks
         if _SHARED_MEMORY in ask.container.mounts
     )
 

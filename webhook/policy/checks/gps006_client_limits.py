@@ -11,39 +11,39 @@ Remedy: correct the value, or leave it out.
 
 from __future__ import annotations
 
-from webhook.policy.case import Case
-from webhook.policy.check import Check, Claims, Scope
-from webhook.policy.client_limits import VARIABLES, MemoryLimit
-from webhook.policy.demand import Ask
+from webhook.policy.checks.check import Check, Claims, Scope
+from webhook.policy.context import PodContext
 from webhook.policy.injections.limits import Written, written
-from webhook.policy.placement import REPLICAS
-from webhook.policy.reading import text
-from webhook.policy.settings import Resource
-from webhook.policy.variables import MEMORY, THREADS
+from webhook.policy.placement.reachability import REPLICAS
+from webhook.policy.pods.client_limits import VARIABLES, MemoryLimit
+from webhook.policy.pods.reading import text
+from webhook.policy.pods.requests import ResourceRequest
+from webhook.policy.pods.variables import MEMORY, THREADS
+from webhook.policy.settings.settings import Resource
 from webhook.policy.verdict import Claim, Severity
 from webhook.policy.wording import message
 
 _MEMORY_LABEL = "nvidia.com/gpu.memory"
 
 
-def run(case: Case) -> Claims:
+def run(context: PodContext) -> Claims:
     """One claim a container and variable that is wrong, told at the annotation where that sets it."""
-    annotated = written(case)
-    shares = _Shares(case)
+    annotated = written(context)
+    shares = _Shares(context)
     return (
         claim
-        for ask in case.first_asks
+        for ask in context.first_asks
         if ask.container.variables or annotated
         for name in VARIABLES
-        if (claim := _claim(case, ask, name, annotated.get(name), shares)) is not None
+        if (claim := _claim(context, ask, name, annotated.get(name), shares)) is not None
     )
 
 
-def _claim(case: Case, ask: Ask, name: str, ours: Written | None, shares: _Shares) -> Claim | None:
+def _claim(context: PodContext, ask: ResourceRequest, name: str, ours: Written | None, shares: _Shares) -> Claim | None:
     entry = ask.container.variable(name)
     value = None if entry is None else text(entry, "value", ask.container.variable_path(name, ""))
     if ours is not None and (entry is None or value == ours.value):
-        path, value = (*case.pod.metadata_path, "annotations", ours.key), ours.value
+        path, value = (*context.pod.metadata_path, "annotations", ours.key), ours.value
     elif entry is None or value is None or entry.get("valueFrom") is not None or "$(" in value:
         return None
     else:
@@ -69,8 +69,8 @@ class _Shares:
 
     __slots__ = ("_case", "_largest")
 
-    def __init__(self, case: Case) -> None:
-        self._case = case
+    def __init__(self, context: PodContext) -> None:
+        self._case = context
         self._largest: dict[tuple[str, str], int | None] = {}
 
     def exceeded(self, resource: Resource, name: str, limit: object) -> str | None:

@@ -13,35 +13,35 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import groupby
 
-from webhook.policy.case import Case
-from webhook.policy.check import Check, Scope
-from webhook.policy.pod import EPHEMERAL, Container
-from webhook.policy.reading import members, text
-from webhook.policy.variables import VISIBLE_DEVICES
+from webhook.policy.checks.check import Check, Scope
+from webhook.policy.context import PodContext
+from webhook.policy.pods.pod import EPHEMERAL, Container
+from webhook.policy.pods.reading import members, text
+from webhook.policy.pods.variables import VISIBLE_DEVICES
 from webhook.policy.verdict import Claim, Severity
 from webhook.policy.wording import message
 
 _HARMLESS = frozenset({"", "void", "none"})
 
 
-def run(case: Case) -> Iterator[Claim]:
+def run(context: PodContext) -> Iterator[Claim]:
     """One claim per container and way."""
-    for container in case.checked_containers():
+    for container in context.checked_containers():
         if VISIBLE_DEVICES in container.variables:
             yield from _visible(container)
-    for container in _beside_gpus(case) if case.demand.asks else ():
+    for container in _beside_gpus(context) if context.demand.asks else ():
         if _is_privileged(container):
             path = (*container.path, "securityContext", "privileged")
             said = message(f"{container.kind} {{}} is privileged and sees every GPU of its node", container.name)
             yield Claim(path, said, "drop privileged; a GPU needs no privileges")
 
 
-def _beside_gpus(case: Case) -> Iterator[Container]:
+def _beside_gpus(context: PodContext) -> Iterator[Container]:
     """The checked containers that ask for a GPU, and the ephemeral ones of a pod that does."""
-    if case.origin.added is None:
-        asking = (ask.container for ask in case.demand.asks)
+    if context.origin.added is None:
+        asking = (ask.container for ask in context.demand.asks)
         yield from (container for container, _ in groupby(asking))  # a container's asks follow one another
-    yield from (container for container in case.checked_containers() if container.kind is EPHEMERAL)
+    yield from (container for container in context.checked_containers() if container.kind is EPHEMERAL)
 
 
 def _is_privileged(container: Container) -> bool:

@@ -10,24 +10,24 @@ from __future__ import annotations
 
 from typing import TypeGuard
 
-from webhook.policy.case import Case
-from webhook.policy.check import Check, Claims, Scope
-from webhook.policy.pod import INIT, Container
-from webhook.policy.reading import members
+from webhook.policy.checks.check import Check, Claims, Scope
+from webhook.policy.context import PodContext
+from webhook.policy.pods.pod import INIT, Container
+from webhook.policy.pods.reading import members
 from webhook.policy.verdict import Claim, Path, Severity
 from webhook.policy.wording import message
 
 
-def run(case: Case) -> Claims:
+def run(context: PodContext) -> Claims:
     """One claim a container whose user is not the configured one, or not that of one beside it."""
-    wanted = case.rules.settings.users.run_as_user
-    if wanted is None and len(case.first_asks) < 2:
+    wanted = context.rules.settings.users.run_as_user
+    if wanted is None and len(context.first_asks) < 2:
         return ()
     claims: list[Claim] = []
     beside: int | None = None
-    for ask in case.first_asks:
+    for ask in context.first_asks:
         container = ask.container
-        user, path = _user(case, container)
+        user, path = _user(context, container)
         if user is None:
             continue
         if wanted is not None and user != wanted:
@@ -43,13 +43,13 @@ def run(case: Case) -> Claims:
     return claims
 
 
-def _user(case: Case, container: Container) -> tuple[int | None, Path]:
+def _user(context: PodContext, container: Container) -> tuple[int | None, Path]:
     """The user that the container is known to run as, and where that is said."""
     own = members(container.raw, "securityContext", container.path).get("runAsUser")
     if _is_user(own):
         return own, (*container.path, "securityContext", "runAsUser")
-    shared = case.pod.members("securityContext").get("runAsUser")
-    return (shared if _is_user(shared) else None), (*case.pod.spec_path, "securityContext", "runAsUser")
+    shared = context.pod.members("securityContext").get("runAsUser")
+    return (shared if _is_user(shared) else None), (*context.pod.spec_path, "securityContext", "runAsUser")
 
 
 def _is_user(value: object) -> TypeGuard[int]:

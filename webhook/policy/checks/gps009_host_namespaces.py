@@ -8,19 +8,19 @@ Remedy: leave the fields out.
 
 from __future__ import annotations
 
-from webhook.policy.case import Case
-from webhook.policy.check import Check, Claims, Scope
+from webhook.policy.checks.check import Check, Claims, Scope
+from webhook.policy.context import PodContext
 from webhook.policy.verdict import Claim, Severity
 
 
-def run(case: Case) -> Claims:
+def run(context: PodContext) -> Claims:
     """One claim a field."""
     claims: list[Claim] = []
-    path, spec = case.pod.spec_path, case.pod.spec
+    path, spec = context.pod.spec_path, context.pod.spec
     if spec.get("hostUsers") is False:
         said = "hostUsers: false makes every pod another user for MPS, so that pods wait for each other"
         claims.append(Claim((*path, "hostUsers"), said, "leave hostUsers out"))
-    if spec.get("hostIPC") is True and not case.rules.settings.users.host_ipc:
+    if spec.get("hostIPC") is True and not context.rules.settings.users.host_ipc:
         said = "hostIPC: true is not needed for MPS and opens the host's memory segments"
         claims.append(Claim((*path, "hostIPC"), said, "leave hostIPC out"))
     if spec.get("hostPID") is True:

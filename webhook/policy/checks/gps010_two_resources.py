@@ -8,22 +8,22 @@ Remedy: ask for one of them, or use two containers.
 
 from __future__ import annotations
 
-from webhook.policy.case import Case
-from webhook.policy.check import Check, Claims, Scope
-from webhook.policy.demand import Ask
-from webhook.policy.pod import Container
+from webhook.policy.checks.check import Check, Claims, Scope
+from webhook.policy.context import PodContext
+from webhook.policy.pods.pod import Container
+from webhook.policy.pods.requests import ResourceRequest
 from webhook.policy.verdict import Claim, Severity
 from webhook.policy.wording import message
 
 
-def run(case: Case) -> Claims:
+def run(context: PodContext) -> Claims:
     """One claim a container, on its second resource."""
-    if len(case.mps) == len(case.first_asks):
+    if len(context.mps) == len(context.first_asks):
         return ()
     claims: list[Claim] = []
-    first: dict[Container, Ask] = {}
+    first: dict[Container, ResourceRequest] = {}
     told: set[Container] = set()
-    for ask in case.mps:
+    for ask in context.mps:
         earlier = first.setdefault(ask.container, ask)
         if earlier is not ask and ask.container not in told:
             told.add(ask.container)

@@ -8,41 +8,41 @@ Remedy: name a class that exists, or create it; leave sandboxed classes to pods 
 
 from __future__ import annotations
 
-from webhook.policy.case import Case
-from webhook.policy.check import Check, Claims, Scope
+from webhook.policy.checks.check import Check, Claims, Scope
+from webhook.policy.context import PodContext
 from webhook.policy.injections.runtime_class import Obstacle, contradicts, is_sandbox, obstacle
 from webhook.policy.verdict import Claim, Path, Severity
 from webhook.policy.wording import message
 
 
-def run(case: Case) -> Claims:
+def run(context: PodContext) -> Claims:
     """At most two claims, on the pod's own class or on the one that is injected."""
-    if case.pod.spec.get(_FIELD) is None:
-        return _ours(case)
-    path = (*case.pod.spec_path, _FIELD)
-    name = case.pod.text(_FIELD)
-    known = case.runtime_class(name)
+    if context.pod.spec.get(_FIELD) is None:
+        return _ours(context)
+    path = (*context.pod.spec_path, _FIELD)
+    name = context.pod.text(_FIELD)
+    known = context.runtime_class(name)
     claims: list[Claim] = []
-    if known is None and case.facts.runtime_classes is not None:
+    if known is None and context.facts.runtime_classes is not None:
         said = message("there is no RuntimeClass {}; the API server refuses the pod", name)
         claims.append(Claim(path, said, "name one that exists, or leave it out"))
-    elif known is not None and contradicts(case, known):
+    elif known is not None and contradicts(context, known):
         said = message("the node selector of RuntimeClass {} contradicts the pod's", name)
         claims.append(Claim(path, said, "make the pod's nodeSelector agree with the class"))
-    if case.mps and is_sandbox(case, name):
+    if context.mps and is_sandbox(context, name):
         said = message("RuntimeClass {} is a sandbox, in which MPS does not work", name)
         claims.append(Claim(path, said, "name another class, or select nodes with whole cards"))
     return claims
 
 
-def _ours(case: Case) -> Claims:
+def _ours(context: PodContext) -> Claims:
     """What keeps our class from being injected."""
-    settings = case.rules.settings.injections.runtime_class
-    told = _OBSTACLES.get(obstacle(case)) if settings.enabled else None
+    settings = context.rules.settings.injections.runtime_class
+    told = _OBSTACLES.get(obstacle(context)) if settings.enabled else None
     if told is None:
         return ()
     field, said, remedy = told
-    return (Claim((*case.pod.spec_path, *field), message(said, settings.name), remedy),)
+    return (Claim((*context.pod.spec_path, *field), message(said, settings.name), remedy),)
 
 
 _OBSTACLES: dict[Obstacle | None, tuple[Path, str, str]] = {

@@ -11,42 +11,46 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import chain
 
-from webhook.policy.case import Case
-from webhook.policy.check import Check, Claims, Scope
-from webhook.policy.pod import Container
-from webhook.policy.quantity import NANO
+from webhook.policy.checks.check import Check, Claims, Scope
+from webhook.policy.context import PodContext
+from webhook.policy.pods.pod import Container
+from webhook.policy.pods.quantity import NANO
 from webhook.policy.verdict import Claim, Severity
 from webhook.policy.wording import message
 
 _STANDARD = frozenset({"cpu", "memory", "ephemeral-storage", "storage", "pods"})
 
 
-def run(case: Case) -> Claims:
+def run(context: PodContext) -> Claims:
     """One claim a container and name."""
     typos = (
         claim
-        for container in case.pod.containers
+        for container in context.pod.containers
         if container.limits or container.requests
-        for claim in _typos(case, container)
+        for claim in _typos(context, container)
     )
-    return chain(typos, _unoffered(case)) if case.demand.asks and case.facts.nodes is not None else typos
+    return chain(typos, _unoffered(context)) if context.demand.asks and context.facts.nodes is not None else typos
 
 
-def _typos(case: Case, container: Container) -> Iterator[Claim]:
+def _typos(context: PodContext, container: Container) -> Iterator[Claim]:
     for field, names in (("limits", container.limits), ("requests", container.requests)):
         for name in names:
-            if name in _STANDARD or name in case.rules.resources or (field == "requests" and name in container.limits):
+            if (
+                name in _STANDARD
+                or name in context.rules.resources
+                or (field == "requests" and name in container.limits)
+            ):
                 continue
-            meant = case.rules.known_names.meant_by(name)
+            meant = context.rules.known_names.meant_by(name)
             if meant is not None:
                 said = message(f"{container.kind} {{}} asks for {{}}; did you mean {{}}?", container.name, name, meant)
                 path = (*container.path, "resources", field, name)
                 yield Claim(path, said, f"ask for {meant}")
 
 
-def _unoffered(case: Case) -> Iterator[Claim]:
+def _unoffered(context: PodContext) -> Iterator[Claim]:
     """The GPU resources that no known node and no declared group offers."""
-    offered = case.rules.nodes.offered
+    offered = context.rules.nodes.offered
     return (
         Claim(
             ask.path,
@@ -55,7 +59,7 @@ def _unoffered(case: Case) -> Iterator[Claim]:
             ),
             "correct the name, or see why the device plugin does not advertise it",
         )
-        for ask in case.demand.asks
+        for ask in context.demand.asks
         if ask.resource.name not in offered and ask.billionths >= NANO
     )
 

@@ -7,53 +7,53 @@ Remedy: change the selector, or ask for the resource that such nodes offer.
 
 from __future__ import annotations
 
-from webhook.policy.case import Case
-from webhook.policy.check import Check, Claims, Scope
-from webhook.policy.demand import Ask
-from webhook.policy.placement import Lands
+from webhook.policy.checks.check import Check, Claims, Scope
+from webhook.policy.context import PodContext
+from webhook.policy.placement.reachability import Reachability
+from webhook.policy.pods.requests import ResourceRequest
 from webhook.policy.verdict import Claim, Path, Severity
 from webhook.policy.wording import message
 
 
-def run(case: Case) -> Claims:
+def run(context: PodContext) -> Claims:
     """At most one claim, at the selector."""
-    requirement, worlds = case.placement.requirement, case.placement.worlds
+    requirement, node_classes = context.placement.requirement, context.placement.node_classes
     if requirement is not None:
         if not requirement.satisfiable({}):
             said: object = "no node can satisfy the node selector and the required node affinity at once"
-            return (Claim(_selector(case), said, "make them agree"),)
-        renamed = case.demand.has_renamed and not requirement.satisfiable(worlds.sharing)
-        mig = case.demand.has_mig and worlds.labels and not requirement.satisfiable(worlds.other)
-        for ask in case.demand.asks if renamed or mig else ():
+            return (Claim(_selector(context), said, "make them agree"),)
+        renamed = context.demand.has_renamed and not requirement.satisfiable(node_classes.sharing)
+        mig = context.demand.has_mig and node_classes.labels and not requirement.satisfiable(node_classes.other)
+        for ask in context.demand.asks if renamed or mig else ():
             if renamed and ask.resource.renamed:
                 said = message("{} exists on sharing nodes only, and the selectors exclude those", ask.resource.name)
-                return (Claim(_selector(case), said, "select sharing nodes, or ask for nvidia.com/gpu"),)
+                return (Claim(_selector(context), said, "select sharing nodes, or ask for nvidia.com/gpu"),)
             if mig and ask.resource.kind == "mig":
                 said = message("{} is never offered by MPS nodes, and the selectors want those", ask.resource.name)
-                return (Claim(_selector(case), said, "drop the selector, or ask for a shared GPU"),)
-    if case.facts.nodes is None:
+                return (Claim(_selector(context), said, "drop the selector, or ask for a shared GPU"),)
+    if context.facts.nodes is None:
         return ()
-    for ask in case.demand.asks:
-        if _nowhere(case, ask):
+    for ask in context.demand.asks:
+        if _nowhere(context, ask):
             said = message("nodes offer {}, but none of them takes the pod", ask.resource.name)
-            return (Claim(_selector(case), said, "check selectors, affinity and taints against the nodes"),)
+            return (Claim(_selector(context), said, "check selectors, affinity and taints against the nodes"),)
     return ()
 
 
-def _nowhere(case: Case, ask: Ask) -> bool:
+def _nowhere(context: PodContext, ask: ResourceRequest) -> bool:
     """Whether known nodes offer the resource, and selectors or taints rule out each of them."""
-    placement = case.placement
-    if placement.steered and placement.lands(ask.resource) is Lands.NO:
+    placement = context.placement
+    if placement.steered and placement.lands(ask.resource) is Reachability.NO:
         return False
     offering = placement.index.offering(ask.resource.name, 1)
     return bool(offering) and not offering & placement.admitted
 
 
-def _selector(case: Case) -> Path:
+def _selector(context: PodContext) -> Path:
     for field in ("nodeSelector", "affinity", "nodeName"):
-        if case.pod.spec.get(field):
-            return (*case.pod.spec_path, field)
-    return case.pod.spec_path
+        if context.pod.spec.get(field):
+            return (*context.pod.spec_path, field)
+    return context.pod.spec_path
 
 
 CHECK = Check("GPS014", Severity.WARN, Scope.ASKS, run, __doc__)

@@ -8,20 +8,20 @@ Remedy: leave the field out (30 seconds), or give the program time to end its wo
 
 from __future__ import annotations
 
-from webhook.policy.case import Case
-from webhook.policy.check import Check, Claims, Scope
+from webhook.policy.checks.check import Check, Claims, Scope
+from webhook.policy.context import PodContext
 from webhook.policy.verdict import Claim, Severity
 
 _FIELD = "terminationGracePeriodSeconds"
 
 
-def run(case: Case) -> Claims:
+def run(context: PodContext) -> Claims:
     """One claim, for a grace period of 0."""
-    seconds = case.pod.spec.get(_FIELD)
+    seconds = context.pod.spec.get(_FIELD)
     if isinstance(seconds, bool) or seconds != 0:
         return ()
     said = f"{_FIELD}: 0 kills the MPS client, which can take its neighbours on the card down"
-    return (Claim((*case.pod.spec_path, _FIELD), said, "leave it out, or give some seconds"),)
+    return (Claim((*context.pod.spec_path, _FIELD), said, "leave it out, or give some seconds"),)
 
 
 CHECK = Check("GPS015", Severity.WARN, Scope.MPS, run, __doc__)

@@ -10,17 +10,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from webhook.policy.case import Case
-from webhook.policy.check import Check, Claims, Scope
-from webhook.policy.demand import Ask
-from webhook.policy.pod import APP, INIT, Container
+from webhook.policy.checks.check import Check, Claims, Scope
+from webhook.policy.context import PodContext
+from webhook.policy.pods.pod import APP, INIT, Container
+from webhook.policy.pods.requests import ResourceRequest
 from webhook.policy.verdict import Claim, Severity
 from webhook.policy.wording import message
 
 
-def run(case: Case) -> Claims:
+def run(context: PodContext) -> Claims:
     """One claim an init container that asks before another container does."""
-    asks = case.demand.asks
+    asks = context.demand.asks
     if len(asks) < 2 or asks[0].container.kind is APP:
         return ()
     return (
@@ -36,7 +36,7 @@ def run(case: Case) -> Claims:
     )
 
 
-def _followed(asks: Sequence[Ask]) -> Iterator[tuple[Ask, Container]]:
+def _followed(asks: Sequence[ResourceRequest]) -> Iterator[tuple[ResourceRequest, Container]]:
     """The asks behind which another container asks, with that container; a container's asks follow one another."""
     first = 0
     for index, ask in enumerate(asks):

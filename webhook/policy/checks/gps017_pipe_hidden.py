@@ -10,26 +10,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from webhook.policy.case import Case
-from webhook.policy.check import Check, Claims, Scope
-from webhook.policy.pipe import Pipe
-from webhook.policy.pod import Container, Pod, clean_path
-from webhook.policy.reading import members, text
+from webhook.policy.checks.check import Check, Claims, Scope
+from webhook.policy.context import PodContext
+from webhook.policy.pipe_directory import Pipe
+from webhook.policy.pods.pod import Container, Pod, clean_path
+from webhook.policy.pods.reading import members, text
 from webhook.policy.verdict import Claim, Path, Severity
 from webhook.policy.wording import message
 
 
-def run(case: Case) -> Claims:
+def run(context: PodContext) -> Claims:
     """One claim per mount that hides the directory."""
-    hosts = _HostPaths(case.pod)
+    hosts = _HostPaths(context.pod)
     return (
         Claim(
             (*ask.container.path, "volumeMounts", index, "mountPath"),
             message(f"{ask.container.kind} {{}} mounts {{}} over the MPS pipe directory", ask.container.name, path),
             "mount it elsewhere, since the device plugin mounts the pipe directory there",
         )
-        for ask in case.mps
-        for path, index in _hiding(case.rules.pipes[ask.resource.name], ask.container, hosts)
+        for ask in context.mps
+        for path, index in _hiding(context.rules.pipes[ask.resource.name], ask.container, hosts)
     )
 
 

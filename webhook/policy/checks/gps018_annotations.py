@@ -8,9 +8,9 @@ Remedy: correct the value, such as `"50"`, `"0=4G,1=512M"` or `"1"`.
 
 from __future__ import annotations
 
-from webhook.policy.case import Case
-from webhook.policy.check import Check, Claims, Scope
-from webhook.policy.client_limits import ANNOTATIONS, PREFIX
+from webhook.policy.checks.check import Check, Claims, Scope
+from webhook.policy.context import PodContext
+from webhook.policy.pods.client_limits import ANNOTATIONS, PREFIX
 from webhook.policy.verdict import Claim, Severity
 from webhook.policy.wording import message
 
@@ -18,20 +18,20 @@ _KNOWN = {annotation.key: annotation for annotation in ANNOTATIONS}
 _ONE_OF_THEM = f"use one of {', '.join(sorted(_KNOWN))}"
 
 
-def run(case: Case) -> Claims:
+def run(context: PodContext) -> Claims:
     """One claim a malformed annotation."""
     return (
         claim
-        for key, value in case.pod.annotations.items()
-        if key.startswith(PREFIX) and (claim := _claim(case, key, value)) is not None
+        for key, value in context.pod.annotations.items()
+        if key.startswith(PREFIX) and (claim := _claim(context, key, value)) is not None
     )
 
 
-def _claim(case: Case, key: str, value: object) -> Claim | None:
-    path = (*case.pod.metadata_path, "annotations", key)
+def _claim(context: PodContext, key: str, value: object) -> Claim | None:
+    path = (*context.pod.metadata_path, "annotations", key)
     known = _KNOWN.get(key)
     if known is None:
-        if (case.rules.settings.exempt.annotation or "").partition("=")[0] == key:
+        if (context.rules.settings.exempt.annotation or "").partition("=")[0] == key:
             return None
         said = message("annotation {} is none of ours", key)
         return Claim(path, said, _ONE_OF_THEM, Severity.WARN)

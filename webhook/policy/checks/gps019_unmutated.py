@@ -8,18 +8,18 @@ Remedy: create the pod again once the webhook is well; the metric `unmutated` co
 
 from __future__ import annotations
 
-from webhook.policy.case import Case
-from webhook.policy.check import Check, Claims, Scope
+from webhook.policy.checks.check import Check, Claims, Scope
+from webhook.policy.context import PodContext
 from webhook.policy.verdict import MOST_EDITS, Claim, Severity
 
 
-def run(case: Case) -> Claims:
+def run(context: PodContext) -> Claims:
     """One claim, when edits are missing."""
-    if not case.edits:
+    if not context.edits:
         return ()
-    missing = str(len(case.edits)) if len(case.edits) <= MOST_EDITS else f"more than {MOST_EDITS}"
+    missing = str(len(context.edits)) if len(context.edits) <= MOST_EDITS else f"more than {MOST_EDITS}"
     said = f"{missing} edits of the mutating webhook are missing: it was not called or did not answer"
-    return (Claim(case.pod.spec_path, said, "create the pod again once the webhook is well"),)
+    return (Claim(context.pod.spec_path, said, "create the pod again once the webhook is well"),)
 
 
 CHECK = Check("GPS019", Severity.WARN, Scope.ARRIVED, run, __doc__)

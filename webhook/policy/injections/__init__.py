@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from webhook.policy.injection import Injection
 from webhook.policy.injections import (
     limits,
     pipe_directory,
@@ -12,6 +11,7 @@ from webhook.policy.injections import (
     tolerations,
     void_devices,
 )
+from webhook.policy.injections.injection import Injection
 
 STEERING = steering.INJECTION
 

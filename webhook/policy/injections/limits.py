@@ -13,9 +13,9 @@ from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 
-from webhook.policy.case import Case
-from webhook.policy.client_limits import ANNOTATIONS
-from webhook.policy.injection import Injection
+from webhook.policy.context import PodContext
+from webhook.policy.injections.injection import Injection
+from webhook.policy.pods.client_limits import ANNOTATIONS
 from webhook.policy.verdict import Append, Edit
 
 
@@ -27,10 +27,10 @@ class Written:
     value: str
 
 
-def written(case: Case) -> dict[str, Written]:
+def written(context: PodContext) -> dict[str, Written]:
     """The variables that well-formed annotations set, with their values."""
-    annotations = case.pod.annotations
-    if not annotations or not case.mps or not case.rules.settings.injections.limits.enabled:
+    annotations = context.pod.annotations
+    if not annotations or not context.mps or not context.rules.settings.injections.limits.enabled:
         return {}
     found = {}
     for annotation in ANNOTATIONS:
@@ -41,12 +41,12 @@ def written(case: Case) -> dict[str, Written]:
     return found
 
 
-def run(case: Case) -> Iterable[Edit]:
+def run(context: PodContext) -> Iterable[Edit]:
     """The variables that the annotations ask for, in each container that does not set them."""
     return (
         Append((*ask.container.path, "env"), {"name": variable, "value": ours.value})
-        for variable, ours in written(case).items()
-        for ask in case.first_asks
+        for variable, ours in written(context).items()
+        for ask in context.first_asks
         if variable not in ask.container.variables
     )
 

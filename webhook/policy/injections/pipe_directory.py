@@ -10,31 +10,31 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from webhook.policy.case import Case
-from webhook.policy.demand import Ask
-from webhook.policy.injection import Injection
-from webhook.policy.variables import PIPE_DIRECTORY
+from webhook.policy.context import PodContext
+from webhook.policy.injections.injection import Injection
+from webhook.policy.pods.requests import ResourceRequest
+from webhook.policy.pods.variables import PIPE_DIRECTORY
 from webhook.policy.verdict import Append, Edit
 
 
-def due(case: Case) -> Sequence[Ask]:
+def due(context: PodContext) -> Sequence[ResourceRequest]:
     """The ask of each container that should get a pipe directory, whether it sets one or not."""
-    placement = case.placement
-    if not placement.index.all or case.rules.settings.injections.pipe_directory.when == "always":
-        return case.first_asks
-    return [ask for ask in case.first_asks if not placement.other_candidate(ask.resource)]
+    placement = context.placement
+    if not placement.index.all or context.rules.settings.injections.pipe_directory.when == "always":
+        return context.first_asks
+    return [ask for ask in context.first_asks if not placement.other_candidate(ask.resource)]
 
 
-def run(case: Case) -> Iterable[Edit]:
+def run(context: PodContext) -> Iterable[Edit]:
     """The variable, for each container that does not set it."""
-    if not case.mps or not case.rules.settings.injections.pipe_directory.enabled:
+    if not context.mps or not context.rules.settings.injections.pipe_directory.enabled:
         return ()
     return (
         Append(
             (*ask.container.path, "env"),
-            {"name": PIPE_DIRECTORY, "value": case.rules.pipes[ask.resource.name].path},
+            {"name": PIPE_DIRECTORY, "value": context.rules.pipes[ask.resource.name].path},
         )
-        for ask in due(case)
+        for ask in due(context)
         if PIPE_DIRECTORY not in ask.container.variables
     )
 

@@ -13,14 +13,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from webhook.policy.case import Case
-from webhook.policy.demand import Ask
-from webhook.policy.injection import Injection
-from webhook.policy.injection_settings import PipeMountInjection
+from webhook.policy.context import PodContext
+from webhook.policy.injections.injection import Injection
 from webhook.policy.injections.pipe_directory import due
-from webhook.policy.pipe import Pipe
-from webhook.policy.reading import text
-from webhook.policy.variables import PIPE_DIRECTORY
+from webhook.policy.pipe_directory import Pipe
+from webhook.policy.pods.reading import text
+from webhook.policy.pods.requests import ResourceRequest
+from webhook.policy.pods.variables import PIPE_DIRECTORY
+from webhook.policy.settings.injections import PipeMountInjection
 from webhook.policy.verdict import Append, Edit, Extend
 
 SAFE_TO_EVICT = "cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes"
@@ -28,54 +28,54 @@ _STEM = 58
 """Letters of a volume's name that leave room for a number."""
 
 
-def unmounted(case: Case) -> list[Ask]:
+def unmounted(context: PodContext) -> list[ResourceRequest]:
     """The asks of containers that should have the pipe directory mounted and have not."""
-    if not case.mps or not case.rules.settings.injections.pipe_mount.enabled:
+    if not context.mps or not context.rules.settings.injections.pipe_mount.enabled:
         return []
-    pipes = case.rules.pipes
-    return [ask for ask in due(case) if pipes[ask.resource.name].clean not in ask.container.mounts]
+    pipes = context.rules.pipes
+    return [ask for ask in due(context) if pipes[ask.resource.name].clean not in ask.container.mounts]
 
 
-def run(case: Case) -> Iterable[Edit]:
+def run(context: PodContext) -> Iterable[Edit]:
     """Volumes, mounts and the annotation."""
     # The last hook cannot know on which path `/mutate` was called, so where nothing tells, it does not miss the mount.
-    if not case.mps or not case.hostpath_allowed():
+    if not context.mps or not context.hostpath_allowed():
         return ()
-    return _edits(case, case.rules.settings.injections.pipe_mount)
+    return _edits(context, context.rules.settings.injections.pipe_mount)
 
 
-def _edits(case: Case, settings: PipeMountInjection) -> Iterator[Edit]:
+def _edits(context: PodContext, settings: PipeMountInjection) -> Iterator[Edit]:
     volumes: dict[str, str] = {}
-    for ask in unmounted(case):
+    for ask in unmounted(context):
         if PIPE_DIRECTORY in ask.container.variables:
             continue
-        pipe = case.rules.pipes[ask.resource.name]
+        pipe = context.rules.pipes[ask.resource.name]
         if pipe.volume not in volumes:
-            volumes[pipe.volume], missing = _volume(case, pipe)
+            volumes[pipe.volume], missing = _volume(context, pipe)
             yield from missing
         mount: dict[str, Any] = {"name": volumes[pipe.volume], "mountPath": pipe.path}
         if settings.read_only:
             mount["readOnly"] = True
         yield Append((*ask.container.path, "volumeMounts"), mount)
     if volumes and settings.safe_to_evict:
-        yield from _safe_to_evict(case, volumes.values())
+        yield from _safe_to_evict(context, volumes.values())
 
 
-def _volume(case: Case, pipe: Pipe) -> tuple[str, Sequence[Edit]]:
+def _volume(context: PodContext, pipe: Pipe) -> tuple[str, Sequence[Edit]]:
     """The name of the pod's volume with the directory, and the edit that makes it when there is none."""
     name = pipe.volume
     number = 1
-    while (there := case.pod.volume(name)) is not None:
+    while (there := context.pod.volume(name)) is not None:
         if there.get("hostPath") == pipe.source:
             return name, ()
         number += 1
         name = f"{pipe.volume[:_STEM]}-{number}"
-    return name, (Append((*case.pod.spec_path, "volumes"), {"name": name, "hostPath": pipe.source}),)
+    return name, (Append((*context.pod.spec_path, "volumes"), {"name": name, "hostPath": pipe.source}),)
 
 
-def _safe_to_evict(case: Case, names: Iterable[str]) -> list[Edit]:
-    path = (*case.pod.metadata_path, "annotations")
-    listed = {name.strip() for name in text(case.pod.annotations, SAFE_TO_EVICT, path).split(",")}
+def _safe_to_evict(context: PodContext, names: Iterable[str]) -> list[Edit]:
+    path = (*context.pod.metadata_path, "annotations")
+    listed = {name.strip() for name in text(context.pod.annotations, SAFE_TO_EVICT, path).split(",")}
     return [Extend((*path, SAFE_TO_EVICT), name) for name in names if name not in listed]
 
 

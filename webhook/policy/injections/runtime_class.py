@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from enum import Enum
 from fnmatch import fnmatchcase
 
-from webhook.policy.case import Case
-from webhook.policy.facts import RuntimeClass
-from webhook.policy.injection import Injection
+from webhook.policy.context import PodContext
+from webhook.policy.injections.injection import Injection
+from webhook.policy.placement.facts import RuntimeClass
 from webhook.policy.verdict import Assign, Edit
 
 
@@ -27,24 +27,24 @@ class Obstacle(Enum):
     UNREAD = "unread"
 
 
-def obstacle(case: Case) -> Obstacle | None:
+def obstacle(context: PodContext) -> Obstacle | None:
     """What speaks against injecting the class. A missing one would have every pod refused (KAI-Scheduler#1543)."""
-    settings = case.rules.settings
-    if case.facts.runtime_classes is None:
+    settings = context.rules.settings
+    if context.facts.runtime_classes is None:
         waiting = settings.facts.runtime_classes or settings.injections.runtime_class.when_unknown == "skip"
         return Obstacle.UNREAD if waiting else None
-    known = case.runtime_class(settings.injections.runtime_class.name)
+    known = context.runtime_class(settings.injections.runtime_class.name)
     if known is None:
         return Obstacle.MISSING
-    if contradicts(case, known):
+    if contradicts(context, known):
         return Obstacle.CONTRADICTS
-    return Obstacle.SANDBOX if case.mps and is_sandbox(case, known.name) else None
+    return Obstacle.SANDBOX if context.mps and is_sandbox(context, known.name) else None
 
 
-def is_sandbox(case: Case, name: str) -> bool:
+def is_sandbox(context: PodContext, name: str) -> bool:
     """Whether the class, or its handler where it is known, is one in which MPS does not work."""
-    known = case.runtime_class(name)
-    sandboxes = case.rules.settings.injections.runtime_class.sandboxes
+    known = context.runtime_class(name)
+    sandboxes = context.rules.settings.injections.runtime_class.sandboxes
     return _fits(name, sandboxes) or (known is not None and _fits(known.handler, sandboxes))
 
 
@@ -56,20 +56,20 @@ _LONGEST_NAME = 253
 """Characters of the longest name that an object of the API server can have."""
 
 
-def contradicts(case: Case, known: RuntimeClass) -> bool:
+def contradicts(context: PodContext, known: RuntimeClass) -> bool:
     """Whether the class's node selector and the pod's want different values; the API server refuses such pods."""
-    selector = case.pod.members("nodeSelector")
+    selector = context.pod.members("nodeSelector")
     return any(selector.get(key, value) != value for key, value in known.node_selector.items())
 
 
-def run(case: Case) -> Sequence[Edit]:
+def run(context: PodContext) -> Sequence[Edit]:
     """The class, unless the pod names one."""
-    settings = case.rules.settings.injections.runtime_class
-    if not settings.enabled or not case.demand.asks or case.pod.spec.get("runtimeClassName") is not None:
+    settings = context.rules.settings.injections.runtime_class
+    if not settings.enabled or not context.demand.asks or context.pod.spec.get("runtimeClassName") is not None:
         return ()
-    if obstacle(case) is not None:
+    if obstacle(context) is not None:
         return ()
-    return (Assign((*case.pod.spec_path, "runtimeClassName"), settings.name),)
+    return (Assign((*context.pod.spec_path, "runtimeClassName"), settings.name),)
 
 
 INJECTION = Injection("runtimeClass", run, __doc__)

@@ -11,34 +11,34 @@ from __future__ import annotations
 
 from typing import Any
 
-from webhook.policy.case import Case
-from webhook.policy.injection import Injection
-from webhook.policy.limits import is_over_pod, over_container
-from webhook.policy.placement import STRATEGY, Lands
-from webhook.policy.selector import AFFINITY
+from webhook.policy.context import PodContext
+from webhook.policy.injections.injection import Injection
+from webhook.policy.placement.reachability import STRATEGY, Reachability
+from webhook.policy.placement.selector import AFFINITY
+from webhook.policy.replica_limits import is_over_pod, over_container
 from webhook.policy.verdict import Append, Edit
 
 SHARED = ("mps", "time-slicing")
 
 
-def steer(case: Case) -> list[Edit]:
+def steer(context: PodContext) -> list[Edit]:
     """The affinity that makes the pod legal; empty when it needs none or none could help.
 
     A pod that reached the last hook, or lost its last gate, is checked as it is: the scheduler sees no later edit.
     """
-    if not case.rules.settings.injections.steering.enabled or case.origin.arrived or case.origin.released:
+    if not context.rules.settings.injections.steering.enabled or context.origin.arrived or context.origin.released:
         return []
-    if not over_container(case) and not is_over_pod(case):
+    if not over_container(context) and not is_over_pod(context):
         return []
-    return _affinity(case) if _whole_card_could_take(case) else []
+    return _affinity(context) if _whole_card_could_take(context) else []
 
 
-def _whole_card_could_take(case: Case) -> bool:
-    placement = case.placement
-    if placement.worlds.labels.get(STRATEGY) != "mps":
+def _whole_card_could_take(context: PodContext) -> bool:
+    placement = context.placement
+    if placement.node_classes.labels.get(STRATEGY) != "mps":
         return False  # the label tells nothing here
-    for resource in {ask.resource.name: ask.resource for ask in case.mps}.values():
-        if resource.renamed or placement.lands(resource) is Lands.YES:
+    for resource in {ask.resource.name: ask.resource for ask in context.mps}.values():
+        if resource.renamed or placement.lands(resource) is Reachability.YES:
             return False
         others = placement.candidates(resource) & ~placement.index.mps
         if placement.nodes_known and not any(
@@ -48,10 +48,10 @@ def _whole_card_could_take(case: Case) -> bool:
     return placement.could_move_to_whole()
 
 
-def _affinity(case: Case) -> list[Edit]:
+def _affinity(context: PodContext) -> list[Edit]:
     expression = {"key": STRATEGY, "operator": "NotIn", "values": list(SHARED)}
-    path = (*case.pod.spec_path, *AFFINITY, "nodeSelectorTerms")
-    required: Any = case.pod.spec
+    path = (*context.pod.spec_path, *AFFINITY, "nodeSelectorTerms")
+    required: Any = context.pod.spec
     for field in AFFINITY:
         required = required.get(field) or {}
     terms = required.get("nodeSelectorTerms") or []

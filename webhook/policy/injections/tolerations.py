@@ -11,18 +11,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from webhook.policy.case import Case
-from webhook.policy.injection import Injection
+from webhook.policy.context import PodContext
+from webhook.policy.injections.injection import Injection
 from webhook.policy.verdict import Append, Edit
 
 
-def run(case: Case) -> Sequence[Edit]:
+def run(context: PodContext) -> Sequence[Edit]:
     """The tolerations that nothing covers yet."""
-    ours = case.our_tolerations
+    ours = context.our_tolerations
     if not ours:
         return ()
-    path = (*case.pod.spec_path, "tolerations")
-    held = case.tolerations()
+    path = (*context.pod.spec_path, "tolerations")
+    held = context.tolerations()
     edits: list[Edit] = []
     for toleration in ours:
         if not held.cover(toleration):

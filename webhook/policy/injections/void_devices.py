@@ -9,21 +9,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from webhook.policy.case import Case
-from webhook.policy.injection import Injection
-from webhook.policy.variables import VISIBLE_DEVICES
+from webhook.policy.context import PodContext
+from webhook.policy.injections.injection import Injection
+from webhook.policy.pods.variables import VISIBLE_DEVICES
 from webhook.policy.verdict import Append, Edit
 
 
-def run(case: Case) -> Iterable[Edit]:
+def run(context: PodContext) -> Iterable[Edit]:
     """The variable, for each container that asks for no GPU and does not set it."""
-    settings = case.rules.settings.injections.void_devices
-    if not settings.enabled or (settings.pods == "gpu" and not case.demand.asks):
+    settings = context.rules.settings.injections.void_devices
+    if not settings.enabled or (settings.pods == "gpu" and not context.demand.asks):
         return ()
-    asking = {ask.container for ask in case.demand.asks}
+    asking = {ask.container for ask in context.demand.asks}
     return (
         Append((*container.path, "env"), {"name": VISIBLE_DEVICES, "value": "void"})
-        for container in case.pod.every_container()
+        for container in context.pod.every_container()
         if container not in asking and VISIBLE_DEVICES not in container.variables
     )
 

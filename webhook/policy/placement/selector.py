@@ -1,0 +1,241 @@
+"""Which nodes a pod's selectors allow: on real labels yes or no, on a node that is only described by domains maybe.
+
+A node selector and the required node affinity become terms: any term suffices, all expressions of a term must hold
+(kubernetes/kubernetes component-helpers scheduling/corev1/nodeaffinity). An empty term matches nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from webhook.policy.pods.pod import Pod
+from webhook.policy.pods.reading import Members, elements, members, text, texts
+from webhook.policy.verdict import Path
+
+FIELD = "field:"
+"""Begins the key of a node's field among the keys of labels. No label can have such a key."""
+
+NAME_FIELD = FIELD + "metadata.name"
+AFFINITY = ("affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
+_TERMS = "nodeSelectorTerms"
+
+
+@dataclass(frozen=True, slots=True)
+class Domain:
+    """The values that a label may have on a kind of node.
+
+    `only`: just these. `but`: any text except these. `least`: whole numbers from here up. `suffix`: text with this
+    ending. `absent`: the node may lack the label.
+    """
+
+    only: frozenset[str] | None = None
+    but: frozenset[str] = frozenset()
+    least: int | None = None
+    suffix: str = ""
+    absent: bool = False
+
+    def allows(self, value: str) -> bool:
+        """Whether the label may have this value."""
+        if self.only is not None:
+            return value in self.only
+        if self.least is not None:
+            number = integer(value)
+            return number is not None and number >= self.least
+        return value not in self.but and value.endswith(self.suffix)
+
+
+FREE = Domain(absent=True)
+"""Nothing is known about the label."""
+
+
+class Constraint:
+    """What the expressions of one term say about one label."""
+
+    __slots__ = ("above", "absent", "below", "excluded", "present", "values")
+
+    def __init__(self) -> None:
+        self.values: set[str] | None = None
+        self.excluded: set[str] = set()
+        self.present = self.absent = False
+        self.above: int | None = None
+        self.below: int | None = None
+
+    def add(self, operator: str, values: Sequence[str]) -> None:
+        """Take one more expression about the label."""
+        number = integer(values[0]) if len(values) == 1 else None
+        match operator:
+            case "In":
+                self.values = set(values) if self.values is None else self.values.intersection(values)
+            case "NotIn":
+                self.excluded.update(values)
+            case "Exists":
+                self.present = True
+            case "DoesNotExist":
+                self.absent = True
+            case "Gt" if number is not None:
+                self.above = number if self.above is None else max(self.above, number)
+            case "Lt" if number is not None:
+                self.below = number if self.below is None else min(self.below, number)
+
+    def holds(self, value: str | None) -> bool:
+        """Whether a label with this value, or without one, satisfies the expressions."""
+        if value is None:
+            return self.values is None and not self.present and self.above is None and self.below is None
+        return (
+            not self.absent
+            and (self.values is None or value in self.values)
+            and value not in self.excluded
+            and self._in_range(value)
+        )
+
+    def _in_range(self, value: str) -> bool:
+        if self.above is None and self.below is None:
+            return True
+        number = integer(value)
+        return (
+            number is not None
+            and (self.above is None or number > self.above)
+            and (self.below is None or number < self.below)
+        )
+
+    def satisfiable(self, domain: Domain) -> bool:
+        """Whether some value of the domain, or its absence, satisfies the expressions."""
+        if domain.absent and self.holds(None):
+            return True
+        if self.values is not None or domain.only is not None:
+            candidates: Iterable[str] = self.values if self.values is not None else domain.only or ()
+            return any(domain.allows(value) and self.holds(value) for value in candidates)
+        if self.absent:
+            return False
+        if self.above is None and self.below is None and domain.least is None:
+            return True  # text without end, and finitely much of it excluded
+        return not domain.suffix and self._some_number(domain)
+
+    def _some_number(self, domain: Domain) -> bool:
+        lows = [] if self.above is None else [self.above + 1]
+        lows += [] if domain.least is None else [domain.least]
+        if not lows or self.below is None:
+            return True
+        low = max(lows)
+        excluded = {number for value in self.excluded | domain.but if (number := integer(value)) is not None}
+        return self.below - low > sum(low <= number < self.below for number in excluded)
+
+
+def integer(value: str) -> int | None:
+    """The value as the scheduler's ParseInt reads it: 64 bits, leading zeros and one sign allowed."""
+    digits = value[1:] if value[:1] in ("+", "-") else value
+    if not digits.isascii() or not digits.isdigit():
+        return None
+    digits = digits.lstrip("0") or "0"
+    if len(digits) > _LONGEST:
+        return None
+    number = -int(digits) if value[0] == "-" else int(digits)
+    return number if -(2**63) <= number < 2**63 else None
+
+
+_LONGEST = 19
+"""Digits of the largest number of 64 bits."""
+
+Term = Mapping[str, Constraint]
+
+
+class Requirement:
+    """All that a pod requires of its node's labels and name.
+
+    `selector` is the node selector. Of `terms`, which hold the node selector's values for the labels they name, one
+    must be met; None stands for a pod without required affinity, empty for a pod that no node can satisfy. With
+    `is_partial` the pod requires more than this: its affinity is larger than is analysed.
+    """
+
+    __slots__ = ("is_partial", "selector", "terms")
+
+    def __init__(self, selector: Mapping[str, str], terms: Sequence[Term] | None, *, is_partial: bool = False) -> None:
+        self.selector = selector
+        self.terms = terms
+        self.is_partial = is_partial
+
+    def satisfiable(self, world: Mapping[str, Domain]) -> bool:
+        """Whether some node of a world could satisfy it. Labels that the world does not name are free."""
+        for key, domain in world.items():
+            value = self.selector.get(key)
+            if value is not None and not domain.allows(value):
+                return False
+        if self.terms is None:
+            return True
+        return any(
+            all(constraint.satisfiable(world.get(key, FREE)) for key, constraint in term.items()) for term in self.terms
+        )
+
+
+ANALYSED = 16_384
+"""Terms, expressions and values that are analysed at most; no author writes as many.
+
+Beyond that the affinity counts as unknown. Unknown counts as "could land", and known nodes prove nothing against it.
+A pod with gates may get a warning where the whole affinity would deny it; its release is checked in full.
+"""
+
+
+def requirement(pod: Pod) -> Requirement | None:
+    """What the pod requires of its node, or None when it requires nothing. Raises MalformedError."""
+    if pod.spec.get("nodeSelector") is None and pod.spec.get("affinity") is None:
+        return None
+    selector = _selector(pod)
+    required = _required(pod)
+    if required is None:
+        return Requirement(selector, None) if selector else None
+    terms = _terms(*required, selector)
+    return Requirement(selector, terms, is_partial=terms is None)
+
+
+def _selector(pod: Pod) -> Mapping[str, str]:
+    """The node selector; what it names as null counts as empty text."""
+    selector, path = pod.members("nodeSelector"), (*pod.spec_path, "nodeSelector")
+    if None in selector.values():
+        return {key: text(selector, key, path) for key in selector}
+    for key in selector:
+        text(selector, key, path)
+    return selector
+
+
+def _required(pod: Pod) -> tuple[list[Members], Path] | None:
+    """The terms of the required node affinity with their path, or None without one."""
+    node: Any = pod.spec
+    path = pod.spec_path
+    for field in AFFINITY:
+        node = members(node, field, path)
+        if not node:
+            return None
+        path = (*path, field)
+    return elements(node, _TERMS, path), (*path, _TERMS)
+
+
+def _terms(raws: Sequence[Members], path: Path, selector: Mapping[str, str]) -> list[Term] | None:
+    """The terms that are not empty, or None where they are more than is analysed."""
+    terms: list[Term] = []
+    left = ANALYSED
+    for index, raw in enumerate(raws):
+        term: dict[str, Constraint] = {}
+        for key, operator, values in _expressions(raw, (*path, index)):
+            left -= 1 + len(values)
+            if left < 0:
+                return None
+            constraint = term.get(key)
+            if constraint is None:
+                constraint = term[key] = Constraint()
+                if key in selector:
+                    constraint.add("In", (selector[key],))
+            constraint.add(operator, values)
+        if term:
+            terms.append(term)
+    return terms
+
+
+def _expressions(term: Members, path: Path) -> Iterator[tuple[str, str, list[str]]]:
+    for field, prefix in (("matchExpressions", ""), ("matchFields", FIELD)):
+        if term.get(field) is None:
+            continue
+        for index, raw in enumerate(elements(term, field, path)):
+            place = (*path, field, index)
+            yield prefix + text(raw, "key", place), text(raw, "operator", place), texts(raw, "values", place)

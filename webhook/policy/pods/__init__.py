@@ -1,0 +1,1 @@
+"""The pod as the API server sends it: views, quantities, resource requests and variables."""

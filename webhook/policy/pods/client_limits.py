@@ -1,0 +1,113 @@
+"""The `CUDA_MPS_*` limits of a client: how each is written, as environment variable and as annotation.
+
+Values are parsed to typed ones and written anew, so that no annotation steers what reaches a patch.
+Sources: NVIDIA's MPS documentation, appendix on environment variables.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from webhook.policy.pods.variables import CONNECTIONS, MEMORY, PARTITIONING, PRIORITY, THREADS
+
+PREFIX = "gpushare-webhook/"
+_PERCENTAGE = re.compile(r"[0-9]{1,3}(\.[0-9]{1,6})?", re.ASCII)
+_DEVICE_LIMIT = re.compile(r"(?:([0-9]{1,3})=)?([0-9]{1,9})([KMG])B?", re.ASCII)
+_DEVICES = 64
+_MOST_CONNECTIONS = 32
+_MEBIBYTE_FRACTION = {"K": 1 / 1024, "M": 1, "G": 1024}
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryLimit:
+    """A limit on one device's memory: `amount` of `unit` (K, M or G)."""
+
+    device: int
+    amount: int
+    unit: str
+
+    @property
+    def mebibytes(self) -> float:
+        """The limit in MiB."""
+        return self.amount * _MEBIBYTE_FRACTION[self.unit]
+
+
+def percentage(text: str) -> float:
+    """An active thread percentage, above 0 and up to 100. Raises ValueError."""
+    if not _PERCENTAGE.fullmatch(text) or not 0 < float(text) <= 100:
+        raise ValueError("a percentage above 0 and up to 100")
+    return float(text)
+
+
+def memory(text: str) -> tuple[MemoryLimit, ...]:
+    """Memory limits by device, such as `0=4G,1=512M`; `4G` alone means device 0. Raises ValueError."""
+    limits = []
+    for part in text.split(",", _DEVICES):
+        match = _DEVICE_LIMIT.fullmatch(part.strip())
+        if match is None or int(match.group(2)) == 0 or int(match.group(1) or 0) >= _DEVICES:
+            raise ValueError("limits such as 0=4G,1=512M")
+        limits.append(MemoryLimit(int(match.group(1) or 0), int(match.group(2)), match.group(3)))
+    if len({limit.device for limit in limits}) < len(limits):
+        raise ValueError("one limit a device")
+    return tuple(limits)
+
+
+def priority(text: str) -> int:
+    """A client priority: 0 normal, 1 below normal. Raises ValueError."""
+    if text not in ("0", "1"):
+        raise ValueError("0 (normal) or 1 (below normal)")
+    return int(text)
+
+
+def connections(text: str) -> int:
+    """A number of hardware connections, 1 to 32. Raises ValueError."""
+    if not text.isascii() or not text.isdigit() or len(text) > 2 or not 1 <= int(text) <= _MOST_CONNECTIONS:
+        raise ValueError("a number from 1 to 32")
+    return int(text)
+
+
+def switch(text: str) -> bool:
+    """A switch: 0 or 1. Raises ValueError."""
+    if text not in ("0", "1"):
+        raise ValueError("0 or 1")
+    return text == "1"
+
+
+def _percentage_text(text: str) -> str:
+    return f"{percentage(text):.6f}".rstrip("0").rstrip(".")
+
+
+def _memory_text(text: str) -> str:
+    return ",".join(f"{limit.device}={limit.amount}{limit.unit}" for limit in memory(text))
+
+
+def _priority_text(text: str) -> str:
+    return str(priority(text))
+
+
+VARIABLES: dict[str, Callable[[str], object]] = {
+    THREADS: percentage,
+    MEMORY: memory,
+    PRIORITY: priority,
+    PARTITIONING: switch,
+    CONNECTIONS: connections,
+}
+"""How the value of each variable is read; each raises ValueError with what it wants."""
+
+
+@dataclass(frozen=True, slots=True)
+class Annotation:
+    """An annotation of ours: the variable it sets, and how its value is written there."""
+
+    key: str
+    variable: str
+    write: Callable[[str], str]
+
+
+ANNOTATIONS = (
+    Annotation(PREFIX + "active-thread-percentage", THREADS, _percentage_text),
+    Annotation(PREFIX + "pinned-device-memory-limit", MEMORY, _memory_text),
+    Annotation(PREFIX + "client-priority", PRIORITY, _priority_text),
+)

@@ -1,0 +1,227 @@
+"""A pod as the engine sees it: a lazy view over the plain object, never a copy of it.
+
+Views are slotted and not frozen: freezing costs as much as several checks, on every request.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from posixpath import normpath
+from typing import Any, Final
+
+from webhook.policy.pods.reading import NOTHING, MalformedError, Members, elements, members, text
+from webhook.policy.pods.variables import WATCHED
+from webhook.policy.verdict import Path
+
+APP: Final = "container"
+INIT: Final = "init container"
+SIDECAR: Final = "sidecar"
+EPHEMERAL: Final = "ephemeral container"
+
+_NO_PLACES: Final[dict[str, int]] = {}
+
+
+class Container:
+    """One container of a pod. `kind` is APP, INIT, SIDECAR or EPHEMERAL; the last cannot ask for resources."""
+
+    __slots__ = ("_mounts", "_place", "_variables", "kind", "limits", "list_path", "raw", "requests")
+
+    def __init__(self, raw: Members, list_path: Path, place: str | int | None, kind: str) -> None:
+        """Take the container that stands at a place below a path; the path itself is its place where that is None."""
+        self.raw = raw
+        self.list_path = list_path
+        self._place = place
+        self.kind = kind
+        resources = raw.get("resources")
+        if resources:
+            self.limits = self._amounts(resources, "limits")
+            self.requests = self._amounts(resources, "requests")
+        else:
+            self.limits = self.requests = NOTHING
+            if resources is not None:
+                members(raw, "resources", self.path)
+        self._variables: dict[str, int] | None = None
+        self._mounts: dict[str, int] | None = None
+
+    @property
+    def path(self) -> Path:
+        """The path to it, made when it is asked for: a pod may hold thousands of containers."""
+        return self.list_path if self._place is None else (*self.list_path, self._place)
+
+    def _amounts(self, resources: Any, field: str) -> Members:
+        if isinstance(resources, dict):
+            amounts = resources.get(field)
+            if amounts is None:
+                return NOTHING
+            if isinstance(amounts, dict):
+                return amounts
+        return members(members(self.raw, "resources", self.path), field, (*self.path, "resources"))
+
+    @property
+    def name(self) -> str:
+        """Its name, for messages."""
+        return text(self.raw, "name", self.path)
+
+    @property
+    def variables(self) -> Mapping[str, int]:
+        """Where each watched variable is set in `env`. Of several entries the last counts, as in the kubelet."""
+        if self._variables is None:
+            self._variables = self._watched() if self.raw.get("env") is not None else _NO_PLACES
+        return self._variables
+
+    def _watched(self) -> dict[str, int]:
+        found = {}
+        for index, entry in enumerate(elements(self.raw, "env", self.path)):
+            name = entry.get("name")
+            if isinstance(name, str):
+                if name in WATCHED:
+                    found[name] = index
+            elif name is not None:
+                raise MalformedError((*self.path, "env", index, "name"), "text", name)
+        return found
+
+    def variable(self, name: str) -> Members | None:
+        """The entry that sets the variable, or None."""
+        index = self.variables.get(name)
+        return None if index is None else self.raw["env"][index]
+
+    def variable_path(self, name: str, member: str = "value") -> Path:
+        """The path to a member of the entry that sets the variable, or to the entry where it lacks the member."""
+        index = self.variables[name]
+        path: Path = (*self.path, "env", index)
+        return (*path, member) if member in self.raw["env"][index] else path
+
+    @property
+    def mounts(self) -> Mapping[str, int]:
+        """Where each path, cleaned, is mounted in `volumeMounts`."""
+        if self._mounts is None:
+            self._mounts = self._mounted() if self.raw.get("volumeMounts") is not None else _NO_PLACES
+        return self._mounts
+
+    def _mounted(self) -> dict[str, int]:
+        path = (*self.path, "volumeMounts")
+        return {
+            clean_path(text(mount, "mountPath", (*path, index))): index
+            for index, mount in enumerate(elements(self.raw, "volumeMounts", self.path))
+        }
+
+
+def clean_path(path: str) -> str:
+    """A path in the container without doubled or trailing slashes and without dots.
+
+    A path longer than Linux takes (PATH_MAX) comes back as it is: nothing can be mounted there.
+    """
+    if path[:1] == "/" and "/." not in path and "//" not in path and path[-1] != "/":
+        return path
+    return normpath("/" + path.lstrip("/")) if len(path) <= _PATH_MAX else path
+
+
+_PATH_MAX = 4096
+
+
+def _matters(raw: Members) -> bool:
+    """Whether a check can say something about a container: it names resources or sets variables."""
+    return raw.get("resources") not in _NO_RESOURCES or raw.get("env") not in _NO_ENTRIES
+
+
+_NO_RESOURCES: Final[tuple[object, ...]] = (None, {})
+_NO_ENTRIES: Final[tuple[object, ...]] = (None, [])
+
+
+class Pod:
+    """A pod, or the template of one, as a view over its metadata and spec. The paths lead there from the object.
+
+    `containers` are those that name resources or set variables; nothing is checked in the others. `is_whole` says that
+    metadata and spec are both there, so that edits can be made.
+    """
+
+    __slots__ = ("_volumes", "annotations", "containers", "is_whole", "metadata_path", "spec", "spec_path")
+
+    def __init__(self, metadata: Members, spec: Members, metadata_path: Path, spec_path: Path) -> None:
+        self.metadata_path = metadata_path
+        self.annotations = members(metadata, "annotations", metadata_path)
+        self.is_whole = True
+        self.spec_path = spec_path
+        self.spec = spec
+        self.containers = self._containers()
+        self._volumes: dict[str, int] | None = None
+
+    @property
+    def volumes(self) -> Mapping[str, int]:
+        """Where each volume stands in `volumes`; of several with one name the first counts."""
+        if self._volumes is None:
+            path = (*self.spec_path, "volumes")
+            self._volumes = {}
+            for index, volume in enumerate(self.elements("volumes")):
+                self._volumes.setdefault(text(volume, "name", (*path, index)), index)
+        return self._volumes
+
+    def volume(self, name: str) -> Members | None:
+        """The volume of a name, or None."""
+        index = self.volumes.get(name)
+        return None if index is None else self.spec["volumes"][index]
+
+    @classmethod
+    def of_template(cls, raw: Members, path: Path = ()) -> Pod:
+        """The pod of what holds `metadata` and `spec`: a Pod, or a PodTemplateSpec at a path."""
+        metadata, spec = members(raw, "metadata", path), members(raw, "spec", path)
+        return cls(metadata, spec, (*path, "metadata"), (*path, "spec"))
+
+    @classmethod
+    def of_spec(cls, raw: Members, path: Path) -> Pod:
+        """The pod of a bare PodSpec at a path."""
+        pod = cls(NOTHING, raw, path, path)
+        pod.is_whole = False
+        return pod
+
+    @classmethod
+    def of_container(cls, raw: Members, path: Path) -> Pod:
+        """The pod of a bare container at a path."""
+        pod = cls(NOTHING, NOTHING, path, path)
+        pod.is_whole = False
+        pod.containers = (Container(raw, path, None, APP),)
+        return pod
+
+    def _containers(self) -> tuple[Container, ...]:
+        """Init containers and sidecars in their order, then app containers."""
+        path = (*self.spec_path, "initContainers")
+        first = [
+            Container(raw, path, index, SIDECAR if raw.get("restartPolicy") == "Always" else INIT)
+            for index, raw in enumerate(self.elements("initContainers"))
+            if _matters(raw)
+        ]
+        path = (*self.spec_path, "containers")
+        apps = [
+            Container(raw, path, index, APP) for index, raw in enumerate(self.elements("containers")) if _matters(raw)
+        ]
+        return (*first, *apps)
+
+    def every_container(self) -> Iterator[Container]:
+        """All init containers, sidecars and app containers, in their order."""
+        known = iter((*self.containers, None))
+        following = next(known)
+        for field in ("initContainers", "containers"):
+            for index, raw in enumerate(self.elements(field)):
+                if following is not None and following.raw is raw:
+                    yield following
+                    following = next(known)
+                else:
+                    yield Container(raw, (*self.spec_path, field), index, APP)
+
+    def ephemeral_containers(self) -> Iterator[Container]:
+        """The containers that were added to the pod after its creation, as `kubectl debug` does."""
+        path = (*self.spec_path, "ephemeralContainers")
+        for index, raw in enumerate(self.elements("ephemeralContainers")):
+            yield Container(raw, path, index, EPHEMERAL)
+
+    def members(self, field: str) -> Members:
+        """A mapping of the spec."""
+        return members(self.spec, field, self.spec_path)
+
+    def elements(self, field: str) -> list[Members]:
+        """A list of the spec."""
+        return elements(self.spec, field, self.spec_path)
+
+    def text(self, field: str) -> str:
+        """A text of the spec."""
+        return text(self.spec, field, self.spec_path)

@@ -1,0 +1,1 @@
+"""The settings: frozen dataclasses that carry defaults, bounds and descriptions."""

@@ -1,0 +1,1 @@
+"""Workloads: which kinds hold pods, and where."""

@@ -1,0 +1,25 @@
+"""Who may call: anybody, or those whose client certificate names them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Collection
+
+
+class ClientAuth:
+    """The common names of client certificates that may call; none: whoever passed the handshake.
+
+    The handshake has checked the certificate against `tls.clientCA` already.
+    """
+
+    def __init__(self, subjects: Collection[str] = ()) -> None:
+        self._subjects = frozenset(subjects)
+
+    def knows(self, transport: asyncio.BaseTransport) -> bool:
+        """Whether the caller on this connection may call."""
+        return not self._subjects or not self._subjects.isdisjoint(_common_names(transport))
+
+
+def _common_names(transport: asyncio.BaseTransport) -> list[str]:
+    certificate = transport.get_extra_info("peercert") or {}
+    return [value for part in certificate.get("subject", ()) for name, value in part if name == "commonName"]

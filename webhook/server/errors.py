@@ -1,0 +1,68 @@
+"""Answers to requests that are no reviews: a Kubernetes Status, whose message the API server shows."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+
+import msgspec
+from aiohttp import web
+
+BANNER = {"Server": "gpushare-webhook"}
+"""What every answer says of the server: its name, and no version."""
+
+
+_REASONS = {
+    HTTPStatus.BAD_REQUEST: "BadRequest",
+    HTTPStatus.FORBIDDEN: "Forbidden",
+    HTTPStatus.NOT_FOUND: "NotFound",
+    HTTPStatus.METHOD_NOT_ALLOWED: "MethodNotAllowed",
+    HTTPStatus.REQUEST_TIMEOUT: "Timeout",
+    HTTPStatus.REQUEST_ENTITY_TOO_LARGE: "RequestEntityTooLarge",
+    HTTPStatus.UNSUPPORTED_MEDIA_TYPE: "UnsupportedMediaType",
+    HTTPStatus.INTERNAL_SERVER_ERROR: "InternalError",
+    HTTPStatus.SERVICE_UNAVAILABLE: "ServiceUnavailable",
+}
+"""The reasons of metav1.StatusReason."""
+
+
+class RequestError(Exception):
+    """A request that is answered with an error of HTTP. `closes` says that its connection ends with the answer."""
+
+    def __init__(self, status: HTTPStatus, message: str, *, closes: bool = False, **headers: str) -> None:
+        super().__init__(message)
+        self.status = status
+        self.closes = closes
+        self.headers = headers
+
+
+class OverloadedError(RequestError):
+    """A review that is not taken on. The API server asks again after a second, on a new connection.
+
+    It retries any answer of 429 or 5xx that carries an integer Retry-After, until the hook's timeout is over
+    (kubernetes/client-go rest/with_retry.go); the new connection may reach another replica.
+    """
+
+    def __init__(self, reason: str, message: str) -> None:
+        super().__init__(HTTPStatus.SERVICE_UNAVAILABLE, message, closes=True, **{"Retry-After": "1"})
+        self.reason = reason
+
+
+def answer(refusal: RequestError) -> web.Response:
+    """The response to a refused request."""
+    status = {
+        "kind": "Status",
+        "apiVersion": "v1",
+        "status": "Failure",
+        "message": str(refusal),
+        "reason": _REASONS.get(refusal.status, "Unknown"),
+        "code": int(refusal.status),
+    }
+    response = web.Response(
+        status=refusal.status,
+        body=msgspec.json.encode(status) + b"\n",
+        content_type="application/json",
+        headers=refusal.headers,
+    )
+    if refusal.closes:
+        response.force_close()
+    return response

@@ -1,0 +1,1 @@
+"""HTTP over TLS: connections from accept to close, with deadlines and limits."""

@@ -1,0 +1,154 @@
+"""Large reviews: one at a time, in the order of their arrival, on a thread of their own.
+
+A review of 28 MiB takes seconds and hundreds of MiB. Two at once would take twice as much memory and finish no sooner,
+and on the event loop it would keep probes and small reviews waiting.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import traceback
+from collections import deque
+from collections.abc import Callable
+from contextlib import suppress
+from queue import SimpleQueue
+from time import monotonic
+from typing import Generic, TypeVar
+
+from webhook.server.errors import OverloadedError
+
+LARGE = 64 * 1024
+"""Bytes of the largest review that is processed on the event loop, where it takes a few milliseconds."""
+
+_WAITING = 64
+"""Reviews that may wait. Their bytes are bounded too, by the room of bodies."""
+
+Result = TypeVar("Result")
+
+
+class LargeReviews(Generic[Result]):
+    """Runs jobs on one thread. Made on the event loop that waits for them."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._jobs: SimpleQueue[tuple[Callable[[], Result], asyncio.Future[Result]]] = SimpleQueue()
+        self._turns: deque[asyncio.Future[bool]] = deque()
+        self._running: asyncio.Future[Result] | None = None
+        self._taken = False
+        self._closed = False
+        # A daemon: a server that is to stop at once does not wait for the end of a job.
+        threading.Thread(target=self._work, name="large reviews", daemon=True).start()
+
+    @property
+    def in_flight(self) -> int:
+        """The reviews that wait, and the one that is processed."""
+        return len(self._turns) + self._taken
+
+    async def run(self, job: Callable[[], Result], latest: float, is_wanted: Callable[[], bool]) -> Result:
+        """The result of a job. Raises what it raises, or ShedError when it is not begun.
+
+        It is begun by `latest`, a time of the monotonic clock, or not at all; nor when it `is_wanted` no more.
+        """
+        await self._turn(latest)
+        if not is_wanted():
+            self._pass_on()
+            raise OverloadedError("gone", "the client has gone")
+        if self._closed:  # after the turn came, and before this task ran
+            self._pass_on()
+            raise _closing()
+        running: asyncio.Future[Result] = self._loop.create_future()
+        self._running = running
+        self._jobs.put((job, running))
+        try:
+            return await running
+        finally:
+            # An error would be held by the future, and the future by the error's frame, until garbage is collected.
+            del job, running
+
+    def close(self) -> None:
+        """Shed the reviews that wait and the one that is processed, and all that come."""
+        self._closed = True
+        for turn in self._turns:
+            if not turn.done():
+                turn.set_result(False)
+        if self._running is not None and not self._running.done():
+            self._running.set_exception(_closing())
+
+    async def _turn(self, latest: float) -> None:
+        """Wait for a turn, which is passed on when the job has ended."""
+        if self._closed:
+            raise _closing()
+        if not self._taken:
+            self._taken = True
+            return
+        if len(self._turns) >= _WAITING:
+            raise OverloadedError("queue", f"{_WAITING} large reviews are waiting already")
+        turn = self._loop.create_future()
+        self._turns.append(turn)
+        try:
+            async with asyncio.timeout(latest - monotonic()):
+                given = await turn
+        except BaseException as error:
+            if turn.done() and not turn.cancelled() and turn.result():
+                self._pass_on()  # the turn came in the same moment
+            elif turn in self._turns:
+                self._turns.remove(turn)
+            if isinstance(error, TimeoutError):
+                raise OverloadedError("late", "large reviews are waiting; the answer would come too late") from None
+            raise
+        if not given:
+            raise _closing()
+
+    def _pass_on(self) -> None:
+        """Give the turn to the next one that waits."""
+        self._running = None
+        while self._turns:
+            turn = self._turns.popleft()
+            if not turn.done():
+                turn.set_result(True)
+                return
+        self._taken = False
+
+    def _work(self) -> None:
+        while True:
+            job, running = self._jobs.get()
+            result, error = _done(job)
+            with suppress(RuntimeError):  # the loop has ended, and no handler waits
+                self._loop.call_soon_threadsafe(self._finish, running, result, error)
+            # The wait for the next job keeps nothing of this one.
+            del job, running, result, error
+
+    def _finish(self, running: asyncio.Future[Result], result: Result | None, error: Exception | None) -> None:
+        self._pass_on()
+        if running.done():
+            return
+        if error is not None:
+            running.set_exception(error)
+        else:
+            running.set_result(result)  # type: ignore[arg-type]  # there is one where there is no error
+
+
+def _done(job: Callable[[], Result]) -> tuple[Result | None, Exception | None]:
+    """What a job results in."""
+    try:
+        return job(), None
+    except Exception as error:
+        _forget(error)
+        return None, error
+    except BaseException as error:  # would end the thread, and no large review were answered any more
+        return None, RuntimeError(f"{type(error).__name__} in a large review")
+
+
+def _forget(error: BaseException) -> None:
+    """Clear what the frames of an error and of its causes hold: the review, as text and decoded."""
+    cause: BaseException | None = error
+    seen: set[int] = set()  # a chain of contexts may lead back to its start
+    while cause is not None and id(cause) not in seen:
+        seen.add(id(cause))
+        traceback.clear_frames(cause.__traceback__)
+        cause = cause.__context__
+
+
+def _closing() -> OverloadedError:
+    return OverloadedError("closing", "the server stops")

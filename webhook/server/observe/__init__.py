@@ -1,0 +1,1 @@
+"""What the server shows of itself: log, metrics and the event loop watchdog."""
