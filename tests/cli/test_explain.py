@@ -39,10 +39,11 @@ def test_without_a_code_all_are_listed() -> None:
     assert {word for word in words if word in INJECTIONS} == set(INJECTIONS)
 
 
-def test_a_code_that_does_not_exist() -> None:
-    ended = run("explain", "GPS020")
+def test_unknown_code_is_a_usage_error() -> None:
+    ended = run("explain", "GPS999")
     assert (ended.code, ended.out) == (2, "")
-    assert ended.err.startswith('there is no check or injection "GPS020"; known are GPS001, GPS002, ')
+    said = ended.err.splitlines()[-1]
+    assert said.startswith('Error: there is no check or injection "GPS999"; choose from GPS001, GPS002, ')
 
 
 @pytest.mark.parametrize("name", [*CODES, *INJECTIONS])

@@ -16,13 +16,14 @@ from tests.admission.test_any_bytes import answered
 from webhook.admission import Hook
 from webhook.cli.inputs import Engine
 from webhook.cli.judging import judgement
-from webhook.manifests import Manifest, Problem, read
+from webhook.diagnostics import Diagnostic
+from webhook.manifests import Manifest, read
 from webhook.policy.checks import CHECKS
 from webhook.policy.placement.facts import UNKNOWN
 from webhook.policy.rules import Ruleset
 from webhook.policy.settings.settings import Settings
 from webhook.policy.workloads.kinds import table
-from webhook.report import Error, Report, as_json, as_text
+from webhook.report import Report, as_json, as_text
 
 Steps: TypeAlias = tuple[str | int, ...]
 
@@ -76,13 +77,13 @@ def manifests(data: bytes) -> None:
     lines = data.count(b"\n") + 2  # The reader ends the last line where the file does not, as kubectl does.
     report = Report()
     for found in read("file.yaml", data):
-        if isinstance(found, Problem):
+        if isinstance(found, Diagnostic):
             _is_clear(found, lines)
-            report.errors.append(Error(found.file, found.line, found.column, found.message))
+            report.errors.append(Diagnostic(found.file, found.line, found.column, found.message))
             continue
         _resolves(found, lines)
         checked = judgement(found, _ENGINE, "default")
-        if isinstance(checked, Error):
+        if isinstance(checked, Diagnostic):
             report.errors.append(checked)
         else:
             report.results.append(checked.result())
@@ -90,7 +91,7 @@ def manifests(data: bytes) -> None:
     _is_safe(as_json.write(report))
 
 
-def _is_clear(problem: Problem, lines: int) -> None:
+def _is_clear(problem: Diagnostic, lines: int) -> None:
     assert 1 <= problem.line <= lines, problem
     assert problem.column >= 1, problem
     assert 0 < len(problem.message) <= _LONGEST_MESSAGE, problem

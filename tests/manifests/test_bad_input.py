@@ -10,14 +10,15 @@ from typing import Any
 
 import pytest
 
-from webhook.manifests import Manifest, Position, Problem, read
+from webhook.diagnostics import Diagnostic
+from webhook.manifests import Manifest, Position, read
 
 DEEP = 100_000
 
 
 def problems(data: bytes | str) -> list[tuple[int, int, str]]:
     found = read("f", data.encode() if isinstance(data, str) else data)
-    return [(p.line, p.column, p.message) for p in found if isinstance(p, Problem)]
+    return [(p.line, p.column, p.message) for p in found if isinstance(p, Diagnostic)]
 
 
 WRONG: dict[str, tuple[int, int, str]] = {
@@ -79,7 +80,7 @@ def test_lines_are_those_of_the_file(text: str) -> None:
     # A document that is wrong is as wrong between two that are right.
     line, column, _ = WRONG[text]
     found = list(read("f", f"first: 1\n---\n{text}---\nlast: 1\n".encode()))
-    assert [(p.line, p.column) for p in found if isinstance(p, Problem)] == [(line + 2, column)]
+    assert [(p.line, p.column) for p in found if isinstance(p, Diagnostic)] == [(line + 2, column)]
     assert {"first": 1} in [m.value for m in found if isinstance(m, Manifest)]
     assert {"last": 1} in [m.value for m in found if isinstance(m, Manifest)]
 
@@ -113,7 +114,7 @@ def test_a_json_object_that_is_refused_hides_no_other() -> None:
         read("f", f'{{"kind": "A"}}\n{{"a": 1, "a": 2}}\n{deep}\n{{"a": 1e999}}\n{deep}\n{{"kind": "B"}}'.encode())
     )
     assert [m.document if isinstance(m, Manifest) else m.line for m in found] == [1, 2, 3, 4, 5, 6]
-    assert [type(m) for m in found] == [Manifest, Problem, Problem, Problem, Problem, Manifest]
+    assert [type(m) for m in found] == [Manifest, Diagnostic, Diagnostic, Diagnostic, Diagnostic, Manifest]
 
 
 BOMBS = {
@@ -138,9 +139,10 @@ MERGES = "a: &a {k0: 1}\n" + "".join(
 
 READER = """
 import json, sys
-from webhook.manifests import Problem, read
+from webhook.diagnostics import Diagnostic
+from webhook.manifests import read
 found = list(read("f", sys.stdin.buffer.read()))
-print(json.dumps([[p.line, p.column, p.message] for p in found if isinstance(p, Problem)]))
+print(json.dumps([[p.line, p.column, p.message] for p in found if isinstance(p, Diagnostic)]))
 """
 
 

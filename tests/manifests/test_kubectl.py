@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from webhook.manifests import Manifest, Problem, read
+from webhook.diagnostics import Diagnostic
+from webhook.manifests import Manifest, read
 
 HERE = Path(__file__).parent
 TABLE: dict[str, Any] = json.loads((HERE / "data" / "kubectl.json").read_text())
@@ -72,9 +73,9 @@ def typed(value: Any) -> str:
     return json.dumps(value, sort_keys=True, ensure_ascii=True)
 
 
-def answer(text: str) -> tuple[list[object], list[Problem]]:
+def answer(text: str) -> tuple[list[object], list[Diagnostic]]:
     found = list(read("case.yaml", text.encode()))
-    return [m.value for m in found if isinstance(m, Manifest)], [p for p in found if isinstance(p, Problem)]
+    return [m.value for m in found if isinstance(m, Manifest)], [p for p in found if isinstance(p, Diagnostic)]
 
 
 @pytest.mark.parametrize("name", CASES)

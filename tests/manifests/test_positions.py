@@ -10,7 +10,9 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from webhook.manifests import Manifest, Path, Position, Problem, read
+from webhook.diagnostics import Diagnostic
+from webhook.manifests import Manifest, Position, read
+from webhook.policy.verdict import Path
 
 YAML = """\
 # licence
@@ -91,7 +93,7 @@ POD: list[tuple[Path, int, int]] = [
 
 def manifests(text: str) -> list[Manifest]:
     found = list(read("f", text.encode()))
-    assert not [problem for problem in found if isinstance(problem, Problem)]
+    assert not [problem for problem in found if isinstance(problem, Diagnostic)]
     return [manifest for manifest in found if isinstance(manifest, Manifest)]
 
 
@@ -242,7 +244,7 @@ PIECES = st.sampled_from([*WORDS, *"{}[],#%1'\"\n\t\r\x00\ufeff"])
 def test_any_bytes_give_manifests_and_problems(data: bytes) -> None:
     lines = data.count(b"\n") + 2
     for found in read("f", data):
-        assert isinstance(found, Manifest | Problem)
+        assert isinstance(found, Manifest | Diagnostic)
         assert 1 <= found.line <= lines
         if isinstance(found, Manifest):
             assert isinstance(found.value, dict)

@@ -8,7 +8,8 @@ from dataclasses import replace
 import pytest
 
 from tests.report.reports import DENIAL, MISSING, NOTE, PATCH, UNREADABLE, WARNING, report, result
-from webhook.report import Error, Result, Subject, as_json, as_text
+from webhook.diagnostics import Diagnostic
+from webhook.report import Result, Subject, as_json, as_text
 
 
 def marked(text: str, colour: str) -> str:
@@ -49,7 +50,7 @@ def test_colours_tell_severities_apart() -> None:
         ([result("denied"), MISSING, UNREADABLE], "1 object: 1 denied; 2 inputs could not be read"),
     ],
 )
-def test_the_last_line_sums_up(parts: list[Result | Error], summary: str) -> None:
+def test_the_last_line_sums_up(parts: list[Result | Diagnostic], summary: str) -> None:
     assert as_text.write(report(*parts)).splitlines()[-1] == summary
 
 

@@ -7,7 +7,8 @@ from dataclasses import replace
 import pytest
 
 from tests.report.reports import DENIAL, MISSING, NOTE, UNREADABLE, WARNING, report, result
-from webhook.report import Error, Result, Subject
+from webhook.diagnostics import Diagnostic
+from webhook.report import Result, Subject
 
 
 def test_every_object_is_counted_once() -> None:
@@ -34,7 +35,7 @@ def test_every_object_is_counted_once() -> None:
         ([result("denied", DENIAL), MISSING, result("allowed")], 2, 2),
     ],
 )
-def test_the_highest_code_wins(parts: list[Result | Error], on_deny: int, on_warn: int) -> None:
+def test_the_highest_code_wins(parts: list[Result | Diagnostic], on_deny: int, on_warn: int) -> None:
     assert report(*parts).exit_code("deny") == on_deny
     assert report(*parts).exit_code("warn") == on_warn
 
@@ -52,7 +53,7 @@ def test_an_error_is_told_with_its_place() -> None:
 def test_text_of_users_is_sanitised_in_text_and_kept_in_fields() -> None:
     subject = Subject("v1", "::error::x", "a\nb", "\x1b[31m")
     assert str(subject) == "?:error::x a?b/?[31m"
-    assert str(Error(":", 0, 0, "x\ny")) == "?: x?y"
-    assert str(Error("a\nb", 1, 2, "##[x]")) == "a?b:1:2: #?[x]"
+    assert str(Diagnostic(":", 0, 0, "x\ny")) == "?: x?y"
+    assert str(Diagnostic("a\nb", 1, 2, "##[x]")) == "a?b:1:2: #?[x]"
     assert replace(DENIAL, line=1).at(":") == "?:1:3"
     assert (subject.kind, subject.namespace, subject.name) == ("::error::x", "a\nb", "\x1b[31m")

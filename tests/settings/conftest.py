@@ -10,8 +10,8 @@ import pytest
 
 from webhook.manifests import Manifest, read
 from webhook.policy.placement.facts import Facts
+from webhook.policy.verdict import Path as Steps
 from webhook.settings.configuration import Configuration
-from webhook.settings.problems import Path as Steps
 from webhook.settings.reading import load, load_facts
 
 

@@ -8,8 +8,8 @@ import pytest
 import yaml
 from jsonschema import Draft202012Validator
 
+from webhook.diagnostics import InputError
 from webhook.policy.placement.facts import UNKNOWN, DevicePlugin, Facts, Namespace, Node, RuntimeClass, Taint
-from webhook.settings.problems import SettingsError
 from webhook.settings.reading import load_facts
 from webhook.settings.schema import facts_schema
 
@@ -88,6 +88,6 @@ WRONG = [
 
 @pytest.mark.parametrize(("text", "problems"), WRONG, ids=[text.partition("\n")[0] for text, _ in WRONG])
 def test_everything_wrong_is_told_at_its_place(load_facts_text: LoadFacts, text: str, problems: list[str]) -> None:
-    with pytest.raises(SettingsError) as caught:
+    with pytest.raises(InputError) as caught:
         load_facts_text(text)
-    assert [str(problem) for problem in caught.value.problems] == [f"file.yaml:{told}" for told in problems]
+    assert [str(problem) for problem in caught.value.diagnostics] == [f"file.yaml:{told}" for told in problems]

@@ -9,10 +9,10 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
+from webhook.diagnostics import InputError
 from webhook.policy.placement.facts import Facts
 from webhook.settings.configuration import DOCUMENT, not_in_force, view
 from webhook.settings.forms import Choice, Flag, Form, Text, Whole
-from webhook.settings.problems import SettingsError
 from webhook.settings.reading import load, load_facts
 from webhook.settings.schema import facts_schema, schema
 from webhook.settings.shape import MISSING, Leaf, Listing, Nullable, Section, Shape, Table, section, write
@@ -68,8 +68,8 @@ def attempt(loader: Callable[..., Any], value: object) -> tuple[Any, list[str]]:
     """What is loaded, or the messages of what is wrong."""
     try:
         return loader(value, lambda _: (1, 1), "file.yaml"), []
-    except SettingsError as error:
-        return None, [problem.message for problem in error.problems]
+    except InputError as error:
+        return None, [problem.message for problem in error.diagnostics]
 
 
 @settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much], deadline=None)

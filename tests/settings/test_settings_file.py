@@ -10,9 +10,9 @@ import pytest
 import yaml
 from jsonschema import Draft202012Validator
 
+from webhook.diagnostics import InputError
 from webhook.policy.settings.settings import Settings
 from webhook.settings.configuration import Configuration, default, view
-from webhook.settings.problems import SettingsError
 from webhook.settings.reading import load
 from webhook.settings.schema import schema
 
@@ -98,10 +98,10 @@ def test_values_reach_the_dataclasses(load_text: Load) -> None:
 
 @pytest.mark.parametrize("case", WRONG, ids=[case["file"].partition("\n")[0] for case in WRONG])
 def test_everything_wrong_is_told_at_its_place(load_text: Load, case: dict[str, Any]) -> None:
-    with pytest.raises(SettingsError) as caught:
+    with pytest.raises(InputError) as caught:
         load_text(case["file"])
-    assert [str(problem) for problem in caught.value.problems] == [f"file.yaml:{told}" for told in case["problems"]]
-    assert str(caught.value) == "\n".join(map(str, caught.value.problems))
+    assert [str(problem) for problem in caught.value.diagnostics] == [f"file.yaml:{told}" for told in case["problems"]]
+    assert str(caught.value) == "\n".join(map(str, caught.value.diagnostics))
 
 
 @pytest.mark.parametrize("case", WRONG, ids=[case["file"].partition("\n")[0] for case in WRONG])
@@ -111,23 +111,23 @@ def test_the_schema_refuses_the_same(case: dict[str, Any]) -> None:
 
 
 def test_what_is_no_mapping_is_refused() -> None:
-    with pytest.raises(SettingsError, match=r"^file.yaml:1:1: must be a mapping, not a list$"):
+    with pytest.raises(InputError, match=r"^file.yaml:1:1: must be a mapping, not a list$"):
         load([], lambda _: (1, 1), "file.yaml")
 
 
 @pytest.mark.parametrize("key", [1, "\ud800"])
 def test_keys_that_are_no_text_are_refused(key: Any) -> None:
-    with pytest.raises(SettingsError, match=r"^file.yaml:1:1: .*must be text|valid string"):
+    with pytest.raises(InputError, match=r"^file.yaml:1:1: .*must be text|valid string"):
         load({key: 2}, lambda _: (1, 1), "file.yaml")
 
 
 def test_text_that_is_too_long_is_refused(load_text: Load) -> None:
-    with pytest.raises(SettingsError, match=r"it is longer than 253 characters$"):
+    with pytest.raises(InputError, match=r"it is longer than 253 characters$"):
         load_text(f"server: {{host: {'x' * 300}}}")
 
 
 def test_control_characters_and_long_values_are_not_echoed(load_text: Load) -> None:
-    with pytest.raises(SettingsError) as caught:
+    with pytest.raises(InputError) as caught:
         load_text('mode: "\\e[31m' + "x" * 5000 + '"')
     assert "\x1b" not in str(caught.value)
     assert len(str(caught.value)) < 300

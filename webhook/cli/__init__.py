@@ -12,6 +12,7 @@ import click
 from click.shell_completion import shell_complete
 
 from webhook.cli.screen import tell
+from webhook.diagnostics import InputError
 from webhook.runtime.exceptions import reason
 
 _COMMANDS = {
@@ -27,6 +28,7 @@ _COMMANDS = {
 COMPLETE = "_GPUSHARE_WEBHOOK_COMPLETE"
 """The variable by which a shell asks for completions."""
 
+WRONG_INPUT = 2
 UNWRITTEN = 2
 """The output could not be written: its reader is gone, or the disk is full."""
 
@@ -77,6 +79,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except click.ClickException as error:
         _refuse(error)
         sys.exit(error.exit_code)
+    except InputError as error:
+        tell(*map(str, error.diagnostics))
+        sys.exit(WRONG_INPUT)
     except (click.Abort, KeyboardInterrupt):
         sys.exit(INTERRUPTED)
     except BrokenPipeError:

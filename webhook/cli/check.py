@@ -9,7 +9,8 @@ import click
 from webhook.cli.inputs import engine, manifest_options, manifests, read_standard_input_once
 from webhook.cli.judging import judgement
 from webhook.cli.screen import paint, show, tell
-from webhook.report import Error, Report, as_json, as_text
+from webhook.diagnostics import Diagnostic
+from webhook.report import Report, as_json, as_text
 
 
 @click.command(name="check")
@@ -42,8 +43,8 @@ def command(
     judges = engine(config, facts)
     report = Report()
     for manifest in manifests(filenames, recursive):
-        judged = manifest if isinstance(manifest, Error) else judgement(manifest, judges, namespace)
-        if isinstance(judged, Error):
+        judged = manifest if isinstance(manifest, Diagnostic) else judgement(manifest, judges, namespace)
+        if isinstance(judged, Diagnostic):
             report.errors.append(judged)
             tell(str(judged))
         else:

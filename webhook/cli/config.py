@@ -6,9 +6,9 @@ import click
 
 from webhook.cli.inputs import configuration
 from webhook.cli.screen import show, tell
+from webhook.diagnostics import LINE
 from webhook.policy.printable import printable
 from webhook.report.data import json_text, yaml_text
-from webhook.report.model import LINE
 
 _FILE = click.option("--config", metavar="FILE", help="The settings file; - for standard input.")
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import click
 
-from webhook.cli.inputs import WRONG_INPUT
-from webhook.cli.screen import show, tell
+from webhook.cli.screen import show
 from webhook.policy.checks import CHECKS
 from webhook.policy.checks.check import Check
 from webhook.policy.injections import ALL
@@ -26,8 +25,7 @@ def command(code: str | None) -> None:
     found = _find(code)
     if found is None:
         known = ", ".join([check.code for check in CHECKS] + [injection.name for injection in ALL])
-        tell(f'there is no check or injection "{printable(code)}"; known are {known}')
-        raise SystemExit(WRONG_INPUT)
+        raise click.UsageError(f'there is no check or injection "{printable(code)}"; choose from {known}')
     show(_text(found))
 
 

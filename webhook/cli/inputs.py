@@ -4,28 +4,25 @@ from __future__ import annotations
 
 import io
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias, TypeVar
 
 import click
 
-from webhook.cli.screen import tell
-from webhook.manifests import STDIN, Manifest, Problem, has_documents, read, sources
+from webhook.diagnostics import Diagnostic, InputError
+from webhook.manifests import STDIN, Manifest, has_documents, read, sources
 from webhook.policy.checks import CHECKS
 from webhook.policy.placement.facts import UNKNOWN, Facts
 from webhook.policy.rules import Ruleset
 from webhook.policy.settings.settings import Settings
 from webhook.policy.workloads.kinds import Table, table
-from webhook.report import Error
 
 if TYPE_CHECKING:
     from webhook.settings.configuration import Configuration
     from webhook.settings.options import Option
-
-WRONG_INPUT = 2
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -92,7 +89,7 @@ def read_standard_input_once(**given: str | Sequence[str] | None) -> None:
         )
 
 
-def manifests(filenames: Sequence[str], recursive: bool) -> Iterator[Manifest | Error]:
+def manifests(filenames: Sequence[str], recursive: bool) -> Iterator[Manifest | Diagnostic]:
     """All manifests of the inputs; what cannot be read comes as an error in its place.
 
     Standard input without a document is an error: what writes it has failed. A file or folder may hold none, but not
@@ -101,22 +98,22 @@ def manifests(filenames: Sequence[str], recursive: bool) -> Iterator[Manifest | 
     empty: list[str] = []
     is_all = True
     for source in sources(filenames, recursive, _standard_input()):
-        if isinstance(source, Problem):
+        if isinstance(source, Diagnostic):
             is_all = False
-            yield _error(source)
+            yield source
             continue
         file, data = source
         found = False
         for manifest in read(file, data):
             found = True
-            yield manifest if isinstance(manifest, Manifest) else _error(manifest)
+            yield manifest
         if found or has_documents(data):
             is_all = False
         else:
             empty.append(file)
     for file in empty:
         if is_all or file == STDIN:
-            yield Error(file, 0, 0, _EMPTY_INPUT if file == STDIN else _EMPTY_FILE)
+            yield Diagnostic(file, 0, 0, _EMPTY_INPUT if file == STDIN else _EMPTY_FILE)
 
 
 _EMPTY_INPUT = "standard input holds no object; did the command before the pipe fail?"
@@ -129,26 +126,20 @@ def _standard_input() -> BinaryIO:
 
 
 def engine(config: str | None, facts: str | None) -> Engine:
-    """The engine for a settings file and a facts file. A wrong one ends the command with its problems."""
+    """The engine for a settings file and a facts file. Raises InputError."""
     settings = Settings() if config is None else configuration(config).settings
     return Engine(Ruleset(settings, CHECKS, read_facts(facts)), table(settings.workloads.paths))
 
 
 def configuration(file: str | None, options: Sequence[Option] = ()) -> Configuration:
-    """What a settings file says, under the options. Wrong ones end the command with their problems."""
-    from webhook.settings.problems import SettingsError
+    """The configuration of a settings file, overridden by the options. Raises InputError."""
     from webhook.settings.reading import load
 
-    if file is not None:
-        return _read_one(file, partial(load, options=options))
-    try:
-        return load(None, lambda _path: (0, 0), "", options)
-    except SettingsError as error:
-        fail(str(problem) for problem in error.problems)
+    return load(None, _nowhere, "", options) if file is None else _read_one(file, partial(load, options=options))
 
 
 def read_facts(file: str | None) -> Facts:
-    """What a facts file says. A wrong one ends the command with its problems."""
+    """The facts of a facts file; without a file all are unknown. Raises InputError."""
     if file is None:
         return UNKNOWN
     from webhook.settings.reading import load_facts
@@ -158,64 +149,32 @@ def read_facts(file: str | None) -> Facts:
 
 Loaded = TypeVar("Loaded")
 Load: TypeAlias = Callable[[object, Callable[..., tuple[int, int]], str], Loaded]
-
-
-class WrongFileError(Exception):
-    """A settings or facts file that cannot be used, with a line for each problem."""
-
-    def __init__(self, lines: Sequence[str]) -> None:
-        super().__init__("\n".join(lines))
-        self.lines = tuple(lines)
+"""Makes something of the value of a document, given its positions and the name of its file. Raises InputError."""
 
 
 def parse(file: str, data: bytes, load: Load[Loaded]) -> Loaded:
-    """What the single document of one of our own files says. Raises WrongFileError."""
-    from webhook.settings.problems import SettingsError
-
+    """What the single document of a settings or facts file holds. Raises InputError."""
     found = list(read(file, data))
-    errors = [str(_error(one)) for one in found if isinstance(one, Problem)]
+    diagnostics = [one for one in found if isinstance(one, Diagnostic)]
     documents = [one for one in found if isinstance(one, Manifest)]
     if len(documents) > 1:
-        errors.append(str(Error(file, documents[1].line, 1, "a second document; the file holds one")))
-    if errors:
-        raise WrongFileError(errors)
-    try:
-        return load(documents[0].value, _locate(documents[0]), file) if documents else load(None, _nowhere, file)
-    except SettingsError as error:
-        raise WrongFileError([str(problem) for problem in error.problems]) from None
+        diagnostics.append(Diagnostic(file, documents[1].line, 1, "a second document; the file holds one"))
+    if diagnostics:
+        raise InputError(diagnostics)
+    return load(documents[0].value, documents[0].locate, file) if documents else load(None, _nowhere, file)
 
 
 def _read_one(file: str, load: Load[Loaded]) -> Loaded:
-    """What one of our own files says. A wrong one ends the command with its problems."""
+    """What a settings or facts file holds. Raises InputError."""
     if file != "-" and Path(file).is_dir():
-        fail([f"{file}: is a folder; name a file"])
+        raise InputError([Diagnostic(file, 0, 0, "is a folder; name a file")])
     (source,) = sources([file], False, _standard_input())
-    if isinstance(source, Problem):
-        fail([str(_error(source))])
+    if isinstance(source, Diagnostic):
+        raise InputError([source])
     name, data = source
-    try:
-        return parse(name, data, load)
-    except WrongFileError as error:
-        fail(error.lines)
-
-
-def _locate(document: Manifest) -> Callable[[tuple[str | int, ...]], tuple[int, int]]:
-    def locate(path: tuple[str | int, ...]) -> tuple[int, int]:
-        position = document.locate(path)
-        return position.line, position.column
-
-    return locate
+    return parse(name, data, load)
 
 
 def _nowhere(_path: tuple[str | int, ...]) -> tuple[int, int]:
+    """The position of everything in an empty file."""
     return 1, 1
-
-
-def fail(messages: Iterable[str]) -> NoReturn:
-    """End the command because of wrong input, saying what is wrong."""
-    tell(*messages)
-    raise SystemExit(WRONG_INPUT)
-
-
-def _error(problem: Problem) -> Error:
-    return Error(problem.file, problem.line, problem.column, problem.message)

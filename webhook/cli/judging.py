@@ -5,15 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from webhook.cli.inputs import Engine
+from webhook.diagnostics import Diagnostic, dotted
 from webhook.manifests import Manifest
 from webhook.patch import Operation, build, flaw, pointer
 from webhook.policy.context import Origin
 from webhook.policy.evaluate import judge
 from webhook.policy.pods.reading import MalformedError, Members, mapping, members, text
 from webhook.policy.printable import printable
-from webhook.policy.verdict import Decision, Path, Verdict
+from webhook.policy.verdict import Decision, Verdict
 from webhook.policy.workloads.kinds import ExtractedPod, group_of, is_suspended, pods
-from webhook.report import Error, Located, Result, Subject
+from webhook.report import Located, Result, Subject
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +72,7 @@ class Judgement:
         return located
 
 
-def judgement(manifest: Manifest, engine: Engine, namespace: str) -> Judgement | Error:
+def judgement(manifest: Manifest, engine: Engine, namespace: str) -> Judgement | Diagnostic:
     """Judge one manifest; an object whose structure is not that of its kind is an error."""
     try:
         value = mapping(manifest.value, ())
@@ -79,9 +80,8 @@ def judgement(manifest: Manifest, engine: Engine, namespace: str) -> Judgement |
         held = pods(engine.kinds, group_of(subject.api_version), subject.kind, value)
         return Judgement(manifest, subject, _verdict(value, subject, held, engine))
     except MalformedError as error:
-        position = manifest.locate(error.path)
         field = printable(dotted(error.path))
-        return Error(manifest.file, position.line, position.column, f"{field}: {error}" if field else str(error))
+        return manifest.diagnostic(error.path, f"{field}: {error}" if field else str(error))
 
 
 def _verdict(value: Members, subject: Subject, held: list[ExtractedPod], engine: Engine) -> Verdict | None:
@@ -111,8 +111,3 @@ def _required(value: Members, field: str) -> str:
     if not said:
         raise MalformedError((field,), "text", value.get(field))
     return said
-
-
-def dotted(path: Path) -> str:
-    """A path as people write it, such as `spec.containers[0].env`."""
-    return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path).lstrip(".")

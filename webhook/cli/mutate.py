@@ -11,8 +11,9 @@ import click
 from webhook.cli.inputs import engine, manifest_options, manifests, read_standard_input_once
 from webhook.cli.judging import Judgement, judgement
 from webhook.cli.screen import paint, show, tell
+from webhook.diagnostics import Diagnostic
 from webhook.policy.verdict import MOST_EDITS, Severity
-from webhook.report import Error, diff
+from webhook.report import diff
 from webhook.report.data import json_text
 
 _DENIED = 1
@@ -46,8 +47,8 @@ def command(
     allowed: list[Judgement] = []
     code = 0
     for manifest in manifests(filenames, recursive):
-        judged = manifest if isinstance(manifest, Error) else judgement(manifest, judges, namespace)
-        if isinstance(judged, Error):
+        judged = manifest if isinstance(manifest, Diagnostic) else judgement(manifest, judges, namespace)
+        if isinstance(judged, Diagnostic):
             tell(str(judged))
             code = _UNREADABLE
         elif judged.is_denied:

@@ -8,9 +8,9 @@ from typing import TextIO
 
 import click
 
+from webhook.diagnostics import LINE
 from webhook.policy.printable import printable
 from webhook.report.as_text import Paint, plain
-from webhook.report.model import LINE
 
 
 def show(text: str) -> None:

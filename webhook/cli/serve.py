@@ -13,13 +13,12 @@ import click
 from webhook.app import NotInstalledError, Place, installed
 from webhook.cli.inputs import (
     Load,
-    WrongFileError,
     configuration,
-    fail,
     parse,
     read_facts,
     read_standard_input_once,
 )
+from webhook.diagnostics import Diagnostic, InputError
 from webhook.settings.options import Option
 
 if TYPE_CHECKING:
@@ -84,23 +83,17 @@ def command(
         with closing(log):
             uvloop.run(serve())
     except (NotInstalledError, StartError) as error:
-        fail([f"serve: {error}"])
+        raise InputError([Diagnostic("serve", 0, 0, str(error))]) from None
 
 
 def _again(name: str | None, load: Load[Any]) -> File | None:
     """A file that can be read again while the server runs; standard input cannot."""
-    from webhook.server import File, UnusableError
+    from webhook.server import File
 
     if name is None or name == "-":
         return None
 
-    def parsed(data: bytes) -> Any:
-        try:
-            return parse(name, data, load)
-        except WrongFileError as error:
-            raise UnusableError(str(error)) from None
-
-    return File(Path(name), parsed)
+    return File(Path(name), lambda data: parse(name, data, load))
 
 
 _KEYS = {

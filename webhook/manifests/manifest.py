@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from webhook.diagnostics import Diagnostic
 from webhook.manifests import jsontext
-from webhook.manifests.position import Path, Position, Spot, Text, follow
+from webhook.manifests.position import Position, Spot, Text, follow
+from webhook.policy.verdict import Path
 
 
 class Document:
@@ -64,6 +66,10 @@ class Manifest:
     def locate(self, path: Path) -> Position:
         """Return the position of the value at a path in the object, or of the nearest ancestor that exists."""
         return self._document.locate(self._path + path)
+
+    def diagnostic(self, path: Path, message: str) -> Diagnostic:
+        """Return a diagnostic for the value at a path in the object."""
+        return Diagnostic(self.file, *self.locate(path), message)
 
 
 def _copied(value: Any) -> Any:

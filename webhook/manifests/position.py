@@ -1,13 +1,12 @@
-"""Where things stand in a text: positions, problems, and the tree that leads from a path to an offset."""
+"""Positions in a text, and the tree that leads from a path to the offset of its value."""
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from dataclasses import dataclass
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
-Path: TypeAlias = tuple[str | int, ...]
+from webhook.policy.verdict import Path
 
 # Where a value starts, as a character offset; of a mapping or list also where its own values start. Only containers
 # pay for a tuple: most values are leaves.
@@ -17,26 +16,15 @@ Spots: TypeAlias = "dict[str, Spot] | list[Spot]"
 _LINE_BREAK = re.compile("\n")
 
 
-@dataclass(frozen=True, slots=True)
-class Position:
+class Position(NamedTuple):
     """A place in a file; line and column count from 1, the column in characters."""
 
     line: int
     column: int
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """One thing that could not be read; line and column are 0 where the whole file is meant."""
-
-    file: str
-    line: int
-    column: int
-    message: str
-
-
 class UnreadableError(Exception):
-    """What is wrong at one offset of a text."""
+    """A text that cannot be read, and the character offset of the reason."""
 
     def __init__(self, message: str, offset: int) -> None:
         super().__init__(message)

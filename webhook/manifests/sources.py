@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO
 
-from webhook.manifests.position import Problem
+from webhook.diagnostics import Diagnostic
 
 STDIN = "<stdin>"
 # Far past the largest object that etcd takes, and past any bundle of them that somebody reviews.
@@ -15,7 +15,7 @@ LARGEST = 64 * 1024 * 1024
 _EXTENSIONS = (".json", ".yaml", ".yml")
 
 
-def sources(paths: Sequence[str], recursive: bool, stdin: BinaryIO) -> Iterator[tuple[str, bytes] | Problem]:
+def sources(paths: Sequence[str], recursive: bool, stdin: BinaryIO) -> Iterator[tuple[str, bytes] | Diagnostic]:
     """Yield name and content of each input in the order given: files, the manifests of folders, `-` for standard input.
 
     Of a folder only files ending in .json, .yaml or .yml are read, sorted, with the folders below it if `recursive`.
@@ -27,7 +27,7 @@ def sources(paths: Sequence[str], recursive: bool, stdin: BinaryIO) -> Iterator[
             yield from _path(Path(path), recursive)
 
 
-def _path(path: Path, recursive: bool) -> Iterator[tuple[str, bytes] | Problem]:
+def _path(path: Path, recursive: bool) -> Iterator[tuple[str, bytes] | Diagnostic]:
     if not _is_folder(path):
         yield _file(path)
         return
@@ -48,7 +48,7 @@ def _is_folder(path: Path) -> bool:
         return False
 
 
-def _folder(top: Path, recursive: bool) -> Iterator[tuple[str, bytes] | Problem]:
+def _folder(top: Path, recursive: bool) -> Iterator[tuple[str, bytes] | Diagnostic]:
     """Read the manifests of a folder. Links to folders are not followed: they may lead in a circle."""
     pending = [top]
     while pending:
@@ -63,7 +63,7 @@ def _folder(top: Path, recursive: bool) -> Iterator[tuple[str, bytes] | Problem]
             yield _problem(path, "not a regular file") if path.exists() and not path.is_file() else _file(path)
 
 
-def _file(path: Path) -> tuple[str, bytes] | Problem:
+def _file(path: Path) -> tuple[str, bytes] | Diagnostic:
     try:
         with path.open("rb") as stream:
             return _content(_shown(path), stream)
@@ -71,18 +71,18 @@ def _file(path: Path) -> tuple[str, bytes] | Problem:
         return _problem(path, _reason(error))
 
 
-def _content(name: str, stream: BinaryIO) -> tuple[str, bytes] | Problem:
+def _content(name: str, stream: BinaryIO) -> tuple[str, bytes] | Diagnostic:
     try:
         data = stream.read(LARGEST + 1)
     except (OSError, ValueError) as error:
-        return Problem(name, 0, 0, _reason(error))
+        return Diagnostic(name, 0, 0, _reason(error))
     if len(data) > LARGEST:
-        return Problem(name, 0, 0, f"larger than {LARGEST // 1024**2} MiB")
+        return Diagnostic(name, 0, 0, f"larger than {LARGEST // 1024**2} MiB")
     return name, data
 
 
-def _problem(path: Path, message: str) -> Problem:
-    return Problem(_shown(path), 0, 0, message)
+def _problem(path: Path, message: str) -> Diagnostic:
+    return Diagnostic(_shown(path), 0, 0, message)
 
 
 def _shown(path: Path) -> str:

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from webhook.report.model import Error, Located, Report, Result, Subject
+from webhook.report.model import Located, Report, Result, Subject
 
-__all__ = ["Error", "Located", "Report", "Result", "Subject"]
+__all__ = ["Located", "Report", "Result", "Subject"]

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from webhook.diagnostics import LINE
 from webhook.policy.printable import printable
 from webhook.policy.verdict import Severity
-from webhook.report.model import LINE, Report, Result
+from webhook.report.model import Report, Result
 
 Paint = Callable[[str, str], str]
 """Puts a colour on a text, or leaves it as it is."""

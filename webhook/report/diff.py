@@ -10,10 +10,10 @@ from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import Any, NamedTuple
 
+from webhook.diagnostics import LINE
 from webhook.policy.printable import printable
 from webhook.report.as_text import Paint, plain
 from webhook.report.data import yaml_text
-from webhook.report.model import LINE
 
 _COLOURS = {"+": "green", "-": "red"}
 

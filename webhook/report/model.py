@@ -9,11 +9,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from webhook.diagnostics import LINE, Diagnostic
 from webhook.policy.printable import printable
 from webhook.policy.verdict import Finding
-
-LINE = 8192
-"""Characters of a printed line: room for the longest path of Linux (4096), which programs parse, and a message."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,20 +63,6 @@ class Result:
     omitted: Mapping[str, int] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class Error:
-    """Something that could not be read or judged; line and column are 0 where the whole file is meant."""
-
-    file: str
-    line: int
-    column: int
-    message: str
-
-    def __str__(self) -> str:
-        place = f"{self.file}:{self.line}:{self.column}" if self.line else self.file
-        return printable(f"{place}: {self.message}", LINE)
-
-
 DECISIONS = ("allowed", "warned", "denied", "skipped")
 
 
@@ -87,7 +71,7 @@ class Report:
     """All results and errors of a run, in the order of the inputs."""
 
     results: list[Result] = field(default_factory=list)
-    errors: list[Error] = field(default_factory=list)
+    errors: list[Diagnostic] = field(default_factory=list)
 
     def summary(self) -> dict[str, int]:
         """How many objects there were of each decision, and how many errors."""

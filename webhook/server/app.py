@@ -13,6 +13,7 @@ from typing import Any
 
 from aiohttp import web
 
+from webhook.diagnostics import InputError
 from webhook.policy.placement.facts import Facts
 from webhook.runtime.supervisor import Supervisor
 from webhook.server import capacity, descriptors
@@ -88,7 +89,7 @@ class Server:
         self._open(self.health_door, self.settings.health_port)
         try:
             await self.reload.first()
-        except UnusableError as error:
+        except (InputError, UnusableError) as error:
             raise StartError(str(error)) from None
         self.supervisor.start()
         if not await self._certificate():

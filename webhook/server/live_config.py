@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from webhook.diagnostics import Diagnostic, InputError
 from webhook.policy.checks import CHECKS
 from webhook.policy.placement.facts import Facts
 from webhook.policy.rules import Ruleset
@@ -14,23 +15,23 @@ from webhook.policy.settings.settings import Settings
 from webhook.policy.workloads.kinds import Table, table
 from webhook.server.observe.log import EventLog
 from webhook.server.observe.metrics import Metrics
-from webhook.server.reload import Source, UnusableError
+from webhook.server.reload import Source
 from webhook.settings.configuration import Configuration, changeable, fixed
 
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """A file that is read again while the server runs. `parse` makes something of its bytes or raises UnusableError."""
+    """A file that is read again while the server runs. `parse` makes something of its bytes or raises InputError."""
 
     path: Path
     parse: Callable[[bytes], Any]
 
     def read(self) -> bytes:
-        """Its content. Raises UnusableError."""
+        """Its content. Raises InputError."""
         try:
             return self.path.read_bytes()
         except OSError as error:
-            raise UnusableError(f"{self.path}: {error.strerror}") from None
+            raise InputError([Diagnostic(str(self.path), 0, 0, error.strerror or str(error))]) from None
 
 
 @dataclass(frozen=True, slots=True)

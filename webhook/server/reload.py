@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from webhook.diagnostics import InputError
 from webhook.runtime.exceptions import reason, stack
 from webhook.runtime.retry import pause
 from webhook.server.observe.log import EventLog
@@ -25,7 +26,7 @@ class Source:
     """Something that is read again while the server runs.
 
     `read` gives its content and may block; `prepare` makes of it what `take` puts in force, and may block too. Both
-    raise UnusableError.
+    raise InputError or UnusableError.
     """
 
     what: str
@@ -48,7 +49,7 @@ class Reload:
         self._refused: dict[str, Any] = {}
 
     async def first(self) -> None:
-        """Take everything for the first time. Raises UnusableError."""
+        """Take everything for the first time. Raises InputError or UnusableError."""
         for source in self._sources:
             content = await asyncio.to_thread(source.read)
             source.take(await asyncio.to_thread(source.prepare, content))
@@ -76,7 +77,7 @@ class Reload:
                 self._unchanged(source, asked)
                 return
             source.take(await asyncio.to_thread(source.prepare, content))
-        except UnusableError as error:
+        except (InputError, UnusableError) as error:
             self._refuse(source, content or str(error), str(error), asked)
             return
         except Exception as error:

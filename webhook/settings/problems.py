@@ -1,22 +1,18 @@
-"""Everything that is wrong with a file, each problem at its place."""
+"""What pydantic found in a file, as diagnostics at their places."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from webhook.policy.printable import printable
+from webhook.diagnostics import Diagnostic, InputError, dotted
+from webhook.policy.verdict import Path
 from webhook.settings.forms import did_you_mean, shown
 from webhook.settings.options import Option
 from webhook.settings.shape import Listing, Section, Shape, Table, bare
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails, ValidationError
-
-Path: TypeAlias = tuple[str | int, ...]
-"""Keys and indices from the root of a file down to a value."""
 
 Locate: TypeAlias = Callable[[Path], tuple[int, int]]
 """The line and column of the value at a path, or of its nearest ancestor that exists; both count from 1."""
@@ -30,56 +26,18 @@ class Found(NamedTuple):
     other: Path | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """One thing that is wrong. `key` is dotted, such as `injections.pipeMount.type`; empty for the whole file.
-
-    Where an option gave the value, `key` is the option's name, and line and column are 0.
-    """
-
-    file: str
-    line: int
-    column: int
-    key: str
-    message: str
-
-    def __str__(self) -> str:
-        where = f"{self.file}:{self.line}:{self.column}: " if self.line else ""
-        return printable(where + (f"{self.key}: {self.message}" if self.key else self.message), _LONGEST)
-
-
-_LONGEST = 8192
-"""Characters of a problem as text: room for the longest path of Linux (4096), which programs parse, and a message."""
-
-
-class SettingsError(Exception):
-    """A settings or facts file that cannot be used, with all its problems in the order of their places."""
-
-    def __init__(self, problems: Sequence[Problem]) -> None:
-        super().__init__("\n".join(map(str, problems)))
-        self.problems = tuple(problems)
-
-
-def refuse(found: Iterable[Found], locate: Locate, file: str, options: Sequence[Option] = ()) -> SettingsError:
-    """The error for what was found in a file and in the options over it."""
+def refuse(found: Iterable[Found], locate: Locate, file: str, options: Sequence[Option] = ()) -> InputError:
+    """The error for what was found in a file and in the options over it, in the order of the places."""
     names: Mapping[Path, str] = {(option.section, option.key): option.name for option in options}
-    problems = []
+    diagnostics = []
     for path, text, other in found:
         message = text if other is None else text.format(names.get(other) or dotted(other))
-        place = (0, 0) if path in names else locate(path)
-        problems.append(Problem(file, *place, names.get(path) or dotted(path), message))
-    return SettingsError(sorted(problems, key=lambda problem: (problem.line, problem.column, problem.key)))
-
-
-def dotted(path: Path) -> str:
-    """A path as messages have it: `resources[0].name`, `placement.mpsLabels["example.com/mps"]`."""
-    return "".join(map(_step, path)).removeprefix(".")
-
-
-def _step(step: str | int) -> str:
-    if isinstance(step, int):
-        return f"[{step}]"
-    return f".{step}" if re.fullmatch("[A-Za-z0-9_-]{1,63}", step) else f"[{shown(step)}]"
+        key = dotted(path)
+        if path in names or not file:
+            diagnostics.append(Diagnostic(names.get(path) or key, 0, 0, message))
+        else:
+            diagnostics.append(Diagnostic(file, *locate(path), f"{key}: {message}" if key else message))
+    return InputError(sorted(diagnostics, key=lambda one: (one.line, one.column, one.file, one.message)))
 
 
 def found(error: ValidationError, shape: Section) -> Iterator[Found]:

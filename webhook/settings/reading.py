@@ -22,7 +22,7 @@ FACTS_KIND = "Facts"
 def load(value: object, locate: Locate, file: str, options: Sequence[Option] = ()) -> Configuration:
     """The configuration that a settings file holds, under the options; null, an empty file, is all defaults.
 
-    Raises SettingsError.
+    Raises InputError.
     """
     body = overridden(_body(value, KIND, locate, file), options)
     profile = body.get("profile")
@@ -32,7 +32,7 @@ def load(value: object, locate: Locate, file: str, options: Sequence[Option] = (
 
 
 def load_facts(value: object, locate: Locate, file: str) -> Facts:
-    """The facts that a facts file holds; what is missing or null is unknown. Raises SettingsError."""
+    """The facts that a facts file holds; what is missing or null is unknown. Raises InputError."""
     held: Facts = _validated(_body(value, FACTS_KIND, locate, file), section(Facts), locate, file)
     return held
 
@@ -45,7 +45,7 @@ def _validated(body: dict[str, Any], shape: Section, locate: Locate, file: str, 
 
 
 def _body(value: object, kind: str, locate: Locate, file: str) -> dict[str, Any]:
-    """The file's mapping without its header. Raises SettingsError when this is another kind of file."""
+    """The file's mapping without its header. Raises InputError when this is another kind of file."""
     if value is None:
         return {}
     if not isinstance(value, Mapping):
