@@ -15,9 +15,9 @@ from cryptography import x509
 
 from tests.server.certificates import HOSTS, Certificates
 from tests.server.within import Running, running
+from webhook.diagnostics import InputError
 from webhook.pki import Authority, Leaf
 from webhook.runtime.certificates import NotPresentedError
-from webhook.server import UnusableError
 
 HOUR = timedelta(hours=1)
 
@@ -135,5 +135,5 @@ async def test_files_that_cannot_be_taken_are_unusable(
             prepared = source.prepare(source.read())
             with monkeypatch.context() as patched:
                 patched.setattr("os.memfd_create", failing)
-                with pytest.raises(UnusableError, match=r"Cannot allocate memory$"):
+                with pytest.raises(InputError, match=r"Cannot allocate memory$"):
                     source.take(prepared)

@@ -13,10 +13,11 @@ from typing import Any
 import pytest
 
 from tests.server.lines import PATIENCE, Lines
+from webhook.diagnostics import Diagnostic, InputError
 from webhook.server import reload
 from webhook.server.observe.log import EventLog
 from webhook.server.observe.metrics import Metrics
-from webhook.server.reload import Reload, Source, UnusableError
+from webhook.server.reload import Reload, Source
 
 LOOKS = 4
 
@@ -75,7 +76,11 @@ async def watched(written: Written, *sources: Source, enough: asyncio.Event) -> 
     return await asyncio.to_thread(written.events)
 
 
-@pytest.mark.parametrize("error", [UnusableError("wrong"), LookupError("a defect")], ids=["a refusal", "a defect"])
+@pytest.mark.parametrize(
+    "error",
+    [InputError([Diagnostic("settings.yaml", 1, 2, "wrong")]), LookupError("a defect")],
+    ids=["a refusal", "a defect"],
+)
 async def test_a_refusal_is_said_once_for_one_content(
     written: Written, monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:

@@ -28,7 +28,7 @@ from webhook.server.live_config import Files, LiveConfig
 from webhook.server.observe.log import Bridge, EventLog
 from webhook.server.observe.metrics import Metrics
 from webhook.server.observe.watchdog import LoopWatchdog
-from webhook.server.reload import Reload, UnusableError
+from webhook.server.reload import Reload
 from webhook.server.reviews import Reviews
 from webhook.settings.configuration import Configuration
 
@@ -89,7 +89,7 @@ class Server:
         self._open(self.health_door, self.settings.health_port)
         try:
             await self.reload.first()
-        except (InputError, UnusableError) as error:
+        except InputError as error:
             raise StartError(str(error)) from None
         self.supervisor.start()
         if not await self._certificate():

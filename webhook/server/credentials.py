@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import UTC, datetime
 
 from cryptography.x509 import Certificate
 
+from webhook.diagnostics import InputError
 from webhook.runtime.certificates import NotPresentedError
 from webhook.server.http.acceptor import Acceptor
 from webhook.server.observe.metrics import Metrics
-from webhook.server.reload import Source, UnusableError
+from webhook.server.reload import Source
 from webhook.server.tls import CertificateError, Pair, context, expiry, first_expiry, read, read_pair
 from webhook.settings.process import Tls
 
@@ -42,28 +42,24 @@ class Credentials:
         """
         try:
             self._take_pair(Pair(certificate, key))
-        except (UnusableError, MemoryError) as error:
+        except (InputError, MemoryError) as error:
             raise NotPresentedError(str(error) or "no memory") from error
 
     def _read_pair(self) -> Pair:
-        with _as_unusable():
-            return read_pair(self._tls)
+        return read_pair(self._tls)
 
     def _read_authorities(self) -> bytes:
-        with _as_unusable():
-            return read(str(self._tls.client_ca))
+        return read(str(self._tls.client_ca))
 
     def _checked_pair(self, pair: Pair) -> Pair:
-        with _as_unusable():
-            self._refuse_out_of_time(pair)
-            context(self._tls, pair, self._authorities)
+        self._refuse_out_of_time(pair)
+        context(self._tls, pair, self._authorities)
         return pair
 
     def _checked_authorities(self, authorities: bytes) -> bytes:
-        with _as_unusable():
-            first_expiry(authorities, str(self._tls.client_ca))
-            if self._pair is not None:
-                context(self._tls, self._pair, authorities)
+        first_expiry(authorities, str(self._tls.client_ca))
+        if self._pair is not None:
+            context(self._tls, self._pair, authorities)
         return authorities
 
     def _refuse_out_of_time(self, pair: Pair) -> None:
@@ -72,8 +68,8 @@ class Credentials:
         if self._pair is None or not _serves(self._pair.leaf(), now) or _serves(leaf, now):
             return
         if leaf.not_valid_after_utc <= now:
-            raise CertificateError(f"{pair.source}: the certificate has ended at {_day(leaf.not_valid_after_utc)}")
-        raise CertificateError(f"{pair.source}: the certificate begins only at {_day(leaf.not_valid_before_utc)}")
+            raise CertificateError(pair.source, f"the certificate has ended at {_day(leaf.not_valid_after_utc)}")
+        raise CertificateError(pair.source, f"the certificate begins only at {_day(leaf.not_valid_before_utc)}")
 
     def _take_pair(self, pair: Pair) -> None:
         self._serve(pair, self._authorities)
@@ -87,11 +83,10 @@ class Credentials:
     def _serve(self, pair: Pair | None, authorities: bytes | None) -> None:
         """Put both in force at once: a context that was made beforehand may hold what has been replaced meanwhile.
 
-        Raises UnusableError, and changes nothing then.
+        Raises InputError, and changes nothing then.
         """
         if pair is not None:
-            with _as_unusable():
-                self._door.welcome.context = context(self._tls, pair, authorities)
+            self._door.welcome.context = context(self._tls, pair, authorities)
         self._pair, self._authorities = pair, authorities
 
 
@@ -101,11 +96,3 @@ def _serves(leaf: Certificate, now: datetime) -> bool:
 
 def _day(moment: datetime) -> str:
     return f"{moment:%Y-%m-%d %H:%M} UTC"
-
-
-@contextmanager
-def _as_unusable() -> Iterator[None]:
-    try:
-        yield
-    except CertificateError as error:
-        raise UnusableError(str(error)) from None

@@ -17,16 +17,12 @@ _POLL = 10.0
 """Seconds between two looks. File events are of no use here: the kubelet exchanges a link two folders above."""
 
 
-class UnusableError(Exception):
-    """What a file holds cannot be used. The message has a line for each problem."""
-
-
 @dataclass(frozen=True, slots=True)
 class Source:
     """Something that is read again while the server runs.
 
     `read` gives its content and may block; `prepare` makes of it what `take` puts in force, and may block too. Both
-    raise InputError or UnusableError.
+    raise InputError.
     """
 
     what: str
@@ -49,7 +45,7 @@ class Reload:
         self._refused: dict[str, Any] = {}
 
     async def first(self) -> None:
-        """Take everything for the first time. Raises InputError or UnusableError."""
+        """Take everything for the first time. Raises InputError."""
         for source in self._sources:
             content = await asyncio.to_thread(source.read)
             source.take(await asyncio.to_thread(source.prepare, content))
@@ -77,7 +73,7 @@ class Reload:
                 self._unchanged(source, asked)
                 return
             source.take(await asyncio.to_thread(source.prepare, content))
-        except (InputError, UnusableError) as error:
+        except InputError as error:
             self._refuse(source, content or str(error), str(error), asked)
             return
         except Exception as error:

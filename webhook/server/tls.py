@@ -13,13 +13,17 @@ from cryptography import x509
 from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives import serialization
 
+from webhook.diagnostics import Diagnostic, InputError
 from webhook.settings.process import Tls
 
 _TRIES = 5
 
 
-class CertificateError(Exception):
-    """A certificate or key cannot be used. The message says which, and why."""
+class CertificateError(InputError):
+    """A certificate or key that cannot be used. `source` names its file, or says what it is."""
+
+    def __init__(self, source: str, message: str) -> None:
+        super().__init__([Diagnostic(source, 0, 0, message)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +44,7 @@ def read_pair(tls: Tls) -> Pair:
     """The certificate and key that the settings name. Raises CertificateError."""
     if not tls.cert_file or not tls.key_file:
         raise CertificateError(
-            "no certificate: give --tls-cert and --tls-key, or tls.certFile and tls.keyFile in the settings"
+            "no certificate", "give --tls-cert and --tls-key, or tls.certFile and tls.keyFile in the settings"
         )
     certificate = read(tls.cert_file)
     # The kubelet exchanges both files of a mounted Secret at once, but nobody can read both at once.
@@ -57,7 +61,7 @@ def read(file: str) -> bytes:
     try:
         return Path(file).read_bytes()
     except OSError as error:
-        raise CertificateError(f"{file}: {error.strerror}") from None
+        raise CertificateError(file, error.strerror or str(error)) from None
 
 
 def context(tls: Tls, pair: Pair, authorities: bytes | None) -> ssl.SSLContext:
@@ -101,11 +105,11 @@ def _check(pair: Pair) -> None:
     try:
         own = serialization.load_pem_private_key(pair.key, password=None).public_key()
     except TypeError:
-        raise CertificateError(f"{pair.key_source}: is encrypted; give the key without a passphrase") from None
+        raise CertificateError(pair.key_source, "is encrypted; give the key without a passphrase") from None
     except (ValueError, UnsupportedAlgorithm):
-        raise CertificateError(f"{pair.key_source}: holds no private key in PEM") from None
+        raise CertificateError(pair.key_source, "holds no private key in PEM") from None
     if certified != own:
-        raise CertificateError(f"{pair.key_source}: is not the key of the certificate in {pair.source}")
+        raise CertificateError(pair.key_source, f"is not the key of the certificate in {pair.source}")
 
 
 def _load(made: ssl.SSLContext, pair: Pair) -> None:
@@ -122,11 +126,11 @@ def _refusing(source: str) -> Iterator[None]:
     except ssl.SSLError as error:
         # Python sets no `reason` on errors that OpenSSL has none for (PyErr_SetString in CPython's Modules/_ssl.c).
         reason = (getattr(error, "reason", None) or error.strerror or "unknown").replace("_", " ").lower()
-        raise CertificateError(f"{source}: OpenSSL does not take it: {reason}") from None
+        raise CertificateError(source, f"OpenSSL does not take it: {reason}") from None
     except OSError as error:  # of the system, not of the bytes: no more files, no memory
-        raise CertificateError(f"{source}: cannot be used: {error.strerror or error}") from None
+        raise CertificateError(source, f"cannot be used: {error.strerror or error}") from None
     except (ValueError, TypeError, UnsupportedAlgorithm) as error:
-        raise CertificateError(f"{source}: cannot be used: {error}") from None
+        raise CertificateError(source, f"cannot be used: {error}") from None
 
 
 @contextmanager
@@ -144,4 +148,4 @@ def _certificates(pem: bytes, source: str) -> list[x509.Certificate]:
     try:
         return x509.load_pem_x509_certificates(pem)
     except (ValueError, x509.InvalidVersion):
-        raise CertificateError(f"{source}: holds no certificate in PEM") from None
+        raise CertificateError(source, "holds no certificate in PEM") from None
