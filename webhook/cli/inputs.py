@@ -64,12 +64,12 @@ def manifest_options(command: Command) -> Command:
 
 def _namespace(_context: click.Context, _option: click.Parameter, value: str) -> str:
     """The name itself, or empty. Raises BadParameter for what no namespace can be called."""
-    from webhook.settings.names import NAMESPACE
+    from webhook.policy.settings.formats import refusal
+    from webhook.policy.settings.names import NAMESPACE
 
-    try:
-        return NAMESPACE.read(value) if value else ""
-    except ValueError as error:
-        raise click.BadParameter(str(error)) from None
+    if value and not NAMESPACE.allows(value):
+        raise click.BadParameter(refusal(NAMESPACE, value))
+    return value
 
 
 def read_standard_input_once(**given: str | Sequence[str] | None) -> None:
@@ -133,7 +133,7 @@ def engine(config: str | None, facts: str | None) -> Engine:
 
 def configuration(file: str | None, options: Sequence[Option] = ()) -> Configuration:
     """The configuration of a settings file, overridden by the options. Raises InputError."""
-    from webhook.settings.reading import load
+    from webhook.settings.load import load
 
     return load(None, _nowhere, "", options) if file is None else _read_one(file, partial(load, options=options))
 
@@ -142,7 +142,7 @@ def read_facts(file: str | None) -> Facts:
     """The facts of a facts file; without a file all are unknown. Raises InputError."""
     if file is None:
         return UNKNOWN
-    from webhook.settings.reading import load_facts
+    from webhook.settings.load import load_facts
 
     return _read_one(file, load_facts)
 

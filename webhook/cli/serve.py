@@ -62,7 +62,7 @@ def command(
     from webhook.server import Files, Server, StartError, interpreter
     from webhook.server.observe.log import EventLog
     from webhook.settings.configuration import not_in_force
-    from webhook.settings.reading import load, load_facts
+    from webhook.settings.load import load, load_facts
 
     read_standard_input_once(config=config, facts=facts)
     given = _given(options)
