@@ -43,10 +43,11 @@ _setting = partial(click.option, cls=SettingOption)
 @click.option("--config", metavar="FILE", help="The settings file. Without it the defaults apply.")
 @click.option("--facts", metavar="FILE", help="The facts file, which describes the cluster.")
 @_setting("--host", key="server.host", metavar="ADDRESS", help="The address to listen on.")
-@_setting("--port", key="server.port", type=_PORT, help="The port for reviews; 0 chooses a free one.")
+@_setting("--port", key="server.port", metavar="PORT", type=_PORT, help="The port for reviews; 0 chooses a free one.")
 @_setting(
     "--health-port",
     key="server.healthPort",
+    metavar="PORT",
     type=_PORT,
     help="The port for health and metrics; 0 chooses a free one.",
 )
