@@ -63,8 +63,8 @@ bench-accept: $(READY) ## Count the steps of a review again, for the committed f
 include tests/cluster/cluster.mk
 include charts/chart.mk
 
-docs: $(READY) ## Write the generated pages of docs/reference anew.
-	$(BIN)/python docs/generate.py
+docs: $(READY) ## Generate the pages of docs/reference.
+	$(BIN)/python -m docs.generate
 	$(BIN)/python -m webhook.settings.reference docs/reference
 
 constraints: ## Take the newest versions that pyproject.toml allows into constraints.txt.

@@ -23,7 +23,7 @@ import click
 import jsonpatch
 
 from webhook.manifests import Manifest, read
-from webhook.report import diff
+from webhook.report import yaml_diff
 
 ROOT = Path(__file__).parent.parent
 CERTS = ROOT / "certs"
@@ -132,7 +132,7 @@ def show(example: Example, answer: dict[str, Any]) -> None:
     say(f"  {click.style('allowed', fg='green')}  with {len(operations)} additions")
     before = example.review["request"]["object"]
     before["metadata"].pop("managedFields", None)
-    change = diff.write("sent", before, jsonpatch.apply_patch(before, operations), _paint, context=1)
+    change = yaml_diff.write("sent", before, jsonpatch.apply_patch(before, operations), _paint, context=1)
     for line in change.splitlines()[2:]:
         say(f"    {line}")
 

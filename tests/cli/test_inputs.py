@@ -122,7 +122,7 @@ def test_an_object_without_a_kind_is_malformed(here: Path) -> None:
             'file.yaml:3:12: limits.perPodd: unknown key "perPodd"; did you mean "perPod"?',
         ),
         ("--config", "limits: {perPod: 1\n", "file.yaml:2:1: "),
-        ("--config", "a: 1\n---\nb: 2\n", "file.yaml:3:1: a second document; the file holds one"),
+        ("--config", "a: 1\n---\nb: 2\n", "file.yaml:3:1: a second document; this file may hold only one"),
         ("--facts", "nodes: 1\n", "file.yaml:1:8: nodes: must be a list, not 1; write [] for none"),
         ("--facts", "kind: Settings\n", 'file.yaml:1:7: kind: must be "Facts", not "Settings"'),
     ],

@@ -69,7 +69,7 @@ def test_several_objects_come_as_a_list_without_those_that_are_refused(data: Pat
     kept = [(item["kind"], item["metadata"]["name"]) for item in mutated["items"]]
     assert kept == [("Pod", "good"), ("ConfigMap", "neither"), ("Pod", "slip")]
     assert ended.code == 1
-    assert [line.split(" is refused: ")[0] for line in ended.err.splitlines() if "is refused" in line] == [
+    assert [line.split(" is denied: ")[0] for line in ended.err.splitlines() if "is denied" in line] == [
         "pods.yaml:10:34: Pod two",
         "pods.yaml:29:18: Pod lab/habits-",
         "list.yaml:16:35: CronJob nightly",
@@ -82,7 +82,7 @@ def test_nothing_is_printed_where_everything_is_refused(data: Path, output: str)
     ended = run("mutate", "-f", "pod.json", "-o", output)
     assert (ended.code, ended.out) == (1, "")
     assert ended.err.splitlines() == [
-        'pod.json:7:64: Pod json is refused: GPS001 container "c" asks for 2 of "nvidia.com/gpu"; '
+        'pod.json:7:64: Pod json is denied: GPS001 container "c" asks for 2 of "nvidia.com/gpu"; '
         "the limit is 1 where it is shared through MPS",
         "    remedy: ask for 1, or select nodes with whole cards (nvidia.com/gpu.sharing-strategy: none)",
     ]
@@ -166,4 +166,4 @@ def test_object_that_needs_too_many_edits_is_left_out(data: Path) -> None:
     refused = run("mutate", "-f", "-", stdin=json.dumps(asking).encode())
     assert refused.code == 2
     assert refused.out == ""
-    assert refused.err == "<stdin>:1: Pod hostile needs more than 4096 edits, and the webhook makes none\n"
+    assert refused.err == "<stdin>:1: Pod hostile needs more than 4096 edits, so the webhook makes none\n"

@@ -111,7 +111,7 @@ def test_empty_files_are_an_error_where_every_input_is_empty(here: Path) -> None
 def test_standard_input_named_twice_is_a_usage_error(arguments: tuple[str, ...], naming: str) -> None:
     ended = run(*arguments, stdin=POD)
     assert (ended.code, ended.out) == (2, "")
-    said = f"Error: {naming} all name standard input, which can be read once; name a file instead"
+    said = f"Error: {naming}: standard input can be read only once; name a file instead"
     assert ended.err.splitlines()[-1] == said
 
 

@@ -23,7 +23,9 @@ from webhook.policy.placement.facts import UNKNOWN
 from webhook.policy.rules import Ruleset
 from webhook.policy.settings.settings import Settings
 from webhook.policy.workloads.kinds import table
-from webhook.report import Report, as_json, as_text
+from webhook.report import Report
+from webhook.report.check import json as check_json
+from webhook.report.check import text as check_text
 
 Steps: TypeAlias = tuple[str | int, ...]
 
@@ -87,8 +89,8 @@ def manifests(data: bytes) -> None:
             report.errors.append(checked)
         else:
             report.results.append(checked.result())
-    _is_safe(as_text.write(report))
-    _is_safe(as_json.write(report))
+    _is_safe(check_text.write(report))
+    _is_safe(check_json.write(report))
 
 
 def _is_clear(problem: Diagnostic, lines: int) -> None:

@@ -9,9 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from yaml import Mark, MarkedYAMLError, YAMLError
 
 from webhook.diagnostics import Diagnostic
 from webhook.manifests import Manifest, Position, read
+from webhook.manifests.errors import unreadable_yaml
+from webhook.manifests.position import Text
 
 DEEP = 100_000
 
@@ -22,8 +25,8 @@ def problems(data: bytes | str) -> list[tuple[int, int, str]]:
 
 
 WRONG: dict[str, tuple[int, int, str]] = {
-    "a: 1\n\tb: 2\n": (2, 1, "tab used for indentation; YAML wants spaces"),
-    "a:\n\t- 1\n": (2, 1, "tab used for indentation; YAML wants spaces"),
+    "a: 1\n\tb: 2\n": (2, 1, "tab used for indentation; indent YAML with spaces"),
+    "a:\n\t- 1\n": (2, 1, "tab used for indentation; indent YAML with spaces"),
     "a: 1\nb:\n  c: 1\n  c: 2\n": (4, 3, 'mapping key "c" is given twice, first on line 3'),
     "a: {b: 1, 'b': 2}\n": (1, 11, 'mapping key "b" is given twice, first on line 1'),
     "spec:\n  a: 1\nb: 2\nspec: 3\n": (4, 1, 'mapping key "spec" is given twice, first on line 1'),
@@ -98,6 +101,21 @@ def test_lines_are_those_of_the_file(text: str) -> None:
 )
 def test_encodings(data: bytes, line: int, column: int, message: str) -> None:
     assert problems(data) == [(line, column, message)]
+
+
+@pytest.mark.parametrize(
+    ("error", "message", "offset"),
+    [
+        (MarkedYAMLError(None, None, "a new problem\x1b", Mark("", 3, 0, 3, "", 0)), "a new problem?", 3),
+        (MarkedYAMLError(None, None, "a new problem", None), "a new problem", 0),
+        (MarkedYAMLError(None, None, "x" * 1000, None), "x" * 100 + "…" + "x" * 99, 0),
+        (MarkedYAMLError("while scanning"), "not YAML", 0),
+        (YAMLError("no marks at all"), "not YAML", 0),
+    ],
+)
+def test_unknown_libyaml_problem_is_shown_in_its_own_words(error: YAMLError, message: str, offset: int) -> None:
+    unreadable = unreadable_yaml(error, Text("a: 1\n"))
+    assert (unreadable.message, unreadable.offset) == (message, offset)
 
 
 def test_messages_stay_short_and_printable() -> None:

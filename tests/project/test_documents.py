@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import runpy
 import shlex
 import subprocess
 import sys
@@ -12,6 +11,7 @@ from pathlib import Path
 import click
 import pytest
 
+from docs.generate import pages as generated
 from tests.cli.run import run
 from tests.project.repository import ROOT, blocks, name, tracked
 from webhook.cli import cli
@@ -106,7 +106,7 @@ def test_links_lead_somewhere(page: str, link: str) -> None:
 
 
 def test_the_generated_pages_are_what_is_generated() -> None:
-    pages = runpy.run_path(str(ROOT / "docs" / "generate.py"))["pages"]()
+    pages = generated()
     reference = ROOT / "docs" / "reference"
     assert {page: (reference / page).read_text() for page in pages} == pages
 

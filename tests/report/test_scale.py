@@ -8,7 +8,9 @@ import pytest
 
 from tests.linear import Work, assert_linear
 from tests.report.reports import DENIAL, UNREADABLE, WARNING, report, result
-from webhook.report import Report, as_json, as_text
+from webhook.report import Report
+from webhook.report.check import json as check_json
+from webhook.report.check import text as check_text
 from webhook.report.data import json_text, yaml_text
 
 REPORTS: dict[str, Callable[[int], Report]] = {
@@ -18,7 +20,7 @@ REPORTS: dict[str, Callable[[int], Report]] = {
 }
 
 
-@pytest.mark.parametrize("write", [as_text.write, as_json.write])
+@pytest.mark.parametrize("write", [check_text.write, check_json.write])
 @pytest.mark.parametrize("name", REPORTS)
 def test_reports(name: str, write: Callable[[Report], str]) -> None:
     def prepared(size: int) -> Work:

@@ -1,4 +1,4 @@
-"""`explain`: what a check or an injection means, why it is there and what to do."""
+"""`explain`: the meaning of a check or an injection, its reason, and the remedy."""
 
 from __future__ import annotations
 
@@ -15,9 +15,13 @@ from webhook.policy.printable import printable
 @click.command(name="explain")
 @click.argument("code", required=False)
 def command(code: str | None) -> None:
-    """Tell what a check or an injection means, why it is there and what to do.
+    """Explain a check or an injection: its meaning, its reason and the remedy.
 
-    Without CODE all of them are listed.
+    Without CODE, list all checks and injections.
+
+    \b
+    Example:
+      gpushare-webhook explain GPS001
     """
     if code is None:
         show(overview())
@@ -30,7 +34,7 @@ def command(code: str | None) -> None:
 
 
 def overview() -> str:
-    """A line for each check and injection."""
+    """Return a line for each check and injection."""
     lines = ["Checks:"]
     lines += [f"  {check.code}  {check.severity.label:5} {check.title}" for check in CHECKS]
     lines += ["", "Injections:"]

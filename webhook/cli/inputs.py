@@ -1,4 +1,4 @@
-"""The inputs of a command: manifests from `-f`, and the engine that `--config` and `--facts` describe."""
+"""Inputs of a command: the manifests that `-f` names, and what `--config` and `--facts` describe."""
 
 from __future__ import annotations
 
@@ -8,9 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias, TypeVar
-
-import click
+from typing import TYPE_CHECKING, BinaryIO, TypeAlias, TypeVar
 
 from webhook.diagnostics import Diagnostic, InputError
 from webhook.manifests import STDIN, Manifest, has_documents, read, sources
@@ -24,82 +22,26 @@ if TYPE_CHECKING:
     from webhook.settings.configuration import Configuration
     from webhook.settings.options import Option
 
-Command = TypeVar("Command", bound=Callable[..., Any])
-
 
 @dataclass(frozen=True, slots=True)
 class Engine:
-    """What judges: the ruleset and the kinds that hold pods."""
+    """The ruleset and the kinds that hold pods."""
 
     ruleset: Ruleset
     kinds: Table
 
 
-def manifest_options(command: Command) -> Command:
-    """The options that `check` and `mutate` share."""
-    for option in (
-        click.option("--facts", metavar="FILE", help="Facts of the cluster, as a file."),
-        click.option("--config", metavar="FILE", help="The settings file. Without it the defaults hold."),
-        click.option(
-            "-n",
-            "--namespace",
-            default="",
-            callback=_namespace,
-            help="The namespace of objects that name none.",
-        ),
-        click.option("-R", "--recursive", is_flag=True, help="Read folders with all that is below them."),
-        click.option(
-            "-f",
-            "--filename",
-            "filenames",
-            metavar="FILE|DIR|-",
-            multiple=True,
-            required=True,
-            help="A file, a folder (one level), or - for standard input. Repeatable.",
-        ),
-    ):
-        command = option(command)
-    return command
-
-
-def _namespace(_context: click.Context, _option: click.Parameter, value: str) -> str:
-    """The name itself, or empty. Raises BadParameter for what no namespace can be called."""
-    from webhook.policy.settings.formats import refusal
-    from webhook.policy.settings.names import NAMESPACE
-
-    if value and not NAMESPACE.allows(value):
-        raise click.BadParameter(refusal(NAMESPACE, value))
-    return value
-
-
-def read_standard_input_once(**given: str | Sequence[str] | None) -> None:
-    """Refuse options that name standard input more than once: it can be read once. Raises UsageError.
-
-    The values are by the options' names, dashes left out.
-    """
-    naming = [
-        f"{'-' if len(name) == 1 else '--'}{name} -"
-        for name, values in given.items()
-        for value in ([values] if isinstance(values, str) else values or ())
-        if value == "-"
-    ]
-    if len(naming) > 1:
-        raise click.UsageError(
-            f"{' and '.join(naming)} all name standard input, which can be read once; name a file instead"
-        )
-
-
 def manifests(filenames: Sequence[str], recursive: bool) -> Iterator[Manifest | Diagnostic]:
-    """All manifests of the inputs; what cannot be read comes as an error in its place.
+    """Yield all manifests of the inputs in order, and a diagnostic for each part that cannot be read.
 
-    Standard input without a document is an error: what writes it has failed. A file or folder may hold none, but not
-    all inputs of a run, or a check that checks nothing would pass. A list without items is a document.
+    Standard input without a document is an error, since the command that writes it has probably failed. A file or
+    folder may be empty unless all inputs are, or a check of nothing would pass. A list without items is a document.
     """
     empty: list[str] = []
-    is_all = True
+    all_empty = True
     for source in sources(filenames, recursive, _standard_input()):
         if isinstance(source, Diagnostic):
-            is_all = False
+            all_empty = False
             yield source
             continue
         file, data = source
@@ -108,11 +50,11 @@ def manifests(filenames: Sequence[str], recursive: bool) -> Iterator[Manifest | 
             found = True
             yield manifest
         if found or has_documents(data):
-            is_all = False
+            all_empty = False
         else:
             empty.append(file)
     for file in empty:
-        if is_all or file == STDIN:
+        if all_empty or file == STDIN:
             yield Diagnostic(file, 0, 0, _EMPTY_INPUT if file == STDIN else _EMPTY_FILE)
 
 
@@ -121,7 +63,7 @@ _EMPTY_FILE = "no object in this file, nor in any other input"
 
 
 def _standard_input() -> BinaryIO:
-    """Standard input; empty where it is closed."""
+    """Return standard input; an empty stream where it is closed."""
     return io.BytesIO() if sys.stdin is None else sys.stdin.buffer
 
 
@@ -158,7 +100,7 @@ def parse(file: str, data: bytes, load: Load[Loaded]) -> Loaded:
     diagnostics = [one for one in found if isinstance(one, Diagnostic)]
     documents = [one for one in found if isinstance(one, Manifest)]
     if len(documents) > 1:
-        diagnostics.append(Diagnostic(file, documents[1].line, 1, "a second document; the file holds one"))
+        diagnostics.append(Diagnostic(file, documents[1].line, 1, "a second document; this file may hold only one"))
     if diagnostics:
         raise InputError(diagnostics)
     return load(documents[0].value, documents[0].locate, file) if documents else load(None, _nowhere, file)

@@ -1,16 +1,15 @@
-"""One YAML document to plain values, with the place of each: a loop over the events of libyaml.
+"""Compose the events of libyaml for one YAML document into plain values, each with its position.
 
-PyYAML's own composer recurses in C and ends the interpreter at 50,000 levels; its events do not. Nothing here recurses
-either, nesting is bounded, and what aliases unfold to is bounded as go-yaml does it. Aliased values are shared, not
-copied: whoever reads a value must not change it.
+PyYAML's own composer recurses in C and crashes the interpreter at 50,000 levels; its event parser does not. Nothing
+here recurses either, nesting is bounded, and the expansion of aliases is bounded as in go-yaml. Aliased values are
+shared, not copied, so callers must not change a value.
 """
 
 from __future__ import annotations
 
 from typing import Any, NamedTuple, TypeAlias
 
-from yaml import YAMLError
-from yaml._yaml import CParser
+from yaml import CSafeLoader, YAMLError
 from yaml.events import (
     AliasEvent,
     DocumentEndEvent,
@@ -22,8 +21,8 @@ from yaml.events import (
 )
 
 from webhook.manifests import scalars
-from webhook.manifests.faults import DEEPEST, TOO_DEEP, given_twice, quoted, unreadable_yaml
-from webhook.manifests.position import Spot, Spots, Text, UnreadableError
+from webhook.manifests.errors import DEEPEST, TOO_DEEP, UnreadableError, given_twice, quoted, unreadable_yaml
+from webhook.manifests.position import Spot, Spots, Text
 
 # What stands for the pending key inside a list, and while the value of a merge key (`<<`) is awaited.
 _ITEM: Any = object()
@@ -55,7 +54,7 @@ def compose(text: Text) -> tuple[object, Spot] | None:
     if inside >= 0:
         # libyaml takes it for blank, go-yaml for text: to kubectl it would begin a key.
         raise UnreadableError("byte order mark inside the file; remove it", inside + 1)
-    parser = CParser(text.content)
+    parser = CSafeLoader(text.content)
     try:
         parser.get_event()
         if isinstance(parser.get_event(), StreamEndEvent):
@@ -86,11 +85,11 @@ class _Composer:
         self.unfolded_characters = 0
         self.deepest = 0
 
-    def run(self, parser: CParser) -> tuple[object, Spot]:
+    def run(self, parser: CSafeLoader) -> tuple[object, Spot]:
         """Compose the document whose start was the last event, up to and with its end."""
         next_event: Any = parser.get_event
         plain = scalars.plain
-        root: _Filling = ([], [], {}, _ITEM)  # The root is the only item of a list of ours.
+        root: _Filling = ([], [], {}, _ITEM)  # The root is the only item of an artificial list.
         container, spots, keys, key = root
         while True:
             event = next_event()

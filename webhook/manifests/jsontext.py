@@ -1,4 +1,4 @@
-"""A stream of JSON values to plain ones; where each value stands is only found out when somebody asks."""
+"""Decode a stream of JSON values; the position of a value is computed on demand."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from itertools import accumulate
 from typing import Any, NoReturn
 
 from webhook.manifests import scalars
-from webhook.manifests.faults import DEEPEST, TOO_DEEP, given_twice
-from webhook.manifests.position import Spot, Text, UnreadableError
+from webhook.manifests.errors import DEEPEST, TOO_DEEP, UnreadableError, given_twice
+from webhook.manifests.position import Spot, Text
 
 # Possessive, or each escape of a long string would be kept to come back to.
 _STRINGS = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)

@@ -1,4 +1,4 @@
-"""One Kubernetes object as it stands in a file."""
+"""One Kubernetes object of a file, with the positions of its values."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from webhook.policy.verdict import Path
 
 
 class Document:
-    """The value of one document and where it stands; a JSON document finds its places when first asked."""
+    """The value of one document and its positions, which a JSON document computes on first use."""
 
     __slots__ = ("_spot", "number", "start", "text", "value")
 
@@ -34,8 +34,8 @@ class Document:
 class Manifest:
     """One object of a file: a document, or an item of a list document.
 
-    `value` is what kubectl would send as JSON, in plain dicts, lists and scalars. It is to be read only: where the file
-    has aliases the same dict or list may stand in it more than once.
+    `value` is what kubectl would send as JSON, in plain dicts, lists and scalars. Treat it as read-only: where the file
+    has aliases, the same dict or list may occur in it more than once.
     """
 
     __slots__ = ("_document", "_path", "file", "value")
@@ -52,9 +52,9 @@ class Manifest:
         return self._document.number
 
     def unshared(self) -> Any:
-        """A copy of `value` that may be changed: each dict and list in it stands in one place only.
+        """Return a copy of `value` that may be changed: each dict and list occurs in it once.
 
-        What aliases name is copied for each of them; the reader has bounded how much that is.
+        The target of an alias is copied for each alias; the reader has bounded the total size.
         """
         return _copied(self.value)
 

@@ -23,15 +23,6 @@ class Position(NamedTuple):
     column: int
 
 
-class UnreadableError(Exception):
-    """A text that cannot be read, and the character offset of the reason."""
-
-    def __init__(self, message: str, offset: int) -> None:
-        super().__init__(message)
-        self.message = message
-        self.offset = offset
-
-
 class Text:
     """A part of a file, from the character `indent` of `first_line` on; line breaks are `\\n`, as editors count."""
 

@@ -1,4 +1,4 @@
-"""All manifests of one input, and what of it could not be read."""
+"""Read all manifests of one input, and report the documents that cannot be read."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from webhook.diagnostics import Diagnostic
 from webhook.manifests import jsontext
 from webhook.manifests.compose import compose
-from webhook.manifests.faults import quoted
+from webhook.manifests.errors import UnreadableError, quoted
 from webhook.manifests.manifest import Document, Manifest
-from webhook.manifests.position import Text, UnreadableError
+from webhook.manifests.position import Text
 from webhook.manifests.stream import Part, normal, parts
 from webhook.policy.verdict import Path
 

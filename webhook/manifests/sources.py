@@ -10,8 +10,9 @@ from typing import BinaryIO
 from webhook.diagnostics import Diagnostic
 
 STDIN = "<stdin>"
-# Far past the largest object that etcd takes, and past any bundle of them that somebody reviews.
 LARGEST = 64 * 1024 * 1024
+"""Bytes of an input: far more than the largest object that etcd accepts, or any bundle of objects under review."""
+
 _EXTENSIONS = (".json", ".yaml", ".yml")
 
 
@@ -44,7 +45,7 @@ def _is_folder(path: Path) -> bool:
     try:
         return path.is_dir()
     except OSError:
-        # Reading it will say what is wrong.
+        # Reading the file reports the reason.
         return False
 
 
@@ -59,7 +60,7 @@ def _folder(top: Path, recursive: bool) -> Iterator[tuple[str, bytes] | Diagnost
             except OSError as error:
                 yield _problem(path, _reason(error))
         elif path.name.endswith(_EXTENSIONS) and not path.is_dir():
-            # A named pipe would never end.
+            # Reading a named pipe would never end.
             yield _problem(path, "not a regular file") if path.exists() and not path.is_file() else _file(path)
 
 

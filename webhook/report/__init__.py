@@ -1,4 +1,4 @@
-"""Findings for people and machines: one model, one format a file."""
+"""Results for people and machines: one model, and one module for each format."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""What a check of manifests says, before it is written in some format.
+"""The results of a check of manifests, before they are written in some format.
 
-Fields hold what the manifests say, as it is: that is data. As text an object passes the sanitiser, so use `str`.
+Fields hold text of manifests unchanged, for formats of data. `str` sanitises it, for formats that people read.
 """
 
 from __future__ import annotations
@@ -12,11 +12,12 @@ from typing import Any
 from webhook.diagnostics import LINE, Diagnostic
 from webhook.policy.printable import printable
 from webhook.policy.verdict import Finding
+from webhook.report.exit_codes import ExitCode
 
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """The object that a result is about. `namespace` and `name` are empty when absent."""
+    """The object of a result. `namespace` and `name` are empty when absent."""
 
     api_version: str
     kind: str
@@ -27,10 +28,14 @@ class Subject:
         kind, namespace, name = map(printable, (self.kind, self.namespace, self.name))
         return f"{kind} {namespace}/{name}" if namespace else f"{kind} {name}".rstrip()
 
+    def as_data(self) -> dict[str, str]:
+        """Return the object's identity with the keys that machine-readable formats use."""
+        return {"apiVersion": self.api_version, "kind": self.kind, "namespace": self.namespace, "name": self.name}
+
 
 @dataclass(frozen=True, slots=True)
 class Located:
-    """A finding with its place in the file, 1-based, and its JSON pointer into the object."""
+    """A finding with its position in the file, counted from 1, and its JSON pointer into the object."""
 
     finding: Finding
     pointer: str
@@ -41,16 +46,16 @@ class Located:
         return printable(f"{self.finding.code} {self.finding.message}", LINE)
 
     def at(self, file: str) -> str:
-        """Its place in a file, as compilers write it."""
+        """Return the position in a file as compilers write it."""
         return printable(f"{file}:{self.line}:{self.column}", LINE)
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What is said of one object.
+    """The result for one object.
 
-    `patch` is what the mutating hook would send for a pod that is not denied. `omitted` counts, by code, the findings
-    that are not listed.
+    `patch` is the patch of the mutating hook for a pod that is not denied. `omitted` counts, by code, the findings that
+    are not listed.
     """
 
     file: str
@@ -74,15 +79,15 @@ class Report:
     errors: list[Diagnostic] = field(default_factory=list)
 
     def summary(self) -> dict[str, int]:
-        """How many objects there were of each decision, and how many errors."""
+        """Count the objects by decision, and the errors."""
         counts = dict.fromkeys(DECISIONS, 0)
         for result in self.results:
             counts[result.decision] += 1
         return {"objects": len(self.results), **counts, "errors": len(self.errors)}
 
-    def exit_code(self, fail_on: str) -> int:
-        """0 when all is well, 1 when something is denied (or warned, with `fail_on` warn), 2 after an error."""
+    def exit_code(self, fail_on: str) -> ExitCode:
+        """Return the exit code of the run. With `fail_on` "warn" a warned object counts as a denied one."""
         if self.errors:
-            return 2
+            return ExitCode.WRONG_INPUT
         failing = ("denied", "warned") if fail_on == "warn" else ("denied",)
-        return int(any(result.decision in failing for result in self.results))
+        return ExitCode.DENIED if any(result.decision in failing for result in self.results) else ExitCode.OK

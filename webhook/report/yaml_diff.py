@@ -1,6 +1,6 @@
-"""What edits change in an object, as a unified diff of its YAML.
+"""The change that edits make in an object, as a unified diff of its YAML.
 
-The lines are found along the structure of the object, since edits only add. Comparing texts takes quadratic time where
+The diff follows the structure of the object, since edits only add. A comparison of texts takes quadratic time where
 many lines are alike.
 """
 
@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 from webhook.diagnostics import LINE
 from webhook.policy.printable import printable
-from webhook.report.as_text import Paint, plain
 from webhook.report.data import yaml_text
+from webhook.report.paint import Paint, plain
 
 _COLOURS = {"+": "green", "-": "red"}
 
@@ -26,7 +26,7 @@ class _Line(NamedTuple):
 
 
 def write(title: str, before: object, after: object, paint: Paint = plain, context: int = 3) -> str:
-    """The diff, with the title in its head and lines of context; empty when nothing changes."""
+    """Return the diff, with the title in its head and lines of context; empty when nothing changes."""
     lines = list(_compared(before, after))
     hunks = list(_hunks(lines, context))
     if not hunks:

@@ -1,4 +1,4 @@
-"""What is wrong with a text, in the reader's words rather than the parser's."""
+"""Text that cannot be read: the error with its offset, and the messages of libyaml in words of manifest authors."""
 
 from __future__ import annotations
 
@@ -7,17 +7,20 @@ from typing import Any
 from yaml import YAMLError
 from yaml.reader import ReaderError
 
-from webhook.manifests.position import Text, UnreadableError
+from webhook.manifests.position import Text
 from webhook.policy.printable import printable
 
-# Far more than any Kubernetes object needs, and far less than what a recursive reader of the values can stand.
 DEEPEST = 256
+"""Levels of nesting: far more than any Kubernetes object needs, far fewer than the stack of a recursive reader."""
+
 _LONGEST_QUOTE = 48
+_LONGEST_PROBLEM = 200
 TOO_DEEP = f"nested deeper than {DEEPEST} levels"
 
-_TAB = "tab used for indentation; YAML wants spaces"
+_TAB = "tab used for indentation; indent YAML with spaces"
 
-# libyaml's problems, and what they mean to the author. {line} is where the thing began that could not be read.
+# Problems of libyaml and their meaning for the author. {line} is the line where the unreadable construct begins.
+# Another version of libyaml may word them differently: its own words are shown then.
 _PROBLEMS = {
     "mapping values are not allowed in this context": 'unexpected ":"; put text that holds ": " in quotes, '
     "or check the indentation",
@@ -41,24 +44,33 @@ _PROBLEMS = {
     "found a tab character that violates indentation": _TAB,
     "found a tab character where an indentation space is expected": _TAB,
 }
-# These say where they noticed; the author wants to know where it began.
+# libyaml marks where it noticed these; the author needs the place where the construct begins.
 _AT_BEGIN = frozenset(
     ("could not find expected ':'", "found unexpected end of stream", "found unexpected document indicator")
 )
 
 
+class UnreadableError(Exception):
+    """A text that cannot be read, and the character offset of the reason."""
+
+    def __init__(self, message: str, offset: int) -> None:
+        super().__init__(message)
+        self.message = message
+        self.offset = offset
+
+
 def quoted(text: str) -> str:
-    """Return text of a file as a message may hold it: in quotes, short, and sanitised."""
+    """Return text of a file for a message: in quotes, shortened and sanitised."""
     return f'"{printable(text, _LONGEST_QUOTE)}"'
 
 
 def given_twice(key: str, first_line: int, offset: int) -> UnreadableError:
-    """Return the fault of a mapping key that stands twice."""
+    """Return the error for a mapping key that is given twice."""
     return UnreadableError(f"mapping key {quoted(key)} is given twice, first on line {first_line}", offset)
 
 
 def unreadable_yaml(error: YAMLError, text: Text) -> UnreadableError:
-    """Return what libyaml found, at its place."""
+    """Return the error for a problem that libyaml found."""
     if isinstance(error, ReaderError):
         return _unreadable_character(text)
     problem: str = getattr(error, "problem", None) or "not YAML"
@@ -72,7 +84,8 @@ def unreadable_yaml(error: YAMLError, text: Text) -> UnreadableError:
     if problem == "found character that cannot start any token":
         return UnreadableError(_no_token(text.content[offset : offset + 1]), offset)
     line = text.line(begin.index if begin is not None else offset)
-    return UnreadableError(_PROBLEMS.get(problem, problem).replace("{line}", str(line)), offset)
+    message = _PROBLEMS.get(problem) or printable(problem, _LONGEST_PROBLEM)
+    return UnreadableError(message.replace("{line}", str(line)), offset)
 
 
 def _no_token(character: str) -> str:
@@ -82,7 +95,7 @@ def _no_token(character: str) -> str:
 
 
 def _unreadable_character(text: Text) -> UnreadableError:
-    """Return the first character that libyaml refuses: it counts bytes, and stops ahead of where it parses."""
+    """Return the error for the first character that libyaml rejects: libyaml's own offset counts bytes."""
     for offset, character in enumerate(text.content):
         if not (character.isprintable() or _allowed(ord(character))):
             return UnreadableError(f"control character U+{ord(character):04X}; YAML does not allow it", offset)
@@ -90,7 +103,7 @@ def _unreadable_character(text: Text) -> UnreadableError:
 
 
 def _allowed(code: int) -> bool:
-    """Tell whether YAML 1.1 allows a character in a stream."""
+    """Return whether YAML 1.1 allows a character in a stream."""
     return (
         code in _BLANKS or 0x20 <= code <= 0x7E or 0xA0 <= code <= 0xD7FF or 0xE000 <= code <= 0xFFFD or code > 0xFFFF
     )

@@ -1,27 +1,20 @@
-"""A report as lines for people: one finding a line, place first, as compilers do."""
+"""A report as lines for people: each finding begins with its position, as in the output of a compiler."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from webhook.diagnostics import LINE
 from webhook.policy.printable import printable
 from webhook.policy.verdict import Severity
 from webhook.report.model import Report, Result
-
-Paint = Callable[[str, str], str]
-"""Puts a colour on a text, or leaves it as it is."""
+from webhook.report.paint import Paint, plain
 
 _COLOURS = {Severity.DENY: "red", Severity.WARN: "yellow", Severity.AUDIT: "blue"}
 
 
-def plain(text: str, colour: str) -> str:  # noqa: ARG001 - the shape of a Paint
-    """No colour."""
-    return text
-
-
 def write(report: Report, paint: Paint = plain) -> str:
-    """Findings with their remedies, then one line that sums up."""
+    """Return the findings with their remedies, then a summary in one line."""
     lines = [line for result in report.results for line in _result(result, paint)]
     if lines:
         lines.append("")

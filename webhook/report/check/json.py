@@ -9,7 +9,7 @@ from webhook.report.model import Located, Report, Result
 
 
 def write(report: Report) -> str:
-    """The whole report, indented."""
+    """Return the whole report, indented."""
     plain = {
         "apiVersion": "gpushare-webhook/v1",
         "kind": "CheckReport",
@@ -24,17 +24,11 @@ def write(report: Report) -> str:
 
 
 def _result(result: Result) -> dict[str, Any]:
-    subject = result.subject
     return {
         "file": result.file,
         "document": result.document,
         "line": result.line,
-        "object": {
-            "apiVersion": subject.api_version,
-            "kind": subject.kind,
-            "namespace": subject.namespace,
-            "name": subject.name,
-        },
+        "object": result.subject.as_data(),
         "decision": result.decision,
         "findings": [_finding(located) for located in result.findings],
         "patch": result.patch,
