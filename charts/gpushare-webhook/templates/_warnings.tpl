@@ -1,11 +1,11 @@
 {{/* What an administrator should know about the chosen values, each after an empty line. */}}
 {{- define "gpushare-webhook.warnings" -}}
-{{- $config := .Values.config | default dict -}}
+{{- $settings := include "gpushare-webhook.settings" . | fromJson -}}
 {{- if and (lt (int .Values.replicas) 2) (not .Values.autoscaling.enabled) }}
 
 WARNING: with one replica nobody answers while it moves to another node.
 {{- end }}
-{{- if and (eq .Values.webhooks.validating.failurePolicy "Ignore") (eq (get $config "mode" | default "enforce") "enforce") }}
+{{- if and (eq .Values.webhooks.validating.failurePolicy "Ignore") (eq $settings.mode "enforce") }}
 
 WARNING: webhooks.validating.failurePolicy is Ignore: while no replica answers, GPU pods are made unchecked.
 {{- end }}
@@ -15,8 +15,8 @@ WARNING: webhooks.mutating.failurePolicy is Fail: while no replica answers, GPU 
 {{- end }}
 {{- $judged := list }}
 {{- range .Values.webhooks.customKinds }}{{ $judged = append $judged (printf "%s/%s" .group .kind) }}{{ end }}
-{{- range dig "workloads" "paths" list $config }}
-{{- $kind := printf "%s/%s" (.group | default "") .kind }}
+{{- range $settings.workloads.paths }}
+{{- $kind := printf "%s/%s" .group .kind }}
 {{- if not (has $kind $judged) }}
 {{- $judged = append $judged $kind }}
 
