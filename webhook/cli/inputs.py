@@ -68,20 +68,20 @@ def _standard_input() -> BinaryIO:
 
 
 def engine(config: str | None, facts: str | None) -> Engine:
-    """The engine for a settings file and a facts file. Raises InputError."""
+    """Return the engine for a settings file and a facts file. Raises InputError."""
     settings = Settings() if config is None else configuration(config).settings
     return Engine(Ruleset(settings, CHECKS, read_facts(facts)), table(settings.workloads.paths))
 
 
 def configuration(file: str | None, options: Sequence[Option] = ()) -> Configuration:
-    """The configuration of a settings file, overridden by the options. Raises InputError."""
+    """Return the configuration of a settings file, overridden by the options. Raises InputError."""
     from webhook.settings.reading import load
 
     return load(None, _nowhere, "", options) if file is None else _read_one(file, partial(load, options=options))
 
 
 def read_facts(file: str | None) -> Facts:
-    """The facts of a facts file; without a file all are unknown. Raises InputError."""
+    """Return the facts of a facts file; without a file all facts are unknown. Raises InputError."""
     if file is None:
         return UNKNOWN
     from webhook.settings.reading import load_facts
@@ -91,11 +91,11 @@ def read_facts(file: str | None) -> Facts:
 
 Loaded = TypeVar("Loaded")
 Load: TypeAlias = Callable[[object, Callable[..., tuple[int, int]], str], Loaded]
-"""Makes something of the value of a document, given its positions and the name of its file. Raises InputError."""
+"""Loads the value of a document, with its positions and the name of its file. Raises InputError."""
 
 
 def parse(file: str, data: bytes, load: Load[Loaded]) -> Loaded:
-    """What the single document of a settings or facts file holds. Raises InputError."""
+    """Return the content of a settings or facts file of one document. Raises InputError."""
     found = list(read(file, data))
     diagnostics = [one for one in found if isinstance(one, Diagnostic)]
     documents = [one for one in found if isinstance(one, Manifest)]
@@ -107,7 +107,7 @@ def parse(file: str, data: bytes, load: Load[Loaded]) -> Loaded:
 
 
 def _read_one(file: str, load: Load[Loaded]) -> Loaded:
-    """What a settings or facts file holds. Raises InputError."""
+    """Read a settings or facts file and return its content. Raises InputError."""
     if file != "-" and Path(file).is_dir():
         raise InputError([Diagnostic(file, 0, 0, "is a folder; name a file")])
     (source,) = sources([file], False, _standard_input())
@@ -118,5 +118,5 @@ def _read_one(file: str, load: Load[Loaded]) -> Loaded:
 
 
 def _nowhere(_path: tuple[str | int, ...]) -> tuple[int, int]:
-    """The position of everything in an empty file."""
+    """Return the position of everything in an empty file."""
     return 1, 1
