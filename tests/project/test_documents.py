@@ -13,6 +13,7 @@ import click
 import pytest
 
 from tests.cli.run import run
+from tests.cluster import pod_storm
 from tests.project.repository import ROOT, blocks, name, tracked
 from webhook.cli import cli
 
@@ -105,13 +106,29 @@ def test_links_lead_somewhere(page: str, link: str) -> None:
     assert (ROOT / page).parent.joinpath(link).exists()
 
 
-def test_the_generated_pages_are_what_is_generated() -> None:
+def test_generated_pages_are_current() -> None:
     pages = runpy.run_path(str(ROOT / "docs" / "generate.py"))["pages"]()
     reference = ROOT / "docs" / "reference"
     assert {page: (reference / page).read_text() for page in pages} == pages
 
 
-def test_the_readme_has_what_a_newcomer_needs() -> None:
+def storm() -> pod_storm.Storm:
+    """The recorded run that the README's picture shows."""
+    return pod_storm.from_json((ROOT / "docs" / "pod-storm.json").read_text())
+
+
+def test_picture_of_pod_storm_is_current() -> None:
+    assert pod_storm.from_json(pod_storm.to_json(storm())) == storm()
+    assert (ROOT / "docs" / "pod-storm.svg").read_text() == pod_storm.draw(storm())
+
+
+def test_readme_states_recorded_pod_storm() -> None:
     readme = " ".join((ROOT / "README.md").read_text().split())
-    for needed in ("make demo", "make test", "300 failed pods", "device plugin", "does not do", "Exit codes: 0"):
+    assert f"about {round(storm().failed, -1)} failed pods in {pod_storm.SECONDS} seconds" in readme
+    assert storm().failed_with_webhook == 0
+
+
+def test_readme_has_what_a_newcomer_needs() -> None:
+    readme = (ROOT / "README.md").read_text()
+    for needed in ("docs/pod-storm.svg", "make demo", "helm install", "## Dry run", "Exit codes: 0", "does not do"):
         assert needed in readme
