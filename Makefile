@@ -63,8 +63,9 @@ bench-accept: $(READY) ## Count the steps of a review again, for the committed f
 include tests/cluster/cluster.mk
 include charts/chart.mk
 
-docs: $(READY) ## Generate the pages of docs/reference.
+docs: $(READY) ## Write the generated pages and pictures of docs.
 	$(BIN)/python -m docs.generate
+	$(BIN)/python -m tests.cluster.pod_storm
 	$(BIN)/python -m webhook.settings.reference docs/reference
 
 constraints: ## Take the newest versions that pyproject.toml allows into constraints.txt.
