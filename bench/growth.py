@@ -25,7 +25,7 @@ from webhook.policy.placement.facts import UNKNOWN, Facts
 from webhook.policy.rules import Ruleset
 from webhook.policy.settings.settings import Settings
 from webhook.policy.workloads.kinds import table as kinds_table
-from webhook.settings.reading import load_facts
+from webhook.settings.load import load_facts
 
 WEBHOOK = "gpushare-webhook"
 COST = "processor time of a review"

@@ -16,7 +16,7 @@ from webhook.policy.placement.facts import Facts
 from webhook.policy.rules import Ruleset
 from webhook.policy.settings.settings import Settings
 from webhook.policy.workloads.kinds import Table, table
-from webhook.settings.reading import load, load_facts
+from webhook.settings.load import load, load_facts
 
 FOLDER = Path(__file__).parent / "fixtures"
 

@@ -19,7 +19,7 @@ from webhook.policy.placement.reachability import STRATEGY
 from webhook.policy.pods.pod import Pod
 from webhook.policy.rules import Ruleset
 from webhook.policy.verdict import Decision, Verdict
-from webhook.settings.reading import load
+from webhook.settings.load import load
 
 Json = dict[str, Any]
 

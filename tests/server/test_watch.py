@@ -104,3 +104,27 @@ async def test_the_defect_of_one_source_does_not_hide_the_next(
         ("reloaded", "certificate"),
     ]
     assert said[0]["problem"].startswith("internal error: LookupError at test_watch.py:")
+
+
+async def test_loaded_source_is_not_read_at_start(written: Written) -> None:
+    read: list[str] = []
+    taken: list[bytes] = []
+
+    def source(what: str, loaded: bytes | None) -> Source:
+        def content() -> bytes:
+            read.append(what)
+            return b"x"
+
+        return Source(what, content, lambda prepared: prepared, taken.append, loaded)
+
+    await Reload([source("settings", b"x"), source("certificate", None)], written.log, Metrics()).first()
+    assert (read, taken) == (["certificate"], [b"x"])
+
+
+async def test_loaded_source_is_reloaded_when_it_has_changed(written: Written, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reload, "_POLL", 0.001)
+    changed = asyncio.Event()
+    same = Source("facts", lambda: b"x", lambda content: content, lambda _: None, b"x")
+    other = Source("settings", lambda: b"y", lambda content: content, lambda _: changed.set(), b"x")
+    said = await watched(written, same, other, enough=changed)
+    assert [(event["event"], event["what"]) for event in said] == [("reloaded", "settings")]

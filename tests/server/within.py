@@ -19,7 +19,7 @@ from webhook.policy.placement.facts import Facts
 from webhook.server import Server
 from webhook.server.observe.log import EventLog
 from webhook.settings.configuration import Configuration
-from webhook.settings.reading import load, load_facts
+from webhook.settings.load import load, load_facts
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from webhook.policy.checks import CHECKS
 from webhook.policy.context import Origin
 from webhook.policy.placement.facts import UNKNOWN, Facts
 from webhook.policy.rules import Ruleset
-from webhook.settings.reading import load, load_facts
+from webhook.settings.load import load, load_facts
 
 NAMESPACE = "team-a"
 

@@ -74,19 +74,19 @@ def engine(config: str | None, facts: str | None) -> Engine:
 
 
 def configuration(file: str | None, options: Sequence[Option] = ()) -> Configuration:
-    """Return the configuration of a settings file, overridden by the options. Raises InputError."""
-    from webhook.settings.reading import load
+    """The configuration of a settings file, overridden by the options. Raises InputError."""
+    from webhook.settings.load import load
 
-    return load(None, _nowhere, "", options) if file is None else _read_one(file, partial(load, options=options))
+    return load(None, _nowhere, "", options) if file is None else parse(*content(file), partial(load, options=options))
 
 
 def read_facts(file: str | None) -> Facts:
     """Return the facts of a facts file; without a file all facts are unknown. Raises InputError."""
     if file is None:
         return UNKNOWN
-    from webhook.settings.reading import load_facts
+    from webhook.settings.load import load_facts
 
-    return _read_one(file, load_facts)
+    return parse(*content(file), load_facts)
 
 
 Loaded = TypeVar("Loaded")
@@ -106,15 +106,14 @@ def parse(file: str, data: bytes, load: Load[Loaded]) -> Loaded:
     return load(documents[0].value, documents[0].locate, file) if documents else load(None, _nowhere, file)
 
 
-def _read_one(file: str, load: Load[Loaded]) -> Loaded:
-    """Read a settings or facts file and return its content. Raises InputError."""
+def content(file: str) -> tuple[str, bytes]:
+    """Return the name of a settings or facts file in messages, and its bytes. Raises InputError."""
     if file != "-" and Path(file).is_dir():
         raise InputError([Diagnostic(file, 0, 0, "is a folder; name a file")])
     (source,) = sources([file], False, _standard_input())
     if isinstance(source, Diagnostic):
         raise InputError([source])
-    name, data = source
-    return parse(name, data, load)
+    return source
 
 
 def _nowhere(_path: tuple[str | int, ...]) -> tuple[int, int]:

@@ -8,6 +8,9 @@ from typing import Any, TypeVar
 
 import click
 
+from webhook.policy.settings.formats import refusal
+from webhook.policy.settings.names import NAMESPACE
+
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
@@ -55,12 +58,9 @@ def format_option(default: Enum, description: str) -> Callable[[Command], Comman
 
 def _namespace(_context: click.Context, _option: click.Parameter, value: str) -> str:
     """Return the name, or empty text. Raises BadParameter for a name that no namespace can have."""
-    from webhook.settings.names import NAMESPACE
-
-    try:
-        return NAMESPACE.read(value) if value else ""
-    except ValueError as error:
-        raise click.BadParameter(str(error)) from None
+    if value and not NAMESPACE.allows(value):
+        raise click.BadParameter(refusal(NAMESPACE, value))
+    return value
 
 
 def read_standard_input_once(**given: str | Sequence[str] | None) -> None:

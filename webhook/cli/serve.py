@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from webhook.app import NotInstalledError, Place, installed
-from webhook.cli.inputs import Load, configuration, parse, read_facts
+from webhook.cli.inputs import Load, Loaded, content, parse
 from webhook.cli.options import read_standard_input_once
 from webhook.diagnostics import Diagnostic, InputError
 from webhook.settings.options import Option
@@ -97,19 +97,18 @@ def command(
     from webhook.server import Files, Server, StartError, interpreter
     from webhook.server.observe.log import EventLog
     from webhook.settings.configuration import not_in_force
-    from webhook.settings.reading import load, load_facts
+    from webhook.settings.load import load, load_facts
 
     read_standard_input_once(config=config, facts=facts)
     given = _overrides(context)
-    wanted = configuration(config, given)
+    wanted, settings_file = _loaded(config, partial(load, options=given))
+    known, facts_file = _loaded(facts, load_facts)
     log = EventLog(wanted.log.format, wanted.log.level)
     for key in not_in_force(wanted):
         log.event("warning", "setting not in force", key=key)
-    known = read_facts(facts)
-    files = Files(_reread(config, partial(load, options=given)), _reread(facts, load_facts))
 
     async def serve() -> None:
-        server = Server(wanted, known, log, files)
+        server = Server(wanted, known, log, Files(settings_file, facts_file))
         async with installed(server, wanted, Place(installed_as, kubeconfig)):
             await server.run()
 
@@ -121,14 +120,17 @@ def command(
         raise InputError([Diagnostic("serve", 0, 0, str(error))]) from None
 
 
-def _reread(name: str | None, load: Load[Any]) -> File | None:
-    """Return the file for reloads; None for standard input, which cannot be read again."""
+def _loaded(name: str | None, load: Load[Loaded]) -> tuple[Loaded, File | None]:
+    """Return what a file holds, or an empty one without a name, and the file for reloads.
+
+    Standard input cannot be read again. Raises InputError.
+    """
     from webhook.server import File
 
-    if name is None or name == "-":
-        return None
-
-    return File(Path(name), lambda data: parse(name, data, load))
+    if name is None:
+        return parse("", b"", load), None
+    file, data = content(name)
+    return parse(file, data, load), None if name == "-" else File(Path(name), lambda new: parse(file, new, load), data)
 
 
 def _overrides(context: click.Context) -> list[Option]:

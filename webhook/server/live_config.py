@@ -21,10 +21,14 @@ from webhook.settings.configuration import Configuration, changeable, fixed
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """A file that is read again while the server runs. `parse` makes something of its bytes or raises InputError."""
+    """A file that the server reads again while it runs.
+
+    `parse` makes settings or facts of bytes, or raises InputError. `loaded` holds the bytes in force from the start.
+    """
 
     path: Path
     parse: Callable[[bytes], Any]
+    loaded: bytes
 
     def read(self) -> bytes:
         """Its content. Raises InputError."""
@@ -71,9 +75,9 @@ class LiveConfig:
     def sources(self, files: Files) -> Iterator[Source]:
         """What is read from files again."""
         if files.settings is not None:
-            yield Source("settings", files.settings.read, files.settings.parse, self.follow)
+            yield Source("settings", files.settings.read, files.settings.parse, self.follow, files.settings.loaded)
         if files.facts is not None:
-            yield Source("facts", files.facts.read, files.facts.parse, self.know)
+            yield Source("facts", files.facts.read, files.facts.parse, self.know, files.facts.loaded)
 
     def follow(self, configuration: Configuration) -> None:
         """Put other settings in force; they count as other only where they say something else."""

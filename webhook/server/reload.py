@@ -22,13 +22,14 @@ class Source:
     """Something that is read again while the server runs.
 
     `read` gives its content and may block; `prepare` makes of it what `take` puts in force, and may block too. Both
-    raise InputError.
+    raise InputError. `loaded` is the content that is in force from the start; None: the first look takes what it reads.
     """
 
     what: str
     read: Callable[[], Any]
     prepare: Callable[[Any], Any]
     take: Callable[[Any], None]
+    loaded: Any = None
 
 
 class Reload:
@@ -41,12 +42,14 @@ class Reload:
         self._log = log
         self._metrics = metrics
         self._asked = asyncio.Event()
-        self._in_force: dict[str, Any] = {}
+        self._in_force = {source.what: source.loaded for source in sources if source.loaded is not None}
         self._refused: dict[str, Any] = {}
 
     async def first(self) -> None:
-        """Take everything for the first time. Raises InputError."""
+        """Take every source that is not in force yet. Raises InputError."""
         for source in self._sources:
+            if source.what in self._in_force:
+                continue
             content = await asyncio.to_thread(source.read)
             source.take(await asyncio.to_thread(source.prepare, content))
             self._in_force[source.what] = content
