@@ -199,8 +199,8 @@ def test_a_missing_right_is_told(running: ControlPlaneOnly, kubeconfig: Path, mi
     running.api.patch(path, {"rules": rules})
     with replicas(running, kubeconfig, Lifetimes(), number=1) as (one,):
         configure(running, [one])
-        wait_for("it to be told", lambda: "certificates cannot be looked after" in one.events())
-        (told,) = (fields["error"] for _, event, fields in one.said if event == "certificates cannot be looked after")
+        wait_for("it to be told", lambda: "certificates cannot be reconciled" in one.events())
+        (told,) = (fields["error"] for _, event, fields in one.said if event == "certificates cannot be reconciled")
         account = f"system:serviceaccount:{NAMESPACE}:{NAME}"
         assert f'403 mutatingwebhookconfigurations.admissionregistration.k8s.io "{NAME}" is forbidden' in told
         assert f'User "{account}" cannot {missing}' in told

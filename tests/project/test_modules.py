@@ -53,8 +53,9 @@ def test_annotations_are_never_evaluated() -> None:
     assert without(leaves_annotations_alone) == []
 
 
-def test_nothing_waits_by_sleeping() -> None:
-    assert without(never_sleeps) == []
+def test_only_backoff_sleeps() -> None:
+    """Everything else waits for an event or a condition."""
+    assert without(never_sleeps) == ["webhook/runtime/retry.py"]
 
 
 def test_no_module_is_a_drawer() -> None:

@@ -150,7 +150,7 @@ def test_who_does_not_read_his_answers_is_closed(hasty: Serve) -> None:
 def test_a_timeout_that_is_none_is_refused(hasty: Serve, wrong: str) -> None:
     refused = hasty.client.review(f"/mutate?timeout={wrong}", review(pod()))
     assert refused.status == 400
-    assert refused.json()["message"] == "the query's timeout is no duration above zero, such as 5s"
+    assert refused.json()["message"] == "the timeout in the query is not a positive duration, such as 5s"
 
 
 @pytest.mark.parametrize("right", ["timeout=1s", "timeout=1m30s", "timeout=1.5s", "timeout=300ms", "timeout=9h", "a=b"])

@@ -101,7 +101,7 @@ async def wrapped() -> None:
 
 async def test_companion_failure_is_logged_with_its_cause(certificates: Certificates) -> None:
     async with running(certificates) as server, accompanied(server, wrapped):
-        told = await server.ask(lambda: server.log.event("internal error", companion="certificates"))
+        told = await server.ask(lambda: server.log.event("internal error", task="certificates"))
     _, wrong, cause = told["error"].split("; ")
     assert re.fullmatch(r"with ValueError at test_internal_error\.py:\d+: not an event", wrong)
     assert re.fullmatch(rf"caused by LookupError at test_internal_error\.py:\d+: {SECRET}", cause)
@@ -126,7 +126,7 @@ async def test_companion_that_is_cancelled_from_within_is_logged_and_restarted(
 
     async with running(certificates) as server, accompanied(server, cancelled):
         await asyncio.wait_for(restarted.wait(), PATIENCE)
-        told = await server.ask(lambda: server.log.event("internal error", companion="certificates"))
+        told = await server.ask(lambda: server.log.event("internal error", task="certificates"))
     assert told["error"].startswith("CancelledError at ")
 
 
@@ -143,7 +143,7 @@ async def test_companion_that_fails_when_it_is_cancelled_ends(certificates: Cert
     async with asyncio.timeout(PATIENCE), running(certificates) as server:
         async with accompanied(server, stubborn):
             await began.wait()
-        told = await server.ask(lambda: server.log.event("internal error", companion="certificates"))
+        told = await server.ask(lambda: server.log.event("internal error", task="certificates"))
     assert told["error"].endswith(": cannot end")
 
 

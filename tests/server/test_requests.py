@@ -73,7 +73,7 @@ def test_reviews_are_answered_at_three_paths(client: Client, path: str) -> None:
     ],
 )
 def test_nothing_is_at_other_paths(client: Client, path: str) -> None:
-    assert_refused(client.post(path, GOOD), 404, f"nothing is here; reviews go to {PATHS}")
+    assert_refused(client.post(path, GOOD), 404, f"no such path; send reviews to {PATHS}")
 
 
 @pytest.mark.parametrize("method", ["GET", "PUT", "DELETE", "PATCH", "OPTIONS", "PROPFIND"])

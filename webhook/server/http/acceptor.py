@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 import socket
+import ssl
 from contextlib import suppress
 
 from webhook.server.http.handshake import TlsHandshaker
@@ -50,6 +51,10 @@ class Acceptor:
         self._loop = asyncio.get_running_loop()
         self._resume()
         self.port = self._socket.getsockname()[1]
+
+    def use_tls(self, context: ssl.SSLContext) -> None:
+        """Serve handshakes with this context from now on."""
+        self.welcome.context = context
 
     @property
     def connections(self) -> int:

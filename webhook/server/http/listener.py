@@ -11,7 +11,7 @@ from typing import Any
 from aiohttp import web
 
 from webhook.runtime.exceptions import places, stack
-from webhook.runtime.retry import pause
+from webhook.runtime.retry import delay
 from webhook.server.client_auth import ClientAuth
 from webhook.server.http.connection import Connection
 from webhook.server.observe.log import EventLog
@@ -103,7 +103,7 @@ class Listener(web.Server):
 
     async def _until(self, condition: Callable[[], bool], end: float) -> None:
         while not condition() and self._loop.time() < end:  # that all is quiet is told by no event
-            await pause(_LOOK)
+            await delay(_LOOK)
 
     def quiet(self, seconds: float) -> bool:
         """Whether no request is open and none has been for so long."""

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable
 from time import monotonic
 
-from webhook.runtime.retry import pause
+from webhook.runtime.retry import wait_for_event
 from webhook.server.http.acceptor import Acceptor
 from webhook.server.reviews import Reviews
 from webhook.settings.process import Server as Limits
@@ -69,5 +69,5 @@ class Draining:
             left = end - monotonic()
             if left <= 0:
                 return False
-            await pause(min(left, _LOOK), unless=self._hurried)
+            await wait_for_event(self._hurried, min(left, _LOOK))
         return True

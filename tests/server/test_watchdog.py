@@ -39,7 +39,7 @@ async def test_a_stall_is_told_with_its_place_and_its_length(
         metrics = (await server.ask(server.client.health, "/metrics")).body.decode()
     assert answer.status == 200
     assert " hangs" in stalled["where"]
-    assert "test_pulse.py:" in stalled["where"]
+    assert "test_watchdog.py:" in stalled["where"]
     assert "/" not in stalled["where"]
     assert gone_on["seconds"] >= 1
     assert 'gpushare_webhook_loop_stalls_total{cause="loop"} 1.0' in metrics
