@@ -42,7 +42,7 @@ def test_enforcement_is_switched_off_wherever_it_was_set() -> None:
     """The command's flags over values that enforce in every way: a namespace's mode, both failure policies."""
     page = ROOT / "docs" / "how-to" / "emergency.md"
     (shown,) = [content for _, content in blocks(page) if "--reuse-values" in content]
-    for said in (shown, notes("everything").partition("Switch enforcement off:")[2].partition("Take the")[0]):
+    for said in (shown, notes("everything").partition("Turn off enforcement:")[2].partition("Remove the")[0]):
         words = shlex.split(said.replace("\\\n", " "))
         flags = words[words.index("--reuse-values") + 1 :]
         values = {
@@ -62,17 +62,17 @@ def test_nothing_is_to_be_warned_of_without_values() -> None:
 @pytest.mark.parametrize(
     ("values", "told"),
     [
-        ({"replicas": 1}, "with one replica nobody answers"),
-        ({"webhooks": {"validating": {"failurePolicy": "Ignore"}}}, "GPU pods are made unchecked"),
-        ({"webhooks": {"mutating": {"failurePolicy": "Fail"}}}, "GPU pods are refused"),
-        ({"rbac": {"create": False}}, f"give the service account {FULLNAME} its rights"),
+        ({"replicas": 1}, "a single replica cannot answer"),
+        ({"webhooks": {"validating": {"failurePolicy": "Ignore"}}}, "GPU pods are admitted unchecked"),
+        ({"webhooks": {"mutating": {"failurePolicy": "Fail"}}}, "GPU pods are rejected"),
+        ({"rbac": {"create": False}}, f"grant the service account {FULLNAME} its permissions"),
         ({"test": {"namespace": "kube-system"}}, "so there is no `helm test`"),
         (
             {"config": {"workloads": {"paths": [{"group": "ray.io", "kind": "RayJob", "path": "spec"}] * 2}}},
             "config.workloads.paths names ray.io/RayJob, but",
         ),
-        ({"hostNetwork": True, "config": {"server": {"port": 9443}}}, "a node with the port free for each replica"),
-        ("existing-secret", "you renew the Secret gpushare-webhook-serving"),
+        ({"hostNetwork": True, "config": {"server": {"port": 9443}}}, "one node per replica on which the port is free"),
+        ("existing-secret", "you must renew the Secret gpushare-webhook-serving"),
     ],
     ids=str,
 )
@@ -84,7 +84,7 @@ def test_values_that_need_care(values: Any, told: str) -> None:
 def test_the_namespace_of_the_tests_is_no_place_for_the_webhook() -> None:
     assert "two replicas" not in notes("default", "default")
     (warning,) = warnings("default", namespace="default")
-    assert "left alone" in warning
+    assert "ignores it" in warning
     assert "helm test" not in notes("default", "default")
 
 
