@@ -1,4 +1,4 @@
-"""What watches the webhook asks for series that there are."""
+"""Alerts and dashboard use series and labels that exist."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ import re
 from typing import Any
 
 import pytest
+from prometheus_client import Histogram
 
 from tests.chart.render import CHART, FULLNAME, MODES, NAMESPACE, of_kind, only
-from webhook.server.observe.metrics import Metrics
+from webhook.server.observe.metrics import FAMILIES
 
 # Of the API server and of kube-state-metrics.
 OTHERS = {
@@ -25,9 +26,9 @@ SERIES = re.compile(r"\b((?:gpushare_webhook|apiserver|kube)_\w+)(?:\{([^}]*)\})
 def known() -> dict[str, set[str]]:
     """The labels of every series of the program, by name."""
     found: dict[str, set[str]] = {}
-    for collector, names in Metrics().registry._collector_to_names.items():
-        for name in names:
-            found[name] = {*getattr(collector, "_labelnames", ()), *SCRAPED}
+    for family in FAMILIES:
+        suffixes = ("_bucket", "_count", "_sum") if family.kind is Histogram else ("",)
+        found |= {f"{family.full_name}{suffix}": {*family.labels, *SCRAPED} for suffix in suffixes}
     return found | OTHERS
 
 

@@ -7,12 +7,12 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from threading import Event
 
 import pytest
 
 from tests.cluster.harness import gobuild
 from tests.cluster.harness.cache import KEY_LENGTH, Recipe, ToolsMissingError, key_of
+from tests.cluster.harness.waiting import wait_for
 
 HERE = Path(__file__).parent
 
@@ -58,13 +58,16 @@ def test_what_nobody_asks_for_is_removed_by_a_later_build() -> None:
     assert [folder.exists() for folder in (forgotten, recent, other)] == [False, True, True]
 
 
-def test_of_two_builders_at_once_one_builds() -> None:
+def test_second_builder_waits_for_the_first(empty_cache: Path) -> None:
     builds: list[Path] = []
-    other_waits = Event()
+
+    def second_builder_waits() -> bool:
+        lock = f":{(empty_cache / 'tool.lock').stat().st_ino} "
+        return any("-> FLOCK" in line and lock in line for line in Path("/proc/locks").read_text().splitlines())
 
     def slow(folder: Path) -> None:
         builds.append(folder)
-        other_waits.wait(0.2)
+        wait_for("the second builder to wait for the lock", second_builder_waits)
         _fill(folder)
 
     with ThreadPoolExecutor(2) as builders:
