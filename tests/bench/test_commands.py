@@ -16,6 +16,8 @@ from bench.results import load
 from bench.rounds import Rounds
 from tests.cluster.harness.cache import ToolsMissingError
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def built(monkeypatch: pytest.MonkeyPatch) -> list[Program]:

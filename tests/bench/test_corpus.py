@@ -14,6 +14,8 @@ from webhook.policy.rules import Ruleset
 from webhook.policy.settings.settings import Settings
 from webhook.policy.workloads.kinds import table
 
+pytestmark = pytest.mark.slow
+
 RULES = Ruleset(Settings(), CHECKS, UNKNOWN)
 EVERY = pytest.mark.parametrize(
     ("kind", "size"),

@@ -13,6 +13,8 @@ from bench.results import load
 from bench.rounds import Rounds
 from bench.steps import SUBJECTS, Subject, answer, bodies
 
+pytestmark = pytest.mark.slow
+
 NAMES = ["decode", "decide", "patch", "proof", "encode", "all"]
 
 

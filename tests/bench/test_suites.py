@@ -12,6 +12,8 @@ import pytest
 from bench.results import FOLDER, load
 from bench.suites import SUITES
 
+pytestmark = pytest.mark.slow
+
 BENCH = FOLDER.parent
 ROOT = BENCH.parent
 

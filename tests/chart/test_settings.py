@@ -13,6 +13,8 @@ from webhook.cli.inputs import configuration
 from webhook.settings.configuration import Configuration
 from webhook.settings.units import Duration
 
+pytestmark = pytest.mark.slow
+
 FULL: dict[str, Any] = {
     "apiVersion": "gpushare-webhook/v1",
     "kind": "Settings",

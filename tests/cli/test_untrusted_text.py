@@ -247,6 +247,7 @@ def test_hostile_options(here: Path, arguments: tuple[str, ...], text: str) -> N
     assert ended.err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", BEGINNINGS)
 def test_warning_of_a_library_is_safe(here: Path, text: str) -> None:
     """In a process of its own: pytest would take what Python logs to standard error."""

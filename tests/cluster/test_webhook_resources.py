@@ -59,12 +59,12 @@ def _memory(server: ServerPod) -> str:
     return f"RSS {held['VmRSS'] >> 10} MiB, at most {held['VmHWM'] >> 10} MiB; the container at most {most} MiB"
 
 
-def test_many_pods_are_completed(server: ServerPod) -> None:
+def test_many_pods_are_mutated(server: ServerPod) -> None:
     assert all(_create(server, pod("one"), times=PODS, at_once=8))
 
 
 @pytest.mark.parametrize("variables", [1, 10_000], ids=["one-value", "many-values"])
-def test_the_largest_pods_are_completed(server: ServerPod, variables: int) -> None:
+def test_largest_pods_are_mutated(server: ServerPod, variables: int) -> None:
     assert all(_create(server, _largest(variables), times=8, at_once=4))
 
 
@@ -76,7 +76,7 @@ def test_a_crowd_that_says_nothing_keeps_nobody_out(server: ServerPod) -> None:
 
 
 @pytest.mark.parametrize("sent", [b"", HALF], ids=["idle", "half-a-review"])
-def test_pods_are_completed_in_spite_of_a_crowd(server: ServerPod, sent: bytes, record_property: Record) -> None:
+def test_pods_are_mutated_despite_idle_connections(server: ServerPod, sent: bytes, record_property: Record) -> None:
     context = ssl.create_default_context()
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
 

@@ -11,6 +11,8 @@ from tests.report.reports import DENIAL, UNREADABLE, WARNING, report, result
 from webhook.report import Report, as_json, as_text
 from webhook.report.data import json_text, yaml_text
 
+pytestmark = pytest.mark.slow
+
 REPORTS: dict[str, Callable[[int], Report]] = {
     "objects": lambda n: report(*[result("denied", DENIAL, WARNING)] * n),
     "findings of one object": lambda n: report(result("denied", *[DENIAL] * n)),
