@@ -90,14 +90,13 @@ def run(machine: Machine, rounds: Rounds) -> Results:
                     taken[case, name].append(middle)
     figures = tuple(figure for (case, name), runs in taken.items() for figure in _figures(case, name, runs))
     versions = ", ".join(f"{one.name} {one.version}" for one in PROGRAMS if one.name not in skipped)
-    return Results(
+    return Results.of(
         NAME,
         machine,
-        rounds.count,
-        rounds.share,
+        rounds,
         METHOD,
         figures,
-        tuple(_ratios(figures)),
+        _ratios(figures),
         skipped,
         notes=(f"Compared with {versions}.",) if versions else (),
     )

@@ -21,7 +21,7 @@ TAKEN = {
 
 def made() -> Results:
     figures = apiserver.figures_of(TAKEN)
-    return Results("apiserver", Machine.here(), 2, 1, "", figures, tuple(apiserver.ratios_of(figures)))
+    return Results.of("apiserver", Machine.here(), Rounds(2), "", figures, apiserver.ratios_of(figures))
 
 
 def test_added_time_is_the_difference_to_no_webhook_round_by_round() -> None:
