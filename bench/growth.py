@@ -104,7 +104,7 @@ def run(machine: Machine, rounds: Rounds) -> Results:
     figures = tuple(
         Figure(WEBHOOK, f"{size} {name}", COST, "µs", tuple(found)) for (name, size), found in values.items()
     )
-    return Results("growth", machine, rounds.count, rounds.share, METHOD, figures)
+    return Results.of("growth", machine, rounds, METHOD, figures)
 
 
 def _all() -> Iterator[tuple[Dimension, int]]:

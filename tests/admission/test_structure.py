@@ -21,6 +21,8 @@ from webhook.policy.rules import Ruleset
 from webhook.policy.settings.settings import Settings
 from webhook.policy.workloads.kinds import BUILT_IN
 
+pytestmark = pytest.mark.slow
+
 RULESET = Ruleset(Settings(), CHECKS, UNKNOWN)
 MIB = 2**20
 TEXTS = st.text(st.sampled_from('\\"[]{},:a\u00e9\U0001f600\n'), max_size=12)

@@ -14,6 +14,8 @@ from webhook.policy.rules import Ruleset
 from webhook.policy.settings.settings import Settings
 from webhook.policy.workloads.kinds import table
 
+pytestmark = pytest.mark.slow
+
 RULES = Ruleset(Settings(), CHECKS, UNKNOWN)
 EVERY = pytest.mark.parametrize(
     ("kind", "size"),
@@ -26,7 +28,7 @@ EVERY = pytest.mark.parametrize(
 def test_reviews_differ_and_have_about_their_size(kind: str, size: Size) -> None:
     found = reviews(kind, size)
     assert len(set(found)) == size.different
-    assert all(0.9 * size.bytes < len(body) < 1.25 * size.bytes for body in found)
+    assert [len(body) for body in found if not 0.9 * size.bytes < len(body) < 1.25 * size.bytes] == []
     requests = [json.loads(body)["request"] for body in found]
     for differing in ("uid", "name"):
         assert len({request[differing] for request in requests}) == size.different

@@ -13,6 +13,8 @@ from webhook.cli.inputs import configuration
 from webhook.policy.settings.units import Duration
 from webhook.settings.configuration import Configuration
 
+pytestmark = pytest.mark.slow
+
 FULL: dict[str, Any] = {
     "apiVersion": "gpushare-webhook/v1",
     "kind": "Settings",

@@ -12,6 +12,8 @@ import pytest
 
 from tests.cli.conftest import DATA
 
+pytestmark = pytest.mark.slow
+
 PATIENCE = 20
 
 IMPORTED = """

@@ -247,6 +247,7 @@ def test_hostile_options(here: Path, arguments: tuple[str, ...], text: str) -> N
     assert ended.err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", BEGINNINGS)
 def test_library_warning_is_safe(here: Path, text: str) -> None:
     """In a separate process, since pytest captures what Python logs to standard error."""

@@ -89,7 +89,7 @@ def _shedder(cluster: Cluster, authority: Authority) -> Iterator[StandIn]:
             cluster.api.delete(f"{SLICES}/shedder")
 
 
-def test_no_create_is_lost_while_one_server_of_two_sheds(
+def test_one_overloaded_server_of_two_loses_no_create(
     space: Workspace, authority: Authority, record_property: Record
 ) -> None:
     with _shedder(space.cluster, authority) as other:
@@ -105,7 +105,7 @@ def test_no_create_is_lost_while_one_server_of_two_sheds(
     assert lost(creates.answered) == []
 
 
-def test_none_is_lost_when_all_that_came_meanwhile_is_there_at_once(space: Workspace, record_property: Record) -> None:
+def test_burst_after_suspension_loses_no_create(space: Workspace, record_property: Record) -> None:
     # As large as a review may be that is counted in flight, with the managed fields that come beside the object.
     variables = [{"name": f"V{number}", "value": "x" * 50} for number in range(250)]
     (server,) = wait_servers(space.cluster, 1)

@@ -9,6 +9,8 @@ import pytest
 from tests.linear import Work, assert_linear
 from webhook.manifests import Manifest, read
 
+pytestmark = pytest.mark.slow
+
 _SMALLEST, _LARGEST = 10_000, 600_000
 
 Shape = Callable[[int], str]

@@ -13,6 +13,8 @@ from cryptography import x509
 
 from webhook.pki import Authority
 
+pytestmark = pytest.mark.slow
+
 SCRIPT = Path(__file__).parents[2] / "certs" / "generate.py"
 FILES = ["ca.crt", "tls.crt", "tls.key"]
 

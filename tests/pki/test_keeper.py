@@ -17,6 +17,8 @@ from tests.pki.virtual import virtual
 from tests.pki.world import BEGAN, BRIEF, HOURS, MUTATING, OURS, SECRET, VALIDATING, Replica, World
 from webhook.pki import Authority, bundle
 
+pytestmark = pytest.mark.slow
+
 MINUTE = timedelta(minutes=1)
 PATIENCE = 60
 """Seconds that a process may take before a test gives up on it."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import jsonpatch
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -19,6 +20,8 @@ from webhook.policy.evaluate import decide
 from webhook.policy.injections.pipe_mount import SAFE_TO_EVICT
 from webhook.policy.pods.pod import Pod
 from webhook.policy.verdict import Verdict
+
+pytestmark = pytest.mark.slow
 
 Json = dict[str, Any]
 World = tuple[str, str]

@@ -26,6 +26,8 @@ from webhook.policy.settings.settings import (
 from webhook.policy.verdict import KEPT, MOST_EDITS, UNTOUCHED, Decision, Severity, Verdict
 from webhook.policy.workloads.kinds import MOST_PODS, TooManyPodsError, pods, table
 
+pytestmark = pytest.mark.slow
+
 Json = dict[str, Any]
 
 DEFAULTS = Ruleset(Settings(), CHECKS, UNKNOWN)

@@ -11,6 +11,8 @@ from tests.strategies.worlds import RULESETS
 from webhook.policy.context import Origin
 from webhook.policy.rules import Ruleset
 
+pytestmark = pytest.mark.slow
+
 
 def seconds(names: tuple[str, ...], count: int, ruleset: Ruleset, origin: Origin) -> float:
     """The CPU time for a pod in which the members are so large."""

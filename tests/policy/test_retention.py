@@ -13,6 +13,8 @@ from tests.policy.growing import ORIGINS, WORLDS, answer, dimensions, grown
 from tests.strategies.worlds import RULESETS
 from webhook.policy.context import Origin
 
+pytestmark = pytest.mark.slow
+
 LONG = 200_000
 KEPT = LONG // 2
 """Bytes: less than one long text, more than what short ones leave."""

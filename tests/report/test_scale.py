@@ -13,6 +13,8 @@ from webhook.report.check import json as check_json
 from webhook.report.check import text as check_text
 from webhook.report.data import json_text, yaml_text
 
+pytestmark = pytest.mark.slow
+
 REPORTS: dict[str, Callable[[int], Report]] = {
     "objects": lambda n: report(*[result("denied", DENIAL, WARNING)] * n),
     "findings of one object": lambda n: report(result("denied", *[DENIAL] * n)),

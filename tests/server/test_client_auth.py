@@ -17,6 +17,8 @@ from tests.server.process import Serve, run_serve, serve
 from tests.server.reviews import pod, review
 from webhook.pki import Authority
 
+pytestmark = pytest.mark.slow
+
 ASKED = request("POST", "/mutate", json.dumps(review(pod())).encode())
 
 

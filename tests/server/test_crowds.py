@@ -17,6 +17,8 @@ from tests.server.load import Line, crowd, open_loop, quantile
 from tests.server.process import serve
 from tests.server.reviews import pod, review
 
+pytestmark = pytest.mark.slow
+
 HONEST = request("POST", "/mutate?timeout=5s", json.dumps(review(pod())).encode())
 PATIENT = HONEST.replace(b"timeout=5s", b"timeout=30s")
 HALF_A_HEAD = HONEST[:60]

@@ -16,6 +16,8 @@ from tests.server.process import FREE_PORTS, SERVE, Serve, ended, serve
 from tests.server.reviews import pod, review
 from webhook.server import descriptors
 
+pytestmark = pytest.mark.slow
+
 HONEST = request("POST", "/mutate?timeout=30s", json.dumps(review(pod())).encode())
 
 

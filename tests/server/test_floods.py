@@ -6,12 +6,16 @@ import asyncio
 import json
 from pathlib import Path
 
+import pytest
+
 from tests.server.certificates import Certificates
 from tests.server.client import JSON, measured, request
 from tests.server.lines import until
 from tests.server.load import Line, crowd
 from tests.server.process import Serve, serve
 from tests.server.reviews import pod, review
+
+pytestmark = pytest.mark.slow
 
 GOOD = request("POST", "/mutate", json.dumps(review(pod())).encode())
 MEDIUM = request("POST", "/mutate", json.dumps(review(pod())).encode() + b" " * 60_000)

@@ -13,6 +13,8 @@ import pytest
 from tests.server.lines import Lines, until
 from webhook.server.observe.log import EventLog
 
+pytestmark = pytest.mark.slow
+
 LINES = 300
 SMALLEST_PIPE = 4096
 

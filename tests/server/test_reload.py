@@ -20,6 +20,8 @@ from tests.server.reviews import pod, review
 from tests.server.within import configuration, running
 from webhook.pki import Authority
 
+pytestmark = pytest.mark.slow
+
 TWO = request("POST", "/mutate", json.dumps(review(pod(2))).encode())
 HEAD = "server: {shutdownDelay: 0s}\n"
 

@@ -20,6 +20,8 @@ from tests.server.reviews import pod, review
 from tests.server.within import Running, running
 from webhook.server.http.acceptor import Acceptor
 
+pytestmark = pytest.mark.slow
+
 HASTY = "server: {headerTimeout: 500ms, keepAlive: 1s}"
 LITTLE = 4096
 WHOLE = request("POST", "/mutate?timeout=30s", json.dumps(review(pod(2))).encode())

@@ -20,6 +20,8 @@ from tests.server.within import running
 from webhook.admission import respond
 from webhook.server import reviews
 
+pytestmark = pytest.mark.slow
+
 
 async def test_a_stall_is_told_with_its_place_and_its_length(
     certificates: Certificates, monkeypatch: pytest.MonkeyPatch
