@@ -48,12 +48,12 @@ def checks() -> str:
         "Generated from the code by `make docs`. `gpushare-webhook explain CODE` prints the same.",
         "Severities are settings: by code, by namespace, and capped by the mode.",
         "",
-        "| code | default | looks at | says |",
+        "| code | default | applies to | reports |",
         "|---|---|---|---|",
     ]
     lines += [f"| [{c.code}](#{c.code.lower()}) | {c.severity.label} | {c.scope.value} | {c.title} |" for c in CHECKS]
     for check in CHECKS:
-        lines += ["", f"## {check.code}", "", *paragraphs(check.says)]
+        lines += ["", f"## {check.code}", "", *paragraphs(check.description)]
     return "\n".join(lines) + "\n"
 
 
@@ -66,7 +66,7 @@ def injections() -> str:
         "over a value that the user set.",
     ]
     for injection in ALL:
-        lines += ["", f"## {injection.name}", "", *paragraphs(injection.says)]
+        lines += ["", f"## {injection.name}", "", *paragraphs(injection.description)]
     return "\n".join(lines) + "\n"
 
 

@@ -14,14 +14,10 @@ from typing import TypeAlias
 
 from tests.admission.test_any_bytes import answered
 from webhook.admission import Hook
-from webhook.cli.inputs import Engine
-from webhook.cli.judging import judgement
+from webhook.cli.evaluation import evaluate
 from webhook.manifests import Manifest, Problem, read
-from webhook.policy.checks import CHECKS
-from webhook.policy.placement.facts import UNKNOWN
-from webhook.policy.rules import Ruleset
+from webhook.policy.evaluate import Evaluator
 from webhook.policy.settings.settings import Settings
-from webhook.policy.workloads.kinds import table
 from webhook.report import Error, Report, as_json, as_text
 
 Steps: TypeAlias = tuple[str | int, ...]
@@ -36,7 +32,7 @@ _LONGEST_MESSAGE = 400
 _NODES = 500
 """Values of a document whose positions are looked up."""
 
-_ENGINE = Engine(Ruleset(Settings(), CHECKS, UNKNOWN), table(()))
+_EVALUATOR = Evaluator.of(Settings())
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +77,7 @@ def manifests(data: bytes) -> None:
             report.errors.append(Error(found.file, found.line, found.column, found.message))
             continue
         _resolves(found, lines)
-        checked = judgement(found, _ENGINE, "default")
+        checked = evaluate(found, _EVALUATOR, "default")
         if isinstance(checked, Error):
             report.errors.append(checked)
         else:

@@ -8,10 +8,9 @@ import pytest
 
 from webhook.policy.checks import CHECKS
 from webhook.policy.checks.check import Check
+from webhook.policy.evaluate import Evaluator
 from webhook.policy.injections import INJECTIONS
 from webhook.policy.injections.injection import Injection
-from webhook.policy.placement.facts import UNKNOWN
-from webhook.policy.rules import Ruleset
 from webhook.policy.settings.settings import NamespaceRule, Settings
 from webhook.policy.verdict import Severity
 
@@ -30,23 +29,23 @@ def test_severities_are_those_of_the_contract() -> None:
 @pytest.mark.parametrize("one", [*CHECKS, *INJECTIONS], ids=lambda one: getattr(one, "code", None) or one.name)
 def test_each_explains_itself(one: Check | Injection) -> None:
     assert re.fullmatch(r"\S.{10,90}[^.]", one.title)
-    assert "\n\n" in one.says
-    assert "Why: " in one.says
-    assert ("Remedy: " if isinstance(one, Check) else "Not when: ") in one.says
+    assert "\n\n" in one.description
+    assert "Why: " in one.description
+    assert ("Remedy: " if isinstance(one, Check) else "Not when: ") in one.description
 
 
 def test_rules_of_a_namespace_are_made_once() -> None:
-    ruleset = Ruleset(Settings(), CHECKS, UNKNOWN)
-    assert ruleset.of("a") is ruleset.of("a")
-    assert ruleset.of("a") is not ruleset.of("b")
+    evaluator = Evaluator.of(Settings())
+    assert evaluator.ruleset.of("a") is evaluator.ruleset.of("a")
+    assert evaluator.ruleset.of("a") is not evaluator.ruleset.of("b")
 
 
 def test_rules_of_more_namespaces_than_a_cluster_has_are_forgotten_and_made_again() -> None:
-    ruleset = Ruleset(Settings(namespaces=(NamespaceRule(names=("a",), mode="audit"),)), CHECKS, UNKNOWN)
-    first = ruleset.of("a")
+    evaluator = Evaluator.of(Settings(namespaces=(NamespaceRule(names=("a",), mode="audit"),)))
+    first = evaluator.ruleset.of("a")
     for number in range(5000):
-        ruleset.of(f"namespace-{number}")
-    again = ruleset.of("a")
+        evaluator.ruleset.of(f"namespace-{number}")
+    again = evaluator.ruleset.of("a")
     assert again is not first
     assert again.severities == first.severities
     assert first.severities["GPS001"] is Severity.AUDIT

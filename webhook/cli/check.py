@@ -6,8 +6,8 @@ import sys
 
 import click
 
-from webhook.cli.inputs import engine, manifest_options, manifests, read_standard_input_once
-from webhook.cli.judging import judgement
+from webhook.cli.evaluation import evaluate
+from webhook.cli.inputs import evaluator_for, manifest_options, manifests, read_standard_input_once
 from webhook.cli.screen import paint, show, tell
 from webhook.report import Error, Report, as_json, as_text
 
@@ -39,14 +39,14 @@ def command(
       gpushare-webhook check -R -f manifests/ --config settings.yaml --fail-on warn
     """
     read_standard_input_once(f=filenames, config=config, facts=facts)
-    judges = engine(config, facts)
+    evaluator = evaluator_for(config, facts)
     report = Report()
     for manifest in manifests(filenames, recursive):
-        judged = manifest if isinstance(manifest, Error) else judgement(manifest, judges, namespace)
-        if isinstance(judged, Error):
-            report.errors.append(judged)
-            tell(str(judged))
+        evaluated = manifest if isinstance(manifest, Error) else evaluate(manifest, evaluator, namespace)
+        if isinstance(evaluated, Error):
+            report.errors.append(evaluated)
+            tell(str(evaluated))
         else:
-            report.results.append(judged.result())
+            report.results.append(evaluated.result())
     show(as_json.write(report) if output == "json" else as_text.write(report, paint(sys.stdout)))
     sys.exit(report.exit_code(fail_on))

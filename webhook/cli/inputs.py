@@ -1,11 +1,10 @@
-"""The inputs of a command: manifests from `-f`, and the engine that `--config` and `--facts` describe."""
+"""The inputs of a command: manifests from `-f`, and the evaluator that `--config` and `--facts` describe."""
 
 from __future__ import annotations
 
 import io
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn, TypeAlias, TypeVar
@@ -14,11 +13,9 @@ import click
 
 from webhook.cli.screen import tell
 from webhook.manifests import STDIN, Manifest, Problem, has_documents, read, sources
-from webhook.policy.checks import CHECKS
+from webhook.policy.evaluate import Evaluator
 from webhook.policy.placement.facts import UNKNOWN, Facts
-from webhook.policy.rules import Ruleset
 from webhook.policy.settings.settings import Settings
-from webhook.policy.workloads.kinds import Table, table
 from webhook.report import Error
 
 if TYPE_CHECKING:
@@ -28,14 +25,6 @@ if TYPE_CHECKING:
 WRONG_INPUT = 2
 
 Command = TypeVar("Command", bound=Callable[..., Any])
-
-
-@dataclass(frozen=True, slots=True)
-class Engine:
-    """What judges: the ruleset and the kinds that hold pods."""
-
-    ruleset: Ruleset
-    kinds: Table
 
 
 def manifest_options(command: Command) -> Command:
@@ -128,10 +117,10 @@ def _standard_input() -> BinaryIO:
     return io.BytesIO() if sys.stdin is None else sys.stdin.buffer
 
 
-def engine(config: str | None, facts: str | None) -> Engine:
-    """The engine for a settings file and a facts file. A wrong one ends the command with its problems."""
+def evaluator_for(config: str | None, facts: str | None) -> Evaluator:
+    """The evaluator for a settings file and a facts file. A wrong one ends the command with its problems."""
     settings = Settings() if config is None else configuration(config).settings
-    return Engine(Ruleset(settings, CHECKS, read_facts(facts)), table(settings.workloads.paths))
+    return Evaluator.of(settings, read_facts(facts))
 
 
 def configuration(file: str | None, options: Sequence[Option] = ()) -> Configuration:

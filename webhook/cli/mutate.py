@@ -8,8 +8,8 @@ from typing import Any
 
 import click
 
-from webhook.cli.inputs import engine, manifest_options, manifests, read_standard_input_once
-from webhook.cli.judging import Judgement, judgement
+from webhook.cli.evaluation import Evaluated, evaluate
+from webhook.cli.inputs import evaluator_for, manifest_options, manifests, read_standard_input_once
 from webhook.cli.screen import paint, show, tell
 from webhook.policy.verdict import MOST_EDITS, Severity
 from webhook.report import Error, diff
@@ -42,63 +42,63 @@ def command(
       gpushare-webhook mutate -f pod.yaml | kubectl apply -f -
     """
     read_standard_input_once(f=filenames, config=config, facts=facts)
-    judges = engine(config, facts)
-    allowed: list[Judgement] = []
+    evaluator = evaluator_for(config, facts)
+    allowed: list[Evaluated] = []
     code = 0
     for manifest in manifests(filenames, recursive):
-        judged = manifest if isinstance(manifest, Error) else judgement(manifest, judges, namespace)
-        if isinstance(judged, Error):
-            tell(str(judged))
+        evaluated = manifest if isinstance(manifest, Error) else evaluate(manifest, evaluator, namespace)
+        if isinstance(evaluated, Error):
+            tell(str(evaluated))
             code = _UNREADABLE
-        elif judged.is_denied:
-            _refuse(judged)
+        elif evaluated.is_denied:
+            _refuse(evaluated)
             code = max(code, _DENIED)
-        elif judged.has_too_many_edits:
-            place = f"{judged.manifest.file}:{judged.manifest.line}"
-            tell(f"{place}: {judged.subject} needs more than {MOST_EDITS} edits, and the webhook makes none")
+        elif evaluated.has_too_many_edits:
+            place = f"{evaluated.manifest.file}:{evaluated.manifest.line}"
+            tell(f"{place}: {evaluated.subject} needs more than {MOST_EDITS} edits, and the webhook makes none")
             code = _UNREADABLE
         else:
-            allowed.append(judged)
+            allowed.append(evaluated)
     _WRITERS[output](allowed)
     sys.exit(code)
 
 
-def _refuse(judged: Judgement) -> None:
-    for located in judged.result().findings:
+def _refuse(evaluated: Evaluated) -> None:
+    for located in evaluated.result().findings:
         finding = located.finding
         if finding.severity is Severity.DENY:
-            tell(f"{located.at(judged.manifest.file)}: {judged.subject} is refused: {located}")
+            tell(f"{located.at(evaluated.manifest.file)}: {evaluated.subject} is refused: {located}")
             tell(f"    remedy: {finding.remedy}")
 
 
-def _edited(judged: Judgement) -> Any:
+def _edited(evaluated: Evaluated) -> Any:
     import jsonpatch
 
     # Its own copy of the object would keep shared what aliases share, and an edit of one would be one of all.
-    return jsonpatch.apply_patch(judged.manifest.unshared(), judged.operations(), in_place=True)
+    return jsonpatch.apply_patch(evaluated.manifest.unshared(), evaluated.operations(), in_place=True)
 
 
-def _write_json(allowed: list[Judgement]) -> None:
+def _write_json(allowed: list[Evaluated]) -> None:
     if len(allowed) == 1:
         show(json_text(_edited(allowed[0])))
     elif allowed:
         # One object at a time: aliases are written out, so that all together can take far more memory than they did.
         show('{\n  "apiVersion": "v1",\n  "kind": "List",\n  "items": [')
-        for index, judged in enumerate(allowed):
-            show(("," if index else "") + "\n    " + json_text(_edited(judged)).rstrip().replace("\n", "\n    "))
+        for index, evaluated in enumerate(allowed):
+            show(("," if index else "") + "\n    " + json_text(_edited(evaluated)).rstrip().replace("\n", "\n    "))
         show("\n  ]\n}\n")
 
 
-def _write_patch(allowed: list[Judgement]) -> None:
+def _write_patch(allowed: list[Evaluated]) -> None:
     if len(allowed) == 1:
         show(json_text(allowed[0].operations()))
     elif allowed:
-        show(json_text([_owned_patch(judged) for judged in allowed]))
+        show(json_text([_owned_patch(evaluated) for evaluated in allowed]))
 
 
-def _owned_patch(judged: Judgement) -> dict[str, Any]:
+def _owned_patch(evaluated: Evaluated) -> dict[str, Any]:
     """A patch that says whose it is."""
-    subject = judged.subject
+    subject = evaluated.subject
     owner = {
         "apiVersion": subject.api_version,
         "kind": subject.kind,
@@ -106,20 +106,20 @@ def _owned_patch(judged: Judgement) -> dict[str, Any]:
         "name": subject.name,
     }
     return {
-        "file": judged.manifest.file,
-        "document": judged.manifest.document,
+        "file": evaluated.manifest.file,
+        "document": evaluated.manifest.document,
         "object": owner,
-        "patch": judged.operations(),
+        "patch": evaluated.operations(),
     }
 
 
-def _write_diff(allowed: list[Judgement]) -> None:
-    for judged in allowed:
-        title = f"{judged.manifest.file} {judged.subject}"
-        show(diff.write(title, judged.manifest.value, _edited(judged), paint(sys.stdout)))
+def _write_diff(allowed: list[Evaluated]) -> None:
+    for evaluated in allowed:
+        title = f"{evaluated.manifest.file} {evaluated.subject}"
+        show(diff.write(title, evaluated.manifest.value, _edited(evaluated), paint(sys.stdout)))
 
 
-_WRITERS: dict[str, Callable[[list[Judgement]], None]] = {
+_WRITERS: dict[str, Callable[[list[Evaluated]], None]] = {
     "json": _write_json,
     "patch": _write_patch,
     "diff": _write_diff,

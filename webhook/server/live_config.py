@@ -7,11 +7,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from webhook.policy.checks import CHECKS
+from webhook.policy.evaluate import Evaluator
 from webhook.policy.placement.facts import Facts
-from webhook.policy.rules import Ruleset
-from webhook.policy.settings.settings import Settings
-from webhook.policy.workloads.kinds import Table, table
 from webhook.server.observe.log import EventLog
 from webhook.server.observe.metrics import Metrics
 from webhook.server.reload import Source, UnusableError
@@ -41,19 +38,6 @@ class Files:
     facts: File | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Snapshot:
-    """The ruleset, and the kinds that hold pods."""
-
-    ruleset: Ruleset
-    kinds: Table
-
-    @classmethod
-    def of(cls, settings: Settings, facts: Facts) -> Snapshot:
-        """The snapshot of settings and facts."""
-        return cls(Ruleset(settings, CHECKS, facts), table(settings.workloads.paths))
-
-
 class LiveConfig:
     """Settings and facts that can change while the server runs. The process's own part of the settings stays."""
 
@@ -65,7 +49,7 @@ class LiveConfig:
         self._log = log
         self._generation = metrics.generation
         self._generation.set(1)
-        self.snapshot = Snapshot.of(self._settings, facts)
+        self.evaluator = Evaluator.of(self._settings, facts)
 
     def sources(self, files: Files) -> Iterator[Source]:
         """What is read from files again."""
@@ -96,4 +80,4 @@ class LiveConfig:
         self._renew()
 
     def _renew(self) -> None:
-        self.snapshot = Snapshot.of(self._settings, replace(self._facts, **self._live))
+        self.evaluator = Evaluator.of(self._settings, replace(self._facts, **self._live))
