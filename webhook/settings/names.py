@@ -51,6 +51,6 @@ FOLDER = Text(
     but_not=r".*/\.{1,2}(?:/.*)?",
 )
 HOST = Text("an address or a host name such as 0.0.0.0, :: or localhost", r"[A-Za-z0-9_.:%-]+", 253)
-CODE = Text(f"a code from {CHECKS[0].code} to {CHECKS[-1].code}", "|".join(check.code for check in CHECKS))
+CODE = Text("a check's code such as GPS001", "|".join(check.code for check in CHECKS))
 # YAML as kubectl and Helm read it takes a bare `off` for false.
 SEVERITY = Choice(("deny", "warn", "audit", "off"), also=((False, "off"),))
