@@ -37,7 +37,10 @@ REFUSED: dict[str, tuple[Values, str]] = {
         {"autoscaling": {"enabled": True, "minReplicas": 7}},
         "autoscaling.minReplicas 7 is more than maxReplicas 6",
     ),
-    "a budget of all": ({"podDisruptionBudget": {"minAvailable": 2}}, "minAvailable 2 of 2 replicas allows no disruption"),
+    "a budget of all": (
+        {"podDisruptionBudget": {"minAvailable": 2}},
+        "minAvailable 2 of 2 replicas allows no disruption",
+    ),
     "a budget of all, in percent, of which the API server rounds up": (
         {"podDisruptionBudget": {"minAvailable": "51%"}},
         "minAvailable 51% of 2 replicas allows no disruption",

@@ -74,8 +74,8 @@ def test_json_report_contract(data: Path) -> None:
                         "line": 29,
                         "column": 18,
                         "message": 'container "main" sets CUDA_MPS_PIPE_DIRECTORY to "/tmp/nvidia-mps", '
-                        "where no daemon is",
-                        "remedy": "leave the variable out, or set it to /mps/nvidia.com/gpu/pipe",
+                        "where no MPS daemon listens",
+                        "remedy": "omit the variable, or set it to /mps/nvidia.com/gpu/pipe",
                     },
                     {
                         "code": "GPS005",
@@ -83,8 +83,8 @@ def test_json_report_contract(data: Path) -> None:
                         "path": "/spec/containers/0/volumeMounts/0/mountPath",
                         "line": 32,
                         "column": 22,
-                        "message": 'container "main" mounts its own /dev/shm and hides the MPS daemon\'s',
-                        "remedy": "leave the mount out; the device plugin mounts the daemon's there",
+                        "message": 'container "main" mounts a volume at /dev/shm, which hides the MPS daemon\'s',
+                        "remedy": "remove the mount; the device plugin mounts the daemon's /dev/shm",
                     },
                     {
                         "code": "GPS015",
@@ -93,8 +93,8 @@ def test_json_report_contract(data: Path) -> None:
                         "line": 22,
                         "column": 34,
                         "message": "terminationGracePeriodSeconds: 0 kills the MPS client, "
-                        "which can take its neighbours on the card down",
-                        "remedy": "leave it out, or give some seconds",
+                        "which can crash other clients of the GPU",
+                        "remedy": "omit it, or set it to a few seconds or more",
                     },
                 ],
                 "patch": [],

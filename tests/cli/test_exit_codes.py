@@ -68,7 +68,7 @@ def test_internal_error_has_no_traceback(prepared: Path, monkeypatch: pytest.Mon
     def broken(*_: Any) -> Any:
         raise LookupError("on purpose")
 
-    monkeypatch.setattr(f"webhook.cli.{command}.judgement", broken)
+    monkeypatch.setattr(f"webhook.cli.{command}.evaluate", broken)
     ended = run(command, "-f", "good.yaml")
     assert (ended.code, ended.out) == (3, "")
     said = r"internal error: LookupError at test_exit_codes\.py:\d+: on purpose; please report it\n"
@@ -79,7 +79,7 @@ def test_internal_error_names_its_cause(prepared: Path, monkeypatch: pytest.Monk
     def broken(*_: Any) -> Any:
         raise ExceptionGroup("several", [LookupError("::error::on\npurpose")])
 
-    monkeypatch.setattr("webhook.cli.check.judgement", broken)
+    monkeypatch.setattr("webhook.cli.check.evaluate", broken)
     ended = run("check", "-f", "good.yaml")
     said = (
         r"internal error: ExceptionGroup at test_exit_codes\.py:\d+: several \(1 sub-exception\); "

@@ -149,12 +149,12 @@ async def test_what_is_watched_is_what_was_asked_for_at_the_start(
     kept = f"facts: {{runtimeClasses: {before}}}"
     async with running(certificates, kept) as server:
         in_force = server.server.in_force
-        at_first = in_force.snapshot
+        at_first = in_force.evaluator
         in_force.apply_settings(configuration(f"facts: {{runtimeClasses: {after}}}", certificates))
-        assert in_force.snapshot is at_first
+        assert in_force.evaluator is at_first
         in_force.apply_settings(configuration(f"{{mode: warn, facts: {{runtimeClasses: {after}}}}}", certificates))
         expected = configuration(f"{{mode: warn, {kept}}}", certificates).settings
-        assert in_force.snapshot.ruleset.settings == expected
+        assert in_force.evaluator.ruleset.settings == expected
         server.log.event("setting takes effect after a restart", key="facts.runtimeClasses")
 
 

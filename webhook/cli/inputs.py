@@ -5,30 +5,19 @@ from __future__ import annotations
 import io
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, TypeAlias, TypeVar
 
 from webhook.diagnostics import Diagnostic, InputError
 from webhook.manifests import STDIN, Manifest, has_documents, read, sources
-from webhook.policy.checks import CHECKS
+from webhook.policy.evaluate import Evaluator
 from webhook.policy.placement.facts import UNKNOWN, Facts
-from webhook.policy.rules import Ruleset
 from webhook.policy.settings.settings import Settings
-from webhook.policy.workloads.kinds import Table, table
 
 if TYPE_CHECKING:
     from webhook.settings.configuration import Configuration
     from webhook.settings.options import Option
-
-
-@dataclass(frozen=True, slots=True)
-class Engine:
-    """The ruleset and the kinds that hold pods."""
-
-    ruleset: Ruleset
-    kinds: Table
 
 
 def manifests(filenames: Sequence[str], recursive: bool) -> Iterator[Manifest | Diagnostic]:
@@ -67,10 +56,10 @@ def _standard_input() -> BinaryIO:
     return io.BytesIO() if sys.stdin is None else sys.stdin.buffer
 
 
-def engine(config: str | None, facts: str | None) -> Engine:
-    """Return the engine for a settings file and a facts file. Raises InputError."""
+def evaluator_for(config: str | None, facts: str | None) -> Evaluator:
+    """Return the evaluator for a settings file and a facts file. Raises InputError."""
     settings = Settings() if config is None else configuration(config).settings
-    return Engine(Ruleset(settings, CHECKS, read_facts(facts)), table(settings.workloads.paths))
+    return Evaluator.of(settings, read_facts(facts))
 
 
 def configuration(file: str | None, options: Sequence[Option] = ()) -> Configuration:

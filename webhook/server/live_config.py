@@ -8,11 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from webhook.diagnostics import Diagnostic, InputError
-from webhook.policy.checks import CHECKS
+from webhook.policy.evaluate import Evaluator
 from webhook.policy.placement.facts import Facts
-from webhook.policy.rules import Ruleset
-from webhook.policy.settings.settings import Settings
-from webhook.policy.workloads.kinds import Table, table
 from webhook.server.observe.log import EventLog
 from webhook.server.observe.metrics import Metrics
 from webhook.server.reload import Source
@@ -46,19 +43,6 @@ class Files:
     facts: File | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Snapshot:
-    """The ruleset, and the kinds that hold pods."""
-
-    ruleset: Ruleset
-    kinds: Table
-
-    @classmethod
-    def of(cls, settings: Settings, facts: Facts) -> Snapshot:
-        """The snapshot of settings and facts."""
-        return cls(Ruleset(settings, CHECKS, facts), table(settings.workloads.paths))
-
-
 class LiveConfig:
     """The settings and facts that can change while the server runs. Settings of the process need a restart."""
 
@@ -70,7 +54,7 @@ class LiveConfig:
         self._log = log
         self._generation = metrics.generation
         self._generation.set(1)
-        self.snapshot = Snapshot.of(self._settings, facts)
+        self.evaluator = Evaluator.of(self._settings, facts)
 
     def sources(self, files: Files) -> Iterator[Source]:
         """The files to watch."""
@@ -103,4 +87,4 @@ class LiveConfig:
         self._replace_snapshot()
 
     def _replace_snapshot(self) -> None:
-        self.snapshot = Snapshot.of(self._settings, replace(self._facts_file, **self._cluster_facts))
+        self.evaluator = Evaluator.of(self._settings, replace(self._facts_file, **self._cluster_facts))

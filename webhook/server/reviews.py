@@ -82,9 +82,8 @@ class Reviews:
     def _answer(self, body: bytes | bytearray, hook: Hook, arrived: float) -> bytes:
         """The answer to a review, on the event loop or on the thread of large ones. Raises RefusalError."""
         started = perf_counter()
-        snapshot = self._in_force.snapshot
         try:
-            outcome = respond(body, hook, snapshot.ruleset, snapshot.kinds)
+            outcome = respond(body, hook, self._in_force.evaluator)
         except TooComplexError as error:
             raise RequestError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, str(error)) from None
         except BadReviewError as error:
@@ -118,8 +117,8 @@ class Reviews:
             edits=len(outcome.operations),
             microseconds=round(seconds * 1e6),
         )
-        if outcome.flaw is not None:
-            self._log.event("error", "patch not sent", uid=request.uid, reason=outcome.flaw)
+        if outcome.proof_failure is not None:
+            self._log.event("error", "patch not sent", uid=request.uid, reason=outcome.proof_failure)
         if outcome.unpatched is not None:
             self._log.event("warning", "patch not built", uid=request.uid, reason=outcome.unpatched)
 

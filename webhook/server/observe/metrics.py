@@ -130,7 +130,7 @@ class Metrics:
             self._finding(hook.label, code, severity.label).inc(count)
             if code == "GPS019":
                 self.unmutated.inc(count)
-        if outcome.flaw is not None:
+        if outcome.proof_failure is not None:
             self.flaws.inc()
 
     def refuse(self, status: int) -> None:
