@@ -81,7 +81,7 @@ def _keep_certificates(server: Server, tls: Tls, place: Place, api: Api) -> None
 def _watch_runtime_classes(server: Server, api: Api) -> None:
     from webhook.cluster.runtime_classes import RuntimeClasses
 
-    classes = RuntimeClasses(api, lambda known: server.in_force.learn(runtime_classes=known), server.log.event)
+    classes = RuntimeClasses(api, lambda known: server.live.learn(runtime_classes=known), server.log.event)
     server.supervisor.add("runtime classes", classes.run)
     server.requirements["not waiting for runtime classes"] = lambda: not classes.pending()
     age = server.metrics.facts_age.labels("runtime-classes")

@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from datetime import timedelta
 from typing import Any
 
+from aiohttp import web
 from cryptography import x509
 
 from tests.pki.virtual import run
@@ -23,7 +24,8 @@ from tests.pki.world import World
 from webhook.server.client_auth import ClientAuth
 from webhook.server.credentials import Credentials
 from webhook.server.http.acceptor import Acceptor
-from webhook.server.http.listener import Listener
+from webhook.server.http.protocol import Terms
+from webhook.server.http.server import HttpServer
 from webhook.server.observe.log import EventLog
 from webhook.server.observe.metrics import Metrics
 from webhook.settings.process import Tls
@@ -33,12 +35,16 @@ NOWHERE = 2
 
 
 def credentials() -> tuple[Credentials, Acceptor]:
-    """The real ones, at a door that is not open."""
+    """The real ones, with an acceptor that does not listen."""
     log, metrics = EventLog("json", "error", NOWHERE), Metrics()
     loop = asyncio.get_running_loop()
-    listener = Listener(None, metrics, log, loop.time, callers=ClientAuth(), header_timeout=1.0)
-    door = Acceptor(listener, 1, log)
-    return Credentials(Tls(mode="self-managed"), door, metrics), door
+    terms = Terms(1.0, loop.time, ClientAuth().knows, metrics.close)
+    acceptor = Acceptor(HttpServer(_never_called, terms, 1.0, log, metrics), 1, log)
+    return Credentials(Tls(mode="self-managed"), acceptor, metrics), acceptor
+
+
+async def _never_called(request: web.BaseRequest) -> web.Response:
+    raise NotImplementedError
 
 
 @contextmanager
@@ -60,14 +66,14 @@ def no_more_files() -> Iterator[None]:
             os.close(descriptor)
 
 
-def shown(door: Acceptor) -> int:
+def shown(acceptor: Acceptor) -> int:
     """The serial number of the certificate that a handshake shows. It takes place in memory: sockets would be files."""
-    assert door.welcome.context is not None
+    assert acceptor.tls is not None
     trust = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     trust.check_hostname, trust.verify_mode = False, ssl.CERT_NONE
     ours, theirs = ssl.MemoryBIO(), ssl.MemoryBIO()
     client = trust.wrap_bio(ours, theirs)
-    server = door.welcome.context.wrap_bio(theirs, ours, server_side=True)
+    server = acceptor.tls.wrap_bio(theirs, ours, server_side=True)
     for end in (client, server, client, server):
         try:
             end.do_handshake()
@@ -79,7 +85,7 @@ def shown(door: Acceptor) -> int:
 
 
 async def main() -> dict[str, Any]:
-    real, door = credentials()
+    real, acceptor = credentials()
     world = World()
     world.configure_both()
     replica = world.add(real.present)
@@ -87,7 +93,7 @@ async def main() -> dict[str, Any]:
     first = replica.leaves[-1]
     with no_more_files():
         await world.pass_time(first.not_valid_after_utc - world.now() - timedelta(minutes=1))
-        trusted_before_its_end, still = replica.keeper.trusted, shown(door)
+        trusted_before_its_end, still = replica.keeper.trusted, shown(acceptor)
         await world.pass_time(timedelta(minutes=2))
         trusted_after_its_end = replica.keeper.trusted
     alive = replica.running is not None and not replica.running.done()
@@ -101,7 +107,7 @@ async def main() -> dict[str, Any]:
         "old certificate shown": still == first.serial_number,
         "trusted before its end": trusted_before_its_end,
         "trusted after its end": trusted_after_its_end,
-        "new certificate shown": len(replica.leaves) > 1 and shown(door) == replica.leaves[-1].serial_number,
+        "new certificate shown": len(replica.leaves) > 1 and shown(acceptor) == replica.leaves[-1].serial_number,
         "warnings": [[event, fields.get("error")] for level, event, fields in replica.said if level == "warning"],
         "recovered": replica.events().count("certificate shown again"),
         "failures": replica.counts.counted.get("failures", 0),

@@ -74,7 +74,7 @@ async def test_authorities_that_change_while_a_certificate_is_prepared_stay(
         other = Authority.create("others", datetime.now(UTC), HOUR).bundle()
         sources["client CA"].take(sources["client CA"].prepare(other))
         sources["certificate"].take(prepared)
-        context = server.server.door.welcome.context
+        context = server.server.review_acceptor.tls
         assert context is not None
         assert [one["subject"] for one in context.get_ca_certs()] == [((("commonName", "others"),),)]
 

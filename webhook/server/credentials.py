@@ -18,11 +18,11 @@ from webhook.settings.process import Tls
 
 
 class Credentials:
-    """The pair and the authorities that serve at a door. Each change makes a new context; the door takes it whole."""
+    """The pair and the authorities that an acceptor presents. Each change replaces the TLS context as a whole."""
 
-    def __init__(self, tls: Tls, door: Acceptor, metrics: Metrics) -> None:
+    def __init__(self, tls: Tls, acceptor: Acceptor, metrics: Metrics) -> None:
         self._tls = tls
-        self._door = door
+        self._acceptor = acceptor
         self._metrics = metrics
         self._pair: Pair | None = None
         self._authorities: bytes | None = None
@@ -91,7 +91,7 @@ class Credentials:
         """
         if pair is not None:
             with _as_unusable():
-                self._door.welcome.context = context(self._tls, pair, authorities)
+                self._acceptor.tls = context(self._tls, pair, authorities)
         self._pair, self._authorities = pair, authorities
 
 
