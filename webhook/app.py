@@ -79,7 +79,7 @@ def _watch_runtime_classes(server: Server, api: Client) -> None:
     from webhook.cluster.runtime_classes import Classes, RuntimeClasses
 
     def changed(known: Classes) -> None:
-        server.in_force.apply_cluster_facts(runtime_classes=known)
+        server.live.apply_cluster_facts(runtime_classes=known)
 
     classes = RuntimeClasses(api, changed, server.log.event)
     server.supervisor.add("runtime classes", classes.run)

@@ -48,7 +48,7 @@ async def test_an_internal_error_is_told_once_and_counted(
         "kind": "Status",
         "apiVersion": "v1",
         "status": "Failure",
-        "message": "internal error; the journal tells more",
+        "message": "internal error; see the webhook's log",
         "reason": "InternalError",
         "code": 500,
     }
@@ -70,7 +70,7 @@ async def test_a_readiness_that_fails_is_told_as_what_it_is(certificates: Certif
         server.server.requirements["certificate rotation"] = broken
         failed = await server.ask(server.client.health, "/readyz")
         told = await server.ask(lambda: server.log.event("internal error"))
-    assert (failed.status, failed.json()["message"]) == (500, "internal error; the journal tells more")
+    assert (failed.status, failed.json()["message"]) == (500, "internal error; see the webhook's log")
     assert told["error"].startswith("LookupError at test_internal_error.py:")
 
 
@@ -152,12 +152,12 @@ async def test_handshake_failure_is_logged_with_its_cause(
 ) -> None:
     async with running(certificates) as server:
         with monkeypatch.context() as patched:
-            patched.setattr(server.server.door.listener, "connection", broken)
+            patched.setattr(server.server.review_acceptor.http, "connection", broken)
             with pytest.raises((OSError, HTTPException)):
                 await server.ask(server.client.review, "/mutate", review(pod()))
         told = await server.ask(lambda: server.log.event("handshake failed"))
     assert told["error"].startswith("LookupError at test_internal_error.py:")
-    assert "server/welcome.py:" in told["stack"]
+    assert "http/handshake.py:" in told["stack"]
 
 
 async def test_library_failure_is_logged_with_cause_and_stack(certificates: Certificates) -> None:

@@ -148,7 +148,7 @@ async def test_what_is_watched_is_what_was_asked_for_at_the_start(
     """Else a class would wait for a watch that nobody has begun."""
     kept = f"facts: {{runtimeClasses: {before}}}"
     async with running(certificates, kept) as server:
-        in_force = server.server.in_force
+        in_force = server.server.live
         at_first = in_force.evaluator
         in_force.apply_settings(configuration(f"facts: {{runtimeClasses: {after}}}", certificates))
         assert in_force.evaluator is at_first
