@@ -25,15 +25,15 @@ class NotInstalledError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """Where the webhook runs: `installed_as` is NAMESPACE/NAME, by which all that belongs to it is named."""
+class ClusterAccess:
+    """The access to the cluster. `installed_as` is NAMESPACE/NAME, which names all objects of the installation."""
 
     installed_as: str | None
     kubeconfig: str | None
 
 
 @asynccontextmanager
-async def installed(server: Server, wanted: Configuration, place: Place) -> AsyncIterator[None]:
+async def installed(server: Server, wanted: Configuration, access: ClusterAccess) -> AsyncIterator[None]:
     """Have the server accompanied by what its settings ask of the cluster. Raises NotInstalledError.
 
     Nothing is looked for where nothing is asked.
@@ -42,10 +42,10 @@ async def installed(server: Server, wanted: Configuration, place: Place) -> Asyn
     if not managed and not classes:
         yield
         return
-    api = await _api(place)
+    api = await _api(access)
     try:
         if managed:
-            _keep_certificates(server, wanted.tls, place, api)
+            _keep_certificates(server, wanted.tls, access, api)
         if classes:
             _watch_runtime_classes(server, api)
         yield
@@ -53,19 +53,19 @@ async def installed(server: Server, wanted: Configuration, place: Place) -> Asyn
         await api.close()
 
 
-async def _api(place: Place) -> Api:
+async def _api(access: ClusterAccess) -> Api:
     from webhook.cluster.api import ClusterError, connect
 
     try:
-        return await connect(place.kubeconfig)
+        return await connect(access.kubeconfig)
     except ClusterError as error:
         raise NotInstalledError(str(error)) from None
 
 
-def _keep_certificates(server: Server, tls: Tls, place: Place, api: Api) -> None:
+def _keep_certificates(server: Server, tls: Tls, access: ClusterAccess, api: Api) -> None:
     from webhook.pki import Dependencies, Installation, Keeper, Lifetimes
 
-    namespace, _, name = (place.installed_as or "").partition("/")
+    namespace, _, name = (access.installed_as or "").partition("/")
     if not namespace or not name:
         raise NotInstalledError("tls.mode self-managed needs --installed-as NAMESPACE/NAME, which the chart gives")
     lives = [timedelta(seconds=seconds) for seconds in (tls.ca_lifetime, tls.leaf_lifetime, tls.settle)]

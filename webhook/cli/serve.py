@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from webhook.app import NotInstalledError, Place, installed
+from webhook.app import ClusterAccess, NotInstalledError, installed
 from webhook.cli.inputs import Load, configuration, parse, read_facts
 from webhook.cli.options import read_standard_input_once
 from webhook.diagnostics import Diagnostic, InputError
@@ -110,7 +110,7 @@ def command(
 
     async def serve() -> None:
         server = Server(wanted, known, log, files)
-        async with installed(server, wanted, Place(installed_as, kubeconfig)):
+        async with installed(server, wanted, ClusterAccess(installed_as, kubeconfig)):
             await server.run()
 
     interpreter.prepare()
