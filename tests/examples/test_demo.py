@@ -66,11 +66,11 @@ def test_demo_covers_every_example_and_review(ended: subprocess.CompletedProcess
 
 def test_demo_shows_remedy_of_each_denial(ended: subprocess.CompletedProcess[str]) -> None:
     said = dict(parts(ended.stdout))
-    refused = {title: text for title, text in said.items() if "  refused  " in text}
-    assert {"examples/storm.yaml", "examples/wrong-directory.yaml"} <= refused.keys()
-    assert "create-pod-two-replicas.json" in refused
-    for text in refused.values():
-        assert len(re.findall("  refused  GPS[0-9]{3} ", text)) == text.count("  remedy   ") > 0
+    denied = {title: text for title, text in said.items() if "  denied   " in text}
+    assert {"examples/storm.yaml", "examples/wrong-directory.yaml"} <= denied.keys()
+    assert "create-pod-two-replicas.json" in denied
+    for text in denied.values():
+        assert len(re.findall("  denied   GPS[0-9]{3} ", text)) == text.count("  remedy   ") > 0
 
 
 def test_demo_shows_additions_as_diff(ended: subprocess.CompletedProcess[str]) -> None:
@@ -83,11 +83,10 @@ def test_demo_shows_additions_as_diff(ended: subprocess.CompletedProcess[str]) -
 
 def test_demo_summary(ended: subprocess.CompletedProcess[str]) -> None:
     said = dict(parts(ended.stdout))
-    refused = sum("  refused  " in text for text in said.values())
-    completed = sum(" additions" in text for text in said.values())
+    denied = sum("  denied   " in text for text in said.values())
+    patched = sum(" additions" in text for text in said.values())
     total = len(EXAMPLES) + len(REVIEWS)
-    left = total - refused - completed
-    assert f"{total} reviews: {refused} refused, {completed} completed, {left} left as they were." in ended.stdout
+    assert f"{total} reviews: {denied} denied, {patched} patched, {total - denied - patched} unchanged." in ended.stdout
 
 
 def test_demo_has_no_colour_in_a_pipe(ended: subprocess.CompletedProcess[str]) -> None:

@@ -23,9 +23,9 @@ VERDICTS: dict[str, tuple[str, list[str], bool]] = {
 CLAIMS = {
     "notebook.yaml": ["two warnings", "the limit that its annotation asks for"],
     "storm.yaml": ["asks for two replicas", "300 failed pods"],
-    "vectoradd.yaml": ["one replica", "adds all that it forgot"],
-    "whole-cards.yaml": ["legal", "no MPS path is injected"],
-    "wrong-directory.yaml": ["look for the MPS daemon where there is none"],
+    "vectoradd.yaml": ["one replica", "adds everything that is missing"],
+    "whole-cards.yaml": ["allowed", "injects no MPS path"],
+    "wrong-directory.yaml": ["look for the MPS daemon in the wrong place"],
 }
 """Parts of the first lines. A line with another claim needs another verdict."""
 

@@ -77,7 +77,7 @@ def manifests(data: bytes) -> None:
     for found in read("file.yaml", data):
         if isinstance(found, Diagnostic):
             _is_clear(found, lines)
-            report.errors.append(Diagnostic(found.file, found.line, found.column, found.message))
+            report.errors.append(found)
             continue
         _resolves(found, lines)
         checked = evaluate(found, _EVALUATOR, "default")

@@ -1,4 +1,4 @@
-"""Reports: summary, exit code, and the text of objects and diagnostics."""
+"""Reports: summary, exit code, and the text of objects."""
 
 from __future__ import annotations
 
@@ -45,15 +45,8 @@ def test_subject_text(namespace: str, name: str, text: str) -> None:
     assert str(Subject("v1", "Pod", namespace, name)) == text
 
 
-def test_diagnostic_text() -> None:
-    assert str(UNREADABLE) == "b.yaml:3:5: not YAML"
-    assert str(MISSING) == "c.yaml: no such file or folder"
-
-
 def test_user_text_is_sanitised_in_text_and_kept_in_fields() -> None:
     subject = Subject("v1", "::error::x", "a\nb", "\x1b[31m")
     assert str(subject) == "?:error::x a?b/?[31m"
-    assert str(Diagnostic(":", 0, 0, "x\ny")) == "?: x?y"
-    assert str(Diagnostic("a\nb", 1, 2, "##[x]")) == "a?b:1:2: #?[x]"
     assert replace(DENIAL, line=1).at(":") == "?:1:3"
     assert (subject.kind, subject.namespace, subject.name) == ("::error::x", "a\nb", "\x1b[31m")

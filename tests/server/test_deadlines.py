@@ -7,6 +7,7 @@ import socket
 import time
 from collections.abc import Iterator
 from contextlib import suppress
+from functools import partial
 
 import pytest
 
@@ -147,6 +148,9 @@ def test_client_that_never_reads_is_closed(hasty: Serve) -> None:
     def is_closed() -> bool:
         return measured(hasty.client, 'closed_connections_total{reason="unread answer"}') == 1
 
+    def has_answered(count: float) -> bool:
+        return measured(hasty.client, "reviews_total") >= count or is_closed()
+
     answered = measured(hasty.client, "reviews_total")
     with hasty.client.connect() as connection:
         connection.settimeout(PATIENCE)
@@ -154,7 +158,7 @@ def test_client_that_never_reads_is_closed(hasty: Serve) -> None:
             while not is_closed():
                 connection.sendall(WHOLE * AHEAD)
                 answered += AHEAD
-                until(lambda answered=answered: measured(hasty.client, "reviews_total") >= answered or is_closed())
+                until(partial(has_answered, answered))
     until(is_closed)
 
 

@@ -9,6 +9,7 @@ import signal
 from collections.abc import Callable
 from dataclasses import replace
 
+from webhook.diagnostics import InputError
 from webhook.policy.placement.facts import Facts
 from webhook.runtime.supervisor import Supervisor
 from webhook.server import capacity, descriptors
