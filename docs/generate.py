@@ -28,15 +28,15 @@ def metrics() -> str:
     lines = [
         "# Metrics",
         "",
-        "Generated from the code by `make docs`. They are at `/metrics` of the health port, as text.",
+        "Generated from the code by `make docs`. The health port serves them at `/metrics`, as text.",
         "",
-        "| metric | type | labels | says |",
+        "| metric | type | labels | meaning |",
         "|---|---|---|---|",
     ]
     for family in FAMILIES:
         labels = ", ".join(f"`{label}`" for label in family.labels)
-        lines.append(f"| `{family.full_name}` | {family.kind.__name__.lower()} | {labels} | {family.says} |")
-    lines += ["", "Beside them are Prometheus' usual ones of the process (`process_*`) and of Python (`python_info`)."]
+        lines.append(f"| `{family.full_name}` | {family.kind.__name__.lower()} | {labels} | {family.help} |")
+    lines += ["", "The usual metrics of the process (`process_*`) and of Python (`python_info`) are exported too."]
     return "\n".join(lines) + "\n"
 
 
