@@ -41,7 +41,7 @@ def metrics() -> str:
     ]
     for family in FAMILIES:
         labels = ", ".join(f"`{label}`" for label in family.labels)
-        lines.append(f"| `{family.full_name}` | {family.kind.__name__.lower()} | {labels} | {family.says} |")
+        lines.append(f"| `{family.full_name}` | {family.kind.__name__.lower()} | {labels} | {family.help} |")
     lines += [
         "",
         "The page also has the standard Prometheus metrics of the process (`process_*`) and of Python (`python_info`).",

@@ -177,8 +177,8 @@ async def connect(
 def _load_service_account(configuration: Configuration) -> None:
     """Load the address of the API server and the token, which the kubelet renews.
 
-    The library's own hook reads the token once a minute of the system clock. After that clock is set back it would keep
-    an expired token for as long, so this one reads it for each request.
+    The library's own hook reads the token once per minute of the system clock. After that clock is set back, it would
+    keep an expired token for as long, so this one reads the token for each request.
     """
     load_incluster_config(configuration, try_refresh_token=False)  # type: ignore[no-untyped-call]
 

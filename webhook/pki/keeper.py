@@ -93,7 +93,7 @@ class Keeper:
         return self._trust.trusted and served is not None and bundle.valid(served.certificate, self._dependencies.now())
 
     async def run(self) -> NoReturn:
-        """Reconcile until cancelled: after each change in the cluster, and once a minute."""
+        """Reconcile until cancelled: after each change in the cluster, and once per minute."""
         secret = (self._installation.secrets, self._installation.secret)
         named = [secret, *((kind, self._installation.name) for kind in self._installation.configurations)]
         async with asyncio.TaskGroup() as group:

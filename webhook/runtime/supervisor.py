@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 
-from webhook.runtime.exceptions import reason, stack
+from webhook.runtime import exceptions
 from webhook.runtime.failure_log import LogEvent
 from webhook.runtime.retry import wait_for_event
 
@@ -52,7 +52,7 @@ class Supervisor:
             await wait_for_event(self._stopping, _RETRY)
 
     def _failed(self, name: str, error: BaseException) -> None:
-        self._log("error", "internal error", task=name, error=reason(error), stack=stack(error))
+        self._log("error", "internal error", task=name, **exceptions.fields(error))
 
 
 def _cancellations() -> int:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from webhook.diagnostics import InputError
-from webhook.runtime.exceptions import reason, stack
+from webhook.runtime import exceptions
 from webhook.runtime.retry import wait_for_event
 from webhook.server.observe.log import EventLog
 from webhook.server.observe.metrics import Metrics
@@ -39,24 +39,14 @@ class Reload:
     def __init__(
         self, sources: Sequence[Source], log: EventLog, metrics: Metrics, *, interval: float = _INTERVAL
     ) -> None:
-        self._sources = sources
-        for source in sources:
-            metrics.expect(source.what)
-        self._log = log
-        self._metrics = metrics
+        self._tracked = [_Tracked(source, log, metrics) for source in sources]
         self._interval = interval
         self._asked = asyncio.Event()
-        self._active = {source.what: source.loaded for source in sources if source.loaded is not None}
-        self._rejected: dict[str, Any] = {}
 
     async def first(self) -> None:
         """Load every source that is not active yet. Raises InputError."""
-        for source in self._sources:
-            if source.what in self._active:
-                continue
-            content = await asyncio.to_thread(source.read)
-            source.take(await asyncio.to_thread(source.prepare, content))
-            self._active[source.what] = content
+        for tracked in self._tracked:
+            await tracked.load()
 
     def ask(self) -> None:
         """Read all sources now, and log the result even if nothing has changed."""
@@ -67,42 +57,63 @@ class Reload:
         while True:
             asked = await wait_for_event(self._asked, self._interval)
             self._asked.clear()
-            for source in self._sources:
-                await self._reload(source, asked)
+            for tracked in self._tracked:
+                await tracked.reload(asked)
 
-    async def _reload(self, source: Source, asked: bool) -> None:
-        """Read one source and activate a change. An error of one source does not affect the others."""
+
+class _Tracked:
+    """One source, with its active content and the content that was rejected last."""
+
+    def __init__(self, source: Source, log: EventLog, metrics: Metrics) -> None:
+        metrics.expect(source.what)
+        self._source = source
+        self._log = log.bind(what=source.what)
+        self._metrics = metrics
+        self._active: Any = source.loaded
+        self._rejected: Any = None
+
+    async def load(self) -> None:
+        """Read and activate the content, unless there is an active one. Raises InputError."""
+        if self._active is not None:
+            return
+        content = await asyncio.to_thread(self._source.read)
+        await self._activate(content)
+
+    async def reload(self, asked: bool) -> None:
+        """Read the content, and activate it if it has changed. Log and count errors, whatever they are."""
         content: Any = None
         try:
-            content = await asyncio.to_thread(source.read)
-            if content == self._active.get(source.what):
-                self._keep(source, asked)
+            content = await asyncio.to_thread(self._source.read)
+            if content == self._active:
+                self._keep(asked)
                 return
-            source.take(await asyncio.to_thread(source.prepare, content))
+            await self._activate(content)
         except InputError as error:
-            self._reject(source, content or str(error), str(error), asked)
-            return
+            self._reject(content or str(error), str(error), asked)
         except Exception as error:
-            why = reason(error)
-            self._reject(source, content or why, f"internal error: {why}", asked, stack=stack(error))
-            return
-        self._active[source.what] = content
-        self._rejected.pop(source.what, None)
-        self._metrics.reloaded(source.what, "taken")
-        self._log.event("info", "reloaded", what=source.what)
+            why = exceptions.reason(error)
+            self._reject(content or why, f"internal error: {why}", asked, stack=exceptions.stack(error))
+        else:
+            self._metrics.reloaded(self._source.what, "taken")
+            self._log("info", "reloaded")
 
-    def _keep(self, source: Source, asked: bool) -> None:
-        """Log that the content is that of the active version, if it was not before or the log was asked for."""
-        if self._rejected.pop(source.what, None) is not None:
-            self._log.event("info", "restored to the active version", what=source.what)
+    async def _activate(self, content: Any) -> None:
+        self._source.take(await asyncio.to_thread(self._source.prepare, content))
+        self._active, self._rejected = content, None
+
+    def _keep(self, asked: bool) -> None:
+        """Log that the content is the active one, if it was rejected before or the log was asked for."""
+        if self._rejected is not None:
+            self._rejected = None
+            self._log("info", "restored to the active version")
         elif asked:
-            self._log.event("info", "unchanged", what=source.what)
+            self._log("info", "unchanged")
 
-    def _reject(self, source: Source, content: Any, problems: str, asked: bool, **fields: str) -> None:
+    def _reject(self, content: Any, problems: str, asked: bool, **fields: str) -> None:
         """Log and count the problems of a content once, and again when asked."""
-        if content == self._rejected.get(source.what) and not asked:
+        if content == self._rejected and not asked:
             return
-        self._rejected[source.what] = content
-        self._metrics.reloaded(source.what, "refused")
+        self._rejected = content
+        self._metrics.reloaded(self._source.what, "refused")
         for problem in problems.splitlines():
-            self._log.event("error", "reload rejected", what=source.what, problem=problem, **fields)
+            self._log("error", "reload rejected", problem=problem, **fields)
