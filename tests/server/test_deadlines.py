@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import socket
 import time
 from collections.abc import Iterator
 from contextlib import suppress
+from functools import partial
 
 import pytest
 
@@ -145,14 +147,18 @@ def test_client_that_never_reads_is_closed(hasty: Serve) -> None:
     def is_closed() -> bool:
         return measured(hasty.client, 'closed_connections_total{reason="unread answer"}') == 1
 
-    answered = measured(hasty.client, "reviews_total")
+    def is_answered(sent: int) -> bool:
+        return measured(hasty.client, "reviews_total") - before >= sent
+
+    before = measured(hasty.client, "reviews_total")
     with hasty.client.connect() as connection:
         connection.settimeout(PATIENCE)
         with suppress(OSError):  # reset or broken pipe, depending on the moment
-            while not is_closed():
+            for sent in itertools.count(AHEAD, AHEAD):
                 connection.sendall(WHOLE * AHEAD)
-                answered += AHEAD
-                until(lambda: measured(hasty.client, "reviews_total") >= answered or is_closed())
+                until(partial(lambda sent: is_answered(sent) or is_closed(), sent))
+                if is_closed():
+                    break
     until(is_closed)
 
 
