@@ -83,9 +83,22 @@ class Acceptor:
         await self._handshaker.cancel()
         await self.http.close(seconds)
 
+    @property
+    def _is_at_limit(self) -> bool:
+        return self.connections >= self._limit
+
     def _accept(self) -> None:
+        """Accept the clients that wait; at least one does. Without room for it, pause until a connection has ended."""
+        if self._handshaker.is_full:
+            self._pause()
+        elif self._is_at_limit:
+            self._make_room()
+        else:
+            self._accept_burst()
+
+    def _accept_burst(self) -> None:
         for _ in range(_BURST):
-            if self._socket is None or not self._has_room():
+            if self._socket is None or self._is_at_limit:
                 return
             try:
                 accepted, _address = self._socket.accept()
@@ -97,22 +110,18 @@ class Acceptor:
                 return
             self._handshaker.start(accepted)
 
-    def _has_room(self) -> bool:
-        """Whether another connection may be accepted; if not, accepting pauses until one has ended."""
-        if self._handshaker.is_full:
-            self._pause()
-            return False
-        if self.connections >= self._limit:
-            self._make_room()
-            return False
-        return True
-
     def _make_room(self) -> None:
         """Pause, and evict connections once the bytes that have arrived are read."""
         self._pause()
         self._loop.call_soon(self._evict)
         # A connection that ends resumes accepting at once; one that becomes idle does not.
-        self._loop.call_later(_RETRY, self._resume)
+        self._loop.call_later(_RETRY, self._retry)
+
+    def _retry(self) -> None:
+        self._resume()
+        if self._is_accepting:
+            # Without files accept() fails even if no client waits: evict until there are some for other sockets, too.
+            self._accept_burst()
 
     def _evict(self) -> None:
         self.http.evict(_BURST - self._handshaker.evict(_BURST))

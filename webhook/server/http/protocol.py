@@ -29,15 +29,15 @@ _CLOSE = 3.0
 _UNREAD = 32 * 1024
 """Bytes of answers that may wait for their client before it has to read; uvloop's own limit for TLS is 512 KiB."""
 
-_ACTIVE = 0.1
-"""Seconds after its last bytes within which a connection is never evicted: it may carry the next request already.
-
-The API server does not repeat a request that it sent into a connection which was just being closed
-(kubernetes/kubernetes#139105).
-"""
+_FRESH = 0.1
+"""Seconds after its last bytes within which a connection is never evicted: its request may be under way."""
 
 _STALLED = 1.0
-"""Seconds without a byte after which the body of a request counts as stalled, as in a TLS handshake."""
+"""Seconds without a byte after which a body counts as stalled, and a connection that has served requests as idle.
+
+The API server does not repeat a request that it sent into a connection which was just being closed
+(kubernetes/kubernetes#139105). So a connection in steady use stays.
+"""
 
 
 class State(Enum):
@@ -142,16 +142,16 @@ class GuardedConnection(asyncio.Protocol):
     def eviction_rank(self, now: float) -> int | None:
         """When it is this connection's turn to be evicted, the lowest first; None while it must stay."""
         silence = now - self.active
-        if silence < _ACTIVE:
-            return None
         match self.state:
+            case _ if silence < _FRESH:
+                return None
             case State.HEADER:
                 return 0
             case State.IDLE if not self._used:
                 return 1
             case State.BODY if silence > _STALLED:
                 return 2
-            case State.IDLE:
+            case State.IDLE if silence > _STALLED:
                 return 3
             case State.CLOSING:
                 return 4

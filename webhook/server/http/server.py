@@ -6,9 +6,11 @@ import asyncio
 import heapq
 import logging
 import math
+from collections import defaultdict
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from http import HTTPStatus
+from operator import attrgetter
 from time import monotonic
 
 import aiohttp
@@ -92,15 +94,15 @@ class HttpServer:
     # What the server wants of them.
 
     def evict(self, count: int) -> None:
-        """Close at most this many connections that nothing is lost with, in the order of their ranks."""
+        """Close at most this many connections, all of the lowest rank there is, beginning with the longest inactive."""
         now = self.terms.arrival()  # while the loop was late, bytes lay unread
-        ranked = [
-            (rank, connection.active, number, connection)
-            for number, connection in enumerate(self._connections.values())
-            if (rank := connection.eviction_rank(now)) is not None
-        ]
-        for *_, connection in heapq.nsmallest(count, ranked):
-            connection.end("evicted")
+        ranks: dict[int, list[GuardedConnection]] = defaultdict(list)
+        for connection in self._connections.values():
+            if (rank := connection.eviction_rank(now)) is not None:
+                ranks[rank].append(connection)
+        if ranks:
+            for connection in heapq.nsmallest(count, ranks[min(ranks)], key=attrgetter("active")):
+                connection.end("evicted")
 
     def refuse_bodies(self) -> None:
         """Refuse every request whose body has not arrived as a whole."""
