@@ -41,7 +41,7 @@ def metrics() -> str:
     ]
     for family in FAMILIES:
         labels = ", ".join(f"`{label}`" for label in family.labels)
-        lines.append(f"| `{family.full_name}` | {family.kind.__name__.lower()} | {labels} | {family.says} |")
+        lines.append(f"| `{family.full_name}` | {family.kind.__name__.lower()} | {labels} | {family.help} |")
     lines += [
         "",
         "The page also has the standard Prometheus metrics of the process (`process_*`) and of Python (`python_info`).",
@@ -57,12 +57,12 @@ def checks() -> str:
         "Generated from the code by `make docs`. `gpushare-webhook explain CODE` prints the same.",
         "Settings can change a severity by code and by namespace, and the mode caps it.",
         "",
-        "| code | default | scope | finding |",
+        "| code | default | applies to | reports |",
         "|---|---|---|---|",
     ]
     lines += [f"| [{c.code}](#{c.code.lower()}) | {c.severity.label} | {c.scope.value} | {c.title} |" for c in CHECKS]
     for check in CHECKS:
-        lines += ["", f"## {check.code}", "", *paragraphs(check.says)]
+        lines += ["", f"## {check.code}", "", *paragraphs(check.description)]
     return "\n".join(lines) + "\n"
 
 
@@ -75,7 +75,7 @@ def injections() -> str:
         "CREATE, in this order. It never replaces a value that the user set.",
     ]
     for injection in ALL:
-        lines += ["", f"## {injection.name}", "", *paragraphs(injection.says)]
+        lines += ["", f"## {injection.name}", "", *paragraphs(injection.description)]
     return "\n".join(lines) + "\n"
 
 

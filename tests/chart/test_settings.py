@@ -15,6 +15,8 @@ from webhook.policy.settings.units import Duration
 from webhook.settings.configuration import Configuration, view
 from webhook.settings.profiles import PROFILES
 
+pytestmark = pytest.mark.slow
+
 FULL: dict[str, Any] = {
     "apiVersion": "gpushare-webhook/v1",
     "kind": "Settings",

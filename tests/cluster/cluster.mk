@@ -12,5 +12,5 @@ cluster-tools: $(READY) ## Build what a test cluster runs, into the cache folder
 test-cluster: cluster-tools chart-tools ## Run the tests that need a real cluster.
 	$(BIN)/python -m pytest tests/cluster
 
-demo-cluster: cluster-tools ## Show a real cluster without the webhook and with it; KEEP=1 ends in a shell there.
+demo-cluster: cluster-tools ## Run a real cluster without the webhook and with it; KEEP=1 ends in a shell there.
 	@$(BIN)/python -m tests.cluster.demo $(if $(KEEP),--keep)

@@ -14,15 +14,11 @@ from typing import TypeAlias
 
 from tests.admission.test_any_bytes import answered
 from webhook.admission import Hook
-from webhook.cli.inputs import Engine
-from webhook.cli.judging import judgement
+from webhook.cli.evaluation import evaluate
 from webhook.diagnostics import Diagnostic
 from webhook.manifests import Manifest, read
-from webhook.policy.checks import CHECKS
-from webhook.policy.placement.facts import UNKNOWN
-from webhook.policy.rules import Ruleset
+from webhook.policy.evaluate import Evaluator
 from webhook.policy.settings.settings import Settings
-from webhook.policy.workloads.kinds import table
 from webhook.report import Report
 from webhook.report.check import json as check_json
 from webhook.report.check import text as check_text
@@ -39,7 +35,7 @@ _LONGEST_MESSAGE = 400
 _NODES = 500
 """Values of a document whose positions are looked up."""
 
-_ENGINE = Engine(Ruleset(Settings(), CHECKS, UNKNOWN), table(()))
+_EVALUATOR = Evaluator.of(Settings())
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,10 +77,10 @@ def manifests(data: bytes) -> None:
     for found in read("file.yaml", data):
         if isinstance(found, Diagnostic):
             _is_clear(found, lines)
-            report.errors.append(Diagnostic(found.file, found.line, found.column, found.message))
+            report.errors.append(found)
             continue
         _resolves(found, lines)
-        checked = judgement(found, _ENGINE, "default")
+        checked = evaluate(found, _EVALUATOR, "default")
         if isinstance(checked, Diagnostic):
             report.errors.append(checked)
         else:

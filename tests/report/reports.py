@@ -1,4 +1,4 @@
-"""Reports for tests, made by hand."""
+"""Hand-made reports for tests."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ MISSING = Diagnostic("c.yaml", 0, 0, "no such file or folder")
 
 
 def result(decision: str, *findings: Located, subject: Subject = POD) -> Result:
-    """A result with this decision and these findings."""
+    """Return a result with a decision and findings."""
     return Result("a.yaml", 2, 5, subject, decision, findings)
 
 
 def report(*parts: Result | Diagnostic) -> Report:
-    """A report of results and errors."""
+    """Return a report of results and errors."""
     results = [part for part in parts if isinstance(part, Result)]
     return Report(results, [part for part in parts if isinstance(part, Diagnostic)])

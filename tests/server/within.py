@@ -82,7 +82,7 @@ async def started(wanted: Configuration, log: EventLog, known: str = "") -> Asyn
 
 def client_of(server: Server, certificates: Certificates) -> Client:
     """A client for a server that has started."""
-    port, health_port = (door.port for door in (server.door, server.health_door))
+    port, health_port = (acceptor.port for acceptor in (server.review_acceptor, server.health_acceptor))
     return Client(port, health_port, certificates.trust())
 
 

@@ -6,8 +6,8 @@ import sys
 
 import click
 
-from webhook.cli.inputs import engine, manifests
-from webhook.cli.judging import judgement
+from webhook.cli.evaluation import evaluate
+from webhook.cli.inputs import evaluator_for, manifests
 from webhook.cli.options import format_option, manifest_options, read_standard_input_once
 from webhook.cli.screen import paint, show, tell
 from webhook.diagnostics import Diagnostic
@@ -43,10 +43,10 @@ def command(
       gpushare-webhook check -R -f manifests/ --config settings.yaml --fail-on warn
     """
     read_standard_input_once(f=filenames, config=config, facts=facts)
-    evaluator = engine(config, facts)
+    evaluator = evaluator_for(config, facts)
     report = Report()
     for manifest in manifests(filenames, recursive):
-        checked = manifest if isinstance(manifest, Diagnostic) else judgement(manifest, evaluator, namespace)
+        checked = manifest if isinstance(manifest, Diagnostic) else evaluate(manifest, evaluator, namespace)
         if isinstance(checked, Diagnostic):
             report.errors.append(checked)
             tell(str(checked))

@@ -52,6 +52,6 @@ def _find(code: str) -> Check | Injection | None:
 
 def _text(found: Check | Injection) -> str:
     if isinstance(found, Injection):
-        return f"{found.name}: {found.says.strip()}\n"
-    head = f"{found.code}: {found.says.strip()}\n"
+        return f"{found.name}: {found.description.strip()}\n"
+    head = f"{found.code}: {found.description.strip()}\n"
     return f"{head}\nDefault severity: {found.severity.label}. Looks at {found.scope.value}.\n"

@@ -5,30 +5,19 @@ from __future__ import annotations
 import io
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, TypeAlias, TypeVar
 
 from webhook.diagnostics import Diagnostic, InputError
 from webhook.manifests import STDIN, Manifest, has_documents, read, sources
-from webhook.policy.checks import CHECKS
+from webhook.policy.evaluate import Evaluator
 from webhook.policy.placement.facts import UNKNOWN, Facts
-from webhook.policy.rules import Ruleset
 from webhook.policy.settings.settings import Settings
-from webhook.policy.workloads.kinds import Table, table
 
 if TYPE_CHECKING:
     from webhook.settings.configuration import Configuration
     from webhook.settings.options import Option
-
-
-@dataclass(frozen=True, slots=True)
-class Engine:
-    """The ruleset and the kinds that hold pods."""
-
-    ruleset: Ruleset
-    kinds: Table
 
 
 def manifests(filenames: Sequence[str], recursive: bool) -> Iterator[Manifest | Diagnostic]:
@@ -67,10 +56,10 @@ def _standard_input() -> BinaryIO:
     return io.BytesIO() if sys.stdin is None else sys.stdin.buffer
 
 
-def engine(config: str | None, facts: str | None) -> Engine:
-    """The engine for a settings file and a facts file. Raises InputError."""
+def evaluator_for(config: str | None, facts: str | None) -> Evaluator:
+    """Return the evaluator for a settings file and a facts file. Raises InputError."""
     settings = Settings() if config is None else configuration(config).settings
-    return Engine(Ruleset(settings, CHECKS, read_facts(facts)), table(settings.workloads.paths))
+    return Evaluator.of(settings, read_facts(facts))
 
 
 def configuration(file: str | None, options: Sequence[Option] = ()) -> Configuration:
@@ -81,7 +70,7 @@ def configuration(file: str | None, options: Sequence[Option] = ()) -> Configura
 
 
 def read_facts(file: str | None) -> Facts:
-    """The facts of a facts file; without a file all are unknown. Raises InputError."""
+    """Return the facts of a facts file; without a file all facts are unknown. Raises InputError."""
     if file is None:
         return UNKNOWN
     from webhook.settings.load import load_facts
@@ -91,11 +80,11 @@ def read_facts(file: str | None) -> Facts:
 
 Loaded = TypeVar("Loaded")
 Load: TypeAlias = Callable[[object, Callable[..., tuple[int, int]], str], Loaded]
-"""Makes something of the value of a document, given its positions and the name of its file. Raises InputError."""
+"""Loads the value of a document, with its positions and the name of its file. Raises InputError."""
 
 
 def parse(file: str, data: bytes, load: Load[Loaded]) -> Loaded:
-    """What the single document of a settings or facts file holds. Raises InputError."""
+    """Return the content of a settings or facts file of one document. Raises InputError."""
     found = list(read(file, data))
     diagnostics = [one for one in found if isinstance(one, Diagnostic)]
     documents = [one for one in found if isinstance(one, Manifest)]
@@ -117,5 +106,5 @@ def content(file: str) -> tuple[str, bytes]:
 
 
 def _nowhere(_path: tuple[str | int, ...]) -> tuple[int, int]:
-    """The position of everything in an empty file."""
+    """Return the position of everything in an empty file."""
     return 1, 1

@@ -7,8 +7,8 @@ from functools import partial
 
 import click
 
-from webhook.cli.inputs import engine, manifests
-from webhook.cli.judging import Judgement, judgement
+from webhook.cli.evaluation import Evaluated, evaluate
+from webhook.cli.inputs import evaluator_for, manifests
 from webhook.cli.options import format_option, manifest_options, read_standard_input_once
 from webhook.cli.screen import paint, show, tell
 from webhook.diagnostics import Diagnostic
@@ -42,11 +42,11 @@ def command(
       gpushare-webhook mutate -f pod.yaml | kubectl apply -f -
     """
     read_standard_input_once(f=filenames, config=config, facts=facts)
-    evaluator = engine(config, facts)
+    evaluator = evaluator_for(config, facts)
     mutations: list[Mutation] = []
     code = ExitCode.OK
     for manifest in manifests(filenames, recursive):
-        checked = manifest if isinstance(manifest, Diagnostic) else judgement(manifest, evaluator, namespace)
+        checked = manifest if isinstance(manifest, Diagnostic) else evaluate(manifest, evaluator, namespace)
         if isinstance(checked, Diagnostic):
             tell(str(checked))
             code = ExitCode.WRONG_INPUT
@@ -64,7 +64,7 @@ def command(
     sys.exit(code)
 
 
-def _report_denial(checked: Judgement) -> None:
+def _report_denial(checked: Evaluated) -> None:
     for located in checked.result().findings:
         finding = located.finding
         if finding.severity is Severity.DENY:
@@ -72,7 +72,7 @@ def _report_denial(checked: Judgement) -> None:
             tell(f"    remedy: {finding.remedy}")
 
 
-def _mutation(checked: Judgement) -> Mutation:
+def _mutation(checked: Evaluated) -> Mutation:
     manifest, operations = checked.manifest, checked.operations()
     edited = partial(_edited, manifest, operations)
     return Mutation(manifest.file, manifest.document, checked.subject, manifest.value, operations, edited)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from webhook.app import NotInstalledError, Place, installed
+from webhook.app import InstallationOptions, NotInstalledError, installed
 from webhook.cli.inputs import Load, Loaded, content, parse
 from webhook.cli.options import read_standard_input_once
 from webhook.diagnostics import Diagnostic, InputError
@@ -109,7 +109,7 @@ def command(
 
     async def serve() -> None:
         server = Server(wanted, known, log, Files(settings_file, facts_file))
-        async with installed(server, wanted, Place(installed_as, kubeconfig)):
+        async with installed(server, wanted, InstallationOptions(installed_as, kubeconfig)):
             await server.run()
 
     interpreter.prepare()

@@ -8,8 +8,8 @@ from typing import NamedTuple, TypeAlias
 
 from webhook.policy.verdict import Path
 
-# Where a value starts, as a character offset; of a mapping or list also where its own values start. Only containers
-# pay for a tuple: most values are leaves.
+# The character offset where a value starts; for a mapping or list also the spots of its own values. Only containers
+# need a tuple, and most values are scalars.
 Spot: TypeAlias = "int | tuple[int, Spots]"
 Spots: TypeAlias = "dict[str, Spot] | list[Spot]"
 
@@ -17,14 +17,14 @@ _LINE_BREAK = re.compile("\n")
 
 
 class Position(NamedTuple):
-    """A place in a file; line and column count from 1, the column in characters."""
+    """A position in a file. Line and column count from 1, the column in characters."""
 
     line: int
     column: int
 
 
 class Text:
-    """A part of a file, from the character `indent` of `first_line` on; line breaks are `\\n`, as editors count."""
+    """A part of a file that starts `indent` characters into `first_line`. Lines end with `\\n`, as in editors."""
 
     __slots__ = ("_breaks", "content", "first_line", "indent")
 

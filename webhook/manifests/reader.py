@@ -20,7 +20,7 @@ _BLANKS = b" \t\r\n\v\f"
 def read(file: str, data: bytes) -> Iterator[Manifest | Diagnostic]:
     """Yield the objects of one input in order, and a diagnostic for each document that cannot be read.
 
-    Empty documents are left out but counted. The items of a list become objects of their own.
+    Empty documents are skipped but counted. The items of a list become separate objects.
     """
     for found in _documents(file, data):
         if isinstance(found, Document):
@@ -30,12 +30,12 @@ def read(file: str, data: bytes) -> Iterator[Manifest | Diagnostic]:
 
 
 def has_documents(data: bytes) -> bool:
-    """Whether an input holds more than blanks, comments and empty documents; a list without items is a document."""
+    """Return whether an input holds a document that is not empty. A list without items counts."""
     return any(True for _ in _documents("", data))
 
 
 def _manifests(file: str, document: Document, path: Path, value: object) -> Iterator[Manifest | Diagnostic]:
-    """Flatten lists: to kubectl every object with `items` is one (`UnstructuredJSONScheme` in k8s.io/apimachinery)."""
+    """Flatten lists: objects with `items`, as in kubectl (`UnstructuredJSONScheme` in k8s.io/apimachinery)."""
     if not isinstance(value, dict):
         what = f"item {path[-1]} of the list" if path else "a document"
         message = f"{what} must be a mapping with apiVersion and kind, not {_kind_of(value)}"
@@ -54,7 +54,7 @@ def _manifests(file: str, document: Document, path: Path, value: object) -> Iter
 
 
 def _of_list(parent: dict[str, object], item: object) -> object:
-    """Give an item without kind and apiVersion those that its list implies, as the API server leaves them out."""
+    """Add the kind and apiVersion that the list implies to an item without them. The API server omits them."""
     if not isinstance(item, dict) or _name(item, "kind") or _name(item, "apiVersion"):
         return item
     implied = {"apiVersion": _name(parent, "apiVersion"), "kind": _name(parent, "kind").removesuffix("List")}

@@ -1,4 +1,4 @@
-"""The bytes of every file that the command line names."""
+"""The bytes of every input that the command line names."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _EXTENSIONS = (".json", ".yaml", ".yml")
 
 
 def sources(paths: Sequence[str], recursive: bool, stdin: BinaryIO) -> Iterator[tuple[str, bytes] | Diagnostic]:
-    """Yield name and content of each input in the order given: files, the manifests of folders, `-` for standard input.
+    """Yield the name and content of each input in the order given: files, manifests of folders, `-` for standard input.
 
     Of a folder only files ending in .json, .yaml or .yml are read, sorted, with the folders below it if `recursive`.
     """
@@ -37,7 +37,7 @@ def _path(path: Path, recursive: bool) -> Iterator[tuple[str, bytes] | Diagnosti
         found = True
         yield file
     if not found:
-        deeper = "" if recursive else "; with -R the folders below are read too"
+        deeper = "" if recursive else "; -R reads the folders below as well"
         yield _problem(path, f"no .json, .yaml or .yml file in this folder{deeper}")
 
 
@@ -50,7 +50,7 @@ def _is_folder(path: Path) -> bool:
 
 
 def _folder(top: Path, recursive: bool) -> Iterator[tuple[str, bytes] | Diagnostic]:
-    """Read the manifests of a folder. Links to folders are not followed: they may lead in a circle."""
+    """Read the manifests of a folder. Links to folders are not followed, since they may form a cycle."""
     pending = [top]
     while pending:
         path = pending.pop()
@@ -87,7 +87,7 @@ def _problem(path: Path, message: str) -> Diagnostic:
 
 
 def _shown(path: Path) -> str:
-    """Return a name that can be printed, whatever bytes the file system holds."""
+    """Return a name that can be encoded, whatever bytes the file system returns."""
     return os.fsencode(path).decode("utf-8", "replace")
 
 

@@ -19,7 +19,7 @@ from webhook.policy.printable import COMMAND_ANYWHERE
 _UNUSUAL = re.compile(r"[^\x20-\x7e\n]")
 _COMMAND = re.compile(rf"{COMMAND_ANYWHERE.pattern}|^[^\S\n]*::", re.MULTILINE)
 _WIDEST = 2**31 - 1
-"""Columns of a YAML line. Folded text could begin a line with any of its words."""
+"""Columns of a YAML line: no text is folded, since a folded text could begin a line with any of its words."""
 
 
 class DataFormat(Enum):
@@ -59,7 +59,7 @@ def yaml_text(value: object) -> str:
     written = _dumped(value, unicode=True)
     if any(not found[0].isprintable() for found in _UNUSUAL.finditer(written)):
         written = _dumped(value, unicode=False)
-    # Only quoted text holds it: see `_text`.
+    # Only quoted text contains it: see `_text`.
     return COMMAND_ANYWHERE.sub(r"#\\x23", written)
 
 

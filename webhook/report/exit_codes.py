@@ -6,7 +6,7 @@ from enum import IntEnum
 
 
 class ExitCode(IntEnum):
-    """An exit code and its meaning. Where several apply, the highest of the first four wins."""
+    """An exit code and its meaning. Where several of 0 to 3 apply, the highest wins."""
 
     OK = 0, "nothing denied"
     DENIED = 1, "something denied (or warned, with --fail-on warn)"

@@ -1,4 +1,4 @@
-"""The results of a check of manifests, before they are written in some format.
+"""The results of a check of manifests, before they are written in a format.
 
 Fields hold text of manifests unchanged, for formats of data. `str` sanitises it, for formats that people read.
 """

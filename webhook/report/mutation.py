@@ -1,4 +1,4 @@
-"""An object with the edits that the webhook makes, before it is written in some format."""
+"""An object with the edits that the webhook makes, before it is written in a format."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from webhook.report.model import Subject
 class Mutation:
     """An object of a file, the JSON Patch operations for it, and the object that results.
 
-    `edited` makes the result at each call. It may take far more memory than `original`, which shares what YAML aliases
-    name, so formats hold one result at a time.
+    `edited` computes the result on each call. It may take far more memory than `original`, in which YAML aliases share
+    their target, so formats hold one result at a time.
     """
 
     file: str

@@ -1,4 +1,4 @@
-"""Colour in a report: a function that formats call for words they would colour."""
+"""Colour in a report: the function that formats apply to coloured words."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ def write(title: str, before: object, after: object, paint: Paint = plain, conte
 
 
 def _hunks(lines: list[_Line], context: int) -> Iterator[range]:
-    """The changed lines with their context; contexts that touch make one hunk."""
+    """Yield ranges of changed lines with their context. Ranges that touch form one hunk."""
     start = stop = 0
     for index, line in enumerate(lines):
         if line.mark == " ":
@@ -62,12 +62,12 @@ def _hunks(lines: list[_Line], context: int) -> Iterator[range]:
 
 
 def _passed(lines: list[_Line], old: int, new: int) -> tuple[int, int]:
-    """The line numbers of both sides after some lines."""
+    """Return the line numbers of both sides after some lines."""
     return old + sum(line.mark != "+" for line in lines), new + sum(line.mark != "-" for line in lines)
 
 
 def _range(start: int, stop: int) -> str:
-    """Lines as a hunk's head has them: the first one, and how many unless it is one."""
+    """Return the range of lines for a hunk's head: the first line, and the count unless it is 1."""
     length = stop - start
     if length == 1:
         return str(stop)
@@ -75,7 +75,7 @@ def _range(start: int, stop: int) -> str:
 
 
 def _compared(before: Any, after: Any) -> Iterator[_Line]:
-    """The lines of both sides in their order. What is the same in a row is written at once."""
+    """Yield the lines of both sides in order. Equal neighbours are dumped together."""
     if before == after:
         yield from _dumped(" ", after)
     elif not _has_grown(before, after):
@@ -100,14 +100,14 @@ def _compared(before: Any, after: Any) -> Iterator[_Line]:
 
 
 def _has_grown(before: Any, after: Any) -> bool:
-    """Whether both are mappings, or both lists, and what was there is still there, in its order and not empty."""
+    """Return whether both are mappings, or both lists, and the later one keeps all entries in their order."""
     if isinstance(before, dict) and isinstance(after, dict):
         return bool(before) and list(after)[: len(before)] == list(before)
     return isinstance(before, list) and isinstance(after, list) and 0 < len(before) <= len(after)
 
 
 def _member(key: str, before: dict[str, Any], after: dict[str, Any]) -> Iterator[_Line]:
-    """The lines of a member that is new or another."""
+    """Yield the lines of a member that is new or has changed."""
     old, new = before.get(key), after[key]
     head = yaml_text({key: {}}).removesuffix(" {}\n")
     if _has_grown(old, new) and "\n" not in head:
@@ -120,7 +120,7 @@ def _member(key: str, before: dict[str, Any], after: dict[str, Any]) -> Iterator
 
 
 def _element(old: Any, new: Any) -> Iterator[_Line]:
-    """The lines of an element that is another: a dash goes before the first one of each side."""
+    """Yield the lines of an element that has changed: a dash precedes the first line of each side."""
     if not _has_grown(old, new):
         yield from _dumped("-", [old])
         yield from _dumped("+", [new])
@@ -133,7 +133,7 @@ def _element(old: Any, new: Any) -> Iterator[_Line]:
 
 
 def _indented(lines: Iterable[_Line], indent: str) -> Iterator[_Line]:
-    """The lines behind an indent; those inside a text that are empty stay so."""
+    """Yield the lines with an indent. Empty lines inside a text stay empty."""
     for mark, text in lines:
         yield _Line(mark, indent + text if text else "")
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from webhook.policy.settings.injections import Toleration
 from webhook.policy.settings.settings import NamespaceRule, WorkloadPath
-from webhook.policy.workloads.kinds import BUILT_IN, EVERY, Place, steps
+from webhook.policy.workloads.kinds import BUILT_IN, EVERY, PodPath, steps
 from webhook.settings.process import Server, Tls
 
 
@@ -50,8 +50,8 @@ def _certificates(held: Tls) -> Iterator[Conflict]:
 
 def _built_in(held: WorkloadPath) -> Iterator[Conflict]:
     """A path to pods that a built-in kind covers: each finding would be reported twice."""
-    own = _pods(Place(steps(held.path), held.holds))
-    if any(_meet(own, _pods(place)) for place in BUILT_IN.get((held.group, held.kind), ())):
+    own = _pods(PodPath(steps(held.path), held.holds))
+    if any(_meet(own, _pods(path)) for path in BUILT_IN.get((held.group, held.kind), ())):
         yield Conflict(("path",), f"the pods of {held.kind} are checked without this entry; remove it")
 
 
@@ -71,16 +71,16 @@ def repeated(held: Sequence[Any]) -> Iterator[Conflict]:
 
 
 def _again(index: int, one: WorkloadPath, earlier: list[tuple[int, tuple[str, ...]]]) -> Iterator[Conflict]:
-    own = _pods(Place(steps(one.path), one.holds))
+    own = _pods(PodPath(steps(one.path), one.holds))
     same = next((other for other, pods in earlier if _meet(own, pods)), None)
     if same is not None:
         yield Conflict((index, "path"), "leads to the same pods as {}; remove one of them", (same, "path"))
     earlier.append((index, own))
 
 
-def _pods(place: Place) -> tuple[str, ...]:
-    """The steps to the pod specs or containers of a place: a template holds its pod spec in `spec`."""
-    return (*place.steps, "spec") if place.holds == "template" else place.steps
+def _pods(path: PodPath) -> tuple[str, ...]:
+    """The steps to the pod specs or containers of a path: a template holds its pod spec in `spec`."""
+    return (*path.steps, "spec") if path.holds == "template" else path.steps
 
 
 def _meet(one: tuple[str, ...], other: tuple[str, ...]) -> bool:

@@ -63,7 +63,7 @@ element of the list `key`. As in the program, lists and `mpsLabels` are replaced
 {{- ternary .Values.autoscaling.minReplicas .Values.replicas .Values.autoscaling.enabled -}}
 {{- end -}}
 
-{{/* The names of the GPU resources, a list in JSON. MIG resources are known by their prefix. */}}
+{{/* The names of the GPU resources, a list in JSON. MIG resources are recognized by their prefix. */}}
 {{- define "gpushare-webhook.resourceNames" -}}
 {{- $names := list -}}
 {{- range (include "gpushare-webhook.settings" . | fromJson).resources }}{{ $names = append $names .name }}{{ end -}}

@@ -42,9 +42,9 @@ def offers(plugin: dict[str, Any], gpus: int) -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class ControlPlaneOptions:
-    """The version, and what the API server is told beyond what every cluster here needs.
+    """The version, and flags beyond those that every cluster here needs.
 
-    `caller` is the certificate and its key, PEM, that it shows to webhooks; without one it shows none.
+    `caller` is the certificate and its key, PEM, that the API server presents to webhooks, if any.
     """
 
     kubernetes: str = field(default_factory=kubernetes_version)
@@ -52,6 +52,7 @@ class ControlPlaneOptions:
     feature_gates: Mapping[str, bool] = field(default_factory=dict)
     runtime_config: tuple[str, ...] = ()
     api_server_flags: tuple[str, ...] = ()
+    controller_manager_flags: tuple[str, ...] = ()
     caller: bytes | None = None
 
 

@@ -1,4 +1,4 @@
-"""What is known about the cluster: an immutable snapshot. None means unknown, empty means known to be empty.
+"""Facts about the cluster: an immutable snapshot. None means unknown, empty means known to be empty.
 
 The facts file has the names in camelCase; `webhook.settings` loads and validates it.
 """
@@ -78,4 +78,4 @@ class Facts:
 
 
 UNKNOWN = Facts()
-"""Nothing is known."""
+"""Facts without any knowledge of a cluster."""

@@ -7,17 +7,21 @@ import json
 import os
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
 from tests.server.lines import PATIENCE, Lines
 from webhook.diagnostics import Diagnostic, InputError
-from webhook.server import reload
+from webhook.policy.placement.facts import Facts
+from webhook.policy.settings.settings import Settings
+from webhook.server.live_config import File, Files, LiveConfig
 from webhook.server.observe.log import EventLog
 from webhook.server.observe.metrics import Metrics
 from webhook.server.reload import Reload, Source
+from webhook.settings.configuration import Configuration
 
 LOOKS = 4
 
@@ -66,13 +70,17 @@ def raising(error: Exception) -> Callable[[Any], Any]:
     return prepare
 
 
+async def _cancelled(task: asyncio.Task[None]) -> None:
+    task.cancel()
+    with suppress(asyncio.CancelledError):
+        await task
+
+
 async def watched(written: Written, *sources: Source, enough: asyncio.Event) -> list[dict[str, Any]]:
     """What is said while sources are looked at without being asked for."""
-    watching = asyncio.create_task(Reload(sources, written.log, Metrics()).watch())
+    watching = asyncio.create_task(Reload(sources, written.log, Metrics(), interval=0.001).watch())
     await asyncio.wait_for(enough.wait(), PATIENCE)
-    watching.cancel()
-    with suppress(asyncio.CancelledError):
-        await watching
+    await _cancelled(watching)
     return await asyncio.to_thread(written.events)
 
 
@@ -81,29 +89,23 @@ async def watched(written: Written, *sources: Source, enough: asyncio.Event) -> 
     [InputError([Diagnostic("settings.yaml", 1, 2, "wrong")]), LookupError("a defect")],
     ids=["a refusal", "a defect"],
 )
-async def test_a_refusal_is_said_once_for_one_content(
-    written: Written, monkeypatch: pytest.MonkeyPatch, error: Exception
-) -> None:
-    monkeypatch.setattr(reload, "_POLL", 0.001)
+async def test_a_refusal_is_said_once_for_one_content(written: Written, error: Exception) -> None:
     seen = Seen(LOOKS)
     source = Source("settings", seen, raising(error), lambda _: None)
     said = await watched(written, source, enough=seen.enough)
-    assert [(event["event"], event["what"]) for event in said] == [("reload refused", "settings")]
+    assert [(event["event"], event["what"]) for event in said] == [("reload rejected", "settings")]
 
 
-async def test_the_defect_of_one_source_does_not_hide_the_next(
-    written: Written, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(reload, "_POLL", 0.001)
+async def test_the_defect_of_one_source_does_not_hide_the_next(written: Written) -> None:
     taken = asyncio.Event()
     defect = Source("client CA", lambda: b"x", raising(LookupError("a defect")), lambda _: None)
     healthy = Source("certificate", lambda: b"y", lambda content: content, lambda _: taken.set())
     said = await watched(written, defect, healthy, enough=taken)
     assert [(event["event"], event["what"]) for event in said] == [
-        ("reload refused", "client CA"),
+        ("reload rejected", "client CA"),
         ("reloaded", "certificate"),
     ]
-    assert said[0]["problem"].startswith("internal error: LookupError at test_watch.py:")
+    assert said[0]["problem"].startswith("internal error: LookupError at test_reload_polling.py:")
 
 
 async def test_loaded_source_is_not_read_at_start(written: Written) -> None:
@@ -121,10 +123,36 @@ async def test_loaded_source_is_not_read_at_start(written: Written) -> None:
     assert (read, taken) == (["certificate"], [b"x"])
 
 
-async def test_loaded_source_is_reloaded_when_it_has_changed(written: Written, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reload, "_POLL", 0.001)
+async def test_loaded_source_is_reloaded_when_it_has_changed(written: Written) -> None:
     changed = asyncio.Event()
     same = Source("facts", lambda: b"x", lambda content: content, lambda _: None, b"x")
     other = Source("settings", lambda: b"y", lambda content: content, lambda _: changed.set(), b"x")
     said = await watched(written, same, other, enough=changed)
     assert [(event["event"], event["what"]) for event in said] == [("reloaded", "settings")]
+
+
+async def test_changed_settings_file_is_applied_without_signal(written: Written, tmp_path: Path) -> None:
+    file, changed = tmp_path / "settings", tmp_path / "changed"
+    file.write_text("enforce")
+    changed.write_text("warn")
+    live = LiveConfig(_with_mode(b"enforce"), Facts(), written.log, Metrics())
+    (source,) = live.sources(Files(File(file, _with_mode, b"enforce")))
+    applied = asyncio.Event()
+
+    def apply(configuration: Configuration) -> None:
+        source.take(configuration)
+        applied.set()
+
+    reload = Reload([replace(source, take=apply)], written.log, Metrics(), interval=0.001)
+    await reload.first()
+    applied.clear()
+    watching = asyncio.create_task(reload.watch())
+    changed.replace(file)
+    await asyncio.wait_for(applied.wait(), PATIENCE)
+    assert live.evaluator.ruleset.settings.mode == "warn"
+    await _cancelled(watching)
+    written.events()
+
+
+def _with_mode(mode: bytes) -> Configuration:
+    return Configuration(settings=Settings(mode=cast(Any, mode.decode())))

@@ -9,7 +9,8 @@ from typing import Any
 import jsonpatch
 import pytest
 
-from webhook.pki import configuration
+from webhook.pki import hook_configuration, shapes
+from webhook.pki.hook_configuration import HookConfiguration
 
 NEW = b"-----BEGIN CERTIFICATE-----\nnew\n"
 TEXT = base64.b64encode(NEW).decode()
@@ -22,9 +23,13 @@ def found(*texts: str | None) -> Any:
     return {"metadata": {"name": "guard", "resourceVersion": "7"}, "webhooks": hooks}
 
 
+def parsed(found: Any) -> HookConfiguration:
+    return hook_configuration.read("/guard", shapes.check(found, shapes.HookConfigurationShape, "/guard"))
+
+
 def patched(before: Any, there: Any) -> Any:
     """What becomes of the object that is there, by a patch for the one that was seen."""
-    operations = configuration.operations(configuration.read("/guard", before), NEW)
+    operations = hook_configuration.operations(parsed(before), NEW)
     return jsonpatch.apply_patch(there, operations)
 
 
@@ -35,12 +40,12 @@ def test_every_entry_has_the_bundle_and_nothing_else_changes(texts: tuple[str | 
 
 @pytest.mark.parametrize("texts", [(), (TEXT,), (TEXT, TEXT)])
 def test_without_a_difference_there_is_no_patch(texts: tuple[str, ...]) -> None:
-    assert configuration.operations(configuration.read("/guard", found(*texts)), NEW) == []
-    assert configuration.read("/guard", {"metadata": {"resourceVersion": "1"}}).entries == ()
+    assert hook_configuration.operations(parsed(found(*texts)), NEW) == []
+    assert parsed({"metadata": {"resourceVersion": "1"}}).entries == ()
 
 
 def test_the_entries_that_are_right_are_left_out() -> None:
-    operations = configuration.operations(configuration.read("/guard", found(TEXT, "b2xk")), NEW)
+    operations = hook_configuration.operations(parsed(found(TEXT, "b2xk")), NEW)
     assert [operation["path"] for operation in operations] == [
         "/metadata/resourceVersion",
         "/webhooks/1/name",

@@ -1,4 +1,4 @@
-"""Settings and facts to judge under: each a world that a cluster could be, from the plain to the crowded."""
+"""Combinations of settings and facts, from the defaults to every opt-in."""
 
 from __future__ import annotations
 
@@ -8,10 +8,9 @@ from typing import Any
 from hypothesis import strategies as st
 
 from tests.strategies.pods import GPU, MIG, SHARED, WHOLE
-from webhook.policy.checks import CHECKS
 from webhook.policy.context import Origin
+from webhook.policy.evaluate import Evaluator
 from webhook.policy.placement.facts import UNKNOWN, Facts
-from webhook.policy.rules import Ruleset
 from webhook.settings.load import load, load_facts
 
 NAMESPACE = "team-a"
@@ -72,7 +71,7 @@ ORIGINS = {
     "mutate": Origin(NAMESPACE, hostpath=True, groups=("system:authenticated",)),
     "without hostPath": Origin(NAMESPACE, hostpath=False, groups=("system:authenticated",)),
 }
-"""Where a Pod may come from before it has been mutated."""
+"""The origins of a Pod that has not been mutated."""
 
 
 def _nowhere(path: tuple[str | int, ...]) -> tuple[int, int]:
@@ -83,15 +82,15 @@ def _facts(value: dict[str, Any] | None) -> Facts:
     return UNKNOWN if value is None else load_facts(value, _nowhere, "facts")
 
 
-RULESETS = {
-    (settings, facts): Ruleset(load(SETTINGS[settings], _nowhere, settings).settings, CHECKS, _facts(FACTS[facts]))
+EVALUATORS = {
+    (settings, facts): Evaluator.of(load(SETTINGS[settings], _nowhere, settings).settings, _facts(FACTS[facts]))
     for settings, facts in product(SETTINGS, FACTS)
 }
 
-node_classes = st.sampled_from(sorted(RULESETS))
-"""The name of a world: the settings' and the facts'."""
+configurations = st.sampled_from(sorted(EVALUATORS))
+"""The names of settings and facts."""
 
-STEERING_OFF = [name for name in sorted(RULESETS) if name[0] != "steering"]
+STEERING_OFF = [name for name in sorted(EVALUATORS) if name[0] != "steering"]
 
 origins = st.sampled_from(sorted(ORIGINS))
 """The name of an origin."""

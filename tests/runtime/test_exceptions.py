@@ -49,27 +49,27 @@ async def test_reason_unwraps_task_group_and_cause() -> None:
     group, lookup, number = reason(error.value).split("; ")
     assert group.startswith("ExceptionGroup at taskgroups.py:")
     assert group.endswith(": unhandled errors in a TaskGroup (1 sub-exception)")
-    assert lookup.startswith("with LookupError at test_failure.py:")
+    assert lookup.startswith("with LookupError at test_exceptions.py:")
     assert lookup.endswith(": no number")
-    assert number.startswith("caused by ValueError at test_failure.py:")
+    assert number.startswith("caused by ValueError at test_exceptions.py:")
     assert number.endswith(": invalid literal for int() with base 10: 'x'")
 
 
 def test_reason_names_context_that_no_cause_replaces() -> None:
-    assert "; while handling KeyError at test_failure.py:" in reason(caught(cleaned))
+    assert "; while handling KeyError at test_exceptions.py:" in reason(caught(cleaned))
 
 
 def test_reason_leaves_out_suppressed_context() -> None:
     error = caught(cleaned)
     error.__suppress_context__ = True  # as `from None` does
-    assert reason(error).startswith("OSError at test_failure.py:")
+    assert reason(error).startswith("OSError at test_exceptions.py:")
     assert "KeyError" not in reason(error)
 
 
 def test_places_hold_no_values() -> None:
     said = places(caught(parsed, "hunter2"))
-    assert said.startswith("LookupError at test_failure.py:")
-    assert "; caused by ValueError at test_failure.py:" in said
+    assert said.startswith("LookupError at test_exceptions.py:")
+    assert "; caused by ValueError at test_exceptions.py:" in said
     assert "hunter2" not in said
     assert "no number" not in said
 
@@ -77,10 +77,10 @@ def test_places_hold_no_values() -> None:
 def test_stack_has_frames_of_each_exception_innermost_first_without_values() -> None:
     lookup, number = stack(caught(parsed, "hunter2")).split("; caused by ")
     innermost, outer = lookup.removeprefix("LookupError: ").split(" < ")
-    assert innermost.startswith("runtime/test_failure.py:")
+    assert innermost.startswith("runtime/test_exceptions.py:")
     assert innermost.endswith(" parsed")
     assert outer.endswith(" caught")
-    assert number.startswith("ValueError: runtime/test_failure.py:")
+    assert number.startswith("ValueError: runtime/test_exceptions.py:")
     assert "hunter2" not in lookup + number
 
 

@@ -7,12 +7,10 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from webhook.policy.checks import CHECKS
-from webhook.policy.placement.facts import UNKNOWN
+from webhook.policy.evaluate import Evaluator
 from webhook.policy.pods.pod import Pod
 from webhook.policy.pods.quantity import NANO
-from webhook.policy.pods.requests import Demand
-from webhook.policy.rules import Ruleset
+from webhook.policy.pods.requests import GpuRequests
 from webhook.policy.settings.settings import Settings
 
 GPU = "nvidia.com/gpu"
@@ -20,7 +18,7 @@ MIG = "nvidia.com/mig-1g.5gb"
 
 Json = dict[str, Any]
 
-resource = Ruleset(Settings(), CHECKS, UNKNOWN).of("default").resource
+resource = Evaluator.of(Settings()).ruleset.of("default").resource
 
 amounts = st.dictionaries(st.sampled_from([GPU, MIG, "cpu"]), st.integers(0, 5), max_size=2)
 containers = st.builds(lambda limits: {"name": "c", "resources": {"limits": limits}}, amounts)
@@ -50,15 +48,15 @@ def highest_use(pod: Json, name: str) -> int:
 @given(st.lists(init_containers, max_size=4), st.lists(containers, max_size=3))
 def test_the_scheduler_counts_the_most_that_runs_at_once(before: list[Json], apps: list[Json]) -> None:
     pod = {"spec": {"initContainers": before, "containers": apps}}
-    demand = Demand(Pod.of_template(pod), resource)
+    requests = GpuRequests(Pod.of_template(pod), resource)
     for name in (GPU, MIG):
-        assert demand.of(name) == highest_use(pod, name) * NANO
+        assert requests.peak(name) == highest_use(pod, name) * NANO
 
 
 @given(st.lists(init_containers, max_size=3), st.lists(containers, max_size=3))
 def test_every_ask_is_found_where_it_stands(before: list[Json], apps: list[Json]) -> None:
     pod = {"spec": {"initContainers": before, "containers": apps}}
-    demand = Demand(Pod.of_template(pod), resource)
+    requests = GpuRequests(Pod.of_template(pod), resource)
     expected = [
         (("spec", field, index, "resources", "limits", name), amount * NANO)
         for field in ("initContainers", "containers")
@@ -66,7 +64,7 @@ def test_every_ask_is_found_where_it_stands(before: list[Json], apps: list[Json]
         for name, amount in container["resources"]["limits"].items()
         if name != "cpu" and amount
     ]
-    assert [(ask.path, ask.billionths) for ask in demand.asks] == expected
+    assert [(ask.path, ask.billionths) for ask in requests.positive] == expected
 
 
 def test_a_request_alone_is_an_ask_and_one_beside_a_limit_is_not() -> None:
@@ -79,10 +77,10 @@ def test_a_request_alone_is_an_ask_and_one_beside_a_limit_is_not() -> None:
             ]
         }
     }
-    demand = Demand(Pod.of_template(pod), resource)
-    assert [(ask.container.name, ask.field, ask.resource.name) for ask in demand.asks] == [
+    requests = GpuRequests(Pod.of_template(pod), resource)
+    assert [(ask.container.name, ask.field, ask.resource.name) for ask in requests.positive] == [
         ("a", "requests", GPU),
         ("b", "limits", GPU),
         ("b", "requests", MIG),
     ]
-    assert demand.of(GPU) == 3 * NANO
+    assert requests.peak(GPU) == 3 * NANO

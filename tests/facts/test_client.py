@@ -10,16 +10,18 @@ from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-import aiohttp
 import pytest
 from aiohttp import web
+from kubernetes.aio.client import ApiClient
 
 from tests.facts.server import Answer, StandIn, standing_in
 from webhook import __version__
-from webhook.cluster import api as cluster_api
-from webhook.cluster.api import Api, ClusterError, connect
+from webhook.cluster.client import Client, ClusterError, ResponseLimits, connect
 
 PATIENCE = 20
+USUAL = ResponseLimits()
+SMALL = ResponseLimits(size=2**20)
+NAMED = {"fieldSelector": "metadata.name=guard"}
 GONE = b'{"type": "DELETED", "object": {}}\n'
 
 pytestmark = pytest.mark.usefixtures("cluster")
@@ -27,12 +29,12 @@ pytestmark = pytest.mark.usefixtures("cluster")
 
 @asynccontextmanager
 async def connected(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, answer: Answer
-) -> AsyncIterator[tuple[Api, StandIn]]:
+    folder: Path, monkeypatch: pytest.MonkeyPatch, answer: Answer, limits: ResponseLimits = USUAL
+) -> AsyncIterator[tuple[Client, StandIn]]:
     """A connection from within the cluster to a stand-in with these answers."""
     async with asyncio.timeout(PATIENCE), standing_in(folder, answer) as server:
         monkeypatch.setenv("KUBERNETES_SERVICE_PORT", str(server.port))
-        api = await connect()
+        api = await connect(limits=limits)
         try:
             yield api, server
         finally:
@@ -123,14 +125,13 @@ async def test_an_answer_that_breaks_off_is_no_answer(cluster: Path, monkeypatch
 
 
 async def test_an_answer_that_does_not_come_is_no_answer(cluster: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cluster_api, "_ANSWER", aiohttp.ClientTimeout(total=0.2))
     never = asyncio.Event()
 
     async def answer(_: web.Request) -> web.StreamResponse:
         await never.wait()
         raise AssertionError
 
-    async with connected(cluster, monkeypatch, answer) as (api, _):
+    async with connected(cluster, monkeypatch, answer, ResponseLimits(seconds=0.2)) as (api, _):
         with pytest.raises(ConnectionError, match="GET /x: no answer in time"):
             await api.request("GET", "/x")
 
@@ -145,7 +146,7 @@ async def test_a_server_that_is_not_there_is_no_answer(cluster: Path, monkeypatc
         with pytest.raises(ConnectionError, match="GET /x: Cannot connect"):
             await api.request("GET", "/x")
         with pytest.raises(ConnectionError, match=r"GET /x\?watch=true&.*: Cannot connect"):
-            await anext(aiter(api.watch("/x", "y")))
+            await anext(aiter(api.events("/x", NAMED)))
     finally:
         await api.close()
 
@@ -165,15 +166,15 @@ async def test_a_server_with_another_certificate_is_no_answer(cluster: Path, mon
 
 async def test_a_token_that_vanished_is_no_answer(cluster: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async with connected(cluster, monkeypatch, says({})) as (api, _):
-        api._client.configuration.refresh_api_key_hook = lambda _: (cluster / "gone").read_text()
-        with pytest.raises(ConnectionError, match=r"GET /x: .*No such file"):
+        (cluster / "token").unlink()
+        with pytest.raises(ConnectionError, match=r"^GET /x: Service token file does not exist"):
             await api.request("GET", "/x")
 
 
 async def test_a_watch_tells_of_each_event_however_it_is_cut(cluster: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     chunks = (b'{"type": "ADDED", "object": {}}\n{"ty', b'pe": "MODI', b'FIED", "object": {}}\n', GONE)
     async with connected(cluster, monkeypatch, streams(*chunks)) as (api, server):
-        found = [event["type"] async for event in api.watch("/apis/x", "guard")]
+        found = [event["type"] async for event in api.events("/apis/x", NAMED)]
         assert found == ["ADDED", "MODIFIED", "DELETED"]
         (request,) = server.requests
         assert request.path == "/apis/x"
@@ -184,16 +185,10 @@ async def test_a_watch_tells_of_each_event_however_it_is_cut(cluster: Path, monk
         }
 
 
-async def test_a_watch_ends_where_the_server_has_forgotten(cluster: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    gone = b'{"type": "ERROR", "object": {"code": 410}}\n'
-    async with connected(cluster, monkeypatch, streams(b'{"type": "ADDED", "object": {}}\n', gone)) as (api, _):
-        assert [event["type"] async for event in api.watch("/x", "guard")] == ["ADDED"]
-
-
 async def test_a_watch_that_is_refused_or_breaks_off_is_lost(cluster: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async with connected(cluster, monkeypatch, says({}, 403)) as (api, _):
         with pytest.raises(ConnectionError, match="watch of /x: 403 Forbidden"):
-            await anext(aiter(api.watch("/x", "guard")))
+            await anext(aiter(api.events("/x", NAMED)))
 
 
 @pytest.mark.parametrize(
@@ -204,20 +199,18 @@ async def test_a_watch_that_is_refused_or_breaks_off_is_lost(cluster: Path, monk
 async def test_line_that_is_no_event_ends_watch(cluster: Path, monkeypatch: pytest.MonkeyPatch, line: bytes) -> None:
     async with connected(cluster, monkeypatch, streams(line + b"\n")) as (api, _):
         with pytest.raises(ConnectionError, match=r"^watch of /x: not an event of the API server$"):
-            await anext(aiter(api.watch("/x", "guard")))
+            await anext(aiter(api.events("/x", NAMED)))
 
 
 async def test_line_without_end_ends_watch(cluster: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cluster_api, "_LARGEST", 2**20)
     chunks = [b"x" * 2**16] * 64
-    async with connected(cluster, monkeypatch, streams(*chunks)) as (api, _):
+    async with connected(cluster, monkeypatch, streams(*chunks), SMALL) as (api, _):
         with pytest.raises(ConnectionError, match=r"^watch of /x: a line is larger than 1048576 bytes$"):
-            await anext(aiter(api.watch("/x", "guard")))
+            await anext(aiter(api.events("/x", NAMED)))
 
 
 async def test_large_answer_is_not_kept(cluster: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cluster_api, "_LARGEST", 2**20)
-    async with connected(cluster, monkeypatch, says({"data": "x" * 2**20})) as (api, _):
+    async with connected(cluster, monkeypatch, says({"data": "x" * 2**20}), SMALL) as (api, _):
         with pytest.raises(ConnectionError, match=r"^GET /x: the answer is larger than 1048576 bytes$"):
             await api.request("GET", "/x")
 
@@ -230,7 +223,7 @@ async def test_reason_of_answer_is_cut(cluster: Path, monkeypatch: pytest.Monkey
         with pytest.raises(ConnectionError) as asked:
             await api.request("GET", "/x")
         with pytest.raises(ConnectionError) as watched:
-            await anext(aiter(api.watch("/x", "guard")))
+            await anext(aiter(api.events("/x", NAMED)))
     for error in (asked.value, watched.value):
         assert "502 rrr" in str(error)
         assert len(str(error)) < 400
@@ -250,7 +243,7 @@ async def test_a_watch_that_is_left_is_closed(cluster: Path, monkeypatch: pytest
             raise
 
     async with connected(cluster, monkeypatch, answer) as (api, _):
-        async with aclosing(api.watch("/x", "guard")) as events:
+        async with aclosing(api.events("/x", NAMED)) as events:
             assert (await anext(events))["type"] == "BOOKMARK"
         await closed.wait()
 
@@ -320,10 +313,19 @@ async def test_a_wrong_kubeconfig_is_named_in_one_line(tmp_path: Path, content: 
         await connect(str(file))
     (line,) = str(wrong.value).splitlines()
     assert line.startswith(f"no cluster: {file}: ")
-    assert line.endswith("; give a kubeconfig that kubectl takes, with --kubeconfig or KUBECONFIG")
+    assert line.endswith("; pass a kubeconfig that kubectl accepts with --kubeconfig or KUBECONFIG")
+
+
+@pytest.mark.parametrize("name", ["param_serialize", "call_api"])
+async def test_kubernetes_library_without_a_needed_method_is_reported_at_start(
+    monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.delattr(ApiClient, name)
+    with pytest.raises(ClusterError, match=f"^the installed kubernetes library lacks ApiClient.{name}; reinstall"):
+        await connect()
 
 
 async def test_a_wrong_authority_of_the_service_account_is_said(cluster: Path) -> None:
     (cluster / "ca.crt").write_text("hello")
-    with pytest.raises(ClusterError, match=r"no cluster: the files of the service account: .*; see that the pod's"):
+    with pytest.raises(ClusterError, match=r"no cluster: the files of the service account: .*; check that the pod's"):
         await connect()

@@ -16,7 +16,7 @@ class Told(list[tuple[str, str, dict[str, Any]]]):
 
 def test_error_is_printable_and_short() -> None:
     said = Told()
-    FailureLog(said, "it rains", "the sun shines").goes_on("\x1b[31m\n" + "w" * 10**6)
+    FailureLog(said, "it rains", "the sun shines").report("\x1b[31m\n" + "w" * 10**6)
     ((_, _, fields),) = said
     assert fields["error"].startswith("?[31m?www")
     assert len(fields["error"]) == 600
@@ -25,13 +25,13 @@ def test_error_is_printable_and_short() -> None:
 def test_it_is_told_once_for_each_look_and_once_at_its_end() -> None:
     said = Told()
     trouble = FailureLog(said, "it rains", "the sun shines")
-    trouble.is_over()
+    trouble.recover()
     assert (bool(trouble), said) == (False, [])
     for error in ("a drop", "a drop", OSError("a flood"), "a drop"):
-        trouble.goes_on(error)
+        trouble.report(error)
     assert trouble
-    trouble.is_over()
-    trouble.is_over()
+    trouble.recover()
+    trouble.recover()
     assert not trouble
     assert said == [
         ("warning", "it rains", {"error": "a drop"}),

@@ -1,25 +1,24 @@
-"""A manifest and the engine make a judgement: what `check` reports and `mutate` applies."""
+"""The verdict for a manifest, as `check` reports it and `mutate` applies it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from webhook.cli.inputs import Engine
 from webhook.diagnostics import Diagnostic, dotted
 from webhook.manifests import Manifest
-from webhook.patch import Operation, build, flaw, pointer
+from webhook.patch import Operation, build, pointer, verify
 from webhook.policy.context import Origin
-from webhook.policy.evaluate import judge
+from webhook.policy.evaluate import Evaluator
 from webhook.policy.pods.reading import MalformedError, Members, mapping, members, text
 from webhook.policy.printable import printable
 from webhook.policy.verdict import Decision, Verdict
-from webhook.policy.workloads.kinds import ExtractedPod, group_of, is_suspended, pods
+from webhook.policy.workloads.kinds import group_of, is_pod
 from webhook.report import Located, Result, Subject
 
 
 @dataclass(frozen=True, slots=True)
-class Judgement:
-    """The verdict for a manifest. `verdict` is None when no pod is inside."""
+class Evaluated:
+    """A manifest with its verdict. `verdict` is None if the object holds no pods."""
 
     manifest: Manifest
     subject: Subject
@@ -27,17 +26,17 @@ class Judgement:
 
     @property
     def is_pod(self) -> bool:
-        """Whether the object is a Pod itself, which alone the mutating hook sees."""
-        return self.subject.kind == "Pod" and group_of(self.subject.api_version) == ""
+        """Whether the object is a Pod, the only kind that the mutating hook receives."""
+        return is_pod(group_of(self.subject.api_version), self.subject.kind)
 
     @property
     def is_denied(self) -> bool:
-        """Whether the object is refused."""
+        """Whether the object is denied."""
         return self.verdict is not None and self.verdict.decision is Decision.DENIED
 
     @property
     def has_too_many_edits(self) -> bool:
-        """Whether the object needs more edits than the webhook makes, so that it makes none."""
+        """Whether the object needs more edits than the limit, so that the webhook makes none."""
         return self.verdict is not None and self.verdict.too_many_edits
 
     def operations(self) -> list[Operation]:
@@ -45,13 +44,13 @@ class Judgement:
         if self.verdict is None or not self.verdict.edits:
             return []
         operations = build(self.manifest.value, self.verdict.edits)
-        wrong = flaw(self.manifest.value, operations)
-        if wrong is not None:
-            raise AssertionError(f"an edit does not apply: {wrong}")
+        failure = verify(self.manifest.value, operations)
+        if failure is not None:
+            raise AssertionError(f"an edit does not apply: {failure}")
         return operations
 
     def result(self) -> Result:
-        """The report's line for it."""
+        """The result for the report."""
         patch = self.operations() if self.is_pod and not self.is_denied else []
         return Result(
             self.manifest.file,
@@ -72,26 +71,17 @@ class Judgement:
         return located
 
 
-def judgement(manifest: Manifest, engine: Engine, namespace: str) -> Judgement | Diagnostic:
-    """Judge one manifest; an object whose structure is not that of its kind is an error."""
+def evaluate(manifest: Manifest, evaluator: Evaluator, namespace: str) -> Evaluated | Diagnostic:
+    """Evaluate one manifest; an object whose structure is not that of its kind is an error."""
     try:
         value = mapping(manifest.value, ())
         subject = _subject(value, namespace)
-        held = pods(engine.kinds, group_of(subject.api_version), subject.kind, value)
-        return Judgement(manifest, subject, _verdict(value, subject, held, engine))
+        pods = evaluator.pods(value, group_of(subject.api_version), subject.kind)
+        verdict = evaluator.verdict(pods, Origin(subject.namespace or "default")) if pods else None
+        return Evaluated(manifest, subject, verdict)
     except MalformedError as error:
         field = printable(dotted(error.path))
         return manifest.diagnostic(error.path, f"{field}: {error}" if field else str(error))
-
-
-def _verdict(value: Members, subject: Subject, held: list[ExtractedPod], engine: Engine) -> Verdict | None:
-    if not held:
-        return None
-    itself = subject.kind == "Pod"
-    origin = Origin(
-        subject.namespace or "default", itself=itself, open=not itself and is_suspended(subject.kind, value)
-    )
-    return judge(held, origin, engine.ruleset)
 
 
 def _subject(value: Members, namespace: str) -> Subject:
@@ -106,8 +96,8 @@ def _subject(value: Members, namespace: str) -> Subject:
 
 
 def _required(value: Members, field: str) -> str:
-    """A text of the object that must be there and say something."""
-    said = text(value, field, ())
-    if not said:
+    """A required text of the object. Raises MalformedError if it is absent or empty."""
+    found = text(value, field, ())
+    if not found:
         raise MalformedError((field,), "text", value.get(field))
-    return said
+    return found
