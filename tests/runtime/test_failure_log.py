@@ -39,3 +39,11 @@ def test_each_error_and_recovery_is_logged_once() -> None:
         ("warning", "it fails", {"error": "an error"}),
         ("info", "it works", {}),
     ]
+
+
+def test_debug_failure_recovers_at_debug() -> None:
+    logged = Logged()
+    failure = FailureLog(logged, "it fails", "it works", "debug")
+    failure.report("an error")
+    failure.recover()
+    assert [level for level, _, _ in logged] == ["debug", "debug"]

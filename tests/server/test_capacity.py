@@ -24,18 +24,14 @@ AT_START = 110 * MIB
     [("134217728\n", 128 * MIB), ("max\n", None), ("9223372036854771712\n", None)],
     ids=["a limit", "none in version 2", "none in version 1"],
 )
-def test_cgroup_memory_limit_is_read(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, limit: int | None
-) -> None:
+def test_cgroup_memory_limit_is_read(tmp_path: Path, text: str, limit: int | None) -> None:
     file = tmp_path / "memory.max"
     file.write_text(text)
-    monkeypatch.setattr(capacity, "_LIMITS", (tmp_path / "missing", file))
-    assert capacity.limit() == limit
+    assert capacity.limit([tmp_path / "missing", file]) == limit
 
 
-def test_no_memory_limit_without_cgroups(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(capacity, "_LIMITS", (tmp_path / "missing",))
-    assert capacity.limit() is None
+def test_no_memory_limit_without_cgroups(tmp_path: Path) -> None:
+    assert capacity.limit([tmp_path / "missing"]) is None
 
 
 def test_default_bounds_fit_chart_memory_limit() -> None:
