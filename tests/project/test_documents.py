@@ -50,7 +50,7 @@ def test_every_command_and_option_exists(page: str, call: str) -> None:
     words = shlex.split(call)[1:]
     command: click.Command = cli
     while isinstance(command, click.Group) and words and words[0] not in ("COMMAND", "CODE"):
-        found = command.get_command(click.Context(command), words.pop(0))
+        found = command.get_command(click.Context(command, **command.context_settings), words.pop(0))
         assert found is not None
         command = found
     known = {option for parameter in command.params for option in parameter.opts}
