@@ -3,9 +3,9 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 
-.PHONY: help demo serve certs test lint types layers unit fuzz bench bench-gate bench-accept docs constraints clean
+.PHONY: help demo serve certs test lint types layers unit quick fuzz bench bench-gate bench-accept docs constraints clean
 
-help: ## Show what there is to make.
+help: ## List the targets.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 $(READY): pyproject.toml constraints.txt
@@ -25,7 +25,7 @@ serve: $(READY) ## Run the webhook on loopback until it is stopped.
 	@$(BIN)/gpushare-webhook serve --host 127.0.0.1 --port 8443 --health-port 8080 \
 		--tls-cert certs/tls.crt --tls-key certs/tls.key --log-format text
 
-certs: $(READY) ## Make development certificates under certs/.
+certs: $(READY) ## Create development certificates in certs/.
 	@$(BIN)/python certs/generate.py --force
 
 test: lint types layers unit ## Run every check and all tests that need no cluster.
@@ -39,6 +39,9 @@ types: $(READY)
 
 layers: $(READY)
 	$(BIN)/lint-imports
+
+quick: $(READY) ## Run the tests that are not slow, in less than a minute, and print the slowest of them.
+	$(BIN)/python -m pytest -m "not slow" --quiet --durations=10 --durations-min=1
 
 unit: $(READY) chart-tools
 	$(BIN)/coverage run -m pytest
@@ -64,7 +67,7 @@ include tests/cluster/cluster.mk
 include charts/chart.mk
 
 docs: $(READY) ## Write the generated pages and pictures of docs.
-	$(BIN)/python docs/generate.py
+	$(BIN)/python -m docs.generate
 	$(BIN)/python -m tests.cluster.pod_storm
 	$(BIN)/python -m webhook.settings.reference docs/reference
 

@@ -82,16 +82,15 @@ def run(machine: Machine, rounds: Rounds) -> Results:
             create(running, candidates, pods, WARM_UP)
             blocks = [create(running, candidates, pods, rounds.many(CREATES)) for _ in range(rounds.count)]
     except ToolsMissingError as reason:
-        return Results(NAME, machine, rounds.count, rounds.share, METHOD, skipped={"all": str(reason)})
+        return Results.of(NAME, machine, rounds, METHOD, skipped={"all": str(reason)})
     figures = figures_of({one.name: [block[one.name] for block in blocks] for one in candidates})
-    return Results(
+    return Results.of(
         NAME,
         machine,
-        rounds.count,
-        rounds.share,
+        rounds,
         METHOD,
         figures,
-        tuple(ratios_of(figures)),
+        ratios_of(figures),
         beside.skipped,
         notes=(f"Kubernetes {kubernetes_version()}. Webhooks run on one core, the API server on all.",),
     )
@@ -233,7 +232,7 @@ def section(found: Results) -> str:
             *(_written(found, name, quantity) for quantity in (P50, P99, ADDED)),
             *(_over(found, name, other) for other in (CONSTANT, CONSTANT_PATCH)),
         ]
-        for name in dict.fromkeys(figure.subject for figure in found.figures)
+        for name in found.subjects
     ]
     skipped = [f"{who} is skipped: {why}." for who, why in found.skipped.items()]
     return "\n".join([_INTRO, table(head, rows), *found.notes, *skipped]) + "\n"

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from bench.results import Bar, Spread
+from bench.results import Bar, Results, Spread
 from bench.svg import Drawing, Point
 from bench.table import number
 
@@ -40,6 +40,14 @@ class Line:
     colour: int
     points: Sequence[tuple[float, Spread]]
     dashed: bool = False
+
+
+def lines(results: Results, cases: Mapping[int, str], quantity: str, *, dashed: bool = False) -> list[Line]:
+    """A line for each subject: its `quantity` in the case that belongs to each x."""
+    return [
+        Line(colour, [(x, results.figure(subject, case, quantity).spread) for x, case in cases.items()], dashed)
+        for colour, subject in enumerate(results.subjects)
+    ]
 
 
 @dataclass(frozen=True, slots=True)

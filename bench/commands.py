@@ -33,11 +33,12 @@ ONE_FILE = "one small file"
 MANY = 2_000
 _RULES = Path(__file__).parent / "peers" / "rules"
 _RUNS = 5
-_TIMEOUT = 120
+_LIMIT = 120
+"""Seconds after which a process is killed."""
 
 _INTRO = """## The command line
 
-`check` with its nineteen checks beside tools with one rule, "limits of `nvidia.com/gpu` at most 1": kubeconform with a
+`check` with all its checks next to tools with one rule, "limits of `nvidia.com/gpu` at most 1": kubeconform with a
 local JSON schema of the fields that occur (Kubernetes' whole schema takes as long), gator with one Rego constraint,
 kyverno with one pattern (its CEL policies take five times as long). Whole processes from cold on one core, Deployments
 of 725 bytes, one of which breaks the rule.
@@ -89,14 +90,13 @@ def run(machine: Machine, rounds: Rounds) -> Results:
                     taken[case, name].append(middle)
     figures = tuple(figure for (case, name), runs in taken.items() for figure in _figures(case, name, runs))
     versions = ", ".join(f"{one.name} {one.version}" for one in PROGRAMS if one.name not in skipped)
-    return Results(
+    return Results.of(
         NAME,
         machine,
-        rounds.count,
-        rounds.share,
+        rounds,
         METHOD,
         figures,
-        tuple(_ratios(figures)),
+        _ratios(figures),
         skipped,
         notes=(f"Compared with {versions}.",) if versions else (),
     )
@@ -168,8 +168,8 @@ def _found(tool: Tool, case: Case, machine: Machine) -> Run:
     return done
 
 
-def perform(command: list[str], machine: Machine) -> Run:
-    """Run a command to its end on the core of servers. One that takes too long is killed, and ends with -9."""
+def perform(command: list[str], machine: Machine, limit: float = _LIMIT) -> Run:
+    """Run a command to its end on the core of servers. After `limit` seconds it is killed, and its status is -9."""
     with tempfile.TemporaryFile() as output:
         began = time.perf_counter()
         process = subprocess.Popen(
@@ -179,12 +179,12 @@ def perform(command: list[str], machine: Machine) -> Run:
             stderr=subprocess.STDOUT,
             preexec_fn=pinned(machine.server),
         )
-        limit = Timer(_TIMEOUT, process.kill)
-        limit.start()
+        killer = Timer(limit, process.kill)
+        killer.start()
         try:
             _, status, used = os.wait4(process.pid, 0)
         finally:
-            limit.cancel()
+            killer.cancel()
         wall = time.perf_counter() - began
         process.returncode = os.waitstatus_to_exitcode(status)
         output.seek(0)

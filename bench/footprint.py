@@ -56,7 +56,7 @@ def run(machine: Machine, rounds: Rounds) -> Results:
         Figure(name, title, quantity, unit, tuple(found), BARS.get((name, quantity)))
         for (name, title, quantity, unit), found in values.items()
     )
-    found = Results("footprint", machine, rounds.count, rounds.share, METHOD, figures, skipped=skipped)
+    found = Results.of("footprint", machine, rounds, METHOD, figures, skipped=skipped)
     return replace(found, ratios=tuple(_ratios(found)))
 
 
@@ -100,7 +100,7 @@ def section(results: Results) -> str:
         (_case(TWO), CPU, "s"),
         (_case(SIX), CPU, "s"),
     )
-    subjects = list(dict.fromkeys(figure.subject for figure in results.figures))
+    subjects = results.subjects
     rows = [
         [subject, *(results.figure(subject, title, quantity).spread.write(number) for title, quantity, _ in columns)]
         for subject in subjects

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from bench import reloading
 from bench.candidates import AUTHORITY, WEBHOOK, available, make_certificates, running
-from bench.charts import Line, Panel, even, line_chart, logarithmic
+from bench.charts import Panel, even, line_chart, lines, logarithmic
 from bench.corpus import SIX, TWO, Size, write
 from bench.load_generator import Load, generate
 from bench.machine import Machine
@@ -67,7 +67,7 @@ def run(machine: Machine, rounds: Rounds) -> Results:
         Figure(name, title, quantity, "ms", tuple(found), _bar(name, title, quantity))
         for (name, title, quantity), found in values.items()
     )
-    return Results("latency", machine, rounds.count, rounds.share, METHOD, figures, skipped=skipped)
+    return Results.of("latency", machine, rounds, METHOD, figures, skipped=skipped)
 
 
 def _bar(name: str, title: str, quantity: str) -> Bar | None:
@@ -78,7 +78,7 @@ def _bar(name: str, title: str, quantity: str) -> Bar | None:
 
 def section(results: Results) -> str:
     """How long a review waits."""
-    subjects = list(dict.fromkeys(figure.subject for figure in results.figures))
+    subjects = results.subjects
     rows = [
         [
             case(size, rate),
@@ -112,24 +112,10 @@ generator is late itself counts too, for every server alike. Milliseconds:
 
 def plots(results: Results) -> dict[str, str]:
     """Latency against the load."""
-    subjects = list(dict.fromkeys(figure.subject for figure in results.figures))
-    panels = [
-        Panel(
-            f"{size.title} reviews, mutated",
-            "reviews a second",
-            [
-                Line(
-                    colour,
-                    [(rate, results.figure(subject, case(size, rate), quantity).spread) for rate in RATES],
-                    dashed=quantity == "p99",
-                )
-                for colour, subject in enumerate(subjects)
-                for quantity in QUANTITIES
-            ],
-            even,
-            logarithmic,
-        )
-        for size in (TWO, SIX)
-    ]
-    legend = list(enumerate(subjects))
+    panels = []
+    for size in (TWO, SIX):
+        cases = {rate: case(size, rate) for rate in RATES}
+        drawn = [*lines(results, cases, "p50"), *lines(results, cases, "p99", dashed=True)]
+        panels.append(Panel(f"{size.title} reviews, mutated", "reviews a second", drawn, even, logarithmic))
+    legend = list(enumerate(results.subjects))
     return {"latency.svg": line_chart("Latency", "milliseconds", legend, panels, "; solid: p50, dashed: p99")}

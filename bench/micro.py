@@ -30,7 +30,7 @@ def run(machine: Machine, rounds: Rounds) -> Results:
         rests_on = foundation()
         counted = [count(rounds.many(REVIEWS)) for _ in range(rounds.count)]
     except CannotCountError as reason:
-        return Results(NAME, machine, rounds.count, rounds.share, METHOD, skipped={"all steps": str(reason)})
+        return Results.of(NAME, machine, rounds, METHOD, skipped={"all steps": str(reason)})
     return results(machine, rounds, counted, rests_on)
 
 
@@ -40,14 +40,14 @@ def results(machine: Machine, rounds: Rounds, counted: list[Counts], rests_on: s
         Figure(step, subject, QUANTITY, "instructions", tuple(one[subject, step] for one in counted))
         for subject, step in counted[0]
     )
-    return Results(NAME, machine, rounds.count, rounds.share, METHOD, figures, notes=(rests_on,))
+    return Results.of(NAME, machine, rounds, METHOD, figures, notes=(rests_on,))
 
 
 def section(found: Results) -> str:
     """The table of steps, and how far the rounds lie apart."""
     if not found.figures:
         return _INTRO + "\nNot counted: " + "; ".join(found.skipped.values()) + ".\n"
-    steps = list(dict.fromkeys(figure.subject for figure in found.figures))
+    steps = found.subjects
     reviews = dict.fromkeys(figure.case for figure in found.figures)
     rows = [
         [review, *(number(found.figure(step, review, QUANTITY).spread.middle / 1000) for step in steps)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from bench.machine import Machine
+from bench.rounds import Rounds
 
 FOLDER = Path(__file__).parent / "results"
 _DIGITS = 4
@@ -113,6 +114,36 @@ class Results:
     ratios: tuple[Ratio, ...] = ()
     skipped: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+
+    @classmethod
+    def of(
+        cls,
+        suite: str,
+        machine: Machine,
+        rounds: Rounds,
+        method: str,
+        figures: Iterable[Figure] = (),
+        ratios: Iterable[Ratio] = (),
+        skipped: Mapping[str, str] | None = None,
+        notes: Iterable[str] = (),
+    ) -> Results:
+        """The results of a run that took these rounds."""
+        return cls(
+            suite,
+            machine,
+            rounds.count,
+            rounds.share,
+            method,
+            tuple(figures),
+            tuple(ratios),
+            skipped or {},
+            tuple(notes),
+        )
+
+    @property
+    def subjects(self) -> list[str]:
+        """Everything that was measured, in the order of the figures."""
+        return list(dict.fromkeys(figure.subject for figure in self.figures))
 
     def figure(self, subject: str, case: str, quantity: str) -> Figure:
         """One figure. Raises NoSuchFigureError."""

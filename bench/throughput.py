@@ -19,7 +19,7 @@ from bench.candidates import (
     make_certificates,
     running,
 )
-from bench.charts import Line, Panel, Row, bar_chart, even, line_chart, linear
+from bench.charts import Panel, Row, bar_chart, even, line_chart, linear, lines
 from bench.corpus import KINDS, SIX, SIZES, TWO, Size, write
 from bench.load_generator import Load, Report, generate
 from bench.machine import Machine
@@ -91,11 +91,7 @@ def run(machine: Machine, rounds: Rounds) -> Results:
     figures = tuple(
         Figure(name, title, quantity, "reviews/s", tuple(rates)) for (name, title, quantity), rates in values.items()
     )
-    found = Results(
-        *("throughput", machine, rounds.count, rounds.share, METHOD, figures),
-        skipped=skipped,
-        notes=tuple(dict.fromkeys(notes)),
-    )
+    found = Results.of("throughput", machine, rounds, METHOD, figures, skipped=skipped, notes=dict.fromkeys(notes))
     return replace(found, ratios=tuple(_ratios(found)))
 
 
@@ -130,7 +126,7 @@ def _second_opinion(results: Results) -> str:
 
 def section(results: Results) -> str:
     """What a server answers in a second."""
-    subjects = list(dict.fromkeys(figure.subject for figure in results.figures))
+    subjects = results.subjects
     ratios = {(item.case, item.over): item for item in results.ratios}
     rows = []
     for title in (case(*one) for one in cases()):
@@ -164,28 +160,19 @@ The load comes from `bench/load`, a generator in Go that has only the standard l
 
 def plots(results: Results) -> dict[str, str]:
     """Throughput against connections, and the ratios with the bars."""
-    subjects = list(dict.fromkeys(figure.subject for figure in results.figures))
     panels = [
         Panel(
             f"{size.title} reviews, mutated",
             "connections",
-            [
-                Line(
-                    colour,
-                    [
-                        (connections, results.figure(subject, case("mutated", size, connections), RATE).spread)
-                        for connections in CONNECTIONS
-                    ],
-                )
-                for colour, subject in enumerate(subjects)
-            ],
+            lines(results, {connections: case("mutated", size, connections) for connections in CONNECTIONS}, RATE),
             even,
             linear,
         )
         for size in (TWO, SIX)
     ]
+    legend = list(enumerate(results.subjects))
     return {
-        "throughput.svg": line_chart("Throughput", "reviews a second, one core", list(enumerate(subjects)), panels),
+        "throughput.svg": line_chart("Throughput", "reviews a second, one core", legend, panels),
         "comparison.svg": _comparison(results),
     }
 

@@ -12,6 +12,8 @@ from bench.candidates import CANDIDATES, CONSTANT, WEBHOOK, Running, make_certif
 from bench.corpus import TWO
 from bench.machine import Machine
 
+pytestmark = pytest.mark.slow
+
 BY_NAME = {candidate.name: candidate for candidate in CANDIDATES}
 
 

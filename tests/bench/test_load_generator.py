@@ -20,7 +20,7 @@ SERVICE = 0.02
 Answer = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
 
 
-pytestmark = pytest.mark.skipif(shutil.which("go") is None, reason="Go is not on PATH")
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(shutil.which("go") is None, reason="Go is not on PATH")]
 
 
 class Slow:

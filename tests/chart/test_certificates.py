@@ -9,6 +9,8 @@ import pytest
 
 from tests.chart.render import FULLNAME, MODES, NAMESPACE, container, entries, objects, of_kind, only, pod_spec, service
 
+pytestmark = pytest.mark.slow
+
 HOST = f"{FULLNAME}.{NAMESPACE}.svc"
 SELF_MANAGED = [mode for mode in MODES if mode not in ("small",) and not mode.startswith(("cert", "existing"))]
 
@@ -26,7 +28,7 @@ def mounted(mode: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("mode", SELF_MANAGED)
-def test_self_managed(mode: str) -> None:
+def test_self_managed_secret_is_rendered_empty(mode: str) -> None:
     assert arguments(mode)[:2] == ["--tls-mode=self-managed", f"--installed-as={NAMESPACE}/{FULLNAME}"]
     secret = only("Secret", mode)
     assert secret["metadata"]["name"] == f"{FULLNAME}-ca"
@@ -34,14 +36,14 @@ def test_self_managed(mode: str) -> None:
     assert "/etc/gpushare-webhook/tls" not in mounted(mode)
 
 
-def test_all_objects_that_the_program_looks_for_have_its_name() -> None:
+def test_objects_have_full_name() -> None:
     assert service("default")
     for kind in ("Deployment", "MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"):
         assert only(kind, "default")["metadata"]["name"] == FULLNAME
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_only_an_authority_that_the_user_gives_is_rendered(mode: str) -> None:
+def test_bundle_is_rendered_only_for_existing_secret(mode: str) -> None:
     bundles = {one["clientConfig"].get("caBundle") for one in entries(mode)}
     if mode == "existing-secret":
         (bundle,) = bundles
@@ -50,7 +52,7 @@ def test_only_an_authority_that_the_user_gives_is_rendered(mode: str) -> None:
         assert bundles == {None}
 
 
-def test_cert_manager_with_an_authority_of_its_own() -> None:
+def test_cert_manager_with_own_authority() -> None:
     assert arguments("cert-manager") == [
         "--tls-mode=files",
         "--tls-cert=/etc/gpushare-webhook/tls/tls.crt",
@@ -73,7 +75,7 @@ def test_cert_manager_with_an_authority_of_its_own() -> None:
         assert annotations == {"cert-manager.io/inject-ca-from": f"{NAMESPACE}/{FULLNAME}"}
 
 
-def test_cert_manager_with_an_issuer_of_the_user() -> None:
+def test_cert_manager_with_existing_issuer() -> None:
     serving = only("Certificate", "cert-manager-issuer")["spec"]
     assert serving["issuerRef"] == {"kind": "ClusterIssuer", "name": "company"}
     assert serving["dnsNames"] == [HOST, "gpushare.example.com", "gpushare.internal"]
@@ -90,13 +92,13 @@ def test_cert_manager_with_an_issuer_of_the_user() -> None:
         (f"https://{HOST}:443", [HOST], None),
     ],
 )
-def test_the_certificate_holds_what_the_url_names(url: str, names: list[str], addresses: list[str] | None) -> None:
+def test_certificate_contains_host_of_url(url: str, names: list[str], addresses: list[str] | None) -> None:
     values = {"tls": {"mode": "cert-manager", "certManager": {"issuerRef": {"name": "x"}}}, "webhooks": {"url": url}}
     serving = only("Certificate", values)["spec"]
     assert (serving["dnsNames"], serving.get("ipAddresses")) == (names, addresses)
 
 
-def test_an_existing_secret() -> None:
+def test_existing_secret_is_mounted() -> None:
     assert arguments("existing-secret") == [
         "--tls-mode=files",
         "--tls-cert=/etc/gpushare-webhook/tls/server.crt",
@@ -109,14 +111,14 @@ def test_an_existing_secret() -> None:
     ] == []
 
 
-def test_an_authority_that_another_program_writes() -> None:
+def test_authority_of_other_program_is_not_rendered() -> None:
     for kind in ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"):
         assert only(kind, "existing-secret-injected")["metadata"]["annotations"] == {
             "cert-manager.io/inject-ca-from-secret": "gpushare-webhook/gpushare-webhook-serving"
         }
 
 
-def test_client_certificates() -> None:
+def test_client_authority_is_mounted() -> None:
     volume = mounted("cert-manager-issuer")["/etc/gpushare-webhook/client-ca"]
     assert volume["secret"] == {"secretName": "api-server-clients"}
     assert "/etc/gpushare-webhook/client-ca" not in mounted("default")

@@ -8,6 +8,8 @@ import pytest
 
 from tests.chart.render import FULLNAME, NAMESPACE, RefusedError, Values, rendered
 
+pytestmark = pytest.mark.slow
+
 _PEM = "-----BEGIN CERTIFICATE-----"
 _SECRET = {"name": "x", "caBundle": _PEM}
 REFUSED: dict[str, tuple[Values, str]] = {
@@ -35,7 +37,10 @@ REFUSED: dict[str, tuple[Values, str]] = {
         {"autoscaling": {"enabled": True, "minReplicas": 7}},
         "autoscaling.minReplicas 7 is more than maxReplicas 6",
     ),
-    "a budget of all": ({"podDisruptionBudget": {"minAvailable": 2}}, "minAvailable 2 of 2 replicas allows no disruption"),
+    "a budget of all": (
+        {"podDisruptionBudget": {"minAvailable": 2}},
+        "minAvailable 2 of 2 replicas allows no disruption",
+    ),
     "a budget of all, in percent, of which the API server rounds up": (
         {"podDisruptionBudget": {"minAvailable": "51%"}},
         "minAvailable 51% of 2 replicas allows no disruption",
@@ -79,22 +84,22 @@ REFUSED: dict[str, tuple[Values, str]] = {
 
 
 @pytest.mark.parametrize("label", REFUSED)
-def test_what_would_not_work_is_not_rendered(label: str) -> None:
+def test_contradicting_values_are_rejected(label: str) -> None:
     values, message = REFUSED[label]
     with pytest.raises(RefusedError, match=re.escape(message)):
         rendered(values)
 
 
-def test_a_self_managed_url_may_name_what_the_certificate_holds() -> None:
+def test_self_managed_url_with_covered_host_is_accepted() -> None:
     assert rendered({"webhooks": {"url": f"https://{FULLNAME}.{NAMESPACE}.svc:30443"}})
     for host, url in (("gpus.example.com", "https://gpus.example.com"), ("fd00::1", "https://[fd00::1]:8443")):
         assert rendered({"webhooks": {"url": url}, "config": {"tls": {"extraHosts": [host]}}})
 
 
-def test_a_section_of_another_mode_may_be_null() -> None:
+def test_null_section_of_unused_mode_is_accepted() -> None:
     assert rendered({"tls": {"existingSecret": None}})
 
 
-def test_a_budget_that_lets_one_go() -> None:
+def test_disruption_budget_that_allows_eviction_is_accepted() -> None:
     for amount in (1, "50%", 0):
         assert rendered({"podDisruptionBudget": {"minAvailable": amount}})

@@ -9,6 +9,8 @@ import pytest
 from tests.chart.matching import called, request
 from tests.chart.render import RefusedError, rendered
 
+pytestmark = pytest.mark.slow
+
 Json = dict[str, Any]
 
 GPU = "nvidia.com/gpu"
@@ -94,26 +96,26 @@ def entry_of(manifest: Json) -> str:
     return f"{manifest['kind'].lower()}s.{group}.validate"
 
 
-def test_new_objects_are_judged_when_a_pod_of_theirs_names_a_gpu() -> None:
+def test_new_custom_objects_with_gpu_are_sent() -> None:
     found = called("everything", [request(manifest) for manifest, _ in NEW.values()])
     for (label, (manifest, judged)), entries in zip(NEW.items(), found, strict=True):
         assert entries == ({entry_of(manifest)} if judged else set()), label
 
 
-def test_objects_are_judged_again_when_a_pod_of_theirs_changed() -> None:
+def test_changed_custom_objects_are_sent() -> None:
     found = called("everything", [request(after, before=before) for before, after, _ in CHANGED.values()])
     for (label, (_, after, judged)), entries in zip(CHANGED.items(), found, strict=True):
         assert entries == ({entry_of(after)} if judged else set()), label
 
 
-def test_the_order_in_which_cel_walks_a_mapping_plays_no_part() -> None:
+def test_cel_map_order_does_not_matter() -> None:
     roles = {f"Role{index}": (1, 1) for index in range(12)}
     scaled = roles | {"Role7": (9, 1)}
     same = request(pytorchjob(**scaled), before=pytorchjob(**roles))
     assert called("everything", [same] * 200) == [set()] * 200
 
 
-def test_a_step_may_be_called_like_a_word_of_cel_or_have_a_dash() -> None:
+def test_path_steps_may_be_cel_keywords_or_contain_dashes() -> None:
     kind = {"group": "a.io", "kind": "Train", "versions": ["v1"], "resource": "trains"}
     paths = [{"group": "a.io", "kind": "Train", "path": "spec.in.my-pods[*].for.*.pod-template"}]
     values = {"webhooks": {"customKinds": [kind]}, "config": {"workloads": {"paths": paths}}}
@@ -126,7 +128,7 @@ def test_a_step_may_be_called_like_a_word_of_cel_or_have_a_dash() -> None:
     assert called(values, asked) == [{"trains.a.io.validate"}, set(), {"trains.a.io.validate"}]
 
 
-def test_a_kind_without_a_path_is_refused() -> None:
+def test_kind_without_path_is_rejected() -> None:
     kind = {"group": "ray.io", "kind": "RayJob", "versions": ["v1"], "resource": "rayjobs"}
     with pytest.raises(RefusedError, match=r"config\.workloads\.paths says not where it keeps its pod templates"):
         rendered({"webhooks": {"customKinds": [kind]}})

@@ -12,6 +12,8 @@ from tests.chart.render import CHART, MODES, Values, container, entries, objects
 from tests.chart.test_settings import read, settings_file
 from tests.project.repository import ROOT, blocks
 
+pytestmark = pytest.mark.slow
+
 PAGES = ROOT / "docs" / "how-to"
 SHOWN = [
     (page, content)
@@ -22,20 +24,20 @@ SHOWN = [
 
 
 @pytest.mark.parametrize(("page", "content"), SHOWN)
-def test_values_that_a_page_shows_install(page: str, content: str, tmp_path: Any) -> None:
+def test_values_in_documentation_render(page: str, content: str, tmp_path: Any) -> None:
     values = yaml.safe_load(content)
     assert rendered(values)
     assert read(settings_file(values), tmp_path)
 
 
-def test_the_first_day_fits_a_page() -> None:
+def test_install_page_values_are_short() -> None:
     ((_, excerpt),) = [(page, content) for page, content in SHOWN if page == "install"]
     assert 30 < len(excerpt.splitlines()) < 60
     known = yaml.safe_load((CHART / "values.yaml").read_text())
     assert yaml.safe_load(excerpt).keys() <= known.keys()
 
 
-def test_every_entry_is_in_the_table() -> None:
+def test_documentation_lists_every_entry() -> None:
     page = (PAGES / "install.md").read_text()
     named = set(re.findall(r"`([\w.…-]+\.(?:mutate|validate))`", page))
     found = {one["name"].removesuffix(".gpushare-webhook.io") for mode in MODES for one in entries(mode)}
@@ -46,14 +48,14 @@ def test_every_entry_is_in_the_table() -> None:
 
 
 @pytest.mark.parametrize("page", ["README.md", "docs/how-to/install.md"])
-def test_the_image_that_a_page_builds_is_the_one_that_its_installation_pulls(page: str) -> None:
+def test_documented_build_and_install_use_same_image(page: str) -> None:
     text = (ROOT / page).read_text()
     (registry,) = re.findall(r"--set image\.registry=(\S+)", text)
     pulled = container({"image": {"registry": registry}})["image"]
     assert f"docker build --tag {pulled} .\ndocker push {pulled}\n" in text
 
 
-def test_both_configurations_are_let_pass_without_helm() -> None:
+def test_documented_command_without_helm_patches_both_configurations() -> None:
     ((_, command),) = [one for one in blocks(PAGES / "emergency.md") if "| sed" in one[1]]
     assert "get mutatingwebhookconfiguration,validatingwebhookconfiguration " in command
 
@@ -67,7 +69,7 @@ def paths(values: Values) -> set[str]:
 
 
 @pytest.mark.parametrize("page", ["install", "certificates", "emergency", "gitops"])
-def test_values_that_a_page_names_exist(page: str) -> None:
+def test_documented_values_exist(page: str) -> None:
     known = paths(yaml.safe_load((CHART / "values.yaml").read_text()))
     roots = {name.partition(".")[0] for name in known} - {"config"}
     text = re.sub(r"^```.*?^```$", "", (PAGES / f"{page}.md").read_text(), flags=re.MULTILINE | re.DOTALL)
@@ -75,7 +77,7 @@ def test_values_that_a_page_names_exist(page: str) -> None:
     assert {name for name in named - known if not name.endswith((".mutate", ".validate"))} == set()
 
 
-def test_the_examples_for_cert_manager_are_what_the_chart_makes() -> None:
+def test_cert_manager_examples_match_rendered_objects() -> None:
     text = "---\n".join(
         (ROOT / "certs" / "cert-manager" / f"{name}.yaml").read_text() for name in ("authority", "certificate")
     )

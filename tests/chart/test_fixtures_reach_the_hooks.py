@@ -12,6 +12,8 @@ from tests import fixture
 from tests.chart.matching import called_by
 from tests.fixture import Fixture
 
+pytestmark = pytest.mark.slow
+
 FIXTURES = {one.name: one for one in fixture.load_all()}
 
 
@@ -45,18 +47,18 @@ def called() -> dict[str, set[str] | None]:
 
 
 @pytest.mark.parametrize("name", [name for name, one in FIXTURES.items() if one.expect.findings])
-def test_what_is_found_is_asked_about(name: str) -> None:
+def test_objects_with_findings_are_sent(name: str) -> None:
     entries = called()[name]
     assert entries is None or any(".validate" in entry for entry in entries), FIXTURES[name].object
 
 
 @pytest.mark.parametrize("name", [name for name, one in FIXTURES.items() if one.expect.patch])
-def test_what_is_changed_is_asked_about(name: str) -> None:
+def test_objects_with_edits_are_sent(name: str) -> None:
     entries = called()[name]
     assert entries is None or any(".mutate" in entry for entry in entries), FIXTURES[name].object
 
 
-def test_all_but_amounts_and_annotations_without_sense_can_be_read_by_the_api_server() -> None:
+def test_api_server_decodes_all_fixtures_but_the_invalid_ones() -> None:
     unread = {name for name, entries in called().items() if entries is None}
     assert unread == {
         "GPS003/boolean",

@@ -26,6 +26,8 @@ from tests.cli.run import run
 from tests.cluster.harness import webhook_image
 from tests.server.certificates import issue
 
+pytestmark = pytest.mark.slow
+
 Json = dict[str, Any]
 _ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount"
 
@@ -141,33 +143,33 @@ def end_of(answer: Answer, folder: Path) -> tuple[int, str, list[tuple[str, str,
     ],
     ids=str,
 )
-def test_the_webhook_is_seen(settings: Json, asked: int, tmp_path: Path) -> None:
+def test_helm_test_passes_with_webhook(settings: Json, asked: int, tmp_path: Path) -> None:
     code, said, requests = end_of(with_webhook(settings, tmp_path), tmp_path)
     assert (code, said) == (0, "the webhook answers\n")
     assert len(requests) == asked
 
 
 @pytest.mark.parametrize("answer", [without_webhook, forbidden])
-def test_its_absence_is_seen(answer: Answer, tmp_path: Path) -> None:
+def test_helm_test_fails_without_webhook(answer: Answer, tmp_path: Path) -> None:
     code, said, _ = end_of(answer, tmp_path)
     assert code == 1
     assert said.startswith("no trace of the webhook")
     assert ("pods is forbidden" in said) is (answer is forbidden)
 
 
-def test_a_shared_resource_is_tried_wherever_it_stands() -> None:
+def test_helm_test_finds_shared_resource_at_any_position() -> None:
     resources = [{"name": "nvidia.com/gpu", "kind": "whole"}, {"name": "example.com/mps"}]
     (pod,) = of_kind("Pod", {"config": {"resources": resources}})
     environment = {one["name"]: one["value"] for one in pod["spec"]["containers"][0]["env"]}
     assert environment["TEST_RESOURCE"] == "example.com/mps"
 
 
-def test_settings_that_leave_no_trace_do_not_pass(tmp_path: Path) -> None:
+def test_helm_test_fails_for_settings_without_visible_effect(tmp_path: Path) -> None:
     code, said, _ = end_of(with_webhook({"profile": "none", "mode": "audit"}, tmp_path), tmp_path)
     assert (code, said.startswith("no trace of the webhook")) == (1, True)
 
 
-def test_nothing_stays_and_nothing_more_is_asked_than_the_rights_allow(tmp_path: Path) -> None:
+def test_helm_test_cleans_up_within_its_rights(tmp_path: Path) -> None:
     _, _, requests = end_of(without_webhook, tmp_path)
     assert {path for path, _, _ in requests} == {"/api/v1/namespaces/default/pods?dryRun=All"}
     assert {authorization for _, authorization, _ in requests} == {"Bearer secret"}

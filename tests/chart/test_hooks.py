@@ -12,6 +12,8 @@ from tests.chart.render import FULLNAME, MODES, NAMESPACE, entries, entry, only,
 from webhook.admission import Hook
 from webhook.policy.settings.settings import Exempt
 
+pytestmark = pytest.mark.slow
+
 LEVEL = "pod-security.kubernetes.io/enforce"
 NAME = "kubernetes.io/metadata.name"
 BY_DEFAULT = {
@@ -37,14 +39,14 @@ def short(one: dict[str, Any]) -> str:
     return name.removesuffix(".gpushare-webhook.io")
 
 
-def test_the_entries_without_values() -> None:
+def test_default_entries() -> None:
     told = {short(one): (one["clientConfig"]["service"]["path"], one["failurePolicy"]) for one in entries("default")}
     assert told == BY_DEFAULT
     assert {path for path, _ in told.values()} == {hook.path for hook in Hook}
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_every_entry_keeps_the_rules(mode: str) -> None:
+def test_every_entry_follows_the_rules(mode: str) -> None:
     names = [one["name"] for one in entries(mode)]
     assert len(set(names)) == len(names)
     for one in entries(mode):
@@ -67,7 +69,7 @@ def test_every_entry_keeps_the_rules(mode: str) -> None:
             assert not selects(one["namespaceSelector"], {NAME: namespace})
 
 
-def test_entries_that_advise_or_come_again_follow_no_value_for_the_failure_policy() -> None:
+def test_advisory_entries_always_ignore_failures() -> None:
     values = {
         "webhooks": {
             "mutating": {"failurePolicy": "Fail", "timeoutSeconds": 2, "reinvocationPolicy": "Never"},
@@ -98,7 +100,7 @@ def test_entries_that_advise_or_come_again_follow_no_value_for_the_failure_polic
         ({"profile": "openshift", "podSecurity": {"unlabelled": "privileged"}}, {None: True}),
     ],
 )
-def test_pod_security_sends_each_namespace_to_one_path(config: Any, hostpath: dict[str | None, bool]) -> None:
+def test_pod_security_label_selects_one_path_for_each_namespace(config: Any, hostpath: dict[str | None, bool]) -> None:
     values = {"config": config}
     allowed, forbidden = (entry(name, values) for name in ("pods.mutate", "pods-without-hostpath.mutate"))
     for level, may in (hostpath | {"privileged": True, "baseline": False, "restricted": False}).items():
@@ -114,7 +116,7 @@ def spared(values: Any, labels: dict[str, str]) -> bool:
     return not selected
 
 
-def test_the_program_s_exempt_namespaces_are_spared() -> None:
+def test_exempt_namespaces_are_not_selected() -> None:
     for namespace in Exempt().namespaces:
         assert spared({}, {NAME: namespace})
     assert not spared({}, {NAME: "team"})
@@ -128,20 +130,20 @@ def test_the_program_s_exempt_namespaces_are_spared() -> None:
 
 
 @pytest.mark.parametrize(("given", "value", "other"), [("a.io/off", "true", "no"), ("a.io/off=gpu", "gpu", "true")])
-def test_the_exempt_label_spares_without_facts(given: str, value: str, other: str) -> None:
+def test_exempt_label_works_without_facts(given: str, value: str, other: str) -> None:
     values = {"config": {"exempt": {"label": given}}}
     assert spared(values, {NAME: "team", "a.io/off": value})
     assert not spared(values, {NAME: "team", "a.io/off": other})
 
 
-def test_a_namespace_opts_out_by_label_only_where_the_values_allow_it() -> None:
+def test_namespace_opts_out_by_label_only_if_allowed() -> None:
     labels = {NAME: "team", "gpushare-webhook/ignore": "true"}
     assert not spared({}, labels)
     assert spared({"webhooks": {"ignoreLabel": True}}, labels)
     assert not spared({"webhooks": {"ignoreLabel": True}}, labels | {"gpushare-webhook/ignore": "false"})
 
 
-def test_selectors_of_the_administrator_come_beside_ours() -> None:
+def test_custom_selectors_are_added() -> None:
     labels = {NAME: "team", "gpus": "allowed", "stage": "test"}
     assert not spared("everything", labels)
     for other in ({"gpus": "no"}, {"stage": "draft"}, {NAME: "argocd"}, {"example.com/no-mps": "true"}):
@@ -150,7 +152,7 @@ def test_selectors_of_the_administrator_come_beside_ours() -> None:
         assert one["objectSelector"] == {"matchExpressions": [{"key": "example.com/skip", "operator": "DoesNotExist"}]}
 
 
-def test_calls_go_through_the_service_or_by_url() -> None:
+def test_client_config_uses_service_or_url() -> None:
     through = entry("pods.validate", "everything")["clientConfig"]["service"]
     ports = {port["name"]: port["port"] for port in service("everything")["spec"]["ports"]}
     assert through == {"name": FULLNAME, "namespace": NAMESPACE, "path": "/validate", "port": ports["https"]}
@@ -159,7 +161,7 @@ def test_calls_go_through_the_service_or_by_url() -> None:
     assert by_url == {f"{base}/mutate", f"{base}/mutate/without-hostpath", f"{base}/validate"}
 
 
-def test_labels_and_annotations_of_the_configurations() -> None:
+def test_configurations_have_custom_labels_and_annotations() -> None:
     for kind in ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"):
         metadata = only(kind, "everything")["metadata"]
         assert metadata["name"] == FULLNAME

@@ -9,12 +9,11 @@ import pytest
 
 from tests.chart.matching import called, request
 from webhook.admission.restore import lost_tolerations
-from webhook.policy.checks import CHECKS
 from webhook.policy.context import Origin
-from webhook.policy.placement.facts import UNKNOWN
-from webhook.policy.pods.pod import Pod
-from webhook.policy.rules import Ruleset
+from webhook.policy.evaluate import Evaluator
 from webhook.policy.settings.settings import Settings
+
+pytestmark = pytest.mark.slow
 
 Json = dict[str, Any]
 
@@ -110,7 +109,7 @@ CASES = [
 ]
 
 
-def test_new_objects_are_sent_to_the_entries_for_them() -> None:
+def test_new_objects_are_sent_to_their_entries() -> None:
     found = called("default", [request(holder(kind, spec)) for kind, _, spec, _ in CASES])
     for (kind, label, _, wanted), entries in zip(CASES, found, strict=True):
         name = f"{ENTRIES.get(kind, 'templates')}.validate"
@@ -120,7 +119,7 @@ def test_new_objects_are_sent_to_the_entries_for_them() -> None:
 
 
 @pytest.mark.parametrize("kind", VERSIONS)
-def test_annotations_of_ours_concern_the_webhook(kind: str) -> None:
+def test_webhook_annotations_are_sent(kind: str) -> None:
     spec = NONE_OF_OURS["plain"]
     ours = request(holder(kind, spec, {"gpushare-webhook/client-priority": "9"}))
     others = request(holder(kind, spec, {"example.com/gpushare-webhook": "9"}))
@@ -129,7 +128,7 @@ def test_annotations_of_ours_concern_the_webhook(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", [kind for kind in VERSIONS if kind != "Pod"])
-def test_a_workload_is_judged_again_only_when_its_template_changes(kind: str) -> None:
+def test_workload_update_is_sent_only_when_its_template_changes(kind: str) -> None:
     for spec, other in ((NAMES_GPU["a container"], ""), (CONCERNS_GPU["sees all"], "other-")):
         before = holder(kind, spec)
         changed = holder(kind, {**spec, "terminationGracePeriodSeconds": 5})
@@ -148,7 +147,7 @@ def test_a_workload_is_judged_again_only_when_its_template_changes(kind: str) ->
         assert rest == [set()] * len(rest)
 
 
-def test_only_what_names_a_gpu_resource_is_ever_refused_for_want_of_an_answer() -> None:
+def test_fail_policy_covers_only_objects_that_name_a_gpu_resource() -> None:
     requests = [request(holder(kind, spec)) for kind, _, spec, wanted in CASES if wanted != "named"]
     for entries in called("default", requests):
         assert entries is not None
@@ -179,7 +178,7 @@ def test_release_of_pod_without_gpu_is_never_sent() -> None:
 
 
 @pytest.mark.parametrize("subresource", ["status", "resize", "binding", "eviction", "ephemeralcontainers"])
-def test_release_is_looked_for_in_the_pod_alone(subresource: str) -> None:
+def test_release_condition_reads_only_the_pod(subresource: str) -> None:
     spec = NAMES_GPU["a container"]
     asked = request(gated(spec, 0), before=gated(spec, 1), subresource=subresource)
     assert called("default", [asked]) == [set()]
@@ -224,7 +223,7 @@ MANY = {
 
 
 @pytest.mark.parametrize("label", MANY)
-def test_no_padding_hides_a_container_that_sees_gpus(label: str) -> None:
+def test_padding_does_not_hide_container_that_sees_gpus(label: str) -> None:
     """A condition that takes more than the API server's budget for CEL skips an entry whose policy is `Ignore`."""
     plain = holder("Pod", NONE_OF_OURS["plain"])
     attached = holder("Pod", {**NONE_OF_OURS["plain"], "ephemeralContainers": MANY[label]})
@@ -244,8 +243,8 @@ CHOICES = list(chain.from_iterable(combinations(CANDIDATES, size) for size in ra
 
 
 @pytest.mark.parametrize("resource", [GPU, SHARED, "amd.com/gpu"])
-def test_a_pod_is_looked_at_again_only_when_it_lost_a_toleration_of_ours(resource: str) -> None:
-    ruleset = Ruleset(Settings(), CHECKS, UNKNOWN)
+def test_pod_update_is_sent_only_when_it_lost_an_injected_toleration(resource: str) -> None:
+    evaluator = Evaluator.of(Settings())
 
     def tolerating(held: tuple[Json, ...]) -> Json:
         return holder("Pod", {"containers": [asking(resource)], "tolerations": list(held)})
@@ -255,12 +254,12 @@ def test_a_pod_is_looked_at_again_only_when_it_lost_a_toleration_of_ours(resourc
     for (before, after), entries in zip(pairs, called("default", requests), strict=True):
         lost = [ours for ours in (OURS, OURS_RENAMED) if ours in before and ours not in after]
         assert entries == ({"tolerations.mutate"} if lost and resource != "amd.com/gpu" else set())
-        pods = (Pod.of_template(tolerating(after)), Pod.of_template(tolerating(before)))
+        (updated,), (earlier,) = (evaluator.pods(tolerating(held), "", "Pod") for held in (after, before))
         # A pod that does not ask for the renamed resource has no claim to its toleration, though it is asked about.
-        assert bool(entries) >= bool(lost_tolerations(*pods, Origin("team"), ruleset))
+        assert bool(entries) >= bool(lost_tolerations(updated, earlier, Origin("team"), evaluator))
 
 
-def test_tolerations_follow_the_settings() -> None:
+def test_toleration_conditions_follow_settings() -> None:
     added = {
         "exists": {"key": "a", "operator": "Exists", "effect": "NoSchedule"},
         "equal": {"key": "b", "operator": "Equal", "value": "gpu"},
@@ -280,34 +279,34 @@ def test_tolerations_follow_the_settings() -> None:
 
 
 @pytest.mark.parametrize("config", [{"profile": "none"}, {"injections": {"tolerations": {"enabled": False}}}])
-def test_no_entry_for_tolerations_where_none_are_injected(config: Json) -> None:
+def test_toleration_entry_is_absent_without_injection(config: Json) -> None:
     before = holder("Pod", {"containers": [asking()], "tolerations": [OURS]})
     after = holder("Pod", {"containers": [asking()]})
     assert called({"config": config}, [request(after, before=before)]) == [set()]
 
 
-def test_mirror_pods_are_believed_of_nodes_alone() -> None:
+def test_mirror_pod_annotation_is_trusted_only_from_nodes() -> None:
     mirror = holder("Pod", {"containers": [asking()]}, {"kubernetes.io/config.mirror": "hash"})
     requests = [request(mirror, groups=groups) for groups in (["system:nodes"], ["system:authenticated"], [])]
     judged = {"pods.validate"} | MUTATED
     assert called("default", requests) == [set(), judged, judged]
 
 
-def test_the_names_follow_the_settings() -> None:
+def test_resource_names_follow_settings() -> None:
     values = {"config": {"resources": [{"name": "example.com/mps"}, {"name": GPU, "kind": "whole"}]}}
     names = ["example.com/mps", GPU, MIG, SHARED, "example.com/mpss", "exampl.com/mps", "example.org/x"]
     found = called(values, [request(holder("Job", {"containers": [asking(name)]})) for name in names])
     assert found == [{"templates.validate"}] * 3 + [{"other-templates.validate"}] * 3 + [set()]
 
 
-def test_without_resources_only_mig_slices_are_gpus() -> None:
+def test_empty_resources_match_only_mig_slices() -> None:
     found = called(
         {"config": {"resources": []}}, [request(holder("Job", {"containers": [asking(name)]})) for name in (MIG, GPU)]
     )
     assert found == [{"templates.validate"}, {"other-templates.validate"}]
 
 
-def test_void_devices_for_all_pods_reach_all_pods() -> None:
+def test_void_devices_for_all_pods_sends_every_pod() -> None:
     values = {"config": {"injections": {"voidDevices": {"enabled": True, "pods": "all"}}}}
     pods = [request(holder("Pod", one)) for one in (NONE_OF_OURS["plain"], NAMES_GPU["a container"])]
     assert called(values, pods) == [{"other-pods.mutate"}, {"pods.validate"} | MUTATED]
@@ -315,7 +314,7 @@ def test_void_devices_for_all_pods_reach_all_pods() -> None:
     assert called(values, pods)[0] == set()
 
 
-def test_conditions_of_the_administrator_hold_beside_ours() -> None:
+def test_custom_match_conditions_are_added() -> None:
     condition = {"name": "not-here", "expression": "object.metadata.name != 'x'"}
     values = {"webhooks": {"matchConditions": [condition]}}
     other = holder("Pod", NAMES_GPU["a container"])

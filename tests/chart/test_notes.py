@@ -11,6 +11,8 @@ import pytest
 from tests.chart.render import CHART, FULLNAME, MODES, NAMESPACE, RELEASE, Values, helm, is_test, objects
 from tests.project.repository import ROOT, blocks
 
+pytestmark = pytest.mark.slow
+
 
 def notes(values: str | Values, namespace: str = NAMESPACE) -> str:
     arguments = ("install", RELEASE, str(CHART), "--namespace", namespace, "--dry-run=client")
@@ -22,7 +24,7 @@ def warnings(values: str | Values, **options: str) -> list[str]:
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_the_commands_name_the_release(mode: str) -> None:
+def test_commands_name_the_release(mode: str) -> None:
     said = notes(mode)
     assert ("helm test " in said) is (mode != "small")
     assert f"helm upgrade {RELEASE} CHART --namespace {NAMESPACE} --reuse-values" in said
@@ -30,7 +32,7 @@ def test_the_commands_name_the_release(mode: str) -> None:
     assert not re.search(r"[ \t]$|\n\n\n|<no value>", said, re.MULTILINE)
 
 
-def test_the_pod_to_try_asks_for_the_first_resource() -> None:
+def test_example_pod_requests_first_resource() -> None:
     assert "limits: {nvidia.com/gpu: 2}" in notes("default")
     assert "limits: {example.com/mps: 2}" in notes({"config": {"resources": [{"name": "example.com/mps"}]}})
     whole, shared = {"name": "nvidia.com/gpu", "kind": "whole"}, {"name": "example.com/mps", "kind": "shared"}
@@ -38,7 +40,7 @@ def test_the_pod_to_try_asks_for_the_first_resource() -> None:
     assert "two replicas" not in notes({"config": {"resources": [whole]}})
 
 
-def test_enforcement_is_switched_off_wherever_it_was_set() -> None:
+def test_command_switches_off_enforcement_in_every_section() -> None:
     """The command's flags over values that enforce in every way: a namespace's mode, both failure policies."""
     page = ROOT / "docs" / "how-to" / "emergency.md"
     (shown,) = [content for _, content in blocks(page) if "--reuse-values" in content]
@@ -55,7 +57,7 @@ def test_enforcement_is_switched_off_wherever_it_was_set() -> None:
         assert "mode: warn" in text
 
 
-def test_nothing_is_to_be_warned_of_without_values() -> None:
+def test_default_values_give_no_warning() -> None:
     assert warnings("default") == []
 
 
@@ -76,19 +78,19 @@ def test_nothing_is_to_be_warned_of_without_values() -> None:
     ],
     ids=str,
 )
-def test_values_that_need_care(values: Any, told: str) -> None:
+def test_risky_values_give_warning(values: Any, told: str) -> None:
     (warning,) = warnings(values)
     assert told in warning
 
 
-def test_the_namespace_of_the_tests_is_no_place_for_the_webhook() -> None:
+def test_exempt_namespace_of_helm_test_gives_warning() -> None:
     assert "two replicas" not in notes("default", "default")
     (warning,) = warnings("default", namespace="default")
     assert "ignores it" in warning
     assert "helm test" not in notes("default", "default")
 
 
-def test_no_rights_are_missed_where_none_are_needed() -> None:
+def test_disabled_rbac_without_need_gives_no_warning() -> None:
     told = warnings(
         {"rbac": {"create": False}, "tls": {"mode": "cert-manager"}, "config": {"facts": {"runtimeClasses": False}}}
     )
@@ -105,10 +107,10 @@ def test_no_rights_are_missed_where_none_are_needed() -> None:
     ],
     ids=str,
 )
-def test_no_test_is_offered_that_could_not_pass(values: Values) -> None:
+def test_helm_test_is_not_suggested_where_it_cannot_pass(values: Values) -> None:
     assert "helm test " not in re.sub(r"WARNING: .+", "", notes(values))
     assert [one["kind"] for one in objects(values) if is_test(one)] == []
 
 
-def test_advice_alone_needs_no_warning_about_its_policy() -> None:
+def test_advisory_mode_gives_no_policy_warning() -> None:
     assert warnings("no-injections") == []

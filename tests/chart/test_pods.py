@@ -8,11 +8,13 @@ import pytest
 
 from tests.chart.render import MODES, container, of_kind, only, pod_spec, rendered, service
 
+pytestmark = pytest.mark.slow
+
 SIDE_BY_SIDE = {"maxUnavailable": 0, "maxSurge": 1}
 
 
 @pytest.mark.parametrize("mode", [mode for mode in MODES if mode not in ("everything", "host-network")])
-def test_pods_are_restricted(mode: str) -> None:
+def test_pods_meet_restricted_pod_security(mode: str) -> None:
     """The level `restricted` of Pod Security, and a root file system that nobody writes to; the test's pod too."""
     specs = [pod_spec(mode), *(pod["spec"] for pod in of_kind("Pod", mode))]
     for spec in specs:
@@ -29,7 +31,7 @@ def test_pods_are_restricted(mode: str) -> None:
             assert "cpu" not in one["resources"]["limits"]
 
 
-def test_replicas_stay_while_others_go() -> None:
+def test_two_replicas_survive_rollout_and_eviction() -> None:
     deployment = only("Deployment", "default")["spec"]
     assert deployment["replicas"] == 2
     assert deployment["strategy"] == {"type": "RollingUpdate", "rollingUpdate": SIDE_BY_SIDE}
@@ -38,12 +40,12 @@ def test_replicas_stay_while_others_go() -> None:
     assert pod_spec("default")["priorityClassName"] == "system-cluster-critical"
 
 
-def test_replicas_that_are_made_anew_have_no_numbers_for_a_rolling_update() -> None:
+def test_recreate_strategy_has_no_rolling_update() -> None:
     strategy = only("Deployment", {"updateStrategy": {"type": "Recreate"}})["spec"]["strategy"]
     assert strategy == {"type": "Recreate"}
 
 
-def test_replicas_spread_softly_over_zones_and_hosts() -> None:
+def test_replicas_spread_over_zones_and_hosts() -> None:
     constraints = pod_spec("default")["topologySpreadConstraints"]
     assert {one["topologyKey"]: one["whenUnsatisfiable"] for one in constraints} == {
         "topology.kubernetes.io/zone": "ScheduleAnyway",
@@ -64,11 +66,11 @@ def test_replicas_spread_softly_over_zones_and_hosts() -> None:
         ({"podDisruptionBudget": {"enabled": False}}, False),
     ],
 )
-def test_a_budget_is_there_where_it_leaves_something(values: dict[str, Any], there: bool) -> None:
+def test_disruption_budget_exists_for_two_or_more_replicas(values: dict[str, Any], there: bool) -> None:
     assert bool(of_kind("PodDisruptionBudget", values)) is there
 
 
-def test_a_budget_by_what_must_stay() -> None:
+def test_disruption_budget_accepts_min_available() -> None:
     budget = only("PodDisruptionBudget", "everything")["spec"]
     assert (budget["minAvailable"], budget["unhealthyPodEvictionPolicy"]) == ("50%", "IfHealthyBudget")
     assert "maxUnavailable" not in budget
@@ -76,7 +78,7 @@ def test_a_budget_by_what_must_stay() -> None:
     assert nothing["minAvailable"] == 0
 
 
-def test_an_autoscaler_sets_the_replicas() -> None:
+def test_autoscaler_replaces_replicas() -> None:
     assert "replicas" not in only("Deployment", "everything")["spec"]
     scaler = only("HorizontalPodAutoscaler", "everything")["spec"]
     assert (scaler["minReplicas"], scaler["maxReplicas"]) == (3, 9)
@@ -94,7 +96,7 @@ def test_an_autoscaler_sets_the_replicas() -> None:
         ({"repository": "a", "tag": "v1", "digest": "sha256:" + "0" * 64}, "a:v1@sha256:" + "0" * 64),
     ],
 )
-def test_the_image(image: dict[str, str], name: str) -> None:
+def test_image_reference(image: dict[str, str], name: str) -> None:
     from webhook import __version__
 
     assert container({"image": image})["image"] == name.format(version=__version__)
@@ -102,7 +104,7 @@ def test_the_image(image: dict[str, str], name: str) -> None:
     assert test["spec"]["containers"][0]["image"] == name.format(version=__version__)
 
 
-def test_the_node_s_network() -> None:
+def test_host_network() -> None:
     spec = pod_spec("host-network")
     assert (spec["hostNetwork"], spec["dnsPolicy"]) == (True, "ClusterFirstWithHostNet")
     assert not {"hostNetwork", "dnsPolicy"} & pod_spec("default").keys()
@@ -110,12 +112,12 @@ def test_the_node_s_network() -> None:
 
 
 @pytest.mark.parametrize(("kubernetes", "there"), [("1.32.9", False), ("1.33.0", True)])
-def test_user_namespaces_from_the_version_on_that_has_them(kubernetes: str, there: bool) -> None:
+def test_user_namespaces_depend_on_kubernetes_version(kubernetes: str, there: bool) -> None:
     assert ("hostUsers" in pod_spec("everything", kubernetes=kubernetes)) is there
     assert "hostUsers" not in pod_spec("default", kubernetes=kubernetes)
 
 
-def test_probes_can_be_changed_and_left_out() -> None:
+def test_probes_can_be_changed_and_disabled() -> None:
     liveness = container("everything")["livenessProbe"]
     assert (liveness["failureThreshold"], liveness["httpGet"]["path"]) == (10, "/livez")
     assert "startupProbe" not in container("small")
@@ -127,20 +129,20 @@ def test_probes_can_be_changed_and_left_out() -> None:
     assert container("default")["readinessProbe"]["httpGet"]["path"] == "/readyz"
 
 
-def test_both_families_of_addresses() -> None:
+def test_service_supports_dual_stack() -> None:
     for part in ("", "-metrics"):
         spec = service("host-network", part)["spec"]
         assert (spec["ipFamilyPolicy"], spec["ipFamilies"]) == ("PreferDualStack", ["IPv6", "IPv4"])
         assert not {"ipFamilyPolicy", "ipFamilies"} & service("default", part)["spec"].keys()
 
 
-def test_a_node_s_port() -> None:
+def test_service_node_port() -> None:
     (https,) = service("everything")["spec"]["ports"]
     assert (https["port"], https["nodePort"], https["targetPort"]) == (8443, 30443, "https")
 
 
 @pytest.mark.parametrize("kind", ["NodePort", "LoadBalancer"])
-def test_health_and_metrics_stay_inside_the_cluster(kind: str) -> None:
+def test_health_and_metrics_are_not_exposed(kind: str) -> None:
     values = {"service": {"type": kind, "port": 8080}}
     (https,) = service(values)["spec"]["ports"]
     assert (service(values)["spec"]["type"], https["port"], https["targetPort"]) == (kind, 8080, "https")
@@ -148,7 +150,7 @@ def test_health_and_metrics_stay_inside_the_cluster(kind: str) -> None:
     assert (metrics["type"], [port["targetPort"] for port in metrics["ports"]]) == ("ClusterIP", ["health"])
 
 
-def test_traffic_is_limited_to_what_is_needed() -> None:
+def test_network_policy_allows_only_needed_traffic() -> None:
     policy = only("NetworkPolicy", "monitoring")["spec"]
     assert policy["policyTypes"] == ["Ingress", "Egress"]
     reviews, metrics = policy["ingress"]
@@ -165,7 +167,7 @@ def test_traffic_is_limited_to_what_is_needed() -> None:
     assert of_kind("NetworkPolicy", "default") == []
 
 
-def test_a_policy_without_networks_names_no_peer() -> None:
+def test_network_policy_without_networks_names_no_peer() -> None:
     """Cilium's CIDR rules match neither nodes nor pods, however wide they are."""
     policy = only("NetworkPolicy", {"networkPolicy": {"enabled": True}})["spec"]
     assert policy["ingress"] == [{"ports": [{"port": "https", "protocol": "TCP"}]}]
@@ -174,6 +176,6 @@ def test_a_policy_without_networks_names_no_peer() -> None:
 
 
 @pytest.mark.parametrize("mode", [mode for mode in MODES if mode != "monitoring"])
-def test_no_action_of_a_template_is_left(mode: str) -> None:
+def test_rendered_files_contain_no_template_action(mode: str) -> None:
     """Prometheus and Grafana have such braces of their own."""
     assert "{{" not in rendered(mode)

@@ -29,26 +29,28 @@ from tests.chart.render import (
 from tests.chart.snapshots import current, stored
 from webhook import __version__
 
+pytestmark = pytest.mark.slow
+
 CLUSTER_WIDE = {"ClusterRole", "ClusterRoleBinding", "MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"}
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_lint_has_nothing_to_say(mode: str) -> None:
+def test_helm_lint_passes(mode: str) -> None:
     said = helm("lint", "--strict", str(CHART), "--namespace", NAMESPACE, values=mode)
     assert re.findall(r"\[(?:WARNING|ERROR)\].*", said) == []
 
 
-def test_the_chart_renders_as_it_was_last_looked_at() -> None:
+def test_rendering_matches_snapshots() -> None:
     assert current() == stored()
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_rendering_twice_gives_the_same(mode: str) -> None:
+def test_rendering_is_deterministic(mode: str) -> None:
     again = helm("template", RELEASE, str(CHART), "--namespace", NAMESPACE, "--kube-version", "1.36.0", values=mode)
     assert again == rendered(mode)
 
 
-def test_nothing_is_looked_up_or_drawn() -> None:
+def test_templates_use_no_lookup_and_no_random() -> None:
     pattern = re.compile(
         r"(?<![$.\"])\b(lookup|rand\w+|genCA|genSignedCert|genSelfSignedCert|genPrivateKey|uuidv4|now|htpasswd)\b"
     )
@@ -70,7 +72,7 @@ def nulls(node: Any, path: str = "") -> Iterator[str]:
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_nothing_is_null_or_empty_by_accident(mode: str) -> None:
+def test_rendered_objects_contain_no_null_or_empty_field(mode: str) -> None:
     for manifest in objects(mode):
         assert list(nulls(manifest)) == [], manifest["kind"]
         empty = [key for key, value in manifest.get("spec", {}).items() if value in ("", {}, [])]
@@ -79,7 +81,7 @@ def test_nothing_is_null_or_empty_by_accident(mode: str) -> None:
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_every_object_is_in_its_place_and_labelled(mode: str) -> None:
+def test_every_object_has_namespace_and_labels(mode: str) -> None:
     found = [(one["kind"], one["metadata"].get("namespace"), one["metadata"]["name"]) for one in objects(mode)]
     assert len(set(found)) == len(found)
     for manifest in objects(mode):
@@ -96,7 +98,7 @@ def test_every_object_is_in_its_place_and_labelled(mode: str) -> None:
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_selectors_find_the_webhook_s_pods_and_not_the_test_s(mode: str) -> None:
+def test_selectors_match_only_webhook_pods(mode: str) -> None:
     template = only("Deployment", mode)["spec"]["template"]
     selectors = [only("Deployment", mode)["spec"]["selector"]["matchLabels"]]
     selectors += [one["spec"]["selector"] for one in of_kind("Service", mode)]
@@ -111,7 +113,7 @@ def test_selectors_find_the_webhook_s_pods_and_not_the_test_s(mode: str) -> None
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_ports_have_one_meaning_everywhere(mode: str) -> None:
+def test_port_names_are_consistent(mode: str) -> None:
     names = {port["name"]: port["containerPort"] for port in container(mode)["ports"]}
     assert set(names) == {"https", "health"}
     services = {"https": service(mode), "health": service(mode, "-metrics")}
@@ -134,22 +136,23 @@ def test_ports_have_one_meaning_everywhere(mode: str) -> None:
         ("a" * 49, {}, "a" * 49),
     ],
 )
-def test_names_follow_the_release(release: str, values: dict[str, str], name: str) -> None:
+def test_names_derive_from_release(release: str, values: dict[str, str], name: str) -> None:
     text = helm("template", release, str(CHART), "--namespace", "gpus", values=values)
     assert f"--installed-as=gpus/{name}\n" in text
     assert f"resourceNames: [{name}-ca]\n" in text
     assert f"  name: {name}-ca\n" in text
-    assert all(len(one["metadata"]["name"]) <= 63 for one in yaml.safe_load_all(text) if one)
+    names = [one["metadata"]["name"] for one in yaml.safe_load_all(text) if one]
+    assert [name for name in names if len(name) > 63] == []
 
 
-def test_a_release_and_a_namespace_that_look_like_numbers_stay_text() -> None:
+def test_numeric_release_and_namespace_stay_strings() -> None:
     text = helm("template", "12345", str(CHART), "--namespace", "678", values={"fullnameOverride": "gpus"})
     assert 'namespace: "678"' in text
     assert 'app.kubernetes.io/instance: "12345"' in text
     assert not re.search(r"(namespace|instance): [0-9]", text)
 
 
-def test_labels_for_all_objects() -> None:
+def test_common_labels_are_on_every_object() -> None:
     values = {"commonLabels": {"team": "gpu"}}
     assert [
         one["kind"]
@@ -164,7 +167,7 @@ OURS = [f"app.kubernetes.io/{part}" for part in ("name", "component", "managed-b
 CLASHING = dict.fromkeys(["team", *OURS], "other")
 
 
-def test_a_label_or_annotation_that_is_given_twice_is_rendered_once() -> None:
+def test_duplicate_label_or_annotation_is_rendered_once() -> None:
     """The reader of the manifests refuses a key that comes twice."""
     labels = {"labels": CLASHING}
     monitoring = {"prometheusRule": {"enabled": True, "alertLabels": {"severity": "page"}} | labels}
@@ -193,18 +196,18 @@ def test_a_label_or_annotation_that_is_given_twice_is_rendered_once() -> None:
     assert {rule["labels"]["severity"] for rule in group["rules"]} == {"page"}
 
 
-def test_the_reader_of_manifests_refuses_a_key_that_comes_twice() -> None:
+def test_manifest_reader_rejects_duplicate_keys() -> None:
     with pytest.raises(yaml.YAMLError, match=r"\['a'\] twice"):
         objects({"extraObjects": ["{kind: A, metadata: {a: 1, a: 2}}"]})
 
 
-def test_objects_of_the_user() -> None:
+def test_extra_objects_are_rendered() -> None:
     extra = {one["metadata"]["name"]: one for one in of_kind("ConfigMap", "everything")}
     assert extra[f"{FULLNAME}-extra"]["data"] == {"key": "value"}
     assert f"{RELEASE}-text" in extra
 
 
-def test_older_clusters_are_refused() -> None:
+def test_older_kubernetes_is_rejected() -> None:
     with pytest.raises(RefusedError, match=r"chart requires kubeVersion: >=1\.30\.0-0"):
         rendered("default", kubernetes="1.29.9")
     for version in ("1.30.0", "1.31.4-gke.1000", "v1.37.0-eks-1"):

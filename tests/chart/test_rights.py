@@ -8,6 +8,8 @@ import pytest
 
 from tests.chart.render import FULLNAME, MODES, NAMESPACE, Values, is_test, of_kind, only, pod_spec
 
+pytestmark = pytest.mark.slow
+
 Rule = tuple[str, str, str, str]
 """API group, resource, name ("" for every name), verb."""
 
@@ -53,14 +55,14 @@ NO_FACTS = {"config": {"facts": {"runtimeClasses": False}}}
     ],
     ids=str,
 )
-def test_the_rights(values: str | Values, cluster: set[Rule], own: set[Rule], token: bool) -> None:
+def test_rights_of_each_mode(values: str | Values, cluster: set[Rule], own: set[Rule], token: bool) -> None:
     assert rules(of_kind("ClusterRole", values)) == cluster
     assert rules(of_kind("Role", values)) == own
     assert pod_spec(values)["automountServiceAccountToken"] is token
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_rights_are_bound_to_the_webhook_s_account_alone(mode: str) -> None:
+def test_rights_are_bound_only_to_webhook_account(mode: str) -> None:
     account = {"kind": "ServiceAccount", "name": pod_spec(mode)["serviceAccountName"], "namespace": NAMESPACE}
     for kind in ("Role", "ClusterRole"):
         bindings = [one for one in of_kind(f"{kind}Binding", mode) if not is_test(one)]
@@ -71,13 +73,13 @@ def test_rights_are_bound_to_the_webhook_s_account_alone(mode: str) -> None:
         ]
 
 
-def test_nobody_gets_a_token_by_the_account_itself() -> None:
+def test_service_accounts_do_not_automount_tokens() -> None:
     for mode in MODES:
         for account in of_kind("ServiceAccount", mode):
             assert account["automountServiceAccountToken"] is False
 
 
-def test_accounts_and_rights_may_come_from_elsewhere() -> None:
+def test_existing_account_and_disabled_rbac() -> None:
     assert of_kind("ServiceAccount", "small") == []
     assert pod_spec("small")["serviceAccountName"] == "shared"
     values = {"rbac": {"create": False}}
@@ -87,7 +89,7 @@ def test_accounts_and_rights_may_come_from_elsewhere() -> None:
     assert only("ServiceAccount", values)["metadata"]["name"] == FULLNAME
 
 
-def test_the_test_may_make_pods_where_it_looks_and_only_while_it_runs() -> None:
+def test_helm_test_rights_are_limited_to_its_namespace_and_run() -> None:
     (role,) = [one for one in of_kind("Role", "default") if is_test(one)]
     assert role["metadata"]["namespace"] == "default"
     assert role["rules"] == [{"apiGroups": [""], "resources": ["pods"], "verbs": ["create"]}]

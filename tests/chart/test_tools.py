@@ -10,6 +10,8 @@ import pytest
 from tests.chart import tools
 from tests.cluster.harness.cache import ToolsMissingError
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def path(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
@@ -27,18 +29,18 @@ def put(folder: Path, version: str) -> Path:
     return program
 
 
-def test_helm_4_on_the_path_is_used(path: Path) -> None:
+def test_helm_4_on_path_is_used(path: Path) -> None:
     program = put(path, "v4.1.0")
     assert tools.helm() == str(program)
 
 
 @pytest.mark.parametrize("version", ["v3.19.0", "unknown"])
-def test_another_helm_is_not_used_and_without_go_nothing_is_skipped(path: Path, version: str) -> None:
+def test_other_helm_is_not_used_and_missing_go_fails(path: Path, version: str) -> None:
     put(path, version)
     with pytest.raises(ToolsMissingError, match="Go is not on PATH"):
         tools.helm()
 
 
-def test_what_is_there_is_helm_4() -> None:
+def test_found_helm_has_version_4() -> None:
     version = subprocess.check_output([tools.helm(), "version", "--template", "{{.Version}}"], text=True, timeout=60)
     assert version.startswith("v4.")

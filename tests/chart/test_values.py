@@ -16,6 +16,8 @@ from tests.chart.render import CHART, MODES, RefusedError, Values, entries, rend
 from tests.project.repository import ROOT
 from webhook import __version__
 
+pytestmark = pytest.mark.slow
+
 GENERATOR = runpy.run_path(str(ROOT / "charts" / "generate.py"))
 SCHEMA = json.loads((CHART / "values.schema.json").read_text())
 # Objects of Kubernetes' own API, and what belongs to a parent chart.

@@ -107,12 +107,12 @@ def _warnings(running: ControlPlaneOnly, method: str, path: str, body: Object, c
     return [value.replace('\\"', '"') for name, value in headers.items() if name.lower() == "warning"]
 
 
-def test_gated_pod_over_the_limit_is_created_with_a_warning(running: ControlPlaneOnly, hooks: Beside) -> None:
+def test_gated_pod_over_limit_is_created_with_warning(running: ControlPlaneOnly, hooks: Beside) -> None:
     (warning,) = _warnings(running, "POST", PODS, gated("two", container(gpus=2)))
     assert TWO in warning
 
 
-def test_release_of_pod_over_the_limit_is_rejected(running: ControlPlaneOnly, hooks: Beside) -> None:
+def test_release_of_pod_over_limit_is_rejected(running: ControlPlaneOnly, hooks: Beside) -> None:
     _create(running, gated("two", container(gpus=2), gates=(QUEUE, QUOTA)))
     _release(running, "two", QUOTA)
     with pytest.raises(ApiError) as rejected:
@@ -123,20 +123,20 @@ def test_release_of_pod_over_the_limit_is_rejected(running: ControlPlaneOnly, ho
     assert running.api.get(f"{PODS}/two")["spec"]["schedulingGates"] == [QUOTA]
 
 
-def test_queue_that_selects_whole_cards_releases_pod_over_the_limit(running: ControlPlaneOnly, hooks: Beside) -> None:
+def test_queue_on_whole_cards_releases_pod_over_limit(running: ControlPlaneOnly, hooks: Beside) -> None:
     _create(running, gated("two", container(gpus=2)))
     released = _release(running, "two", nodeSelector={"nvidia.com/gpu.sharing-strategy": "none"})
     assert "schedulingGates" not in released["spec"]
 
 
-def test_legal_pod_is_mutated_and_released_without_a_warning(running: ControlPlaneOnly, hooks: Beside) -> None:
+def test_valid_gated_pod_is_mutated_and_released(running: ControlPlaneOnly, hooks: Beside) -> None:
     assert is_mutated(_create(running, gated("one")))
     body = {"spec": {"schedulingGates": None}}
     assert _warnings(running, "PATCH", f"{PODS}/one", body, "merge-patch+json") == []
     assert "schedulingGates" not in running.api.get(f"{PODS}/one")["spec"]
 
 
-def test_dead_webhook_rejects_release_of_gpu_pods_alone(running: ControlPlaneOnly, dead: None) -> None:
+def test_dead_webhook_rejects_only_release_of_gpu_pods(running: ControlPlaneOnly, dead: None) -> None:
     with pytest.raises(ApiError, match=FAILED):
         _release(running, "gpu")
     running.api.patch(f"{PODS}/gpu", {"metadata": {"labels": {"a": "b"}}})
@@ -163,7 +163,7 @@ def test_ephemeral_container_with_all_gpus_warns(running: ControlPlaneOnly, hook
     assert len(running.api.get(f"{PODS}/plain")["spec"]["ephemeralContainers"]) == 2
 
 
-def test_privileged_ephemeral_container_warns_beside_a_gpu_alone(running: ControlPlaneOnly, hooks: Beside) -> None:
+def test_privileged_ephemeral_container_warns_only_in_gpu_pods(running: ControlPlaneOnly, hooks: Beside) -> None:
     _create(running, pod("plain", PLAIN))
     _create(running, pod("one"))
     assert "GPS" not in _debug(running, "plain", PRIVILEGED)
@@ -189,7 +189,7 @@ def test_dead_webhook_lets_ephemeral_containers_pass(running: ControlPlaneOnly, 
     assert len(running.api.get(f"{PODS}/debugged")["spec"]["ephemeralContainers"]) == 1
 
 
-def test_ephemeral_containers_of_a_new_pod_are_forbidden_by_the_api_server(running: ControlPlaneOnly) -> None:
+def test_api_server_forbids_ephemeral_containers_in_new_pod(running: ControlPlaneOnly) -> None:
     debug = {"name": "debug", "image": "busybox"}
     assert "spec.ephemeralContainers: Forbidden" in _rejection(running, pod("new", ephemeralContainers=[debug]))
 
@@ -226,7 +226,7 @@ def test_binding_does_not_remove_gates(running: ControlPlaneOnly, path: str) -> 
 
 
 @pytest.mark.parametrize("path", [f"{PODS}/one/binding", "/api/v1/namespaces/default/bindings"])
-def test_binding_changes_no_more_than_the_node(running: ControlPlaneOnly, path: str) -> None:
+def test_binding_changes_only_node(running: ControlPlaneOnly, path: str) -> None:
     before = _create(running, pod("one"))
     running.api.create(path, {"metadata": {"name": "one"}, "target": {"kind": "Node", "name": "shared-1"}})
     assert running.api.get(f"{PODS}/one")["spec"] == {**before["spec"], "nodeName": "shared-1"}

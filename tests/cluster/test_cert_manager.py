@@ -63,7 +63,7 @@ def _go_on(creates: Creates) -> None:
     wait_for("20 creates", lambda: len(creates.answered) >= wanted)
 
 
-def test_every_bundle_is_injected_and_trusts_the_signed_certificate(release: Release) -> None:
+def test_ca_injector_fills_every_bundle(release: Release) -> None:
     secret = _secret(release)
     bundles = release.bundles()
     assert len(bundles) == 12
@@ -71,7 +71,7 @@ def test_every_bundle_is_injected_and_trusts_the_signed_certificate(release: Rel
     _verify(secret["ca.crt"], secret["tls.crt"])
 
 
-def test_a_renewed_certificate_is_served_and_no_create_is_lost(release: Release, space: Workspace) -> None:
+def test_renewed_certificate_is_served_without_lost_creates(release: Release, space: Workspace) -> None:
     with creating(space) as creates:
         _go_on(creates)
         _renew(release, NAME)
@@ -80,7 +80,7 @@ def test_a_renewed_certificate_is_served_and_no_create_is_lost(release: Release,
     assert lost(creates.answered) == []
 
 
-def test_a_renewed_authority_is_trusted_beside_its_predecessor(release: Release, space: Workspace) -> None:
+def test_renewed_authority_is_added_to_every_bundle(release: Release, space: Workspace) -> None:
     former = _secret(release)
     with creating(space) as creates:
         _go_on(creates)
@@ -101,7 +101,7 @@ def test_a_renewed_authority_is_trusted_beside_its_predecessor(release: Release,
 
 
 @pytest.mark.parametrize("role", certmanager.RIGHTS)
-def test_cert_manager_itself_lacks_no_right(release: Release, role: str) -> None:
+def test_cert_manager_components_are_never_forbidden(release: Release, role: str) -> None:
     asked = audit.requests(release.cluster.control, certmanager.NAMESPACE, f"cert-manager-{role}")
     assert asked
     # The other refusal is that of `HEAD /`, by which it looks whether the API server limits its clients itself.

@@ -28,7 +28,7 @@ def release(cluster: Cluster, request: pytest.FixtureRequest) -> Iterator[Releas
         yield release
 
 
-def test_two_replicas_run_under_the_charts_own_account(release: Release) -> None:
+def test_replicas_run_under_service_account_of_chart(release: Release) -> None:
     pods = release.pods()
     assert len(pods) == 2
     assert {one["spec"]["serviceAccountName"] for one in pods} == {NAME}
@@ -36,14 +36,14 @@ def test_two_replicas_run_under_the_charts_own_account(release: Release) -> None
     assert enforced == "restricted"
 
 
-def test_the_root_file_system_is_read_only(release: Release) -> None:
+def test_root_file_system_is_read_only(release: Release) -> None:
     for one in release.pods():
         command = ["exec", one["metadata"]["name"], "--", "python3", "-c", "open('/tmp/file', 'w')"]
         done = release.cluster.kubectl.run(f"--namespace={NAMESPACE}", *command)
         assert "Read-only file system" in done.stderr
 
 
-def test_pods_are_completed_and_workloads_that_ask_for_two_refused(release: Release, space: Workspace) -> None:
+def test_pod_is_mutated_and_workload_over_limit_is_rejected(release: Release, space: Workspace) -> None:
     assert_completed(space.start(pod("one")))
     with pytest.raises(ApiError, match="GPS001"):
         space.api.create(space.pods, pod("two", container(gpus=2)))
@@ -53,9 +53,7 @@ def test_pods_are_completed_and_workloads_that_ask_for_two_refused(release: Rele
 
 
 @pytest.mark.parametrize("level", ["baseline", "restricted"])
-def test_pods_run_where_pod_security_forbids_host_paths_and_their_authors_are_warned(
-    release: Release, level: str
-) -> None:
+def test_pod_runs_with_warning_where_pod_security_forbids_host_path(release: Release, level: str) -> None:
     name = f"{level}-{release.mode}"
     with namespace(release.cluster, name, **{"pod-security.kubernetes.io/enforce": level}) as path:
         done = release.cluster.kubectl.run(f"--namespace={name}", "create", "-f", "-", manifest=pod("one", _modest()))
@@ -76,13 +74,13 @@ def _modest() -> Object:
     return container(securityContext=closed | user)
 
 
-def test_helm_test_passes_and_leaves_nothing(release: Release) -> None:
+def test_helm_test_passes_and_cleans_up(release: Release) -> None:
     release.helm("test", RELEASE, "--timeout=60s")
     left = release.cluster.kubectl("get", "pod,serviceaccount", f"--namespace={NAMESPACE}", "--output=name")
     assert "-test" not in left
 
 
-def test_no_right_is_missing_and_without_rights_nothing_is_asked(release: Release) -> None:
+def test_requests_of_service_accounts_match_their_rights(release: Release) -> None:
     asked = release.asked()
     assert [one for one in asked if one.refused] == []
     tokens = [one["spec"].get("automountServiceAccountToken") for one in release.pods()]

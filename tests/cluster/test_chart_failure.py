@@ -82,7 +82,7 @@ def _replicas(space: Workspace, trains: str, count: int) -> Object:
     )
 
 
-def test_gpu_workloads_are_scaled_labelled_and_deleted_while_nobody_answers(
+def test_gpu_workload_can_be_scaled_labelled_and_deleted_without_servers(
     release: Release, space: Workspace, trains: str
 ) -> None:
     with _dead(release):
@@ -96,9 +96,7 @@ def test_gpu_workloads_are_scaled_labelled_and_deleted_while_nobody_answers(
         assert space.api.items(space.pods) == []
 
 
-def test_pods_that_are_due_meanwhile_come_when_the_servers_are_back(
-    release: Release, space: Workspace, trains: str
-) -> None:
+def test_missing_pods_are_created_when_servers_return(release: Release, space: Workspace, trains: str) -> None:
     with _dead(release):
         space.kubectl("scale", "deployment/trains", "--replicas=3")
         space.api.wait_for(trains, "to tell of the refusal", lambda now: FAILED in str(now["status"]))
@@ -107,7 +105,7 @@ def test_pods_that_are_due_meanwhile_come_when_the_servers_are_back(
     _replicas(space, trains, 3)
 
 
-def test_a_rollout_under_way_goes_on_while_nobody_answers(release: Release, space: Workspace, trains: str) -> None:
+def test_started_rollout_continues_without_servers(release: Release, space: Workspace, trains: str) -> None:
     """Its first new pod becomes ready, so the last old one goes; the second new one comes when the servers are back."""
     former = _running(space, lambda _: True)
     waits = container(readinessProbe={"exec": {"command": ["test", "-f", "/ready"]}, "periodSeconds": 1})
@@ -124,9 +122,7 @@ def _started(status: Object) -> bool:
     return bool(status["started"])
 
 
-def test_what_asks_for_no_gpu_and_what_is_nvidias_own_is_made_while_nobody_answers(
-    release: Release, space: Workspace
-) -> None:
+def test_pods_without_gpu_and_nvidia_pods_are_created_without_servers(release: Release, space: Workspace) -> None:
     driver = container(gpus=0, env=[{"name": "NVIDIA_VISIBLE_DEVICES", "value": "all"}])
     volumes = [host_path("sockets", "/var/lib/kubelet/device-plugins")]
     with _dead(release), namespace(release.cluster, "nvidia-device-plugin"), namespace(release.cluster, "gpu-operator"):
@@ -137,7 +133,7 @@ def test_what_asks_for_no_gpu_and_what_is_nvidias_own_is_made_while_nobody_answe
             assert _refusal(release, pod("validator"), own) == ""
 
 
-def test_enforcement_is_switched_off_and_on_by_the_commands_of_the_emergency_page(release: Release) -> None:
+def test_emergency_page_commands_switch_enforcement(release: Release) -> None:
     words = shlex.split(_shown("--reuse-values").replace("\\\n", " "))
     with _dead(release):
         release.helm("upgrade", RELEASE, str(CHART), *words[words.index("--reuse-values") :])
@@ -146,7 +142,7 @@ def test_enforcement_is_switched_off_and_on_by_the_commands_of_the_emergency_pag
         wait_for("GPU pods to be refused", lambda: FAILED in _refusal(release, pod("asks")))
 
 
-def test_without_helm_what_gets_no_answer_passes_by_the_command_of_the_emergency_page(release: Release) -> None:
+def test_emergency_page_command_without_helm_ignores_failures(release: Release) -> None:
     with _dead(release):
         _sh(release, _shown("sed ").replace("configuration gpushare-webhook", f"configuration {NAME}"))
         wait_for("GPU pods to be taken", lambda: _refusal(release, pod("asks")) == "")
@@ -173,7 +169,7 @@ def _sh(release: Release, script: str) -> None:
     assert done.returncode == 0, done.stderr
 
 
-def test_one_command_ends_the_refusals_and_an_upgrade_brings_the_hooks_back(release: Release) -> None:
+def test_deleted_configurations_stop_rejections_and_upgrade_restores_them(release: Release) -> None:
     with _dead(release):
         release.cluster.kubectl("delete", "mutatingwebhookconfiguration,validatingwebhookconfiguration", NAME)
         wait_for("GPU pods to be taken", lambda: _refusal(release, pod("asks")) == "")

@@ -26,7 +26,7 @@ KEPT = {"cert-manager": {f"Secret/{NAMESPACE}/{NAME}-{kind}" for kind in ("autho
 
 
 @pytest.mark.parametrize(("mode", "times"), [("self-managed", 20), ("existing-secret", 3), ("cert-manager", 3)])
-def test_the_first_create_after_ready_never_fails_and_nothing_is_left(cluster: Cluster, mode: str, times: int) -> None:
+def test_first_create_after_install_succeeds_and_uninstall_cleans_up(cluster: Cluster, mode: str, times: int) -> None:
     with prepared(cluster, mode, server=AT_ONCE) as release:
         before = inventory(cluster)
         for _ in range(times):
@@ -39,9 +39,7 @@ def test_the_first_create_after_ready_never_fails_and_nothing_is_left(cluster: C
         assert not is_mutated(cluster.api.create(DRY_POD, pod("one")))
 
 
-def test_a_deleted_authority_is_made_anew_without_loss_by_the_rights_there_are(
-    cluster: Cluster, space: Workspace
-) -> None:
+def test_deleted_authority_secret_is_recreated_without_lost_creates(cluster: Cluster, space: Workspace) -> None:
     secret = f"{CORE}/secrets/{NAME}-ca"
     with prepared(cluster, "self-managed", server=AT_ONCE, tls={"settle": "5s"}) as release:
         before = inventory(cluster)

@@ -50,13 +50,13 @@ def _entry(kind: tuple[str, str, str]) -> str:
     return f"{kind[2]}.{kind[0]}.validate.gpushare-webhook.io"
 
 
-def test_what_is_applied_twice_changes_nothing(release: Release) -> None:
+def test_repeated_upgrade_changes_nothing(release: Release) -> None:
     before = _bare(_manifest(release, "get"))
     release.upgrade()
     assert _bare(_manifest(release, "get")) == before
 
 
-def test_another_program_that_applies_the_same_finds_no_difference(release: Release) -> None:
+def test_server_side_apply_by_other_manager_finds_no_difference(release: Release) -> None:
     applied = _manifest(release, "apply", "--server-side", "--dry-run=server", "--field-manager=gitops")
     assert _bare(applied) == _bare(_manifest(release, "get"))
 
@@ -78,7 +78,7 @@ def _bare(stored: list[Object]) -> list[Object]:
     return stored
 
 
-def test_an_upgrade_with_other_values_comes_into_force_and_loses_no_create(release: Release, space: Workspace) -> None:
+def test_upgrade_takes_effect_without_lost_creates(release: Release, space: Workspace) -> None:
     before = failures(space.cluster.control)
     with creating(space, rate=10) as creates:
         wait_for("the first creates", lambda: len(creates.answered) >= 20)
@@ -94,7 +94,7 @@ def test_an_upgrade_with_other_values_comes_into_force_and_loses_no_create(relea
     assert done.returncode == 0
 
 
-def test_entries_come_and_go_and_the_others_keep_their_bundles(release: Release) -> None:
+def test_added_and_removed_entries_leave_other_bundles_alone(release: Release) -> None:
     # With cert-manager the other way fails: see the test below.
     flags = (f"--server-side={str(release.mode != 'cert-manager').lower()}",)
     with history(release.cluster.api, MUTATING, NAME) as one, history(release.cluster.api, VALIDATING, NAME) as other:
@@ -125,7 +125,7 @@ def _never_blanked(versions: list[Object]) -> None:
 
 
 @pytest.mark.parametrize("release", ["cert-manager"], indirect=True)
-def test_the_hold_of_cert_manager_on_an_entry_is_told_and_can_be_loosened(release: Release) -> None:
+def test_field_ownership_of_cert_manager_is_reported_and_can_be_released(release: Release) -> None:
     """Its cainjector applies bundles server-side and so owns a part of every entry: a dropped one is left in pieces."""
     release.upgrade(_judging(JOBSETS), flags=("--server-side=true",))
     _wait_trusted(release, JOBSETS)

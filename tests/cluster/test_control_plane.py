@@ -29,7 +29,7 @@ def place(request: pytest.FixtureRequest, needs_control_plane: None) -> type[Pla
     return kind
 
 
-def test_it_schedules_controls_and_admits(place: type[Place]) -> None:
+def test_control_plane_schedules_controls_and_admits(place: type[Place]) -> None:
     options = ControlPlaneOptions(admission_plugins=("ExtendedResourceToleration",))
     with control_plane(options, place=place) as running:
         assert running.api.get("/version")["gitVersion"] == f"v{kubernetes_version()}"
@@ -44,7 +44,7 @@ def test_it_schedules_controls_and_admits(place: type[Place]) -> None:
         assert "no nodes available" in made["status"]["conditions"][0]["message"]
 
 
-def test_a_token_of_a_service_account_has_its_rights_only(needs_control_plane: None) -> None:
+def test_service_account_token_has_only_its_rights(needs_control_plane: None) -> None:
     with control_plane() as running:
         token = running.kubectl("create", "token", "default").strip()
         somebody = running.control.api_as(token)
@@ -52,7 +52,7 @@ def test_a_token_of_a_service_account_has_its_rights_only(needs_control_plane: N
             somebody.items("/api/v1/namespaces/default/pods")
 
 
-def test_the_assets_of_kubebuilder_are_used(
+def test_kubebuilder_assets_are_used(
     needs_control_plane: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("KUBEBUILDER_ASSETS", raising=False)
@@ -67,7 +67,7 @@ def test_the_assets_of_kubebuilder_are_used(
         assert running.api.ready()
 
 
-def test_tools_that_are_not_built_are_named_with_the_remedy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_tools_error_names_the_remedy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     with (
         pytest.raises(ToolsMissingError, match=r"kubernetes-.* is not built .*: run `make cluster-tools`"),
@@ -76,7 +76,7 @@ def test_tools_that_are_not_built_are_named_with_the_remedy(tmp_path: Path, monk
         pass
 
 
-def test_a_program_that_ends_is_told_with_the_end_of_its_log(needs_control_plane: None) -> None:
+def test_exited_program_error_shows_its_log(needs_control_plane: None) -> None:
     options = ControlPlaneOptions(api_server_flags=("--no-such-flag",))
     with (
         pytest.raises(ProcessEndedError, match=r"api-server ended with 1 before .* is ready(.|\n)*no-such-flag"),

@@ -18,14 +18,10 @@ from tests.cluster.harness.hooks import DRY_POD, hooks
 from tests.cluster.harness.manifests import GPU, container, deployment, labelled, pod, pod_spec
 from tests.cluster.harness.standin import StandIn, allow, stand_in
 from webhook.admission.restore import lost_tolerations
-from webhook.policy.checks import CHECKS
 from webhook.policy.context import Origin
-from webhook.policy.placement.facts import UNKNOWN
-from webhook.policy.pods.pod import Pod
-from webhook.policy.pods.requests import Demand
-from webhook.policy.rules import Ruleset
+from webhook.policy.evaluate import Evaluator
 from webhook.policy.settings.settings import Settings
-from webhook.policy.workloads import kinds
+from webhook.policy.workloads.kinds import group_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,7 +29,7 @@ if TYPE_CHECKING:
 Json = dict[str, Any]
 
 SHARED, MIG = "nvidia.com/gpu.shared", "nvidia.com/mig-1g.5gb"
-RULESET = Ruleset(Settings(), CHECKS, UNKNOWN)
+EVALUATOR = Evaluator.of(Settings())
 LABELS = {"app": "x"}
 COLLECTIONS = {
     "Pod": ("v1", "pods"),
@@ -123,10 +119,9 @@ def holder(kind: str, spec: Json, name: str = "x") -> Json:
 
 
 def names_a_gpu(manifest: Json) -> bool:
-    """The engine's own idea."""
-    group = kinds.group_of(manifest["apiVersion"])
-    held = kinds.pods(kinds.BUILT_IN, group, manifest["kind"], manifest)
-    return any(Demand(one.pod, RULESET.of("default").resource).names for one in held)
+    """Whether the evaluator finds a GPU resource named."""
+    pods = EVALUATOR.pods(manifest, group_of(manifest["apiVersion"]), manifest["kind"])
+    return any(EVALUATOR.context(extracted, Origin("default")).requests.named for extracted in pods)
 
 
 def wanted(kind: str, *, named: bool, accepted: bool) -> set[str]:
@@ -173,7 +168,7 @@ def _container(name: str, held: Json | None) -> Json:
 
 
 @pytest.mark.parametrize("kind", COLLECTIONS)
-def test_new_objects_are_judged_exactly_when_the_engine_finds_a_gpu_named(recorder: Recorder, kind: str) -> None:
+def test_new_objects_are_sent_exactly_when_they_name_a_gpu(recorder: Recorder, kind: str) -> None:
     seen: Counter[tuple[bool, bool]] = Counter()
 
     @settings(max_examples=25, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
@@ -222,7 +217,7 @@ CORNERS = {
 
 @pytest.mark.parametrize("kind", ["Pod", "Deployment", "CronJob", "PodTemplate"])
 @pytest.mark.parametrize("corner", CORNERS)
-def test_corner_cases(recorder: Recorder, corner: str, kind: str) -> None:
+def test_corner_cases_are_sent_as_expected(recorder: Recorder, corner: str, kind: str) -> None:
     spec, named, valid = CORNERS[corner]
     manifest = holder(kind, spec)
     assert names_a_gpu(manifest) is named
@@ -232,7 +227,7 @@ def test_corner_cases(recorder: Recorder, corner: str, kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", WORKLOADS)
-def test_a_workload_is_judged_again_only_when_its_template_changes(recorder: Recorder, kind: str) -> None:
+def test_workload_update_is_sent_only_when_its_template_changes(recorder: Recorder, kind: str) -> None:
     name = f"again-{kind.lower()}"
     path = f"{collection(kind)}/{name}"
     recorder.api.create(collection(kind), holder(kind, pod_spec(), name))
@@ -251,7 +246,7 @@ def test_a_workload_is_judged_again_only_when_its_template_changes(recorder: Rec
     recorder.api.delete(f"{path}?propagationPolicy=Foreground")
 
 
-def test_a_template_that_names_a_gpu_no_longer_or_never_did_is_not_judged(recorder: Recorder) -> None:
+def test_template_update_without_gpu_is_not_sent(recorder: Recorder) -> None:
     path = f"{collection('Deployment')}/plain"
     recorder.api.create(collection("Deployment"), deployment("plain", PLAIN))
     asks = [{"op": "replace", "path": "/spec/template/spec/containers/0", "value": container()}]
@@ -269,7 +264,7 @@ CHOICES = list(chain.from_iterable(combinations(CANDIDATES, size) for size in ra
 
 
 @pytest.mark.parametrize("resource", [GPU, SHARED, "amd.com/gpu"])
-def test_a_pod_is_looked_at_again_only_when_it_lost_a_toleration_of_ours(recorder: Recorder, resource: str) -> None:
+def test_pod_update_is_sent_only_when_it_lost_an_injected_toleration(recorder: Recorder, resource: str) -> None:
     looked = 0
     for number, held in enumerate(CHOICES):
         name = f"tolerates-{resource.translate(str.maketrans('/.', '--'))}-{number}"
@@ -281,15 +276,14 @@ def test_a_pod_is_looked_at_again_only_when_it_lost_a_toleration_of_ours(recorde
             assert called - {"/validate pods"} == ({"/mutate tolerations"} if lost and "nvidia" in resource else set())
             after = {**stored, "spec": {**stored["spec"], "tolerations": list(kept)}}
             # A pod that does not ask for the renamed resource has no claim to its toleration, though it is asked about.
-            restored = lost_tolerations(
-                Pod.of_template(after), Pod.of_template(stored), Origin("default", itself=True), RULESET
-            )
+            (updated,), (before,) = (EVALUATOR.pods(manifest, "", "Pod") for manifest in (after, stored))
+            restored = lost_tolerations(updated, before, Origin("default"), EVALUATOR)
             assert bool(called) >= bool(restored)
             looked += bool(called)
     assert bool(looked) is ("nvidia" in resource)
 
 
-def test_other_updates_of_pods_reach_no_hook(recorder: Recorder) -> None:
+def test_other_pod_updates_are_not_sent(recorder: Recorder) -> None:
     recorder.api.create(collection("Pod"), labelled(pod("updated", tolerations=[OURS]), a="b"))
     path = f"{collection('Pod')}/updated"
     assert recorder.patched(path, {"metadata": {"labels": {"a": "c"}, "finalizers": ["x.io/hold"]}}) == set()

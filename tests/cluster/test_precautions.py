@@ -41,7 +41,7 @@ def before() -> Machine:
     return Machine.look()
 
 
-def test_a_cluster_that_ran_a_gpu_pod_leaves_no_trace(before: Machine, needs_node: None) -> None:
+def test_cluster_that_ran_gpu_pod_leaves_no_trace(before: Machine, needs_node: None) -> None:
     with cluster() as running, workspace(running, "no-trace") as space:
         space.start(pod("one"))
         during = Machine.look().changes(before)
@@ -50,7 +50,7 @@ def test_a_cluster_that_ran_a_gpu_pod_leaves_no_trace(before: Machine, needs_nod
     assert Machine.look().changes(before) == {}
 
 
-def test_nothing_of_a_cluster_listens_on_the_machine(cluster: Cluster) -> None:
+def test_cluster_does_not_listen_on_the_machine(cluster: Cluster) -> None:
     mine = Path("/proc/self/ns/net").readlink()
     inside = Path(f"/proc/{cluster.inside.first}/ns/pid").readlink()
     networks = {}
@@ -64,19 +64,19 @@ def test_nothing_of_a_cluster_listens_on_the_machine(cluster: Cluster) -> None:
     assert mine not in networks.values()
 
 
-def test_inside_the_machine_cannot_be_written(cluster: Cluster) -> None:
+def test_machine_is_read_only_inside_cluster(cluster: Cluster) -> None:
     for path in ("/usr/written", "/etc/written", "/proc/sys/kernel/panic", "/proc/sys/vm/swappiness"):
         refused = cluster.inside.run(["sh", "-c", f"echo 1 > {path}"])
         assert refused.returncode
         assert "Read-only file system" in refused.stderr
 
 
-def test_the_kubelet_sees_the_settings_it_wants(cluster: Cluster) -> None:
+def test_kubelet_sees_wanted_kernel_settings(cluster: Cluster) -> None:
     seen = {name: cluster.inside.run(["cat", f"/proc/sys/{name}"]).stdout.strip() for name in KUBELET_SETTINGS}
     assert seen == KUBELET_SETTINGS
 
 
-def test_a_control_plane_on_loopback_leaves_no_trace(before: Machine, needs_control_plane: None) -> None:
+def test_control_plane_on_loopback_leaves_no_trace(before: Machine, needs_control_plane: None) -> None:
     with control_plane(place=Loopback) as running:
         assert running.api.get("/version")
         assert "processes" in Machine.look().changes(before)
@@ -95,7 +95,7 @@ def _owner_of_a_cluster() -> Iterator[tuple[subprocess.Popen[str], Path]]:
         assert owner.returncode == -signal.SIGKILL
 
 
-def test_when_its_owner_is_killed_the_guard_removes_the_cluster(before: Machine, needs_node: None) -> None:
+def test_guard_removes_cluster_of_killed_owner(before: Machine, needs_node: None) -> None:
     with _owner_of_a_cluster() as (owner, folder):
         assert folder.is_dir()
         owner.kill()
@@ -103,7 +103,7 @@ def test_when_its_owner_is_killed_the_guard_removes_the_cluster(before: Machine,
     wait_for("the guard to clean up", lambda: not Machine.look().changes(before), seconds=30)
 
 
-def test_when_owner_and_guard_are_killed_the_next_start_removes_the_rest(before: Machine, needs_node: None) -> None:
+def test_next_start_removes_cluster_of_killed_owner_and_guard(before: Machine, needs_node: None) -> None:
     with _owner_of_a_cluster() as (owner, folder):
         noted = leftovers.recorded(folder)
         os.kill(noted["guard"].pid, signal.SIGKILL)
@@ -116,12 +116,12 @@ def test_when_owner_and_guard_are_killed_the_next_start_removes_the_rest(before:
     assert Machine.look().changes(before) == {}
 
 
-def test_the_clusters_of_living_owners_are_not_swept(cluster: Cluster) -> None:
+def test_clusters_of_live_owners_are_kept(cluster: Cluster) -> None:
     assert leftovers.sweep() == []
     assert cluster.api.ready()
 
 
-def test_a_cluster_of_another_living_owner_is_not_taken_for_a_change(before: Machine, needs_node: None) -> None:
+def test_cluster_of_other_live_owner_is_not_reported(before: Machine, needs_node: None) -> None:
     with _owner_of_a_cluster() as (owner, folder):
         assert folder.name in leftovers.others()
         assert Machine.look().changes(before) == {}
@@ -130,7 +130,7 @@ def test_a_cluster_of_another_living_owner_is_not_taken_for_a_change(before: Mac
     wait_for("the guard to clean up", lambda: not folder.exists(), seconds=30)
 
 
-def test_a_recycled_process_number_is_never_killed() -> None:
+def test_reused_process_id_is_not_killed() -> None:
     with subprocess.Popen(["sleep", "60"]) as bystander:
         alive = ProcessId.of(bystander.pid)
         assert alive
@@ -141,7 +141,7 @@ def test_a_recycled_process_number_is_never_killed() -> None:
         assert bystander.wait() == -signal.SIGKILL
 
 
-def test_without_rights_a_node_says_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_node_without_root_error_names_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     with pytest.raises(UnavailableError, match="a node cannot run here: private namespaces need root"), cluster():
         pass

@@ -12,7 +12,7 @@ from tests.cluster.harness.place import Loopback
 from tests.cluster.harness.waiting import wait_for
 from tests.cluster.keepers import install
 from tests.pki import manners
-from webhook.cluster.api import connect
+from webhook.cluster.client import connect
 from webhook.cluster.runtime_classes import PATH, Classes, RuntimeClasses
 from webhook.policy.placement.facts import RuntimeClass
 
@@ -29,7 +29,7 @@ def running(needs_control_plane: None) -> Iterator[ControlPlaneOnly]:
         yield made
 
 
-def test_a_real_api_server_answers_as_the_fake_does(running: ControlPlaneOnly) -> None:
+def test_real_api_server_answers_like_the_fake(running: ControlPlaneOnly) -> None:
     async def ask() -> dict[str, Any]:
         api = await connect(str(running.control.kubeconfigs["admin"]))
         try:
@@ -40,7 +40,7 @@ def test_a_real_api_server_answers_as_the_fake_does(running: ControlPlaneOnly) -
     assert asyncio.run(ask()) == manners.ANSWERS
 
 
-def test_runtime_classes_are_read_and_watched_with_the_rights_of_the_chart(running: ControlPlaneOnly) -> None:
+def test_runtime_classes_are_watched_with_rights_of_chart(running: ControlPlaneOnly) -> None:
     kubeconfig = install(running)
     seen: list[Classes] = []
     scheduling = {"nodeSelector": {"gpu": "yes"}}
@@ -71,7 +71,7 @@ def test_runtime_classes_are_read_and_watched_with_the_rights_of_the_chart(runni
     assert seen == [(), (RuntimeClass("nvidia", "nvidia", {"gpu": "yes"}),), ()]
 
 
-def test_what_is_known_stays_when_the_api_server_is_gone(needs_control_plane: None) -> None:
+def test_known_runtime_classes_survive_api_server_outage(needs_control_plane: None) -> None:
     said: list[str] = []
 
     def say(level: str, event: str, /, **fields: Any) -> None:

@@ -42,7 +42,7 @@ def authorities(release: Release) -> set[bytes]:
     return {bundle.render([one]) for pem in release.bundles().values() for one in bundle.read(pem)}
 
 
-def test_no_create_is_lost_while_the_authority_rotates_twice(
+def test_authority_rotation_loses_no_create(
     release: Release, space: Workspace, record_property: Callable[[str, object], None]
 ) -> None:
     first, before, counted = authorities(release), rotations(release), failures(space.cluster.control)
@@ -57,7 +57,7 @@ def test_no_create_is_lost_while_the_authority_rotates_twice(
     assert (met.failed_open, met.rejected) == (0, 0), met.logged
 
 
-def test_no_create_is_lost_when_the_secret_is_deleted_and_damaged(release: Release, space: Workspace) -> None:
+def test_deleted_and_damaged_secret_loses_no_create(release: Release, space: Workspace) -> None:
     with creating(space) as creates:
         for harm in (_delete, _damage):
             harm(space)

@@ -26,7 +26,7 @@ def _web_server(space: Workspace) -> str:
     return str(made["spec"]["clusterIP"])
 
 
-def test_a_pod_reaches_another_through_a_service(space: Workspace) -> None:
+def test_pod_reaches_pod_through_service(space: Workspace) -> None:
     address = _web_server(space)
     space.start(pod("caller", container(gpus=0)))
     # Debian's static busybox crashes in its own wget.
@@ -34,15 +34,13 @@ def test_a_pod_reaches_another_through_a_service(space: Workspace) -> None:
     wait_for("the Service to answer", lambda: "hello" in space.sh("caller", request))
 
 
-def test_the_api_server_reaches_a_pod_through_a_service(space: Workspace) -> None:
+def test_api_server_reaches_pod_through_service(space: Workspace) -> None:
     _web_server(space)
     path = f"/api/v1/namespaces/{space.name}/services/web:80/proxy/"
     wait_for("the proxy to answer", lambda: space.api.request("GET", path)[2] == b"hello\n")
 
 
-def test_a_pod_acts_on_the_api_server_with_the_rights_of_its_service_account(
-    space: Workspace, cluster: Cluster
-) -> None:
+def test_pod_calls_api_server_with_rights_of_its_service_account(space: Workspace, cluster: Cluster) -> None:
     space.kubectl("create", "role", "reader", "--verb=get", "--resource=configmaps")
     space.kubectl("create", "rolebinding", "reader", "--role=reader", f"--serviceaccount={space.name}:default")
     binary = cluster.control.tools.kubectl
@@ -56,7 +54,7 @@ def test_a_pod_acts_on_the_api_server_with_the_rights_of_its_service_account(
     assert f'User "system:serviceaccount:{space.name}:default" cannot list resource "secrets"' in refused
 
 
-def test_logs_and_exec_reach_the_container(space: Workspace) -> None:
+def test_logs_and_exec_reach_container(space: Workspace) -> None:
     space.start(pod("talks", container(gpus=0, command=["sh", "-c", "echo said; sleep 1000"])))
     wait_for("the log", lambda: space.kubectl("logs", "talks") == "said\n")
     assert space.sh("talks", "echo $((6 * 7))") == "42\n"

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 SHARED = "nvidia.com/gpu.shared"
 
 
-def test_a_renamed_resource_has_its_own_pipe_directory(cluster: Cluster) -> None:
+def test_renamed_resource_has_its_own_pipe_directory(cluster: Cluster) -> None:
     with cluster.node.sharing(mps(rename=True)), workspace(cluster, "renamed") as space:
         space.start(pod("one", container(resource=SHARED)))
         assert f"CUDA_MPS_PIPE_DIRECTORY=/mps/{SHARED}/pipe" in space.environment("one")
@@ -22,19 +22,19 @@ def test_a_renamed_resource_has_its_own_pipe_directory(cluster: Cluster) -> None
         assert pipe.root == f"/nvidia/mps/{SHARED}/pipe"
 
 
-def test_a_time_sliced_gpu_is_offered_without_mps(cluster: Cluster) -> None:
+def test_time_sliced_gpu_is_offered_without_mps(cluster: Cluster) -> None:
     with cluster.node.sharing(time_slicing()), workspace(cluster, "sliced") as space:
         space.start(pod("one"))
         assert not [entry for entry in space.environment("one") if entry.startswith("CUDA_MPS")]
         assert space.mounts("one", "/mps/nvidia.com/gpu/pipe") == []
 
 
-def test_two_replicas_of_a_time_sliced_gpu_are_granted(cluster: Cluster) -> None:
+def test_time_slicing_grants_two_replicas(cluster: Cluster) -> None:
     with cluster.node.sharing(time_slicing(4)), workspace(cluster, "sliced-two") as space:
         space.start(pod("two", container(gpus=2)))
 
 
-def test_a_whole_gpu_is_offered_once(cluster: Cluster) -> None:
+def test_whole_gpu_is_offered_once(cluster: Cluster) -> None:
     with cluster.node.sharing(whole()), workspace(cluster, "whole") as space:
         space.start(pod("one"))
         space.api.create(space.pods, pod("another"))
@@ -42,7 +42,7 @@ def test_a_whole_gpu_is_offered_once(cluster: Cluster) -> None:
         assert "Insufficient nvidia.com/gpu" in event["message"]
 
 
-def test_one_and_one_in_two_containers_of_a_pod_are_granted_through_mps(cluster: Cluster) -> None:
+def test_mps_grants_one_replica_to_each_of_two_containers(cluster: Cluster) -> None:
     with workspace(cluster, "one-and-one") as space:
         space.start(pod("both", container("main"), container("second")))
         for name in ("main", "second"):

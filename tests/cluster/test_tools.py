@@ -7,12 +7,12 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from threading import Event
 
 import pytest
 
 from tests.cluster.harness import gobuild
 from tests.cluster.harness.cache import KEY_LENGTH, Recipe, ToolsMissingError, key_of
+from tests.cluster.harness.waiting import wait_for
 
 HERE = Path(__file__).parent
 
@@ -27,7 +27,7 @@ def _fill(folder: Path) -> None:
     (folder / "tool").write_text("built")
 
 
-def test_what_is_built_is_found_and_not_built_again() -> None:
+def test_built_folder_is_reused() -> None:
     with pytest.raises(ToolsMissingError, match=r"tool is not built .*: run `make cluster-tools`"):
         Recipe("tool", "1", _fill).find()
     folder = Recipe("tool", "1", _fill).make()
@@ -36,7 +36,7 @@ def test_what_is_built_is_found_and_not_built_again() -> None:
     assert Recipe("tool", "1", _fill).find() == folder
 
 
-def test_an_interrupted_build_is_not_there_and_makes_way_for_the_next(empty_cache: Path) -> None:
+def test_interrupted_build_is_discarded(empty_cache: Path) -> None:
     def interrupted(folder: Path) -> None:
         (folder / "half").touch()
         raise KeyboardInterrupt
@@ -48,7 +48,7 @@ def test_an_interrupted_build_is_not_there_and_makes_way_for_the_next(empty_cach
     assert sorted(path.name for path in empty_cache.iterdir()) == ["tool-1", "tool.lock"]
 
 
-def test_what_nobody_asks_for_is_removed_by_a_later_build() -> None:
+def test_unused_folders_are_removed_by_later_build() -> None:
     keys = ["a" * KEY_LENGTH, "b" * KEY_LENGTH, "c" * KEY_LENGTH]
     forgotten, recent = (Recipe("tool", key, _fill).make() for key in keys[:2])
     other = Recipe("tool-of-another-name", keys[0], _fill).make()
@@ -58,13 +58,16 @@ def test_what_nobody_asks_for_is_removed_by_a_later_build() -> None:
     assert [folder.exists() for folder in (forgotten, recent, other)] == [False, True, True]
 
 
-def test_of_two_builders_at_once_one_builds() -> None:
+def test_second_builder_waits_for_the_first(empty_cache: Path) -> None:
     builds: list[Path] = []
-    other_waits = Event()
+
+    def second_builder_waits() -> bool:
+        lock = f":{(empty_cache / 'tool.lock').stat().st_ino} "
+        return any("-> FLOCK" in line and lock in line for line in Path("/proc/locks").read_text().splitlines())
 
     def slow(folder: Path) -> None:
         builds.append(folder)
-        other_waits.wait(0.2)
+        wait_for("the second builder to wait for the lock", second_builder_waits)
         _fill(folder)
 
     with ThreadPoolExecutor(2) as builders:
@@ -73,7 +76,7 @@ def test_of_two_builders_at_once_one_builds() -> None:
     assert len(builds) == 1
 
 
-def test_the_key_follows_names_and_contents(tmp_path: Path) -> None:
+def test_key_depends_on_names_and_contents(tmp_path: Path) -> None:
     source = tmp_path / "source"
     (source / "sub").mkdir(parents=True)
     (source / "sub/a").write_text("1")
@@ -86,15 +89,15 @@ def test_the_key_follows_names_and_contents(tmp_path: Path) -> None:
     assert key_of(source) == keys[-1]
 
 
-def test_without_go_the_remedy_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_go_error_names_the_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "/nonexistent")
     with pytest.raises(ToolsMissingError, match="Go is not on PATH: install Go"):
         gobuild.etcd().make()
 
 
 @pytest.mark.parametrize(("ci", "outcome"), [("", "1 skipped"), ("true", "1 error")])
-def test_a_test_without_its_tools_is_skipped_and_in_ci_failed(ci: str, outcome: str) -> None:
-    one = HERE / "test_control_plane.py::test_a_token_of_a_service_account_has_its_rights_only"
+def test_missing_tools_skip_tests_and_fail_them_in_ci(ci: str, outcome: str) -> None:
+    one = HERE / "test_control_plane.py::test_service_account_token_has_only_its_rights"
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", str(one)]
     done = subprocess.run(command, env=os.environ | {"CI": ci}, capture_output=True, text=True, check=False)
     assert outcome in done.stdout

@@ -26,7 +26,7 @@ def installed(cluster: Cluster) -> Iterator[None]:
         yield
 
 
-def test_a_pod_that_asks_for_one_is_completed_and_runs(space: Workspace) -> None:
+def test_pod_with_one_gpu_is_mutated_and_runs(space: Workspace) -> None:
     running = space.start(pod("one"))
     spec = running["spec"]
     assert spec["runtimeClassName"] == "nvidia"
@@ -37,21 +37,21 @@ def test_a_pod_that_asks_for_one_is_completed_and_runs(space: Workspace) -> None
     assert lower.root == upper.root == f"/nvidia{PIPE.replace('/mps', '/mps', 1)}"
 
 
-def test_a_pod_that_asks_for_two_is_refused_with_the_remedy(space: Workspace) -> None:
+def test_pod_with_two_gpus_is_rejected_with_remedy(space: Workspace) -> None:
     with pytest.raises(ApiError) as refused:
         space.api.create(space.pods, pod("two", container(gpus=2)))
     assert (refused.value.code, refused.value.reason) == (403, "Forbidden")
     assert TWO in refused.value.message
 
 
-def test_a_deployment_that_asks_for_two_is_refused_at_apply_and_makes_no_pod(space: Workspace) -> None:
+def test_deployment_with_two_gpus_is_rejected_at_apply(space: Workspace) -> None:
     with pytest.raises(RuntimeError) as refused:
         space.kubectl("apply", "-f", "-", manifest=deployment("storm", container(gpus=2)))
     assert TWO in str(refused.value)
     assert space.api.items(space.pods) == []
 
 
-def test_a_pod_without_gpus_is_not_touched(space: Workspace) -> None:
+def test_pod_without_gpu_is_not_mutated(space: Workspace) -> None:
     made = space.api.create(space.pods, pod("plain", container(gpus=0)))
     assert "runtimeClassName" not in made["spec"]
     assert "env" not in made["spec"]["containers"][0]

@@ -67,27 +67,27 @@ def _create(running: ControlPlaneOnly, path: str, manifest: Object) -> tuple[Obj
 
 
 @pytest.mark.parametrize("level", ["baseline", "restricted"])
-def test_pod_security_takes_pods_because_they_get_no_host_path(running: ControlPlaneOnly, level: str) -> None:
+def test_pod_security_admits_pods_without_injected_host_path(running: ControlPlaneOnly, level: str) -> None:
     with namespace(running, level, **{ENFORCE: level}) as path:
         stored, warnings = _create(running, path, pod("strict", container(securityContext=CONFINED)))
         assert f'Warning: GPS012 namespace "{level}" allows no hostPath' in warnings
         assert "PodSecurity" not in warnings
-        assert not any("hostPath" in volume for volume in stored["spec"]["volumes"])
+        assert [volume for volume in stored["spec"]["volumes"] if "hostPath" in volume] == []
         assert stored["spec"]["runtimeClassName"] == "nvidia"
         assert OURS in stored["spec"]["tolerations"]
         assert stored["spec"]["containers"][0]["env"] == [{"name": "CUDA_MPS_PIPE_DIRECTORY", "value": PIPE}]
 
 
-def test_pods_of_a_deployment_pass_pod_security(running: ControlPlaneOnly) -> None:
+def test_pod_security_admits_deployment_pods(running: ControlPlaneOnly) -> None:
     with namespace(running, "deployed", **{ENFORCE: "restricted"}) as path:
         manifest = deployment("strict", container(securityContext=CONFINED), replicas=2)
         running.kubectl("--namespace", "deployed", "apply", "-f", "-", manifest=manifest)
         wait_for("both pods", lambda: len(running.api.items(f"{path}/pods")) == 2)
-        assert all(one["spec"]["runtimeClassName"] == "nvidia" for one in running.api.items(f"{path}/pods"))
+        assert [one["spec"]["runtimeClassName"] for one in running.api.items(f"{path}/pods")] == ["nvidia", "nvidia"]
 
 
 @pytest.mark.parametrize("labels", [{}, {ENFORCE: "privileged"}])
-def test_pods_get_the_host_path_where_pod_security_allows_it(running: ControlPlaneOnly, labels: dict[str, str]) -> None:
+def test_host_path_is_injected_where_pod_security_allows_it(running: ControlPlaneOnly, labels: dict[str, str]) -> None:
     with namespace(running, f"open-{len(labels)}", **labels) as path:
         stored, warnings = _create(running, path, pod("open"))
         assert [one["hostPath"]["path"] for one in stored["spec"]["volumes"] if "hostPath" in one] == [
@@ -96,21 +96,21 @@ def test_pods_get_the_host_path_where_pod_security_allows_it(running: ControlPla
         assert warnings == ""
 
 
-def test_pod_security_that_only_warns_blames_the_author_for_our_host_path(running: ControlPlaneOnly) -> None:
+def test_pod_security_warns_about_injected_host_path(running: ControlPlaneOnly) -> None:
     with namespace(running, "warned", **{"pod-security.kubernetes.io/warn": "baseline"}) as path:
         _, warnings = _create(running, path, pod("warned"))
         assert 'Warning: would violate PodSecurity "baseline:latest": hostPath volumes' in warnings
 
 
 @pytest.mark.parametrize("level", ["baseline", "restricted"])
-def test_pod_security_refuses_what_it_would_refuse_without_us(running: ControlPlaneOnly, level: str) -> None:
+def test_pod_security_rejects_the_same_pods_as_without_webhook(running: ControlPlaneOnly, level: str) -> None:
     with namespace(running, f"refusing-{level}", **{ENFORCE: level}) as path:
         with pytest.raises(ApiError, match=f'violates PodSecurity "{level}:latest"') as refused:
             running.api.create(f"{path}/pods", pod("bold", container(securityContext={"privileged": True})))
         assert "hostPath" not in refused.value.message
 
 
-def test_a_quota_on_the_resource_counts_what_pods_ask_for(running: ControlPlaneOnly) -> None:
+def test_resource_quota_counts_requested_gpus(running: ControlPlaneOnly) -> None:
     with namespace(running, "quota") as path:
         quota = {"metadata": {"name": "gpus"}, "spec": {"hard": {f"requests.{GPU}": 1}}}
         running.api.create(f"{path}/resourcequotas", quota)
@@ -123,7 +123,7 @@ def test_a_quota_on_the_resource_counts_what_pods_ask_for(running: ControlPlaneO
         assert refused.value.code == 403
 
 
-def test_the_defaults_of_a_limit_range_are_judged_like_what_the_author_wrote(running: ControlPlaneOnly) -> None:
+def test_limit_range_defaults_are_checked(running: ControlPlaneOnly) -> None:
     with namespace(running, "ranged") as path:
         limits = [{"type": "Container", "default": {GPU: "2"}, "defaultRequest": {GPU: "2"}}]
         running.api.create(f"{path}/limitranges", {"metadata": {"name": "gpus"}, "spec": {"limits": limits}})
@@ -149,7 +149,7 @@ def _taken(running: ControlPlaneOnly, path: str, asks: Object) -> Object | None:
         return None
 
 
-def test_a_limit_range_that_allows_less_than_the_pod_asks_for_refuses_it(running: ControlPlaneOnly) -> None:
+def test_limit_range_maximum_rejects_pod(running: ControlPlaneOnly) -> None:
     with namespace(running, "none") as path:
         limits = [{"type": "Container", "max": {GPU: "0"}}]
         running.api.create(f"{path}/limitranges", {"metadata": {"name": "gpus"}, "spec": {"limits": limits}})
@@ -158,7 +158,7 @@ def test_a_limit_range_that_allows_less_than_the_pod_asks_for_refuses_it(running
             running.api.create(f"{path}/pods", pod("one"))
 
 
-def test_the_plugin_that_tolerates_extended_resources_and_ours_tolerate_once(needs_control_plane: None) -> None:
+def test_extended_resource_toleration_plugin_adds_no_duplicate(needs_control_plane: None) -> None:
     renamed = "nvidia.com/gpu.shared"
     with _with_plugin("ExtendedResourceToleration") as tolerating:
         usual = tolerating.api.create(PODS, pod("usual"))["spec"]["tolerations"]
@@ -175,7 +175,7 @@ ALWAYS_THERE = [
 DEFAULTS = "scheduler.alpha.kubernetes.io/defaultTolerations"
 
 
-def test_the_toleration_whitelist_has_to_name_ours(running: ControlPlaneOnly) -> None:
+def test_toleration_whitelist_without_injected_toleration_rejects_pod(running: ControlPlaneOnly) -> None:
     def refusal() -> str:
         try:
             running.api.create(f"{path}/pods?dryRun=All", pod("one"))
@@ -192,7 +192,7 @@ def test_the_toleration_whitelist_has_to_name_ours(running: ControlPlaneOnly) ->
         wait_for("the longer whitelist to be in force", lambda: refusal() == "")
 
 
-def test_the_default_tolerations_of_a_namespace_stay_beside_ours(running: ControlPlaneOnly) -> None:
+def test_default_tolerations_of_namespace_are_kept(running: ControlPlaneOnly) -> None:
     team = {"key": "team", "operator": "Exists", "effect": "NoSchedule"}
     with namespace(running, "defaulted") as path:
         running.api.patch(path, {"metadata": {"annotations": {DEFAULTS: json.dumps([team])}}})

@@ -45,7 +45,7 @@ def _identity(stored: Object) -> Object:
     return {name: stored["metadata"].get(name) for name in ("uid", "resourceVersion", "generation", "managedFields")}
 
 
-def test_a_server_dry_run_answers_with_the_completed_pod_and_stores_nothing(space: Workspace) -> None:
+def test_server_dry_run_returns_mutated_pod_and_stores_nothing(space: Workspace) -> None:
     for verb in ("create", "apply"):
         answer = space.kubectl(verb, "--dry-run=server", "-o", "json", "-f", "-", manifest=workload("Pod"))
         assert_completed(json.loads(answer))
@@ -53,13 +53,13 @@ def test_a_server_dry_run_answers_with_the_completed_pod_and_stores_nothing(spac
 
 
 @pytest.mark.parametrize("kind", ["Pod", "Deployment"])
-def test_a_server_dry_run_is_refused_like_the_real_thing(space: Workspace, kind: str) -> None:
+def test_server_dry_run_is_rejected_like_a_real_request(space: Workspace, kind: str) -> None:
     with pytest.raises(RuntimeError, match=r'GPS001 container "main" asks for 2 of "nvidia\.com/gpu"'):
         space.kubectl("apply", "--dry-run=server", "-f", "-", manifest=workload(kind, container(gpus=2)))
 
 
 @pytest.mark.parametrize("way", [CLIENT_SIDE, SERVER_SIDE], ids=["client-side", "server-side"])
-def test_a_pod_applied_twice_does_not_drift(space: Workspace, way: list[str]) -> None:
+def test_repeated_apply_of_pod_changes_nothing(space: Workspace, way: list[str]) -> None:
     _apply(space, way, pod("main"))
     space.wait_running("main")
     first = space.api.get(f"{space.pods}/main")
@@ -72,7 +72,7 @@ def test_a_pod_applied_twice_does_not_drift(space: Workspace, way: list[str]) ->
 
 
 @pytest.mark.parametrize("kind", ["Deployment", "StatefulSet", "DaemonSet", "CronJob"])
-def test_a_workload_applied_twice_server_side_does_not_drift(space: Workspace, kind: str) -> None:
+def test_repeated_server_side_apply_of_workload_changes_nothing(space: Workspace, kind: str) -> None:
     _apply(space, SERVER_SIDE, workload(kind))
     if kind != "CronJob":
         pod_of_workload(space)
@@ -91,7 +91,7 @@ def _applied(space: Workspace, kind: str) -> tuple[Object, int, list[Object]]:
 
 
 @pytest.mark.parametrize("way", [CLIENT_SIDE, SERVER_SIDE], ids=["client-side", "server-side"])
-def test_a_pod_with_tolerations_of_its_own_can_be_applied_twice(space: Workspace, way: list[str]) -> None:
+def test_repeated_apply_of_pod_with_tolerations_succeeds(space: Workspace, way: list[str]) -> None:
     manifest = pod("main", tolerations=[OWN])
     _apply(space, way, manifest)
     first = space.wait_running("main")
@@ -104,7 +104,7 @@ def test_a_pod_with_tolerations_of_its_own_can_be_applied_twice(space: Workspace
         assert_completed(again)
 
 
-def test_a_pod_can_change_hands_between_the_two_ways_of_apply(space: Workspace) -> None:
+def test_pod_can_switch_between_client_and_server_side_apply(space: Workspace) -> None:
     manifest = pod("main", tolerations=[OWN])
     _apply(space, CLIENT_SIDE, manifest)
     _apply(space, [*SERVER_SIDE, "--force-conflicts"], manifest)
@@ -112,7 +112,7 @@ def test_a_pod_can_change_hands_between_the_two_ways_of_apply(space: Workspace) 
     assert_completed(space.api.get(f"{space.pods}/main"))
 
 
-def test_a_label_given_later_leaves_the_rest_of_the_pod_as_it_is(space: Workspace) -> None:
+def test_label_change_leaves_pod_spec_unchanged(space: Workspace) -> None:
     manifest = pod("main", tolerations=[OWN])
     _apply(space, CLIENT_SIDE, manifest)
     before = space.wait_running("main")

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from tests.cluster.harness.api import Object
 
 API_SERVER, OTHER = "kube-apiserver", "other"
-REFUSED = "the client certificate names nobody who may call"
+REFUSED = "the common name of the client certificate is not in tls.clientSubjects"
 
 
 @pytest.fixture(scope="module")
@@ -52,9 +52,7 @@ def _answering(running: ControlPlaneOnly, callers: Authority, *subjects: str) ->
         yield beside
 
 
-def test_the_api_server_is_answered_by_its_name_and_others_are_not(
-    running: ControlPlaneOnly, callers: Authority
-) -> None:
+def test_only_clients_with_allowed_certificate_are_answered(running: ControlPlaneOnly, callers: Authority) -> None:
     with (
         _answering(running, callers, API_SERVER) as beside,
         hooks(running, beside.client_config, lambda: _is_completed(running)),
@@ -70,7 +68,7 @@ def test_the_api_server_is_answered_by_its_name_and_others_are_not(
                 _ask(running, beside, shown)
 
 
-def test_an_api_server_that_may_not_call_tells_the_author_why(running: ControlPlaneOnly, callers: Authority) -> None:
+def test_rejected_api_server_certificate_is_reported_to_author(running: ControlPlaneOnly, callers: Authority) -> None:
     with (
         _answering(running, callers, OTHER) as beside,
         hooks(running, beside.client_config, lambda: _refusal(running), which=(VALIDATING,)),

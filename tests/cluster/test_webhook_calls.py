@@ -73,13 +73,13 @@ def _create(running: ControlPlaneOnly, webhook: StandIn) -> dict[str, Any]:
     return wait_for("the webhook to be called", called)
 
 
-def test_a_patch_is_applied(running: ControlPlaneOnly) -> None:
+def test_patch_is_applied(running: ControlPlaneOnly) -> None:
     operation = {"op": "add", "path": "/metadata/annotations", "value": {"seen": "yes"}}
     with _called(running, lambda review: allow(review, operation), "Fail") as webhook:
         assert _create(running, webhook)["metadata"]["annotations"] == {"seen": "yes"}
 
 
-def test_a_refusal_reaches_the_author(running: ControlPlaneOnly) -> None:
+def test_denial_reaches_author(running: ControlPlaneOnly) -> None:
     with _called(running, lambda review: deny(review, "not today"), "Fail") as webhook:
         with pytest.raises(ApiError) as refused:
             _create(running, webhook)
@@ -89,7 +89,7 @@ def test_a_refusal_reaches_the_author(running: ControlPlaneOnly) -> None:
         )
 
 
-def test_a_patch_that_does_not_apply_refuses_the_pod_even_when_failures_are_ignored(running: ControlPlaneOnly) -> None:
+def test_invalid_patch_rejects_pod_even_with_ignore(running: ControlPlaneOnly) -> None:
     operation = {"op": "add", "path": "/spec/absent/child", "value": 1}
     with _called(running, lambda review: allow(review, operation), "Ignore") as webhook:
         with pytest.raises(ApiError, match="add operation does not apply: doc is missing path") as refused:
@@ -97,7 +97,7 @@ def test_a_patch_that_does_not_apply_refuses_the_pod_even_when_failures_are_igno
         assert refused.value.code == 500
 
 
-def test_an_overload_with_retry_after_is_asked_again(running: ControlPlaneOnly) -> None:
+def test_overload_with_retry_after_is_retried(running: ControlPlaneOnly) -> None:
     answers = iter([Answer(503, b"later", LATER), Answer(503, b"later", LATER)])
     with _called(running, lambda review: next(answers, allow(review)), "Fail") as webhook:
         _create(running, webhook)
@@ -105,14 +105,14 @@ def test_an_overload_with_retry_after_is_asked_again(running: ControlPlaneOnly) 
         assert (len(webhook.reviews), len(uids)) == (3, 1)
 
 
-def test_an_overload_without_retry_after_is_not_asked_again(running: ControlPlaneOnly) -> None:
+def test_overload_without_retry_after_is_not_retried(running: ControlPlaneOnly) -> None:
     with _called(running, lambda _: Answer(503, b"later"), "Ignore") as webhook:
         assert _create(running, webhook)["metadata"]["name"] == "one"
         assert len(webhook.reviews) == 1
 
 
 @pytest.mark.parametrize("policy", ["Ignore", "Fail"])
-def test_rubbish_follows_the_failure_policy(running: ControlPlaneOnly, policy: str) -> None:
+def test_invalid_answer_follows_failure_policy(running: ControlPlaneOnly, policy: str) -> None:
     with _called(running, lambda _: Answer(200, b"rubbish"), policy) as webhook:
         if policy == "Ignore":
             assert _create(running, webhook)["metadata"]["name"] == "one"
@@ -121,7 +121,7 @@ def test_rubbish_follows_the_failure_policy(running: ControlPlaneOnly, policy: s
                 _create(running, webhook)
 
 
-def test_a_review_of_a_pod_that_is_created(running: ControlPlaneOnly) -> None:
+def test_review_of_pod_create_is_recorded(running: ControlPlaneOnly) -> None:
     with _called(running, allow, "Fail") as webhook:
         _create(running, webhook)
         (review,) = webhook.reviews

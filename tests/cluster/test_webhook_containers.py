@@ -49,7 +49,7 @@ def _leave_file(cluster: Cluster, folder: str) -> str:
     return "from-the-node"
 
 
-def test_with_the_plugins_alone(cluster: Cluster) -> None:
+def test_plugin_edits_alone(cluster: Cluster) -> None:
     # The namespace is exempt, so that nothing of ours is in the pod.
     exempt = Workspace(cluster, "kube-system")
     try:
@@ -62,7 +62,7 @@ def test_with_the_plugins_alone(cluster: Cluster) -> None:
         exempt.kubectl("delete", "pod", "main", "--ignore-not-found")
 
 
-def test_with_the_plugins_and_ours(space: Workspace) -> None:
+def test_plugin_and_webhook_edits_together(space: Workspace) -> None:
     sign = _leave_file(space.cluster, HOST_PIPE)
     assert_completed(space.start(pod("main")))
     assert _mps_variables(space) == [VARIABLE]
@@ -70,7 +70,7 @@ def test_with_the_plugins_and_ours(space: Workspace) -> None:
     assert sign in space.sh("main", f"ls {PIPE}")
 
 
-def test_with_ours_alone(cluster: Cluster) -> None:
+def test_webhook_edits_alone(cluster: Cluster) -> None:
     # Time slicing on a node that nothing tells apart: the product takes it for MPS, the plugin adds nothing for MPS.
     sign = _leave_file(cluster, HOST_PIPE)
     with cluster.node.sharing(time_slicing()), workspace(cluster, "ours-alone") as space:
@@ -82,14 +82,14 @@ def test_with_ours_alone(cluster: Cluster) -> None:
 
 
 @pytest.mark.parametrize("spec", [{}, {"hostIPC": True}], ids=["own-ipc", "host-ipc"])
-def test_dev_shm_stays_the_daemons(space: Workspace, spec: dict[str, Any]) -> None:
+def test_dev_shm_is_that_of_mps_daemon(space: Workspace, spec: dict[str, Any]) -> None:
     sign = _leave_file(space.cluster, HOST_SHM)
     assert_completed(space.start(pod("main", **spec)))
     assert _roots(space, SHM)[-1] == HOST_SHM
     assert sign in space.sh("main", f"ls {SHM}")
 
 
-def test_an_own_mount_at_dev_shm_hides_the_daemons_with_a_warning(space: Workspace) -> None:
+def test_own_mount_at_dev_shm_hides_mps_and_warns(space: Workspace) -> None:
     mounts = [{"name": "shm", "mountPath": SHM}]
     memory = [{"name": "shm", "emptyDir": {"medium": "Memory"}}]
     own = pod("main", container(volumeMounts=mounts), volumes=memory)
@@ -100,14 +100,14 @@ def test_an_own_mount_at_dev_shm_hides_the_daemons_with_a_warning(space: Workspa
     assert HOST_SHM not in _roots(space, SHM)[-1:]
 
 
-def test_containers_that_ask_for_nothing_get_nothing(space: Workspace) -> None:
+def test_container_without_gpu_gets_no_edits(space: Workspace) -> None:
     assert_completed(space.start(pod("main", container(), container("aside", gpus=0))))
     assert _mps_variables(space, "aside") == []
     assert _roots(space, PIPE, "aside") == []
     assert HOST_SHM not in _roots(space, SHM, "aside")
 
 
-def test_what_the_pod_already_has_is_not_added_again(space: Workspace) -> None:
+def test_existing_edits_are_not_duplicated(space: Workspace) -> None:
     own = container(
         env=[{"name": "CUDA_MPS_PIPE_DIRECTORY", "value": PIPE}],
         volumeMounts=[{"name": "own", "mountPath": PIPE}],
@@ -119,7 +119,7 @@ def test_what_the_pod_already_has_is_not_added_again(space: Workspace) -> None:
     assert _roots(space, PIPE) == [HOST_PIPE, HOST_PIPE]
 
 
-def test_another_pipe_directory_is_refused_because_it_would_beat_the_plugins(space: Workspace) -> None:
+def test_other_pipe_directory_is_rejected(space: Workspace) -> None:
     elsewhere = container(env=[{"name": "CUDA_MPS_PIPE_DIRECTORY", "value": "/tmp/nvidia-mps"}])  # noqa: S108
     with pytest.raises(ApiError, match="denied the request: GPS004 ") as refused:
         space.api.create(space.pods, pod("main", elsewhere))
@@ -130,14 +130,14 @@ def _made(running: Object) -> str:
     return str(running["status"]["containerStatuses"][0]["containerID"].removeprefix("containerd://"))
 
 
-def test_gpu_pods_run_through_the_handler_of_the_runtime_class_and_others_do_not(space: Workspace) -> None:
+def test_runtime_class_handler_runs_only_gpu_pods(space: Workspace) -> None:
     asks, plain = space.start(pod("asks")), space.start(pod("plain", container(gpus=0)))
     calls = space.cluster.node.containers.calls("nvidia").read_text()
     assert _made(asks) in calls
     assert _made(plain) not in calls
 
 
-def test_a_runtime_class_of_the_authors_own_is_kept(space: Workspace) -> None:
+def test_own_runtime_class_is_kept(space: Workspace) -> None:
     own = {"apiVersion": "node.k8s.io/v1", "kind": "RuntimeClass", "metadata": {"name": "authors"}, "handler": "runc"}
     space.api.create("/apis/node.k8s.io/v1/runtimeclasses", own)
     try:
@@ -149,7 +149,7 @@ def test_a_runtime_class_of_the_authors_own_is_kept(space: Workspace) -> None:
         space.api.delete("/apis/node.k8s.io/v1/runtimeclasses/authors")
 
 
-def test_a_native_sidecar_with_the_gpu_is_served_and_the_rest_of_the_pod_is_not(space: Workspace) -> None:
+def test_native_sidecar_with_gpu_gets_edits(space: Workspace) -> None:
     sidecar = container("sidecar", restartPolicy="Always")
     running = space.start(pod("main", container(gpus=0), initContainers=[sidecar]))
     assert_completed(running, "sidecar")
@@ -158,13 +158,13 @@ def test_a_native_sidecar_with_the_gpu_is_served_and_the_rest_of_the_pod_is_not(
     assert _mps_variables(space) == []
 
 
-def test_a_native_sidecar_counts_beside_the_containers_it_runs_with(space: Workspace) -> None:
+def test_native_sidecar_and_container_requests_are_summed(space: Workspace) -> None:
     sidecar = container("sidecar", restartPolicy="Always")
     with pytest.raises(ApiError, match="GPS002 the pod asks for 2 replicas as a whole"):
         space.api.create(space.pods, pod("main", initContainers=[sidecar]))
 
 
-def test_a_plain_init_container_gives_its_replica_on(space: Workspace) -> None:
+def test_init_container_passes_its_replica_to_container(space: Workspace) -> None:
     init = container("init", command=["/bin/sh", "-c", "echo $CUDA_MPS_PIPE_DIRECTORY"])
     done = space.cluster.kubectl.run("-n", space.name, "create", "-f", "-", manifest=pod("main", initContainers=[init]))
     assert done.stderr.startswith("Warning: GPS016 ")

@@ -108,7 +108,7 @@ def _refusal(running: ControlPlaneOnly) -> str:
 
 
 @pytest.mark.parametrize("how", BROKEN)
-def test_a_validating_hook_that_fails_stops_pods_with_gpus_alone(running: ControlPlaneOnly, how: str) -> None:
+def test_failed_validating_webhook_rejects_only_gpu_pods(running: ControlPlaneOnly, how: str) -> None:
     with _broken(running, how, VALIDATING) as says:
         refusal = _refusal(running)
         assert FAILED in refusal
@@ -119,7 +119,7 @@ def test_a_validating_hook_that_fails_stops_pods_with_gpus_alone(running: Contro
 
 
 @pytest.mark.parametrize("how", BROKEN)
-def test_a_mutating_hook_that_fails_is_passed_over(running: ControlPlaneOnly, how: str) -> None:
+def test_failed_mutating_webhook_is_ignored(running: ControlPlaneOnly, how: str) -> None:
     with ExitStack() as stack:
         neighbour = stack.enter_context(stand_in(running.place, allow))
         broken, _ = BROKEN[how]
@@ -129,7 +129,7 @@ def test_a_mutating_hook_that_fails_is_passed_over(running: ControlPlaneOnly, ho
         _others_go_on(running)
 
 
-def test_a_patch_that_does_not_apply_stops_pods_with_gpus_although_failures_are_ignored(
+def test_invalid_patch_rejects_gpu_pods_despite_ignore(
     running: ControlPlaneOnly,
 ) -> None:
     operation = {"op": "add", "path": "/spec/absent/child", "value": 1}
@@ -205,9 +205,7 @@ def _wait_replicas(running: ControlPlaneOnly, count: int) -> Object:
     )
 
 
-def test_workloads_with_gpus_are_scaled_labelled_and_counted_while_the_hooks_are_down(
-    running: ControlPlaneOnly, deployed: str
-) -> None:
+def test_gpu_workloads_can_be_scaled_and_labelled_during_outage(running: ControlPlaneOnly, deployed: str) -> None:
     with _broken(running, "connection refused", MUTATING, VALIDATING):
         running.kubectl("label", "deployment", "trains", "team=a")
         running.kubectl("scale", "deployment", "trains", "--replicas=1")
@@ -220,9 +218,7 @@ def test_workloads_with_gpus_are_scaled_labelled_and_counted_while_the_hooks_are
         assert _wait_replicas(running, 1)["metadata"]["labels"]["team"] == "a"
 
 
-def test_a_scaled_up_workload_gets_its_pods_when_the_configurations_are_deleted(
-    running: ControlPlaneOnly, deployed: str
-) -> None:
+def test_deleted_configurations_let_scaled_workload_create_pods(running: ControlPlaneOnly, deployed: str) -> None:
     with _broken(running, "no endpoints", MUTATING, VALIDATING):
         running.kubectl("scale", "deployment", "trains", "--replicas=3")
         refused = running.api.wait_for(deployed, "to tell of the refusal", lambda now: FAILED in str(now["status"]))
@@ -231,7 +227,7 @@ def test_a_scaled_up_workload_gets_its_pods_when_the_configurations_are_deleted(
         _wait_replicas(running, 3)
 
 
-def test_a_rollout_that_has_begun_goes_on_while_the_hooks_are_down(running: ControlPlaneOnly, deployed: str) -> None:
+def test_started_rollout_continues_during_outage(running: ControlPlaneOnly, deployed: str) -> None:
     running.kubectl("rollout", "pause", "deployment/trains")
     running.api.patch(deployed, {"spec": {"template": {"metadata": {"annotations": {"a": "b"}}}}})
     sets = "/apis/apps/v1/namespaces/default/replicasets?labelSelector=app=trains"
@@ -244,9 +240,7 @@ def test_a_rollout_that_has_begun_goes_on_while_the_hooks_are_down(running: Cont
 
 
 @pytest.mark.parametrize("change", [["rollout", "restart"], ["set", "image", "main=other"]])
-def test_a_template_change_is_stopped_while_the_hooks_are_down(
-    running: ControlPlaneOnly, deployed: str, change: list[str]
-) -> None:
+def test_template_change_is_rejected_during_outage(running: ControlPlaneOnly, deployed: str, change: list[str]) -> None:
     before = running.api.get(deployed)["spec"]["template"]
     command = [*change[:2], "deployment/trains", *change[2:]]
     with _broken(running, "connection refused", MUTATING, VALIDATING):
@@ -259,9 +253,7 @@ def test_a_template_change_is_stopped_while_the_hooks_are_down(
 
 
 @pytest.mark.parametrize("propagation", ["Foreground", "Background", "Orphan"])
-def test_workloads_with_gpus_are_deleted_while_the_hooks_are_down(
-    running: ControlPlaneOnly, deployed: str, propagation: str
-) -> None:
+def test_gpu_workloads_can_be_deleted_during_outage(running: ControlPlaneOnly, deployed: str, propagation: str) -> None:
     with _broken(running, "connection refused", MUTATING, VALIDATING):
         cascade = f"--cascade={propagation.lower()}"
         running.kubectl("delete", "deployment", "trains", cascade, "--timeout=30s")
@@ -274,7 +266,7 @@ def test_workloads_with_gpus_are_deleted_while_the_hooks_are_down(
 
 
 @pytest.mark.parametrize("how", BROKEN)
-def test_deleting_the_configurations_rescues(running: ControlPlaneOnly, how: str) -> None:
+def test_deleted_configurations_end_outage(running: ControlPlaneOnly, how: str) -> None:
     with _broken(running, how, MUTATING, VALIDATING):
         assert FAILED in _refusal(running)
         running.kubectl("delete", "validatingwebhookconfiguration,mutatingwebhookconfiguration", product.NAME)

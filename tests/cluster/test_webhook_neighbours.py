@@ -101,7 +101,7 @@ def _append(kind: str, added: Object) -> Callable[[Object], Answer]:
 
 @pytest.mark.parametrize("reinvocation", ["Never", "IfNeeded"])
 @pytest.mark.parametrize("kind", ["containers", "initContainers"])
-def test_a_container_that_a_later_webhook_adds_is_completed_too(
+def test_reinvocation_mutates_container_added_by_later_webhook(
     running: ControlPlaneOnly, kind: str, reinvocation: str
 ) -> None:
     # The limit on the whole pod is raised: here a second container asks for a replica.
@@ -114,14 +114,14 @@ def test_a_container_that_a_later_webhook_adds_is_completed_too(
         assert_complete(stored, "main", "late")
 
 
-def test_a_container_that_a_later_webhook_adds_is_judged_too(running: ControlPlaneOnly) -> None:
+def test_container_added_by_later_webhook_is_checked(running: ControlPlaneOnly) -> None:
     with product_beside(running), _neighbour(running, _append("containers", container("late"))):
         with pytest.raises(ApiError, match=r"GPS002 .*asks for 2") as refused:
             running.api.create(PODS, _near("too-many"))
         assert 'webhook "pods.gpushare-webhook.test"' in refused.value.message
 
 
-def test_environment_that_a_later_webhook_adds_leaves_ours_once(running: ControlPlaneOnly) -> None:
+def test_environment_added_by_later_webhook_adds_no_duplicate(running: ControlPlaneOnly) -> None:
     def answer(review: Object) -> Answer:
         held = review["request"]["object"]["spec"]["containers"][0].get("env", [])
         operation = {"op": "add", "path": "/spec/containers/0/env/0", "value": {"name": "LATE", "value": "yes"}}
@@ -134,7 +134,7 @@ def test_environment_that_a_later_webhook_adds_leaves_ours_once(running: Control
     assert_complete(stored, "main")
 
 
-def test_a_pod_that_only_a_later_webhook_makes_ask_is_not_completed_and_its_author_is_warned(
+def test_gpu_requested_by_later_webhook_warns_without_edits(
     running: ControlPlaneOnly,
 ) -> None:
     # The API server calls a hook again only if it was called before, and the match conditions kept ours out.
@@ -149,7 +149,7 @@ def test_a_pod_that_only_a_later_webhook_makes_ask_is_not_completed_and_its_auth
         assert OURS not in stored["spec"]["tolerations"]
 
 
-def test_the_stored_pod_made_again_is_the_same(running: ControlPlaneOnly) -> None:
+def test_recreated_stored_pod_is_identical(running: ControlPlaneOnly) -> None:
     with product_beside(running):
         stored = running.api.create(PODS, pod("once", container(), container("other", gpus=0)))
         assert_complete(stored, "main")
@@ -159,7 +159,7 @@ def test_the_stored_pod_made_again_is_the_same(running: ControlPlaneOnly) -> Non
     assert again["metadata"]["annotations"] == stored["metadata"]["annotations"]
 
 
-def test_a_pod_patched_by_kubectl_keeps_each_edit_once(running: ControlPlaneOnly) -> None:
+def test_kubectl_patch_adds_no_duplicate_edit(running: ControlPlaneOnly) -> None:
     with product_beside(running):
         running.api.create(PODS, pod("patched"))
         running.kubectl("label", "pod", "patched", "a=b")
@@ -202,7 +202,7 @@ def _policy(running: ControlPlaneOnly, reinvocation: str, expression: str) -> It
 
 
 @pytest.mark.parametrize("reinvocation", ["Never", "IfNeeded"])
-def test_a_mutating_admission_policy_beside_ours(running: ControlPlaneOnly, reinvocation: str) -> None:
+def test_mutating_admission_policy_works_with_webhook(running: ControlPlaneOnly, reinvocation: str) -> None:
     expression = """Object{spec: Object.spec{
         volumes: [Object.spec.volumes{name: "policy", emptyDir: Object.spec.volumes.emptyDir{}}],
         containers: object.spec.containers.map(c, Object.spec.containers{

@@ -104,7 +104,7 @@ def _mps_parts(stored: Object) -> list[Any]:
 
 
 @pytest.mark.parametrize("real", list(LABELS))
-def test_each_pod_lands_where_it_should_and_none_hangs(mixed: Cluster, real: str) -> None:
+def test_each_pod_runs_on_expected_node(mixed: Cluster, real: str) -> None:
     with workspace(mixed, f"real-{real}") as space, _side_by_side(mixed, real) as nodes:
         for strategy, node in nodes.items():
             space.api.create(space.pods, _on(strategy))
@@ -123,7 +123,7 @@ def _failed_mounts(space: Workspace) -> list[Object]:
     return space.api.items(f"/api/v1/namespaces/{space.name}/events?fieldSelector=reason=FailedMount")
 
 
-def test_two_are_granted_where_nothing_is_shared_through_mps(mixed: Cluster) -> None:
+def test_node_without_mps_grants_two_gpus(mixed: Cluster) -> None:
     with workspace(mixed, "two") as space, _side_by_side(mixed, "time-slicing") as nodes:
         running = space.start(_on("time-slicing", gpus=2))
         assert running["spec"]["nodeName"] == nodes["time-slicing"] == NODE
@@ -135,14 +135,14 @@ def test_two_are_granted_where_nothing_is_shared_through_mps(mixed: Cluster) -> 
                 space.api.create(space.pods, refused)
 
 
-def test_a_pod_without_our_toleration_would_not_have_landed(mixed: Cluster) -> None:
+def test_pod_without_injected_toleration_stays_pending(mixed: Cluster) -> None:
     with workspace(mixed, "taint") as space, _marked(mixed, {}, GPU_NODE):
         space.api.create(space.pods, pod("plain", container(gpus=0)))
         assert "untolerated taint" in space.wait_event("plain", "FailedScheduling")["message"]
         assert_completed(space.start(pod("main")))
 
 
-def test_a_renamed_resource_is_served_from_end_to_end(mixed: Cluster) -> None:
+def test_renamed_resource_pod_is_mutated_and_runs(mixed: Cluster) -> None:
     asks = container(resource=SHARED)
     taints = (GPU_NODE, {"key": SHARED, "effect": "NoSchedule"})
     with (
@@ -160,7 +160,7 @@ def test_a_renamed_resource_is_served_from_end_to_end(mixed: Cluster) -> None:
         assert roots == [f"/nvidia/mps/{SHARED}/pipe"] * 2
 
 
-def test_a_renamed_resource_over_the_limit_is_refused_with_its_own_remedy(mixed: Cluster) -> None:
+def test_renamed_resource_over_limit_is_rejected_with_its_remedy(mixed: Cluster) -> None:
     with workspace(mixed, "renamed-two") as space:
         done = mixed.kubectl.run(
             "-n", space.name, "apply", "-f", "-", manifest=deployment("main", container(gpus=2, resource=SHARED))

@@ -22,11 +22,8 @@ from tests.cluster.harness.waiting import wait_for
 from tests.cluster.harness.webhook import BASE, webhook
 from webhook.admission import Hook, respond
 from webhook.pki import Authority
-from webhook.policy.checks import CHECKS
-from webhook.policy.placement.facts import UNKNOWN
-from webhook.policy.rules import Ruleset
+from webhook.policy.evaluate import Evaluator
 from webhook.policy.settings.settings import Settings
-from webhook.policy.workloads.kinds import BUILT_IN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -60,7 +57,7 @@ def _shedder(cluster: Cluster, authority: Authority) -> Iterator[StandIn]:
 
     It is a stand-in, of this process.
     """
-    ruleset, shed = Ruleset(Settings(), CHECKS, UNKNOWN), Counter[str]()
+    evaluator, shed = Evaluator.of(Settings()), Counter[str]()
 
     def answer(review: Object) -> Answer:
         uid = review["request"]["uid"]
@@ -68,7 +65,7 @@ def _shedder(cluster: Cluster, authority: Authority) -> Iterator[StandIn]:
         if shed[uid] <= SHEDS:
             return LATER
         # An object that is mutated already gets no patch, so this serves the validating hook too.
-        body = respond(json.dumps(review).encode(), Hook.MUTATE, ruleset, BUILT_IN).body()
+        body = respond(json.dumps(review).encode(), Hook.MUTATE, evaluator).body()
         return Answer(200, body, {"Content-Type": "application/json"})
 
     leaf = authority.sign([product.HOST], datetime.now(UTC), timedelta(days=1))
@@ -89,7 +86,7 @@ def _shedder(cluster: Cluster, authority: Authority) -> Iterator[StandIn]:
             cluster.api.delete(f"{SLICES}/shedder")
 
 
-def test_no_create_is_lost_while_one_server_of_two_sheds(
+def test_one_overloaded_server_of_two_loses_no_create(
     space: Workspace, authority: Authority, record_property: Record
 ) -> None:
     with _shedder(space.cluster, authority) as other:
@@ -105,7 +102,7 @@ def test_no_create_is_lost_while_one_server_of_two_sheds(
     assert lost(creates.answered) == []
 
 
-def test_none_is_lost_when_all_that_came_meanwhile_is_there_at_once(space: Workspace, record_property: Record) -> None:
+def test_burst_after_suspension_loses_no_create(space: Workspace, record_property: Record) -> None:
     # As large as a review may be that is counted in flight, with the managed fields that come beside the object.
     variables = [{"name": f"V{number}", "value": "x" * 50} for number in range(250)]
     (server,) = wait_servers(space.cluster, 1)

@@ -30,7 +30,7 @@ def _settings(**runtime_class: object) -> Object:
     return {"injections": {"runtimeClass": runtime_class}}
 
 
-def test_a_missing_class_refuses_every_pod_that_asks(running: ControlPlaneOnly) -> None:
+def test_missing_runtime_class_rejects_gpu_pods(running: ControlPlaneOnly) -> None:
     with product_beside(running):
         with pytest.raises(ApiError, match=ABSENT) as refused:
             running.api.create(PODS, pod("lost"))
@@ -38,7 +38,7 @@ def test_a_missing_class_refuses_every_pod_that_asks(running: ControlPlaneOnly) 
         running.api.create(f"{PODS}?dryRun=All", pod("plain", container(gpus=0)))
 
 
-def test_the_pods_of_a_deployment_tell_of_a_missing_class(running: ControlPlaneOnly) -> None:
+def test_deployment_status_reports_missing_runtime_class(running: ControlPlaneOnly) -> None:
     path = "/apis/apps/v1/namespaces/default/deployments"
     with product_beside(running):
         running.api.create(path, deployment("lost"))
@@ -54,19 +54,21 @@ def test_the_pods_of_a_deployment_tell_of_a_missing_class(running: ControlPlaneO
         (_settings(name="gpu"), "gpu"),
     ],
 )
-def test_without_the_class_the_settings_help(running: ControlPlaneOnly, settings: Object, injected: str | None) -> None:
+def test_disabled_runtime_class_injection_admits_pods(
+    running: ControlPlaneOnly, settings: Object, injected: str | None
+) -> None:
     with product_beside(running, settings=settings):
         stored = running.api.create(f"{PODS}?dryRun=All", pod("found"))
     assert stored["spec"].get("runtimeClassName") == injected
 
 
-def test_the_class_that_the_author_names_is_kept(running: ControlPlaneOnly) -> None:
+def test_runtime_class_of_author_is_kept(running: ControlPlaneOnly) -> None:
     with product_beside(running):
         stored = running.api.create(f"{PODS}?dryRun=All", pod("named", runtimeClassName="gpu"))
     assert stored["spec"]["runtimeClassName"] == "gpu"
 
 
-def test_a_class_whose_node_selector_contradicts_the_pods_refuses_it(running: ControlPlaneOnly) -> None:
+def test_conflicting_runtime_class_node_selector_rejects_pod(running: ControlPlaneOnly) -> None:
     scheduling = {"nodeSelector": {"pool": "gpu"}}
     running.api.create(CLASSES, {"metadata": {"name": "nvidia"}, "handler": "nvidia", "scheduling": scheduling})
     try:

@@ -56,7 +56,7 @@ def _try(space: Workspace, manifest: Object) -> Object:
 
 
 @VARIABLES
-def test_a_pod_just_below_the_limit_of_requests_is_completed(space: Workspace, variables: int) -> None:
+def test_pod_below_request_limit_is_mutated(space: Workspace, variables: int) -> None:
     large = _large("Pod", REQUEST, variables)
     assert REQUEST - 10_000 < _size(large) <= REQUEST
     made = _try(space, large)
@@ -66,18 +66,18 @@ def test_a_pod_just_below_the_limit_of_requests_is_completed(space: Workspace, v
 
 @VARIABLES
 @pytest.mark.parametrize("kind", ["Pod", "Deployment"])
-def test_an_object_just_below_the_limit_of_requests_is_judged(space: Workspace, kind: str, variables: int) -> None:
+def test_object_below_request_limit_is_checked(space: Workspace, kind: str, variables: int) -> None:
     with pytest.raises(ApiError, match="denied the request: GPS001 "):
         _try(space, _large(kind, REQUEST, variables, gpus=2))
 
 
-def test_an_object_above_it_does_not_reach_the_product(space: Workspace) -> None:
+def test_object_above_request_limit_does_not_reach_webhook(space: Workspace) -> None:
     with pytest.raises(ApiError, match="limit is 3145728") as refused:
         _try(space, _large("Pod", REQUEST + 1000))
     assert refused.value.code == 413
 
 
-def test_a_stored_object_near_the_limit_of_storage_is_judged_on_update_beside_the_former_one(space: Workspace) -> None:
+def test_update_of_object_near_storage_limit_is_checked(space: Workspace) -> None:
     path = f"{_collection(space, 'Deployment')}/main"
     large = _large("Deployment", STORED)
     large["spec"]["replicas"] = 0
@@ -90,7 +90,7 @@ def test_a_stored_object_near_the_limit_of_storage_is_judged_on_update_beside_th
     assert space.api.call("PUT", path, large)["metadata"]["generation"] == 2
 
 
-def test_escaped_object_just_below_the_limit_of_requests_is_checked(space: Workspace) -> None:
+def test_escaped_object_below_request_limit_is_checked(space: Workspace) -> None:
     """The API server writes `<` with six letters in a review, which has 18 MiB then."""
     assert_completed(_try(space, _large("Pod", REQUEST, letter="<")))
     with pytest.raises(ApiError, match="denied the request: GPS001 "):

@@ -33,7 +33,7 @@ def _refusals(space: Workspace) -> int:
     return sum(all(entry.get(key) == value for key, value in refused.items()) for entry in entries)
 
 
-def test_a_storm_rages_without_the_product_and_not_one_pod_is_made_with_it(space: Workspace) -> None:
+def test_webhook_prevents_pod_storm(space: Workspace) -> None:
     storm = workload("Deployment", container(gpus=2))
     space.create(storm)
     # A kubelet that has just started tells its first refusal late: count from there.

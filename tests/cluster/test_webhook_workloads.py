@@ -22,7 +22,7 @@ TWO = (
 )
 ONE_AND_ONE = (
     "GPS002 the pod asks for 2 replicas as a whole; the limit is 1 where GPUs are shared through MPS; "
-    "split the pod, or let the administrator raise limits.perPod"
+    "split the pod, or ask the administrator to raise limits.perPod"
 )
 HOOKS = {"Pod": "pods", "CronJob": "workloads-job-template", "PodTemplate": "workloads-pod-template"}
 
@@ -34,7 +34,7 @@ def installed(cluster: Cluster) -> Iterator[None]:
 
 
 @pytest.mark.parametrize("kind", ["Pod", *KINDS])
-def test_the_pod_of_a_workload_is_completed_and_runs(space: Workspace, kind: str) -> None:
+def test_workload_pod_is_mutated_and_runs(space: Workspace, kind: str) -> None:
     stored = space.create(workload(kind))
     if kind == "CronJob":
         make_due(space)
@@ -60,22 +60,22 @@ def _told(kind: str, finding: str) -> str:
 
 
 @pytest.mark.parametrize("kind", ["Pod", *KINDS, "PodTemplate"])
-def test_a_workload_over_the_limit_is_refused_at_apply_with_the_remedy(space: Workspace, kind: str) -> None:
+def test_workload_over_limit_is_rejected_at_apply(space: Workspace, kind: str) -> None:
     assert _refusal(space, "apply", kind, 2) == _told(kind, TWO)
     assert "NotFound" in space.cluster.kubectl.run("-n", space.name, "get", kind, "main").stderr
     assert space.api.items(space.pods) == []
 
 
-def test_one_and_one_in_two_containers_are_refused_with_another_remedy(space: Workspace) -> None:
+def test_two_containers_with_one_gpu_each_are_rejected(space: Workspace) -> None:
     assert _refusal(space, "create", "Pod", 1, 1) == _told("Pod", ONE_AND_ONE)
     assert _refusal(space, "create", "Deployment", 1, 1) == _told("Deployment", ONE_AND_ONE)
 
 
-def test_every_finding_that_refuses_has_a_line(space: Workspace) -> None:
+def test_rejection_lists_every_finding(space: Workspace) -> None:
     assert _refusal(space, "create", "Deployment", 2, 1) == _told("Deployment", f"{TWO}\n{ONE_AND_ONE}")
 
 
-def test_a_workload_whose_template_is_raised_over_the_limit_stays_as_it_was(space: Workspace) -> None:
+def test_rejected_template_update_leaves_workload_unchanged(space: Workspace) -> None:
     space.create(workload("Deployment"))
     before = pod_of_workload(space)
     done = space.cluster.kubectl.run(

@@ -28,7 +28,7 @@ REFUSAL = (
 )
 
 
-def test_a_pod_that_asks_for_two_replicas_fails_for_good(space: Workspace) -> None:
+def test_pod_with_two_replicas_fails(space: Workspace) -> None:
     space.api.create(space.pods, pod("two", container(gpus=2)))
     failed = space.wait_pod("two", "to fail", lambda found: found["status"]["phase"] == "Failed")
     assert (failed["status"]["reason"], failed["status"]["message"]) == ("UnexpectedAdmissionError", REFUSAL)
@@ -36,7 +36,7 @@ def test_a_pod_that_asks_for_two_replicas_fails_for_good(space: Workspace) -> No
     assert (event["type"], event["message"]) == ("Warning", REFUSAL.removeprefix("Pod was rejected: "))
 
 
-def test_a_deployment_of_such_pods_makes_fifty_failed_pods_within_ten_seconds(space: Workspace) -> None:
+def test_deployment_over_limit_creates_fifty_failed_pods_in_ten_seconds(space: Workspace) -> None:
     def failed(enough: int) -> bool:
         return [found["status"]["phase"] for found in space.api.items(space.pods)].count("Failed") >= enough
 
@@ -50,7 +50,7 @@ def test_a_deployment_of_such_pods_makes_fifty_failed_pods_within_ten_seconds(sp
         space.api.delete(f"{deployments}/storm")
 
 
-def test_a_pod_that_asks_for_one_gets_the_plugins_environment_and_mounts(space: Workspace) -> None:
+def test_device_plugin_sets_environment_and_mounts(space: Workspace) -> None:
     space.start(pod("one"))
     environment = space.environment("one")
     assert f"CUDA_MPS_PIPE_DIRECTORY={PIPE}" in environment
@@ -66,14 +66,14 @@ def test_a_pod_that_asks_for_one_gets_the_plugins_environment_and_mounts(space: 
     ("name", "value"),
     [("CUDA_MPS_PIPE_DIRECTORY", "/elsewhere"), ("NVIDIA_VISIBLE_DEVICES", "all"), ("NVIDIA_VISIBLE_DEVICES", "void")],
 )
-def test_the_pods_own_value_of_a_variable_beats_the_plugins(space: Workspace, name: str, value: str) -> None:
+def test_pod_environment_overrides_device_plugin(space: Workspace, name: str, value: str) -> None:
     space.start(pod("own", container(env=[{"name": name, "value": value}])))
     entries = [entry for entry in space.environment("own") if entry.startswith(f"{name}=")]
     assert entries == [f"{name}={value}"]
     assert len(space.mounts("own", PIPE)) == 1, "the plugin's mount stays"
 
 
-def test_a_variable_set_twice_in_a_pod_has_the_last_value(space: Workspace) -> None:
+def test_duplicate_variable_has_last_value(space: Workspace) -> None:
     twice = [{"name": "NVIDIA_VISIBLE_DEVICES", "value": value} for value in ("first", "last")]
     space.start(pod("twice", container(env=twice)))
     entries = [entry for entry in space.environment("twice") if entry.startswith("NVIDIA_VISIBLE_DEVICES=")]
@@ -85,20 +85,20 @@ def _mounting(path: str, at: str, **mount: Any) -> dict[str, Any]:
     return pod("mounts", container(volumeMounts=mounts), volumes=[host_path("own", path)])
 
 
-def test_the_same_host_path_at_the_same_place_is_stacked_and_harmless(space: Workspace) -> None:
+def test_same_host_path_twice_is_harmless(space: Workspace) -> None:
     space.start(_mounting(HOST_PIPE, PIPE))
     lower, upper = space.mounts("mounts", PIPE)
     assert lower.root == upper.root == HOST_PIPE.removeprefix("/run")
     assert "rw" in upper.options
 
 
-def test_a_mount_above_the_plugins_leaves_the_plugins_visible(space: Workspace) -> None:
+def test_mount_of_parent_folder_keeps_device_plugin_mount(space: Workspace) -> None:
     space.start(_mounting("/run/nvidia/mps", "/mps"))
     (pipe,) = space.mounts("mounts", PIPE)
     assert pipe.root == HOST_PIPE.removeprefix("/run")
 
 
-def test_through_a_read_only_mount_files_cannot_be_made_but_a_fifo_is_written(space: Workspace) -> None:
+def test_read_only_mount_allows_writing_to_fifo(space: Workspace) -> None:
     space.start(_mounting(HOST_PIPE, PIPE, readOnly=True))
     assert "ro" in space.mounts("mounts", PIPE)[-1].options
     refused = space.sh("mounts", f"touch {PIPE}/new 2>&1 || true")
@@ -114,7 +114,7 @@ def test_through_a_read_only_mount_files_cannot_be_made_but_a_fifo_is_written(sp
         fifo.unlink()
 
 
-def test_an_empty_dir_at_dev_shm_hides_the_daemons(space: Workspace) -> None:
+def test_empty_dir_at_dev_shm_hides_mps_daemon(space: Workspace) -> None:
     (space.cluster.inside.path(HOST_SHM) / "of-the-daemon").touch()
     mounts = [{"name": "shm", "mountPath": SHM}]
     memory = [{"name": "shm", "emptyDir": {"medium": "Memory"}}]
@@ -124,13 +124,13 @@ def test_an_empty_dir_at_dev_shm_hides_the_daemons(space: Workspace) -> None:
 
 
 @pytest.mark.parametrize("host_ipc", [False, True])
-def test_dev_shm_is_the_daemons_with_and_without_host_ipc(space: Workspace, host_ipc: bool) -> None:
+def test_dev_shm_is_that_of_mps_daemon_with_and_without_host_ipc(space: Workspace, host_ipc: bool) -> None:
     (space.cluster.inside.path(HOST_SHM) / "of-the-daemon").touch()
     space.start(pod("shm", hostIPC=host_ipc))
     assert "of-the-daemon" in space.sh("shm", f"ls {SHM}")
 
 
-def test_a_host_path_that_must_be_there_hangs_the_pod_when_it_is_not(space: Workspace) -> None:
+def test_missing_required_host_path_blocks_pod(space: Workspace) -> None:
     volumes = [host_path("pipe", "/run/nvidia/absent", "Directory")]
     hanging = pod("hangs", container(volumeMounts=[{"name": "pipe", "mountPath": PIPE}]), volumes=volumes)
     space.api.create(space.pods, hanging)
@@ -140,7 +140,7 @@ def test_a_host_path_that_must_be_there_hangs_the_pod_when_it_is_not(space: Work
     assert (stored["status"]["phase"], stored["spec"]["nodeName"]) == ("Pending", "node1")
 
 
-def test_a_missing_daemon_is_silent_because_the_runtime_makes_its_folder(space: Workspace) -> None:
+def test_runtime_creates_folder_of_missing_mps_daemon(space: Workspace) -> None:
     folder = space.cluster.inside.path(HOST_PIPE)
     for left in folder.iterdir():
         left.unlink()
@@ -155,14 +155,14 @@ def _runtime_class(space: Workspace, name: str, handler: str) -> None:
     space.kubectl("apply", "-f", "-", manifest=body)
 
 
-def test_a_runtime_class_runs_the_pod_through_its_handler(space: Workspace) -> None:
+def test_runtime_class_selects_handler(space: Workspace) -> None:
     _runtime_class(space, "nvidia", "nvidia")
     running = space.start(pod("through", runtimeClassName="nvidia"))
     made = running["status"]["containerStatuses"][0]["containerID"].removeprefix("containerd://")
     assert made in space.cluster.node.containers.calls("nvidia").read_text()
 
 
-def test_a_handler_that_the_runtime_lacks_hangs_the_pod(space: Workspace) -> None:
+def test_unknown_runtime_handler_blocks_pod(space: Workspace) -> None:
     _runtime_class(space, "absent", "absent")
     space.api.create(space.pods, pod("hangs", runtimeClassName="absent"))
     event = space.wait_event("hangs", "FailedCreatePodSandBox")

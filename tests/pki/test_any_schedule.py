@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable, Coroutine
 from datetime import timedelta
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -19,6 +20,8 @@ from tests.pki.test_keeper import rotating, running
 from tests.pki.virtual import run
 from tests.pki.world import BRIEF, MUTATING, SECRET, VALIDATING, Replica, World
 from webhook.pki import Authority
+
+pytestmark = pytest.mark.slow
 
 PROFILE = settings.default
 assert PROFILE is not None

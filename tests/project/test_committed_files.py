@@ -40,19 +40,19 @@ def offences(pattern: re.Pattern[str], files: Iterable[Path]) -> list[str]:
         (KEY, "-----BEGIN " + "PRIVATE KEY-----\n"),
     ],
 )
-def test_what_is_looked_for_is_found(pattern: re.Pattern[str], line: str, tmp_path: Path) -> None:
+def test_offence_is_found(pattern: re.Pattern[str], line: str, tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.write_text(f"before\n{line}")
     assert offences(pattern, [file]) == [f"{file}: {line}"]
 
 
 @pytest.mark.parametrize("pattern", [REGISTRY, MACHINE, KEY], ids=["a registry", "a machine", "a private key"])
-def test_no_file_names(pattern: re.Pattern[str]) -> None:
+def test_no_committed_file_contains(pattern: re.Pattern[str]) -> None:
     assert len(tracked()) > 100
     assert offences(pattern, tracked()) == []
 
 
-def test_files_end_with_one_line_break_and_have_no_trailing_blanks() -> None:
+def test_files_end_with_newline_without_trailing_blanks() -> None:
     bytes_that_count = ("tests/manifests/data/*", "tests/reviews/*.json", "tests/fuzz/corpus/*")
     recorded = [file for pattern in bytes_that_count for file in tracked(pattern)]
     files = [file for file in tracked() if file.read_bytes() and file not in recorded]

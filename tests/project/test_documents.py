@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import runpy
 import shlex
 import subprocess
 import sys
@@ -12,6 +11,7 @@ from pathlib import Path
 import click
 import pytest
 
+from docs.generate import pages as generated
 from tests.cli.run import run
 from tests.cluster import pod_storm
 from tests.project.repository import ROOT, blocks, name, tracked
@@ -135,7 +135,7 @@ def test_picture_of_review_names_existing_modules() -> None:
 
 
 def test_generated_pages_are_current() -> None:
-    pages = runpy.run_path(str(ROOT / "docs" / "generate.py"))["pages"]()
+    pages = generated()
     reference = ROOT / "docs" / "reference"
     assert {page: (reference / page).read_text() for page in pages} == pages
 

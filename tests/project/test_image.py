@@ -12,7 +12,7 @@ DOCKERFILE = (ROOT / "Dockerfile").read_text()
 FINAL = DOCKERFILE.rpartition("\nFROM ")[2]
 
 
-def test_the_process_is_the_same() -> None:
+def test_image_process_matches_packed_image() -> None:
     entrypoint = re.search(r"^ENTRYPOINT (.+)$", FINAL, re.MULTILINE)
     environment = re.search(r"^ENV (.+)$", FINAL, re.MULTILINE)
     user = re.search(r"^USER (.+)$", FINAL, re.MULTILINE)
@@ -24,25 +24,25 @@ def test_the_process_is_the_same() -> None:
     assert user[1] == webhook_image.CONFIG.user
 
 
-def test_the_folders_are_the_same() -> None:
+def test_image_folders_match_packed_image() -> None:
     home = f"/{webhook_image.HOME}"
     assert f"COPY webhook {home}/webhook" in DOCKERFILE
     assert f"COPY --from=build {home} {home}" in FINAL
 
 
-def test_both_run_the_same_scripts() -> None:
+def test_image_scripts_match_packed_image() -> None:
     home = f"/{webhook_image.HOME}"
     libraries, bytecode = (script.relative_to(ROOT) for script in (webhook_image.LIBRARIES, webhook_image.BYTECODE))
     assert f"RUN {libraries} python3 {home} && {bytecode} python3 {home} {home}\n" in DOCKERFILE
     assert f"RUN {bytecode} python3 {home}/webhook {home}/webhook\n" in DOCKERFILE
 
 
-def test_nothing_that_builds_is_in_the_image() -> None:
+def test_image_contains_no_build_tools() -> None:
     assert "pip" not in FINAL
     assert "image/" not in FINAL
 
 
-def test_the_packages_of_the_system_are_the_same() -> None:
+def test_image_system_packages_match_packed_image() -> None:
     installed = re.search(r"apt-get install --yes --no-install-recommends (.+?) \\", FINAL)
     assert installed is not None
     assert set(installed[1].split()) == set(debian.PYTHON_PACKAGES)

@@ -15,6 +15,8 @@ from tests.server.lines import until
 from tests.server.process import serve
 from tests.server.reviews import patch_of, pod, review
 
+pytestmark = pytest.mark.slow
+
 
 def test_a_connection_is_used_again(client: Client) -> None:
     with client.connect() as connection:

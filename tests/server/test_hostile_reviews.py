@@ -17,6 +17,8 @@ from tests.server.load import open_loop, quantile
 from tests.server.process import Serve, serve
 from tests.server.reviews import deployment, pod, review
 
+pytestmark = pytest.mark.slow
+
 HONEST = request("POST", "/mutate?timeout=5s", json.dumps(review(pod())).encode())
 SECONDS = 3
 BEARABLE = 1.0

@@ -8,10 +8,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.server.certificates import Certificates
 from tests.server.lines import Lines
 from tests.server.process import ended, serve
 from tests.server.reviews import pod, review
+
+pytestmark = pytest.mark.slow
 
 
 def test_options_go_before_the_file(certificates: Certificates, tmp_path: Path) -> None:

@@ -6,12 +6,16 @@ import json
 import time
 from pathlib import Path
 
+import pytest
+
 from tests.server.certificates import Certificates
 from tests.server.client import measured, request
 from tests.server.lines import until
 from tests.server.load import Answer, closed_loop, open_loop, quantile
 from tests.server.process import Serve, serve
 from tests.server.reviews import pod, review
+
+pytestmark = pytest.mark.slow
 
 TIMEOUT = 4
 """Seconds that the API server of this test waits for an answer."""

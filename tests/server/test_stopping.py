@@ -17,6 +17,8 @@ from tests.server.lines import PATIENCE, until
 from tests.server.process import Serve, serve
 from tests.server.reviews import pod, review
 
+pytestmark = pytest.mark.slow
+
 WHOLE = request("POST", "/mutate?timeout=5s", json.dumps(review(pod())).encode())
 LONG = "1h"
 AT_ONCE = timedelta(seconds=0.8)

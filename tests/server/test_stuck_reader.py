@@ -20,6 +20,8 @@ from tests.server.reviews import pod, review
 from tests.server.within import client_of, configuration, started
 from webhook.server.observe.log import EventLog
 
+pytestmark = pytest.mark.slow
+
 MORE_THAN_ROOM = 40_000
 SMALLEST_PIPE = 4096
 
