@@ -14,7 +14,7 @@ import pytest
 from docs.generate import pages as generated
 from tests.cli.run import run
 from tests.cluster import pod_storm
-from tests.project.repository import ROOT, blocks, name, tracked
+from tests.project.repository import ROOT, blocks, name, project, tracked
 from webhook.cli import cli
 from webhook.server.observe.metrics import FAMILIES
 
@@ -137,6 +137,12 @@ def test_picture_of_review_names_existing_modules() -> None:
     modules = re.findall(r'class="module">([^<]+)<', drawing)
     assert len(modules) > 5
     assert [module for module in modules if not (ROOT / "webhook" / module).exists()] == []
+
+
+def test_architecture_shows_enforced_layers() -> None:
+    (contract,) = [one for one in project()["tool"]["importlinter"]["contracts"] if one["type"] == "layers"]
+    layers = "\n".join(contract["layers"]).replace("webhook.", "")
+    assert f"```\n{layers}\n```" in (ROOT / "docs/explanation/architecture.md").read_text()
 
 
 def quoted(page: str, pattern: str) -> set[str]:
