@@ -1,5 +1,6 @@
 # The image: Debian's Python, the libraries that pyproject.toml names in the versions of constraints.txt, the code.
-# tests/cluster packs the same by the same scripts, without an engine; tests/project/test_image.py keeps the two alike.
+# tests/cluster packs the same with the same scripts, without a container engine; tests/project/test_image.py keeps both in
+# step.
 
 FROM debian:bookworm-slim AS build
 RUN apt-get update && apt-get install --yes --no-install-recommends python3 python3-pip

@@ -66,8 +66,9 @@ bench-accept: $(READY) ## Count the instructions of each step again, and write t
 include tests/cluster/cluster.mk
 include charts/chart.mk
 
-docs: $(READY) ## Generate the pages of docs/reference.
-	$(BIN)/python docs/generate.py
+docs: $(READY) ## Generate the pages and pictures of docs.
+	$(BIN)/python -m docs.generate
+	$(BIN)/python -m tests.cluster.pod_storm
 	$(BIN)/python -m webhook.settings.reference docs/reference
 
 constraints: ## Write the newest versions that pyproject.toml allows to constraints.txt.

@@ -38,7 +38,7 @@ _LIMIT = 120
 
 _INTRO = """## The command line
 
-`check` with its nineteen checks beside tools with one rule, "limits of `nvidia.com/gpu` at most 1": kubeconform with a
+`check` with all its checks next to tools with one rule, "limits of `nvidia.com/gpu` at most 1": kubeconform with a
 local JSON schema of the fields that occur (Kubernetes' whole schema takes as long), gator with one Rego constraint,
 kyverno with one pattern (its CEL policies take five times as long). Whole processes from cold on one core, Deployments
 of 725 bytes, one of which breaks the rule.

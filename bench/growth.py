@@ -20,12 +20,10 @@ from bench.results import Figure, Results
 from bench.rounds import Rounds
 from bench.table import number, table
 from webhook.admission import Hook, respond
-from webhook.policy.checks import CHECKS
+from webhook.policy.evaluate import Evaluator
 from webhook.policy.placement.facts import UNKNOWN, Facts
-from webhook.policy.rules import Ruleset
 from webhook.policy.settings.settings import Settings
-from webhook.policy.workloads.kinds import table as kinds_table
-from webhook.settings.reading import load_facts
+from webhook.settings.load import load_facts
 
 WEBHOOK = "gpushare-webhook"
 COST = "processor time of a review"
@@ -115,10 +113,9 @@ def _all() -> Iterator[tuple[Dimension, int]]:
 
 def _answering(dimension: Dimension, size: int) -> Callable[[], object]:
     """A call that answers the next of some different reviews."""
-    ruleset = Ruleset(Settings(), CHECKS, dimension.facts(size))
-    kinds = kinds_table(())
+    evaluator = Evaluator.of(Settings(), dimension.facts(size))
     bodies = cycle(_reviews(dimension, size))
-    return lambda: respond(next(bodies), Hook.MUTATE, ruleset, kinds).body()
+    return lambda: respond(next(bodies), Hook.MUTATE, evaluator).body()
 
 
 def _reviews(dimension: Dimension, size: int) -> list[bytes]:

@@ -27,24 +27,20 @@ TIMEOUT = 120
 def measure(name: str, size: int) -> None:
     """Answer one review, and print its size, its CPU time and its memory."""
     from webhook.admission import Hook, respond
-    from webhook.policy.checks import CHECKS
-    from webhook.policy.placement.facts import UNKNOWN
-    from webhook.policy.rules import Ruleset
+    from webhook.policy.evaluate import Evaluator
     from webhook.policy.settings.settings import Settings
-    from webhook.policy.workloads.kinds import table
 
     shape = SHAPES[name]
     body = shape.review(shape.count_for(size))
-    ruleset = Ruleset(Settings(), CHECKS, UNKNOWN)
-    kinds = table(())
-    respond(shape.review(2), Hook.MUTATE, ruleset, kinds).body()
+    evaluator = Evaluator.of(Settings())
+    respond(shape.review(2), Hook.MUTATE, evaluator).body()
     Path("/proc/self/clear_refs").write_text("5")
     rest = high_water()
     times = []
     length = 0
     for hook in (Hook.MUTATE, Hook.VALIDATE):
         start = time.process_time()
-        length = max(length, len(respond(body, hook, ruleset, kinds).body()))
+        length = max(length, len(respond(body, hook, evaluator).body()))
         times.append(time.process_time() - start)
     print(json.dumps([len(body), *times, high_water() - rest, length]))
 

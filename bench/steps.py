@@ -16,18 +16,14 @@ from typing import Any
 
 from webhook.admission import Hook, Outcome, respond
 from webhook.admission.review import Request, read
-from webhook.patch import build, flaw
-from webhook.policy.checks import CHECKS
+from webhook.patch import build, verify
 from webhook.policy.context import Origin
-from webhook.policy.evaluate import judge
-from webhook.policy.placement.facts import UNKNOWN
-from webhook.policy.rules import Ruleset
+from webhook.policy.evaluate import Evaluator
 from webhook.policy.settings.settings import Settings
 from webhook.policy.verdict import Verdict
-from webhook.policy.workloads.kinds import BUILT_IN, pods
 
 REVIEWS = Path(__file__).parents[1] / "tests" / "reviews"
-RULESET = Ruleset(Settings(), CHECKS, UNKNOWN)
+EVALUATOR = Evaluator.of(Settings())
 
 WARM_UP = 20
 """Reviews before those that count: they fill the bounded caches, as the first reviews of a server do."""
@@ -76,13 +72,13 @@ def _numbered(review: dict[str, Any], number: int) -> bytes:
 
 def decide(request: Request, hook: Hook) -> Verdict:
     """The verdict for the pod of a request that creates it."""
-    origin = Origin(request.namespace, itself=True, arrived=hook is Hook.VALIDATE, hostpath=hook.hostpath, groups=())
-    return judge(pods(BUILT_IN, "", "Pod", request.object), origin, RULESET)  # type: ignore[arg-type]
+    origin = Origin(request.namespace, is_final_hook=hook is Hook.VALIDATE, hostpath=hook.hostpath, groups=())
+    return EVALUATOR.evaluate(request.object, "", "Pod", origin)  # type: ignore[arg-type]
 
 
 def answer(body: bytes, hook: Hook) -> Outcome:
     """The outcome for a review under default settings, without knowledge of a cluster."""
-    return respond(body, hook, RULESET, BUILT_IN)
+    return respond(body, hook, EVALUATOR)
 
 
 def steps(subject: Subject, count: int) -> Iterator[tuple[str, Callable[[Any], object], Sequence[Any]]]:
@@ -95,7 +91,7 @@ def steps(subject: Subject, count: int) -> Iterator[tuple[str, Callable[[Any], o
     yield "decide", lambda request: decide(request, hook), [read(body) for body in sent]
     edited = [(request.object, decide(request, hook).edits) for request in map(read, sent)]
     yield "patch", lambda pair: build(*pair), edited
-    yield "proof", lambda pair: flaw(*pair), [(pod, build(pod, edits)) for pod, edits in edited]
+    yield "proof", lambda pair: verify(*pair), [(pod, build(pod, edits)) for pod, edits in edited]
     yield "encode", Outcome.body, [answer(body, hook) for body in sent]
     yield "all", lambda body: answer(body, hook).body(), sent
 

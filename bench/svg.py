@@ -26,12 +26,13 @@ Point = tuple[float, float]
 
 
 class Drawing:
-    """Elements of a drawing of a size in pixels; the origin is at the top left."""
+    """Elements of a drawing of a size in pixels; the origin is at the top left; `style` is additional CSS."""
 
-    def __init__(self, width: float, height: float, title: str) -> None:
+    def __init__(self, width: float, height: float, title: str, style: str = "") -> None:
         self.width = width
         self.height = height
         self._title = title
+        self._style = _STYLE + style
         self._elements: list[str] = []
 
     def text(self, at: Point, content: str, style: str = "", anchor: str = "start") -> None:
@@ -69,7 +70,7 @@ class Drawing:
         )
         paper = '<rect width="100%" height="100%" class="paper"/>'
         title = f"<title>{escape(self._title)}</title>"
-        return "\n".join([head, title, f"<style>\n{_STYLE}</style>", paper, *self._elements, "</svg>"]) + "\n"
+        return "\n".join([head, title, f"<style>\n{self._style}</style>", paper, *self._elements, "</svg>"]) + "\n"
 
 
 def _n(value: float) -> str:

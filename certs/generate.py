@@ -1,7 +1,7 @@
-"""Make throwaway certificates for the demo and for `make serve`: ca.crt, tls.crt and tls.key beside this file.
+"""Create throwaway certificates for the demo and `make serve`: ca.crt, tls.crt and tls.key in this folder.
 
-The authority's key is never written: another run makes another authority. Good certificates are kept unless `--force`
-is given.
+The CA key is never written, so another run creates another CA. Certificates that are still good are kept unless
+`--force` is given.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ FILES = ("ca.crt", "tls.crt", "tls.key")
 
 
 def main() -> None:
-    """Write the files, or say that they are still good."""
+    """Write the files unless they are still good."""
     now = datetime.now(UTC)
     if "--force" not in sys.argv and _still_good(now):
         return
@@ -32,11 +32,11 @@ def main() -> None:
     leaf = authority.sign(HOSTS, now, LIFETIME)
     for name, content in zip(FILES, (authority.bundle(), leaf.certificate, leaf.key), strict=True):
         _write(FOLDER / name, content)
-    sys.stdout.write(f"certificates for {', '.join(HOSTS[:2])} are in {FOLDER.name}/, for {LIFETIME.days} days\n")
+    sys.stdout.write(f"certificates for {', '.join(HOSTS[:2])} are in {FOLDER.name}/, valid for {LIFETIME.days} days\n")
 
 
 def _still_good(now: datetime) -> bool:
-    """Whether the files are there, belong together and last for another day."""
+    """Return whether the files exist, belong together and are valid for another day."""
     try:
         ca, leaf, key = (FOLDER.joinpath(name).read_bytes() for name in FILES)
         certificate = x509.load_pem_x509_certificate(leaf)
@@ -49,12 +49,12 @@ def _still_good(now: datetime) -> bool:
 
 
 def _write(file: Path, content: bytes) -> None:
-    """Write the whole file or nothing, readable by its owner only."""
-    fresh = file.with_suffix(".new")
-    descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    """Write the whole file or nothing, readable only by its owner."""
+    new = file.with_suffix(".new")
+    descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with os.fdopen(descriptor, "wb") as stream:
         stream.write(content)
-    fresh.replace(file)
+    new.replace(file)
 
 
 main()

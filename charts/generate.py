@@ -1,7 +1,7 @@
 """Write the chart's values.schema.json, the table in its README.md and its version. A test fails on drift.
 
 values.yaml is the source: the comment above a key describes it, and a comment line `schema: {…}` adds what the default
-does not tell about its type, in the shapes of definitions.yaml. The schema of `config` is the one of the settings file.
+does not say about its type, in the shapes of definitions.yaml. The schema of `config` is the one of the settings file.
 """
 
 from __future__ import annotations
@@ -68,9 +68,9 @@ def _comment(lines: list[str], line: int, column: int) -> tuple[str, Mapping[str
     first = line
     while first and lines[first - 1].startswith(start):
         first -= 1
-    told = [text.removeprefix(start).strip() for text in lines[first:line]]
-    adds = [yaml.safe_load(text.removeprefix("schema:")) for text in told if text.startswith("schema:")]
-    return " ".join(text for text in told if not text.startswith("schema:")), adds[0] if adds else {}
+    comment = [text.removeprefix(start).strip() for text in lines[first:line]]
+    adds = [yaml.safe_load(text.removeprefix("schema:")) for text in comment if text.startswith("schema:")]
+    return " ".join(text for text in comment if not text.startswith("schema:")), adds[0] if adds else {}
 
 
 def values_schema() -> dict[str, Any]:

@@ -1,6 +1,6 @@
-"""The demo: a real server on loopback, real reviews over TLS, and for each what came back.
+"""The demo: a real server on loopback, real reviews over TLS, and the answer to each.
 
-Sends the manifests beside this file and the reviews that a real API server recorded (tests/reviews).
+It sends the manifests in this folder and reviews recorded from a real API server (tests/reviews).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ import click
 import jsonpatch
 
 from webhook.manifests import Manifest, read
-from webhook.report import diff
+from webhook.report import yaml_diff
 
 ROOT = Path(__file__).parent.parent
 CERTS = ROOT / "certs"
@@ -33,7 +33,7 @@ PATIENCE = aiohttp.ClientTimeout(total=10)
 
 @dataclass(frozen=True)
 class Example:
-    """A review to send, with a line that says what it is."""
+    """A review to send, with a line that describes it."""
 
     title: str
     about: str
@@ -46,7 +46,7 @@ class Example:
 
 
 def recorded() -> Iterator[Example]:
-    """Reviews as a real API server sent them."""
+    """Yield reviews as a real API server sent them."""
     for file in sorted((ROOT / "tests" / "reviews").glob("*.json")):
         review = json.loads(file.read_text())
         request = review["request"]
@@ -57,12 +57,12 @@ def recorded() -> Iterator[Example]:
 
 
 def written() -> Iterator[Example]:
-    """Reviews made of the manifests beside this file."""
+    """Yield reviews of the manifests in this folder."""
     for file in sorted(Path(__file__).parent.glob("*.yaml")):
         about = file.read_text().partition("\n")[0].removeprefix("# ")
         for manifest in read(file.name, file.read_bytes()):
             if not isinstance(manifest, Manifest):
-                raise click.ClickException(f"{file}: {manifest.message}")
+                raise click.ClickException(str(manifest))
             yield Example(f"examples/{file.name}", about, _review(manifest.value))
 
 
@@ -82,7 +82,7 @@ def _review(manifest: Any) -> dict[str, Any]:
 
 @asynccontextmanager
 async def server() -> Any:
-    """The real server in a process of its own; yields its address, and ends it as Kubernetes would."""
+    """Run the real server in a separate process, yield its address, and stop it as Kubernetes would."""
     # fmt: off
     command = [
         sys.executable, "-m", "webhook", "serve", "--host", "127.0.0.1", "--port", "0", "--health-port", "0",
@@ -99,22 +99,22 @@ async def server() -> Any:
             process.terminate()
         await process.communicate()
     if process.returncode != 0:
-        raise click.ClickException(f"the server ended with {process.returncode}")
+        raise click.ClickException(f"the server exited with code {process.returncode}")
 
 
 async def _port(process: asyncio.subprocess.Process) -> int:
-    """The port that the journal names once the server is ready."""
+    """Return the port from the log line of the ready server."""
     if process.stdout is None:
-        raise AssertionError("the journal is a pipe")
+        raise AssertionError("the log is a pipe")
     async for line in process.stdout:
         event = json.loads(line)
         if event["event"] == "ready":
             return int(event["port"])
-    raise click.ClickException("the server ended before it was ready")
+    raise click.ClickException("the server exited before it was ready")
 
 
 def show(example: Example, answer: dict[str, Any]) -> None:
-    """Print what came back for a review."""
+    """Print the answer to a review."""
     say(f"\n{click.style(example.title, bold=True)}  {click.style(example.about, dim=True)}")
     response = answer["response"]
     for warning in response.get("warnings", []):
@@ -122,17 +122,17 @@ def show(example: Example, answer: dict[str, Any]) -> None:
     if not response["allowed"]:
         for line in response["status"]["message"].splitlines():
             message, _, remedy = line.rpartition("; ")
-            say(f"  {click.style('refused', fg='red')}  {message}")
+            say(f"  {click.style('denied ', fg='red')}  {message}")
             say(f"  {click.style('remedy ', fg='cyan')}  {remedy}")
         return
     if "patch" not in response:
-        say(f"  {click.style('allowed', fg='green')}  as it is")
+        say(f"  {click.style('allowed', fg='green')}  without edits")
         return
     operations = json.loads(base64.b64decode(response["patch"]))
     say(f"  {click.style('allowed', fg='green')}  with {len(operations)} additions")
     before = example.review["request"]["object"]
     before["metadata"].pop("managedFields", None)
-    change = diff.write("sent", before, jsonpatch.apply_patch(before, operations), _paint, context=1)
+    change = yaml_diff.write("sent", before, jsonpatch.apply_patch(before, operations), _paint, context=1)
     for line in change.splitlines()[2:]:
         say(f"    {line}")
 
@@ -142,7 +142,7 @@ def _paint(text: str, colour: str) -> str:
 
 
 def say(text: str) -> None:
-    """Print, in colour where that is wanted."""
+    """Print text, in colour if the environment asks for it."""
     click.echo(text, color=None if "FORCE_COLOR" not in os.environ else True)
 
 
@@ -150,11 +150,11 @@ async def main() -> None:
     """Start the server, send every example, stop the server."""
     missing = [name for name in ("ca.crt", "tls.crt", "tls.key") if not (CERTS / name).exists()]
     if missing:
-        raise click.ClickException(f"certs/{missing[0]} is missing; `make certs` makes it")
+        raise click.ClickException(f"certs/{missing[0]} is missing; create it with `make certs`")
     trust = ssl.create_default_context(cafile=str(CERTS / "ca.crt"))
     async with server() as address, aiohttp.ClientSession(timeout=PATIENCE) as session:
-        say(f"gpushare-webhook answers at {address}, over TLS, as the API server calls it")
-        refused = changed = total = 0
+        say(f"gpushare-webhook serves reviews over TLS at {address}, as it does for the API server")
+        denied = patched = total = 0
         for example in (*written(), *recorded()):
             async with session.post(address + example.path, json=example.review, ssl=trust) as response:
                 if response.status != 200:
@@ -162,10 +162,10 @@ async def main() -> None:
                 answer = await response.json()
             show(example, answer)
             total += 1
-            refused += not answer["response"]["allowed"]
-            changed += "patch" in answer["response"]
-    say(f"\n{total} reviews: {refused} refused, {changed} completed, {total - refused - changed} left as they were.")
-    say("Next: `make serve` leaves the server running; `.venv/bin/gpushare-webhook check -f FILE` judges manifests.")
+            denied += not answer["response"]["allowed"]
+            patched += "patch" in answer["response"]
+    say(f"\n{total} reviews: {denied} denied, {patched} patched, {total - denied - patched} unchanged.")
+    say("Next: `make serve` leaves the server running; `.venv/bin/gpushare-webhook check -f FILE` checks manifests.")
 
 
 if __name__ == "__main__":

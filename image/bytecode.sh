@@ -1,6 +1,6 @@
 #!/bin/sh
-# Compiles what lies in a folder for the place where the image has it. The image's file system is read-only, so that
-# every start would compile it anew.
+# Compiles the modules of a folder for the place that they have in the image. Its file system is read-only, so without
+# this every start would compile them again.
 #
 #   image/bytecode.sh PYTHON FOLDER PLACE
 set -eu

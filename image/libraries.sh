@@ -1,6 +1,6 @@
 #!/bin/sh
-# Puts the libraries that the webhook needs into a folder, and takes out what it never loads.
-# The Dockerfile runs this, and so do the tests on a real cluster, which pack the same image without an engine.
+# Installs the libraries that the webhook needs into a folder, and removes what it never loads.
+# The Dockerfile runs this, and so do the tests on a real cluster, which pack the same image without a container engine.
 #
 #   image/libraries.sh PYTHON FOLDER [OPTION OF PIP ...]
 set -eu
@@ -12,12 +12,12 @@ needed=$("$python" -c '
 import sys, tomllib
 with open(sys.argv[1], "rb") as file:
     print("\n".join(tomllib.load(file)["project"]["dependencies"]))' "$here/pyproject.toml")
-# Word by word: no requirement of ours has a blank in it.
+# Split into words: no requirement of this project contains a blank.
 # shellcheck disable=SC2086
 "$python" -m pip install --quiet --disable-pip-version-check --no-compile --only-binary=:all: \
   --target="$folder" --constraint="$here/constraints.txt" "$@" $needed
 
-# The typed half of the Kubernetes client, 65 MB: requests are raw here. Its packages stay, which load it on demand.
+# The typed half of the Kubernetes client, 65 MB: the webhook sends raw requests. Its packages, which load it on demand, stay.
 for part in client aio/client; do
   find "$folder/kubernetes/$part/models" "$folder/kubernetes/$part/api" -name '*.py' ! -name __init__.py -delete
 done

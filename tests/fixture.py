@@ -1,4 +1,4 @@
-"""Fixtures: an object each, with all that is to be said of it. All tests that judge objects read them."""
+"""Fixtures: an object each, with its expected verdict and patch. All tests that evaluate objects read them."""
 
 from __future__ import annotations
 
@@ -11,12 +11,10 @@ from typing import Any, Literal, cast
 import yaml
 
 from webhook.admission import Hook
-from webhook.policy.checks import CHECKS
+from webhook.policy.evaluate import Evaluator
 from webhook.policy.placement.facts import Facts
-from webhook.policy.rules import Ruleset
 from webhook.policy.settings.settings import Settings
-from webhook.policy.workloads.kinds import Table, table
-from webhook.settings.reading import load, load_facts
+from webhook.settings.load import load, load_facts
 
 FOLDER = Path(__file__).parent / "fixtures"
 
@@ -28,12 +26,12 @@ HOOKS: Mapping[str, Hook | None] = {
     "mutate-without-hostpath": Hook.MUTATE_WITHOUT_HOSTPATH,
     "validate": Hook.VALIDATE,
 }
-"""Who looks at the object: the command line, or a hook of the server."""
+"""The hook that receives the object; None for the command line."""
 
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """What is to be said of an object. `findings` may name a message and a remedy, `patch` is as it is sent."""
+    """The expected verdict. `findings` may include a message and a remedy; `patch` is the one that is sent."""
 
     decision: Literal["allowed", "warned", "denied"]
     findings: tuple[Mapping[str, str], ...]
@@ -94,7 +92,7 @@ def _read(file: Path) -> Fixture:
     name = f"{file.parent.name}/{file.stem}"
     unknown = value.keys() - _KEYS
     if unknown:
-        raise ValueError(f"{name}: {', '.join(unknown)} means nothing in a fixture")
+        raise ValueError(f"{name}: {', '.join(unknown)} is not a key of a fixture")
     expect = value["expect"]
     return Fixture(
         name,
@@ -126,14 +124,9 @@ def facts_of(fixture: Fixture) -> Facts:
     return load_facts(fixture.facts, _nowhere, f"{fixture.name} facts")
 
 
-def ruleset_of(fixture: Fixture) -> Ruleset:
-    """The fixture's settings and facts, ready to judge by."""
-    return Ruleset(settings_of(fixture), CHECKS, facts_of(fixture))
-
-
-def kinds_of(fixture: Fixture) -> Table:
-    """The kinds that hold pods, those of the fixture's settings too."""
-    return table(settings_of(fixture).workloads.paths)
+def evaluator_of(fixture: Fixture) -> Evaluator:
+    """The evaluator for the fixture's settings and facts."""
+    return Evaluator.of(settings_of(fixture), facts_of(fixture))
 
 
 def _nowhere(path: tuple[str | int, ...]) -> tuple[int, int]:

@@ -1,7 +1,4 @@
-"""What `serve` does in a cluster beside answering: it looks after its certificates, and watches what facts say.
-
-This is the one place where the server, the certificates and the cluster meet.
-"""
+"""The composition root of an installed webhook: it connects the server, the certificates and the cluster."""
 
 from __future__ import annotations
 
@@ -14,38 +11,38 @@ from typing import TYPE_CHECKING
 from webhook.settings.configuration import Configuration
 
 if TYPE_CHECKING:
-    from webhook.cluster.api import Api
+    from webhook.cluster.client import Client
     from webhook.server import Server
     from webhook.server.observe.metrics import Metrics
     from webhook.settings.process import Tls
 
 
 class NotInstalledError(Exception):
-    """Something of the cluster is wanted that cannot be had. The message says what, and what to do."""
+    """The settings need something of the cluster that is missing. The message says what, and what to do."""
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """Where the webhook runs: `installed_as` is NAMESPACE/NAME, by which all that belongs to it is named."""
+class InstallationOptions:
+    """Where the webhook runs. `installed_as` is NAMESPACE/NAME, which the names of its objects are made of."""
 
     installed_as: str | None
     kubeconfig: str | None
 
 
 @asynccontextmanager
-async def installed(server: Server, wanted: Configuration, place: Place) -> AsyncIterator[None]:
-    """Have the server accompanied by what its settings ask of the cluster. Raises NotInstalledError.
+async def installed(server: Server, wanted: Configuration, options: InstallationOptions) -> AsyncIterator[None]:
+    """Add the tasks that the settings need of the cluster to the server. Raises NotInstalledError.
 
-    Nothing is looked for where nothing is asked.
+    Without such settings no cluster is looked for.
     """
     managed, classes = wanted.tls.mode == "self-managed", wanted.settings.facts.runtime_classes
     if not managed and not classes:
         yield
         return
-    api = await _api(place)
+    api = await _connect(options)
     try:
         if managed:
-            _keep_certificates(server, wanted.tls, place, api)
+            _keep_certificates(server, wanted.tls, options, api)
         if classes:
             _watch_runtime_classes(server, api)
         yield
@@ -53,35 +50,38 @@ async def installed(server: Server, wanted: Configuration, place: Place) -> Asyn
         await api.close()
 
 
-async def _api(place: Place) -> Api:
-    from webhook.cluster.api import ClusterError, connect
+async def _connect(options: InstallationOptions) -> Client:
+    from webhook.cluster.client import ClusterError, connect
 
     try:
-        return await connect(place.kubeconfig)
+        return await connect(options.kubeconfig)
     except ClusterError as error:
         raise NotInstalledError(str(error)) from None
 
 
-def _keep_certificates(server: Server, tls: Tls, place: Place, api: Api) -> None:
+def _keep_certificates(server: Server, tls: Tls, options: InstallationOptions, api: Client) -> None:
     from webhook.pki import Dependencies, Installation, Keeper, Lifetimes
 
-    namespace, _, name = (place.installed_as or "").partition("/")
+    namespace, _, name = (options.installed_as or "").partition("/")
     if not namespace or not name:
-        raise NotInstalledError("tls.mode self-managed needs --installed-as NAMESPACE/NAME, which the chart gives")
-    lives = [timedelta(seconds=seconds) for seconds in (tls.ca_lifetime, tls.leaf_lifetime, tls.settle)]
+        raise NotInstalledError("tls.mode self-managed needs --installed-as NAMESPACE/NAME, which the chart sets")
+    lifetimes = [timedelta(seconds=seconds) for seconds in (tls.ca_lifetime, tls.leaf_lifetime, tls.settle)]
     keeper = Keeper(
         Installation(namespace, name, tls.extra_hosts),
-        Lifetimes(*lives),
-        Dependencies(api, server.credentials.present, server.log.event, Counted(server.metrics), api.now),
+        Lifetimes(*lifetimes),
+        Dependencies(api, server.credentials.install, server.log.event, CertificateMetrics(server.metrics), api.now),
     )
     server.supervisor.add("certificates", keeper.run)
     server.requirements["certificate trusted"] = lambda: keeper.trusted
 
 
-def _watch_runtime_classes(server: Server, api: Api) -> None:
-    from webhook.cluster.runtime_classes import RuntimeClasses
+def _watch_runtime_classes(server: Server, api: Client) -> None:
+    from webhook.cluster.runtime_classes import Classes, RuntimeClasses
 
-    classes = RuntimeClasses(api, lambda known: server.in_force.learn(runtime_classes=known), server.log.event)
+    def changed(known: Classes) -> None:
+        server.live.apply_cluster_facts(runtime_classes=known)
+
+    classes = RuntimeClasses(api, changed, server.log.event)
     server.supervisor.add("runtime classes", classes.run)
     server.requirements["not waiting for runtime classes"] = lambda: not classes.pending()
     age = server.metrics.facts_age.labels("runtime-classes")
@@ -89,15 +89,15 @@ def _watch_runtime_classes(server: Server, api: Api) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Counted:
-    """What happens to certificates, as metrics."""
+class CertificateMetrics:
+    """The metrics of a keeper."""
 
     metrics: Metrics
 
     def count(self, what: str) -> None:
-        """Something happened once more."""
+        """Count one event."""
         self.metrics.certificates.labels(what).inc()
 
-    def ends(self, end: datetime) -> None:
-        """The authority that signs ends then."""
+    def authority_ends(self, end: datetime) -> None:
+        """Record when the current authority ends."""
         self.metrics.expiry.labels("ca").set(end.timestamp())

@@ -12,27 +12,26 @@ from hypothesis import strategies as st
 from tests.apiserver import receive
 from tests.grown import is_grown
 from tests.recorded import body, names
+from tests.strategies.configurations import EVALUATORS, configurations
 from tests.strategies.pods import pods
 from tests.strategies.schema import JSON
-from tests.strategies.worlds import RULESETS, node_classes
 from webhook.admission import BadReviewError, Hook, Outcome, respond
-from webhook.policy.workloads.kinds import BUILT_IN
 
 Json = dict[str, Any]
-World = tuple[str, str]
+Key = tuple[str, str]
 
 hooks = st.sampled_from(list(Hook))
 reviews = st.sampled_from(names())
 DEFAULT = ("defaults", "unknown")
 
 
-def answered(data: bytes, hook: Hook, world: World = DEFAULT) -> Outcome | None:
+def answered(data: bytes, hook: Hook, configuration: Key = DEFAULT) -> Outcome | None:
     """The outcome of a review, None where it is refused; an outcome's answer is one that the API server takes."""
-    outcome = outcome_or_words(data, hook, world)
+    outcome = outcome_or_words(data, hook, configuration)
     if isinstance(outcome, str):
         assert 0 < len(outcome) < 1000
         return None
-    assert outcome.flaw is None
+    assert outcome.proof_failure is None
     assert isinstance(outcome.name, str)
     received = {"uid": outcome.request.uid, "object": outcome.request.object}
     reception = receive(outcome.body(), received, mutating=hook.mutates)
@@ -41,10 +40,10 @@ def answered(data: bytes, hook: Hook, world: World = DEFAULT) -> Outcome | None:
     return outcome
 
 
-def outcome_or_words(data: bytes, hook: Hook, world: World = DEFAULT) -> Outcome | str:
+def outcome_or_words(data: bytes, hook: Hook, configuration: Key = DEFAULT) -> Outcome | str:
     """The outcome of a review, or the words with which it is refused."""
     try:
-        return respond(data, hook, RULESETS[world], BUILT_IN)
+        return respond(data, hook, EVALUATORS[configuration])
     except BadReviewError as error:
         return str(error)
 
@@ -69,7 +68,7 @@ def test_a_review_that_breaks_off(name: str, hook: Hook, where: float) -> None:
     whole = body(name).rstrip()
     cut = int(where * (len(whole) - 1))
     with pytest.raises(BadReviewError):
-        respond(whole[:cut], hook, RULESETS[DEFAULT], BUILT_IN)
+        respond(whole[:cut], hook, EVALUATORS[DEFAULT])
 
 
 @given(reviews, hooks, st.lists(st.tuples(st.floats(0, 1), st.integers(0, 255)), min_size=1, max_size=3))
@@ -90,13 +89,15 @@ GONE = object()
 strange = st.sampled_from([GONE, None, True, 0, -1, 1.5, "", "x", [], {}, [None], [{}], {"": None}, [[]], 10**30])
 
 
-@given(reviews, hooks, node_classes, st.data())
-def test_a_review_with_a_node_gone_or_of_another_type(name: str, hook: Hook, world: World, data: st.DataObject) -> None:
+@given(reviews, hooks, configurations, st.data())
+def test_a_review_with_a_node_gone_or_of_another_type(
+    name: str, hook: Hook, configuration: Key, data: st.DataObject
+) -> None:
     review = json.loads(body(name))
     inside = [place for place in places(review) if "managedFields" not in place]
     for _ in range(data.draw(st.integers(1, 2))):
         change(review, data.draw(st.sampled_from(inside)), data.draw(strange))
-    answered(json.dumps(review).encode(), hook, world)
+    answered(json.dumps(review).encode(), hook, configuration)
 
 
 def change(review: Json, place: tuple[str | int, ...], value: object) -> None:
@@ -113,29 +114,29 @@ def change(review: Json, place: tuple[str | int, ...], value: object) -> None:
         return
 
 
-@given(pods(), hooks, node_classes)
-def test_any_pod_in_a_review(pod: Json, hook: Hook, world: World) -> None:
+@given(pods(), hooks, configurations)
+def test_any_pod_in_a_review(pod: Json, hook: Hook, configuration: Key) -> None:
     review = json.loads(body("create-pod-vectoradd"))
     review["request"]["object"] = pod
-    assert answered(json.dumps(review).encode(), hook, world) is not None
+    assert answered(json.dumps(review).encode(), hook, configuration) is not None
 
 
-@given(pods(), pods(), hooks, node_classes)
-def test_any_update_of_a_pod(new: Json, old: Json, hook: Hook, world: World) -> None:
+@given(pods(), pods(), hooks, configurations)
+def test_any_update_of_a_pod(new: Json, old: Json, hook: Hook, configuration: Key) -> None:
     review = json.loads(body("update-pod-vectoradd"))
     review["request"] |= {"object": new, "oldObject": old}
-    outcome = answered(json.dumps(review).encode(), hook, world)
+    outcome = answered(json.dumps(review).encode(), hook, configuration)
     assert outcome is not None
     assert outcome.allowed
     assert {operation["path"] for operation in outcome.operations} <= {"/spec/tolerations", "/spec/tolerations/-"}
 
 
-@given(pods(), pods(), hooks, node_classes)
-def test_any_template(new: Json, old: Json, hook: Hook, world: World) -> None:
+@given(pods(), pods(), hooks, configurations)
+def test_any_template(new: Json, old: Json, hook: Hook, configuration: Key) -> None:
     review = json.loads(body("update-deployment-inference"))
     review["request"]["object"]["spec"]["template"] = new
     review["request"]["oldObject"]["spec"]["template"] = old
-    outcome = answered(json.dumps(review).encode(), hook, world)
+    outcome = answered(json.dumps(review).encode(), hook, configuration)
     assert outcome is not None
     assert outcome.operations == []
 

@@ -9,16 +9,13 @@ import pytest
 from tests.hostile import SHAPES, Shape, container, each, pod
 from webhook.admission import BadReviewError, Hook, respond
 from webhook.policy.checks import CHECKS
-from webhook.policy.placement.facts import UNKNOWN
-from webhook.policy.rules import Ruleset
+from webhook.policy.evaluate import Evaluator
 from webhook.policy.settings.settings import Settings
-from webhook.policy.verdict import KEPT
-from webhook.policy.workloads.kinds import table
+from webhook.policy.verdict import KEPT_PER_CODE
 
 KIB = 1024
-KINDS = table(())
-STRICT = Ruleset(Settings(severities={check.code: "deny" for check in CHECKS}), CHECKS, UNKNOWN)
-LAX = Ruleset(Settings(mode="warn"), CHECKS, UNKNOWN)
+STRICT = Evaluator.of(Settings(severities={check.code: "deny" for check in CHECKS}))
+LAX = Evaluator.of(Settings(mode="warn"))
 
 EVERYTHING_WRONG = Shape(
     lambda count: pod(
@@ -41,10 +38,10 @@ EVERYTHING_WRONG = Shape(
 )
 
 
-@pytest.mark.parametrize("ruleset", [STRICT, LAX], ids=["deny", "warn"])
+@pytest.mark.parametrize("evaluator", [STRICT, LAX], ids=["deny", "warn"])
 @pytest.mark.parametrize("hook", [Hook.MUTATE, Hook.VALIDATE])
-def test_answer_to_everything_wrong_is_bounded(hook: Hook, ruleset: Ruleset) -> None:
-    answer = json.loads(respond(EVERYTHING_WRONG.review(300), hook, ruleset, KINDS).body())
+def test_answer_to_everything_wrong_is_bounded(hook: Hook, evaluator: Evaluator) -> None:
+    answer = json.loads(respond(EVERYTHING_WRONG.review(300), hook, evaluator).body())
     answer["response"].pop("patch", None)
     assert 4 * KIB < len(json.dumps(answer)) < 64 * KIB
 
@@ -52,7 +49,7 @@ def test_answer_to_everything_wrong_is_bounded(hook: Hook, ruleset: Ruleset) -> 
 @pytest.mark.parametrize("name", SHAPES)
 def test_answer_to_hostile_shape_is_bounded(name: str) -> None:
     body = SHAPES[name].review(SHAPES[name].count_for(200 * KIB))
-    answer = json.loads(respond(body, Hook.MUTATE, LAX, KINDS).body())
+    answer = json.loads(respond(body, Hook.MUTATE, LAX).body())
     answer["response"].pop("patch", None)
     assert len(json.dumps(answer)) < 64 * KIB
 
@@ -61,22 +58,22 @@ def test_denial_says_how_many_findings_it_leaves_out() -> None:
     two = Shape(
         lambda count: pod(containers=each(count, lambda n: container(n, resources={"limits": {"nvidia.com/gpu": 2}})))
     )
-    response = json.loads(respond(two.review(60), Hook.VALIDATE, Ruleset(Settings(), CHECKS, UNKNOWN), KINDS).body())
+    response = json.loads(respond(two.review(60), Hook.VALIDATE, Evaluator.of(Settings())).body())
     lines = response["response"]["status"]["message"].splitlines()
-    assert [line[:6] for line in lines[:-1]] == ["GPS001"] * KEPT + ["GPS002"]
+    assert [line[:6] for line in lines[:-1]] == ["GPS001"] * KEPT_PER_CODE + ["GPS002"]
     assert lines[-1] == "and 40 more findings of GPS001, GPS002"
     assert response["response"]["auditAnnotations"]["findings"].endswith("GPS002=deny,GPS019=warn,GPS001+40")
 
 
 def test_warnings_say_how_many_findings_they_leave_out() -> None:
     shape = SHAPES["annotations with the product's prefix"]
-    response = json.loads(respond(shape.review(100), Hook.MUTATE, LAX, KINDS).body())["response"]
-    assert len(response["warnings"]) == KEPT + 1
+    response = json.loads(respond(shape.review(100), Hook.MUTATE, LAX).body())["response"]
+    assert len(response["warnings"]) == KEPT_PER_CODE + 1
     assert response["warnings"][-1] == "and 80 more findings of GPS018"
 
 
 def test_pod_with_too_many_edits_is_answered_without_a_patch() -> None:
-    outcome = respond(SHAPES["init containers"].review(5000), Hook.MUTATE, LAX, KINDS)
+    outcome = respond(SHAPES["init containers"].review(5000), Hook.MUTATE, LAX)
     assert outcome.unpatched == "the pod needs more than 4096 edits, so none is made"
     assert outcome.allowed
     assert "patch" not in json.loads(outcome.body())["response"]
@@ -85,6 +82,6 @@ def test_pod_with_too_many_edits_is_answered_without_a_patch() -> None:
 def test_place_of_malformed_member_is_shortened_and_printable() -> None:
     resources = Shape(lambda count: pod(nodeSelector={"k\n::error::" + "x" * count: 1}))
     with pytest.raises(BadReviewError) as error:
-        respond(resources.review(5000), Hook.MUTATE, LAX, KINDS)
+        respond(resources.review(5000), Hook.MUTATE, LAX)
     assert len(str(error.value)) < 400
     assert str(error.value).isprintable()

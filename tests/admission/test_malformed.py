@@ -9,15 +9,12 @@ import pytest
 
 from tests.recorded import body
 from webhook.admission import BadReviewError, Hook, respond
-from webhook.policy.checks import CHECKS
-from webhook.policy.placement.facts import UNKNOWN
-from webhook.policy.rules import Ruleset
+from webhook.policy.evaluate import Evaluator
 from webhook.policy.settings.settings import Settings
-from webhook.policy.workloads.kinds import BUILT_IN
 
 Json = dict[str, Any]
 
-RULESET = Ruleset(Settings(), CHECKS, UNKNOWN)
+EVALUATOR = Evaluator.of(Settings())
 
 POD = "create-pod-vectoradd"
 DEPLOYMENT = "create-deployment-inference"
@@ -88,7 +85,7 @@ def test_an_object_of_another_structure_is_told_with_its_place(case: str) -> Non
     review: Json = json.loads(body(name))
     review["request"]["object"] = malformed
     with pytest.raises(BadReviewError) as refused:
-        respond(json.dumps(review).encode(), Hook.VALIDATE, RULESET, BUILT_IN)
+        respond(json.dumps(review).encode(), Hook.VALIDATE, EVALUATOR)
     assert f"the object is malformed at {says}" in str(refused.value)
 
 
@@ -130,6 +127,6 @@ def test_an_object_of_another_structure_is_told_with_its_place(case: str) -> Non
 )
 def test_a_review_that_cannot_be_answered_is_refused_in_words(data: bytes, says: str) -> None:
     with pytest.raises(BadReviewError) as refused:
-        respond(data, Hook.MUTATE, RULESET, BUILT_IN)
+        respond(data, Hook.MUTATE, EVALUATOR)
     assert says in str(refused.value)
     assert len(str(refused.value)) < 200

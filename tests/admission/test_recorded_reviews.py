@@ -11,13 +11,10 @@ from tests.fixture import HOOKS
 from tests.pointers import find
 from tests.recorded import Recorded, expectations, load_all, names
 from webhook.admission import Outcome, respond
-from webhook.policy.checks import CHECKS
-from webhook.policy.placement.facts import UNKNOWN
-from webhook.policy.rules import Ruleset
+from webhook.policy.evaluate import Evaluator
 from webhook.policy.settings.settings import Settings
-from webhook.policy.workloads.kinds import BUILT_IN
 
-RULESET = Ruleset(Settings(), CHECKS, UNKNOWN)
+EVALUATOR = Evaluator.of(Settings())
 
 every_review = pytest.mark.parametrize(
     "recorded", load_all(), ids=lambda recorded: f"{recorded.name} at {recorded.hook}"
@@ -27,7 +24,7 @@ every_review = pytest.mark.parametrize(
 def outcome(recorded: Recorded) -> Outcome:
     hook = HOOKS[recorded.hook]
     assert hook is not None
-    return respond(recorded.body, hook, RULESET, BUILT_IN)
+    return respond(recorded.body, hook, EVALUATOR)
 
 
 def received(recorded: Recorded) -> Reception:
@@ -45,7 +42,7 @@ def test_decision_and_findings(recorded: Recorded) -> None:
 @every_review
 def test_patch(recorded: Recorded) -> None:
     answered = outcome(recorded)
-    assert answered.flaw is None
+    assert answered.proof_failure is None
     assert answered.operations == recorded.patch
 
 

@@ -13,19 +13,16 @@ import pytest
 from tests.apiserver import receive
 from tests.recorded import body
 from webhook.admission import BadReviewError, Hook, Outcome, respond
-from webhook.policy.checks import CHECKS
-from webhook.policy.placement.facts import UNKNOWN
-from webhook.policy.rules import Ruleset
+from webhook.policy.evaluate import Evaluator
 from webhook.policy.settings.settings import Settings
-from webhook.policy.workloads.kinds import BUILT_IN
 
 Json = dict[str, Any]
 
-RULESET = Ruleset(Settings(), CHECKS, UNKNOWN)
+EVALUATOR = Evaluator.of(Settings())
 
 
-def answer(review: Json, hook: Hook, ruleset: Ruleset = RULESET) -> Outcome:
-    return respond(json.dumps(review).encode(), hook, ruleset, BUILT_IN)
+def answer(review: Json, hook: Hook, evaluator: Evaluator = EVALUATOR) -> Outcome:
+    return respond(json.dumps(review).encode(), hook, evaluator)
 
 
 def recorded(name: str, /, **changes: Any) -> Json:
@@ -110,7 +107,7 @@ def test_ephemeral_containers_are_compared_in_linear_time() -> None:
         gc.disable()
         for _ in range(5):
             start = thread_time()
-            respond(review, Hook.VALIDATE, RULESET, BUILT_IN)
+            respond(review, Hook.VALIDATE, EVALUATOR)
             taken.append(thread_time() - start)
         gc.enable()
         return min(taken)
@@ -138,7 +135,7 @@ def assert_untouched(outcome: Outcome) -> None:
 
 
 def test_without_deny_in_mutate_the_patch_goes_out_and_the_last_hook_refuses() -> None:
-    later = Ruleset(Settings(deny_in_mutate=False), CHECKS, UNKNOWN)
+    later = Evaluator.of(Settings(deny_in_mutate=False))
     review = recorded("create-pod-two-replicas")
     mutated = answer(review, Hook.MUTATE, later)
     assert mutated.allowed
@@ -169,7 +166,7 @@ def test_a_denial_tells_every_finding_that_denies_on_a_line_of_its_own() -> None
         "message": 'GPS001 container "a" asks for 2 of "nvidia.com/gpu"; the limit is 1 where it is shared through MPS'
         "; ask for 1, or select nodes with whole cards (nvidia.com/gpu.sharing-strategy: none)\n"
         "GPS002 the pod asks for 2 replicas as a whole; the limit is 1 where GPUs are shared through MPS; "
-        "split the pod, or let the administrator raise limits.perPod",
+        "split the pod, or ask the administrator to raise limits.perPod",
     }
     assert [warning[:6] for warning in response["warnings"]] == ["GPS015"]
     assert response["auditAnnotations"] == {"findings": "GPS001=deny,GPS002=deny,GPS015=warn"}
@@ -177,7 +174,7 @@ def test_a_denial_tells_every_finding_that_denies_on_a_line_of_its_own() -> None
 
 
 def test_audited_findings_are_recorded_without_a_warning() -> None:
-    audit = Ruleset(Settings(mode="audit"), CHECKS, UNKNOWN)
+    audit = Evaluator.of(Settings(mode="audit"))
     response = json.loads(answer(recorded("create-pod-two-replicas"), Hook.VALIDATE, audit).body())["response"]
     assert response["allowed"] is True
     assert "warnings" not in response
@@ -206,7 +203,7 @@ def test_a_patch_that_fails_its_proof_is_not_sent(monkeypatch: pytest.MonkeyPatc
     wrong = [{"op": "replace", "path": "/spec/containers", "value": []}]
     monkeypatch.setattr(sys.modules[respond.__module__], "build", lambda *_: wrong)
     outcome = answer(recorded("create-pod-vectoradd"), Hook.MUTATE)
-    assert outcome.flaw == "/spec/containers: not an addition"
+    assert outcome.proof_failure == "/spec/containers: not an addition"
     assert json.loads(outcome.body())["response"] == {"uid": outcome.request.uid, "allowed": True}
 
 

@@ -15,15 +15,12 @@ from hypothesis import strategies as st
 
 from tests.recorded import body
 from webhook.admission import BadReviewError, Hook, TooComplexError, respond, structure
-from webhook.policy.checks import CHECKS
-from webhook.policy.placement.facts import UNKNOWN
-from webhook.policy.rules import Ruleset
+from webhook.policy.evaluate import Evaluator
 from webhook.policy.settings.settings import Settings
-from webhook.policy.workloads.kinds import BUILT_IN
 
 pytestmark = pytest.mark.slow
 
-RULESET = Ruleset(Settings(), CHECKS, UNKNOWN)
+EVALUATOR = Evaluator.of(Settings())
 MIB = 2**20
 TEXTS = st.text(st.sampled_from('\\"[]{},:a\u00e9\U0001f600\n'), max_size=12)
 VALUES = st.recursive(
@@ -87,7 +84,7 @@ def in_spec(inner: bytes) -> bytes:
 @pytest.mark.parametrize("char", ["[", "{", ",", ":", "7", "<", '"', "\\"])
 def test_legal_text_of_brackets_is_answered(char: str) -> None:
     text = json.dumps(char * 1_400_000).replace("<", "\\u003c").encode()
-    assert respond(in_spec(text), Hook.MUTATE, RULESET, BUILT_IN).allowed
+    assert respond(in_spec(text), Hook.MUTATE, EVALUATOR).allowed
 
 
 @pytest.mark.parametrize(
@@ -105,20 +102,20 @@ def test_legal_text_of_brackets_is_answered(char: str) -> None:
 )
 def test_too_much_structure_is_not_decoded(inner: bytes, says: str) -> None:
     with pytest.raises(TooComplexError, match=says):
-        respond(in_spec(inner), Hook.MUTATE, RULESET, BUILT_IN)
+        respond(in_spec(inner), Hook.MUTATE, EVALUATOR)
 
 
 def test_as_many_objects_as_allowed_are_decoded() -> None:
     around = 6
     text = in_spec(b"[" + b",".join([b"{}"] * (structure.CONTAINERS - around - 1)) + b"]")
     assert text.count(b"{") + text.count(b"[") == structure.CONTAINERS
-    assert respond(text, Hook.MUTATE, RULESET, BUILT_IN).allowed
+    assert respond(text, Hook.MUTATE, EVALUATOR).allowed
 
 
 @pytest.mark.parametrize("number", [b"1e999", b"-1e400"])
 def test_number_out_of_range_is_refused(number: bytes) -> None:
     with pytest.raises(BadReviewError, match="out of range"):
-        respond(in_spec(number), Hook.MUTATE, RULESET, BUILT_IN)
+        respond(in_spec(number), Hook.MUTATE, EVALUATOR)
 
 
 def test_hard_floats_let_other_threads_run() -> None:
@@ -135,7 +132,7 @@ def test_hard_floats_let_other_threads_run() -> None:
     other.start()
     try:
         began = time.perf_counter()
-        assert respond(text, Hook.MUTATE, RULESET, BUILT_IN).allowed
+        assert respond(text, Hook.MUTATE, EVALUATOR).allowed
         whole = time.perf_counter() - began
     finally:
         ended.set()
@@ -160,17 +157,17 @@ def test_counting_takes_little_memory(unit: bytes, monkeypatch: pytest.MonkeyPat
 def test_long_uid_is_refused() -> None:
     review = json.loads(body("create-pod-vectoradd"))
     review["request"]["uid"] = "u" * 128
-    assert respond(json.dumps(review).encode(), Hook.MUTATE, RULESET, BUILT_IN).request.uid == "u" * 128
+    assert respond(json.dumps(review).encode(), Hook.MUTATE, EVALUATOR).request.uid == "u" * 128
     review["request"]["uid"] += "u"
     with pytest.raises(BadReviewError, match="more than 128 characters"):
-        respond(json.dumps(review).encode(), Hook.MUTATE, RULESET, BUILT_IN)
+        respond(json.dumps(review).encode(), Hook.MUTATE, EVALUATOR)
 
 
 @pytest.mark.parametrize("member", ["kind", "apiVersion"])
 def test_untrusted_name_in_message_is_printable(member: str) -> None:
     review = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", member: "\x1b[31m\n::error\u202e" * 100}
     with pytest.raises(BadReviewError) as refused:
-        respond(json.dumps(review).encode(), Hook.MUTATE, RULESET, BUILT_IN)
+        respond(json.dumps(review).encode(), Hook.MUTATE, EVALUATOR)
     assert str(refused.value).isprintable()
     assert len(str(refused.value)) < 200
 
@@ -180,6 +177,6 @@ def test_key_in_message_is_printable_and_short(key: str) -> None:
     review = json.loads(body("create-pod-vectoradd"))
     review["request"]["object"]["spec"]["nodeSelector"] = {key: 1}
     with pytest.raises(BadReviewError, match="expected text, found a number") as refused:
-        respond(json.dumps(review).encode(), Hook.MUTATE, RULESET, BUILT_IN)
+        respond(json.dumps(review).encode(), Hook.MUTATE, EVALUATOR)
     assert str(refused.value).isprintable()
     assert len(str(refused.value)) <= 400

@@ -8,15 +8,12 @@ import pytest
 
 from bench.corpus import KINDS, SIZES, Size, reviews
 from webhook.admission import Hook, respond
-from webhook.policy.checks import CHECKS
-from webhook.policy.placement.facts import UNKNOWN
-from webhook.policy.rules import Ruleset
+from webhook.policy.evaluate import Evaluator
 from webhook.policy.settings.settings import Settings
-from webhook.policy.workloads.kinds import table
 
 pytestmark = pytest.mark.slow
 
-RULES = Ruleset(Settings(), CHECKS, UNKNOWN)
+EVALUATOR = Evaluator.of(Settings())
 EVERY = pytest.mark.parametrize(
     ("kind", "size"),
     [(kind, size) for kind in KINDS for size in SIZES],
@@ -38,7 +35,7 @@ def test_reviews_differ_and_have_about_their_size(kind: str, size: Size) -> None
 
 @EVERY
 def test_outcome_is_that_of_the_kind(kind: str, size: Size) -> None:
-    outcome = respond(reviews(kind, size)[-1], Hook.MUTATE, RULES, table(()))
+    outcome = respond(reviews(kind, size)[-1], Hook.MUTATE, EVALUATOR)
     assert (outcome.allowed, bool(outcome.operations)) == {
         "mutated": (True, True),
         "denied": (False, False),

@@ -23,7 +23,7 @@ REFUSED: dict[str, tuple[Values, str]] = {
     ),
     "two writers of the authority": (
         {"tls": {"mode": "existing-secret", "existingSecret": _SECRET | {"annotations": {"a": "b"}}}},
-        "two would write the authority",
+        "both would write the authority",
     ),
     "another writer by an annotation": (
         {"webhooks": {"annotations": {"cert-manager.io/inject-ca-from": "a/b"}}},
@@ -37,14 +37,17 @@ REFUSED: dict[str, tuple[Values, str]] = {
         {"autoscaling": {"enabled": True, "minReplicas": 7}},
         "autoscaling.minReplicas 7 is more than maxReplicas 6",
     ),
-    "a budget of all": ({"podDisruptionBudget": {"minAvailable": 2}}, "minAvailable 2 of 2 replicas lets none go"),
+    "a budget of all": (
+        {"podDisruptionBudget": {"minAvailable": 2}},
+        "minAvailable 2 of 2 replicas allows no disruption",
+    ),
     "a budget of all, in percent, of which the API server rounds up": (
         {"podDisruptionBudget": {"minAvailable": "51%"}},
-        "minAvailable 51% of 2 replicas lets none go",
+        "minAvailable 51% of 2 replicas allows no disruption",
     ),
     "a budget of all an autoscaler leaves": (
         {"replicas": 9, "autoscaling": {"enabled": True}, "podDisruptionBudget": {"minAvailable": 2}},
-        "minAvailable 2 of 2 replicas lets none go",
+        "minAvailable 2 of 2 replicas allows no disruption",
     ),
     "a budget of nothing": ({"podDisruptionBudget": {"maxUnavailable": 0}}, "maxUnavailable is 0"),
     "a budget without a number": ({"podDisruptionBudget": {"maxUnavailable": None}}, "are both null"),
@@ -55,15 +58,15 @@ REFUSED: dict[str, tuple[Values, str]] = {
     ),
     "a condition's name twice": (
         {"webhooks": {"matchConditions": [{"name": "a", "expression": "true"}] * 2}},
-        "webhooks.matchConditions has a name twice",
+        "webhooks.matchConditions uses a name twice",
     ),
-    "another secret": ({"tls": {"mode": "existing-secret"}}, "name the Secret in tls.existingSecret.name"),
+    "another secret": ({"tls": {"mode": "existing-secret"}}, "set the Secret in tls.existingSecret.name"),
     "no authority": (
         {"tls": {"mode": "existing-secret", "existingSecret": {"name": "x"}}},
-        "give the authority in tls.existingSecret.caBundle, or in tls.existingSecret.annotations",
+        "set the authority in tls.existingSecret.caBundle, or the annotation that makes",
     ),
     "the kubelet's port": ({"hostNetwork": True}, "port 10250 of a node is the kubelet's"),
-    "a free port": ({"config": {"server": {"port": 0}}}, "must be fixed here"),
+    "a free port": ({"config": {"server": {"port": 0}}}, "must not be 0 here"),
     "one port twice": ({"config": {"server": {"port": 8080}}}, "are both 8080"),
     "clients without their authority": (
         {"tls": {"clientCA": {"secretName": "x"}}},
@@ -71,11 +74,11 @@ REFUSED: dict[str, tuple[Values, str]] = {
     ),
     "an authority without its secret": (
         {"config": {"tls": {"clientCA": "/etc/gpushare-webhook/client-ca/ca.crt"}}},
-        "name its Secret in tls.clientCA.secretName",
+        "set its Secret in tls.clientCA.secretName",
     ),
     "a url that no certificate holds": (
         {"webhooks": {"url": "https://gpus.example.com"}},
-        "name gpus.example.com in config.tls.extraHosts",
+        "add gpus.example.com to config.tls.extraHosts",
     ),
 }
 

@@ -9,11 +9,8 @@ import pytest
 
 from tests.chart.matching import called, request
 from webhook.admission.restore import lost_tolerations
-from webhook.policy.checks import CHECKS
 from webhook.policy.context import Origin
-from webhook.policy.placement.facts import UNKNOWN
-from webhook.policy.pods.pod import Pod
-from webhook.policy.rules import Ruleset
+from webhook.policy.evaluate import Evaluator
 from webhook.policy.settings.settings import Settings
 
 pytestmark = pytest.mark.slow
@@ -247,7 +244,7 @@ CHOICES = list(chain.from_iterable(combinations(CANDIDATES, size) for size in ra
 
 @pytest.mark.parametrize("resource", [GPU, SHARED, "amd.com/gpu"])
 def test_pod_update_is_sent_only_when_it_lost_an_injected_toleration(resource: str) -> None:
-    ruleset = Ruleset(Settings(), CHECKS, UNKNOWN)
+    evaluator = Evaluator.of(Settings())
 
     def tolerating(held: tuple[Json, ...]) -> Json:
         return holder("Pod", {"containers": [asking(resource)], "tolerations": list(held)})
@@ -257,9 +254,9 @@ def test_pod_update_is_sent_only_when_it_lost_an_injected_toleration(resource: s
     for (before, after), entries in zip(pairs, called("default", requests), strict=True):
         lost = [ours for ours in (OURS, OURS_RENAMED) if ours in before and ours not in after]
         assert entries == ({"tolerations.mutate"} if lost and resource != "amd.com/gpu" else set())
-        pods = (Pod.of_template(tolerating(after)), Pod.of_template(tolerating(before)))
+        (updated,), (earlier,) = (evaluator.pods(tolerating(held), "", "Pod") for held in (after, before))
         # A pod that does not request the renamed resource gets no toleration for it, although it is sent.
-        assert bool(entries) >= bool(lost_tolerations(*pods, Origin("team"), ruleset))
+        assert bool(entries) >= bool(lost_tolerations(updated, earlier, Origin("team"), evaluator))
 
 
 def test_toleration_conditions_follow_settings() -> None:

@@ -44,7 +44,7 @@ def test_command_switches_off_enforcement_in_every_section() -> None:
     """The flags of the command override every value that enforces: the mode of a namespace, both failure policies."""
     page = ROOT / "docs" / "how-to" / "emergency.md"
     (shown,) = [content for _, content in blocks(page) if "--reuse-values" in content]
-    for said in (shown, notes("everything").partition("Switch enforcement off:")[2].partition("Take the")[0]):
+    for said in (shown, notes("everything").partition("Turn off enforcement:")[2].partition("Remove the")[0]):
         words = shlex.split(said.replace("\\\n", " "))
         flags = words[words.index("--reuse-values") + 1 :]
         values = {
@@ -64,17 +64,17 @@ def test_default_values_give_no_warning() -> None:
 @pytest.mark.parametrize(
     ("values", "expected"),
     [
-        ({"replicas": 1}, "with one replica nobody answers"),
-        ({"webhooks": {"validating": {"failurePolicy": "Ignore"}}}, "GPU pods are made unchecked"),
-        ({"webhooks": {"mutating": {"failurePolicy": "Fail"}}}, "GPU pods are refused"),
-        ({"rbac": {"create": False}}, f"give the service account {FULLNAME} its rights"),
+        ({"replicas": 1}, "a single replica cannot answer"),
+        ({"webhooks": {"validating": {"failurePolicy": "Ignore"}}}, "GPU pods are admitted unchecked"),
+        ({"webhooks": {"mutating": {"failurePolicy": "Fail"}}}, "GPU pods are rejected"),
+        ({"rbac": {"create": False}}, f"grant the service account {FULLNAME} its permissions"),
         ({"test": {"namespace": "kube-system"}}, "so there is no `helm test`"),
         (
             {"config": {"workloads": {"paths": [{"group": "ray.io", "kind": "RayJob", "path": "spec"}] * 2}}},
             "config.workloads.paths names ray.io/RayJob, but",
         ),
-        ({"hostNetwork": True, "config": {"server": {"port": 9443}}}, "a node with the port free for each replica"),
-        ("existing-secret", "you renew the Secret gpushare-webhook-serving"),
+        ({"hostNetwork": True, "config": {"server": {"port": 9443}}}, "one node per replica on which the port is free"),
+        ("existing-secret", "you must renew the Secret gpushare-webhook-serving"),
     ],
     ids=str,
 )
@@ -86,7 +86,7 @@ def test_risky_values_give_warning(values: Any, expected: str) -> None:
 def test_exempt_namespace_of_helm_test_gives_warning() -> None:
     assert "two replicas" not in notes("default", "default")
     (warning,) = warnings("default", namespace="default")
-    assert "left alone" in warning
+    assert "ignores it" in warning
     assert "helm test" not in notes("default", "default")
 
 

@@ -10,8 +10,8 @@ import yaml
 
 from tests.chart.render import MODES, Values, container, only, pod_spec
 from webhook.cli.inputs import configuration
+from webhook.policy.settings.units import Duration
 from webhook.settings.configuration import Configuration
-from webhook.settings.units import Duration
 
 pytestmark = pytest.mark.slow
 

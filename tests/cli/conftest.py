@@ -1,4 +1,4 @@
-"""Tests of the command line run in the folder of their manifests, so that reports name plain files."""
+"""Fixtures that change to the folder of the manifests, so that reports have plain file names."""
 
 from __future__ import annotations
 
@@ -17,6 +17,6 @@ def data(monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty folder to write files in, and the one that the command runs in."""
+    """An empty folder for files, and the working directory of the command."""
     monkeypatch.chdir(tmp_path)
     return tmp_path

@@ -1,4 +1,4 @@
-"""The command line, run in the test's own process: fast, and open to what a test puts in the place of a part."""
+"""Run the command line in the process of the test: fast, and open to mocks."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from webhook.cli import main
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """How a command ended, and what it said."""
+    """The exit code and the output of a command."""
 
     code: int
     out: str
     err: str
 
     def json(self) -> Any:
-        """Standard output, read as JSON."""
+        """Return standard output, parsed as JSON."""
         return json.loads(self.out)
 
 
 def run(*arguments: object, stdin: bytes = b"") -> Ended:
-    """Run a command to its end."""
+    """Run a command and return how it ended."""
     out, err = io.StringIO(), io.StringIO()
     entry = io.TextIOWrapper(io.BytesIO(stdin))
     program = mock.patch.object(sys, "argv", ["gpushare-webhook"])

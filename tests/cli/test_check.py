@@ -1,4 +1,4 @@
-"""`check`: its report for people and for machines, with the place of everything."""
+"""`check`: the report for people and for machines, with positions."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ PLACES = {
     "pod.json": [("GPS001", 7, 64), ("GPS009", 9, 16)],
     "list.json": [("GPS001", 7, 27)],
 }
-"""Where the findings of each file are, counted by hand: code, line and column of the value."""
+"""The findings of each file, counted by hand: code, line and column of the value."""
 
 
 def findings(report: Any) -> list[dict[str, Any]]:
     return [finding for result in report["results"] for finding in result["findings"]]
 
 
-def test_the_report_is_what_the_contract_says(data: Path) -> None:
+def test_json_report_contract(data: Path) -> None:
     ended = run("check", "-f", "pods.yaml", "-f", "malformed.yaml", "-o", "json", "-n", "team-a")
     assert ended.json() == {
         "apiVersion": "gpushare-webhook/v1",
@@ -74,8 +74,8 @@ def test_the_report_is_what_the_contract_says(data: Path) -> None:
                         "line": 29,
                         "column": 18,
                         "message": 'container "main" sets CUDA_MPS_PIPE_DIRECTORY to "/tmp/nvidia-mps", '
-                        "where no daemon is",
-                        "remedy": "leave the variable out, or set it to /mps/nvidia.com/gpu/pipe",
+                        "where no MPS daemon listens",
+                        "remedy": "omit the variable, or set it to /mps/nvidia.com/gpu/pipe",
                     },
                     {
                         "code": "GPS005",
@@ -83,8 +83,8 @@ def test_the_report_is_what_the_contract_says(data: Path) -> None:
                         "path": "/spec/containers/0/volumeMounts/0/mountPath",
                         "line": 32,
                         "column": 22,
-                        "message": 'container "main" mounts its own /dev/shm and hides the MPS daemon\'s',
-                        "remedy": "leave the mount out; the device plugin mounts the daemon's there",
+                        "message": 'container "main" mounts a volume at /dev/shm, which hides the MPS daemon\'s',
+                        "remedy": "remove the mount; the device plugin mounts the daemon's /dev/shm",
                     },
                     {
                         "code": "GPS015",
@@ -93,8 +93,8 @@ def test_the_report_is_what_the_contract_says(data: Path) -> None:
                         "line": 22,
                         "column": 34,
                         "message": "terminationGracePeriodSeconds: 0 kills the MPS client, "
-                        "which can take its neighbours on the card down",
-                        "remedy": "leave it out, or give some seconds",
+                        "which can crash other clients of the GPU",
+                        "remedy": "omit it, or set it to a few seconds or more",
                     },
                 ],
                 "patch": [],
@@ -113,7 +113,7 @@ def test_the_report_is_what_the_contract_says(data: Path) -> None:
     assert ended.code == 2
 
 
-def test_the_patch_is_what_the_mutating_hook_would_send(data: Path) -> None:
+def test_patch_equals_mutating_hook(data: Path) -> None:
     (result,) = run("check", "-f", "good.yaml", "-o", "json").json()["results"]
     volume = "gpushare-mps-nvidia-com-gpu"
     source = {"path": "/run/nvidia/mps/nvidia.com/gpu/pipe", "type": "DirectoryOrCreate"}
@@ -132,20 +132,20 @@ def test_the_patch_is_what_the_mutating_hook_would_send(data: Path) -> None:
 
 
 @pytest.mark.parametrize("file", PLACES)
-def test_findings_stand_at_the_line_and_column_of_the_value(data: Path, file: str) -> None:
+def test_json_positions_of_findings(data: Path, file: str) -> None:
     found = findings(run("check", "-f", file, "-o", "json").json())
     assert [(finding["code"], finding["line"], finding["column"]) for finding in found] == PLACES[file]
 
 
 @pytest.mark.parametrize("file", PLACES)
-def test_the_text_names_the_same_places(data: Path, file: str) -> None:
+def test_text_positions_equal_json(data: Path, file: str) -> None:
     lines = run("check", "-f", file).out.splitlines()
     found = findings(run("check", "-f", file, "-o", "json").json())
     heads = [line for line in lines if line.startswith(f"{file}:")]
     assert heads == ["{}:{line}:{column}: {severity} {code} {message}".format(file, **finding) for finding in found]
 
 
-def test_the_text_is_made_for_people(data: Path) -> None:
+def test_text_report(data: Path) -> None:
     ended = run("check", "-f", "list.yaml", "-f", "good.yaml")
     assert ended.out.splitlines() == [
         'list.yaml:16:35: deny GPS001 container "job" asks for 3 of "nvidia.com/gpu"; '
@@ -153,7 +153,7 @@ def test_the_text_is_made_for_people(data: Path) -> None:
         "    CronJob nightly at /spec/jobTemplate/spec/template/spec/containers/0/resources/limits/nvidia.com~1gpu",
         f"    remedy: {ASK_FOR_ONE}",
         'list.yaml:23:45: warn GPS013 container "c" asks for "nvidia.com/gpus"; did you mean "nvidia.com/gpu"?',
-        "    Pod slip at /spec/containers/0/resources/limits/nvidia.com~1gpus",
+        "    Pod typo at /spec/containers/0/resources/limits/nvidia.com~1gpus",
         "    remedy: ask for nvidia.com/gpu",
         "",
         "3 objects: 1 allowed, 1 warned, 1 denied",
@@ -162,13 +162,13 @@ def test_the_text_is_made_for_people(data: Path) -> None:
 
 
 @pytest.mark.parametrize(("file", "lines"), [("list.yaml", [4, 17]), ("list.json", [2, 4])])
-def test_a_list_gives_a_result_for_each_item(data: Path, file: str, lines: list[int]) -> None:
+def test_list_gives_one_result_per_item(data: Path, file: str, lines: list[int]) -> None:
     report = run("check", "-f", file, "-o", "json").json()
     assert [(result["document"], result["line"]) for result in report["results"]] == [(1, line) for line in lines]
     assert report["summary"]["objects"] == 2
 
 
-def test_a_namespace_is_for_objects_that_name_none(data: Path) -> None:
+def test_namespace_option_applies_to_objects_without_namespace(data: Path) -> None:
     results = run("check", "-f", "pods.yaml", "-o", "json", "-n", "kube-system").json()["results"]
     assert [(result["object"]["namespace"], result["decision"]) for result in results] == [
         ("kube-system", "allowed"),  # an exempt namespace
@@ -178,7 +178,7 @@ def test_a_namespace_is_for_objects_that_name_none(data: Path) -> None:
     assert run("check", "-f", "pod.json", "-o", "json").json()["results"][0]["object"]["namespace"] == ""
 
 
-def test_facts_and_settings_count(here: Path) -> None:
+def test_facts_and_settings_apply(here: Path) -> None:
     (here / "pod.yaml").write_text(
         "{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: "
         "[{name: c, resources: {limits: {nvidia.com/gpu: 2}}}]}}"
@@ -193,6 +193,6 @@ def test_facts_and_settings_count(here: Path) -> None:
     assert "/spec/runtimeClassName" not in str(informed["results"][0]["patch"])
 
 
-def test_output_is_the_same_each_time(data: Path) -> None:
+def test_output_is_deterministic(data: Path) -> None:
     command = ["check", "-f", ".", "-o", "json"]
     assert run(*command).out == run(*command).out

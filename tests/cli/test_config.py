@@ -1,4 +1,4 @@
-"""`config`: the settings in effect, whether a file is right, and the schema."""
+"""`config`: the effective settings, validation, and the schema."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ def view(*options: object) -> Any:
     return yaml.safe_load(ended.out)
 
 
-def test_the_defaults_are_shown() -> None:
+def test_view_shows_defaults() -> None:
     shown = view()
     assert shown["apiVersion"] == "gpushare-webhook/v1"
     assert (shown["profile"], shown["mode"], shown["limits"]["perPod"]) == ("device-plugin", "enforce", 1)
     assert shown["server"]["bodyLimit"] == "28Mi"
 
 
-def test_the_file_goes_before_its_profile_and_that_before_the_defaults(settings: Path) -> None:
+def test_file_overrides_profile_overrides_defaults(settings: Path) -> None:
     shown = view("--config", settings)
     assert shown["server"]["port"] == 9443
     assert shown["severities"] == {"GPS001": "warn", "GPS005": "deny"}
@@ -40,34 +40,34 @@ def test_the_file_goes_before_its_profile_and_that_before_the_defaults(settings:
     assert shown["server"]["healthPort"] == 8080
 
 
-def test_both_formats_show_the_same(settings: Path) -> None:
+def test_view_formats_agree(settings: Path) -> None:
     assert run("config", "view", "--config", settings, "-o", "json").json() == view("--config", settings)
 
 
-def test_what_is_shown_is_a_settings_file_that_means_the_same(settings: Path) -> None:
+def test_view_output_is_an_equivalent_settings_file(settings: Path) -> None:
     shown = run("config", "view", "--config", settings).out
     assert run("config", "view", "--config", "-", stdin=shown.encode()).out == shown
 
 
-def test_a_right_file_is_valid(settings: Path) -> None:
+def test_validate_accepts_valid_file(settings: Path) -> None:
     ended = run("config", "validate", "--config", settings)
     assert (ended.code, ended.out, ended.err) == (0, f"{settings}: valid\n", "")
 
 
-def test_an_empty_file_is_valid(here: Path) -> None:
+def test_validate_accepts_empty_file(here: Path) -> None:
     (here / "empty.yaml").write_text("")
     assert run("config", "validate", "--config", "empty.yaml").code == 0
 
 
-def test_settings_of_later_releases_are_valid_and_told(here: Path) -> None:
+def test_validate_reports_settings_without_effect(here: Path) -> None:
     (here / "s.yaml").write_text("facts: {namespaces: true, nodes: true}\n")
     ended = run("config", "validate", "--config", "s.yaml")
     assert (ended.code, ended.out) == (0, "s.yaml: valid\n")
-    told = [line.split(": ")[1].split(" ")[0] for line in ended.err.splitlines()]
-    assert sorted(told) == ["facts.namespaces", "facts.nodes"]
+    keys = [line.split(": ")[1].split(" ")[0] for line in ended.err.splitlines()]
+    assert sorted(keys) == ["facts.namespaces", "facts.nodes"]
 
 
-def test_every_problem_of_a_wrong_file_is_told_at_its_place(here: Path) -> None:
+def test_validate_reports_every_problem_with_position(here: Path) -> None:
     (here / "s.yaml").write_text("mode: loud\nlimits:\n  perPod: -1\nexempted: {}\n")
     ended = run("config", "validate", "--config", "s.yaml")
     assert (ended.code, ended.out) == (2, "")
@@ -76,12 +76,12 @@ def test_every_problem_of_a_wrong_file_is_told_at_its_place(here: Path) -> None:
 
 
 @pytest.mark.parametrize("command", ["view", "validate"])
-def test_a_file_that_is_missing(here: Path, command: str) -> None:
+def test_missing_settings_file(here: Path, command: str) -> None:
     ended = run("config", command, "--config", "missing.yaml")
     assert (ended.code, ended.out, ended.err) == (2, "", "missing.yaml: no such file or folder\n")
 
 
-def test_the_schema_is_one_and_takes_what_is_shown(settings: Path) -> None:
+def test_schema_accepts_view_output(settings: Path) -> None:
     schema = run("config", "schema").json()
     jsonschema.Draft202012Validator.check_schema(schema)
     jsonschema.validate(view("--config", settings), schema)

@@ -1,4 +1,4 @@
-"""The exit codes: 0 nothing denied, 1 something denied, 2 wrong input, 3 a defect of ours; the highest wins."""
+"""The exit codes: 0 nothing denied, 1 something denied, 2 wrong input, 3 internal error; the highest wins."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ CODES = {
     "empty": (["-f", "empty.yaml"], 2),
     "empty beside another": (["-f", "empty.yaml", "-f", "good.yaml"], 0),
     "no items": (["-f", "no-items.yaml"], 0),
-    "warned": (["-f", "slip.yaml"], 0),
+    "warned": (["-f", "typo.yaml"], 0),
     "denied": (["-f", "pods.yaml"], 1),
     "denied among allowed": (["-f", "good.yaml", "-f", "pods.yaml", "-f", "good.yaml"], 1),
     "malformed": (["-f", "malformed.yaml"], 2),
@@ -30,14 +30,14 @@ CODES = {
     "an argument": (["good.yaml"], 2),
 }
 
-SLIP = "{apiVersion: v1, kind: Pod, spec: {containers: [{name: c, resources: {limits: {nvidia.com/gpus: 1}}}]}}"
+TYPO = "{apiVersion: v1, kind: Pod, spec: {containers: [{name: c, resources: {limits: {nvidia.com/gpus: 1}}}]}}"
 
 
 @pytest.fixture
 def prepared(data: Path, here: Path) -> Path:
     for file in data.iterdir():
         (here / file.name).write_bytes(file.read_bytes())
-    (here / "slip.yaml").write_text(SLIP)
+    (here / "typo.yaml").write_text(TYPO)
     (here / "empty.yaml").write_text("# nothing\n")
     (here / "no-items.yaml").write_text("{apiVersion: v1, kind: List, items: []}\n")
     return here
@@ -45,7 +45,7 @@ def prepared(data: Path, here: Path) -> Path:
 
 @pytest.mark.parametrize("command", ["check", "mutate"])
 @pytest.mark.parametrize("case", CODES)
-def test_the_code_says_how_it_went(prepared: Path, command: str, case: str) -> None:
+def test_exit_code(prepared: Path, command: str, case: str) -> None:
     options, code = CODES[case]
     ended = run(command, *options)
     assert ended.code == code
@@ -54,21 +54,21 @@ def test_the_code_says_how_it_went(prepared: Path, command: str, case: str) -> N
 
 
 @pytest.mark.parametrize(("fail_on", "code"), [("deny", 0), ("warn", 1)])
-def test_warnings_fail_where_they_are_told_to(prepared: Path, fail_on: str, code: int) -> None:
-    assert run("check", "-f", "slip.yaml", "--fail-on", fail_on).code == code
+def test_fail_on_warn(prepared: Path, fail_on: str, code: int) -> None:
+    assert run("check", "-f", "typo.yaml", "--fail-on", fail_on).code == code
     assert run("check", "-f", "good.yaml", "--fail-on", fail_on).code == 0
 
 
-def test_fail_on_knows_two_words(prepared: Path) -> None:
-    assert run("check", "-f", "slip.yaml", "--fail-on", "audit").code == 2
+def test_fail_on_rejects_other_words(prepared: Path) -> None:
+    assert run("check", "-f", "typo.yaml", "--fail-on", "audit").code == 2
 
 
 @pytest.mark.parametrize("command", ["check", "mutate"])
-def test_a_defect_is_one_line_without_a_trace(prepared: Path, monkeypatch: pytest.MonkeyPatch, command: str) -> None:
+def test_internal_error_has_no_traceback(prepared: Path, monkeypatch: pytest.MonkeyPatch, command: str) -> None:
     def broken(*_: Any) -> Any:
         raise LookupError("on purpose")
 
-    monkeypatch.setattr(f"webhook.cli.{command}.judgement", broken)
+    monkeypatch.setattr(f"webhook.cli.{command}.evaluate", broken)
     ended = run(command, "-f", "good.yaml")
     assert (ended.code, ended.out) == (3, "")
     said = r"internal error: LookupError at test_exit_codes\.py:\d+: on purpose; please report it\n"
@@ -79,7 +79,7 @@ def test_internal_error_names_its_cause(prepared: Path, monkeypatch: pytest.Monk
     def broken(*_: Any) -> Any:
         raise ExceptionGroup("several", [LookupError("::error::on\npurpose")])
 
-    monkeypatch.setattr("webhook.cli.check.judgement", broken)
+    monkeypatch.setattr("webhook.cli.check.evaluate", broken)
     ended = run("check", "-f", "good.yaml")
     said = (
         r"internal error: ExceptionGroup at test_exit_codes\.py:\d+: several \(1 sub-exception\); "

@@ -1,4 +1,4 @@
-"""Help, version, completion: what the command says of itself, and the names it is called by."""
+"""Help, version, completion, and the names of the program."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ import pytest
 
 from tests.cli.run import run
 from webhook import __version__
+from webhook.cli import COMMANDS
+from webhook.report.exit_codes import ExitCode
 
-COMMANDS = ["check", "mutate", "explain", "serve", "config", "version", "completion"]
 PROGRAM = Path(sys.executable).with_name("gpushare-webhook")
 
 OPTIONS = {
@@ -44,17 +45,23 @@ OPTIONS = {
 """The options that the contract names."""
 
 
-def test_the_help_lists_every_command_and_the_exit_codes() -> None:
+def section(text: str, title: str) -> list[str]:
+    """The lines of a help text from a title to the next empty line."""
+    return text.partition(f"\n{title}\n")[2].partition("\n\n")[0].splitlines()
+
+
+def test_help_lists_commands_and_exit_codes() -> None:
     ended = run("--help")
     assert ended.code == 0
-    listed = [line.split()[0] for line in ended.out.partition("Commands:\n")[2].splitlines() if line[2:3] != " "]
-    assert listed == COMMANDS
-    assert "Exit codes: 0 nothing denied, 1 something denied, 2 wrong usage" in ended.out
+    listed = [line.split()[0] for line in section(ended.out, "Commands:") if line[2:3] != " "]
+    assert listed == list(COMMANDS)
+    codes = [line.split(maxsplit=1) for line in section(ended.out, "  Exit codes:")]
+    assert codes == [[str(code.value), code.meaning] for code in ExitCode]
 
 
 @pytest.mark.parametrize("command", [*COMMANDS, "config view", "config validate", "config schema"])
 @pytest.mark.parametrize("option", ["-h", "--help"])
-def test_every_command_has_a_help(command: str, option: str) -> None:
+def test_help_of_each_command(command: str, option: str) -> None:
     ended = run(*command.split(), option)
     assert (ended.code, ended.err) == (0, "")
     assert ended.out.startswith(f"Usage: gpushare-webhook {command} ")
@@ -62,52 +69,52 @@ def test_every_command_has_a_help(command: str, option: str) -> None:
 
 
 @pytest.mark.parametrize("command", OPTIONS)
-def test_every_option_of_the_contract_is_in_the_help(command: str) -> None:
-    told = run(*command.split(), "--help").out
-    assert [option for option in OPTIONS[command] if f"  {option} " not in told] == []
+def test_help_lists_contract_options(command: str) -> None:
+    out = run(*command.split(), "--help").out
+    assert [option for option in OPTIONS[command] if f"  {option} " not in out] == []
 
 
-def test_wrong_usage_is_told_with_the_way_to_the_help() -> None:
+def test_usage_error_names_help_option() -> None:
     ended = run("chekc")
     assert (ended.code, ended.out) == (2, "")
     assert "No such command 'chekc'" in ended.err
     assert "--help" in ended.err
 
 
-def test_the_version_is_told_as_text_and_as_json() -> None:
+def test_version_formats() -> None:
     assert run("version").out == f"gpushare-webhook {__version__}\n"
     assert run("version", "-o", "json").json() == {"version": __version__}
     assert version("gpushare-webhook") == __version__
 
 
-def test_both_names_lead_to_the_same_command() -> None:
+def test_both_program_names_run_the_same_command() -> None:
     scripts = {script.name: script.value for script in entry_points(group="console_scripts")}
     assert scripts["gpushare-webhook"] == scripts["kubectl-gpushare"] == "webhook.cli:main"
     for name in ("gpushare-webhook", "kubectl-gpushare"):
-        told = subprocess.check_output([PROGRAM.with_name(name), "version", "-o", "json"], timeout=20)
-        assert json.loads(told) == {"version": __version__}
+        out = subprocess.check_output([PROGRAM.with_name(name), "version", "-o", "json"], timeout=20)
+        assert json.loads(out) == {"version": __version__}
 
 
-def test_the_module_runs_too() -> None:
-    told = subprocess.check_output([sys.executable, "-m", "webhook", "version"], timeout=20, text=True)
-    assert told == f"gpushare-webhook {__version__}\n"
+def test_python_m_webhook() -> None:
+    out = subprocess.check_output([sys.executable, "-m", "webhook", "version"], timeout=20, text=True)
+    assert out == f"gpushare-webhook {__version__}\n"
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_a_completion_script_is_for_this_command(shell: str) -> None:
+def test_completion_script(shell: str) -> None:
     script = run("completion", shell).out
     assert f"_GPUSHARE_WEBHOOK_COMPLETE={shell}_complete" in script
     assert "gpushare-webhook" in script
 
 
-def test_a_shell_that_has_no_completion() -> None:
+def test_completion_of_unknown_shell() -> None:
     assert run("completion", "nushell").code == 2
 
 
-def test_bash_understands_its_script_and_the_command_answers_it() -> None:
+def test_bash_completion_works() -> None:
     script = run("completion", "bash").out
     checked = subprocess.run(["bash", "-n"], input=script, capture_output=True, text=True, timeout=20, check=False)
     assert (checked.returncode, checked.stderr) == (0, "")
     asked = {"_GPUSHARE_WEBHOOK_COMPLETE": "bash_complete", "COMP_WORDS": "gpushare-webhook ex", "COMP_CWORD": "1"}
-    told = subprocess.check_output([PROGRAM], env={**os.environ, **asked}, timeout=20, text=True)
-    assert told == "plain,explain\n"
+    out = subprocess.check_output([PROGRAM], env={**os.environ, **asked}, timeout=20, text=True)
+    assert out == "plain,explain\n"

@@ -1,4 +1,4 @@
-"""Where manifests come from: files, folders, standard input; and what is said of inputs that cannot be read."""
+"""Inputs: files, folders and standard input, and the diagnostics for inputs that cannot be read."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ spec: {{containers: [{{name: c, resources: {{limits: {{nvidia.com/gpu: 1}}}}}}]}
 
 @pytest.fixture
 def tree(here: Path) -> Path:
-    """Manifests on two levels, and files that are none."""
+    """Manifests on two levels, and other files."""
     for file in ("b.yaml", "a.yml", "c.json.bak", "notes.txt", "below/d.yaml", "below/deeper/e.yaml"):
         path = here / file
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -32,26 +32,26 @@ def names(*options: object, stdin: bytes = b"") -> list[str]:
     return [result["object"]["name"] for result in report["results"]]
 
 
-def test_a_folder_is_read_one_level_deep(tree: Path) -> None:
+def test_folder_is_read_one_level_deep(tree: Path) -> None:
     assert names("-f", ".") == ["a", "b"]
 
 
-def test_a_folder_is_read_with_all_below_it(tree: Path) -> None:
+def test_recursive_folder(tree: Path) -> None:
     assert names("-R", "-f", ".") == ["a", "b", "d", "e", "f"]
 
 
-def test_inputs_come_in_the_order_given(tree: Path) -> None:
+def test_inputs_keep_order(tree: Path) -> None:
     assert names("-f", "below", "-f", "b.yaml", "-f", "a.yml") == ["d", "f", "b", "a"]
 
 
-def test_standard_input_is_an_input_among_others(tree: Path) -> None:
+def test_standard_input_beside_files(tree: Path) -> None:
     ended = run("check", "-f", "a.yml", "-f", "-", "-o", "json", stdin=POD.format(name="piped").encode())
     files = [(result["file"], result["object"]["name"]) for result in ended.json()["results"]]
     assert files == [("a.yml", "a"), ("<stdin>", "piped")]
 
 
 @pytest.mark.parametrize("command", ["check", "mutate"])
-def test_other_inputs_are_judged_although_some_fail(tree: Path, command: str) -> None:
+def test_failed_inputs_do_not_stop_others(tree: Path, command: str) -> None:
     (tree / "b.yaml").write_text("a: [\n")
     ended = run(command, "-f", "missing.yaml", "-f", "b.yaml", "-f", "a.yml", "-f", "empty", "-o", "json")
     assert ended.code == 2
@@ -60,7 +60,7 @@ def test_other_inputs_are_judged_although_some_fail(tree: Path, command: str) ->
     ended.json()
 
 
-def test_standard_output_is_data_alone_although_inputs_fail(data: Path) -> None:
+def test_errors_go_to_standard_error_and_json(data: Path) -> None:
     ended = run("check", "-f", "unreadable.yaml", "-f", "malformed.yaml", "-f", "missing", "-o", "json")
     assert ended.json()["summary"] == {
         "objects": 0,
@@ -98,7 +98,7 @@ MALFORMED = {
 
 
 @pytest.mark.parametrize("wrong", MALFORMED)
-def test_a_malformed_object_is_told_at_its_place(here: Path, wrong: str) -> None:
+def test_malformed_object_has_position(here: Path, wrong: str) -> None:
     line, column, said = MALFORMED[wrong]
     (here / "pod.yaml").write_text(f"apiVersion: v1\nkind: Pod\n{wrong}\n")
     ended = run("check", "-f", "pod.yaml")
@@ -106,7 +106,7 @@ def test_a_malformed_object_is_told_at_its_place(here: Path, wrong: str) -> None
     assert ended.out == "0 objects: nothing to check; 1 input could not be read\n"
 
 
-def test_an_object_without_a_kind_is_malformed(here: Path) -> None:
+def test_object_without_kind_is_malformed(here: Path) -> None:
     (here / "thing.yaml").write_text("apiVersion: v1\n")
     ended = run("check", "-f", "thing.yaml")
     assert (ended.code, ended.err) == (2, "thing.yaml:1:1: kind: expected text, found null\n")
@@ -122,12 +122,12 @@ def test_an_object_without_a_kind_is_malformed(here: Path) -> None:
             'file.yaml:3:12: limits.perPodd: unknown key "perPodd"; did you mean "perPod"?',
         ),
         ("--config", "limits: {perPod: 1\n", "file.yaml:2:1: "),
-        ("--config", "a: 1\n---\nb: 2\n", "file.yaml:3:1: a second document; the file holds one"),
+        ("--config", "a: 1\n---\nb: 2\n", "file.yaml:3:1: a second document; this file may hold only one"),
         ("--facts", "nodes: 1\n", "file.yaml:1:8: nodes: must be a list, not 1; write [] for none"),
         ("--facts", "kind: Settings\n", 'file.yaml:1:7: kind: must be "Facts", not "Settings"'),
     ],
 )
-def test_wrong_settings_and_facts_name_file_line_and_key(
+def test_wrong_settings_and_facts_have_position_and_key(
     here: Path, command: str, option: str, text: str, said: str
 ) -> None:
     (here / "file.yaml").write_text(text)
@@ -141,6 +141,6 @@ def test_wrong_settings_and_facts_name_file_line_and_key(
 @pytest.mark.parametrize(
     ("file", "said"), [("missing.yaml", "no such file or folder"), (".", "is a folder; name a file")]
 )
-def test_settings_and_facts_that_cannot_be_read(tree: Path, option: str, file: str, said: str) -> None:
+def test_unreadable_settings_and_facts(tree: Path, option: str, file: str, said: str) -> None:
     ended = run("check", "-f", "a.yml", option, file)
     assert (ended.code, ended.out, ended.err) == (2, "", f"{file}: {said}\n")

@@ -1,4 +1,4 @@
-"""What only a process of its own shows: what a command imports, and what it does when nobody reads."""
+"""Behaviour that needs a separate process: imports of a command, broken pipes, encodings."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ print(json.dumps(sorted({name.partition(".")[0] for name in sys.modules})), file
 
 
 def imported(*arguments: str) -> set[str]:
-    """The packages that a command has imported when it ends."""
+    """Return the packages that a command imports."""
     ended = subprocess.run(
         [sys.executable, "-c", IMPORTED, *arguments], capture_output=True, text=True, timeout=PATIENCE, check=True
     )
@@ -38,13 +38,13 @@ def imported(*arguments: str) -> set[str]:
 HEAVY = {"pydantic", "aiohttp", "kubernetes", "cryptography", "prometheus_client", "jsonpatch", "uvloop", "asyncio"}
 
 
-def test_check_imports_nothing_heavy() -> None:
+def test_check_imports_no_heavy_package() -> None:
     packages = imported("check", "-f", str(DATA / "good.yaml"), "-o", "json")
     assert packages & HEAVY == set()
     assert {"webhook", "yaml"} <= packages
 
 
-def test_check_with_settings_imports_what_validates_them(tmp_path: Path) -> None:
+def test_check_with_settings_imports_pydantic_only(tmp_path: Path) -> None:
     settings = tmp_path / "settings.yaml"
     settings.write_text("mode: warn\n")
     packages = imported("check", "-f", str(DATA / "good.yaml"), "--config", str(settings))
@@ -52,11 +52,11 @@ def test_check_with_settings_imports_what_validates_them(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("command", [["explain"], ["version"], ["--help"], ["completion", "zsh"]])
-def test_small_commands_import_nothing_heavy(command: list[str]) -> None:
+def test_small_commands_import_no_heavy_package(command: list[str]) -> None:
     assert imported(*command) & HEAVY == set()
 
 
-def test_serve_does_not_import_the_client_of_the_cluster() -> None:
+def test_serve_does_not_import_kubernetes_client() -> None:
     packages = imported("serve", "--tls-cert", "missing", "--tls-key", "missing")
     assert "kubernetes" not in packages
     assert {"aiohttp", "prometheus_client", "uvloop"} <= packages
@@ -73,13 +73,13 @@ COMMANDS = {
 
 
 @pytest.mark.parametrize("command", COMMANDS.values(), ids=COMMANDS)
-def test_a_reader_that_is_gone_gets_no_trace(command: list[str]) -> None:
+def test_broken_pipe_exits_without_traceback(command: list[str]) -> None:
     reading, writing = os.pipe()
     os.close(reading)
-    with os.fdopen(writing, "wb") as nobody:
+    with os.fdopen(writing, "wb") as broken:
         ended = subprocess.run(
             [sys.executable, "-m", "webhook", *command],
-            stdout=nobody,
+            stdout=broken,
             stderr=subprocess.PIPE,
             timeout=PATIENCE,
             check=False,
@@ -88,7 +88,7 @@ def test_a_reader_that_is_gone_gets_no_trace(command: list[str]) -> None:
     assert ended.returncode == 2
 
 
-def test_a_full_disk_is_told_in_one_line() -> None:
+def test_full_disk_is_one_line() -> None:
     with Path("/dev/full").open("wb") as full:
         ended = subprocess.run(
             [sys.executable, "-m", "webhook", "check", "-f", str(DATA / "good.yaml"), "-o", "json"],
@@ -100,7 +100,7 @@ def test_a_full_disk_is_told_in_one_line() -> None:
     assert (ended.returncode, ended.stderr) == (2, b"cannot continue: No space left on device\n")
 
 
-def test_standard_input_is_read_from_a_pipe() -> None:
+def test_standard_input_from_pipe() -> None:
     ended = subprocess.run(
         [sys.executable, "-m", "webhook", "check", "-f", "-", "-o", "json"],
         input=(DATA / "pod.json").read_bytes(),
@@ -112,7 +112,7 @@ def test_standard_input_is_read_from_a_pipe() -> None:
     assert json.loads(ended.stdout)["results"][0]["file"] == "<stdin>"
 
 
-def test_output_is_utf_8_whatever_the_locale_says(tmp_path: Path) -> None:
+def test_output_is_utf8_in_c_locale(tmp_path: Path) -> None:
     pod = tmp_path / "pod.yaml"
     pod.write_text("{apiVersion: v1, kind: Pod, metadata: {name: ☃}}")
     ended = subprocess.run(

@@ -1,4 +1,4 @@
-"""Options of `serve` are checked like the keys of the settings file that they override, and together with them."""
+"""Options of `serve` are checked together with the settings file that they override."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ EQUAL = "must differ from {}, which is 8443 too; choose another port"
         ),
     ],
 )
-def test_wrong_options_are_named(here: Path, arguments: list[str], settings: str | None, said: str) -> None:
+def test_wrong_option_is_named(here: Path, arguments: list[str], settings: str | None, said: str) -> None:
     if settings is not None:
         Path("s.yaml").write_text(settings)
         arguments = [*arguments, "--config", "s.yaml"]
@@ -46,13 +46,13 @@ def test_wrong_options_are_named(here: Path, arguments: list[str], settings: str
     assert ended.err.count("\n") == 1
 
 
-def test_option_replaces_a_wrong_value_of_the_file(here: Path) -> None:
+def test_option_overrides_wrong_value_in_file(here: Path) -> None:
     Path("s.yaml").write_text("server: {port: 8443, healthPort: 8443}\nlog: {level: loud}\n")
     ended = run("serve", "--config", "s.yaml", "--port", "0", "--log-level", "error")
     assert ended.err.startswith("serve: ")  # no certificate: the settings were taken
 
 
-def test_every_problem_of_file_and_options_is_reported(here: Path) -> None:
+def test_problems_of_file_and_options_are_reported_together(here: Path) -> None:
     Path("s.yaml").write_text("mode: loud\n")
     ended = run("serve", "--config", "s.yaml", "--host", "a b")
     assert [line.split(" ")[0] for line in ended.err.splitlines()] == ["--host:", "s.yaml:1:7:"]

@@ -1,4 +1,4 @@
-"""Streams that are closed, full, empty, or named twice: one clear line and the right code."""
+"""Streams that are closed, full, empty, or named twice: one line of text and the right exit code."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CLOSED = "standard output is closed; redirect it to a file or to /dev/null\n"
 
 
 def in_shell(redirection: str, *arguments: str, stdin: bytes = b"") -> tuple[int, str, str]:
-    """The code and output of a command behind a redirection."""
+    """Run a command with a redirection and return its exit code and output."""
     ended = subprocess.run(
         ["/bin/sh", "-c", f'exec "$@" {redirection}', "sh", sys.executable, "-m", "webhook", *arguments],
         input=stdin,
@@ -62,7 +62,7 @@ def test_closed_and_full_streams(redirection: str, arguments: tuple[str, ...], c
     assert (ended[0], ended[2]) == (code, said)
 
 
-def test_closed_standard_error_keeps_the_report(tmp_path: Path) -> None:
+def test_closed_standard_error_keeps_report(tmp_path: Path) -> None:
     code, out, _ = in_shell("2>&-", *CHECK)
     assert (code, out) == (1, run(*CHECK).out)
 
@@ -78,12 +78,12 @@ def test_empty_standard_input_is_an_error(data: Path, command: str, stdin: bytes
         assert ended.err == "<stdin>: standard input holds no object; did the command before the pipe fail?\n"
 
 
-def test_list_without_items_is_not_empty_input() -> None:
+def test_list_without_items_is_valid() -> None:
     ended = run("check", "-f", "-", stdin=b"{apiVersion: v1, kind: List, items: []}")
     assert (ended.code, ended.err) == (0, "")
 
 
-def test_empty_files_are_an_error_where_every_input_is_empty(here: Path) -> None:
+def test_empty_files_are_an_error_if_all_inputs_are_empty(here: Path) -> None:
     for name in ("a.yaml", "b.yaml"):
         Path(name).write_text("# nothing\n")
     ended = run("check", "-f", "a.yaml", "-f", "b.yaml")
@@ -111,7 +111,7 @@ def test_empty_files_are_an_error_where_every_input_is_empty(here: Path) -> None
 def test_standard_input_named_twice_is_a_usage_error(arguments: tuple[str, ...], naming: str) -> None:
     ended = run(*arguments, stdin=POD)
     assert (ended.code, ended.out) == (2, "")
-    said = f"Error: {naming} all name standard input, which can be read once; name a file instead"
+    said = f"Error: {naming}: standard input can be read only once; name a file instead"
     assert ended.err.splitlines()[-1] == said
 
 
@@ -130,6 +130,6 @@ def test_valid_namespace(namespace: str) -> None:
     assert result["object"]["namespace"] == namespace
 
 
-def test_completion_onto_a_full_disk_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_completion_to_full_disk_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("_GPUSHARE_WEBHOOK_COMPLETE", "bash_source")
     assert in_shell(">/dev/full") == (2, "", "cannot continue: No space left on device\n")

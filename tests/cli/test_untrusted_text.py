@@ -1,4 +1,4 @@
-"""Text of users in all that a command prints: it begins no line, moves no cursor, and commands no CI system."""
+"""Text of users in the output starts no line, moves no cursor, and sends no command to a CI system."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ BEGINNINGS = ["::error file=x::y", "  ::error::y", "##[error]y", "##vso[task.com
 
 
 def assert_safe(ended: Ended) -> None:
-    """Nothing but text on lines that command nothing, and no internal error."""
+    """Check that all lines are printable, none is a command for a CI system, and no internal error occurred."""
     assert ended.code in (0, 1, 2)
     for line in (ended.out + "\n" + ended.err).split("\n"):
         assert line.isprintable(), repr(line)
@@ -33,7 +33,7 @@ def assert_safe(ended: Ended) -> None:
 
 
 def pod(text: str, gpus: object = 1) -> dict[str, Any]:
-    """A pod that has the text wherever it can have one. With two GPUs it is denied."""
+    """Return a pod with the text in every place that takes one. With two GPUs it is denied."""
     container = {
         "name": text,
         "image": text,
@@ -67,14 +67,14 @@ def pod(text: str, gpus: object = 1) -> dict[str, Any]:
 
 
 def edited(text: str) -> dict[str, Any]:
-    """A pod that gets edits beside the text."""
+    """Return a pod with the text that gets edits."""
     container = {"name": text, text: text, "args": [text], "resources": {"limits": {"nvidia.com/gpu": 1}}}
     metadata = {"name": text, "namespace": text, "labels": {text: text}, "annotations": {text: text}}
     return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, text: text, "spec": {"containers": [container]}}
 
 
 def objects(text: str) -> Iterator[Any]:
-    """Objects that are edited, denied, malformed and unreadable, each with the text in it."""
+    """Yield objects with the text that are edited, denied, malformed and unreadable."""
     yield edited(text)
     yield pod(text)
     yield pod(text, gpus=2)
@@ -93,7 +93,7 @@ SETTINGS = "workloads: {paths: [{group: x, kind: Table, path: spec.*, holds: pod
 
 @pytest.fixture
 def files(here: Path) -> list[str]:
-    """Files of such objects under hostile names, and some that cannot be read."""
+    """Return files of such objects with hostile names, and files that cannot be read."""
     made = []
     for number, text in enumerate(BEGINNINGS):
         folder = here / f"{number}"
@@ -140,7 +140,7 @@ def test_hostile_manifests_and_file_names(here: Path, files: list[str], command:
 
 
 def texts(value: Any) -> Iterator[str]:
-    """All texts of a JSON value."""
+    """Yield all texts of a JSON value."""
     if isinstance(value, dict):
         for key, one in value.items():
             yield key
@@ -154,8 +154,8 @@ def texts(value: Any) -> Iterator[str]:
 
 @pytest.mark.parametrize(("command", "output"), FORMATS)
 @pytest.mark.parametrize("text", BEGINNINGS)
-def test_one_hostile_object(here: Path, command: str, output: str, text: str) -> None:
-    # A single object is printed by another way than several.
+def test_single_hostile_object(here: Path, command: str, output: str, text: str) -> None:
+    # The code for a single object differs from the code for several.
     ended = run(command, "-f", "-", "-o", output, stdin=json.dumps(edited(text)).encode())
     assert_safe(ended)
     assert ended.out
@@ -196,7 +196,7 @@ def test_hostile_settings_and_facts(here: Path, content: str) -> None:
 
 
 @pytest.mark.parametrize("output", ["yaml", "json"])
-def test_hostile_values_in_the_effective_settings(here: Path, output: str) -> None:
+def test_hostile_values_in_config_view(here: Path, output: str) -> None:
     Path("settings.json").write_text(json.dumps({"tls": {"certFile": HOSTILE, "clientCA": "\n  ::x"}}))
     ended = run("config", "view", "--config", "settings.json", "-o", output)
     assert_safe(ended)
@@ -249,8 +249,8 @@ def test_hostile_options(here: Path, arguments: tuple[str, ...], text: str) -> N
 
 @pytest.mark.slow
 @pytest.mark.parametrize("text", BEGINNINGS)
-def test_warning_of_a_library_is_safe(here: Path, text: str) -> None:
-    """In a process of its own: pytest would take what Python logs to standard error."""
+def test_library_warning_is_safe(here: Path, text: str) -> None:
+    """In a separate process, since pytest captures what Python logs to standard error."""
     serve = [sys.executable, "-m", "webhook", "serve", "--tls-mode", "self-managed", "--installed-as", "a/b"]
     ended = subprocess.run([*serve, "--kubeconfig", text], capture_output=True, timeout=20, check=False, text=True)
     assert "Config not found" in ended.stdout
@@ -258,17 +258,17 @@ def test_warning_of_a_library_is_safe(here: Path, text: str) -> None:
 
 
 @pytest.mark.parametrize("text", BEGINNINGS)
-def test_hostile_text_in_an_internal_error(here: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+def test_hostile_text_in_internal_error(here: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     def broken(*_: Any) -> Any:
         raise LookupError(text)
 
-    monkeypatch.setattr("webhook.cli.check.judgement", broken)
+    monkeypatch.setattr("webhook.cli.check.evaluate", broken)
     ended = run("check", "-f", "-", stdin=json.dumps(pod("p")).encode())
     assert ended.err.startswith("internal error: LookupError at ")
     assert ended.err.count("\n") == 1
     assert_safe(Ended(2, ended.out, ended.err))
 
 
-def test_the_streams_of_the_tests_take_any_text() -> None:
-    # An encoding that replaces what it lacks would hide what is looked for here.
+def test_streams_of_tests_accept_any_text() -> None:
+    # An encoding that replaces characters would hide the text that these tests look for.
     assert sys.stdout.encoding.lower() == "utf-8"

@@ -1,7 +1,7 @@
-"""The story of a Deployment that asks for too much, told by a real cluster: without the webhook, with it, put right.
+"""A real cluster shows a pod storm without the webhook, and with it a denial and a Deployment that works.
 
-`python -m tests.cluster.demo` leaves nothing behind; with `--keep` it ends in a shell with kubectl, and the cluster
-goes with the shell.
+`python -m tests.cluster.demo` leaves nothing behind but `build/pod-storm.json` and `build/pod-storm.svg`. With `--keep`
+it ends in a shell with kubectl, and the cluster is removed when you leave the shell.
 """
 
 from __future__ import annotations
@@ -13,25 +13,31 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any
 
+from tests.cluster import pod_storm
 from tests.cluster.harness import cluster as clusters
 from tests.cluster.harness.cache import ToolsMissingError
-from tests.cluster.harness.manifests import container, deployment
+from tests.cluster.harness.manifests import container, deployment, pod
+from tests.cluster.harness.options import ControlPlaneOptions
 from tests.cluster.harness.waiting import wait_for
 from tests.cluster.harness.webhook import webhook
 from tests.cluster.harness.workspace import Workspace, workspace
+from tests.project.repository import ROOT
 
 if TYPE_CHECKING:
     from tests.cluster.harness.cluster import Cluster
 
-_STORM_SECONDS = 8
+# The client limits that a controller manager has by default: they set the pace of the storm.
+OPTIONS = ControlPlaneOptions(controller_manager_flags=("--kube-api-qps=20", "--kube-api-burst=30"))
+TOO_MUCH = deployment("train", container(gpus=2))
+BUILD = ROOT / "build"
 
 
 def main() -> int:
-    """Tell the story; 1 when no cluster can be had here."""
-    say("A Kubernetes cluster starts: one GPU, shared through MPS as ten replicas of nvidia.com/gpu.")
+    """Show the scenes and record them; 1 when no cluster can run on this machine."""
+    say("Starting a Kubernetes cluster: one GPU, shared through MPS as ten replicas of nvidia.com/gpu.")
     try:
-        with clusters.cluster() as running, workspace(running, "demo") as space:
-            tell(running, space)
+        with clusters.cluster(OPTIONS) as running, workspace(running, "demo") as space:
+            record(show(running, space))
             if "--keep" in sys.argv:
                 shell(running, space)
     except (ToolsMissingError, clusters.UnavailableError) as problem:
@@ -40,69 +46,103 @@ def main() -> int:
     return 0
 
 
-def tell(running: Cluster, space: Workspace) -> None:
-    """The three scenes."""
+def show(running: Cluster, space: Workspace) -> pod_storm.Storm:
+    """The three scenes, and what was counted in them."""
+    warm_up(space)
     say("\n1. Without the webhook: a Deployment with one replica whose container asks for nvidia.com/gpu: 2.")
-    too_much = deployment("train", container(gpus=2))
-    space.kubectl("apply", "-f", "-", manifest=too_much)
-    watch_storm(space)
-    space.kubectl("delete", "deployment", "train")
-    space.kubectl("delete", "pods", "--all", "--wait=false")
-
-    say("\n2. With the webhook installed, the same `kubectl apply`:")
-    with webhook(running):
-        refused = running.kubectl.run("-n", space.name, "apply", "-f", "-", manifest=too_much)
-        quote(refused.stderr)
-
-        say("\n3. Put right: nvidia.com/gpu: 1.")
-        quote(space.kubectl("apply", "-f", "-", manifest=deployment("train", container())))
-        show_pod(space)
-
-
-def watch_storm(space: Workspace) -> None:
-    """Count failed pods while they come."""
-    # A kubelet that has just started tells its first refusal some seconds late.
-    wait_for("the first failed pod", lambda: failed(space))
-    began = time.monotonic()
-
-    def looked_long_enough() -> bool:
-        passed = time.monotonic() - began
-        end = "\r" if sys.stdout.isatty() else "\n"
-        sys.stdout.write(f"   {passed:4.1f} s   {len(failed(space)):4} failed pods{end}")
-        sys.stdout.flush()
-        return passed > _STORM_SECONDS
-
-    wait_for("the storm", looked_long_enough, seconds=60, every=1)
+    space.kubectl("apply", "-f", "-", manifest=TOO_MUCH)
+    without_webhook = count_failed(space)
     reason = failed(space)[0]["status"]
     say(f"\n   {reason['reason']}: {reason['message']}")
+    space.kubectl("delete", "deployment", "train")
+    delete_pods(space)
+
+    say("\n2. With the webhook, the same kubectl apply:")
+    with webhook(running):
+        denied = running.kubectl.run("-n", space.name, "apply", "-f", "-", manifest=TOO_MUCH).stderr
+        quote(denied)
+        with_webhook = count_failed(space)
+
+        say("\n3. With the webhook, corrected to nvidia.com/gpu: 1:")
+        quote(space.kubectl("apply", "-f", "-", manifest=deployment("train", container())))
+        show_pod(space)
+    version = running.api.get("/version")["gitVersion"].removeprefix("v")
+    return pod_storm.Storm(version, without_webhook, with_webhook, denied.strip())
+
+
+def warm_up(space: Workspace) -> None:
+    """Have one pod rejected: a kubelet that has just started reports its first rejection up to ten seconds late."""
+    space.api.create(space.pods, pod("warm-up", container(gpus=2)))
+    wait_for("the first failed pod", lambda: failed(space))
+    delete_pods(space)
+
+
+def delete_pods(space: Workspace) -> None:
+    """Delete all pods and wait until none is left."""
+    space.api.delete(space.pods)
+    wait_for("all pods to be gone", lambda: not space.api.items(space.pods), seconds=90)
+
+
+def count_failed(space: Workspace) -> pod_storm.Counts:
+    """Count the failed pods for as long as a storm is watched, several times per second."""
+    began = time.monotonic()
+    counts: list[tuple[float, int]] = []
+
+    def count() -> bool:
+        counts.append((round(time.monotonic() - began, 2), len(failed(space))))
+        print_count(counts)
+        return counts[-1][0] >= pod_storm.SECONDS
+
+    wait_for("the end of the count", count, seconds=2 * pod_storm.SECONDS, every=0.25)
+    return tuple(counts)
+
+
+def print_count(counts: list[tuple[float, int]]) -> None:
+    """Print the last count: each in place on a terminal, else one every five seconds."""
+    seconds, number = counts[-1]
+    line = f"   {seconds:4.0f} s   {number:4} failed pods"
+    if sys.stdout.isatty():
+        sys.stdout.write(f"{line}\r")
+        sys.stdout.flush()
+    elif len(counts) == 1 or seconds // 5 > counts[-2][0] // 5:
+        say(line)
 
 
 def failed(space: Workspace) -> list[dict[str, Any]]:
     """The pods that have failed."""
-    return [pod for pod in space.api.items(space.pods) if pod["status"]["phase"] == "Failed"]
+    return space.api.items(f"{space.pods}?fieldSelector=status.phase=Failed")
 
 
 def show_pod(space: Workspace) -> None:
     """What was added to the pod, and what its process sees."""
-    name = wait_for("the pod", lambda: [pod for pod in space.api.items(space.pods) if pod not in failed(space)])[0]
-    pod = space.wait_running(name["metadata"]["name"])
-    spec = pod["spec"]
-    say("   Added to the pod:")
+    name = wait_for("the pod", lambda: space.api.items(space.pods))[0]["metadata"]["name"]
+    spec = space.wait_running(name)["spec"]
+    say("   The webhook added to the pod:")
     quote(f"runtimeClassName: {spec['runtimeClassName']}")
     quote(f"env: {json.dumps(spec['containers'][0]['env'])}")
     for field in ("volumes", "tolerations"):
         quote(f"{field}: {json.dumps([item for item in spec[field] if 'nvidia' in str(item)])}")
     say("   The process in the container sees:")
-    visible = [entry for entry in space.environment(pod["metadata"]["name"]) if entry.startswith(("CUDA", "NVIDIA"))]
+    visible = [entry for entry in space.environment(name) if entry.startswith(("CUDA", "NVIDIA"))]
     quote("\n".join(sorted(visible)))
     for path in ("/mps/nvidia.com/gpu/pipe", "/dev/shm"):  # noqa: S108
-        top = space.mounts(pod["metadata"]["name"], path)[-1]
+        top = space.mounts(name, path)[-1]
         quote(f"{path} is {top.root} of the node's {top.kind} at /run")
+
+
+def record(storm: pod_storm.Storm) -> None:
+    """Write the counts and their picture."""
+    BUILD.mkdir(exist_ok=True)
+    (BUILD / "pod-storm.json").write_text(pod_storm.to_json(storm))
+    (BUILD / "pod-storm.svg").write_text(pod_storm.draw(storm))
+    without, within = storm.failed, storm.failed_with_webhook
+    say(f"\nFailed pods in {pod_storm.SECONDS} s: {without} without the webhook, {within} with it.")
+    say("The counts are in build/pod-storm.json, their picture in build/pod-storm.svg.")
 
 
 def shell(running: Cluster, space: Workspace) -> None:
     """A shell inside the cluster's namespaces, with kubectl set up."""
-    say("\nThis shell has kubectl; the cluster goes with it.")
+    say("\nThis shell has kubectl. The cluster is removed when you leave it.")
     kubeconfig = running.control.kubeconfigs["admin"]
     running.kubectl("config", "set-context", "--current", f"--namespace={space.name}")
     path = f"{running.control.tools.kubectl.parent}:{os.environ['PATH']}"
@@ -112,13 +152,13 @@ def shell(running: Cluster, space: Workspace) -> None:
 
 
 def quote(text: str) -> None:
-    """Print what somebody else said."""
+    """Print what another program printed."""
     for line in text.strip().splitlines():
         say(f"   | {line}")
 
 
 def say(line: str) -> None:
-    """Print a line at once."""
+    """Print a line without delay."""
     sys.stdout.write(line + "\n")
     sys.stdout.flush()
 

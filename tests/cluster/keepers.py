@@ -13,7 +13,7 @@ from threading import Event, Thread
 from typing import TYPE_CHECKING, Any
 
 from tests.cluster.harness import credentials
-from webhook.cluster.api import Api, connect
+from webhook.cluster.client import Client, connect
 from webhook.pki import Dependencies, Installation, Keeper, Lifetimes
 
 if TYPE_CHECKING:
@@ -131,13 +131,13 @@ class Replica:
     def count(self, what: str) -> None:
         self.counted[what] += 1
 
-    def ends(self, end: datetime) -> None:
+    def authority_ends(self, end: datetime) -> None:
         """Ignored here."""
 
     def _say(self, level: str, event: str, /, **fields: Any) -> None:
         self.said.append((level, event, {"at": datetime.now(UTC).isoformat(), **fields}))
 
-    def _present(self, certificate: bytes, key: bytes) -> None:
+    def _install(self, certificate: bytes, key: bytes) -> None:
         pair = self._folder / f"replica-{self._number}.pem"
         pair.touch(0o600)
         pair.write_bytes(certificate + key)
@@ -157,9 +157,9 @@ class Replica:
         self._loop, task = asyncio.get_running_loop(), asyncio.current_task()
         assert task is not None
         self._task = task
-        api: Api = await connect(str(self._kubeconfig))
-        around = Dependencies(api, self._present, self._say, self, api.now)
-        self.keeper = Keeper(OURS, self._lifetimes, around)
+        api: Client = await connect(str(self._kubeconfig))
+        dependencies = Dependencies(api, self._install, self._say, self, api.now)
+        self.keeper = Keeper(OURS, self._lifetimes, dependencies)
         server = await asyncio.start_server(self._answer, sock=self._listening, ssl=self._context)
         self._started.set()
         try:

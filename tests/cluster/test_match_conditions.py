@@ -18,14 +18,10 @@ from tests.cluster.harness.hooks import DRY_POD, hooks
 from tests.cluster.harness.manifests import GPU, container, deployment, labelled, pod, pod_spec
 from tests.cluster.harness.standin import StandIn, allow, stand_in
 from webhook.admission.restore import lost_tolerations
-from webhook.policy.checks import CHECKS
 from webhook.policy.context import Origin
-from webhook.policy.placement.facts import UNKNOWN
-from webhook.policy.pods.pod import Pod
-from webhook.policy.pods.requests import Demand
-from webhook.policy.rules import Ruleset
+from webhook.policy.evaluate import Evaluator
 from webhook.policy.settings.settings import Settings
-from webhook.policy.workloads import kinds
+from webhook.policy.workloads.kinds import group_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,7 +29,7 @@ if TYPE_CHECKING:
 Json = dict[str, Any]
 
 SHARED, MIG = "nvidia.com/gpu.shared", "nvidia.com/mig-1g.5gb"
-RULESET = Ruleset(Settings(), CHECKS, UNKNOWN)
+EVALUATOR = Evaluator.of(Settings())
 LABELS = {"app": "x"}
 COLLECTIONS = {
     "Pod": ("v1", "pods"),
@@ -123,10 +119,9 @@ def holder(kind: str, spec: Json, name: str = "x") -> Json:
 
 
 def names_a_gpu(manifest: Json) -> bool:
-    """The expectation of the webhook's own rules."""
-    group = kinds.group_of(manifest["apiVersion"])
-    held = kinds.pods(kinds.BUILT_IN, group, manifest["kind"], manifest)
-    return any(Demand(one.pod, RULESET.of("default").resource).names for one in held)
+    """Whether the evaluator finds a GPU resource named."""
+    pods = EVALUATOR.pods(manifest, group_of(manifest["apiVersion"]), manifest["kind"])
+    return any(EVALUATOR.context(extracted, Origin("default")).requests.named for extracted in pods)
 
 
 def wanted(kind: str, *, named: bool, accepted: bool) -> set[str]:
@@ -281,9 +276,8 @@ def test_pod_update_is_sent_only_when_it_lost_an_injected_toleration(recorder: R
             assert called - {"/validate pods"} == ({"/mutate tolerations"} if lost and "nvidia" in resource else set())
             after = {**stored, "spec": {**stored["spec"], "tolerations": list(kept)}}
             # A pod that does not request the renamed resource gets no toleration for it, although it is sent.
-            restored = lost_tolerations(
-                Pod.of_template(after), Pod.of_template(stored), Origin("default", itself=True), RULESET
-            )
+            (updated,), (before,) = (EVALUATOR.pods(manifest, "", "Pod") for manifest in (after, stored))
+            restored = lost_tolerations(updated, before, Origin("default"), EVALUATOR)
             assert bool(called) >= bool(restored)
             looked += bool(called)
     assert bool(looked) is ("nvidia" in resource)

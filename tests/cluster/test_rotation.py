@@ -197,8 +197,8 @@ def test_missing_right_is_logged(running: ControlPlaneOnly, kubeconfig: Path, mi
     running.api.patch(path, {"rules": rules})
     with replicas(running, kubeconfig, Lifetimes(), number=1) as (one,):
         configure(running, [one])
-        wait_for("the missing right to be logged", lambda: "certificates cannot be looked after" in one.events())
-        (error,) = (fields["error"] for _, event, fields in one.said if event == "certificates cannot be looked after")
+        wait_for("the missing right to be logged", lambda: "certificates cannot be reconciled" in one.events())
+        (error,) = (fields["error"] for _, event, fields in one.said if event == "certificates cannot be reconciled")
         account = f"system:serviceaccount:{NAMESPACE}:{NAME}"
         assert f'403 mutatingwebhookconfigurations.admissionregistration.k8s.io "{NAME}" is forbidden' in error
         assert f'User "{account}" cannot {missing}' in error

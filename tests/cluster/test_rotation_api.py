@@ -12,7 +12,7 @@ from tests.cluster.harness.place import Loopback
 from tests.cluster.harness.waiting import wait_for
 from tests.cluster.keepers import install
 from tests.pki import manners
-from webhook.cluster.api import connect
+from webhook.cluster.client import connect
 from webhook.cluster.runtime_classes import PATH, Classes, RuntimeClasses
 from webhook.policy.placement.facts import RuntimeClass
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from tests.cluster.harness.api import Object
 
 API_SERVER, OTHER = "kube-apiserver", "other"
-REFUSED = "the client certificate names nobody who may call"
+REFUSED = "the common name of the client certificate is not in tls.clientSubjects"
 
 
 @pytest.fixture(scope="module")

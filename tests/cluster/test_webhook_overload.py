@@ -22,11 +22,8 @@ from tests.cluster.harness.waiting import wait_for
 from tests.cluster.harness.webhook import BASE, webhook
 from webhook.admission import Hook, respond
 from webhook.pki import Authority
-from webhook.policy.checks import CHECKS
-from webhook.policy.placement.facts import UNKNOWN
-from webhook.policy.rules import Ruleset
+from webhook.policy.evaluate import Evaluator
 from webhook.policy.settings.settings import Settings
-from webhook.policy.workloads.kinds import BUILT_IN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -60,7 +57,7 @@ def _shedder(cluster: Cluster, authority: Authority) -> Iterator[StandIn]:
 
     It is a stand-in, of this process.
     """
-    ruleset, shed = Ruleset(Settings(), CHECKS, UNKNOWN), Counter[str]()
+    evaluator, shed = Evaluator.of(Settings()), Counter[str]()
 
     def answer(review: Object) -> Answer:
         uid = review["request"]["uid"]
@@ -68,7 +65,7 @@ def _shedder(cluster: Cluster, authority: Authority) -> Iterator[StandIn]:
         if shed[uid] <= SHEDS:
             return LATER
         # An object that is mutated already gets no patch, so this serves the validating hook too.
-        body = respond(json.dumps(review).encode(), Hook.MUTATE, ruleset, BUILT_IN).body()
+        body = respond(json.dumps(review).encode(), Hook.MUTATE, evaluator).body()
         return Answer(200, body, {"Content-Type": "application/json"})
 
     leaf = authority.sign([product.HOST], datetime.now(UTC), timedelta(days=1))

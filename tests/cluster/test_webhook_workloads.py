@@ -22,7 +22,7 @@ TWO = (
 )
 ONE_AND_ONE = (
     "GPS002 the pod asks for 2 replicas as a whole; the limit is 1 where GPUs are shared through MPS; "
-    "split the pod, or let the administrator raise limits.perPod"
+    "split the pod, or ask the administrator to raise limits.perPod"
 )
 HOOKS = {"Pod": "pods", "CronJob": "workloads-job-template", "PodTemplate": "workloads-pod-template"}
 

@@ -1,4 +1,4 @@
-"""The demo, run as users run it: in a copy of the repository, with certificates made for it."""
+"""The demo, run as users run it: in a copy of the repository, with new certificates."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ REVIEWS = sorted(file.name for file in (ROOT / "tests" / "reviews").glob("*.json
 
 @pytest.fixture(scope="module")
 def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What the demo needs of the repository, with fresh certificates."""
+    """The parts of the repository that the demo needs, with new certificates."""
     folder = tmp_path_factory.mktemp("demo")
     for part in ("examples", "tests/reviews", "certs"):
         shutil.copytree(ROOT / part, folder / part, ignore=shutil.ignore_patterns("*.crt", "*.key", "__pycache__"))
@@ -49,31 +49,31 @@ def ended(copy: Path) -> subprocess.CompletedProcess[str]:
 
 
 def parts(text: str) -> Iterator[tuple[str, str]]:
-    """The title of each review, and what is printed below it."""
+    """Yield the title of each review and the text below it."""
     for part in re.split(r"\n(?=\S)", text)[1:]:
         title, _, rest = part.partition("\n")
         yield title.split("  ")[0], rest
 
 
-def test_it_ends_well_by_itself(ended: subprocess.CompletedProcess[str]) -> None:
+def test_demo_exits_with_0(ended: subprocess.CompletedProcess[str]) -> None:
     assert (ended.returncode, ended.stderr) == (0, "")
 
 
-def test_it_speaks_of_every_example_and_every_recorded_review(ended: subprocess.CompletedProcess[str]) -> None:
+def test_demo_covers_every_example_and_review(ended: subprocess.CompletedProcess[str]) -> None:
     titles = [title for title, _ in parts(ended.stdout)]
     assert titles[: len(EXAMPLES) + len(REVIEWS)] == [*(f"examples/{name}" for name in EXAMPLES), *REVIEWS]
 
 
-def test_refusals_come_with_their_remedy(ended: subprocess.CompletedProcess[str]) -> None:
+def test_demo_shows_remedy_of_each_denial(ended: subprocess.CompletedProcess[str]) -> None:
     said = dict(parts(ended.stdout))
-    refused = {title: text for title, text in said.items() if "  refused  " in text}
-    assert {"examples/storm.yaml", "examples/wrong-directory.yaml"} <= refused.keys()
-    assert "create-pod-two-replicas.json" in refused
-    for text in refused.values():
-        assert len(re.findall("  refused  GPS[0-9]{3} ", text)) == text.count("  remedy   ") > 0
+    denied = {title: text for title, text in said.items() if "  denied   " in text}
+    assert {"examples/storm.yaml", "examples/wrong-directory.yaml"} <= denied.keys()
+    assert "create-pod-two-replicas.json" in denied
+    for text in denied.values():
+        assert len(re.findall("  denied   GPS[0-9]{3} ", text)) == text.count("  remedy   ") > 0
 
 
-def test_additions_are_shown_as_a_diff(ended: subprocess.CompletedProcess[str]) -> None:
+def test_demo_shows_additions_as_diff(ended: subprocess.CompletedProcess[str]) -> None:
     said = dict(parts(ended.stdout))
     assert "+  runtimeClassName: nvidia" in said["examples/vectoradd.yaml"]
     assert "+  runtimeClassName: nvidia" in said["create-pod-vectoradd.json"]
@@ -81,28 +81,27 @@ def test_additions_are_shown_as_a_diff(ended: subprocess.CompletedProcess[str]) 
     assert removed == []
 
 
-def test_it_sums_up_what_it_showed(ended: subprocess.CompletedProcess[str]) -> None:
+def test_demo_summary(ended: subprocess.CompletedProcess[str]) -> None:
     said = dict(parts(ended.stdout))
-    refused = sum("  refused  " in text for text in said.values())
-    completed = sum(" additions" in text for text in said.values())
+    denied = sum("  denied   " in text for text in said.values())
+    patched = sum(" additions" in text for text in said.values())
     total = len(EXAMPLES) + len(REVIEWS)
-    left = total - refused - completed
-    assert f"{total} reviews: {refused} refused, {completed} completed, {left} left as they were." in ended.stdout
+    assert f"{total} reviews: {denied} denied, {patched} patched, {total - denied - patched} unchanged." in ended.stdout
 
 
-def test_there_is_no_colour_where_nobody_can_see_it(ended: subprocess.CompletedProcess[str]) -> None:
+def test_demo_has_no_colour_in_a_pipe(ended: subprocess.CompletedProcess[str]) -> None:
     assert "\x1b[" not in ended.stdout
 
 
-def test_there_is_colour_where_it_is_asked_for(copy: Path, ended: subprocess.CompletedProcess[str]) -> None:
+def test_demo_honours_force_color(copy: Path, ended: subprocess.CompletedProcess[str]) -> None:
     coloured = demo(copy, FORCE_COLOR="1")
     assert "\x1b[32m" in coloured.stdout
     plain = re.sub(r"\x1b\[[0-9;]*m", "", coloured.stdout)
     assert plain.splitlines()[2:] == ended.stdout.splitlines()[2:]  # the first line names a port
 
 
-def test_it_leaves_no_process_behind(copy: Path, ended: subprocess.CompletedProcess[str]) -> None:
-    """Every process of the demo has the copy's folder as its own."""
+def test_demo_leaves_no_process(copy: Path, ended: subprocess.CompletedProcess[str]) -> None:
+    """The processes of the demo are those whose working directory is the copy."""
     assert [process for process in Path("/proc").glob("[0-9]*") if _folder_of(process) == copy] == []
 
 
@@ -113,7 +112,7 @@ def _folder_of(process: Path) -> Path | None:
         return None
 
 
-def test_without_certificates_it_says_why_it_cannot_start(tmp_path: Path, copy: Path) -> None:
+def test_demo_without_certificates_reports_missing_file(tmp_path: Path, copy: Path) -> None:
     bare = tmp_path / "bare"
     shutil.copytree(copy, bare, ignore=shutil.ignore_patterns("*.crt", "*.key"))
     failed = demo(bare)

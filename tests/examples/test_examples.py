@@ -1,4 +1,4 @@
-"""Every example says in its first line what will be said of it, and it is."""
+"""The first line of every example announces its verdict, and the announcement is right."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ VERDICTS: dict[str, tuple[str, list[str], bool]] = {
     "whole-cards.yaml": ("allowed", [], True),
     "wrong-directory.yaml": ("denied", ["GPS004"], False),
 }
-"""For each example, as its first line claims: the decision, the codes, and whether something is added."""
+"""For each example the decision, the codes, and whether the webhook adds fields."""
 
 CLAIMS = {
     "notebook.yaml": ["two warnings", "the limit that its annotation asks for"],
     "storm.yaml": ["asks for two replicas", "300 failed pods"],
-    "vectoradd.yaml": ["one replica", "adds all that it forgot"],
-    "whole-cards.yaml": ["legal", "no MPS path is injected"],
-    "wrong-directory.yaml": ["look for the MPS daemon where there is none"],
+    "vectoradd.yaml": ["one replica", "adds everything that is missing"],
+    "whole-cards.yaml": ["allowed", "injects no MPS path"],
+    "wrong-directory.yaml": ["look for the MPS daemon in the wrong place"],
 }
-"""What the first lines say; a line that comes to say something else needs another verdict here."""
+"""Parts of the first lines. A line with another claim needs another verdict."""
 
 
 def result(name: str) -> Any:
@@ -35,30 +35,30 @@ def result(name: str) -> Any:
     return only
 
 
-def test_no_example_lacks_a_verdict() -> None:
+def test_every_example_has_a_verdict() -> None:
     assert sorted(file.name for file in FOLDER.glob("*.yaml")) == sorted(VERDICTS) == sorted(CLAIMS)
 
 
 @pytest.mark.parametrize("name", VERDICTS)
-def test_the_verdict_is_the_one_claimed(name: str) -> None:
+def test_verdict_equals_claim(name: str) -> None:
     first = (FOLDER / name).read_text().partition("\n")[0]
     assert first.startswith("# ")
     assert first.endswith(".")
     assert [claim for claim in CLAIMS[name] if claim not in first] == []
-    judged = result(name)
-    codes = [finding["code"] for finding in judged["findings"]]
-    assert (judged["decision"], codes, bool(judged["patch"])) == VERDICTS[name]
+    checked = result(name)
+    codes = [finding["code"] for finding in checked["findings"]]
+    assert (checked["decision"], codes, bool(checked["patch"])) == VERDICTS[name]
 
 
-def test_the_notebook_gets_the_limit_of_its_annotation() -> None:
+def test_notebook_gets_limit_of_annotation() -> None:
     limit = {"name": "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", "value": "25"}
     assert limit in result("notebook.yaml")["patch"][1]["value"]
 
 
-def test_whole_cards_get_no_path_of_mps() -> None:
+def test_whole_cards_get_no_mps_path() -> None:
     assert "mps" not in str(result("whole-cards.yaml")["patch"])
 
 
-def test_vectoradd_gets_all_that_it_forgot() -> None:
+def test_vectoradd_gets_all_injections() -> None:
     added = {operation["path"] for operation in result("vectoradd.yaml")["patch"]}
     assert {"/spec/runtimeClassName", "/spec/tolerations", "/spec/volumes", "/spec/containers/0/env"} <= added

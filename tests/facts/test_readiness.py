@@ -13,7 +13,7 @@ from tests.facts.server import standing_in
 from tests.server.certificates import issue
 from tests.server.lines import PATIENCE, Lines
 from tests.server.within import client_of, configuration, restored_logging
-from webhook.app import Place, installed
+from webhook.app import InstallationOptions, installed
 from webhook.policy.placement.facts import Facts
 from webhook.server import Server
 from webhook.server.observe.log import EventLog
@@ -43,7 +43,7 @@ async def test_a_server_is_ready_when_it_has_read_what_it_was_told_to_read(
         async with asyncio.timeout(PATIENCE), standing_in(cluster, answer) as stand_in:
             monkeypatch.setenv("KUBERNETES_SERVICE_PORT", str(stand_in.port))
             server = Server(wanted, Facts(), log)
-            async with installed(server, wanted, Place(None, None)):
+            async with installed(server, wanted, InstallationOptions(None, None)):
                 with restored_logging():
                     await server.startup()
                     client = client_of(server, certificates)

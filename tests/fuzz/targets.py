@@ -14,15 +14,14 @@ from typing import TypeAlias
 
 from tests.admission.test_any_bytes import answered
 from webhook.admission import Hook
-from webhook.cli.inputs import Engine
-from webhook.cli.judging import judgement
-from webhook.manifests import Manifest, Problem, read
-from webhook.policy.checks import CHECKS
-from webhook.policy.placement.facts import UNKNOWN
-from webhook.policy.rules import Ruleset
+from webhook.cli.evaluation import evaluate
+from webhook.diagnostics import Diagnostic
+from webhook.manifests import Manifest, read
+from webhook.policy.evaluate import Evaluator
 from webhook.policy.settings.settings import Settings
-from webhook.policy.workloads.kinds import table
-from webhook.report import Error, Report, as_json, as_text
+from webhook.report import Report
+from webhook.report.check import json as check_json
+from webhook.report.check import text as check_text
 
 Steps: TypeAlias = tuple[str | int, ...]
 
@@ -36,7 +35,7 @@ _LONGEST_MESSAGE = 400
 _NODES = 500
 """Values of a document whose positions are looked up."""
 
-_ENGINE = Engine(Ruleset(Settings(), CHECKS, UNKNOWN), table(()))
+_EVALUATOR = Evaluator.of(Settings())
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,21 +75,21 @@ def manifests(data: bytes) -> None:
     lines = data.count(b"\n") + 2  # The reader ends the last line where the file does not, as kubectl does.
     report = Report()
     for found in read("file.yaml", data):
-        if isinstance(found, Problem):
+        if isinstance(found, Diagnostic):
             _is_clear(found, lines)
-            report.errors.append(Error(found.file, found.line, found.column, found.message))
+            report.errors.append(found)
             continue
         _resolves(found, lines)
-        checked = judgement(found, _ENGINE, "default")
-        if isinstance(checked, Error):
+        checked = evaluate(found, _EVALUATOR, "default")
+        if isinstance(checked, Diagnostic):
             report.errors.append(checked)
         else:
             report.results.append(checked.result())
-    _is_safe(as_text.write(report))
-    _is_safe(as_json.write(report))
+    _is_safe(check_text.write(report))
+    _is_safe(check_json.write(report))
 
 
-def _is_clear(problem: Problem, lines: int) -> None:
+def _is_clear(problem: Diagnostic, lines: int) -> None:
     assert 1 <= problem.line <= lines, problem
     assert problem.column >= 1, problem
     assert 0 < len(problem.message) <= _LONGEST_MESSAGE, problem

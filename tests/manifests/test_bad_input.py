@@ -1,4 +1,4 @@
-"""Broken and hostile input: one clear problem at the right line, and everything else is still read."""
+"""Broken and hostile input: one diagnostic at the right position, and everything else is still read."""
 
 from __future__ import annotations
 
@@ -9,20 +9,24 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from yaml import Mark, MarkedYAMLError, YAMLError
 
-from webhook.manifests import Manifest, Position, Problem, read
+from webhook.diagnostics import Diagnostic
+from webhook.manifests import Manifest, Position, read
+from webhook.manifests.errors import unreadable_yaml
+from webhook.manifests.position import Text
 
 DEEP = 100_000
 
 
 def problems(data: bytes | str) -> list[tuple[int, int, str]]:
     found = read("f", data.encode() if isinstance(data, str) else data)
-    return [(p.line, p.column, p.message) for p in found if isinstance(p, Problem)]
+    return [(p.line, p.column, p.message) for p in found if isinstance(p, Diagnostic)]
 
 
 WRONG: dict[str, tuple[int, int, str]] = {
-    "a: 1\n\tb: 2\n": (2, 1, "tab used for indentation; YAML wants spaces"),
-    "a:\n\t- 1\n": (2, 1, "tab used for indentation; YAML wants spaces"),
+    "a: 1\n\tb: 2\n": (2, 1, "tab used for indentation; indent YAML with spaces"),
+    "a:\n\t- 1\n": (2, 1, "tab used for indentation; indent YAML with spaces"),
     "a: 1\nb:\n  c: 1\n  c: 2\n": (4, 3, 'mapping key "c" is given twice, first on line 3'),
     "a: {b: 1, 'b': 2}\n": (1, 11, 'mapping key "b" is given twice, first on line 1'),
     "spec:\n  a: 1\nb: 2\nspec: 3\n": (4, 1, 'mapping key "spec" is given twice, first on line 1'),
@@ -41,7 +45,7 @@ WRONG: dict[str, tuple[int, int, str]] = {
     "a: `b`\n": (1, 4, 'a value cannot start with "`"; put it in quotes'),
     'a: "\\q"\n': (1, 5, "unknown escape in double quotes; use single quotes to keep a backslash"),
     "a: *b\n": (1, 4, 'alias "*b" has no anchor before it'),
-    "a: &b\n  c: *b\n": (2, 6, 'alias "*b" stands inside of what it names'),
+    "a: &b\n  c: *b\n": (2, 6, 'alias "*b" is inside its own anchor'),
     "a:\n  - .inf\n": (2, 5, "infinity and not-a-number have no JSON form; put them in quotes to mean text"),
     "a: 1\n~: 2\n": (2, 1, "null cannot be a mapping key; put it in quotes to mean text"),
     "a:\n  [b]: 2\n": (2, 3, "a mapping or a list cannot be a mapping key"),
@@ -58,8 +62,8 @@ WRONG: dict[str, tuple[int, int, str]] = {
     "\n\nhello\n": (3, 1, "a document must be a mapping with apiVersion and kind, not text"),
     "items:\n- {}\n- 1\n": (3, 3, "item 1 of the list must be a mapping with apiVersion and kind, not a number"),
     "kind: List\nitems: {}\n": (2, 8, '"items" must be a list, not a mapping'),
-    '{"a": 1e999x}': (1, 7, "this number is past the range of 64-bit floats"),
-    '{"a": {"b": 1e400}}': (1, 13, "this number is past the range of 64-bit floats"),
+    '{"a": 1e999x}': (1, 7, "this number exceeds the range of 64-bit floats"),
+    '{"a": {"b": 1e400}}': (1, 13, "this number exceeds the range of 64-bit floats"),
     '{"a": 1}\n{"b": 2}\n{"c" 3}\n': (3, 6, "not JSON: expecting ':' delimiter"),
     '{"a": 1}\n{"b": 2}\n{"c": -Infinity}\n': (3, 7, "not JSON: -Infinity"),
     '{"a": 1,\n "b": }}': (2, 8, "unexpected text after the end of the document"),
@@ -68,18 +72,18 @@ WRONG: dict[str, tuple[int, int, str]] = {
 
 
 @pytest.mark.parametrize("text", WRONG)
-def test_says_what_is_wrong_and_where(text: str) -> None:
+def test_message_and_position_of_each_error(text: str) -> None:
     line, column, message = WRONG[text]
     assert problems(text) == [(line, column, message)]
 
 
 # What begins as JSON, or has documents of its own, means something else as the second document.
 @pytest.mark.parametrize("text", [text for text in WRONG if not text.startswith("{") and "---" not in text])
-def test_lines_are_those_of_the_file(text: str) -> None:
+def test_error_position_in_later_document(text: str) -> None:
     # A document that is wrong is as wrong between two that are right.
     line, column, _ = WRONG[text]
     found = list(read("f", f"first: 1\n---\n{text}---\nlast: 1\n".encode()))
-    assert [(p.line, p.column) for p in found if isinstance(p, Problem)] == [(line + 2, column)]
+    assert [(p.line, p.column) for p in found if isinstance(p, Diagnostic)] == [(line + 2, column)]
     assert {"first": 1} in [m.value for m in found if isinstance(m, Manifest)]
     assert {"last": 1} in [m.value for m in found if isinstance(m, Manifest)]
 
@@ -95,11 +99,26 @@ def test_lines_are_those_of_the_file(text: str) -> None:
         (b"\xfe\xff" + "a: 1\n".encode("utf-16-be"), 1, 1, "UTF-16 text; save the file as UTF-8"),
     ],
 )
-def test_encodings(data: bytes, line: int, column: int, message: str) -> None:
+def test_wrong_encoding(data: bytes, line: int, column: int, message: str) -> None:
     assert problems(data) == [(line, column, message)]
 
 
-def test_messages_stay_short_and_printable() -> None:
+@pytest.mark.parametrize(
+    ("error", "message", "offset"),
+    [
+        (MarkedYAMLError(None, None, "a new problem\x1b", Mark("", 3, 0, 3, "", 0)), "a new problem?", 3),
+        (MarkedYAMLError(None, None, "a new problem", None), "a new problem", 0),
+        (MarkedYAMLError(None, None, "x" * 1000, None), "x" * 100 + "…" + "x" * 99, 0),
+        (MarkedYAMLError("while scanning"), "not YAML", 0),
+        (YAMLError("no marks at all"), "not YAML", 0),
+    ],
+)
+def test_unknown_libyaml_problem_keeps_its_wording(error: YAMLError, message: str, offset: int) -> None:
+    unreadable = unreadable_yaml(error, Text("a: 1\n"))
+    assert (unreadable.message, unreadable.offset) == (message, offset)
+
+
+def test_messages_are_short_and_printable() -> None:
     key = "k" * 1000
     ((_, _, message),) = problems(f"{key}: 1\n{key}: 2\n")
     assert len(message) < 120
@@ -107,13 +126,13 @@ def test_messages_stay_short_and_printable() -> None:
     assert message == 'mapping key "?[31m" is given twice, first on line 1'
 
 
-def test_a_json_object_that_is_refused_hides_no_other() -> None:
+def test_rejected_json_object_hides_no_other() -> None:
     deep = '{"a": ' * 300 + "1" + "}" * 300
     found = list(
         read("f", f'{{"kind": "A"}}\n{{"a": 1, "a": 2}}\n{deep}\n{{"a": 1e999}}\n{deep}\n{{"kind": "B"}}'.encode())
     )
     assert [m.document if isinstance(m, Manifest) else m.line for m in found] == [1, 2, 3, 4, 5, 6]
-    assert [type(m) for m in found] == [Manifest, Problem, Problem, Problem, Problem, Manifest]
+    assert [type(m) for m in found] == [Manifest, Diagnostic, Diagnostic, Diagnostic, Diagnostic, Manifest]
 
 
 BOMBS = {
@@ -138,9 +157,10 @@ MERGES = "a: &a {k0: 1}\n" + "".join(
 
 READER = """
 import json, sys
-from webhook.manifests import Problem, read
+from webhook.diagnostics import Diagnostic
+from webhook.manifests import read
 found = list(read("f", sys.stdin.buffer.read()))
-print(json.dumps([[p.line, p.column, p.message] for p in found if isinstance(p, Problem)]))
+print(json.dumps([[p.line, p.column, p.message] for p in found if isinstance(p, Diagnostic)]))
 """
 
 
@@ -168,33 +188,33 @@ def test_depth_bombs(name: str) -> None:
 @pytest.mark.parametrize("text", [LAUGHS, MERGES], ids=["billion laughs", "doubling"])
 def test_alias_bombs(text: str) -> None:
     (found,) = read_apart(text)
-    assert found[2] == "aliases unfold to far more values than are written here"
+    assert found[2] == "aliases expand to far more values than the document has"
 
 
-def test_nesting_up_to_the_bound_is_read() -> None:
+def test_nesting_at_the_limit() -> None:
     for text in ("{a: " + "[" * 255 + "]" * 255 + "}", '{"a": ' + "[" * 255 + "]" * 255 + "}"):
         assert problems(text) == []
     for text in ("{a: " + "[" * 256 + "]" * 256 + "}", '{"a": ' + "[" * 256 + "]" * 256 + "}"):
         assert [message for _, _, message in problems(text)] == ["nested deeper than 256 levels"]
 
 
-def test_a_huge_document_is_read() -> None:
+def test_huge_document() -> None:
     text = "data:\n" + "".join(f"  key{n}: value {n}\n" for n in range(200_000))
     (manifest,) = read("f", text.encode())
     assert isinstance(manifest, Manifest)
     assert manifest.locate(("data", "key199999")) == Position(200_001, 14)
 
 
-def test_numbers_of_thousands_of_digits() -> None:
+def test_number_of_thousands_of_digits() -> None:
     digits = "9" * 10_000
     (manifest,) = read("f", f"kind: A\nv: {digits}\n".encode())
     assert isinstance(manifest, Manifest)
     # Past the range of floats a number is text to go-yaml.
     assert manifest.value == {"kind": "A", "v": digits}
-    assert problems(f'{{"v": {digits}}}') == [(1, 7, "this number is past the range of 64-bit floats")]
+    assert problems(f'{{"v": {digits}}}') == [(1, 7, "this number exceeds the range of 64-bit floats")]
 
 
-def test_import_is_light() -> None:
+def test_import_loads_no_heavy_package() -> None:
     # The command line has a quarter of a second from cold.
     done = subprocess.run(
         [sys.executable, "-c", "import sys, webhook.manifests; print(*sys.modules)"],

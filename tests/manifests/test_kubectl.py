@@ -1,4 +1,4 @@
-"""What kubectl reads, we read the same: its recorded answers, and the list of where we mean to differ."""
+"""The reader agrees with kubectl: recorded output of kubectl, and the list of intended differences."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from webhook.manifests import Manifest, Problem, read
+from webhook.diagnostics import Diagnostic
+from webhook.manifests import Manifest, read
 
 HERE = Path(__file__).parent
 TABLE: dict[str, Any] = json.loads((HERE / "data" / "kubectl.json").read_text())
@@ -29,7 +30,7 @@ STRICTER = {
     "stream byte order mark inside": BEGINS_A_KEY,
     "stream comment right after a later separator": NO_SEPARATOR,
 }
-# Where kubectl gives up on the whole input at the first error and we go on with the next document.
+# kubectl rejects the whole input at the first error; the reader continues with the next document.
 GOES_ON = {
     "stream error in the second",
     "stream mapping beside separator",
@@ -57,7 +58,7 @@ OLDER_KUBECTL = {
 
 
 def plain_numbers(value: Any) -> Any:
-    """Return recorded JSON with integers past 64 bits as floats, which is what they are to Kubernetes."""
+    """Return recorded JSON with integers of more than 64 bits as floats, which is what they are to Kubernetes."""
     if isinstance(value, dict):
         return {key: plain_numbers(inner) for key, inner in value.items()}
     if isinstance(value, list):
@@ -72,13 +73,13 @@ def typed(value: Any) -> str:
     return json.dumps(value, sort_keys=True, ensure_ascii=True)
 
 
-def answer(text: str) -> tuple[list[object], list[Problem]]:
+def answer(text: str) -> tuple[list[object], list[Diagnostic]]:
     found = list(read("case.yaml", text.encode()))
-    return [m.value for m in found if isinstance(m, Manifest)], [p for p in found if isinstance(p, Problem)]
+    return [m.value for m in found if isinstance(m, Manifest)], [p for p in found if isinstance(p, Diagnostic)]
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_reads_what_kubectl_reads(name: str) -> None:
+def test_values_equal_kubectl(name: str) -> None:
     case = CASES[name]
     objects, problems = answer(case["input"])
     if name in STRICTER:
@@ -94,7 +95,7 @@ def test_reads_what_kubectl_reads(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_every_problem_names_a_place_and_says_something(name: str) -> None:
+def test_diagnostics_have_position_and_message(name: str) -> None:
     text = CASES[name]["input"]
     for problem in answer(text)[1]:
         assert problem.file == "case.yaml"
@@ -104,7 +105,7 @@ def test_every_problem_names_a_place_and_says_something(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", sorted(GOES_ON))
-def test_goes_on_after_what_kubectl_stops_at(name: str) -> None:
+def test_documents_after_an_error_are_read(name: str) -> None:
     case = CASES[name]
     objects, problems = answer(case["input"])
     assert problems
@@ -115,18 +116,18 @@ def test_goes_on_after_what_kubectl_stops_at(name: str) -> None:
     }
 
 
-def test_the_program_and_the_library_agree_but_for_known_cases() -> None:
+def test_recorded_kubectl_equals_library() -> None:
     differing = {name for name, case in CASES.items() if "kubectl" in case}
     assert differing - OLDER_KUBECTL == {"stream separator in a top-level block scalar"}
     assert differing >= OLDER_KUBECTL
 
 
-def test_the_table_has_every_case_and_no_other() -> None:
+def test_recorded_table_equals_cases() -> None:
     recorder = runpy.run_path(str(HERE / "record_kubectl.py"))
     assert {name: case["input"] for name, case in CASES.items()} == recorder["cases"]()
 
 
-def test_the_table_is_large_enough_to_mean_something() -> None:
+def test_recorded_table_is_large() -> None:
     kinds = [name.partition(" ")[0] for name in CASES]
     assert kinds.count("value") >= 200
     assert kinds.count("key") >= 30

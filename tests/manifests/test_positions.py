@@ -10,7 +10,9 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from webhook.manifests import Manifest, Path, Position, Problem, read
+from webhook.diagnostics import Diagnostic
+from webhook.manifests import Manifest, Position, read
+from webhook.policy.verdict import Path
 
 YAML = """\
 # licence
@@ -91,16 +93,16 @@ POD: list[tuple[Path, int, int]] = [
 
 def manifests(text: str) -> list[Manifest]:
     found = list(read("f", text.encode()))
-    assert not [problem for problem in found if isinstance(problem, Problem)]
+    assert not [problem for problem in found if isinstance(problem, Diagnostic)]
     return [manifest for manifest in found if isinstance(manifest, Manifest)]
 
 
 @pytest.mark.parametrize(("path", "line", "column"), POD)
-def test_values_of_a_pod(path: Path, line: int, column: int) -> None:
+def test_yaml_positions(path: Path, line: int, column: int) -> None:
     assert manifests(YAML)[0].locate(path) == Position(line, column)
 
 
-def test_items_of_a_list_are_located_in_themselves() -> None:
+def test_list_item_positions() -> None:
     pod, first, second = manifests(YAML)
     assert [(m.document, m.line) for m in (pod, first, second)] == [(1, 4), (2, 32), (2, 36)]
     assert first.locate(()) == Position(32, 3)
@@ -120,7 +122,7 @@ JSON = """
 {"kind": "Pod"}"""
 
 
-def test_json() -> None:
+def test_json_positions() -> None:
     first, second, third = manifests(JSON)
     assert [(m.document, m.line) for m in (first, second, third)] == [(1, 5), (1, 6), (2, 9)]
     assert first.locate(()) == Position(5, 5)
@@ -134,23 +136,23 @@ def test_json() -> None:
     assert third.locate(("kind",)) == Position(9, 10)
 
 
-def test_lines_end_where_editors_end_them() -> None:
+def test_line_breaks_are_those_of_editors() -> None:
     # To libyaml U+2028 and U+0085 end lines too.
     (manifest,) = manifests('kind: A\nv: "a\u2028b\u0085c"\nw: 1\n')
     assert manifest.locate(("w",)) == Position(3, 4)
 
 
-def test_columns_are_characters_and_a_byte_order_mark_is_none() -> None:
+def test_columns_count_characters_without_byte_order_mark() -> None:
     (manifest,) = manifests("\ufeff{kind: A, é: \U0001f600, v: 1}\r\n")
     assert manifest.locate(("v",)) == Position(1, 20)
 
 
-def test_yaml_that_begins_beside_json_keeps_its_column() -> None:
+def test_yaml_after_json_on_one_line_keeps_its_column() -> None:
     _, second = manifests('{"kind": "A"} kind: B\n')
     assert second.locate(("kind",)) == Position(1, 21)
 
 
-def test_documents_are_counted_as_a_reader_counts() -> None:
+def test_document_numbers() -> None:
     def numbers(text: str) -> list[tuple[int, int]]:
         return [(m.document, m.line) for m in manifests(text)]
 
@@ -206,7 +208,7 @@ def text_from(text: str, position: Position) -> str:
 
 
 @given(OBJECTS, st.booleans())
-def test_yaml_reads_back_and_every_leaf_is_where_it_is_said(value: dict[str, object], flow: bool) -> None:
+def test_yaml_round_trip_and_scalar_positions(value: dict[str, object], flow: bool) -> None:
     text = yaml.dump(
         value, Dumper=QuotingDumper, default_flow_style=flow, allow_unicode=True, width=10**6, sort_keys=False
     )
@@ -223,7 +225,7 @@ def test_yaml_reads_back_and_every_leaf_is_where_it_is_said(value: dict[str, obj
 
 
 @given(OBJECTS, st.sampled_from([None, 1, "\t"]), st.booleans())
-def test_json_reads_back_and_every_value_is_where_it_is_said(
+def test_json_round_trip_and_value_positions(
     value: dict[str, object], indent: int | str | None, ascii_only: bool
 ) -> None:
     text = json.dumps(value, indent=indent, ensure_ascii=ascii_only)
@@ -239,10 +241,10 @@ PIECES = st.sampled_from([*WORDS, *"{}[],#%1'\"\n\t\r\x00\ufeff"])
 
 
 @given(st.binary(max_size=60) | st.lists(PIECES, max_size=25).map(lambda pieces: "".join(pieces).encode()))
-def test_any_bytes_give_manifests_and_problems(data: bytes) -> None:
+def test_any_bytes_give_manifests_or_diagnostics(data: bytes) -> None:
     lines = data.count(b"\n") + 2
     for found in read("f", data):
-        assert isinstance(found, Manifest | Problem)
+        assert isinstance(found, Manifest | Diagnostic)
         assert 1 <= found.line <= lines
         if isinstance(found, Manifest):
             assert isinstance(found.value, dict)

@@ -1,4 +1,4 @@
-"""Reading takes CPU time in proportion to the input, whatever its shape."""
+"""The CPU time of reading is linear in the size of the input, whatever its shape."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ SHAPES: dict[str, Shape] = {
 
 
 @pytest.mark.parametrize("name", SHAPES)
-def test_time_grows_with_the_input(name: str) -> None:
+def test_reading_time_is_linear(name: str) -> None:
     def prepared(size: int) -> Work:
         data = SHAPES[name](size).encode()
         return lambda: look_up(data)
@@ -125,6 +125,6 @@ def look_up(data: bytes) -> None:
             assert one.locate(("a",)).column
 
 
-def test_quadratic_time_is_noticed() -> None:
+def test_quadratic_time_is_detected() -> None:
     with pytest.raises(AssertionError):
         assert_linear(lambda size: lambda: [None for _ in range(size) for _ in range(size)], 100, 10_000)

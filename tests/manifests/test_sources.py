@@ -6,17 +6,18 @@ import io
 import os
 from pathlib import Path
 
-from webhook.manifests import Problem, sources
+from webhook.diagnostics import Diagnostic
+from webhook.manifests import sources
 from webhook.manifests.sources import LARGEST
 
 
-def found(paths: list[str], recursive: bool = False, stdin: bytes = b"") -> list[tuple[str, bytes] | Problem]:
+def found(paths: list[str], recursive: bool = False, stdin: bytes = b"") -> list[tuple[str, bytes] | Diagnostic]:
     return list(sources(paths, recursive, io.BytesIO(stdin)))
 
 
 def names(folder: Path, recursive: bool) -> list[str]:
     inputs = found([str(folder)], recursive)
-    return [str(Path(i[0]).relative_to(folder)) for i in inputs if not isinstance(i, Problem)]
+    return [str(Path(i[0]).relative_to(folder)) for i in inputs if not isinstance(i, Diagnostic)]
 
 
 def tree(folder: Path) -> Path:
@@ -28,23 +29,23 @@ def tree(folder: Path) -> Path:
     return folder
 
 
-def test_files_come_in_the_order_given_whatever_their_name(tmp_path: Path) -> None:
+def test_files_keep_order_and_need_no_extension(tmp_path: Path) -> None:
     for name in ("b.txt", "a.yaml"):
         (tmp_path / name).write_bytes(name.encode())
     paths = [str(tmp_path / "b.txt"), str(tmp_path / "a.yaml")]
     assert found(paths) == [(paths[0], b"b.txt"), (paths[1], b"a.yaml")]
 
 
-def test_a_folder_is_read_one_level_in_order(tmp_path: Path) -> None:
+def test_folder_is_read_one_level_deep_and_sorted(tmp_path: Path) -> None:
     assert names(tree(tmp_path), recursive=False) == ["a.yml", "b.json", "c.yaml"]
 
 
-def test_a_folder_is_read_through_and_loops_do_no_harm(tmp_path: Path) -> None:
+def test_recursive_folder_with_link_cycle(tmp_path: Path) -> None:
     expected = ["a.yml", "b/deep/two.yaml", "b/one.yaml", "b.json", "c.yaml"]
     assert names(tree(tmp_path), recursive=True) == expected
 
 
-def test_a_link_to_a_file_and_a_given_link_to_a_folder_are_followed(tmp_path: Path) -> None:
+def test_links_to_file_and_named_folder_are_followed(tmp_path: Path) -> None:
     (tmp_path / "real").mkdir()
     (tmp_path / "real" / "a.data").write_bytes(b"x")
     (tmp_path / "real" / "a.yaml").symlink_to("a.data")
@@ -52,61 +53,59 @@ def test_a_link_to_a_file_and_a_given_link_to_a_folder_are_followed(tmp_path: Pa
     assert found([str(tmp_path / "link")]) == [(str(tmp_path / "link" / "a.yaml"), b"x")]
 
 
-def test_what_is_missing_hides_nothing_else(tmp_path: Path) -> None:
+def test_missing_file_hides_no_other(tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_bytes(b"x")
     missing = str(tmp_path / "nothing.yaml")
     good = str(tmp_path / "a.yaml")
-    assert found([missing, good]) == [Problem(missing, 0, 0, "no such file or folder"), (good, b"x")]
+    assert found([missing, good]) == [Diagnostic(missing, 0, 0, "no such file or folder"), (good, b"x")]
 
 
-def test_a_broken_link_in_a_folder(tmp_path: Path) -> None:
+def test_broken_link_in_folder(tmp_path: Path) -> None:
     (tmp_path / "a.yaml").symlink_to("nothing")
-    assert found([str(tmp_path)]) == [Problem(str(tmp_path / "a.yaml"), 0, 0, "no such file or folder")]
+    assert found([str(tmp_path)]) == [Diagnostic(str(tmp_path / "a.yaml"), 0, 0, "no such file or folder")]
 
 
-def test_a_folder_without_manifests_says_so(tmp_path: Path) -> None:
+def test_folder_without_manifests_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "x.txt").write_bytes(b"x")
     message = "no .json, .yaml or .yml file in this folder"
-    assert found([str(tmp_path)]) == [
-        Problem(str(tmp_path), 0, 0, f"{message}; with -R the folders below are read too")
-    ]
-    assert found([str(tmp_path)], recursive=True) == [Problem(str(tmp_path), 0, 0, message)]
+    assert found([str(tmp_path)]) == [Diagnostic(str(tmp_path), 0, 0, f"{message}; -R reads the folders below as well")]
+    assert found([str(tmp_path)], recursive=True) == [Diagnostic(str(tmp_path), 0, 0, message)]
 
 
-def test_a_pipe_in_a_folder_is_not_waited_for(tmp_path: Path) -> None:
+def test_pipe_in_folder_is_not_read(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "a.yaml")
-    assert found([str(tmp_path)]) == [Problem(str(tmp_path / "a.yaml"), 0, 0, "not a regular file")]
+    assert found([str(tmp_path)]) == [Diagnostic(str(tmp_path / "a.yaml"), 0, 0, "not a regular file")]
 
 
-def test_a_link_to_itself_and_a_name_that_cannot_be(tmp_path: Path) -> None:
+def test_link_to_itself_and_impossible_names(tmp_path: Path) -> None:
     (tmp_path / "a.yaml").symlink_to("a.yaml")
     (loop,) = found([str(tmp_path / "a.yaml")])
-    assert loop == Problem(str(tmp_path / "a.yaml"), 0, 0, "too many levels of symbolic links")
+    assert loop == Diagnostic(str(tmp_path / "a.yaml"), 0, 0, "too many levels of symbolic links")
     (odd,) = found(["a\0b"])
-    assert isinstance(odd, Problem)
+    assert isinstance(odd, Diagnostic)
     assert "null" in odd.message
     (empty,) = found([str(tmp_path / ("x" * 300))])
-    assert isinstance(empty, Problem)
+    assert isinstance(empty, Diagnostic)
     assert empty.message == "file name too long"
 
 
-def test_a_file_that_is_too_large(tmp_path: Path) -> None:
+def test_file_over_size_limit(tmp_path: Path) -> None:
     with (tmp_path / "a.yaml").open("wb") as file:
         file.truncate(LARGEST + 1)
-    assert found([str(tmp_path / "a.yaml")]) == [Problem(str(tmp_path / "a.yaml"), 0, 0, "larger than 64 MiB")]
+    assert found([str(tmp_path / "a.yaml")]) == [Diagnostic(str(tmp_path / "a.yaml"), 0, 0, "larger than 64 MiB")]
 
 
-def test_names_that_are_not_text_can_be_printed(tmp_path: Path) -> None:
+def test_undecodable_file_name(tmp_path: Path) -> None:
     path = os.fsdecode(os.fsencode(tmp_path) + b"/\xff.yaml")
     Path(path).write_bytes(b"x")
-    ((name, data),) = (i for i in found([path]) if not isinstance(i, Problem))
+    ((name, data),) = (i for i in found([path]) if not isinstance(i, Diagnostic))
     assert (name, data) == (f"{tmp_path}/\ufffd.yaml", b"x")
 
 
-def test_a_file_that_may_not_be_read(tmp_path: Path) -> None:
+def test_file_without_read_permission(tmp_path: Path) -> None:
     # Root reads everything, so a stream that refuses stands for it.
     class Refusing(io.BytesIO):
         def read(self, *_: int | None) -> bytes:
             raise PermissionError(13, "Permission denied")
 
-    assert list(sources(["-"], False, Refusing())) == [Problem("<stdin>", 0, 0, "permission denied")]
+    assert list(sources(["-"], False, Refusing())) == [Diagnostic("<stdin>", 0, 0, "permission denied")]

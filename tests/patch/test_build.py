@@ -9,7 +9,7 @@ import jsonpatch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from webhook.patch import build, flaw
+from webhook.patch import build, verify
 from webhook.policy.verdict import Append, Assign, Edit, Extend, Path
 
 Json = dict[str, Any]
@@ -109,7 +109,7 @@ def test_operations_do_what_the_edits_want(document: Json, wanted: list[Edit]) -
 
 @given(documents, edits)
 def test_operations_are_proven(document: Json, wanted: list[Edit]) -> None:
-    assert flaw(document, build(document, once(wanted))) is None
+    assert verify(document, build(document, once(wanted))) is None
 
 
 @given(documents, edits)

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.grown import is_grown
-from webhook.patch import flaw, pointer
+from webhook.patch import pointer, verify
 
 Json = dict[str, Any]
 
@@ -83,23 +83,23 @@ FLAWED = {
 
 @pytest.mark.parametrize("name", SOUND)
 def test_sound_operations_pass(name: str) -> None:
-    assert flaw(DOCUMENT, SOUND[name]) is None
+    assert verify(DOCUMENT, SOUND[name]) is None
     assert is_grown(DOCUMENT, jsonpatch.apply_patch(DOCUMENT, SOUND[name]))
 
 
 @pytest.mark.parametrize("name", FLAWED)
 def test_flawed_operations_are_told_with_their_place(name: str) -> None:
-    told = flaw(DOCUMENT, FLAWED[name])
+    told = verify(DOCUMENT, FLAWED[name])
     assert told is not None
     assert told.startswith(f"{FLAWED[name][-1]['path']}: ")
 
 
 def test_the_document_itself_cannot_be_added() -> None:
-    assert flaw({"spec": {}}, [add("", {})]) is not None
+    assert verify({"spec": {}}, [add("", {})]) is not None
 
 
 def test_a_flaw_after_sound_operations_is_found() -> None:
-    assert flaw(DOCUMENT, [*SOUND["an append"], *SOUND["escaped keys"], *FLAWED["a replaced value"]]) is not None
+    assert verify(DOCUMENT, [*SOUND["an append"], *SOUND["escaped keys"], *FLAWED["a replaced value"]]) is not None
 
 
 tokens = st.sampled_from(
@@ -132,20 +132,20 @@ operations: st.SearchStrategy[Json] = st.fixed_dictionaries(
 
 @given(st.lists(operations, max_size=3))
 def test_the_proof_accepts_nothing_that_does_not_apply_or_overwrites(made: list[Json]) -> None:
-    if flaw(DOCUMENT, made) is None:
+    if verify(DOCUMENT, made) is None:
         assert is_grown(DOCUMENT, jsonpatch.apply_patch(DOCUMENT, made))
 
 
 @given(st.permutations(SOUND["an append"] + SOUND["escaped keys"] + SOUND["a longer text"] + SOUND["a null member"]))
 def test_the_order_of_sound_operations_does_not_matter(made: list[Json]) -> None:
-    assert flaw(DOCUMENT, made) is None
+    assert verify(DOCUMENT, made) is None
     assert is_grown(DOCUMENT, jsonpatch.apply_patch(DOCUMENT, made))
 
 
 def test_the_proof_changes_nothing() -> None:
     received = deepcopy(DOCUMENT)
     for made in (*SOUND.values(), *FLAWED.values()):
-        flaw(DOCUMENT, made)
+        verify(DOCUMENT, made)
     assert received == DOCUMENT
 
 

@@ -6,7 +6,6 @@ Time is virtual and the API server is the fake one, so that the limit is the onl
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import resource
@@ -20,25 +19,18 @@ from cryptography import x509
 
 from tests.pki.virtual import run
 from tests.pki.world import World
-from webhook.server.client_auth import ClientAuth
 from webhook.server.credentials import Credentials
-from webhook.server.http.acceptor import Acceptor
-from webhook.server.http.listener import Listener
-from webhook.server.observe.log import EventLog
 from webhook.server.observe.metrics import Metrics
 from webhook.settings.process import Tls
 
-NOWHERE = 2
-"""The journal is of no interest here: the keeper's own lines are."""
 
+class Endpoint:
+    """What handshakes are served with."""
 
-def credentials() -> tuple[Credentials, Acceptor]:
-    """The real ones, at a door that is not open."""
-    log, metrics = EventLog("json", "error", NOWHERE), Metrics()
-    loop = asyncio.get_running_loop()
-    listener = Listener(None, metrics, log, loop.time, callers=ClientAuth(), header_timeout=1.0)
-    door = Acceptor(listener, 1, log)
-    return Credentials(Tls(mode="self-managed"), door, metrics), door
+    context: ssl.SSLContext | None = None
+
+    def use_tls(self, context: ssl.SSLContext) -> None:
+        self.context = context
 
 
 @contextmanager
@@ -60,14 +52,14 @@ def no_more_files() -> Iterator[None]:
             os.close(descriptor)
 
 
-def shown(door: Acceptor) -> int:
+def shown(endpoint: Endpoint) -> int:
     """The serial number of the certificate that a handshake shows. It takes place in memory: sockets would be files."""
-    assert door.welcome.context is not None
+    assert endpoint.context is not None
     trust = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     trust.check_hostname, trust.verify_mode = False, ssl.CERT_NONE
     ours, theirs = ssl.MemoryBIO(), ssl.MemoryBIO()
     client = trust.wrap_bio(ours, theirs)
-    server = door.welcome.context.wrap_bio(theirs, ours, server_side=True)
+    server = endpoint.context.wrap_bio(theirs, ours, server_side=True)
     for end in (client, server, client, server):
         try:
             end.do_handshake()
@@ -79,15 +71,16 @@ def shown(door: Acceptor) -> int:
 
 
 async def main() -> dict[str, Any]:
-    real, door = credentials()
+    endpoint = Endpoint()
+    credentials = Credentials(Tls(mode="self-managed"), endpoint, Metrics())
     world = World()
     world.configure_both()
-    replica = world.add(real.present)
+    replica = world.add(credentials.install)
     await world.ready(within=3)
     first = replica.leaves[-1]
     with no_more_files():
         await world.pass_time(first.not_valid_after_utc - world.now() - timedelta(minutes=1))
-        trusted_before_its_end, still = replica.keeper.trusted, shown(door)
+        trusted_before_its_end, still = replica.keeper.trusted, shown(endpoint)
         await world.pass_time(timedelta(minutes=2))
         trusted_after_its_end = replica.keeper.trusted
     alive = replica.running is not None and not replica.running.done()
@@ -101,9 +94,9 @@ async def main() -> dict[str, Any]:
         "old certificate shown": still == first.serial_number,
         "trusted before its end": trusted_before_its_end,
         "trusted after its end": trusted_after_its_end,
-        "new certificate shown": len(replica.leaves) > 1 and shown(door) == replica.leaves[-1].serial_number,
+        "new certificate shown": len(replica.leaves) > 1 and shown(endpoint) == replica.leaves[-1].serial_number,
         "warnings": [[event, fields.get("error")] for level, event, fields in replica.said if level == "warning"],
-        "recovered": replica.events().count("certificate shown again"),
+        "recovered": replica.events().count("certificate installed again"),
         "failures": replica.counts.counted.get("failures", 0),
     }
 

@@ -1,15 +1,16 @@
 """A FAKE API server: objects in memory, with the manners of a real one that certificates depend on.
 
-Resource versions, conflicts, JSON patches that are void when a test fails, watches by name that begin with what is
-there, answers that get lost after the deed, and rights. `tests/cluster/test_rotation_api.py` asks a real API server the
-same questions.
+Resource versions, conflicts, JSON patches that fail as a whole, watches by name that begin with what is there or resume
+at a version, responses that get lost after the write, and rights. `tests/cluster/test_rotation_api.py` asks a real API
+server the same questions.
 """
 
 from __future__ import annotations
 
 import asyncio
 import copy
-from collections.abc import AsyncIterator, Callable
+from collections import deque
+from collections.abc import AsyncGenerator, Callable, Mapping
 from random import Random
 from typing import Any
 
@@ -17,6 +18,9 @@ import jsonpatch
 
 Object = dict[str, Any]
 Answer = tuple[int, Object]
+
+KEPT = 20
+"""Events of one object that the server keeps for watches that resume."""
 
 
 class FakeApi:
@@ -34,7 +38,8 @@ class FakeApi:
         self.down = False
         self.changed: Callable[[str, Object | None, str], None] = lambda _path, _object, _by: None
         self.writes = 0
-        self._version = 0
+        self.version = 0
+        self._events: dict[str, deque[tuple[int, Object]]] = {}
         self._watching: dict[str, dict[asyncio.Event, None]] = {}
 
     def get(self, path: str) -> Object | None:
@@ -43,20 +48,30 @@ class FakeApi:
 
     def put(self, path: str, wanted: Object, by: str = "somebody else") -> Object:
         """Store an object, whoever does."""
-        self._version += 1
+        self.version += 1
         stored = copy.deepcopy(wanted)
         metadata = stored.setdefault("metadata", {})
-        metadata["resourceVersion"] = str(self._version)
-        metadata.setdefault("uid", f"uid-{self._version}")
+        metadata.setdefault("name", path.rpartition("/")[2])
+        metadata["resourceVersion"] = str(self.version)
+        metadata.setdefault("uid", f"uid-{self.version}")
+        kind = "MODIFIED" if path in self.objects else "ADDED"
         self.objects[path] = stored
-        self._tell(path, by)
+        self._notify(kind, path, stored, by)
         return copy.deepcopy(stored)
 
     def delete(self, path: str) -> None:
         """Delete an object, whoever does."""
-        self._version += 1
-        del self.objects[path]
-        self._tell(path, "somebody else")
+        self.version += 1
+        gone = self.objects.pop(path)
+        gone["metadata"]["resourceVersion"] = str(self.version)
+        self._notify("DELETED", path, gone, "somebody else")
+
+    def since(self, path: str, version: int) -> list[Object]:
+        """The events of an object after a version, or the one error that says that they are no longer kept."""
+        kept = self._events.get(path, deque())
+        if len(kept) == KEPT and version < kept[0][0]:
+            return [{"type": "ERROR", "object": {"kind": "Status", "code": 410, "message": "too old resource version"}}]
+        return [copy.deepcopy(event) for at, event in kept if at > version]
 
     def answer(self, method: str, path: str, body: Any) -> Answer:
         """What a request does, and its answer."""
@@ -97,10 +112,12 @@ class FakeApi:
         self.writes += 1
         return self.put(path, wanted, by="us")
 
-    def _tell(self, path: str, by: str) -> None:
+    def _notify(self, kind: str, path: str, found: Object, by: str) -> None:
+        event = {"type": kind, "object": copy.deepcopy(found)}
+        self._events.setdefault(path, deque(maxlen=KEPT)).append((self.version, event))
         self.changed(path, self.get(path), by)
-        for event in self._watching.get(path, ()):
-            event.set()
+        for waiting in self._watching.get(path, ()):
+            waiting.set()
 
 
 class Client:
@@ -113,6 +130,7 @@ class Client:
         self.watch_lag = 0.05
         self.watch_lives = (200.0, 400.0)
         self.requests: list[tuple[str, str]] = []
+        self.watches: list[tuple[str, str | None]] = []
 
     async def request(self, method: str, path: str, body: Any = None) -> Answer:
         self.requests.append((method, path))
@@ -123,27 +141,35 @@ class Client:
             raise TimeoutError("the answer got lost")
         return answer
 
-    async def watch(self, path: str, name: str) -> AsyncIterator[object]:
-        """As the real one: what is there comes first, and the server ends it after some minutes."""
+    async def events(self, path: str, query: Mapping[str, str]) -> AsyncGenerator[Object, None]:
+        """A watch by name: without a version it begins with what is there. The server ends it after some minutes."""
+        self.watches.append((path, query.get("resourceVersion")))
         await self._travel()
         if ("WATCH", path) in self._api.forbidden:
             raise PermissionError("403")
-        here = f"{path}/{name}"
-        event = self._api.watched(here)
+        here = f"{path}/{query['fieldSelector'].removeprefix('metadata.name=')}"
+        changed = self._api.watched(here)
+        end = asyncio.get_running_loop().time() + self._api.chance.uniform(*self.watch_lives)
         try:
-            if self._api.get(here) is not None:
-                yield here
-            async with asyncio.timeout(self._api.chance.uniform(*self.watch_lives)):
-                while True:
-                    await event.wait()
-                    event.clear()
-                    await wait(self.watch_lag)
-                    await self._travel()
-                    yield here
+            if "resourceVersion" in query:
+                version = int(query["resourceVersion"])
+            else:
+                version = self._api.version
+                if (present := self._api.get(here)) is not None:
+                    yield {"type": "ADDED", "object": present}
+            while True:
+                for event in self._api.since(here, version):
+                    yield event
+                    version = int(event["object"]["metadata"]["resourceVersion"])
+                async with asyncio.timeout_at(end):
+                    await changed.wait()
+                changed.clear()
+                await wait(self.watch_lag)
+                await self._travel()
         except TimeoutError:
             return
         finally:
-            self._api.unwatched(here, event)
+            self._api.unwatched(here, changed)
 
     async def _travel(self) -> None:
         await wait(self._api.chance.uniform(0.2, 1.0) * self._api.latency)

@@ -30,9 +30,10 @@ ANSWERS = {
     "a patch of an entry that is not there": 422,
     "a refused patch changes nothing": ["bmV3", None],
     "a patch of a configuration that is not there": 404,
-    "a watch begins with what is there": True,
-    "a watch tells of a change": True,
-    "a watch tells of the end": True,
+    "a watch begins with what is there": "ADDED",
+    "a watch reports a change": "MODIFIED",
+    "a watch reports a deletion": "DELETED",
+    "a watch resumes at a version": ["MODIFIED", "DELETED"],
 }
 """What is to be answered: by the fake as by the real one."""
 
@@ -84,12 +85,19 @@ async def _about_patches(api: Any) -> dict[str, Any]:
 
 
 async def _about_watches(api: Any) -> dict[str, Any]:
-    async with asyncio.timeout(PATIENCE), aclosing(api.watch(OURS.configurations[1], NAME)) as events:
-        answers: dict[str, Any] = {"a watch begins with what is there": await anext(events) is not None}
-        patch = [{"op": "add", "path": "/metadata/labels", "value": {"a": "b"}}]
-        await api.request("PATCH", VALIDATING, patch)
-        answers["a watch tells of a change"] = await anext(events) is not None
-        await api.request("DELETE", VALIDATING)
-        answers["a watch tells of the end"] = await anext(events) is not None
+    named = {"fieldSelector": f"metadata.name={NAME}"}
+    answers: dict[str, Any] = {}
+    async with asyncio.timeout(PATIENCE):
+        async with aclosing(api.events(OURS.configurations[1], named)) as events:
+            first = await anext(events)
+            answers["a watch begins with what is there"] = first["type"]
+            patch = [{"op": "add", "path": "/metadata/labels", "value": {"a": "b"}}]
+            await api.request("PATCH", VALIDATING, patch)
+            answers["a watch reports a change"] = (await anext(events))["type"]
+            await api.request("DELETE", VALIDATING)
+            answers["a watch reports a deletion"] = (await anext(events))["type"]
+        resumed = {**named, "resourceVersion": first["object"]["metadata"]["resourceVersion"]}
+        async with aclosing(api.events(OURS.configurations[1], resumed)) as events:
+            answers["a watch resumes at a version"] = [(await anext(events))["type"] for _ in range(2)]
     await api.request("DELETE", SECRET)
     return answers

@@ -97,10 +97,10 @@ TORN = ONE.bundle()[:200] + ONE.bundle()[230:]
         ("ca.crt", TORN, "the certificate cannot be used"),
         ("ca.crt", b"\xff\xfe\x00", "the certificate cannot be used"),
         ("ca.crt", LEAF.certificate, "the certificate cannot be used"),
-        ("ca.crt", THREE.bundle(), "the key is not the certificate's"),
+        ("ca.crt", THREE.bundle(), "the key does not belong to the certificate"),
         ("ca.key", None, "the key cannot be used"),
         ("ca.key", b"rubbish", "the key cannot be used"),
-        ("ca.key", THREE.key_pem(), "the key is not the certificate's"),
+        ("ca.key", THREE.key_pem(), "the key does not belong to the certificate"),
         ("ca.key", RSA_PEM, "the key is not an elliptic curve key"),
     ],
 )
@@ -121,7 +121,7 @@ def test_an_authority_whose_key_is_lost_becomes_a_predecessor() -> None:
 @pytest.mark.parametrize("text", [b"rubbish", THREE.bundle() + TORN, THREE.bundle() + b"\n", THREE.bundle()[:-5]])
 def test_predecessors_are_as_they_were_written_or_damaged(text: bytes) -> None:
     found = damaged("ca-previous.crt", text)
-    assert found.faults[0] == "ca-previous.crt: not as it was written"
+    assert found.faults[0] == "ca-previous.crt: has been changed"
     assert set(found.predecessors) <= {THREE.certificate}
     assert found.current is not None
 
@@ -131,7 +131,7 @@ def test_without_the_time_of_the_last_predecessor_the_secret_is_damaged(since: s
     secret = authorities.write(EVERYTHING, {})
     secret["metadata"]["annotations"] = {} if since is None else {SINCE: since}
     found = authorities.read(secret)
-    assert found.faults == (f"annotation {SINCE}: no time",)
+    assert found.faults == (f"annotation {SINCE}: not a time",)
     assert found.predecessors == EVERYTHING.predecessors
 
 

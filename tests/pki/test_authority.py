@@ -19,7 +19,7 @@ from cryptography.hazmat.primitives.serialization import load_pem_private_key
 from cryptography.x509.oid import ExtendedKeyUsageOID
 from cryptography.x509.verification import PolicyBuilder, Store, VerificationError
 
-from webhook.pki import Authority, Leaf
+from webhook.pki import Authority, ServingCertificate
 from webhook.pki.authority import DamagedError
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -42,11 +42,11 @@ def authority() -> Authority:
 
 
 @pytest.fixture(scope="module")
-def leaf(authority: Authority) -> Leaf:
+def leaf(authority: Authority) -> ServingCertificate:
     return authority.sign(HOSTS, NOW, DAY)
 
 
-def verify(authority: Authority, leaf: Leaf, host: x509.GeneralName, at: datetime) -> None:
+def verify(authority: Authority, leaf: ServingCertificate, host: x509.GeneralName, at: datetime) -> None:
     """Verify as Go and browsers do: by RFC 5280 and the rules of the CA/Browser Forum."""
     roots = Store([x509.load_pem_x509_certificate(authority.bundle())])
     assert isinstance(host, x509.DNSName | x509.IPAddress)
@@ -61,16 +61,16 @@ SERVICE = x509.DNSName(HOSTS[0])
     "host",
     [SERVICE, x509.IPAddress(ipaddress.ip_address("127.0.0.1")), x509.IPAddress(ipaddress.ip_address("::1"))],
 )
-def test_a_leaf_verifies_for_its_hosts(authority: Authority, leaf: Leaf, host: x509.GeneralName) -> None:
+def test_a_leaf_verifies_for_its_hosts(authority: Authority, leaf: ServingCertificate, host: x509.GeneralName) -> None:
     verify(authority, leaf, host, NOW + timedelta(hours=1))
 
 
-def test_a_leaf_verifies_for_no_other_host(authority: Authority, leaf: Leaf) -> None:
+def test_a_leaf_verifies_for_no_other_host(authority: Authority, leaf: ServingCertificate) -> None:
     with pytest.raises(VerificationError):
         verify(authority, leaf, x509.DNSName("example.com"), NOW)
 
 
-def test_a_leaf_verifies_with_no_other_authority(leaf: Leaf) -> None:
+def test_a_leaf_verifies_with_no_other_authority(leaf: ServingCertificate) -> None:
     with pytest.raises(VerificationError):
         verify(Authority.create("gpushare-webhook", NOW, DAY), leaf, SERVICE, NOW)
 
@@ -84,7 +84,9 @@ def test_a_leaf_verifies_with_no_other_authority(leaf: Leaf) -> None:
         (DAY + timedelta(minutes=1), False),
     ],
 )
-def test_a_leaf_is_valid_in_its_time(authority: Authority, leaf: Leaf, after: timedelta, valid: bool) -> None:
+def test_a_leaf_is_valid_in_its_time(
+    authority: Authority, leaf: ServingCertificate, after: timedelta, valid: bool
+) -> None:
     try:
         verify(authority, leaf, SERVICE, NOW + after)
     except VerificationError:
@@ -93,7 +95,7 @@ def test_a_leaf_is_valid_in_its_time(authority: Authority, leaf: Leaf, after: ti
         assert valid
 
 
-def test_a_leaf_is_for_servers_and_signs_nothing(leaf: Leaf) -> None:
+def test_a_leaf_is_for_servers_and_signs_nothing(leaf: ServingCertificate) -> None:
     certificate = x509.load_pem_x509_certificate(leaf.certificate)
     extensions = certificate.extensions
     assert not extensions.get_extension_for_class(x509.BasicConstraints).value.ca
@@ -112,7 +114,7 @@ def test_an_authority_signs_leaves_and_no_authorities(authority: Authority) -> N
     assert extensions.get_extension_for_class(x509.KeyUsage).value.key_cert_sign
 
 
-def test_every_key_is_its_own_and_small(authority: Authority, leaf: Leaf) -> None:
+def test_every_key_is_its_own_and_small(authority: Authority, leaf: ServingCertificate) -> None:
     key = load_pem_private_key(leaf.key, None)
     assert isinstance(key, ec.EllipticCurvePrivateKey)
     assert isinstance(key.curve, ec.SECP256R1)
@@ -178,7 +180,7 @@ def test_an_authority_of_somebody_else_is_one_where_its_leaves_verify(made: Auth
     ],
 )
 def test_what_no_leaf_would_verify_by_is_no_authority(made: Authority, says: str) -> None:
-    with pytest.raises(DamagedError, match=f"what the certificate signs would be refused .*{says}"):
+    with pytest.raises(DamagedError, match=f"clients reject what the certificate signs .*{says}"):
         Authority.read(made.bundle(), made.key_pem())
 
 

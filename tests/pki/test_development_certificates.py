@@ -41,7 +41,7 @@ def contents(folder: Path) -> list[bytes]:
 
 def test_three_files_are_made_for_their_owner_only(folder: Path) -> None:
     told = generate(folder)
-    assert told.startswith("certificates for localhost, 127.0.0.1 are in certs/, for 30 days")
+    assert told.startswith("certificates for localhost, 127.0.0.1 are in certs/, valid for 30 days")
     assert sorted(file.name for file in folder.iterdir()) == [*FILES[:1], SCRIPT.name, *FILES[1:]]
     assert {oct((folder / name).stat().st_mode & 0o777) for name in FILES} == {"0o600"}
 

@@ -356,7 +356,9 @@ async def test_two_that_want_different_bundles_do_not_wear_the_api_server_out() 
     assert all(replica.keeper.trusted for replica in world.replicas)
     await world.pass_time(3 * MINUTE)
     for replica in world.replicas:
-        began, ended = (replica.events().count(f"certificates changed {how}") for how in ("too often", "no more"))
+        began, ended = (
+            replica.events().count(f"certificates {how}") for how in ("changed too often", "no longer change too often")
+        )
         assert began == ended <= 1
     await world.ended()
 
@@ -414,10 +416,10 @@ async def test_a_lost_api_server_changes_nothing_and_leaves_are_renewed_for_a_wh
     await world.pass_time(BRIEF.leaf)
     assert all(replica.keeper.trusted for replica in world.replicas)
     assert all(len(replica.leaves) >= 2 for replica in world.replicas)
-    assert all(replica.events().count("certificates cannot be looked after") == 1 for replica in world.replicas)
+    assert all(replica.events().count("certificates cannot be reconciled") == 1 for replica in world.replicas)
     world.api.down = False
     await world.pass_time(2 * MINUTE)
-    assert all(replica.events()[-1] != "certificates cannot be looked after" for replica in world.replicas)
+    assert all(replica.events()[-1] != "certificates cannot be reconciled" for replica in world.replicas)
     assert world.now() > lost
     await world.ended()
 
@@ -491,14 +493,14 @@ async def test_a_missing_right_is_told_once_and_asked_for_seldom(denied: tuple[s
     replica = world.add()
     await world.pass_time(HOURS)
     assert not replica.keeper.trusted
-    told = [fields for _, event, fields in replica.said if event == "certificates cannot be looked after"]
+    told = [fields for _, event, fields in replica.said if event == "certificates cannot be reconciled"]
     assert len(told) == 1
     assert "403 forbidden" in told[0]["error"]
     assert denied[1] in told[0]["error"]
     assert replica.client.requests.count(denied) <= 100
     world.api.forbidden = set()
     await world.ready(within=90)
-    assert replica.events().count("certificates looked after again") == 1
+    assert replica.events().count("certificates reconciled again") == 1
     await world.ended()
 
 
@@ -624,15 +626,15 @@ async def test_where_a_leaf_cannot_be_shown_another_is_as_soon_as_it_can_be(reac
     await world.pass_time(shown.not_valid_after_utc - world.now())
     assert not replica.keeper.trusted, "what is shown has ended"
     told = [(event, fields["error"]) for level, event, fields in replica.said if level == "warning"]
-    assert told.count(("certificate cannot be shown", "Too many open files")) == 1
-    assert ("certificates cannot be looked after" in dict(told)) is not reachable
+    assert told.count(("certificate cannot be installed", "Too many open files")) == 1
+    assert ("certificates cannot be reconciled" in dict(told)) is not reachable
     assert replica.leaves == [shown]
     replica.unshowable = world.api.down = False
     await world.ready(within=90)
     assert len(replica.leaves) == 2
-    assert replica.events().count("leaf signed") == 2
-    assert replica.events().count("certificate shown again") == 1
-    assert replica.events().count("certificates looked after again") == (0 if reachable else 1)
+    assert replica.events().count("certificate signed") == 2
+    assert replica.events().count("certificate installed again") == 1
+    assert replica.events().count("certificates reconciled again") == (0 if reachable else 1)
     await world.ended()
 
 
@@ -652,7 +654,7 @@ def test_emfile_keeps_old_certificate_until_files_can_be_opened() -> None:
         "trusted after its end": False,
         "new certificate shown": True,
         "warnings": [
-            ["certificate cannot be shown", "the certificate: cannot be used: Too many open files"],
+            ["certificate cannot be installed", "the certificate: cannot be used: Too many open files"],
             ["certificate not trusted", None],
         ],
         "recovered": 1,

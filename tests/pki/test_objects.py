@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
 from random import Random
 from typing import Any
 
@@ -11,10 +12,12 @@ from tests.pki import manners
 from tests.pki.fake_api import Client, FakeApi
 from tests.pki.virtual import virtual
 from tests.pki.world import MUTATING, OURS, SECRET, VALIDATING
+from webhook.pki import Authority
 from webhook.pki.authorities import Authorities
-from webhook.pki.objects import ClusterState, ConflictError, Objects, RefusedError
+from webhook.pki.objects import ApiStatusError, ClusterState, ConflictError, Objects
 
 BUNDLE = b"bundle"
+NOW = datetime(2026, 11, 20, tzinfo=UTC)
 
 
 def served() -> tuple[FakeApi, Client, Objects]:
@@ -27,9 +30,9 @@ def served() -> tuple[FakeApi, Client, Objects]:
     return api, client, Objects(OURS, client)
 
 
-async def published(objects: Objects, sight: ClusterState, wanted: bytes) -> list[str]:
+async def published(objects: Objects, state: ClusterState, wanted: bytes) -> list[str]:
     """The configurations that a publication wrote."""
-    return [path async for path in objects.publish(sight, wanted)]
+    return [path async for path in objects.publish(state, wanted)]
 
 
 def bundle(api: FakeApi, path: str) -> Any:
@@ -46,7 +49,7 @@ async def test_the_fake_answers_as_a_real_api_server_does() -> None:
 async def test_the_secret_is_read_last() -> None:
     """Else a successor could be published between the two readings, and be taken for foreign."""
     _, client, objects = served()
-    await objects.look()
+    await objects.read()
     assert client.requests == [("GET", MUTATING), ("GET", VALIDATING), ("GET", SECRET)]
 
 
@@ -54,43 +57,63 @@ async def test_the_secret_is_read_last() -> None:
 async def test_what_is_not_there_is_no_mistake() -> None:
     api, _, objects = served()
     api.delete(MUTATING)
-    sight = await objects.look()
-    assert sight.secret is None
-    assert [found.path for found in sight.configurations] == [VALIDATING]
-    assert sight.authorities == Authorities()
+    state = await objects.read()
+    assert state.secret is None
+    assert [found.path for found in state.configurations] == [VALIDATING]
+    assert state.authorities == Authorities()
+
+
+@virtual
+async def test_secret_and_bundles_are_parsed_once_per_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Reading an authority signs a probe certificate, so it must not happen on each access."""
+    _, _, objects = served()
+    await objects.store(await objects.read(), Authorities(Authority.create("guard", NOW, timedelta(days=1))))
+    parsed: list[bytes] = []
+    read = Authority.read
+
+    def counted(certificate: bytes, key: bytes) -> Authority:
+        parsed.append(key)
+        return read(certificate, key)
+
+    monkeypatch.setattr(Authority, "read", counted)
+    state = await objects.read()
+    for _ in range(3):
+        assert state.authorities.current is not None
+        assert state.bundles is state.bundles
+    assert len(parsed) == 1
 
 
 @virtual
 async def test_a_refusal_is_told_with_what_was_asked() -> None:
     api, _, objects = served()
     api.forbidden = {("GET", MUTATING)}
-    with pytest.raises(RefusedError, match=f"^GET {MUTATING}: 403 forbidden$") as refused:
-        await objects.look()
+    with pytest.raises(ApiStatusError, match=f"^GET {MUTATING}: 403 forbidden$") as refused:
+        await objects.read()
     assert refused.value.status == 403
 
 
 @virtual
 async def test_who_comes_second_is_told_so() -> None:
     _, _, objects = served()
-    sight = await objects.look()
-    await objects.store(sight, Authorities())
+    state = await objects.read()
+    await objects.store(state, Authorities())
     with pytest.raises(ConflictError, match=f"^POST {OURS.secrets}: 409 already exists$"):
-        await objects.store(sight, Authorities())
-    sight = await objects.look()
-    await objects.store(sight, Authorities())
+        await objects.store(state, Authorities())
+    state = await objects.read()
+    await objects.store(state, Authorities())
     with pytest.raises(ConflictError, match=f"^PUT {SECRET}: 409 "):
-        await objects.store(sight, Authorities())
-    await published(objects, sight, BUNDLE)
+        await objects.store(state, Authorities())
+    await published(objects, state, BUNDLE)
     with pytest.raises(ConflictError, match=f"^PATCH {MUTATING}: 422 "):
-        await published(objects, sight, BUNDLE + BUNDLE)
+        await published(objects, state, BUNDLE + BUNDLE)
 
 
 @virtual
 async def test_only_configurations_with_another_bundle_are_written() -> None:
     _, client, objects = served()
-    assert await published(objects, await objects.look(), BUNDLE) == [MUTATING, VALIDATING]
+    assert await published(objects, await objects.read(), BUNDLE) == [MUTATING, VALIDATING]
     client.requests.clear()
-    assert await published(objects, await objects.look(), BUNDLE) == []
+    assert await published(objects, await objects.read(), BUNDLE) == []
     assert {method for method, _ in client.requests} == {"GET"}
 
 
@@ -98,8 +121,8 @@ async def test_only_configurations_with_another_bundle_are_written() -> None:
 async def test_a_configuration_that_cannot_be_written_does_not_keep_the_other_waiting() -> None:
     api, _, objects = served()
     api.forbidden = {("PATCH", MUTATING)}
-    with pytest.raises(RefusedError):
-        await published(objects, await objects.look(), BUNDLE)
+    with pytest.raises(ApiStatusError):
+        await published(objects, await objects.read(), BUNDLE)
     assert bundle(api, MUTATING) is None
     assert bundle(api, VALIDATING) == "YnVuZGxl"
 
@@ -109,9 +132,9 @@ async def test_a_configuration_that_cannot_be_written_does_not_keep_the_other_wa
 async def test_publish_reports_each_write_although_another_fails(failing: str, other: str) -> None:
     api, _, objects = served()
     api.forbidden = {("PATCH", failing)}
-    writes = objects.publish(await objects.look(), BUNDLE)
+    writes = objects.publish(await objects.read(), BUNDLE)
     assert await anext(writes) == other
-    with pytest.raises(RefusedError, match=f"^PATCH {failing}: 403"):
+    with pytest.raises(ApiStatusError, match=f"^PATCH {failing}: 403"):
         await anext(writes)
 
 
@@ -143,7 +166,7 @@ async def test_answer_of_wrong_shape_is_no_answer(path: str, answer: dict[str, A
 
     client.request = request  # type: ignore[method-assign, assignment]
     with pytest.raises(ConnectionError, match=f"^GET {path}: not an object of the API server: {why}") as error:
-        await objects.store(await objects.look(), Authorities())
+        await objects.store(await objects.read(), Authorities())
     assert "hunter2" not in str(error.value)
 
 
@@ -155,8 +178,8 @@ async def test_message_of_refusal_is_printable_and_short() -> None:
         return 403, {"message": "\x1b[31m\n::error::" + "m" * 100_000}
 
     client.request = request  # type: ignore[method-assign, assignment]
-    with pytest.raises(RefusedError) as error:
-        await objects.look()
+    with pytest.raises(ApiStatusError) as error:
+        await objects.read()
     assert str(error.value).isprintable()
     assert len(str(error.value)) < 600
 
@@ -165,8 +188,8 @@ async def test_message_of_refusal_is_printable_and_short() -> None:
 async def test_without_its_deployment_no_secret_is_left_behind() -> None:
     api, _, objects = served()
     api.delete(OURS.deployment)
-    with pytest.raises(RefusedError, match=f"^GET {OURS.deployment}: 404"):
-        await objects.store(await objects.look(), Authorities())
+    with pytest.raises(ApiStatusError, match=f"^GET {OURS.deployment}: 404"):
+        await objects.store(await objects.read(), Authorities())
     assert SECRET not in api.objects
 
 
@@ -175,10 +198,10 @@ async def test_a_secret_that_is_made_anew_looks_as_before_and_has_an_owner() -> 
     api, _, objects = served()
     metadata = {"name": OURS.secret, "labels": {"chart": "ours"}, "annotations": {"theirs": "1"}}
     api.put(SECRET, {"metadata": metadata, "data": {"ca.key": "a2V5"}})
-    await objects.look()
+    await objects.read()
     assert "a2V5" not in repr(vars(objects)), "no key outlives the Secret"
     api.delete(SECRET)
-    await objects.store(await objects.look(), Authorities())
+    await objects.store(await objects.read(), Authorities())
     made = api.objects[SECRET]
     assert (made["kind"], made["type"]) == ("Secret", "Opaque")
     assert made["metadata"]["labels"] == {"chart": "ours"}

@@ -8,8 +8,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from cryptography import x509
 
-from webhook.pki import Authority, Installation, Lifetimes, bundle, rotation
+from webhook.pki import Authority, Installation, Lifetimes, rotation
 from webhook.pki.authorities import Authorities
+from webhook.pki.bundle import Bundle
 from webhook.pki.installation import due
 from webhook.pki.rotation import Publish, Served, Sign, Step, Store, Terms, View
 
@@ -43,7 +44,7 @@ def view(
     """What a replica knows; without `live`, everything is published in two entries, and without `settled`, settled."""
     certificates = held.certificates if live is None else [one.certificate for one in live]
     seen = certificates if settled is None else [one.certificate for one in settled]
-    return View(held, (bundle.render(certificates),) * 2, frozenset(seen), served, now)
+    return View(held, (Bundle.of(tuple(certificates)),) * 2, frozenset(seen), served, now)
 
 
 def stored(step: Step | None, event: str) -> Authorities:
@@ -201,10 +202,9 @@ def test_an_authority_that_the_secret_lost_is_kept_while_its_leaf_is_served() ->
 @pytest.mark.parametrize("live", [[], [ONE], [TWO, ONE], [ONE, TWO, ENDED]])
 def test_every_entry_has_exactly_ours(live: list[Authority]) -> None:
     held = Authorities(ONE, TWO, (OLD.certificate,), NOW)
-    ours = bundle.render(held.certificates)
-    one_differs = replace(
-        view(held, serving(ONE), settled=[]), bundles=(ours, bundle.render(a.certificate for a in live))
-    )
+    ours = Bundle.of(held.certificates)
+    other = Bundle.of(tuple(one.certificate for one in live))
+    one_differs = replace(view(held, serving(ONE), settled=[]), bundles=(ours, other))
     assert rotation.decide(one_differs, TERMS) == Publish(ours)
 
 
@@ -256,7 +256,7 @@ def test_an_authority_that_somebody_put_into_the_secret_waits_like_any_successor
 
 def test_who_serves_the_current_authority_knows_that_the_bundles_are_foreign() -> None:
     step = rotation.decide(view(Authorities(TWO), serving(TWO, since=MINUTE), live=[ONE]), TERMS)
-    assert step == Publish(TWO.bundle())
+    assert step == Publish(Bundle.of((TWO.certificate,)))
 
 
 @pytest.mark.parametrize("live", [[], [ENDED], [TWO, ONE]])

@@ -11,7 +11,7 @@ from cryptography import x509
 from tests.pki.fake_api import wait
 from tests.pki.virtual import virtual
 from webhook.pki import Authority
-from webhook.pki.configuration import Configuration, Entry
+from webhook.pki.hook_configuration import Entry, HookConfiguration
 from webhook.pki.objects import ClusterState
 from webhook.pki.rotation import Served
 from webhook.pki.trust import Trust
@@ -38,8 +38,8 @@ class Judge:
         leaf = authority.sign([HOST], NOW, DAY)
         served = Served(leaf, x509.load_pem_x509_certificate(leaf.certificate), authority.certificate)
         entries = tuple(Entry(f"{number}.example.com", pem) for number, pem in enumerate(bundles))
-        found = tuple(Configuration(path, "1", entries) for path in CONFIGURATIONS if bundles)
-        self.trust.judge(ClusterState({}, found), served, now)
+        found = tuple(HookConfiguration(path, "1", entries) for path in CONFIGURATIONS if bundles)
+        self.trust.check(ClusterState.parse({}, found), served, now)
         return self.trust.trusted
 
 

@@ -21,7 +21,7 @@ from cryptography.hazmat.primitives.serialization import load_pem_private_key
 from tests.pki.fake_api import Client, FakeApi, Object, wait
 from webhook.pki import Authority, Dependencies, Installation, Keeper, Lifetimes, bundle
 from webhook.pki.keeper import Observer
-from webhook.runtime.certificates import NotPresentedError, Present
+from webhook.runtime.certificates import InstallCertificate, InstallError
 
 HOURS = timedelta(hours=1)
 BRIEF = Lifetimes(ca=3 * HOURS, leaf=0.3 * HOURS, settle=timedelta(seconds=60))
@@ -58,12 +58,12 @@ class Counts(Observer):
     def count(self, what: str) -> None:
         self.counted[what] = self.counted.get(what, 0) + 1
 
-    def ends(self, end: datetime) -> None:
+    def authority_ends(self, end: datetime) -> None:
         self.end = end
 
 
 def nowhere(certificate: bytes, key: bytes) -> None:
-    """Present a certificate to nobody: most tests need no handshake."""
+    """InstallCertificate a certificate to nobody: most tests need no handshake."""
 
 
 @dataclass
@@ -72,7 +72,7 @@ class Replica:
 
     world: World
     client: Client
-    server: Present = nowhere
+    server: InstallCertificate = nowhere
     counts: Counts = field(default_factory=Counts)
     said: list[tuple[str, str, dict[str, Any]]] = field(default_factory=list)
     leaves: list[x509.Certificate] = field(default_factory=list)
@@ -82,12 +82,12 @@ class Replica:
 
     def __post_init__(self) -> None:
         chance = Random(self.world.chance.random())  # noqa: S311
-        around = Dependencies(self.client, self.present, self.say, self.counts, self.world.now, chance)
-        self.keeper = Keeper(OURS, self.world.lifetimes, around)
+        dependencies = Dependencies(self.client, self.install, self.say, self.counts, self.world.now, chance)
+        self.keeper = Keeper(OURS, self.world.lifetimes, dependencies)
 
-    def present(self, certificate: bytes, key: bytes) -> None:
+    def install(self, certificate: bytes, key: bytes) -> None:
         if self.unshowable:
-            raise NotPresentedError("Too many open files")
+            raise InstallError("Too many open files")
         self.server(certificate, key)
         leaf = x509.load_pem_x509_certificate(certificate)
         assert load_pem_private_key(key, None).public_key() == leaf.public_key()
@@ -157,7 +157,7 @@ class World:
         self.configure(MUTATING, "all", "restricted")
         self.configure(VALIDATING, "pods")
 
-    def add(self, server: Present = nowhere) -> Replica:
+    def add(self, server: InstallCertificate = nowhere) -> Replica:
         """Start one more replica."""
         replica = Replica(self, Client(self.api), server)
         replica.start()

@@ -14,13 +14,11 @@ from typing import Any
 
 import msgspec
 
+from tests.strategies.configurations import EVALUATORS, NAMESPACE
 from tests.strategies.schema import fields
-from tests.strategies.worlds import NAMESPACE, RULESETS
-from webhook.patch import build, flaw
-from webhook.policy.context import Origin, PodContext
-from webhook.policy.evaluate import decide
-from webhook.policy.pods.pod import Pod
-from webhook.policy.rules import Ruleset
+from webhook.patch import build, verify
+from webhook.policy.context import Origin
+from webhook.policy.evaluate import Evaluator
 
 Json = dict[str, Any]
 Grow = Callable[[Json, int], None]
@@ -28,8 +26,8 @@ Place = tuple[str, ...]
 """The way to a member; `[]` stands for the elements of a list, `*` for the members of a mapping of texts."""
 
 GPU = "nvidia.com/gpu"
-WORLDS = [("defaults", "unknown"), ("steering", "mixed"), ("void devices", "shared"), ("baseline", "mixed")]
-ORIGINS = [Origin(NAMESPACE, hostpath=True, groups=()), Origin(NAMESPACE, arrived=True, hostpath=True, groups=())]
+CONFIGURATIONS = [("defaults", "unknown"), ("steering", "mixed"), ("void devices", "shared"), ("baseline", "mixed")]
+ORIGINS = [Origin(NAMESPACE, hostpath=True, groups=()), Origin(NAMESPACE, is_final_hook=True, hostpath=True, groups=())]
 
 KEYS = {
     ("metadata", "annotations"): "gpushare-webhook/a{}",
@@ -120,16 +118,16 @@ def give(pod: Json, place: Place, value: Any) -> None:
 
 def read_by_policy(pod: Json) -> set[Place]:
     reads: set[Place] = set()
-    for world in WORLDS:
+    for configuration in CONFIGURATIONS:
         for origin in ORIGINS:
-            answer(recorded(pod, (), reads), RULESETS[world], origin)
+            answer(recorded(pod, (), reads), EVALUATORS[configuration], origin)
     return reads
 
 
-def answer(pod: Json, ruleset: Ruleset, origin: Origin) -> None:
-    verdict = decide(PodContext(Pod.of_template(pod), origin, ruleset.of(NAMESPACE), ruleset.facts))
+def answer(pod: Json, evaluator: Evaluator, origin: Origin) -> None:
+    verdict = evaluator.evaluate(pod, "", "Pod", origin)
     operations = build(pod, verdict.edits)
-    assert flaw(pod, operations) is None
+    assert verify(pod, operations) is None
 
 
 @cache

@@ -4,30 +4,32 @@ from __future__ import annotations
 
 from typing import Any
 
-from webhook.policy.checks import CHECKS
-from webhook.policy.placement.facts import UNKNOWN, Node
+from webhook.policy.evaluate import Evaluator
+from webhook.policy.placement.facts import Node
 from webhook.policy.placement.node_index import NodeIndex
 from webhook.policy.placement.reachability import Injected, NodeClasses, Placement
 from webhook.policy.pods.pod import Pod
-from webhook.policy.pods.requests import Demand
-from webhook.policy.rules import Ruleset
+from webhook.policy.pods.requests import GpuRequests
 from webhook.policy.settings.settings import PlacementSettings, Settings
 
 Json = dict[str, Any]
 
-WORLDS = NodeClasses(PlacementSettings().mps_labels)
+NODE_CLASSES = NodeClasses(PlacementSettings().mps_labels)
 """The kinds of nodes as the plugin labels them."""
 
 
 def placement(
-    pod: Json, nodes: tuple[Node, ...] | None = None, groups: tuple[Node, ...] = (), node_classes: NodeClasses = WORLDS
+    pod: Json,
+    nodes: tuple[Node, ...] | None = None,
+    groups: tuple[Node, ...] = (),
+    node_classes: NodeClasses = NODE_CLASSES,
 ) -> Placement:
     """The placement of a pod among nodes, None where they are unknown."""
     view = Pod.of_template(pod)
-    demand = Demand(view, Ruleset(Settings(), CHECKS, UNKNOWN).of("default").resource)
+    requests = GpuRequests(view, Evaluator.of(Settings()).ruleset.of("default").resource)
     index = NodeIndex((*(nodes or ()), *groups), node_classes.is_mps)
 
-    return Placement(view, demand, node_classes, index, Injected((), index.taint_keys), nodes_known=nodes is not None)
+    return Placement(view, requests, node_classes, index, Injected((), index.taint_keys), nodes_known=nodes is not None)
 
 
 def admitted(pod: Json, nodes: tuple[Node, ...]) -> list[Node]:

@@ -12,19 +12,17 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.pointers import exists
+from tests.strategies.configurations import EVALUATORS, NAMESPACE, ORIGINS, STEERING_OFF, configurations, origins
 from tests.strategies.pods import pods
-from tests.strategies.worlds import NAMESPACE, ORIGINS, RULESETS, STEERING_OFF, node_classes, origins
-from webhook.patch import Operation, build, flaw, pointer
-from webhook.policy.context import Origin, PodContext
-from webhook.policy.evaluate import decide
+from webhook.patch import Operation, build, pointer, verify
+from webhook.policy.context import Origin
 from webhook.policy.injections.pipe_mount import SAFE_TO_EVICT
-from webhook.policy.pods.pod import Pod
 from webhook.policy.verdict import Verdict
 
 pytestmark = pytest.mark.slow
 
 Json = dict[str, Any]
-World = tuple[str, str]
+Key = tuple[str, str]
 
 unsteered = st.sampled_from(STEERING_OFF)
 
@@ -38,13 +36,13 @@ class Mutation:
     pod: Json
 
 
-def mutate(pod: Json, world: World, origin: Origin) -> Mutation:
-    ruleset = RULESETS[world]
+def mutate(pod: Json, configuration: Key, origin: Origin) -> Mutation:
+    evaluator = EVALUATORS[configuration]
     received = deepcopy(pod)
-    verdict = decide(PodContext(Pod.of_template(pod), origin, ruleset.of(NAMESPACE), ruleset.facts))
+    verdict = evaluator.evaluate(pod, "", "Pod", origin)
     operations = build(pod, verdict.edits)
     assert pod == received
-    assert flaw(pod, operations) is None
+    assert verify(pod, operations) is None
     return Mutation(verdict, operations, jsonpatch.apply_patch(pod, operations))
 
 
@@ -56,9 +54,9 @@ SEVERITIES = ["audit", "warn", "deny"]
 MEMBERS = {"annotations", "runtimeClassName", "tolerations", "volumes", "affinity", "env", "volumeMounts"}
 
 
-@given(pods(), node_classes, origins)
-def test_findings_are_ordered_short_and_lead_to_nodes_that_exist(pod: Json, world: World, origin: str) -> None:
-    verdict = mutate(pod, world, ORIGINS[origin]).verdict
+@given(pods(), configurations, origins)
+def test_findings_are_ordered_short_and_lead_to_nodes_that_exist(pod: Json, configuration: Key, origin: str) -> None:
+    verdict = mutate(pod, configuration, ORIGINS[origin]).verdict
     assert [found.code for found in verdict.findings] == sorted(found.code for found in verdict.findings)
     for found in verdict.findings:
         assert exists(pod, pointer(found.path))
@@ -68,9 +66,9 @@ def test_findings_are_ordered_short_and_lead_to_nodes_that_exist(pod: Json, worl
     assert verdict.decision.label == {"deny": "denied", "warn": "warned"}.get(gravest, "allowed")
 
 
-@given(pods(), node_classes, origins)
-def test_a_mutation_only_adds_and_only_where_injections_add(pod: Json, world: World, origin: str) -> None:
-    mutation = mutate(pod, world, ORIGINS[origin])
+@given(pods(), configurations, origins)
+def test_a_mutation_only_adds_and_only_where_injections_add(pod: Json, configuration: Key, origin: str) -> None:
+    mutation = mutate(pod, configuration, ORIGINS[origin])
     assert_grown(pod, mutation.pod, ())
     for operation in mutation.operations:
         assert operation["op"] == "add"
@@ -98,10 +96,10 @@ def assert_grown(before: Any, after: Any, path: tuple[str | int, ...]) -> None:
         assert type(after) is type(before)
 
 
-@given(pods(), node_classes, origins)
-def test_mutating_twice_is_mutating_once(pod: Json, world: World, origin: str) -> None:
-    once = mutate(pod, world, ORIGINS[origin])
-    assert mutate(once.pod, world, ORIGINS[origin]).operations == []
+@given(pods(), configurations, origins)
+def test_mutating_twice_is_mutating_once(pod: Json, configuration: Key, origin: str) -> None:
+    once = mutate(pod, configuration, ORIGINS[origin])
+    assert mutate(once.pod, configuration, ORIGINS[origin]).operations == []
 
 
 LIMITED: Json = {
@@ -116,16 +114,16 @@ TWO_RESOURCES: Json = {
 @given(pods(), unsteered, origins)
 @example(LIMITED, ("defaults", "shared"), "mutate")
 @example(TWO_RESOURCES, ("lenient", "unknown"), "mutate")
-def test_findings_are_the_same_before_and_after(pod: Json, world: World, origin: str) -> None:
-    once = mutate(pod, world, ORIGINS[origin])
-    assert said(mutate(once.pod, world, ORIGINS[origin]).verdict) == said(once.verdict)
+def test_findings_are_the_same_before_and_after(pod: Json, configuration: Key, origin: str) -> None:
+    once = mutate(pod, configuration, ORIGINS[origin])
+    assert said(mutate(once.pod, configuration, ORIGINS[origin]).verdict) == said(once.verdict)
 
 
-@given(pods(), node_classes, origins, st.randoms(use_true_random=False))
-def test_the_order_of_containers_does_not_matter(pod: Json, world: World, origin: str, random: Any) -> None:
+@given(pods(), configurations, origins, st.randoms(use_true_random=False))
+def test_the_order_of_containers_does_not_matter(pod: Json, configuration: Key, origin: str, random: Any) -> None:
     shuffled = deepcopy(pod)
     random.shuffle(shuffled["spec"]["containers"])
-    one, other = mutate(pod, world, ORIGINS[origin]), mutate(shuffled, world, ORIGINS[origin])
+    one, other = mutate(pod, configuration, ORIGINS[origin]), mutate(shuffled, configuration, ORIGINS[origin])
     assert {found.code for found in one.verdict.findings} == {found.code for found in other.verdict.findings}
     assert one.verdict.decision == other.verdict.decision
     assert added_by_container(pod, one.pod) == added_by_container(shuffled, other.pod)
@@ -140,11 +138,11 @@ def added_by_container(before: Json, after: Json) -> dict[str, Any]:
     }
 
 
-@given(pods(), node_classes, origins)
+@given(pods(), configurations, origins)
 def test_a_container_gains_new_variables_and_mounts_of_volumes_that_are_there(
-    pod: Json, world: World, origin: str
+    pod: Json, configuration: Key, origin: str
 ) -> None:
-    mutated = mutate(pod, world, ORIGINS[origin]).pod
+    mutated = mutate(pod, configuration, ORIGINS[origin]).pod
     for field in ("initContainers", "containers"):
         for old, new in zip(pod["spec"].get(field) or [], mutated["spec"].get(field) or [], strict=True):
             before = {entry.get("name") for entry in old.get("env") or []}
@@ -162,11 +160,13 @@ def gained(old: Json, new: Json, field: str) -> list[Json]:
     return more
 
 
-@given(pods(), node_classes)
-def test_a_mutated_pod_arrives_without_edits_missing(pod: Json, world: World) -> None:
-    mutated = mutate(pod, world, ORIGINS["without hostPath"])
+@given(pods(), configurations)
+def test_a_mutated_pod_arrives_without_edits_missing(pod: Json, configuration: Key) -> None:
+    mutated = mutate(pod, configuration, ORIGINS["without hostPath"])
     if mutated.verdict.decision.label == "denied":
         return
-    arrived = mutate(mutated.pod, world, Origin(NAMESPACE, arrived=True, groups=("system:authenticated",)))
+    arrived = mutate(
+        mutated.pod, configuration, Origin(NAMESPACE, is_final_hook=True, groups=("system:authenticated",))
+    )
     assert "GPS019" not in {found.code for found in arrived.verdict.findings}
     assert arrived.verdict.decision.label != "denied"

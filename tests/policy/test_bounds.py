@@ -9,35 +9,35 @@ import pytest
 
 from tests.hostile import GPU, SHAPES, container, each, pod, required
 from webhook.admission import Hook, respond
-from webhook.policy.checks import CHECKS
-from webhook.policy.context import Origin, PodContext
-from webhook.policy.evaluate import decide, judge
-from webhook.policy.placement.facts import UNKNOWN, Facts, Node, Taint
+from webhook.policy.context import Origin
+from webhook.policy.evaluate import Evaluator
+from webhook.policy.placement.facts import Facts, Node, Taint
 from webhook.policy.placement.selector import ANALYSED, requirement
 from webhook.policy.pods.pod import Pod
-from webhook.policy.rules import Ruleset
 from webhook.policy.settings.injections import Injections, SteeringInjection, TolerationInjection
 from webhook.policy.settings.settings import (
     Limits,
     NamespaceRule,
     Settings,
     WorkloadPath,
+    Workloads,
 )
-from webhook.policy.verdict import KEPT, MOST_EDITS, UNTOUCHED, Decision, Severity, Verdict
-from webhook.policy.workloads.kinds import MOST_PODS, TooManyPodsError, pods, table
+from webhook.policy.verdict import KEPT_PER_CODE, MOST_EDITS, UNTOUCHED, Decision, Severity, Verdict
+from webhook.policy.workloads.kinds import MOST_PODS, TooManyPodsError
 
 pytestmark = pytest.mark.slow
 
 Json = dict[str, Any]
 
-DEFAULTS = Ruleset(Settings(), CHECKS, UNKNOWN)
-STEERING = Ruleset(Settings(injections=Injections(steering=SteeringInjection(True))), CHECKS, UNKNOWN)
+DEFAULTS = Evaluator.of(Settings())
+GROUPS = Evaluator.of(Settings(workloads=Workloads((WorkloadPath("Group", "spec.pods[*]", "example.com"),))))
+"""Knows a custom kind that holds a list of pods."""
+
+STEERING = Evaluator.of(Settings(injections=Injections(steering=SteeringInjection(True))))
 
 
-def decided(manifest: Json, ruleset: Ruleset = DEFAULTS, origin: Origin | None = None) -> Verdict:
-    return decide(
-        PodContext(Pod.of_template(manifest), origin or Origin("team-a"), ruleset.of("team-a"), ruleset.facts)
-    )
+def decided(manifest: Json, evaluator: Evaluator = DEFAULTS, origin: Origin | None = None) -> Verdict:
+    return evaluator.evaluate(manifest, "", "Pod", origin or Origin("team-a"))
 
 
 def two(number: int) -> Json:
@@ -45,25 +45,23 @@ def two(number: int) -> Json:
 
 
 def test_findings_of_a_code_are_kept_up_to_a_limit_and_all_counted() -> None:
-    verdict = decided(pod(containers=each(KEPT + 5, two)))
-    assert sum(found.code == "GPS001" for found in verdict.findings) == KEPT
-    assert verdict.counts["GPS001", Severity.DENY] == KEPT + 5
+    verdict = decided(pod(containers=each(KEPT_PER_CODE + 5, two)))
+    assert sum(found.code == "GPS001" for found in verdict.findings) == KEPT_PER_CODE
+    assert verdict.counts["GPS001", Severity.DENY] == KEPT_PER_CODE + 5
     assert verdict.omitted() == {"GPS001": 5}
 
 
 def test_findings_within_the_limit_are_all_kept() -> None:
-    verdict = decided(pod(containers=each(KEPT, two)))
-    assert verdict.counts["GPS001", Severity.DENY] == KEPT
+    verdict = decided(pod(containers=each(KEPT_PER_CODE, two)))
+    assert verdict.counts["GPS001", Severity.DENY] == KEPT_PER_CODE
     assert verdict.omitted() == {}
 
 
 def test_findings_of_many_pods_in_one_object_share_the_limit() -> None:
-    kinds = table([WorkloadPath("Group", "spec.pods[*]", "example.com")])
-    manifest = {"spec": {"pods": [{"spec": {"containers": [two(0)]}} for _ in range(KEPT + 1)]}}
-    held = pods(kinds, "example.com", "Group", manifest)
-    verdict = judge(held, Origin("team-a", itself=False), DEFAULTS)
+    manifest = {"spec": {"pods": [{"spec": {"containers": [two(0)]}} for _ in range(KEPT_PER_CODE + 1)]}}
+    verdict = GROUPS.evaluate(manifest, "example.com", "Group", Origin("team-a"))
     assert verdict.omitted() == {"GPS001": 1}
-    assert [found.code for found in verdict.findings] == ["GPS001"] * KEPT
+    assert [found.code for found in verdict.findings] == ["GPS001"] * KEPT_PER_CODE
 
 
 def asking_once(count: int) -> Json:
@@ -86,14 +84,14 @@ def test_no_edit_is_made_when_there_are_too_many() -> None:
 
 
 def test_too_many_edits_without_findings_are_still_reported() -> None:
-    ruleset = Ruleset(Settings(severities={"GPS016": "off"}), CHECKS, UNKNOWN)
-    assert decided(asking_once(MOST_EDITS), ruleset) == Verdict(Decision.ALLOWED, (), (), {}, True)
+    evaluator = Evaluator.of(Settings(severities={"GPS016": "off"}))
+    assert decided(asking_once(MOST_EDITS), evaluator) == Verdict(Decision.ALLOWED, (), (), {}, True)
 
 
 def test_unmutated_pod_with_too_many_missing_edits_is_reported() -> None:
-    origin = Origin("team-a", arrived=True, hostpath=True, groups=())
+    origin = Origin("team-a", is_final_hook=True, hostpath=True, groups=())
     (found,) = [one for one in decided(asking_once(MOST_EDITS), origin=origin).findings if one.code == "GPS019"]
-    assert found.message.startswith(f"more than {MOST_EDITS} edits")
+    assert found.message.endswith(f"missing edits: more than {MOST_EDITS}")
 
 
 def test_pod_with_too_many_edits_is_not_steered_past_the_limit() -> None:
@@ -110,10 +108,9 @@ def test_pod_without_findings_and_edits_is_untouched() -> None:
 
 
 def test_pods_of_one_object_are_limited() -> None:
-    kinds = table([WorkloadPath("Group", "spec.pods[*]", "example.com")])
-    assert len(pods(kinds, "example.com", "Group", {"spec": {"pods": [{}] * MOST_PODS}})) == MOST_PODS
+    assert len(GROUPS.pods({"spec": {"pods": [{}] * MOST_PODS}}, "example.com", "Group")) == MOST_PODS
     with pytest.raises(TooManyPodsError, match=str(MOST_PODS)) as error:
-        pods(kinds, "example.com", "Group", {"spec": {"pods": [{}] * (MOST_PODS + 1)}})
+        GROUPS.pods({"spec": {"pods": [{}] * (MOST_PODS + 1)}}, "example.com", "Group")
     assert error.value.path == ("spec", "pods", MOST_PODS)
 
 
@@ -134,13 +131,13 @@ def test_affinity_larger_than_analysed_relaxes_no_rejection() -> None:
 def test_known_whole_card_nodes_relax_no_rejection_of_an_unanalysed_affinity() -> None:
     """The nodes that the rest of the pod admits need not satisfy the affinity: here it wants MPS nodes."""
     node = Node("whole", {"nvidia.com/gpu.sharing-strategy": "none"}, (), {GPU: 4})
-    ruleset = Ruleset(Settings(), CHECKS, Facts(nodes=(node,)))
+    evaluator = Evaluator.of(Settings(), Facts(nodes=(node,)))
     values = ["true", *(f"v{number}" for number in range(ANALYSED))]
     expressions = [{"key": "nvidia.com/mps.capable", "operator": "In", "values": values}]
     manifest = pod(containers=[two(0)], affinity=required([{"matchExpressions": expressions}]))
-    assert decided(manifest, ruleset).decision is Decision.DENIED
+    assert decided(manifest, evaluator).decision is Decision.DENIED
     expressions[0]["values"] = ["true"]
-    assert decided(manifest, ruleset).decision is Decision.DENIED
+    assert decided(manifest, evaluator).decision is Decision.DENIED
 
 
 def test_node_selector_beside_an_unanalysed_affinity_still_counts() -> None:
@@ -160,27 +157,27 @@ def test_null_in_a_node_selector_counts_as_empty_text() -> None:
 
 @pytest.mark.parametrize("namespace", ["x" * 64, "UPPER", "-a", "a-", "a_b", "a/b", "", "a\n"])
 def test_rules_of_a_name_that_no_namespace_has_are_not_kept(namespace: str) -> None:
-    ruleset = Ruleset(Settings(), CHECKS, UNKNOWN)
-    assert ruleset.of(namespace) is not ruleset.of(namespace)
+    evaluator = Evaluator.of(Settings())
+    assert evaluator.ruleset.of(namespace) is not evaluator.ruleset.of(namespace)
 
 
 def test_rules_of_a_namespace_are_kept() -> None:
     for namespace in ("a", "x" * 63, "team-a", "0"):
-        assert DEFAULTS.of(namespace) is DEFAULTS.of(namespace)
+        assert DEFAULTS.ruleset.of(namespace) is DEFAULTS.ruleset.of(namespace)
 
 
 def test_exemption_and_namespace_rule_hold_for_any_name() -> None:
-    ruleset = Ruleset(Settings(namespaces=(NamespaceRule(("UPPER",), mode="audit"),)), CHECKS, UNKNOWN)
-    assert ruleset.of("UPPER").severities["GPS001"] is Severity.AUDIT
-    assert ruleset.of("kube-system").exempt
+    evaluator = Evaluator.of(Settings(namespaces=(NamespaceRule(("UPPER",), mode="audit"),)))
+    assert evaluator.ruleset.of("UPPER").severities["GPS001"] is Severity.AUDIT
+    assert evaluator.ruleset.of("kube-system").exempt
 
 
 def test_taints_of_nodes_are_tolerated_once_each() -> None:
     taint = Taint("example.com/gpu", "NoSchedule", "a")
     nodes = tuple(Node(f"n{number}", {}, (taint,), {GPU: 1}) for number in range(3))
     settings = Settings(injections=Injections(tolerations=TolerationInjection(from_nodes=("example.com/*",))))
-    ruleset = Ruleset(settings, CHECKS, Facts(nodes=nodes))
-    added = [edit.value for edit in decided(pod(), ruleset).edits if edit.path[-1] == "tolerations"]
+    evaluator = Evaluator.of(settings, Facts(nodes=nodes))
+    added = [edit.value for edit in decided(pod(), evaluator).edits if edit.path[-1] == "tolerations"]
     assert added[1:] == [{"key": "example.com/gpu", "operator": "Exists", "effect": "NoSchedule"}]
 
 
@@ -188,19 +185,18 @@ def test_taints_of_nodes_are_tolerated_once_each() -> None:
 @pytest.mark.parametrize("name", SHAPES)
 def test_review_leaves_no_reference_cycle(name: str, hook: Hook) -> None:
     """A cycle would keep a review of many megabytes until the garbage collector comes."""
-    kinds = table(())
     body = SHAPES[name].review(3)
-    respond(body, hook, DEFAULTS, kinds).body()
+    respond(body, hook, DEFAULTS).body()
     gc.collect()
     gc.disable()
     try:
-        respond(body, hook, DEFAULTS, kinds).body()
+        respond(body, hook, DEFAULTS).body()
         assert gc.collect() == 0
     finally:
         gc.enable()
 
 
-LIMITED = Ruleset(Settings(limits=Limits(per_container=None, per_pod=None)), CHECKS, UNKNOWN)
+LIMITED = Evaluator.of(Settings(limits=Limits(per_container=None, per_pod=None)))
 
 
 def test_pod_without_limits_is_not_counted() -> None:

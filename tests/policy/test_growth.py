@@ -6,19 +6,19 @@ import time
 
 import pytest
 
-from tests.policy.growing import ORIGINS, UNITS, WORLDS, answer, dimensions, grown
-from tests.strategies.worlds import RULESETS
+from tests.policy.growing import CONFIGURATIONS, ORIGINS, UNITS, answer, dimensions, grown
+from tests.strategies.configurations import EVALUATORS
 from webhook.policy.context import Origin
-from webhook.policy.rules import Ruleset
+from webhook.policy.evaluate import Evaluator
 
 pytestmark = pytest.mark.slow
 
 
-def seconds(names: tuple[str, ...], count: int, ruleset: Ruleset, origin: Origin) -> float:
+def seconds(names: tuple[str, ...], count: int, evaluator: Evaluator, origin: Origin) -> float:
     """The CPU time for a pod in which the members are so large."""
     pod = grown(names, count)
     start = time.process_time()
-    answer(pod, ruleset, origin)
+    answer(pod, evaluator, origin)
     return time.process_time() - start
 
 
@@ -30,14 +30,14 @@ TOLERATED = 2.5
 """Quadratic growth multiplies the time by 16, linear growth by 4: 4 x 2.5 lies between them on a noisy machine."""
 
 
-def assert_linear(names: tuple[str, ...], count: int, ruleset: Ruleset, origin: Origin) -> None:
+def assert_linear(names: tuple[str, ...], count: int, evaluator: Evaluator, origin: Origin) -> None:
     """Compare the best of several runs; what looks quadratic is measured again before it fails."""
     small = large = 0.0
     for _ in range(5):
-        large = seconds(names, count * TIMES, ruleset, origin)
+        large = seconds(names, count * TIMES, evaluator, origin)
         if large < FLOOR:
             return
-        small = min(seconds(names, count, ruleset, origin) for _ in range(3))
+        small = min(seconds(names, count, evaluator, origin) for _ in range(3))
         if large <= TIMES * TOLERATED * max(small, FLOOR / TIMES):
             return
     raise AssertionError(f"{' x '.join(names)}: {small:.4f} s for {count}, {large:.4f} s for {count * TIMES}")
@@ -59,11 +59,11 @@ def test_recording_finds_the_members_that_matter() -> None:
         assert name in found, sorted(found)
 
 
-@pytest.mark.parametrize("world", WORLDS, ids=" ".join)
-def test_cpu_time_is_linear_in_each_member(world: tuple[str, str]) -> None:
+@pytest.mark.parametrize("configuration", CONFIGURATIONS, ids=" ".join)
+def test_cpu_time_is_linear_in_each_member(configuration: tuple[str, str]) -> None:
     for name in dimensions():
         for origin in ORIGINS:
-            assert_linear((name,), 1000, RULESETS[world], origin)
+            assert_linear((name,), 1000, EVALUATORS[configuration], origin)
 
 
 LISTS_AND_MAPPINGS = [name for name in dimensions() if " of " not in name]
@@ -77,4 +77,4 @@ IN_PAIRS = [name for name in dimensions() if not name.endswith(UNITS[1:-1])]
 def test_cpu_time_is_linear_in_pairs_of_members(first: str) -> None:
     for second in IN_PAIRS:
         if second > first or second not in LISTS_AND_MAPPINGS:
-            assert_linear((first, second), 300, RULESETS["steering", "mixed"], ORIGINS[0])
+            assert_linear((first, second), 300, EVALUATORS["steering", "mixed"], ORIGINS[0])

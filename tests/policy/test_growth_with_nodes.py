@@ -9,12 +9,9 @@ from typing import Any
 import pytest
 
 from tests.hostile import GPU, container, each, pod, required
-from webhook.policy.checks import CHECKS
-from webhook.policy.context import Origin, PodContext
-from webhook.policy.evaluate import decide
+from webhook.policy.context import Origin
+from webhook.policy.evaluate import Evaluator
 from webhook.policy.placement.facts import Facts, Namespace, Node, RuntimeClass, Taint
-from webhook.policy.pods.pod import Pod
-from webhook.policy.rules import Ruleset
 from webhook.policy.settings.injections import Injections, SteeringInjection, TolerationInjection
 from webhook.policy.settings.settings import Settings
 
@@ -81,14 +78,14 @@ PODS: dict[str, Callable[[int], Json]] = {
 }
 
 FEW, TIMES = 400, 4
-RULESETS = {count: Ruleset(SETTINGS, CHECKS, cluster(count)) for count in (FEW, FEW * TIMES)}
+EVALUATORS = {count: Evaluator.of(SETTINGS, cluster(count)) for count in (FEW, FEW * TIMES)}
 
 
 def seconds(build: Callable[[int], Json], count: int) -> float:
     """The CPU time for a pod with so many elements in a cluster with as many nodes."""
-    manifest, ruleset = build(count), RULESETS[count]
+    manifest, evaluator = build(count), EVALUATORS[count]
     start = time.process_time()
-    decide(PodContext(Pod.of_template(manifest), Origin("team-a", groups=()), ruleset.of("team-a"), ruleset.facts))
+    evaluator.evaluate(manifest, "", "Pod", Origin("team-a", groups=()))
     return time.process_time() - start
 
 
@@ -104,10 +101,10 @@ def test_cpu_time_of_a_pod_does_not_multiply_with_the_nodes(shape: str) -> None:
 
 def test_cpu_time_of_new_namespaces_does_not_multiply_with_known_ones() -> None:
     def rules(count: int) -> float:
-        ruleset = Ruleset(Settings(), CHECKS, Facts(namespaces=cluster(count).namespaces))
+        evaluator = Evaluator.of(Settings(), Facts(namespaces=cluster(count).namespaces))
         start = time.process_time()
         for number in range(count):
-            ruleset.of(f"namespace-{number}")
+            evaluator.ruleset.of(f"namespace-{number}")
         return time.process_time() - start
 
     for _ in range(5):

@@ -8,10 +8,10 @@ import pytest
 
 from webhook.policy.pods.reading import MalformedError
 from webhook.policy.settings.settings import WorkloadPath
-from webhook.policy.workloads.kinds import BUILT_IN, Place, group_of, is_suspended, pods, steps, table
+from webhook.policy.workloads.kinds import BUILT_IN, PodPath, extract, group_of, is_suspended, kinds_with, steps
 
-SETS = table([WorkloadPath("Set", "spec.jobs[*].template", "example.com")])
-MAPS = table([WorkloadPath("Map", "spec.roles.*.template", "example.com")])
+SETS = kinds_with([WorkloadPath("Set", "spec.jobs[*].template", "example.com")])
+MAPS = kinds_with([WorkloadPath("Map", "spec.roles.*.template", "example.com")])
 
 
 def test_the_built_in_kinds_are_those_of_the_contract() -> None:
@@ -34,9 +34,9 @@ def test_a_path_becomes_steps() -> None:
 
 
 def test_a_kind_may_have_several_paths_beside_the_built_in_one() -> None:
-    kinds = table([WorkloadPath("Deployment", "spec.more[*]", "apps", "podSpec"), WorkloadPath("X", "spec")])
-    assert kinds["apps", "Deployment"] == (*BUILT_IN["apps", "Deployment"], Place(("spec", "more", "*"), "podSpec"))
-    assert kinds["", "X"] == (Place(("spec",)),)
+    kinds = kinds_with([WorkloadPath("Deployment", "spec.more[*]", "apps", "podSpec"), WorkloadPath("X", "spec")])
+    assert kinds["apps", "Deployment"] == (*BUILT_IN["apps", "Deployment"], PodPath(("spec", "more", "*"), "podSpec"))
+    assert kinds["", "X"] == (PodPath(("spec",)),)
     assert ("", "X") not in BUILT_IN
 
 
@@ -51,14 +51,14 @@ def test_a_kind_may_have_several_paths_beside_the_built_in_one() -> None:
     ],
 )
 def test_every_element_of_a_list_is_found(manifest: dict[str, Any], paths: list[int]) -> None:
-    held = pods(SETS, "example.com", "Set", manifest)
+    held = extract(SETS, manifest, "example.com", "Set")
     assert [one.path for one in held] == [("spec", "jobs", index, "template") for index in paths]
 
 
 def test_every_member_of_a_mapping_is_found() -> None:
     head: dict[str, Any] = {"template": {"spec": {}}}
     manifest: dict[str, Any] = {"spec": {"roles": {"head": head, "w~/": {"template": {}}, "none": None}}}
-    held = pods(MAPS, "example.com", "Map", manifest)
+    held = extract(MAPS, manifest, "example.com", "Map")
     assert [one.path for one in held] == [("spec", "roles", name, "template") for name in ("head", "w~/")]
     assert held[0].raw is head["template"]
 
@@ -78,27 +78,29 @@ def test_every_member_of_a_mapping_is_found() -> None:
 )
 def test_another_structure_is_malformed(manifest: dict[str, Any], path: tuple[str | int, ...], says: str) -> None:
     with pytest.raises(MalformedError, match=says) as malformed:
-        pods(SETS, "example.com", "Set", manifest)
+        extract(SETS, manifest, "example.com", "Set")
     assert malformed.value.path == path
 
 
 @pytest.mark.parametrize(
-    ("kind", "manifest", "suspended"),
+    ("group", "kind", "manifest", "suspended"),
     [
-        ("Job", {"spec": {"suspend": True}}, True),
-        ("Job", {"spec": {"suspend": False}}, False),
-        ("Job", {"spec": {"suspend": "true"}}, False),
-        ("Job", {"spec": None}, False),
-        ("Job", {}, False),
-        ("CronJob", {"spec": {"suspend": True}}, False),
-        ("CronJob", {"spec": {"jobTemplate": {"spec": {"suspend": True}}}}, True),
-        ("PyTorchJob", {"spec": {"runPolicy": {"suspend": True}}}, True),
-        ("PyTorchJob", {"spec": {"runPolicy": []}}, False),
-        ("Deployment", {"spec": {"paused": True}}, False),
+        ("batch", "Job", {"spec": {"suspend": True}}, True),
+        ("batch", "Job", {"spec": {"suspend": False}}, False),
+        ("batch", "Job", {"spec": {"suspend": "true"}}, False),
+        ("batch", "Job", {"spec": None}, False),
+        ("batch", "Job", {}, False),
+        ("batch", "CronJob", {"spec": {"suspend": True}}, False),
+        ("batch", "CronJob", {"spec": {"jobTemplate": {"spec": {"suspend": True}}}}, True),
+        ("kubeflow.org", "PyTorchJob", {"spec": {"runPolicy": {"suspend": True}}}, True),
+        ("kubeflow.org", "PyTorchJob", {"spec": {"runPolicy": []}}, False),
+        ("apps", "Deployment", {"spec": {"paused": True}}, False),
+        ("example.com", "CronJob", {"spec": {"suspend": True}}, True),
+        ("example.com", "CronJob", {"spec": {"jobTemplate": {"spec": {"suspend": True}}}}, False),
     ],
 )
-def test_what_is_suspended(kind: str, manifest: dict[str, Any], suspended: bool) -> None:
-    assert is_suspended(kind, manifest) is suspended
+def test_what_is_suspended(group: str, kind: str, manifest: dict[str, Any], suspended: bool) -> None:
+    assert is_suspended(group, kind, manifest) is suspended
 
 
 @pytest.mark.parametrize(("api_version", "group"), [("v1", ""), ("apps/v1", "apps"), ("a.b/c/v1", "a.b/c"), ("", "")])

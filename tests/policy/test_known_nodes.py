@@ -11,13 +11,10 @@ from hypothesis import strategies as st
 from tests import scheduler
 from tests.policy.landing import admitted, placement
 from tests.strategies.selecting import GPU, POOL, clusters, selecting, selecting_pods, tolerations
-from webhook.policy.checks import CHECKS
-from webhook.policy.context import Origin, PodContext
-from webhook.policy.evaluate import decide
-from webhook.policy.placement.facts import UNKNOWN, Node
+from webhook.policy.context import Origin
+from webhook.policy.evaluate import Evaluator
+from webhook.policy.placement.facts import Node
 from webhook.policy.placement.reachability import CAPABLE, STRATEGY, NodeClasses, Reachability
-from webhook.policy.pods.pod import Pod
-from webhook.policy.rules import Ruleset
 from webhook.policy.settings.settings import Settings
 
 Json = dict[str, Any]
@@ -97,8 +94,8 @@ def test_label_called_like_the_name_field_is_not_the_name() -> None:
 def test_mig_resource_behind_a_shared_one_contradicts_a_selector_of_mps_nodes() -> None:
     limits = {GPU.name: 1, "nvidia.com/mig-1g.5gb": 1}
     pod = {"spec": {"containers": [{"name": "c", "resources": {"limits": limits}}], "nodeSelector": {STRATEGY: "mps"}}}
-    ruleset = Ruleset(Settings(), CHECKS, UNKNOWN)
-    verdict = decide(PodContext(Pod.of_template(pod), Origin("team-a"), ruleset.of("team-a"), UNKNOWN))
+    evaluator = Evaluator.of(Settings())
+    verdict = evaluator.evaluate(pod, "", "Pod", Origin("team-a"))
     assert [found.message for found in verdict.findings if found.code == "GPS014"] == [
-        '"nvidia.com/mig-1g.5gb" is never offered by MPS nodes, and the selectors want those'
+        'MPS nodes never offer "nvidia.com/mig-1g.5gb", but the selectors require them'
     ]

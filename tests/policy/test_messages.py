@@ -9,19 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.fixture import Fixture, facts_of, kinds_of, load_all, settings_of
-from webhook.policy.checks import CHECKS
-from webhook.policy.context import Origin, PodContext
-from webhook.policy.evaluate import decide, judge
-from webhook.policy.placement.facts import UNKNOWN
+from tests.fixture import Fixture, evaluator_of, load_all
+from webhook.policy.context import Origin
+from webhook.policy.evaluate import Evaluator
 from webhook.policy.pods.client_limits import PREFIX
-from webhook.policy.pods.pod import Pod
 from webhook.policy.pods.quantity import NANO
-from webhook.policy.rules import Ruleset
 from webhook.policy.settings.settings import Resource, Settings
 from webhook.policy.verdict import Finding
 from webhook.policy.wording import MESSAGE_LIMIT, amount, message
-from webhook.policy.workloads.kinds import pods
 
 Json = dict[str, Any]
 
@@ -51,9 +46,8 @@ def fits(findings: tuple[Finding, ...]) -> None:
 @pytest.mark.parametrize("fixture", FIRING, ids=lambda fixture: fixture.name)
 def test_long_container_names(fixture: Fixture) -> None:
     renamed: Json = json.loads(json.dumps(fixture.object), object_hook=_rename)
-    held = pods(kinds_of(fixture), fixture.group, renamed["kind"], renamed)
-    ruleset = Ruleset(settings_of(fixture), CHECKS, facts_of(fixture))
-    verdict = judge(held, Origin(fixture.namespace, itself=fixture.is_pod), ruleset)
+    evaluator = evaluator_of(fixture)
+    verdict = evaluator.evaluate(renamed, fixture.group, renamed["kind"], Origin(fixture.namespace))
     assert {found.code for found in verdict.findings} == {one["code"] for one in fixture.expect.findings}
     fits(verdict.findings)
 
@@ -77,8 +71,8 @@ def test_long_resource_names(code: str) -> None:
         text = json.dumps(json.loads(json.dumps(fixture.object), object_hook=_rename))
         for short, long in LONGEST_NAMES.items():
             text = text.replace(f'"{short}"', f'"{long}"').replace(f"/mps/{short}/", f"/mps/{long}/")
-        ruleset = Ruleset(settings, CHECKS, UNKNOWN)
-        verdict = decide(PodContext(Pod.of_template(json.loads(text)), Origin("n" * 63), ruleset.of("n" * 63), UNKNOWN))
+        evaluator = Evaluator.of(settings)
+        verdict = evaluator.evaluate(json.loads(text), "", "Pod", Origin("n" * 63))
         said |= {found.code for found in verdict.findings}
         fits(verdict.findings)
     assert code in said
@@ -116,8 +110,8 @@ def test_hostile_names(names: tuple[str, ...]) -> None:
             ],
         },
     }
-    ruleset = Ruleset(Settings(), CHECKS, UNKNOWN)
-    verdict = decide(PodContext(Pod.of_template(pod), Origin(value), ruleset.of(value), UNKNOWN))
+    evaluator = Evaluator.of(Settings())
+    verdict = evaluator.evaluate(pod, "", "Pod", Origin(value))
     assert "GPS001" in {found.code for found in verdict.findings}
     fits(verdict.findings)
 
@@ -129,8 +123,8 @@ def test_numbers_that_no_machine_holds(digits: int) -> None:
     other = {"securityContext": {"runAsUser": number + 1}, "resources": {"limits": {"nvidia.com/gpu": -number}}}
     third = {"securityContext": {"runAsUser": -number}, "resources": {"limits": {"nvidia.com/gpu": number}}}
     pod = {"spec": {"containers": [{"name": f"c{index}"} | one for index, one in enumerate((user, other, third))]}}
-    ruleset = Ruleset(Settings(), CHECKS, UNKNOWN)
-    verdict = decide(PodContext(Pod.of_template(pod), Origin("default"), ruleset.of("default"), UNKNOWN))
+    evaluator = Evaluator.of(Settings())
+    verdict = evaluator.evaluate(pod, "", "Pod", Origin("default"))
     assert {"GPS001", "GPS003"} <= {found.code for found in verdict.findings}
     fits(verdict.findings)
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 
 from tests import scheduler
-from tests.policy.landing import WORLDS, admitted, placement
+from tests.policy.landing import NODE_CLASSES, admitted, placement
 from tests.strategies.selecting import GPU, NUMBERS, POOL, SHARED, selecting, selecting_pods
 from webhook.policy.placement.facts import Node
 from webhook.policy.placement.reachability import CAPABLE, PRODUCT, REPLICAS, STRATEGY, Reachability
@@ -94,7 +94,7 @@ def test_whether_sharing_nodes_could_take_the_pod(pod: Json) -> None:
     wanted = requirement(Pod.of_template(pod))
     allowed = [labels for labels in nodes_of_the_universe(pod) if scheduler.selects(pod, labels, "n")]
     sharing = any(labels.get(STRATEGY) in ("mps", "time-slicing") for labels in allowed)
-    assert (wanted is None or wanted.satisfiable(WORLDS.sharing)) is sharing
+    assert (wanted is None or wanted.satisfiable(NODE_CLASSES.sharing)) is sharing
 
 
 @pytest.mark.parametrize(

@@ -1,48 +1,89 @@
-"""The checks and injections as they are registered, and the rules of namespaces that are kept."""
+"""The registries of checks and injections, and the rules of namespaces that are kept."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 
+from webhook.policy import checks, injections
 from webhook.policy.checks import CHECKS
 from webhook.policy.checks.check import Check
-from webhook.policy.injections import INJECTIONS
+from webhook.policy.evaluate import Evaluator
+from webhook.policy.injections import ALL, STEERING
 from webhook.policy.injections.injection import Injection
-from webhook.policy.placement.facts import UNKNOWN
-from webhook.policy.rules import Ruleset
 from webhook.policy.settings.settings import NamespaceRule, Settings
 from webhook.policy.verdict import Severity
 
-DENYING = {"GPS001", "GPS002", "GPS003", "GPS004", "GPS010", "GPS017", "GPS018"}
+CONTRACT = {
+    **dict.fromkeys(("GPS001", "GPS002", "GPS003", "GPS004", "GPS010", "GPS017", "GPS018"), Severity.DENY),
+    **dict.fromkeys(("GPS005", "GPS006", "GPS007", "GPS008", "GPS009", "GPS011", "GPS012"), Severity.WARN),
+    **dict.fromkeys(("GPS013", "GPS014", "GPS015", "GPS016", "GPS019"), Severity.WARN),
+}
+"""Codes that are released, with their default severity. They never change; new codes need no entry."""
 
 
-def test_codes_are_those_of_the_contract_in_order() -> None:
-    assert [check.code for check in CHECKS] == [f"GPS{number:03d}" for number in range(1, 20)]
+def modules_in(package: str, pattern: str) -> set[str]:
+    """The modules of a package's folder."""
+    return {file.stem for file in Path(package).parent.glob(pattern)}
 
 
-def test_severities_are_those_of_the_contract() -> None:
-    assert {check.code for check in CHECKS if check.severity is Severity.DENY} == DENYING
-    assert {check.severity for check in CHECKS} == {Severity.DENY, Severity.WARN}
+def modules_of(registered: Sequence[Check | Injection]) -> set[str]:
+    """The modules that define what is registered."""
+    return {one.run.__module__.rpartition(".")[2] for one in registered}
 
 
-@pytest.mark.parametrize("one", [*CHECKS, *INJECTIONS], ids=lambda one: getattr(one, "code", None) or one.name)
-def test_each_explains_itself(one: Check | Injection) -> None:
+def test_check_registry_matches_folder() -> None:
+    assert modules_of(CHECKS) == modules_in(checks.__file__, "gps*.py")
+    assert len(CHECKS) == len(modules_of(CHECKS))
+
+
+def test_injection_registry_matches_folder() -> None:
+    assert modules_of(ALL) == modules_in(injections.__file__, "*.py") - {"__init__", "injection"}
+    assert len(ALL) == len(modules_of(ALL))
+
+
+def test_check_codes_are_ordered_and_name_their_module() -> None:
+    codes = [check.code for check in CHECKS]
+    assert codes == sorted(set(codes))
+    for check in CHECKS:
+        assert re.fullmatch(r"GPS\d{3}", check.code)
+        assert check.run.__module__.rpartition(".")[2].startswith(f"{check.code.lower()}_")
+
+
+def test_injection_names_are_unique_and_steering_is_first() -> None:
+    assert len({injection.name for injection in ALL}) == len(ALL)
+    assert ALL[0] is STEERING
+
+
+def test_released_codes_keep_their_default_severity() -> None:
+    assert CONTRACT.items() <= {check.code: check.severity for check in CHECKS}.items()
+
+
+def test_unknown_code_of_tests_is_unknown() -> None:
+    assert "GPS999" not in {check.code for check in CHECKS}
+
+
+@pytest.mark.parametrize("one", [*CHECKS, *ALL], ids=lambda one: getattr(one, "code", None) or one.name)
+def test_description_has_all_parts(one: Check | Injection) -> None:
+    parts = ("Reads", "Why", "Remedy") if isinstance(one, Check) else ("Adds", "Why", "Not when")
     assert re.fullmatch(r"\S.{10,90}[^.]", one.title)
-    assert "\n\n" in one.says
-    assert "Why: " in one.says
-    assert ("Remedy: " if isinstance(one, Check) else "Not when: ") in one.says
+    assert [word for word in re.findall(r"^([A-Z][a-z ]+): ", one.description, re.MULTILINE) if word in parts] == [
+        *parts
+    ]
+    assert max(map(len, one.description.splitlines())) <= 120
 
 
-def test_rules_of_a_namespace_are_made_once() -> None:
-    ruleset = Ruleset(Settings(), CHECKS, UNKNOWN)
+def test_namespace_rules_are_cached() -> None:
+    ruleset = Evaluator.of(Settings()).ruleset
     assert ruleset.of("a") is ruleset.of("a")
     assert ruleset.of("a") is not ruleset.of("b")
 
 
-def test_rules_of_more_namespaces_than_a_cluster_has_are_forgotten_and_made_again() -> None:
-    ruleset = Ruleset(Settings(namespaces=(NamespaceRule(names=("a",), mode="audit"),)), CHECKS, UNKNOWN)
+def test_namespace_rules_cache_is_bounded() -> None:
+    ruleset = Evaluator.of(Settings(namespaces=(NamespaceRule(names=("a",), mode="audit"),))).ruleset
     first = ruleset.of("a")
     for number in range(5000):
         ruleset.of(f"namespace-{number}")

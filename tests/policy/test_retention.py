@@ -9,8 +9,8 @@ from contextlib import contextmanager
 
 import pytest
 
-from tests.policy.growing import ORIGINS, WORLDS, answer, dimensions, grown
-from tests.strategies.worlds import RULESETS
+from tests.policy.growing import CONFIGURATIONS, ORIGINS, answer, dimensions, grown
+from tests.strategies.configurations import EVALUATORS
 from webhook.policy.context import Origin
 
 pytestmark = pytest.mark.slow
@@ -38,16 +38,16 @@ TEXTS = [name for name in dimensions() if name.endswith((" of x", " of /."))]
 
 @pytest.mark.parametrize("name", TEXTS)
 def test_long_text_is_not_kept(name: str) -> None:
-    ruleset = RULESETS[WORLDS[1]]
-    answer(grown((name,), LONG), ruleset, ORIGINS[0])
+    evaluator = EVALUATORS[CONFIGURATIONS[1]]
+    answer(grown((name,), LONG), evaluator, ORIGINS[0])
     with nothing_kept():
         for more in range(1, 4):
-            answer(grown((name,), LONG + more), ruleset, ORIGINS[0])
+            answer(grown((name,), LONG + more), evaluator, ORIGINS[0])
 
 
 @pytest.mark.parametrize("name", ["metadata/annotations", "spec/containers/[]/resources/limits", "spec/nodeSelector"])
 def test_long_names_are_not_kept(name: str) -> None:
-    ruleset = RULESETS[WORLDS[1]]
+    evaluator = EVALUATORS[CONFIGURATIONS[1]]
     place, _ = dimensions()[name]
     with nothing_kept():
         for more in range(4):
@@ -56,22 +56,22 @@ def test_long_names_are_not_kept(name: str) -> None:
             for step in place:
                 holder = holder[0] if step == "[]" else holder[step]  # type: ignore[index]
             holder["nvidia.com/" + "g" * (LONG + more)] = "1"
-            answer(pod, ruleset, ORIGINS[0])
+            answer(pod, evaluator, ORIGINS[0])
             del pod, holder
 
 
 def test_long_quantity_is_not_kept() -> None:
-    ruleset = RULESETS[WORLDS[0]]
+    evaluator = EVALUATORS[CONFIGURATIONS[0]]
     with nothing_kept():
         for more in range(4):
             pod = grown((), 1)
             pod["spec"]["containers"][0]["resources"]["limits"]["nvidia.com/gpu"] = "0" * (LONG + more) + "1"
-            answer(pod, ruleset, ORIGINS[0])
+            answer(pod, evaluator, ORIGINS[0])
             del pod
 
 
 def test_long_namespace_is_not_kept() -> None:
-    ruleset = RULESETS[WORLDS[0]]
+    evaluator = EVALUATORS[CONFIGURATIONS[0]]
     with nothing_kept():
         for more in range(4):
-            answer(grown((), 1), ruleset, Origin("n" * (LONG + more)))
+            answer(grown((), 1), evaluator, Origin("n" * (LONG + more)))

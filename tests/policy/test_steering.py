@@ -11,15 +11,12 @@ from hypothesis import strategies as st
 from tests import scheduler
 from tests.strategies.selecting import clusters, selecting_pods
 from webhook.patch import build
-from webhook.policy.checks import CHECKS
-from webhook.policy.context import Origin, PodContext
-from webhook.policy.evaluate import decide
+from webhook.policy.context import Origin
+from webhook.policy.evaluate import Evaluator
 from webhook.policy.placement.facts import UNKNOWN, Facts, Node
 from webhook.policy.placement.reachability import STRATEGY
-from webhook.policy.pods.pod import Pod
-from webhook.policy.rules import Ruleset
 from webhook.policy.verdict import Decision, Verdict
-from webhook.settings.reading import load
+from webhook.settings.load import load
 
 Json = dict[str, Any]
 
@@ -36,11 +33,11 @@ def nowhere(path: tuple[str | int, ...]) -> tuple[int, int]:
     return 1, 1
 
 
-def judged(pod: Json, nodes: tuple[Node, ...] | None, labels: Json | None, *, arrived: bool) -> Verdict:
+def verdict_of(pod: Json, nodes: tuple[Node, ...] | None, labels: Json | None, *, is_final_hook: bool) -> Verdict:
     facts = UNKNOWN if nodes is None else Facts(nodes=nodes)
-    ruleset = Ruleset(load(settings(labels), nowhere, "settings").settings, CHECKS, facts)
-    origin = Origin("default", arrived=arrived, hostpath=None if arrived else True, groups=())
-    return decide(PodContext(Pod.of_template(pod), origin, ruleset.of("default"), facts))
+    evaluator = Evaluator.of(load(settings(labels), nowhere, "settings").settings, facts)
+    origin = Origin("default", is_final_hook=is_final_hook, hostpath=None if is_final_hook else True, groups=())
+    return evaluator.evaluate(pod, "", "Pod", origin)
 
 
 some_clusters = st.none() | clusters()
@@ -51,18 +48,18 @@ some_labels = st.sampled_from([None, None, *LABELS.values()])
 def test_what_is_let_through_is_let_through_by_the_last_hook(
     pod: Json, nodes: tuple[Node, ...] | None, labels: Json | None
 ) -> None:
-    first = judged(pod, nodes, labels, arrived=False)
+    first = verdict_of(pod, nodes, labels, is_final_hook=False)
     if first.decision is Decision.DENIED:
         return
     mutated = jsonpatch.apply_patch(pod, build(pod, first.edits))
-    last = judged(mutated, nodes, labels, arrived=True)
+    last = verdict_of(mutated, nodes, labels, is_final_hook=True)
     assert last.decision is not Decision.DENIED
-    assert judged(mutated, nodes, labels, arrived=False).edits == ()
+    assert verdict_of(mutated, nodes, labels, is_final_hook=False).edits == ()
 
 
 @given(selecting_pods(names=True), clusters())
 def test_a_steered_pod_lands_on_no_node_that_shares(pod: Json, nodes: tuple[Node, ...]) -> None:
-    first = judged(pod, nodes, None, arrived=False)
+    first = verdict_of(pod, nodes, None, is_final_hook=False)
     mutated = jsonpatch.apply_patch(pod, build(pod, first.edits))
     if not is_steered(first):
         return
@@ -75,7 +72,7 @@ def test_a_steered_pod_lands_on_no_node_that_shares(pod: Json, nodes: tuple[Node
 
 @given(selecting_pods())
 def test_a_steered_pod_keeps_every_other_node(pod: Json) -> None:
-    first = judged(pod, None, None, arrived=False)
+    first = verdict_of(pod, None, None, is_final_hook=False)
     mutated = jsonpatch.apply_patch(pod, build(pod, first.edits))
     if not is_steered(first):
         return

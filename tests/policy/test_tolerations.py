@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from webhook.policy.placement.facts import Taint
+from webhook.policy.placement.facts import Taint, TaintEffect
 from webhook.policy.placement.tolerations import Tolerations, as_raw
 from webhook.policy.pods.reading import MalformedError
 from webhook.policy.settings.injections import Toleration
@@ -18,7 +18,7 @@ Json = dict[str, Any]
 
 KEYS = ["gpu", "dedicated", "another"]
 VALUES = ["", "x", "5", "another"]
-EFFECTS = ["NoSchedule", "PreferNoSchedule", "NoExecute"]
+EFFECTS: list[TaintEffect] = ["NoSchedule", "PreferNoSchedule", "NoExecute"]
 TAINTS = [Taint(key, effect, value) for key, effect, value in product(KEYS, EFFECTS, VALUES)]
 """Every taint that tolerations here name, and ones that none names."""
 

@@ -1,4 +1,4 @@
-"""Data as text: the values come back, and nothing in it is interpreted by a terminal or a CI system."""
+"""Data as text: values survive a round trip, and no terminal or CI system interprets them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ WRITERS: dict[str, tuple[Callable[[object], str], Callable[[str], Any]]] = {
 
 @pytest.mark.parametrize("form", WRITERS)
 @given(value=VALUES)
-def test_values_come_back_from_safe_text(form: str, value: Any) -> None:
+def test_safe_text_round_trip(form: str, value: Any) -> None:
     write, read = WRITERS[form]
     written = write(value)
     assert read(written) == value
@@ -42,10 +42,10 @@ def test_values_come_back_from_safe_text(form: str, value: Any) -> None:
 
 
 @pytest.mark.parametrize("write", [json_text, yaml_text])
-def test_printable_text_stays_readable(write: Callable[[object], str]) -> None:
+def test_printable_text_is_not_escaped(write: Callable[[object], str]) -> None:
     assert "grün ☃" in write({"a": "grün ☃"})
 
 
-def test_shared_parts_are_written_each_time() -> None:
+def test_yaml_has_no_aliases() -> None:
     part = {"a": 1}
     assert yaml_text([part, part]) == "- a: 1\n- a: 1\n"

@@ -1,4 +1,4 @@
-"""The formats of a report: text for people, in colour where they want it, and JSON for machines."""
+"""The formats of a report: text for people, optionally in colour, and JSON for machines."""
 
 from __future__ import annotations
 
@@ -8,15 +8,18 @@ from dataclasses import replace
 import pytest
 
 from tests.report.reports import DENIAL, MISSING, NOTE, PATCH, UNREADABLE, WARNING, report, result
-from webhook.report import Error, Result, Subject, as_json, as_text
+from webhook.diagnostics import Diagnostic
+from webhook.report import Result, Subject
+from webhook.report.check import json as check_json
+from webhook.report.check import text as check_text
 
 
 def marked(text: str, colour: str) -> str:
     return f"<{colour}>{text}</>"
 
 
-def test_text_has_a_finding_its_object_and_its_remedy() -> None:
-    written = as_text.write(report(result("denied", DENIAL, WARNING)))
+def test_text_lists_finding_object_and_remedy() -> None:
+    written = check_text.write(report(result("denied", DENIAL, WARNING)))
     assert written.splitlines() == [
         "a.yaml:7:3: deny GPS001 too many",
         "    Pod team-a/train at /spec",
@@ -30,8 +33,8 @@ def test_text_has_a_finding_its_object_and_its_remedy() -> None:
     assert written.endswith("\n")
 
 
-def test_colours_tell_severities_apart() -> None:
-    written = as_text.write(report(result("denied", DENIAL, WARNING, NOTE)), marked)
+def test_text_colours_severities() -> None:
+    written = check_text.write(report(result("denied", DENIAL, WARNING, NOTE)), marked)
     assert [word for word in ("<red>deny</>", "<yellow>warn</>", "<blue>audit</>") if word in written] == [
         "<red>deny</>",
         "<yellow>warn</>",
@@ -49,13 +52,13 @@ def test_colours_tell_severities_apart() -> None:
         ([result("denied"), MISSING, UNREADABLE], "1 object: 1 denied; 2 inputs could not be read"),
     ],
 )
-def test_the_last_line_sums_up(parts: list[Result | Error], summary: str) -> None:
-    assert as_text.write(report(*parts)).splitlines()[-1] == summary
+def test_text_summary_line(parts: list[Result | Diagnostic], summary: str) -> None:
+    assert check_text.write(report(*parts)).splitlines()[-1] == summary
 
 
-def test_json_has_every_part_in_its_order() -> None:
-    judged = replace(result("allowed", WARNING), patch=(PATCH,))
-    written = json.loads(as_json.write(report(judged, UNREADABLE)))
+def test_json_report() -> None:
+    checked = replace(result("allowed", WARNING), patch=(PATCH,))
+    written = json.loads(check_json.write(report(checked, UNREADABLE)))
     assert list(written) == ["apiVersion", "kind", "summary", "results", "errors"]
     assert written["results"] == [
         {
@@ -81,23 +84,23 @@ def test_json_has_every_part_in_its_order() -> None:
     assert written["errors"] == [{"file": "b.yaml", "line": 3, "column": 5, "message": "not YAML"}]
 
 
-def test_json_of_nothing_is_whole() -> None:
-    written = json.loads(as_json.write(report()))
+def test_json_report_without_results() -> None:
+    written = json.loads(check_json.write(report()))
     assert (written["results"], written["errors"], written["summary"]["objects"]) == ([], [], 0)
 
 
-def test_json_keeps_all_text() -> None:
+def test_json_keeps_unusual_text() -> None:
     odd = result("allowed", subject=Subject("v1", "Pod", "", 'grün ☃ " \\ \n \x00'))
-    written = as_json.write(report(odd))
+    written = check_json.write(report(odd))
     assert "grün ☃" in written
     assert json.loads(written)["results"][0]["object"]["name"] == 'grün ☃ " \\ \n \x00'
 
 
-def test_findings_that_are_not_listed_are_counted_by_code() -> None:
+def test_omitted_findings_are_counted_by_code() -> None:
     cut = replace(result("denied", DENIAL), omitted={"GPS001": 1, "GPS005": 40})
-    assert as_text.write(report(cut)).splitlines()[3:5] == [
+    assert check_text.write(report(cut)).splitlines()[3:5] == [
         f"a.yaml:{cut.line}: and 1 more finding of GPS001",
         f"a.yaml:{cut.line}: and 40 more findings of GPS005",
     ]
-    (written,) = json.loads(as_json.write(report(cut)))["results"]
+    (written,) = json.loads(check_json.write(report(cut)))["results"]
     assert written["omitted"] == {"GPS001": 1, "GPS005": 40}

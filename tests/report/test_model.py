@@ -1,4 +1,4 @@
-"""Reports: what is counted, how they end, and how objects and errors are called."""
+"""Reports: summary, exit code, and the text of objects."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ from dataclasses import replace
 import pytest
 
 from tests.report.reports import DENIAL, MISSING, NOTE, UNREADABLE, WARNING, report, result
-from webhook.report import Error, Result, Subject
+from webhook.diagnostics import Diagnostic
+from webhook.report import Result, Subject
 
 
-def test_every_object_is_counted_once() -> None:
-    judged = [result("allowed"), result("allowed", NOTE), result("warned", WARNING), result("skipped")]
-    assert report(*judged, UNREADABLE).summary() == {
+def test_summary_counts_each_object_once() -> None:
+    checked = [result("allowed"), result("allowed", NOTE), result("warned", WARNING), result("skipped")]
+    assert report(*checked, UNREADABLE).summary() == {
         "objects": 4,
         "allowed": 2,
         "warned": 1,
@@ -34,25 +35,18 @@ def test_every_object_is_counted_once() -> None:
         ([result("denied", DENIAL), MISSING, result("allowed")], 2, 2),
     ],
 )
-def test_the_highest_code_wins(parts: list[Result | Error], on_deny: int, on_warn: int) -> None:
+def test_highest_exit_code_wins(parts: list[Result | Diagnostic], on_deny: int, on_warn: int) -> None:
     assert report(*parts).exit_code("deny") == on_deny
     assert report(*parts).exit_code("warn") == on_warn
 
 
-@pytest.mark.parametrize(("namespace", "name", "called"), [("a", "b", "Pod a/b"), ("", "b", "Pod b"), ("", "", "Pod")])
-def test_an_object_is_called_by_kind_and_name(namespace: str, name: str, called: str) -> None:
-    assert str(Subject("v1", "Pod", namespace, name)) == called
+@pytest.mark.parametrize(("namespace", "name", "text"), [("a", "b", "Pod a/b"), ("", "b", "Pod b"), ("", "", "Pod")])
+def test_subject_text(namespace: str, name: str, text: str) -> None:
+    assert str(Subject("v1", "Pod", namespace, name)) == text
 
 
-def test_an_error_is_told_with_its_place() -> None:
-    assert str(UNREADABLE) == "b.yaml:3:5: not YAML"
-    assert str(MISSING) == "c.yaml: no such file or folder"
-
-
-def test_text_of_users_is_sanitised_in_text_and_kept_in_fields() -> None:
+def test_user_text_is_sanitised_in_text_and_kept_in_fields() -> None:
     subject = Subject("v1", "::error::x", "a\nb", "\x1b[31m")
     assert str(subject) == "?:error::x a?b/?[31m"
-    assert str(Error(":", 0, 0, "x\ny")) == "?: x?y"
-    assert str(Error("a\nb", 1, 2, "##[x]")) == "a?b:1:2: #?[x]"
     assert replace(DENIAL, line=1).at(":") == "?:1:3"
     assert (subject.kind, subject.namespace, subject.name) == ("::error::x", "a\nb", "\x1b[31m")

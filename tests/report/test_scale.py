@@ -1,4 +1,4 @@
-"""Reports and the edited objects take time in proportion to what they hold."""
+"""The time to write reports and edited objects is linear in their size."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ import pytest
 
 from tests.linear import Work, assert_linear
 from tests.report.reports import DENIAL, UNREADABLE, WARNING, report, result
-from webhook.report import Report, as_json, as_text
+from webhook.report import Report
+from webhook.report.check import json as check_json
+from webhook.report.check import text as check_text
 from webhook.report.data import json_text, yaml_text
 
 pytestmark = pytest.mark.slow
@@ -20,9 +22,9 @@ REPORTS: dict[str, Callable[[int], Report]] = {
 }
 
 
-@pytest.mark.parametrize("write", [as_text.write, as_json.write])
+@pytest.mark.parametrize("write", [check_text.write, check_json.write])
 @pytest.mark.parametrize("name", REPORTS)
-def test_reports(name: str, write: Callable[[Report], str]) -> None:
+def test_report_time_is_linear(name: str, write: Callable[[Report], str]) -> None:
     def prepared(size: int) -> Work:
         made = REPORTS[name](size)
         return lambda: write(made)
@@ -42,7 +44,7 @@ TEXTS: dict[str, Callable[[int], object]] = {
 
 @pytest.mark.parametrize("write", [json_text, yaml_text])
 @pytest.mark.parametrize("name", TEXTS)
-def test_data(name: str, write: Callable[[object], str]) -> None:
+def test_data_time_is_linear(name: str, write: Callable[[object], str]) -> None:
     def prepared(size: int) -> Work:
         value = {"a": TEXTS[name](size)}
         return lambda: write(value)

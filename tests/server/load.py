@@ -1,4 +1,4 @@
-"""Load of many connections at once: what the API server is when a cluster is busy, and what an attacker is."""
+"""Load on many connections at once, as from the API server of a busy cluster or from an attacker."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.server.lines import PATIENCE
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What came back, and how many seconds after the time at which it was to be asked for."""
+    """A response, and the seconds between the planned time of its request and its arrival."""
 
     status: int
     headers: Mapping[str, str]
@@ -24,7 +24,7 @@ class Answer:
 
 
 class Line:
-    """One connection, which stays open for as long as the server lets it."""
+    """One connection, which stays open until the server or the test closes it."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.reader = reader
@@ -55,7 +55,7 @@ class Line:
 
 
 class Pool:
-    """Connections as Go's transport keeps them: the one used last serves next; when none is free, one is made."""
+    """Connections as Go's transport keeps them: the one used last serves next; without a free one it dials."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
@@ -84,9 +84,9 @@ class Pool:
 async def open_loop(
     client: Client, request: bytes, rate: float, seconds: float, patience: float = PATIENCE
 ) -> list[Answer | BaseException]:
-    """Ask at a fixed rate whatever comes back, and count every wait from the planned time of its request.
+    """Ask at a fixed rate whatever the answers are, and count every wait from the planned time of its request.
 
-    Who has no answer after `patience` hangs up, with a TimeoutError.
+    A client without an answer after `patience` seconds hangs up, with a TimeoutError.
     """
     loop, pool = asyncio.get_running_loop(), Pool(client)
     asked: list[asyncio.Future[Answer]] = []
@@ -106,7 +106,7 @@ async def open_loop(
 
 
 async def closed_loop(client: Client, request: bytes, connections: int, seconds: float) -> float:
-    """How many requests a second are answered when so many connections ask one after the other."""
+    """Requests answered per second when this many connections ask one request after the other."""
     end = time.monotonic() + seconds
 
     async def ask() -> int:
@@ -121,18 +121,18 @@ async def closed_loop(client: Client, request: bytes, connections: int, seconds:
 
 
 @asynccontextmanager
-async def crowd(client: Client, count: int, said: bytes = b"") -> AsyncIterator[list[Line]]:
-    """So many connections that say something unfinished, or nothing, and then no more."""
+async def unfinished(client: Client, count: int, sent: bytes = b"") -> AsyncIterator[list[Line]]:
+    """This many open connections, each of which has sent these bytes and sends nothing else."""
     async with AsyncExitStack() as stack:
         lines = []
         for _ in range(count):
             line = await asyncio.wait_for(Line.open(client), PATIENCE)
             stack.push_async_callback(line.close)
-            line.writer.write(said)
+            line.writer.write(sent)
             lines.append(line)
         yield lines
 
 
 def quantile(values: list[float], part: float) -> float:
-    """The value below which so large a part of all lies."""
+    """The value below which this part of all values lies."""
     return sorted(values)[min(len(values) - 1, int(len(values) * part))]

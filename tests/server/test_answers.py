@@ -45,7 +45,7 @@ def test_without_hostpath_no_volume_is_added_and_a_warning_says_so(client: Clien
     assert "hostPath" not in str(patch_of(answered))
     assert "/spec/volumes" not in {operation["path"] for operation in patch_of(answered)}
     assert answered["response"]["warnings"] == [
-        'GPS012 namespace "team-a" allows no hostPath, so the MPS pipe mount was not injected'
+        'GPS012 namespace "team-a" does not allow hostPath volumes, so the MPS pipe mount was not injected'
     ]
 
 

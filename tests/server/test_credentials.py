@@ -14,12 +14,24 @@ import pytest
 from cryptography import x509
 
 from tests.server.certificates import HOSTS, Certificates
-from tests.server.within import Running, running
-from webhook.pki import Authority, Leaf
-from webhook.runtime.certificates import NotPresentedError
-from webhook.server import UnusableError
+from tests.server.within import Running, configuration, running
+from webhook.diagnostics import InputError
+from webhook.pki import Authority, ServingCertificate
+from webhook.runtime.certificates import InstallError
+from webhook.server.credentials import Credentials
+from webhook.server.observe.metrics import Metrics
 
 HOUR = timedelta(hours=1)
+
+
+class Endpoint:
+    """Keeps the contexts that handshakes are served with."""
+
+    def __init__(self) -> None:
+        self.contexts: list[ssl.SSLContext] = []
+
+    def use_tls(self, context: ssl.SSLContext) -> None:
+        self.contexts.append(context)
 
 
 @pytest.fixture
@@ -30,11 +42,11 @@ def clients(tmp_path: Path) -> Path:
     return file
 
 
-def signed(now: datetime) -> Leaf:
+def signed(now: datetime) -> ServingCertificate:
     return Authority.create("new", now, 4 * HOUR).sign(HOSTS, now, HOUR)
 
 
-async def shows(server: Running, leaf: Leaf) -> bool:
+async def shows(server: Running, leaf: ServingCertificate) -> bool:
     """Whether a new connection is shown this leaf."""
     trust = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # what is shown matters, whoever vouches for it
     trust.check_hostname, trust.verify_mode = False, ssl.CERT_NONE
@@ -49,7 +61,7 @@ async def test_a_leaf_that_is_presented_is_shown_whatever_the_clock_here_says(
 ) -> None:
     async with running(certificates) as server:
         leaf = signed(datetime.now(UTC) + away)
-        server.server.credentials.present(leaf.certificate, leaf.key)
+        server.server.credentials.install(leaf.certificate, leaf.key)
         assert await shows(server, leaf)
 
 
@@ -60,7 +72,7 @@ async def test_a_leaf_that_is_presented_while_authorities_are_prepared_stays(
         (source,) = (one for one in server.server.credentials.sources() if one.what == "client CA")
         prepared = source.prepare(source.read())
         leaf = signed(datetime.now(UTC))
-        server.server.credentials.present(leaf.certificate, leaf.key)
+        server.server.credentials.install(leaf.certificate, leaf.key)
         source.take(prepared)
         assert await shows(server, leaf)
 
@@ -68,15 +80,14 @@ async def test_a_leaf_that_is_presented_while_authorities_are_prepared_stays(
 async def test_authorities_that_change_while_a_certificate_is_prepared_stay(
     certificates: Certificates, clients: Path
 ) -> None:
-    async with running(certificates, f"tls: {{clientCA: '{clients}'}}") as server:
-        sources = {source.what: source for source in server.server.credentials.sources()}
-        prepared = sources["certificate"].prepare(sources["certificate"].read())
-        other = Authority.create("others", datetime.now(UTC), HOUR).bundle()
-        sources["client CA"].take(sources["client CA"].prepare(other))
-        sources["certificate"].take(prepared)
-        context = server.server.door.welcome.context
-        assert context is not None
-        assert [one["subject"] for one in context.get_ca_certs()] == [((("commonName", "others"),),)]
+    endpoint = Endpoint()
+    tls = configuration(f"tls: {{clientCA: '{clients}'}}", certificates).tls
+    sources = {source.what: source for source in Credentials(tls, endpoint, Metrics()).sources()}
+    prepared = sources["certificate"].prepare(sources["certificate"].read())
+    other = Authority.create("others", datetime.now(UTC), HOUR).bundle()
+    sources["client CA"].take(sources["client CA"].prepare(other))
+    sources["certificate"].take(prepared)
+    assert [one["subject"] for one in endpoint.contexts[-1].get_ca_certs()] == [((("commonName", "others"),),)]
 
 
 NO_MEMORY = OSError(errno.ENOMEM, os.strerror(errno.ENOMEM))
@@ -87,8 +98,12 @@ NO_MEMORY = OSError(errno.ENOMEM, os.strerror(errno.ENOMEM))
     [
         ("os.memfd_create", NO_MEMORY, "the certificate: cannot be used: Cannot allocate memory"),
         ("os.fdopen", OSError(errno.EMFILE, "Too many open files"), "the certificate: cannot be used: Too many open"),
-        ("ssl.SSLContext.load_cert_chain", ssl.SSLError(1, "[SSL] malloc failure"), "the certificate: OpenSSL does"),
-        ("ssl.SSLContext.__new__", ssl.SSLError(1, "[SSL] no context"), "the TLS context: OpenSSL does not take it"),
+        (
+            "ssl.SSLContext.load_cert_chain",
+            ssl.SSLError(1, "[SSL] malloc failure"),
+            "the certificate: OpenSSL rejects it",
+        ),
+        ("ssl.SSLContext.__new__", ssl.SSLError(1, "[SSL] no context"), "the TLS context: OpenSSL rejects it"),
         ("ssl.SSLContext.load_cert_chain", MemoryError(), "no memory"),
     ],
 )
@@ -102,24 +117,24 @@ async def test_failure_to_present_is_one_kind_of_error_and_keeps_old_leaf(
 
     async with running(certificates) as server:
         before = signed(datetime.now(UTC))
-        server.server.credentials.present(before.certificate, before.key)
+        server.server.credentials.install(before.certificate, before.key)
         leaf = signed(datetime.now(UTC))
         with monkeypatch.context() as patched:
             patched.setattr(function, failing)
-            with pytest.raises(NotPresentedError, match=f"^{re.escape(said)}"):
-                server.server.credentials.present(leaf.certificate, leaf.key)
+            with pytest.raises(InstallError, match=f"^{re.escape(said)}"):
+                server.server.credentials.install(leaf.certificate, leaf.key)
         assert await shows(server, before)
-        server.server.credentials.present(leaf.certificate, leaf.key)
+        server.server.credentials.install(leaf.certificate, leaf.key)
         assert await shows(server, leaf)
 
 
 async def test_damaged_leaf_is_not_presented(certificates: Certificates) -> None:
     async with running(certificates) as server:
         leaf = signed(datetime.now(UTC))
-        with pytest.raises(NotPresentedError, match=r"^the certificate: holds no certificate in PEM$"):
-            server.server.credentials.present(b"damaged", leaf.key)
-        with pytest.raises(NotPresentedError, match=r"^its key: holds no private key in PEM$"):
-            server.server.credentials.present(leaf.certificate, b"damaged")
+        with pytest.raises(InstallError, match=r"^the certificate: holds no certificate in PEM$"):
+            server.server.credentials.install(b"damaged", leaf.key)
+        with pytest.raises(InstallError, match=r"^its key: holds no private key in PEM$"):
+            server.server.credentials.install(leaf.certificate, b"damaged")
 
 
 async def test_files_that_cannot_be_taken_are_unusable(
@@ -135,5 +150,5 @@ async def test_files_that_cannot_be_taken_are_unusable(
             prepared = source.prepare(source.read())
             with monkeypatch.context() as patched:
                 patched.setattr("os.memfd_create", failing)
-                with pytest.raises(UnusableError, match=r"Cannot allocate memory$"):
+                with pytest.raises(InputError, match=r"Cannot allocate memory$"):
                     source.take(prepared)

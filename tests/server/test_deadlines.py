@@ -7,6 +7,7 @@ import socket
 import time
 from collections.abc import Iterator
 from contextlib import suppress
+from functools import partial
 
 import pytest
 
@@ -19,6 +20,9 @@ from tests.server.reviews import pod, review
 pytestmark = pytest.mark.slow
 
 WHOLE = request("POST", "/mutate?timeout=5s", json.dumps(review(pod())).encode())
+AHEAD = 80
+"""Requests to send ahead of their answers: less than 64 KiB of them."""
+
 CHUNKED = {**JSON, "Transfer-Encoding": "chunked"}
 
 
@@ -138,21 +142,45 @@ def test_a_handshake_that_does_not_end_ends_its_connection(hasty: Serve) -> None
     assert measured(hasty.client, 'closed_connections_total{reason="handshake"}') == closed + 1
 
 
-def test_who_does_not_read_his_answers_is_closed(hasty: Serve) -> None:
+def test_client_that_never_reads_is_closed(hasty: Serve) -> None:
     """Requests without end whose answers are never read: the connection ends, and with it what they hold."""
+
+    def is_closed() -> bool:
+        return measured(hasty.client, 'closed_connections_total{reason="unread answer"}') == 1
+
+    def has_answered(count: float) -> bool:
+        return measured(hasty.client, "reviews_total") >= count or is_closed()
+
+    answered = measured(hasty.client, "reviews_total")
     with hasty.client.connect() as connection:
         connection.settimeout(PATIENCE)
-        with suppress(OSError):  # reset or broken, as the system likes it
-            while True:
-                connection.sendall(WHOLE * 50)
-    until(lambda: measured(hasty.client, 'closed_connections_total{reason="unread answer"}') == 1)
+        with suppress(OSError):  # reset or broken pipe, depending on the moment
+            while not is_closed():
+                connection.sendall(WHOLE * AHEAD)
+                answered += AHEAD
+                until(partial(has_answered, answered))
+    until(is_closed)
+
+
+def test_client_that_sends_too_far_ahead_is_closed(hasty: Serve) -> None:
+    """More than 64 KiB of requests behind one that is not answered: the end of its header cannot be found any more."""
+    with hasty.client.connect() as connection:
+        connection.settimeout(PATIENCE)
+        sent = 2**18 // len(WHOLE)
+        connection.sendall(WHOLE * sent)
+        answers = b""
+        with suppress(ConnectionError):
+            while received := connection.recv(65536):
+                answers += received
+    assert 0 < answers.count(b"HTTP/1.1 200 OK") < sent
+    assert answers.count(b"Connection: close") == 1
 
 
 @pytest.mark.parametrize("wrong", ["x", "5", "0s", "-1s", "5s5", "", "9" * 50 + "s"])
 def test_a_timeout_that_is_none_is_refused(hasty: Serve, wrong: str) -> None:
     refused = hasty.client.review(f"/mutate?timeout={wrong}", review(pod()))
     assert refused.status == 400
-    assert refused.json()["message"] == "the query's timeout is no duration above zero, such as 5s"
+    assert refused.json()["message"] == "the timeout in the query is not a positive duration, such as 5s"
 
 
 @pytest.mark.parametrize("right", ["timeout=1s", "timeout=1m30s", "timeout=1.5s", "timeout=300ms", "timeout=9h", "a=b"])

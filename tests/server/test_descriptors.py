@@ -11,7 +11,7 @@ import pytest
 
 from tests.server.certificates import Certificates
 from tests.server.client import request
-from tests.server.load import Line, crowd
+from tests.server.load import Line, unfinished
 from tests.server.process import FREE_PORTS, SERVE, Serve, ended, serve
 from tests.server.reviews import pod, review
 from webhook.server import descriptors
@@ -45,7 +45,7 @@ async def test_connections_keep_to_the_limit(certificates: Certificates) -> None
         server = Serve(process, certificates)
         told = server.log.event("fewer connections than set")
         assert (told["connections"], told["reason"]) == (108, "the limit of 300 open files")
-        async with crowd(server.client, 320):
+        async with unfinished(server.client, 320):
             await is_served(server)
         assert not refusals(server)
 
@@ -53,7 +53,7 @@ async def test_connections_keep_to_the_limit(certificates: Certificates) -> None
 async def test_who_comes_when_no_file_can_be_opened_is_let_in_for_an_idle_one(certificates: Certificates) -> None:
     with serve(certificates) as server:
         resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE, (opened(server) + 40, 4000))
-        async with crowd(server.client, 200):
+        async with unfinished(server.client, 200):
             await is_served(server)
         assert len(refusals(server)) <= 2  # one for each door
 

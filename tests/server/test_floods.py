@@ -11,7 +11,7 @@ import pytest
 from tests.server.certificates import Certificates
 from tests.server.client import JSON, measured, request
 from tests.server.lines import until
-from tests.server.load import Line, crowd
+from tests.server.load import Line, unfinished
 from tests.server.process import Serve, serve
 from tests.server.reviews import pod, review
 
@@ -73,7 +73,7 @@ async def test_large_bodies_share_a_room(certificates: Certificates, tmp_path: P
     large = request("POST", "/mutate", b" " * (7 * 2**20))
     with serve(certificates, "--config", str(settings)) as server:
         before = resident(server)
-        async with crowd(server.client, 2, large[:-1]):
+        async with unfinished(server.client, 2, large[:-1]):
             await asyncio.to_thread(until, lambda: measured(server.client, "large_bodies_bytes") > 13.9 * 2**20)
             shed = await asyncio.gather(*(refusal(server, large[:-1]) for _ in range(20)))
             assert set(shed) == {(503, "1", "close", "large reviews are being read already")}

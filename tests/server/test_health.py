@@ -14,6 +14,7 @@ from tests.server.client import Client
 from tests.server.reviews import pod, review
 from tests.server.within import Running, running
 from webhook import __version__
+from webhook.server.lifecycle import Phase
 
 METRICS = {
     "reviews": ("counter", {"hook", "decision"}),
@@ -62,7 +63,7 @@ def test_readiness_tells_its_conditions(client: Client) -> None:
 
 async def test_a_server_that_stops_is_not_ready(certificates: Certificates) -> None:
     async with running(certificates) as server:
-        server.server._stopping.set()
+        server.server.lifecycle.enter(Phase.DRAINING)
         unready = await server.ask(server.client.health, "/readyz?verbose")
         alive = await server.ask(server.client.health, "/livez")
     assert (unready.status, unready.body) == (503, b"[+]listening\n[-]not stopping\nnot ready\n")

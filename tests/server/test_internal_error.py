@@ -48,7 +48,7 @@ async def test_an_internal_error_is_told_once_and_counted(
         "kind": "Status",
         "apiVersion": "v1",
         "status": "Failure",
-        "message": "internal error; the journal tells more",
+        "message": "internal error; see the webhook's log",
         "reason": "InternalError",
         "code": 500,
     }
@@ -70,7 +70,7 @@ async def test_a_readiness_that_fails_is_told_as_what_it_is(certificates: Certif
         server.server.requirements["certificate rotation"] = broken
         failed = await server.ask(server.client.health, "/readyz")
         told = await server.ask(lambda: server.log.event("internal error"))
-    assert (failed.status, failed.json()["message"]) == (500, "internal error; the journal tells more")
+    assert (failed.status, failed.json()["message"]) == (500, "internal error; see the webhook's log")
     assert told["error"].startswith("LookupError at test_internal_error.py:")
 
 
@@ -101,7 +101,7 @@ async def wrapped() -> None:
 
 async def test_companion_failure_is_logged_with_its_cause(certificates: Certificates) -> None:
     async with running(certificates) as server, accompanied(server, wrapped):
-        told = await server.ask(lambda: server.log.event("internal error", companion="certificates"))
+        told = await server.ask(lambda: server.log.event("internal error", task="certificates"))
     _, wrong, cause = told["error"].split("; ")
     assert re.fullmatch(r"with ValueError at test_internal_error\.py:\d+: not an event", wrong)
     assert re.fullmatch(rf"caused by LookupError at test_internal_error\.py:\d+: {SECRET}", cause)
@@ -126,7 +126,7 @@ async def test_companion_that_is_cancelled_from_within_is_logged_and_restarted(
 
     async with running(certificates) as server, accompanied(server, cancelled):
         await asyncio.wait_for(restarted.wait(), PATIENCE)
-        told = await server.ask(lambda: server.log.event("internal error", companion="certificates"))
+        told = await server.ask(lambda: server.log.event("internal error", task="certificates"))
     assert told["error"].startswith("CancelledError at ")
 
 
@@ -143,7 +143,7 @@ async def test_companion_that_fails_when_it_is_cancelled_ends(certificates: Cert
     async with asyncio.timeout(PATIENCE), running(certificates) as server:
         async with accompanied(server, stubborn):
             await began.wait()
-        told = await server.ask(lambda: server.log.event("internal error", companion="certificates"))
+        told = await server.ask(lambda: server.log.event("internal error", task="certificates"))
     assert told["error"].endswith(": cannot end")
 
 
@@ -152,12 +152,12 @@ async def test_handshake_failure_is_logged_with_its_cause(
 ) -> None:
     async with running(certificates) as server:
         with monkeypatch.context() as patched:
-            patched.setattr(server.server.door.listener, "connection", broken)
+            patched.setattr(server.server.review_acceptor.http, "connection", broken)
             with pytest.raises((OSError, HTTPException)):
                 await server.ask(server.client.review, "/mutate", review(pod()))
         told = await server.ask(lambda: server.log.event("handshake failed"))
     assert told["error"].startswith("LookupError at test_internal_error.py:")
-    assert "server/welcome.py:" in told["stack"]
+    assert "http/handshake.py:" in told["stack"]
 
 
 async def test_library_failure_is_logged_with_cause_and_stack(certificates: Certificates) -> None:

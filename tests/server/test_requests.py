@@ -73,7 +73,7 @@ def test_reviews_are_answered_at_three_paths(client: Client, path: str) -> None:
     ],
 )
 def test_nothing_is_at_other_paths(client: Client, path: str) -> None:
-    assert_refused(client.post(path, GOOD), 404, f"nothing is here; reviews go to {PATHS}")
+    assert_refused(client.post(path, GOOD), 404, f"no such path; send reviews to {PATHS}")
 
 
 @pytest.mark.parametrize("method", ["GET", "PUT", "DELETE", "PATCH", "OPTIONS", "PROPFIND"])
@@ -132,7 +132,7 @@ def test_who_waits_with_his_body_is_told_to_send_it(client: Client) -> None:
 
 def test_nothing_else_can_be_expected(client: Client) -> None:
     refused = client.post("/mutate", GOOD, {**JSON, "Expect": "200-ok"})
-    assert_refused(refused, 417, "nothing but 100-continue can be expected here")
+    assert_refused(refused, 417, "the only expectation that this server meets is 100-continue")
 
 
 def test_a_request_has_a_body(client: Client) -> None:

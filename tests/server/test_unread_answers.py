@@ -1,15 +1,15 @@
-"""Answers that are not read hold a connection, and memory, for a while only, however few they are.
+"""Answers that their client does not read: the connection ends in time, however small they are.
 
-The sockets are made to hold little, so that what is not read is left with the server.
+The sockets have small buffers, so that the server is left with what is not read.
 """
 
 from __future__ import annotations
 
-import asyncio
 import json
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import pytest
 
@@ -18,48 +18,57 @@ from tests.server.client import measured, request
 from tests.server.lines import PATIENCE, until
 from tests.server.reviews import pod, review
 from tests.server.within import Running, running
-from webhook.server.http.acceptor import Acceptor
 
 pytestmark = pytest.mark.slow
 
 HASTY = "server: {headerTimeout: 500ms, keepAlive: 1s}"
-LITTLE = 4096
-WHOLE = request("POST", "/mutate?timeout=30s", json.dumps(review(pod(2))).encode())
+SMALL = 4096
+WHOLE = request("POST", "/mutate?timeout=30s", json.dumps(review(pod())).encode())
+AHEAD = 80
+"""Requests to send ahead: less than 64 KiB of them, and much more than 32 KiB of answers."""
+
+
+@pytest.fixture(autouse=True)
+def _small_server_buffers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Accepted sockets inherit the buffers of the listening one."""
+    create = socket.create_server
+
+    def create_small(*arguments: Any, **options: Any) -> socket.socket:
+        listening = create(*arguments, **options)
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SMALL)
+        return listening
+
+    monkeypatch.setattr(socket, "create_server", create_small)
 
 
 @contextmanager
-def unread(door: Acceptor) -> Iterator[socket.socket]:
-    """A connection of which little can be under way."""
-    assert door._socket is not None
-    door._socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, LITTLE)
+def small_client(port: int) -> Iterator[socket.socket]:
+    """A connection whose client receives little at a time."""
     with socket.socket() as plain:
         plain.settimeout(PATIENCE)
-        plain.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, LITTLE)
-        plain.connect(("127.0.0.1", door.port))
+        plain.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, SMALL)
+        plain.connect(("127.0.0.1", port))
         yield plain
 
 
-@pytest.mark.parametrize("headers", [{"Connection": "close"}, {}], ids=["the last answer", "until it is idle"])
-async def test_a_connection_that_is_to_close_does_so_without_its_client(
-    certificates: Certificates, headers: dict[str, str]
-) -> None:
+@pytest.mark.parametrize("headers", [{"Connection": "close"}, {}], ids=["last-answer", "keep-alive-over"])
+async def test_closing_connection_ends_without_its_client(certificates: Certificates, headers: dict[str, str]) -> None:
     async with running(certificates, HASTY) as server:
-        with unread(server.server.health_door) as plain:
+        with small_client(server.server.health_acceptor.port) as plain:
             plain.sendall(request("GET", "/metrics", b"", {}) * 2 + request("GET", "/metrics", b"", headers))
             await closed(server)
-            await server.ask(until, lambda: not server.server.health_door.listener.open)
+            await server.ask(until, lambda: not server.server.health_acceptor.connections)
 
 
-async def test_a_few_answers_that_are_not_read_end_their_connection(certificates: Certificates) -> None:
-    """As many as would fit into what uvloop lets wait for TLS, half a megabyte."""
+async def test_few_unread_answers_end_their_connection(certificates: Certificates) -> None:
+    """Far fewer than uvloop lets wait for TLS, half a megabyte."""
     async with running(certificates, "server: {headerTimeout: 500ms}") as server:
-        with unread(server.server.door) as plain:
+        with small_client(server.server.review_acceptor.port) as plain:
             trust = server.client.trust
             secure = await server.ask(lambda: trust.wrap_socket(plain, server_hostname="localhost"))
-            asked = asyncio.create_task(asyncio.to_thread(secure.sendall, WHOLE * 400))
+            await server.ask(secure.sendall, WHOLE * AHEAD)
             await closed(server)
             secure.close()
-            await asyncio.wait([asked])
 
 
 async def closed(server: Running) -> None:

@@ -19,7 +19,7 @@ from webhook.policy.placement.facts import Facts
 from webhook.server import Server
 from webhook.server.observe.log import EventLog
 from webhook.settings.configuration import Configuration
-from webhook.settings.reading import load, load_facts
+from webhook.settings.load import load, load_facts
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ async def started(wanted: Configuration, log: EventLog, known: str = "") -> Asyn
 
 def client_of(server: Server, certificates: Certificates) -> Client:
     """A client for a server that has started."""
-    port, health_port = (door.port for door in (server.door, server.health_door))
+    port, health_port = (acceptor.port for acceptor in (server.review_acceptor, server.health_acceptor))
     return Client(port, health_port, certificates.trust())
 
 

@@ -10,9 +10,9 @@ import pytest
 
 from webhook.manifests import Manifest, read
 from webhook.policy.placement.facts import Facts
+from webhook.policy.verdict import Path as Steps
 from webhook.settings.configuration import Configuration
-from webhook.settings.problems import Path as Steps
-from webhook.settings.reading import load, load_facts
+from webhook.settings.load import load, load_facts
 
 
 def _loaded(loader: Callable[..., Any], text: str) -> Any:

@@ -8,9 +8,9 @@ import pytest
 import yaml
 from jsonschema import Draft202012Validator
 
+from webhook.diagnostics import InputError
 from webhook.policy.placement.facts import UNKNOWN, DevicePlugin, Facts, Namespace, Node, RuntimeClass, Taint
-from webhook.settings.problems import SettingsError
-from webhook.settings.reading import load_facts
+from webhook.settings.load import load_facts
 from webhook.settings.schema import facts_schema
 
 LoadFacts = Callable[[str], Facts]
@@ -32,7 +32,7 @@ devicePlugin: {failRequestsGreaterThanOne: false}
 """
 
 
-def test_every_part_is_read(load_facts_text: LoadFacts) -> None:
+def test_every_part_loads(load_facts_text: LoadFacts) -> None:
     taints = (Taint("nvidia.com/gpu", "NoSchedule", "present"), Taint("sku", "NoExecute"))
     assert load_facts_text(ALL) == Facts(
         nodes=(Node("gpu-1", {"nvidia.com/mps.capable": "true"}, taints, {"nvidia.com/gpu": 10}), Node("cpu-1")),
@@ -44,16 +44,16 @@ def test_every_part_is_read(load_facts_text: LoadFacts) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "{}", "kind: Facts", "nodes: null\nnamespaces:\nruntimeClasses:\ndevicePlugin:"])
-def test_missing_or_null_is_unknown(load_facts_text: LoadFacts, text: str) -> None:
+def test_missing_or_null_part_is_unknown(load_facts_text: LoadFacts, text: str) -> None:
     assert load_facts_text(text) == UNKNOWN
 
 
-def test_empty_is_known_to_be_empty(load_facts_text: LoadFacts) -> None:
+def test_empty_list_is_known_to_be_empty(load_facts_text: LoadFacts) -> None:
     empty = load_facts_text("{nodes: [], namespaces: [], runtimeClasses: [], devicePlugin: {}}")
     assert empty == Facts((), (), (), DevicePlugin(fail_requests_greater_than_one=True))
 
 
-def test_null_is_unknown() -> None:
+def test_empty_document_is_unknown() -> None:
     assert load_facts(None, lambda _: (1, 1), "facts.yaml") == UNKNOWN
 
 
@@ -78,7 +78,7 @@ WRONG = [
             '1:58: nodes[0].taints[1].key: must be text that is not empty, not ""',
         ],
     ),
-    ("namespaces: [{name: a}, {name: a}]", ['1:32: namespaces[1].name: "a" is there already']),
+    ("namespaces: [{name: a}, {name: a}]", ['1:32: namespaces[1].name: "a" is in the list already; remove one']),
     (
         "devicePlugin: {failRequestsGreaterThanOne: 1}",
         ["1:44: devicePlugin.failRequestsGreaterThanOne: must be true or false, not 1"],
@@ -87,7 +87,7 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("text", "problems"), WRONG, ids=[text.partition("\n")[0] for text, _ in WRONG])
-def test_everything_wrong_is_told_at_its_place(load_facts_text: LoadFacts, text: str, problems: list[str]) -> None:
-    with pytest.raises(SettingsError) as caught:
+def test_all_problems_reported_with_position(load_facts_text: LoadFacts, text: str, problems: list[str]) -> None:
+    with pytest.raises(InputError) as caught:
         load_facts_text(text)
-    assert [str(problem) for problem in caught.value.problems] == [f"file.yaml:{told}" for told in problems]
+    assert [str(one) for one in caught.value.diagnostics] == [f"file.yaml:{problem}" for problem in problems]

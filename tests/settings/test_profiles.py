@@ -1,4 +1,4 @@
-"""Profiles lie below the user's keys."""
+"""Profiles: values that the keys of the file override."""
 
 from __future__ import annotations
 
@@ -8,30 +8,29 @@ from dataclasses import fields
 import pytest
 
 from webhook.policy.pipe_directory import Pipe
+from webhook.policy.settings.formats import Choice
 from webhook.policy.settings.injections import Injections
 from webhook.settings.configuration import Configuration, default
-from webhook.settings.forms import Choice
-from webhook.settings.profiles import PROFILES, SAYS
-from webhook.settings.shape import Leaf, section
+from webhook.settings.profiles import DESCRIPTIONS, PROFILES
+from webhook.settings.schema_tree import Scalar, object_of
 
 Load = Callable[[str], Configuration]
 
 
-def test_the_profiles_are_those_that_the_key_allows(load_text: Load) -> None:
-    profile = section(Configuration).member("profile")
+def test_profile_key_allows_every_profile(load_text: Load) -> None:
+    profile = object_of(Configuration).field("profile")
     assert profile is not None
-    assert isinstance(profile.shape, Leaf)
-    assert profile.shape.form.noun == Choice(tuple(PROFILES)).noun
-    assert list(SAYS) == list(PROFILES)
+    assert profile.node == Scalar(Choice(tuple(PROFILES)))
+    assert list(DESCRIPTIONS) == list(PROFILES)
     for name in PROFILES:
         assert load_text(f"profile: {name}").profile == name
 
 
-def test_device_plugin_is_the_default(load_text: Load) -> None:
+def test_device_plugin_profile_is_the_default(load_text: Load) -> None:
     assert load_text("profile: device-plugin") == default()
 
 
-def test_host_daemon(load_text: Load) -> None:
+def test_host_daemon_profile(load_text: Load) -> None:
     settings = load_text("profile: host-daemon").settings
     pipe = Pipe("nvidia.com/gpu", settings.injections.pipe_directory, settings.injections.pipe_mount)
     assert pipe.path == "/tmp/nvidia-mps"  # noqa: S108 - CUDA's default
@@ -42,7 +41,7 @@ def test_host_daemon(load_text: Load) -> None:
     assert settings.placement.mps_labels == {}
 
 
-def test_gke(load_text: Load) -> None:
+def test_gke_profile(load_text: Load) -> None:
     settings = load_text("profile: gke").settings
     assert not settings.injections.runtime_class.enabled
     assert not settings.injections.pipe_directory.enabled
@@ -55,13 +54,13 @@ def test_gke(load_text: Load) -> None:
     assert settings.placement.mps_labels == {"cloud.google.com/gke-gpu-sharing-strategy": "mps"}
 
 
-def test_openshift_mounts_nothing_and_is_else_the_default(load_text: Load) -> None:
+def test_openshift_profile_only_disables_pipe_mount(load_text: Load) -> None:
     openshift = load_text("profile: openshift")
     assert not openshift.settings.injections.pipe_mount.enabled
     assert load_text("injections: {pipeMount: {enabled: false}}").settings == openshift.settings
 
 
-def test_none_injects_nothing_and_checks_everything(load_text: Load) -> None:
+def test_none_profile_disables_every_injection(load_text: Load) -> None:
     settings = load_text("profile: none").settings
     assert [getattr(settings.injections, field.name).enabled for field in fields(Injections)] == [False] * 7
     assert (settings.severities, settings.mode) == ({}, "enforce")
@@ -75,11 +74,11 @@ def test_none_injects_nothing_and_checks_everything(load_text: Load) -> None:
         ("profile: gke\nseverities: {}", {"GPS001": "warn"}),
     ],
 )
-def test_severities_join(load_text: Load, text: str, severities: dict[str, str]) -> None:
+def test_severities_merge_with_profile(load_text: Load, text: str, severities: dict[str, str]) -> None:
     assert load_text(text).settings.severities == severities
 
 
-def test_the_users_keys_win_at_every_depth(load_text: Load) -> None:
+def test_file_overrides_profile_at_every_depth(load_text: Load) -> None:
     settings = load_text("profile: host-daemon\ninjections: {pipeMount: {type: '', readOnly: true}}").settings
     mount = settings.injections.pipe_mount
     assert (mount.type, mount.read_only) == ("", True)
@@ -87,6 +86,6 @@ def test_the_users_keys_win_at_every_depth(load_text: Load) -> None:
 
 
 @pytest.mark.parametrize("profile", ["device-plugin", "host-daemon", "gke"])
-def test_the_users_labels_stand_in_place_of_the_profiles(load_text: Load, profile: str) -> None:
+def test_file_replaces_mps_labels_of_profile(load_text: Load, profile: str) -> None:
     settings = load_text(f'profile: {profile}\nplacement: {{mpsLabels: {{example.com/mps: "on"}}}}').settings
     assert settings.placement.mps_labels == {"example.com/mps": "on"}

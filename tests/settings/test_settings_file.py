@@ -1,4 +1,4 @@
-"""The settings file: its defaults are the contract's, and everything wrong in it is told at its place."""
+"""The settings file: the defaults of the contract, and problems with file, line and key."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import pytest
 import yaml
 from jsonschema import Draft202012Validator
 
+from webhook.diagnostics import InputError
 from webhook.policy.settings.settings import Settings
 from webhook.settings.configuration import Configuration, default, view
-from webhook.settings.problems import SettingsError
-from webhook.settings.reading import load
+from webhook.settings.load import load
 from webhook.settings.schema import schema
 
 Load = Callable[[str], Configuration]
@@ -37,33 +37,33 @@ CONTRACT = list(leaves(yaml.safe_load((DATA / "defaults.yaml").read_text(encodin
 
 
 @pytest.mark.parametrize(("path", "value"), CONTRACT, ids=[".".join(map(str, path)) for path, _ in CONTRACT])
-def test_every_key_of_the_contract_has_its_default(path: tuple[Any, ...], value: Any) -> None:
+def test_contract_default(path: tuple[Any, ...], value: Any) -> None:
     found: Any = view(default())
     for step in path:
         found = found[step]
     assert found == value
 
 
-def test_the_contracts_file_spelled_out_is_the_default(load_text: Load, data: Path) -> None:
+def test_contract_file_loads_as_default(load_text: Load, data: Path) -> None:
     assert load_text((data / "defaults.yaml").read_text(encoding="utf-8")) == default()
 
 
 @pytest.mark.parametrize("text", ["", "# nothing\n", "{}", "---\n", "apiVersion: gpushare-webhook/v1\nkind: Settings"])
-def test_everything_may_be_omitted(load_text: Load, text: str) -> None:
+def test_every_key_may_be_omitted(load_text: Load, text: str) -> None:
     assert load_text(text) == default()
 
 
-def test_null_is_all_defaults() -> None:
+def test_empty_document_gives_defaults() -> None:
     assert load(None, lambda _: (1, 1), "file.yaml") == default()
 
 
-def test_the_default_holds_seconds_and_bytes() -> None:
+def test_defaults_in_seconds_and_bytes() -> None:
     assert default().settings == Settings()
     assert default().server.body_limit == 28 * 1024 * 1024
     assert default().server.keep_alive == 110.0
 
 
-def test_values_reach_the_dataclasses(load_text: Load) -> None:
+def test_values_reach_dataclasses(load_text: Load) -> None:
     read = load_text(
         """
         mode: warn
@@ -90,44 +90,44 @@ def test_values_reach_the_dataclasses(load_text: Load) -> None:
     assert settings.users.host_ipc
     (group,) = settings.placement.node_groups
     assert (group.name, group.taints[0].key, group.resources) == ("t4", "sku", {"nvidia.com/gpu": 4})
-    assert settings.facts.max_age == "1h30m"
+    assert settings.facts.max_age == 5400.0
     assert (read.server.port, read.server.body_limit, read.server.body_timeout) == (0, 512 * 1024, 1.5)
     assert read.server.shutdown_delay == 0.0
     assert (read.tls.client_ca, read.tls.client_subjects) == ("ca.pem", ("system:kube-apiserver",))
 
 
 @pytest.mark.parametrize("case", WRONG, ids=[case["file"].partition("\n")[0] for case in WRONG])
-def test_everything_wrong_is_told_at_its_place(load_text: Load, case: dict[str, Any]) -> None:
-    with pytest.raises(SettingsError) as caught:
+def test_all_problems_reported_with_position(load_text: Load, case: dict[str, Any]) -> None:
+    with pytest.raises(InputError) as caught:
         load_text(case["file"])
-    assert [str(problem) for problem in caught.value.problems] == [f"file.yaml:{told}" for told in case["problems"]]
-    assert str(caught.value) == "\n".join(map(str, caught.value.problems))
+    assert [str(one) for one in caught.value.diagnostics] == [f"file.yaml:{problem}" for problem in case["problems"]]
+    assert str(caught.value) == "\n".join(map(str, caught.value.diagnostics))
 
 
 @pytest.mark.parametrize("case", WRONG, ids=[case["file"].partition("\n")[0] for case in WRONG])
-def test_the_schema_refuses_the_same(case: dict[str, Any]) -> None:
+def test_schema_rejects_what_validation_rejects(case: dict[str, Any]) -> None:
     value = yaml.safe_load(case["file"])
     assert Draft202012Validator(schema()).is_valid(value) is (case.get("schema") == "allows")
 
 
-def test_what_is_no_mapping_is_refused() -> None:
-    with pytest.raises(SettingsError, match=r"^file.yaml:1:1: must be a mapping, not a list$"):
+def test_list_is_not_a_settings_file() -> None:
+    with pytest.raises(InputError, match=r"^file.yaml:1:1: must be a mapping, not a list$"):
         load([], lambda _: (1, 1), "file.yaml")
 
 
 @pytest.mark.parametrize("key", [1, "\ud800"])
-def test_keys_that_are_no_text_are_refused(key: Any) -> None:
-    with pytest.raises(SettingsError, match=r"^file.yaml:1:1: .*must be text|valid string"):
+def test_keys_must_be_text(key: Any) -> None:
+    with pytest.raises(InputError, match=r"^file.yaml:1:1: .*must be text|valid string"):
         load({key: 2}, lambda _: (1, 1), "file.yaml")
 
 
-def test_text_that_is_too_long_is_refused(load_text: Load) -> None:
-    with pytest.raises(SettingsError, match=r"it is longer than 253 characters$"):
+def test_text_over_length_limit_rejected(load_text: Load) -> None:
+    with pytest.raises(InputError, match=r"it is longer than 253 characters$"):
         load_text(f"server: {{host: {'x' * 300}}}")
 
 
-def test_control_characters_and_long_values_are_not_echoed(load_text: Load) -> None:
-    with pytest.raises(SettingsError) as caught:
+def test_messages_shorten_and_sanitise_values(load_text: Load) -> None:
+    with pytest.raises(InputError) as caught:
         load_text('mode: "\\e[31m' + "x" * 5000 + '"')
     assert "\x1b" not in str(caught.value)
     assert len(str(caught.value)) < 300

@@ -1,36 +1,38 @@
-"""Tolerations of ours that an update would drop.
+"""Injected tolerations that an update would drop.
 
-Tolerations are atomic in `kubectl apply`. A second apply of a bare pod drops those that we added, and the API server
-refuses the pod, since tolerations of a pod can only grow. So what `oldObject` has of ours is put back.
+Tolerations are atomic in `kubectl apply`: a second apply of a bare pod drops the injected ones, and the API server
+rejects the update, because the tolerations of a pod can only grow. So the webhook restores the injected tolerations
+that `oldObject` has.
 """
 
 from __future__ import annotations
 
 from collections.abc import Set
 
-from webhook.policy.context import Origin, PodContext
-from webhook.policy.evaluate import is_left_alone
+from webhook.policy.context import Origin
+from webhook.policy.evaluate import Evaluator
+from webhook.policy.exemption import is_exempt
 from webhook.policy.pods.pod import Pod
-from webhook.policy.rules import Ruleset
 from webhook.policy.verdict import Append, Edit
+from webhook.policy.workloads.kinds import ExtractedPod
 
 
-def lost_tolerations(pod: Pod, before: Pod, origin: Origin, ruleset: Ruleset) -> list[Edit]:
-    """The edits that put our tolerations back; nothing else of an update is touched."""
-    case = PodContext(pod, origin, ruleset.of(origin.namespace), ruleset.facts)
-    if is_left_alone(case):
+def lost_tolerations(updated: ExtractedPod, before: ExtractedPod, origin: Origin, evaluator: Evaluator) -> list[Edit]:
+    """The edits that restore the injected tolerations; an update gets no other edits."""
+    context = evaluator.context(updated, origin)
+    if is_exempt(context):
         return []
-    keys = {ours["key"] for ours in case.our_tolerations}
-    held, had = _among(pod, keys), _among(before, keys)
+    keys = {injected["key"] for injected in context.injected_tolerations}
+    present, earlier = _with_keys(updated.pod, keys), _with_keys(before.pod, keys)
     return [
-        Append((*pod.spec_path, "tolerations"), ours)
-        for ours in case.our_tolerations
-        if frozenset(ours.items()) in had and frozenset(ours.items()) not in held
+        Append((*updated.pod.spec_path, "tolerations"), injected)
+        for injected in context.injected_tolerations
+        if frozenset(injected.items()) in earlier and frozenset(injected.items()) not in present
     ]
 
 
-def _among(pod: Pod, keys: Set[str]) -> set[frozenset[tuple[str, object]]]:
-    """The pod's tolerations of these keys. A member that is no scalar stands in no toleration of the settings."""
+def _with_keys(pod: Pod, keys: Set[str]) -> set[frozenset[tuple[str, object]]]:
+    """The pod's tolerations with these keys. Tolerations of the settings have only scalar members, so others differ."""
     return {
         frozenset(raw.items())
         for raw in pod.elements("tolerations")

@@ -42,7 +42,7 @@ class Metadata(TypedDict, total=False):
     annotations: dict[str, Any] | None
 
 
-class Manifest(TypedDict, total=False):
+class KubernetesObject(TypedDict, total=False):
     """An object without what only the API server needs. `template` is a PodTemplate's."""
 
     metadata: Metadata | None
@@ -56,8 +56,8 @@ class Request(msgspec.Struct, frozen=True):
     uid: str
     kind: Kind
     operation: str
-    object: Manifest | None = None
-    oldObject: Manifest | None = None  # noqa: N815 - the API's own name
+    object: KubernetesObject | None = None
+    oldObject: KubernetesObject | None = None  # noqa: N815 - the API's own name
     subResource: str = ""  # noqa: N815
     name: str = ""
     namespace: str = ""

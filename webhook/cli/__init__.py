@@ -1,4 +1,4 @@
-"""The command line: one command a file, imported when it is called."""
+"""The command line: one module for each command, imported when the command is called."""
 
 from __future__ import annotations
 
@@ -12,64 +12,68 @@ import click
 from click.shell_completion import shell_complete
 
 from webhook.cli.screen import tell
+from webhook.diagnostics import InputError
+from webhook.report.exit_codes import ExitCode
 from webhook.runtime.exceptions import reason
 
-_COMMANDS = {
-    "check": "Say what the cluster would say of manifests, with file and line.",
-    "mutate": "Show manifests with the edits that the webhook makes.",
-    "explain": "Tell what a check or an injection means, why it is there and what to do.",
-    "serve": "Run the webhook.",
+COMMANDS = {
+    "check": "Check manifests as the webhook in the cluster would, with file and line.",
+    "mutate": "Print manifests with the edits that the webhook makes.",
+    "explain": "Explain a check or an injection: its meaning, its reason and the remedy.",
+    "serve": "Run the webhook: reviews over HTTPS, health and metrics over HTTP.",
     "config": "Show, validate or describe the settings.",
     "version": "Print the version.",
-    "completion": "Print a script that completes commands in a shell.",
+    "completion": "Print a completion script for a shell.",
 }
+"""The registry: for each module whose `command` is a click command, the first line of that command's docstring.
+
+The line stands here as well because a list of commands must not import them all: that takes three times as long.
+"""
 
 COMPLETE = "_GPUSHARE_WEBHOOK_COMPLETE"
-"""The variable by which a shell asks for completions."""
-
-UNWRITTEN = 2
-"""The output could not be written: its reader is gone, or the disk is full."""
-
-INTERNAL_ERROR = 3
-INTERRUPTED = 130
+"""The environment variable with which a shell requests completions."""
 
 
 class _Commands(click.Group):
-    """The commands by name; a module is imported when its command is called, so that none pays for another."""
+    """The commands by name. The module of a command is imported on its call, so no command slows down another."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(_COMMANDS)
+        return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in _COMMANDS:
+        if cmd_name not in COMMANDS:
             return None
         command: click.Command = import_module(f"webhook.cli.{cmd_name}").command
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
-            formatter.write_dl(list(_COMMANDS.items()))
+            formatter.write_dl(list(COMMANDS.items()))
 
 
-@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120})
+_CODES = "".join(f"\n  {code.value:<4}{code.meaning}" for code in ExitCode)
+
+
+@click.group(
+    cls=_Commands,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120},
+    epilog=f"\b\nExit codes:{_CODES}",
+)
 def cli() -> None:
-    """Check and prepare pods that share NVIDIA GPUs through MPS.
-
-    Exit codes: 0 nothing denied, 1 something denied, 2 wrong usage, input or settings, 3 internal error.
-    """
+    """Check and prepare pods that share NVIDIA GPUs through MPS."""
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run a command and exit with its code. A defect of the program is reported in one line, without a trace."""
+    """Run a command and exit with its code. An internal error is reported in one line, without a traceback."""
     _occupy_closed_descriptors()
     if sys.stdout is None:
         tell("standard output is closed; redirect it to a file or to /dev/null")
-        sys.exit(UNWRITTEN)
+        sys.exit(ExitCode.WRONG_INPUT)
     program = Path(sys.argv[0]).name
     try:
         if asked := os.environ.get(COMPLETE):
             sys.exit(shell_complete(cli, {}, program, COMPLETE, asked))
-        # click's own main would end with 1 when the output's reader is gone, and 1 means that something is denied.
+        # click's own main exits with 1 after a broken pipe, and 1 means that an object is denied.
         with cli.make_context(program, list(sys.argv[1:] if arguments is None else arguments)) as context:
             cli.invoke(context)
     except click.exceptions.Exit as end:
@@ -77,24 +81,27 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except click.ClickException as error:
         _refuse(error)
         sys.exit(error.exit_code)
+    except InputError as error:
+        tell(*map(str, error.diagnostics))
+        sys.exit(ExitCode.WRONG_INPUT)
     except (click.Abort, KeyboardInterrupt):
-        sys.exit(INTERRUPTED)
+        sys.exit(ExitCode.INTERRUPTED)
     except BrokenPipeError:
         _forget_output()
-        sys.exit(UNWRITTEN)
+        sys.exit(ExitCode.WRONG_INPUT)
     except OSError as error:
         tell(f"cannot continue: {error.strerror or error}")
         _forget_output()
-        sys.exit(UNWRITTEN)
+        sys.exit(ExitCode.WRONG_INPUT)
     except Exception as error:
         tell(f"internal error: {reason(error)}; please report it")
-        sys.exit(INTERNAL_ERROR)
+        sys.exit(ExitCode.INTERNAL_ERROR)
 
 
 def _occupy_closed_descriptors() -> None:
-    """Open the null device where standard input, output or error is closed, as libc does for setuid programs.
+    """Open the null device in place of a closed standard stream, as libc does for setuid programs.
 
-    Otherwise the next file or socket gets the number, and what is written to the stream ends up in it.
+    Otherwise the next file or socket gets the descriptor of the stream, and receives what is written to the stream.
     """
     while (descriptor := os.open(os.devnull, os.O_RDWR)) <= _STANDARD_ERROR:
         pass
@@ -105,7 +112,7 @@ _STANDARD_ERROR = 2
 
 
 def _refuse(error: click.ClickException) -> None:
-    """Say what is wrong with the arguments. `ClickException.show` would print them as they are."""
+    """Report wrong arguments. `ClickException.show` would print them unsanitised."""
     if isinstance(error, click.exceptions.NoArgsIsHelpError):
         tell(*error.format_message().split("\n"))
         return
@@ -115,5 +122,5 @@ def _refuse(error: click.ClickException) -> None:
 
 
 def _forget_output() -> None:
-    """Drop what is not written yet, so that the interpreter does not try to write it when it ends."""
+    """Discard unwritten output, so that the interpreter does not try to write it at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

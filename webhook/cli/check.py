@@ -6,20 +6,24 @@ import sys
 
 import click
 
-from webhook.cli.inputs import engine, manifest_options, manifests, read_standard_input_once
-from webhook.cli.judging import judgement
+from webhook.cli.evaluation import evaluate
+from webhook.cli.inputs import evaluator_for, manifests
+from webhook.cli.options import format_option, manifest_options, read_standard_input_once
 from webhook.cli.screen import paint, show, tell
-from webhook.report import Error, Report, as_json, as_text
+from webhook.diagnostics import Diagnostic
+from webhook.report import Report
+from webhook.report.check.formats import CheckFormat
 
 
 @click.command(name="check")
 @manifest_options
-@click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", help="The format of the report.")
+@format_option(CheckFormat.TEXT, "The format of the report.")
 @click.option(
     "--fail-on",
     type=click.Choice(["deny", "warn"]),
     default="deny",
-    help="Exit with 1 when something is denied, or when something is warned too.",
+    show_default=True,
+    help="Exit with 1 where an object is denied, or also where one is warned.",
 )
 def command(
     filenames: tuple[str, ...],
@@ -27,10 +31,10 @@ def command(
     namespace: str,
     config: str | None,
     facts: str | None,
-    output: str,
+    output: CheckFormat,
     fail_on: str,
 ) -> None:
-    """Say what the cluster would say of manifests, with file and line.
+    """Check manifests as the webhook in the cluster would, with file and line.
 
     \b
     Examples:
@@ -39,14 +43,14 @@ def command(
       gpushare-webhook check -R -f manifests/ --config settings.yaml --fail-on warn
     """
     read_standard_input_once(f=filenames, config=config, facts=facts)
-    judges = engine(config, facts)
+    evaluator = evaluator_for(config, facts)
     report = Report()
     for manifest in manifests(filenames, recursive):
-        judged = manifest if isinstance(manifest, Error) else judgement(manifest, judges, namespace)
-        if isinstance(judged, Error):
-            report.errors.append(judged)
-            tell(str(judged))
+        checked = manifest if isinstance(manifest, Diagnostic) else evaluate(manifest, evaluator, namespace)
+        if isinstance(checked, Diagnostic):
+            report.errors.append(checked)
+            tell(str(checked))
         else:
-            report.results.append(judged.result())
-    show(as_json.write(report) if output == "json" else as_text.write(report, paint(sys.stdout)))
+            report.results.append(checked.result())
+    show(output.to_format(paint(sys.stdout))(report))
     sys.exit(report.exit_code(fail_on))

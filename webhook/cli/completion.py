@@ -1,4 +1,4 @@
-"""`completion`: a script that completes commands in a shell."""
+"""`completion`: a completion script for a shell."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _PROGRAM = "gpushare-webhook"
 @click.command(name="completion")
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def command(shell: str) -> None:
-    """Print a script that completes commands in a shell.
+    """Print a completion script for a shell.
 
     \b
     Example:

@@ -1,14 +1,15 @@
-"""`config`: the settings, as they are in effect, as a file has them, or as a schema."""
+"""`config`: the effective settings, the problems of a settings file, and the JSON Schema."""
 
 from __future__ import annotations
 
 import click
 
 from webhook.cli.inputs import configuration
+from webhook.cli.options import format_option
 from webhook.cli.screen import show, tell
+from webhook.diagnostics import LINE
 from webhook.policy.printable import printable
-from webhook.report.data import json_text, yaml_text
-from webhook.report.model import LINE
+from webhook.report.data import DataFormat, json_text
 
 _FILE = click.option("--config", metavar="FILE", help="The settings file; - for standard input.")
 
@@ -18,21 +19,26 @@ def command() -> None:
     """Show, validate or describe the settings."""
 
 
-@command.command(name="view", short_help="Show the effective settings.")
+@command.command(name="view")
 @_FILE
-@click.option("-o", "--output", type=click.Choice(["yaml", "json"]), default="yaml", help="The format.")
-def view(config: str | None, output: str) -> None:
-    """Show the effective settings: the file's keys over its profile's over the defaults."""
+@format_option(DataFormat.YAML, "The format of the settings.")
+def view(config: str | None, output: DataFormat) -> None:
+    """Show the effective settings.
+
+    Keys of the file override those of its profile, which override the defaults.
+    """
     from webhook.settings.configuration import view as effective
 
-    shown = effective(configuration(config))
-    show(json_text(shown) if output == "json" else yaml_text(shown))
+    show(output.to_format()(effective(configuration(config))))
 
 
-@command.command(name="validate", short_help="Say whether a settings file is right.")
+@command.command(name="validate")
 @click.option("--config", metavar="FILE", required=True, help="The settings file; - for standard input.")
 def validate(config: str) -> None:
-    """Say whether a settings file is right: 0 when it is, 2 with every problem when it is not."""
+    """Validate a settings file.
+
+    Exits with 0 for a valid file, and with 2 and a line for each problem otherwise.
+    """
     from webhook.settings.configuration import not_in_force
 
     idle = not_in_force(configuration(config))
@@ -41,9 +47,9 @@ def validate(config: str) -> None:
     show(printable(f"{config}: valid", LINE) + "\n")
 
 
-@command.command(name="schema", short_help="Print the JSON Schema of the settings file.")
+@command.command(name="schema")
 def schema() -> None:
-    """Print the JSON Schema of the settings file, for editors and linters."""
+    """Print the JSON Schema of the settings file."""
     from webhook.settings.schema import schema as described
 
     show(json_text(described()))

@@ -1,11 +1,10 @@
-"""`explain`: what a check or an injection means, why it is there and what to do."""
+"""`explain`: the meaning of a check or an injection, its reason, and the remedy."""
 
 from __future__ import annotations
 
 import click
 
-from webhook.cli.inputs import WRONG_INPUT
-from webhook.cli.screen import show, tell
+from webhook.cli.screen import show
 from webhook.policy.checks import CHECKS
 from webhook.policy.checks.check import Check
 from webhook.policy.injections import ALL
@@ -16,9 +15,13 @@ from webhook.policy.printable import printable
 @click.command(name="explain")
 @click.argument("code", required=False)
 def command(code: str | None) -> None:
-    """Tell what a check or an injection means, why it is there and what to do.
+    """Explain a check or an injection: its meaning, its reason and the remedy.
 
-    Without CODE all of them are listed.
+    Without CODE, list all checks and injections.
+
+    \b
+    Example:
+      gpushare-webhook explain GPS001
     """
     if code is None:
         show(overview())
@@ -26,13 +29,12 @@ def command(code: str | None) -> None:
     found = _find(code)
     if found is None:
         known = ", ".join([check.code for check in CHECKS] + [injection.name for injection in ALL])
-        tell(f'there is no check or injection "{printable(code)}"; known are {known}')
-        raise SystemExit(WRONG_INPUT)
+        raise click.UsageError(f'there is no check or injection "{printable(code)}"; choose from {known}')
     show(_text(found))
 
 
 def overview() -> str:
-    """A line for each check and injection."""
+    """Return a line for each check and injection."""
     lines = ["Checks:"]
     lines += [f"  {check.code}  {check.severity.label:5} {check.title}" for check in CHECKS]
     lines += ["", "Injections:"]
@@ -50,6 +52,6 @@ def _find(code: str) -> Check | Injection | None:
 
 def _text(found: Check | Injection) -> str:
     if isinstance(found, Injection):
-        return f"{found.name}: {found.says.strip()}\n"
-    head = f"{found.code}: {found.says.strip()}\n"
+        return f"{found.name}: {found.description.strip()}\n"
+    head = f"{found.code}: {found.description.strip()}\n"
     return f"{head}\nDefault severity: {found.severity.label}. Looks at {found.scope.value}.\n"

@@ -1,4 +1,4 @@
-"""What a command prints, and in which colours: the only place of the command line that writes to a stream."""
+"""Output of commands: the only module of the command line that writes to a stream."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from typing import TextIO
 
 import click
 
+from webhook.diagnostics import LINE
 from webhook.policy.printable import printable
-from webhook.report.as_text import Paint, plain
-from webhook.report.model import LINE
+from webhook.report.paint import Paint, plain
 
 
 def show(text: str) -> None:
-    """Write a report, data or help to standard output. The text is safe to print already."""
+    """Write a report, data or help to standard output. The caller has made the text safe to print."""
     click.echo(text, nl=False)
 
 
 def tell(*lines: str) -> None:
-    """Write lines to standard error, each through the sanitiser: a line stays one, whatever names it quotes.
+    """Write lines to standard error. Each is sanitised, so text of users in it starts no line of its own.
 
-    A standard error that is closed or full changes nothing else, above all not the exit code.
+    A standard error that is closed or full changes nothing else, in particular not the exit code.
     """
     with suppress(OSError):
         for line in lines:
@@ -29,7 +29,7 @@ def tell(*lines: str) -> None:
 
 
 def paint(stream: TextIO) -> Paint:
-    """What colours text for a stream: nothing when it is no terminal or NO_COLOR is set."""
+    """Return the Paint for a stream: no colour where it is not a terminal or NO_COLOR is set."""
     return _colour if stream.isatty() and "NO_COLOR" not in os.environ else plain
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from contextlib import closing
 from functools import partial
 from pathlib import Path
@@ -10,16 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from webhook.app import NotInstalledError, Place, installed
-from webhook.cli.inputs import (
-    Load,
-    WrongFileError,
-    configuration,
-    fail,
-    parse,
-    read_facts,
-    read_standard_input_once,
-)
+from webhook.app import InstallationOptions, NotInstalledError, installed
+from webhook.cli.inputs import Load, Loaded, content, parse
+from webhook.cli.options import read_standard_input_once
+from webhook.diagnostics import Diagnostic, InputError
 from webhook.settings.options import Option
 
 if TYPE_CHECKING:
@@ -28,31 +22,71 @@ if TYPE_CHECKING:
 _PORT = click.IntRange(0, 65535)
 
 
+class SettingOption(click.Option):
+    """An option that overrides a key of the settings file and is checked together with it. `key` is section.key."""
+
+    def __init__(self, names: Sequence[str], *, key: str, **rest: Any) -> None:
+        self.key = key
+        rest["help"] = f"{rest['help']} Overrides {key}."
+        super().__init__(names, **rest)
+
+    def override(self, value: object) -> Option:
+        """Return the override of the key with a value."""
+        section, _, key = self.key.partition(".")
+        return Option(self.opts[0], section, key, value)
+
+
+_setting = partial(click.option, cls=SettingOption)
+
+
 @click.command(name="serve")
-@click.option("--config", metavar="FILE", help="The settings file. Without it the defaults hold.")
-@click.option("--facts", metavar="FILE", help="Facts of the cluster, as a file.")
-@click.option("--host", help="The address to listen on.")
-@click.option("--port", type=_PORT, help="The port for reviews; 0 takes any free one.")
-@click.option("--health-port", type=_PORT, help="The port for health and metrics; 0 takes any free one.")
-@click.option("--tls-cert", metavar="FILE", help="The certificate, with its chain.")
-@click.option("--tls-key", metavar="FILE", help="The certificate's key.")
-@click.option(
+@click.option("--config", metavar="FILE", help="The settings file. Without it the defaults apply.")
+@click.option("--facts", metavar="FILE", help="The facts file, which describes the cluster.")
+@_setting("--host", key="server.host", metavar="ADDRESS", help="The address to listen on.")
+@_setting("--port", key="server.port", metavar="PORT", type=_PORT, help="The port for reviews; 0 chooses a free one.")
+@_setting(
+    "--health-port",
+    key="server.healthPort",
+    metavar="PORT",
+    type=_PORT,
+    help="The port for health and metrics; 0 chooses a free one.",
+)
+@_setting("--tls-cert", key="tls.certFile", metavar="FILE", help="The serving certificate with its chain, PEM.")
+@_setting("--tls-key", key="tls.keyFile", metavar="FILE", help="The key of the certificate, PEM.")
+@_setting(
     "--tls-mode",
+    key="tls.mode",
     type=click.Choice(["files", "self-managed"]),
-    help="Where the certificate comes from: the files, or the webhook itself.",
+    help="The source of the certificate: the files, or the webhook itself.",
 )
 @click.option(
     "--installed-as",
     metavar="NAMESPACE/NAME",
-    help="What the installation is called in the cluster; needed for self-managed certificates.",
+    help="The name of the installation in the cluster. Required for self-managed certificates.",
 )
-@click.option("--kubeconfig", metavar="FILE", help="The way to the cluster, when it is not the one around the process.")
-@click.option("--log-format", type=click.Choice(["json", "text"]), help="How the journal is written.")
-@click.option("--log-level", type=click.Choice(["debug", "info", "warning", "error"]), help="What it holds.")
+@click.option(
+    "--kubeconfig", metavar="FILE", help="How to reach the API server. Without it the in-cluster configuration applies."
+)
+@_setting("--log-format", key="log.format", type=click.Choice(["json", "text"]), help="The format of the log.")
+@_setting(
+    "--log-level",
+    key="log.level",
+    type=click.Choice(["debug", "info", "warning", "error"]),
+    help="The least severe level that is logged.",
+)
+@click.pass_context
 def command(
-    config: str | None, facts: str | None, installed_as: str | None, kubeconfig: str | None, **options: Any
+    context: click.Context,
+    /,
+    config: str | None,
+    facts: str | None,
+    installed_as: str | None,
+    kubeconfig: str | None,
+    **_settings: Any,
 ) -> None:
-    """Run the webhook: reviews over HTTPS, health and metrics over HTTP. Options go before the settings file.
+    """Run the webhook: reviews over HTTPS, health and metrics over HTTP.
+
+    Options override the settings file and are checked together with it.
 
     \b
     Example:
@@ -63,20 +97,19 @@ def command(
     from webhook.server import Files, Server, StartError, interpreter
     from webhook.server.observe.log import EventLog
     from webhook.settings.configuration import not_in_force
-    from webhook.settings.reading import load, load_facts
+    from webhook.settings.load import load, load_facts
 
     read_standard_input_once(config=config, facts=facts)
-    given = _given(options)
-    wanted = configuration(config, given)
+    given = _overrides(context)
+    wanted, settings_file = _loaded(config, partial(load, options=given))
+    known, facts_file = _loaded(facts, load_facts)
     log = EventLog(wanted.log.format, wanted.log.level)
     for key in not_in_force(wanted):
         log.event("warning", "setting not in force", key=key)
-    known = read_facts(facts)
-    files = Files(_again(config, partial(load, options=given)), _again(facts, load_facts))
 
     async def serve() -> None:
-        server = Server(wanted, known, log, files)
-        async with installed(server, wanted, Place(installed_as, kubeconfig)):
+        server = Server(wanted, known, log, Files(settings_file, facts_file))
+        async with installed(server, wanted, InstallationOptions(installed_as, kubeconfig)):
             await server.run()
 
     interpreter.prepare()
@@ -84,42 +117,24 @@ def command(
         with closing(log):
             uvloop.run(serve())
     except (NotInstalledError, StartError) as error:
-        fail([f"serve: {error}"])
+        raise InputError([Diagnostic("serve", 0, 0, str(error))]) from None
 
 
-def _again(name: str | None, load: Load[Any]) -> File | None:
-    """A file that can be read again while the server runs; standard input cannot."""
-    from webhook.server import File, UnusableError
+def _loaded(name: str | None, load: Load[Loaded]) -> tuple[Loaded, File | None]:
+    """Return what a file holds, or an empty one without a name, and the file for reloads.
 
-    if name is None or name == "-":
-        return None
+    Standard input cannot be read again. Raises InputError.
+    """
+    from webhook.server import File
 
-    def parsed(data: bytes) -> Any:
-        try:
-            return parse(name, data, load)
-        except WrongFileError as error:
-            raise UnusableError(str(error)) from None
-
-    return File(Path(name), parsed)
+    if name is None:
+        return parse("", b"", load), None
+    file, data = content(name)
+    return parse(file, data, load), None if name == "-" else File(Path(name), lambda new: parse(file, new, load), data)
 
 
-_KEYS = {
-    "host": ("server", "host"),
-    "port": ("server", "port"),
-    "health_port": ("server", "healthPort"),
-    "tls_cert": ("tls", "certFile"),
-    "tls_key": ("tls", "keyFile"),
-    "tls_mode": ("tls", "mode"),
-    "log_format": ("log", "format"),
-    "log_level": ("log", "level"),
-}
-"""The keys of the settings file that options override."""
-
-
-def _given(options: Mapping[str, Any]) -> list[Option]:
-    """The options that were given, by the keys that they override."""
-    return [
-        Option(f"--{name.replace('_', '-')}", *_KEYS[name], value)
-        for name, value in options.items()
-        if value is not None
-    ]
+def _overrides(context: click.Context) -> list[Option]:
+    """Return the overrides of settings for the options that were given."""
+    settings = [one for one in context.command.params if isinstance(one, SettingOption)]
+    given = {str(one.name): context.params[str(one.name)] for one in settings}
+    return [one.override(given[str(one.name)]) for one in settings if given[str(one.name)] is not None]

@@ -1,83 +1,69 @@
-"""The RuntimeClasses of a cluster, as facts: an injected class that does not exist refuses every pod."""
+"""The RuntimeClasses of a cluster as facts: the API server rejects every pod that names a missing one."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import aclosing
-from typing import Any, Final, NoReturn
+from typing import Final
 
-from msgspec import Struct, ValidationError, convert
+from msgspec import Struct, convert
 
-from webhook.cluster.watch import Api, Contents, CutError, LostError, follow
+from webhook.cluster.api_server import ApiServer, Object
+from webhook.cluster.watch import WatchLog, follow
 from webhook.policy.placement.facts import RuntimeClass
 from webhook.policy.printable import printable
-from webhook.runtime.failure_log import FailureLog, Say
-from webhook.runtime.retry import Backoff, lived, moment
+from webhook.runtime.failure_log import LogEvent
+from webhook.runtime.retry import monotonic
 
 PATH: Final = "/apis/node.k8s.io/v1/runtimeclasses"
 
 Classes = tuple[RuntimeClass, ...]
 
-
 _NAMED = 20
-"""Names that a log line holds."""
+"""Names in a log line."""
 
 _AWAITED = 10.0
-"""Seconds for which it is worth to wait for them at the start: for some tries, or one that gets no answer."""
+"""Seconds for which a starting server waits for the classes: enough for several tries, or for one that times out."""
 
 
 class RuntimeClasses:
-    """Reads and watches them. `run` it beside the server; `changed` is called with each new state.
+    """Reads and watches the RuntimeClasses. Run `run` in a task; it calls `changed` with each new state.
 
-    Unknown until read; when the API server is lost, what was known stays.
+    The classes are unknown until they are read. When the API server is lost, the last known ones stay.
     """
 
-    def __init__(self, api: Api, changed: Callable[[Classes], None], say: Say) -> None:
+    def __init__(self, api: ApiServer, changed: Callable[[Classes], None], log: LogEvent) -> None:
         self._api = api
         self._changed = changed
-        self._say = say
-        self._unread = FailureLog(say, "runtime classes cannot be read", "runtime classes read again")
-        self._unwatched = FailureLog(say, "runtime classes cannot be watched", "runtime classes watched again")
-        self._began = moment()
+        self._log = log
+        self._began = monotonic()
         self._confirmed: float | None = None
         self.known: Classes | None = None
 
     @property
     def age(self) -> float | None:
-        """Seconds since they were last known to be so; None while unknown."""
-        return None if self._confirmed is None else moment() - self._confirmed
+        """Seconds since the API server last confirmed the known classes; None while they are unknown."""
+        return None if self._confirmed is None else monotonic() - self._confirmed
 
     def pending(self) -> bool:
-        """Whether they are unknown and may be known in a moment. Never again once it is not so."""
-        return self._confirmed is None and moment() - self._began < _AWAITED
+        """Whether the classes are unknown but may be known in a moment. Once false, it stays false."""
+        return self._confirmed is None and monotonic() - self._began < _AWAITED
 
-    async def run(self) -> NoReturn:
+    async def run(self) -> None:
         """Read and watch until cancelled."""
-        again = Backoff(1.0)
-        while True:
-            began = moment()
-            try:
-                async with aclosing(follow(self._api, PATH)) as states:
-                    async for contents in states:
-                        self._know(contents)
-                        if lived(began):
-                            self._unwatched.is_over()
-            except LostError as error:
-                self._unread.goes_on(error)
-            except CutError as error:
-                if not lived(began):
-                    self._unwatched.goes_on(error)
-            await again.wait_after(began)
+        log = WatchLog.of(self._log, "runtime classes")
+        async with aclosing(follow(self._api, PATH, _runtime_class, log)) as states:
+            async for classes in states:
+                self._take(classes)
 
-    def _know(self, contents: Contents) -> None:
-        classes = tuple(_runtime_class(name, contents[name]) for name in sorted(contents))
-        self._confirmed = moment()
-        self._unread.is_over()
+    def _take(self, found: Mapping[str, RuntimeClass]) -> None:
+        classes = tuple(found[name] for name in sorted(found))
+        self._confirmed = monotonic()
         if classes != self.known:
             self._changed(classes)
-            self.known = classes  # only now, so that a failure to take them over is tried again
+            self.known = classes  # after the call: if it fails, the next state is a change again
             names = [printable(one.name) for one in classes[:_NAMED]]
-            self._say("info", "runtime classes read", names=names, count=len(classes))
+            self._log("info", "runtime classes read", names=names, count=len(classes))
 
 
 class _Scheduling(Struct, rename="camel"):
@@ -89,10 +75,6 @@ class _Found(Struct):
     scheduling: _Scheduling | None = None
 
 
-def _runtime_class(name: str, found: dict[str, Any]) -> RuntimeClass:
-    """A RuntimeClass as a fact. Raises CutError where it is none: the collection is then listed again."""
-    try:
-        read = convert(found, _Found)
-    except ValidationError as error:
-        raise CutError(f"RuntimeClass {printable(name)}: not an object of the API server: {error}") from None
+def _runtime_class(name: str, found: Object) -> RuntimeClass:
+    read = convert(found, _Found)
     return RuntimeClass(name, read.handler, (read.scheduling and read.scheduling.node_selector) or {})

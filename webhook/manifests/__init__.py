@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from webhook.manifests.manifest import Manifest
-from webhook.manifests.position import Path, Position, Problem
+from webhook.manifests.position import Position
 from webhook.manifests.reader import has_documents, read
 from webhook.manifests.sources import STDIN, sources
 
-__all__ = ["STDIN", "Manifest", "Path", "Position", "Problem", "has_documents", "read", "sources"]
+__all__ = ["STDIN", "Manifest", "Position", "has_documents", "read", "sources"]

@@ -1,16 +1,15 @@
-"""One YAML document to plain values, with the place of each: a loop over the events of libyaml.
+"""Compose the events of libyaml for one YAML document into plain values, each with its position.
 
-PyYAML's own composer recurses in C and ends the interpreter at 50,000 levels; its events do not. Nothing here recurses
-either, nesting is bounded, and what aliases unfold to is bounded as go-yaml does it. Aliased values are shared, not
-copied: whoever reads a value must not change it.
+PyYAML's own composer recurses in C and crashes the interpreter at 50,000 levels; its event parser does not. Nothing
+here recurses either, nesting is bounded, and the expansion of aliases is bounded as in go-yaml. Aliased values are
+shared, not copied, so callers must not change a value.
 """
 
 from __future__ import annotations
 
 from typing import Any, NamedTuple, TypeAlias
 
-from yaml import YAMLError
-from yaml._yaml import CParser
+from yaml import CSafeLoader, YAMLError
 from yaml.events import (
     AliasEvent,
     DocumentEndEvent,
@@ -22,22 +21,22 @@ from yaml.events import (
 )
 
 from webhook.manifests import scalars
-from webhook.manifests.faults import DEEPEST, TOO_DEEP, given_twice, quoted, unreadable_yaml
-from webhook.manifests.position import Spot, Spots, Text, UnreadableError
+from webhook.manifests.errors import DEEPEST, TOO_DEEP, UnreadableError, given_twice, quoted, unreadable_yaml
+from webhook.manifests.position import Spot, Spots, Text
 
-# What stands for the pending key inside a list, and while the value of a merge key (`<<`) is awaited.
+# Stand for the pending key: inside a list, and between a merge key (`<<`) and its value.
 _ITEM: Any = object()
 _MERGE: Any = object()
 
 _NO_MERGE = 'the value of the merge key "<<" must be a mapping, an alias of one, or a list of these'
 _NUMBERS = frozenset((int, float))
 
-# A mapping or list while it is filled: itself, the spots of its values, the offsets of its keys, the pending key.
+# A mapping or list under construction: itself, the spots of its values, the offsets of its keys, the pending key.
 _Filling: TypeAlias = tuple[Any, Any, dict[str, int], Any]
 
 
 class _Anchored(NamedTuple):
-    """A finished mapping or list that aliases may name."""
+    """A finished mapping or list with an anchor."""
 
     value: Any
     spots: Spots
@@ -49,13 +48,13 @@ class _Anchored(NamedTuple):
 def compose(text: Text) -> tuple[object, Spot] | None:
     """Return the value of a document and its spot, or None where the text has no document.
 
-    Raises UnreadableError at the offset of what kubectl would refuse, or would leave out in silence.
+    Raises UnreadableError at the offset of text that kubectl would reject or silently drop.
     """
     inside = text.content.find("\n\ufeff")
     if inside >= 0:
-        # libyaml takes it for blank, go-yaml for text: to kubectl it would begin a key.
+        # libyaml treats it as blank, go-yaml as text: for kubectl it would begin a key.
         raise UnreadableError("byte order mark inside the file; remove it", inside + 1)
-    parser = CParser(text.content)
+    parser = CSafeLoader(text.content)
     try:
         parser.get_event()
         if isinstance(parser.get_event(), StreamEndEvent):
@@ -65,7 +64,7 @@ def compose(text: Text) -> tuple[object, Spot] | None:
     except YAMLError as error:
         raise unreadable_yaml(error, text) from None
     if not isinstance(after, StreamEndEvent):
-        raise UnreadableError('kubectl ignores all that follows here; start a document with "---"', _offset(after))
+        raise UnreadableError('kubectl ignores everything from here on; start a document with "---"', _offset(after))
     return root
 
 
@@ -79,18 +78,18 @@ class _Composer:
     def __init__(self, text: Text) -> None:
         self.text = text
         self.stack: list[tuple[Any, ...]] = []
-        # Under an anchor: a scalar's event, a finished container, or a bare container that is still being filled.
+        # By anchor: a scalar's event, a finished container, or a bare container that is still under construction.
         self.anchors: dict[str, Any] = {}
         self.nodes = 0
         self.unfolded = 0
         self.unfolded_characters = 0
         self.deepest = 0
 
-    def run(self, parser: CParser) -> tuple[object, Spot]:
-        """Compose the document whose start was the last event, up to and with its end."""
+    def run(self, parser: CSafeLoader) -> tuple[object, Spot]:
+        """Compose the document whose start was the last event, up to and including its end."""
         next_event: Any = parser.get_event
         plain = scalars.plain
-        root: _Filling = ([], [], {}, _ITEM)  # The root is the only item of a list of ours.
+        root: _Filling = ([], [], {}, _ITEM)  # The root is the only item of an artificial list.
         container, spots, keys, key = root
         while True:
             event = next_event()
@@ -124,7 +123,7 @@ class _Composer:
                 key = None
 
     def _structure(self, event: Any, offset: int, filling: _Filling) -> _Filling:
-        """Take the start or end of a mapping or list, or an alias of one, and return what is to be filled next."""
+        """Process the start or end of a mapping or list, or an alias of one. Return what to fill next."""
         kind = event.__class__
         container, spots, keys, key = filling
         if kind is MappingEndEvent or kind is SequenceEndEvent:
@@ -169,7 +168,7 @@ class _Composer:
     def _finish(self, value: Any, inner: Any, end: int) -> _Filling:
         container, spots, keys, key, merging, offset, anchor, nodes, unfolded, deepest = self.stack.pop()
         if anchor is not None:
-            # The name may have been given to something inside meanwhile: then it stays there, as in go-yaml.
+            # A node inside may have taken over the anchor: then it keeps it, as in go-yaml.
             if self.anchors.get(anchor) is value:
                 levels = self.deepest - len(self.stack)
                 characters = end - offset + self.unfolded_characters - unfolded
@@ -178,13 +177,13 @@ class _Composer:
         if merging and value.__class__ is dict:
             _merge(container, spots, value, inner, offset)
         elif merging:
-            # Earlier mappings of the list win.
+            # Earlier mappings of the list take precedence.
             for item, spot in zip(reversed(value), reversed(inner), strict=True):
                 _merge(container, spots, item, spot if isinstance(spot, int) else spot[1], offset)
         return container, spots, keys, key
 
     def _target(self, anchor: str | None, offset: int) -> Any:
-        """Return what an alias names: a scalar's event or a finished container; count what it unfolds to."""
+        """Return the target of an alias, a scalar's event or a finished container, and count its expansion."""
         target = self.anchors.get(anchor or "")
         if target is None:
             raise UnreadableError(f"alias {quoted(f'*{anchor}')} has no anchor before it", offset)
@@ -197,14 +196,14 @@ class _Composer:
                 raise UnreadableError(TOO_DEEP, offset)
             self.deepest = max(self.deepest, reach)
         else:
-            raise UnreadableError(f"alias {quoted(f'*{anchor}')} stands inside of what it names", offset)
+            raise UnreadableError(f"alias {quoted(f'*{anchor}')} is inside its own anchor", offset)
         self.nodes += nodes
         self.unfolded += nodes
         self.unfolded_characters += characters
         if self.unfolded_characters > min(_MOST_TEXT, _TEXT_SHARE * len(self.text.content)):
-            raise UnreadableError("aliases unfold to far more text than is written here", offset)
+            raise UnreadableError("aliases expand to far more text than the document has", offset)
         if self.unfolded > 100 and self.nodes > 1000 and self.unfolded > self.nodes * _unfolding_share(self.nodes):
-            raise UnreadableError("aliases unfold to far more values than are written here", offset)
+            raise UnreadableError("aliases expand to far more values than the document has", offset)
         return target
 
     def _marked(self, event: ScalarEvent, offset: int) -> scalars.Scalar:
@@ -219,7 +218,7 @@ class _Composer:
             raise UnreadableError(str(error), offset) from None
 
     def _key(self, event: ScalarEvent, value: scalars.Scalar, offset: int, keys: dict[str, int]) -> Any:
-        """Return the key that is pending from now on, noted among the keys of its mapping, or the merge marker."""
+        """Return the new pending key, recorded among the keys of its mapping, or the merge marker."""
         if value.__class__ is not str:
             try:
                 value = scalars.key(value)
@@ -242,15 +241,15 @@ def _json_number(value: Any, offset: int) -> int | float:
 
 
 def _merge(container: Any, spots: Any, value: Any, inner: Any, offset: int) -> None:
-    """Put a mapping into another, over the keys that came before, as go-yaml v2 does."""
+    """Merge a mapping into another, overriding earlier keys, as go-yaml v2 does."""
     if value.__class__ is not dict:
         raise UnreadableError(_NO_MERGE, offset)
     container.update(value)
     spots.update(inner)
 
 
-# go-yaml counts values alone, so that aliases of one long text could unfold to any size. A hundredfold is what its
-# bound on values comes to; the rest is what an input may hold at most.
+# go-yaml counts values only, so aliases of one long text could expand to any size. Its bound on values comes to a
+# factor of one hundred; the absolute limit is that of an input.
 _TEXT_SHARE = 100
 _MOST_TEXT = 64 * 1024 * 1024
 

@@ -1,4 +1,4 @@
-"""A stream of JSON values to plain ones; where each value stands is only found out when somebody asks."""
+"""Decode a stream of JSON values; the position of a value is computed on demand."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from itertools import accumulate
 from typing import Any, NoReturn
 
 from webhook.manifests import scalars
-from webhook.manifests.faults import DEEPEST, TOO_DEEP, given_twice
-from webhook.manifests.position import Spot, Text, UnreadableError
+from webhook.manifests.errors import DEEPEST, TOO_DEEP, UnreadableError, given_twice
+from webhook.manifests.position import Spot, Text
 
-# Possessive, or each escape of a long string would be kept to come back to.
+# Possessive: otherwise the engine would keep every escape of a long string for backtracking.
 _STRINGS = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
 _TOKENS = re.compile(_STRINGS.pattern + r'|[\[\]{},]|[^\s\[\]{},:"]+', re.DOTALL)
-# Garbage may follow a number that the decoder refuses: it has not looked further.
+# Garbage may follow a number that the decoder rejects, since the decoder stops there.
 _NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?")
 _BLANKS = re.compile(r"[ \t\r\n]*")
 _NESTING = {ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1}
 _NO_BRACKET = bytes(set(range(256)) - set(_NESTING))
-# Whole pairs and escaped backslashes are matched too, so that no part of them is taken for half a pair.
+# Whole pairs and escaped backslashes match too, so that no part of them is mistaken for a lone surrogate.
 _SURROGATES = re.compile(
     r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(\\u[dD][89a-fA-F][0-9a-fA-F]{2})|\\.", re.DOTALL
 )
@@ -29,24 +29,24 @@ _LONGEST_INTEGER = 20
 
 
 class JsonSyntaxError(UnreadableError):
-    """The text is not JSON from an offset on: it may still be YAML."""
+    """Text that is not JSON from an offset on; it may still be YAML."""
 
 
 class _RefusedError(Exception):
-    """The decoder met a key twice or a number past all range; it cannot tell where."""
+    """The decoder found a duplicate key or a number out of range, at an unknown offset."""
 
 
 class _NoJsonError(Exception):
-    """The decoder met a constant of JavaScript that JSON lacks; it cannot tell where."""
+    """The decoder found a JavaScript constant that is not JSON, at an unknown offset."""
 
 
 def values(text: Text) -> Iterator[tuple[object, int, int]]:
-    """Yield each value of a stream with its start and end; an UnreadableError in place of a value that is refused.
+    """Yield each value of a stream with its start and end; in place of a rejected value, an UnreadableError.
 
     Raises JsonSyntaxError where the stream stops being JSON.
     """
     content = _without_lone_surrogates(text.content)
-    # No decoder may ever recurse to what is too deep, so its place is known before.
+    # The decoder recurses, so it must never see values nested too deep: their places are found first.
     too_deep = _too_deep(content, 0) if _is_deep(content) else None
     start = _skip_blanks(content, 0)
     while start < len(content):
@@ -72,7 +72,7 @@ def _decode(text: Text, content: str, start: int) -> tuple[object, int]:
 
 
 def spot(text: Text, start: int) -> Spot:
-    """Return the spot of the JSON value at an offset. Raises UnreadableError for what the decoder refuses."""
+    """Return the spot of the JSON value at an offset. Raises UnreadableError for a value that the decoder rejects."""
     root: list[Spot] = []
     stack: list[tuple[Any, dict[str, int]]] = []
     spots: Any = root
@@ -96,7 +96,7 @@ def spot(text: Text, start: int) -> Spot:
                 stack.append((spots, keys))
                 spots, keys, key = inner, {}, None
             elif (number := _NUMBER.match(word)) and math.isinf(float(number[0])):
-                raise UnreadableError("this number is past the range of 64-bit floats", offset)
+                raise UnreadableError("this number exceeds the range of 64-bit floats", offset)
         if not stack:
             break
     return root[0]
@@ -114,12 +114,12 @@ def _string(token: str) -> str:
 
 
 def _refused(text: Text, start: int) -> UnreadableError:
-    """Return what the decoder refused, with its place."""
+    """Return the error for a value that the decoder rejected, with its offset."""
     try:
         spot(text, start)
     except UnreadableError as fault:
         return fault
-    raise AssertionError("the decoder and the search for its complaint disagree")
+    raise AssertionError("the decoder rejects a value that the position scanner accepts")
 
 
 def _end(content: str, start: int) -> int:
@@ -145,7 +145,7 @@ def _is_deep(content: str) -> bool:
 
 
 def _too_deep(content: str, start: int) -> int | None:
-    """Return the offset of the first bracket past the deepest level."""
+    """Return the offset of the first bracket below the deepest allowed level."""
     depth = 0
     for token in _TOKENS.finditer(content, start):
         depth += _NESTING.get(ord(token[0][0]), 0)
@@ -155,7 +155,7 @@ def _too_deep(content: str, start: int) -> int | None:
 
 
 def _without_lone_surrogates(content: str) -> str:
-    """Replace escapes that are half a character by U+FFFD of the same length, as Go's decoder does."""
+    """Replace the escape of a lone surrogate by that of U+FFFD, which is as long, as Go's decoder does."""
     if "\\ud" not in content and "\\uD" not in content:
         return content
     return _SURROGATES.sub(lambda found: "\\ufffd" if found[1] else found[0], content)

@@ -1,15 +1,17 @@
-"""One Kubernetes object as it stands in a file."""
+"""One Kubernetes object of a file, with the positions of its values."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from webhook.diagnostics import Diagnostic
 from webhook.manifests import jsontext
-from webhook.manifests.position import Path, Position, Spot, Text, follow
+from webhook.manifests.position import Position, Spot, Text, follow
+from webhook.policy.verdict import Path
 
 
 class Document:
-    """The value of one document and where it stands; a JSON document finds its places when first asked."""
+    """The value of one document and its positions, which a JSON document computes on first use."""
 
     __slots__ = ("_spot", "number", "start", "text", "value")
 
@@ -32,8 +34,8 @@ class Document:
 class Manifest:
     """One object of a file: a document, or an item of a list document.
 
-    `value` is what kubectl would send as JSON, in plain dicts, lists and scalars. It is to be read only: where the file
-    has aliases the same dict or list may stand in it more than once.
+    `value` is what kubectl would send as JSON, in plain dicts, lists and scalars. Treat it as read-only: where the file
+    has aliases, the same dict or list may occur in it more than once.
     """
 
     __slots__ = ("_document", "_path", "file", "value")
@@ -50,9 +52,9 @@ class Manifest:
         return self._document.number
 
     def unshared(self) -> Any:
-        """A copy of `value` that may be changed: each dict and list in it stands in one place only.
+        """Return a copy of `value` that may be changed: each dict and list occurs in it once.
 
-        What aliases name is copied for each of them; the reader has bounded how much that is.
+        The target of an alias is copied for each alias; the reader has bounded the total size.
         """
         return _copied(self.value)
 
@@ -64,6 +66,10 @@ class Manifest:
     def locate(self, path: Path) -> Position:
         """Return the position of the value at a path in the object, or of the nearest ancestor that exists."""
         return self._document.locate(self._path + path)
+
+    def diagnostic(self, path: Path, message: str) -> Diagnostic:
+        """Return a diagnostic for the value at a path in the object."""
+        return Diagnostic(self.file, *self.locate(path), message)
 
 
 def _copied(value: Any) -> Any:

@@ -1,51 +1,30 @@
-"""Where things stand in a text: positions, problems, and the tree that leads from a path to an offset."""
+"""Positions in a text, and the tree that leads from a path to the offset of its value."""
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from dataclasses import dataclass
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
-Path: TypeAlias = tuple[str | int, ...]
+from webhook.policy.verdict import Path
 
-# Where a value starts, as a character offset; of a mapping or list also where its own values start. Only containers
-# pay for a tuple: most values are leaves.
+# The character offset where a value starts; for a mapping or list also the spots of its own values. Only containers
+# need a tuple, and most values are scalars.
 Spot: TypeAlias = "int | tuple[int, Spots]"
 Spots: TypeAlias = "dict[str, Spot] | list[Spot]"
 
 _LINE_BREAK = re.compile("\n")
 
 
-@dataclass(frozen=True, slots=True)
-class Position:
-    """A place in a file; line and column count from 1, the column in characters."""
+class Position(NamedTuple):
+    """A position in a file. Line and column count from 1, the column in characters."""
 
     line: int
     column: int
-
-
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """One thing that could not be read; line and column are 0 where the whole file is meant."""
-
-    file: str
-    line: int
-    column: int
-    message: str
-
-
-class UnreadableError(Exception):
-    """What is wrong at one offset of a text."""
-
-    def __init__(self, message: str, offset: int) -> None:
-        super().__init__(message)
-        self.message = message
-        self.offset = offset
 
 
 class Text:
-    """A part of a file, from the character `indent` of `first_line` on; line breaks are `\\n`, as editors count."""
+    """A part of a file that starts `indent` characters into `first_line`. Lines end with `\\n`, as in editors."""
 
     __slots__ = ("_breaks", "content", "first_line", "indent")
 

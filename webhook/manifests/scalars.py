@@ -1,8 +1,8 @@
-"""What a YAML scalar means to kubectl.
+"""The meaning of a YAML scalar to kubectl.
 
 The rules are those of go.yaml.in/yaml/v2 `resolve.go`, then of `convertToJSONableObject` in sigs.k8s.io/yaml and of
-Go's JSON encoder, which together stand between a manifest and the API server. They are YAML 1.1 without dates and
-sexagesimals. Every function raises ValueError, with a message for the user, for what kubectl refuses.
+Go's JSON encoder, which a manifest passes on its way to the API server. They are YAML 1.1 without dates and
+sexagesimals. Every function raises ValueError, with a message for the user, for a value that kubectl rejects.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import TypeAlias
 
 Scalar: TypeAlias = str | int | float | bool | None
 
-# The spellings that have a meaning of their own.
+# Spellings with a special meaning.
 WORDS: dict[str, Scalar] = {
     **dict.fromkeys(("y", "Y", "yes", "Yes", "YES", "true", "True", "TRUE", "on", "On", "ON"), True),
     **dict.fromkeys(("n", "N", "no", "No", "NO", "false", "False", "FALSE", "off", "Off", "OFF"), False),
@@ -33,19 +33,19 @@ _SHORT_DECIMAL = re.compile(r"-?[1-9][0-9]{0,17}|0")
 _INTEGER = re.compile(r"([-+]?)(?:0[xX]([0-9a-fA-F]+)|0[bB]([01]+)|0[oO]([0-7]+)|0([0-7]*)|([1-9][0-9]*))")
 _SIGNED_BINARY = re.compile(r"0b([-+][01]+)")
 _FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
-# Possessive, or each underscore of a long text would be kept to come back to.
+# Possessive: otherwise the engine would keep every underscore of a long text for backtracking.
 _DOT_FLOAT = re.compile(r"\.[0-9]+(?:_[0-9]+)*+(?:[eE][-+]?[0-9]+(?:_[0-9]+)*+)?")
 _TIMESTAMP = re.compile(
     r"[0-9]{4}-(?:0?[1-9]|1[0-2])-(?:0?[1-9]|[12][0-9]|3[01])"
     r"(?:[Tt][0-9]{1,2}:[0-9]{1,2}:[0-9]{1,2}(?:\.[0-9]+)?(?:Z|[-+][0-9]{2}:[0-9]{2})"
     r"| [0-9]{1,2}:[0-9]{1,2}:[0-9]{1,2}(?:\.[0-9]+)?)?"
 )
-# Longer digits are outside of 64 bits in every base but 2, and Python refuses to convert thousands of decimal ones.
+# More digits exceed 64 bits in every base but 2, and Python refuses to convert thousands of decimal digits.
 _LONGEST_DECIMAL = 20
 
 
 def plain(text: str) -> Scalar:
-    """Return what a scalar without quotes and tag means."""
+    """Return the meaning of a scalar without quotes and tag."""
     value = WORDS.get(text, text)
     if value is text and text[0] in NUMERIC:
         return number(text)
@@ -53,7 +53,7 @@ def plain(text: str) -> Scalar:
 
 
 def number(text: str) -> Scalar:
-    """Return the number that a text starting like one spells, or the text itself."""
+    """Return the number that a text spells, or the text itself. The text starts like a number."""
     if _SHORT_DECIMAL.fullmatch(text):
         return int(text)
     if text[0] == ".":
@@ -63,13 +63,13 @@ def number(text: str) -> Scalar:
     integer = _integer(digits)
     if integer is not None:
         return integer
-    # A float past the range of a double is text to go-yaml, as is what looks like none.
+    # To go-yaml a float that exceeds the range of a double is text, like everything that is not a number.
     value = float(digits) if _FLOAT.fullmatch(digits) else math.inf
     return text if math.isinf(value) else value
 
 
 def _integer(digits: str) -> int | None:
-    """Return what Go's ParseInt and ParseUint read: 64 bits, without a sign one bit more."""
+    """Return the integer that Go's ParseInt or ParseUint reads: 64 bits with or without a sign."""
     found = _INTEGER.fullmatch(digits)
     if found is None:
         signed = _SIGNED_BINARY.fullmatch(digits)
@@ -89,12 +89,12 @@ def _integer(digits: str) -> int | None:
 
 
 def is_int64(value: int) -> bool:
-    """Tell whether an integer fits 64 bits with sign: past that JSON numbers become floats in Kubernetes."""
+    """Return whether an integer fits 64 bits with sign. Kubernetes turns larger JSON numbers into floats."""
     return -(2**63) <= value < 2**63
 
 
 def tagged(tag: str, text: str) -> Scalar:
-    """Return what a scalar with an explicit tag means; a tag that kubectl does not know leaves the text."""
+    """Return the meaning of a scalar with an explicit tag: the text itself for a tag that kubectl does not know."""
     name = tag.removeprefix(TAG)
     if name == tag or name not in _TAGS:
         return text
@@ -134,14 +134,14 @@ def _binary(text: str) -> str:
 
 
 def json_number(value: int | float) -> int | float:
-    """Return a number as it is after the way through JSON: whole numbers of 64 bits are ints, all others floats."""
+    """Return a number as JSON carries it: an int for a whole number of 64 bits, a float for all others."""
     if isinstance(value, int):
         return value if is_int64(value) else float(value)
     if not math.isfinite(value):
         raise ValueError("infinity and not-a-number have no JSON form; put them in quotes to mean text")
     if not value.is_integer():
         return value
-    # Go prints the shortest digits that mean the same double, padded with zeros, not its exact integer value.
+    # Go prints the shortest digits that identify the double, padded with zeros, not its exact integer value.
     mantissa, _, exponent = repr(value).partition("e")
     whole, _, fraction = mantissa.partition(".")
     fraction = fraction.rstrip("0")
@@ -160,7 +160,7 @@ def key(value: Scalar) -> str:
             return str(value)
         case float():
             return _single_precision(value)
-    what = "null" if value is None else "a number past 64 bits"
+    what = "null" if value is None else "a number of more than 64 bits"
     raise ValueError(f"{what} cannot be a mapping key; put it in quotes to mean text")
 
 
@@ -173,7 +173,7 @@ def _single_precision(value: float) -> str:
         return ".inf" if single > 0 else "-.inf"
     digits = next(n for n in range(6, 10) if _as_single(float(f"{single:.{n}g}")) == single)
     text = f"{single:.{digits}g}"
-    # C turns to an exponent where the digits end, Go at the seventh before the point.
+    # C switches to an exponent after the last digit, Go at the seventh digit before the point.
     return f"{single:.{digits - 1}e}" if abs(single) >= 1e6 and "e" not in text else text
 
 

@@ -1,4 +1,4 @@
-"""The bytes of every file that the command line names."""
+"""The bytes of every input that the command line names."""
 
 from __future__ import annotations
 
@@ -7,16 +7,17 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO
 
-from webhook.manifests.position import Problem
+from webhook.diagnostics import Diagnostic
 
 STDIN = "<stdin>"
-# Far past the largest object that etcd takes, and past any bundle of them that somebody reviews.
 LARGEST = 64 * 1024 * 1024
+"""Bytes of an input: far more than the largest object that etcd accepts, or any bundle of objects under review."""
+
 _EXTENSIONS = (".json", ".yaml", ".yml")
 
 
-def sources(paths: Sequence[str], recursive: bool, stdin: BinaryIO) -> Iterator[tuple[str, bytes] | Problem]:
-    """Yield name and content of each input in the order given: files, the manifests of folders, `-` for standard input.
+def sources(paths: Sequence[str], recursive: bool, stdin: BinaryIO) -> Iterator[tuple[str, bytes] | Diagnostic]:
+    """Yield the name and content of each input in the order given: files, manifests of folders, `-` for standard input.
 
     Of a folder only files ending in .json, .yaml or .yml are read, sorted, with the folders below it if `recursive`.
     """
@@ -27,7 +28,7 @@ def sources(paths: Sequence[str], recursive: bool, stdin: BinaryIO) -> Iterator[
             yield from _path(Path(path), recursive)
 
 
-def _path(path: Path, recursive: bool) -> Iterator[tuple[str, bytes] | Problem]:
+def _path(path: Path, recursive: bool) -> Iterator[tuple[str, bytes] | Diagnostic]:
     if not _is_folder(path):
         yield _file(path)
         return
@@ -36,7 +37,7 @@ def _path(path: Path, recursive: bool) -> Iterator[tuple[str, bytes] | Problem]:
         found = True
         yield file
     if not found:
-        deeper = "" if recursive else "; with -R the folders below are read too"
+        deeper = "" if recursive else "; -R reads the folders below as well"
         yield _problem(path, f"no .json, .yaml or .yml file in this folder{deeper}")
 
 
@@ -44,12 +45,12 @@ def _is_folder(path: Path) -> bool:
     try:
         return path.is_dir()
     except OSError:
-        # Reading it will say what is wrong.
+        # Reading the file reports the reason.
         return False
 
 
-def _folder(top: Path, recursive: bool) -> Iterator[tuple[str, bytes] | Problem]:
-    """Read the manifests of a folder. Links to folders are not followed: they may lead in a circle."""
+def _folder(top: Path, recursive: bool) -> Iterator[tuple[str, bytes] | Diagnostic]:
+    """Read the manifests of a folder. Links to folders are not followed, since they may form a cycle."""
     pending = [top]
     while pending:
         path = pending.pop()
@@ -59,11 +60,11 @@ def _folder(top: Path, recursive: bool) -> Iterator[tuple[str, bytes] | Problem]
             except OSError as error:
                 yield _problem(path, _reason(error))
         elif path.name.endswith(_EXTENSIONS) and not path.is_dir():
-            # A named pipe would never end.
+            # Reading a named pipe would never end.
             yield _problem(path, "not a regular file") if path.exists() and not path.is_file() else _file(path)
 
 
-def _file(path: Path) -> tuple[str, bytes] | Problem:
+def _file(path: Path) -> tuple[str, bytes] | Diagnostic:
     try:
         with path.open("rb") as stream:
             return _content(_shown(path), stream)
@@ -71,22 +72,22 @@ def _file(path: Path) -> tuple[str, bytes] | Problem:
         return _problem(path, _reason(error))
 
 
-def _content(name: str, stream: BinaryIO) -> tuple[str, bytes] | Problem:
+def _content(name: str, stream: BinaryIO) -> tuple[str, bytes] | Diagnostic:
     try:
         data = stream.read(LARGEST + 1)
     except (OSError, ValueError) as error:
-        return Problem(name, 0, 0, _reason(error))
+        return Diagnostic(name, 0, 0, _reason(error))
     if len(data) > LARGEST:
-        return Problem(name, 0, 0, f"larger than {LARGEST // 1024**2} MiB")
+        return Diagnostic(name, 0, 0, f"larger than {LARGEST // 1024**2} MiB")
     return name, data
 
 
-def _problem(path: Path, message: str) -> Problem:
-    return Problem(_shown(path), 0, 0, message)
+def _problem(path: Path, message: str) -> Diagnostic:
+    return Diagnostic(_shown(path), 0, 0, message)
 
 
 def _shown(path: Path) -> str:
-    """Return a name that can be printed, whatever bytes the file system holds."""
+    """Return a name that can be encoded, whatever bytes the file system returns."""
     return os.fsencode(path).decode("utf-8", "replace")
 
 

@@ -1,9 +1,9 @@
-"""Edits become RFC 6902 operations, proven to apply. An operation that does not apply would refuse the pod."""
+"""RFC 6902 operations for edits, and the proof that they apply. The API server rejects a pod if they do not."""
 
 from __future__ import annotations
 
 from webhook.patch.build import Operation, build
 from webhook.patch.pointer import pointer
-from webhook.patch.proof import flaw
+from webhook.patch.proof import verify
 
-__all__ = ["Operation", "build", "flaw", "pointer"]
+__all__ = ["Operation", "build", "pointer", "verify"]

@@ -1,6 +1,6 @@
-"""The builder: minimal operations for edits, with parents made where they are absent.
+"""The builder: minimal operations for edits, which create absent parents.
 
-Only `add` is used. On a member that is null it replaces; on a list's `-` it appends (RFC 6902, 4.1).
+It uses only `add`, which replaces a member that is null and appends at a list's `-` (RFC 6902, 4.1).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from webhook.patch.pointer import pointer
 from webhook.policy.verdict import Append, Edit, Extend, Path
 
 Operation = dict[str, Any]
-"""One operation, as JSON carries it."""
+"""One operation, in the form of its JSON."""
 
 
 def build(document: Any, edits: Sequence[Edit]) -> list[Operation]:
@@ -33,7 +33,7 @@ class _Builder:
         self.extended: dict[Path, Operation] = {}
 
     def add(self, edit: Edit) -> None:
-        """Make one edit; where a part of its path is missing, from there on."""
+        """Make one edit, from the first missing part of its path on."""
         path = edit.path
         node = self.document
         for depth, step in enumerate(path, 1):
@@ -46,17 +46,17 @@ class _Builder:
         else:
             self._extend(path, node, edit.value)
 
-    def _extend(self, path: Path, there: Any, value: Any) -> None:
-        """Lengthen the text that is there, or that an earlier edit put there."""
+    def _extend(self, path: Path, existing: Any, value: Any) -> None:
+        """Extend the existing text, or the text that an earlier edit added."""
         if path in self.extended:
             self.extended[path]["value"] += f",{value}"
             return
-        operation = {"op": "add", "path": pointer(path), "value": f"{there},{value}" if there else value}
+        operation = {"op": "add", "path": pointer(path), "value": f"{existing},{value}" if existing else value}
         self.extended[path] = operation
         self.operations.append(operation)
 
     def _make(self, missing: Path, rest: Path, edit: Edit) -> None:
-        """Add what is missing, or put the edit into what an earlier one has made there."""
+        """Add the missing part, or merge the edit into the value that an earlier one added there."""
         if missing in self.made:
             self._put(self.made[missing], rest, edit)
         elif not rest and isinstance(edit, Extend):

@@ -11,5 +11,5 @@ def pointer(path: Path) -> str:
 
 
 def escape(key: str) -> str:
-    """A key as a pointer writes it."""
+    """A key as a token of a pointer."""
     return key.replace("~", "~0").replace("/", "~1")

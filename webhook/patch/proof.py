@@ -1,8 +1,8 @@
 """The proof: operations apply to the received object, and overwrite nothing in it.
 
-The API server refuses a pod whose patch does not apply, whatever the failure policy (kubernetes/kubernetes#129459).
+The API server rejects a pod whose patch does not apply, whatever the failure policy (kubernetes/kubernetes#129459).
 The proof reads the pointers that will be sent and shares no code with the builder. It is stricter than RFC 6902:
-each operation adds to a mapping or list of the received object itself, so their order does not matter.
+each operation must add to a mapping or list of the received object itself, so their order does not matter.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from typing import Any
 
 
-def flaw(document: Any, operations: Sequence[dict[str, Any]]) -> str | None:
-    """Why the operations must not be sent, or None when they are sound."""
+def verify(document: Any, operations: Sequence[dict[str, Any]]) -> str | None:
+    """Why the operations must not be sent, or None if they are sound."""
     parents: dict[str, Any] = {"": document}
     filled: set[str] = set()
     for operation in operations:
@@ -40,14 +40,14 @@ def flaw(document: Any, operations: Sequence[dict[str, Any]]) -> str | None:
 
 
 def _member(parent: dict[str, Any], token: str, value: Any) -> str | None:
-    """Why a member must not get the value: only what is absent or null may, and a list of names may grow."""
+    """Why a member must not get the value. Only an absent or null member may, and a list of names may grow."""
     key = _key(token) if "~" in token else token
     if key is None:
         return "not a pointer"
-    there = parent.get(key)
-    if there is None or there == "":
-        return None if there is None or isinstance(value, str) else "has a value"
-    grows = isinstance(there, str) and isinstance(value, str) and value.startswith(f"{there},")
+    existing = parent.get(key)
+    if existing is None or existing == "":
+        return None if existing is None or isinstance(value, str) else "has a value"
+    grows = isinstance(existing, str) and isinstance(value, str) and value.startswith(f"{existing},")
     return None if grows else "has a value"
 
 
@@ -69,5 +69,5 @@ _ESCAPED = re.compile(r"(?:[^~]|~[01])*", re.DOTALL)
 
 
 def _key(token: str) -> str | None:
-    """The key that a token with escapes means, or None when it has another escape."""
+    """The key for a token with escapes, or None if an escape is invalid."""
     return token.replace("~1", "/").replace("~0", "~") if _ESCAPED.fullmatch(token) else None

@@ -1,10 +1,9 @@
-"""Certificates: authorities and the leaves that they sign, and a keeper that looks after those of an installation."""
+"""Certificates: an authority of the webhook's own, the certificates it signs, and their rotation."""
 
 from __future__ import annotations
 
-from webhook.pki.authority import Authority, Leaf
+from webhook.pki.authority import Authority, ServingCertificate
 from webhook.pki.installation import Installation, Lifetimes
 from webhook.pki.keeper import Dependencies, Keeper, Observer
-from webhook.pki.objects import Api
 
-__all__ = ["Api", "Authority", "Dependencies", "Installation", "Keeper", "Leaf", "Lifetimes", "Observer"]
+__all__ = ["Authority", "Dependencies", "Installation", "Keeper", "Lifetimes", "Observer", "ServingCertificate"]

@@ -1,7 +1,7 @@
-"""What the Secret holds: the authority that signs, the one that comes next, and those whose leaves may still be served.
+"""The content of the Secret: the authority that signs, its successor, and predecessors that may still be in use.
 
-`current` alone signs. A successor is put beside it first, published in every `caBundle`, and only takes its place when
-every API server has had time to see it. So a replica that starts at any moment signs by an authority that is trusted.
+Only `current` signs. A successor is stored first and published in every `caBundle`, and becomes current when every API
+server has had time to see it. So a replica that starts at any moment signs by an authority that is trusted.
 """
 
 from __future__ import annotations
@@ -11,25 +11,24 @@ import binascii
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final
+from typing import Final
 
 from cryptography import x509
 
+from webhook.cluster.api_server import Object
 from webhook.pki import bundle
 from webhook.pki.authority import Authority, DamagedError
 
 PREDECESSORS: Final = "ca-previous.crt"
 SINCE: Final = "gpushare-webhook/predecessors-since"
-"""The annotation that tells when a predecessor was added last."""
-
-Object = dict[str, Any]
+"""The annotation with the time at which the last predecessor was added."""
 
 
 @dataclass(frozen=True, slots=True)
 class Authorities:
-    """The authorities of an installation. `since` is when a predecessor was added last.
+    """The authorities of an installation. `since` is when the last predecessor was added.
 
-    `faults` tells what in the Secret was damaged and passed over.
+    `faults` describes the damaged parts of the Secret, which were skipped.
     """
 
     current: Authority | None = None
@@ -40,25 +39,25 @@ class Authorities:
 
     @property
     def certificates(self) -> tuple[x509.Certificate, ...]:
-        """All of them, each once: what belongs into every `caBundle`."""
+        """All of them, each once: what every `caBundle` must hold."""
         keyed = (authority.certificate for authority in (self.current, self.successor) if authority is not None)
         return tuple(dict.fromkeys((*keyed, *self.predecessors)))
 
 
 def read(secret: Object) -> Authorities:
-    """What is in a Secret, as the API server gives it. A Secret without our data holds nothing."""
+    """The authorities in a Secret as the API server returned it; none if it holds no data of the webhook."""
     faults: list[str] = []
     data = secret.get("data") or {}
     current, stray = _authority(data, "ca", faults)
     successor, other_stray = _authority(data, "ca-next", faults)
     predecessors = _predecessors(_bytes(data, PREDECESSORS), faults)
     since = _since(secret, faults, expected=bool(predecessors))
-    # An authority whose key is lost signs no more, but leaves of it may be served.
+    # An authority whose key is lost cannot sign, but certificates that it signed may be in use.
     return Authorities(current, successor, (*stray, *other_stray, *predecessors), since, tuple(faults))
 
 
 def write(authorities: Authorities, secret: Object) -> Object:
-    """A Secret that holds these authorities, with everything else as it is in `secret`."""
+    """The Secret with these authorities, and everything else as it is in `secret`."""
     metadata = dict(secret.get("metadata") or {})
     annotations = {name: text for name, text in (metadata.get("annotations") or {}).items() if name != SINCE}
     if authorities.predecessors and authorities.since is not None:
@@ -69,18 +68,18 @@ def write(authorities: Authorities, secret: Object) -> Object:
         **_texts(authorities.successor, "ca-next"),
         PREDECESSORS: bundle.render(authorities.predecessors),
     }
-    kept = {name: text for name, text in (secret.get("data") or {}).items() if name not in _OURS}
-    ours = {name: base64.b64encode(text).decode() for name, text in texts.items() if text}
-    return {**secret, "metadata": metadata, "data": {**kept, **ours}}
+    kept = {name: text for name, text in (secret.get("data") or {}).items() if name not in _KEYS}
+    encoded = {name: base64.b64encode(text).decode() for name, text in texts.items() if text}
+    return {**secret, "metadata": metadata, "data": {**kept, **encoded}}
 
 
-_OURS: Final = {"ca.crt", "ca.key", "ca-next.crt", "ca-next.key", PREDECESSORS}
+_KEYS: Final = {"ca.crt", "ca.key", "ca-next.crt", "ca-next.key", PREDECESSORS}
 
 
 def _authority(
     data: Mapping[str, str], name: str, faults: list[str]
 ) -> tuple[Authority | None, tuple[x509.Certificate, ...]]:
-    """An authority; or, where it cannot sign, what there is of its certificate."""
+    """An authority; or, if it cannot sign, the certificates that are left of it."""
     certificate, key = _bytes(data, f"{name}.crt"), _bytes(data, f"{name}.key")
     if not certificate and not key:
         return None, ()
@@ -92,15 +91,15 @@ def _authority(
 
 
 def _predecessors(text: bytes, faults: list[str]) -> tuple[x509.Certificate, ...]:
-    """Only we write this text, so whatever is not as we write it is damage."""
+    """The predecessors in a text. The webhook alone writes it, so any difference from what it writes is damage."""
     found = bundle.read(text)
     if bundle.render(found) != text:
-        faults.append(f"{PREDECESSORS}: not as it was written")
+        faults.append(f"{PREDECESSORS}: has been changed")
     return found
 
 
 def _since(secret: Object, faults: list[str], *, expected: bool) -> datetime | None:
-    """The annotation is there if and only if there are predecessors: so one tells when the other was taken away."""
+    """When the last predecessor was added. An annotation without predecessors shows that they were lost."""
     text = ((secret.get("metadata") or {}).get("annotations") or {}).get(SINCE)
     if not expected:
         if text is not None:
@@ -111,7 +110,7 @@ def _since(secret: Object, faults: list[str], *, expected: bool) -> datetime | N
     except ValueError:
         since = None
     if since is None or since.tzinfo is None:
-        faults.append(f"annotation {SINCE}: no time")
+        faults.append(f"annotation {SINCE}: not a time")
         return None
     return since
 

@@ -1,4 +1,4 @@
-"""A certificate authority of our own, and the leaves that it signs. Keys are ECDSA P-256."""
+"""A certificate authority, and the serving certificates that it signs. Keys are ECDSA P-256."""
 
 from __future__ import annotations
 
@@ -16,18 +16,17 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 from webhook.pki import bundle
 
 _BACKDATED = timedelta(minutes=30)
-"""How far validity starts in the past, for clocks that are behind."""
-
+"""How far in the past validity starts, for clocks that are behind."""
 
 _PROBE = "probe.invalid"
 
 
 class DamagedError(ValueError):
-    """A certificate and a key are no authority. The message says why."""
+    """A certificate and a key do not make an authority. The message says why."""
 
 
 @dataclass(frozen=True, slots=True)
-class Leaf:
+class ServingCertificate:
     """A server's certificate and key, as PEM."""
 
     certificate: bytes
@@ -36,7 +35,7 @@ class Leaf:
 
 @dataclass(frozen=True, slots=True)
 class Authority:
-    """A certificate that signs leaves, and its key."""
+    """A certificate that signs serving certificates, and its key."""
 
     certificate: x509.Certificate
     key: ec.EllipticCurvePrivateKey
@@ -56,7 +55,7 @@ class Authority:
 
     @classmethod
     def read(cls, certificate: bytes, key: bytes) -> Authority:
-        """The authority in these two PEM texts. Raises DamagedError, also where its leaves would be refused."""
+        """The authority in these two PEM texts. Raises DamagedError, also if clients would reject what it signs."""
         try:
             (found,) = bundle.read(certificate)
             found.verify_directly_issued_by(found)
@@ -69,16 +68,16 @@ class Authority:
         if not isinstance(private, ec.EllipticCurvePrivateKey):
             raise DamagedError("the key is not an elliptic curve key")
         if private.public_key() != found.public_key():
-            raise DamagedError("the key is not the certificate's")
+            raise DamagedError("the key does not belong to the certificate")
         read = cls(found, private)
-        if reason := read._refusal():
-            raise DamagedError(f"what the certificate signs would be refused ({reason})")
+        if reason := read._rejection():
+            raise DamagedError(f"clients reject what the certificate signs ({reason})")
         return read
 
-    def sign(self, hosts: Sequence[str], now: datetime, lifetime: timedelta) -> Leaf:
-        """A leaf for DNS names and IP addresses; the API server looks at these and at no common name.
+    def sign(self, hosts: Sequence[str], now: datetime, lifetime: timedelta) -> ServingCertificate:
+        """Sign a certificate for DNS names and IP addresses; the API server ignores common names.
 
-        It ends with its authority at the latest, so that its own end tells when the chain ends.
+        It ends no later than its authority, so that its end is that of the chain.
         """
         key = ec.generate_private_key(ec.SECP256R1())
         certificate = (
@@ -90,7 +89,7 @@ class Authority:
             .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(self.key.public_key()), critical=False)
             .sign(self.key, hashes.SHA256())
         )
-        return Leaf(certificate.public_bytes(serialization.Encoding.PEM), _key_pem(key))
+        return ServingCertificate(certificate.public_bytes(serialization.Encoding.PEM), _key_pem(key))
 
     def bundle(self) -> bytes:
         """The authority's certificate, as PEM."""
@@ -100,21 +99,21 @@ class Authority:
         """The authority's key, as PEM."""
         return _key_pem(self.key)
 
-    def _refusal(self) -> str | None:
-        """Why a leaf of this authority would be refused, found out by signing one; None where it would be taken."""
+    def _rejection(self) -> str | None:
+        """Why clients reject what this authority signs, found by signing a probe; None if they accept it."""
         begins = self.certificate.not_valid_before_utc
         try:
-            leaf = self.sign([_PROBE], begins + _BACKDATED, _BACKDATED)
+            probe = self.sign([_PROBE], begins + _BACKDATED, _BACKDATED)
         except (OverflowError, *bundle.UNREADABLE) as error:
             return str(error)
-        return bundle.refusal(self.certificate, x509.load_pem_x509_certificate(leaf.certificate), _PROBE, begins)
+        return bundle.rejection(self.certificate, x509.load_pem_x509_certificate(probe.certificate), _PROBE, begins)
 
     def _at_most(self, end: datetime) -> datetime:
         return min(end, self.certificate.not_valid_after_utc)
 
 
 def age(certificate: x509.Certificate, now: datetime) -> timedelta:
-    """How long ago a certificate was made."""
+    """How long ago a certificate was created."""
     return now - certificate.not_valid_before_utc - _BACKDATED
 
 
@@ -134,7 +133,7 @@ def _builder(
 
 
 def _name(common: str) -> x509.Name:
-    # A common name holds 64 characters; nothing reads it.
+    # A common name has at most 64 characters; nothing reads it.
     return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, common[:64])])
 
 

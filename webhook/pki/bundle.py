@@ -1,10 +1,11 @@
-"""Bundles: certificates of authorities in one PEM text, as a `caBundle` holds them."""
+"""Bundles: the certificates of authorities in one PEM text, as a `caBundle` holds them."""
 
 from __future__ import annotations
 
 import re
 import warnings
 from collections.abc import Iterable
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
@@ -21,30 +22,48 @@ UNREADABLE: Final = (
     x509.DuplicateExtension,
     x509.UnsupportedGeneralNameType,
 )
-"""What comes of a certificate that somebody damaged, early or late: some of it is parsed only when it is asked for."""
+"""What a damaged certificate raises, when it is loaded or later: some of it is parsed only when it is accessed."""
 
 _BLOCK = re.compile(rb"-----BEGIN CERTIFICATE-----(?:(?!-----BEGIN).)+?-----END CERTIFICATE-----", re.DOTALL)
 
 
+@dataclass(frozen=True, slots=True)
+class Bundle:
+    """A PEM text, and the certificates in it."""
+
+    pem: bytes
+    certificates: tuple[x509.Certificate, ...]
+
+    @classmethod
+    def parse(cls, pem: bytes) -> Bundle:
+        """The bundle with this text."""
+        return cls(pem, read(pem))
+
+    @classmethod
+    def of(cls, certificates: tuple[x509.Certificate, ...]) -> Bundle:
+        """The bundle of these certificates."""
+        return cls(render(certificates), certificates)
+
+
 def read(pem: bytes) -> tuple[x509.Certificate, ...]:
-    """The certificates in a text, each once. What is damaged is passed over, as the API server does (Go's CertPool)."""
+    """The certificates in a text, each once. Damaged ones are skipped, as the API server does (Go's CertPool)."""
     found = (_certificate(block) for block in _BLOCK.findall(pem))
     return tuple(dict.fromkeys(certificate for certificate in found if certificate is not None))
 
 
 def render(certificates: Iterable[x509.Certificate]) -> bytes:
-    """The text that holds these certificates, each once, in their order."""
+    """The text of these certificates, each once, in their order."""
     once = dict.fromkeys(certificates)
     return b"".join(certificate.public_bytes(serialization.Encoding.PEM) for certificate in once)
 
 
 def verifies(roots: Iterable[x509.Certificate], leaf: x509.Certificate, host: str, now: datetime) -> bool:
-    """Whether one of these authorities vouches for a server's leaf: chain, host name and validity of both."""
-    return any(refusal(root, leaf, host, now) is None for root in roots)
+    """Whether one of these authorities verifies a server's certificate: chain, host name, and validity of both."""
+    return any(rejection(root, leaf, host, now) is None for root in roots)
 
 
-def refusal(root: x509.Certificate, leaf: x509.Certificate, host: str, now: datetime) -> str | None:
-    """Why an authority does not vouch for a server's leaf; None where it does."""
+def rejection(root: x509.Certificate, leaf: x509.Certificate, host: str, now: datetime) -> str | None:
+    """Why a client that trusts this authority rejects a server's certificate; None if it accepts the certificate."""
     try:
         verifier = PolicyBuilder().store(Store([root])).time(now).build_server_verifier(x509.DNSName(host))
         verifier.verify(leaf, [])
@@ -54,13 +73,13 @@ def refusal(root: x509.Certificate, leaf: x509.Certificate, host: str, now: date
 
 
 def valid(certificate: x509.Certificate, now: datetime) -> bool:
-    """Whether a certificate is in its time."""
+    """Whether a certificate has begun and not ended."""
     return certificate.not_valid_before_utc <= now < certificate.not_valid_after_utc
 
 
 def _certificate(block: bytes) -> x509.Certificate | None:
     try:
-        with warnings.catch_warnings(action="ignore"):  # of serial numbers that will be refused some day
+        with warnings.catch_warnings(action="ignore"):  # about serial numbers that a later version will reject
             return x509.load_pem_x509_certificate(block)
     except UNREADABLE:
         return None

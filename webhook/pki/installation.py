@@ -1,4 +1,4 @@
-"""An installation: the names of what belongs to it in the cluster, and how long its certificates live."""
+"""An installation: the names of its objects in the cluster, and the lifetimes of its certificates."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from datetime import datetime, timedelta
 from cryptography import x509
 
 _SPENT = 2 / 3
-"""The part of its life after which a certificate is renewed."""
+"""The part of its lifetime after which a certificate is renewed."""
 
 _JITTER = 0.1
-"""How much earlier or later than that, so that replicas do not act all at once."""
+"""How much earlier or later than that, relatively, so that replicas do not all act at once."""
 
 _REGISTRATION = "/apis/admissionregistration.k8s.io/v1"
 
 
 @dataclass(frozen=True, slots=True)
 class Installation:
-    """Everything of an installation is named after it; `extra_hosts` are for webhooks that are called by URL."""
+    """An installation, after which its objects are named. `extra_hosts` are for webhooks that are called by URL."""
 
     namespace: str
     name: str
@@ -31,32 +31,32 @@ class Installation:
 
     @property
     def secrets(self) -> str:
-        """The collection that the Secret is in."""
+        """The path of the collection that holds the Secret."""
         return f"/api/v1/namespaces/{self.namespace}/secrets"
 
     @property
     def deployment(self) -> str:
-        """The path of the Deployment, which owns a Secret that was made anew."""
+        """The path of the Deployment, which owns the Secret."""
         return f"/apis/apps/v1/namespaces/{self.namespace}/deployments/{self.name}"
 
     @property
     def configurations(self) -> tuple[str, str]:
-        """The collections of webhook configurations; each holds one of ours, named like the installation."""
+        """The paths of the collections of webhook configurations. Each has one with the name of the installation."""
         return f"{_REGISTRATION}/mutatingwebhookconfigurations", f"{_REGISTRATION}/validatingwebhookconfigurations"
 
     @property
     def hosts(self) -> tuple[str, ...]:
-        """What leaves are for. The first is the name that the API server expects."""
+        """The hosts of serving certificates. The first is the name that the API server expects."""
         service = f"{self.name}.{self.namespace}"
         return (f"{service}.svc", service, self.name, *self.extra_hosts)
 
 
 @dataclass(frozen=True, slots=True)
 class Lifetimes:
-    """How long authorities and leaves live.
+    """The lifetimes of authorities and serving certificates.
 
-    `settle` is how long an authority is in every `caBundle` before it signs: longer than an API server is behind in
-    seeing a configuration.
+    `settle` is how long an authority is in every `caBundle` before it signs: longer than an API server takes to see a
+    changed configuration.
     """
 
     ca: timedelta = timedelta(days=365)
@@ -67,17 +67,16 @@ class Lifetimes:
     def retention(self) -> timedelta:
         """How long a predecessor stays in the bundle.
 
-        A replica without the API server goes on signing by what it last read, for a leaf's life at most; such a leaf
-        then lives its life.
+        A replica that has lost the API server keeps signing by the authority that it last read, for one lifetime of a
+        certificate at most. The last certificate that it signs is then valid for another one.
         """
         return 2 * self.leaf + self.settle
 
 
 def due(certificate: x509.Certificate, life: timedelta, jitter: float, now: datetime) -> bool:
-    """Whether a certificate is to be renewed. `jitter` is from -1 to 1.
+    """Whether a certificate must be renewed: when a third of its lifetime is left. `jitter` is from -1 to 1.
 
-    When a third of its own life is left; or of `life`, the usual one, if that is less: to be renewed in time takes no
-    more, and a certificate that somebody made for longer is kept for longer.
+    If its lifetime is longer than `life`, the usual one, it is renewed when a third of `life` is left.
     """
     end = certificate.not_valid_after_utc
     life = min(life, end - certificate.not_valid_before_utc)

@@ -1,4 +1,4 @@
-"""The keeper: looks at the cluster, does what `rotation` decides, and looks again, for as long as the server runs."""
+"""The keeper: reads the cluster, takes the steps that `rotation` decides on, and repeats while the server runs."""
 
 from __future__ import annotations
 
@@ -12,219 +12,217 @@ from typing import NoReturn, Protocol
 
 from cryptography import x509
 
+from webhook.cluster.api_server import ApiServer
+from webhook.cluster.watch import WatchLog, changes
 from webhook.pki import bundle, rotation
 from webhook.pki.authority import Authority
 from webhook.pki.installation import Installation, Lifetimes
-from webhook.pki.objects import Api, ClusterState, ConflictError, Objects, RefusedError
+from webhook.pki.objects import ApiStatusError, ClusterState, ConflictError, Objects
 from webhook.pki.rotation import Publish, Served, Sign, Step, Store, Terms, View
 from webhook.pki.trust import Trust
 from webhook.policy.printable import printable
-from webhook.runtime.certificates import NotPresentedError, Present
-from webhook.runtime.failure_log import FailureLog, Say
-from webhook.runtime.retry import Backoff, RateLimiter, moment, pause
+from webhook.runtime.certificates import InstallCertificate, InstallError
+from webhook.runtime.failure_log import FailureLog, LogEvent
+from webhook.runtime.retry import Backoff, RateLimiter, delay, monotonic, wait_for_event
 
-_LOOK = 60.0
-"""Seconds between two looks when nothing changes. Timers stand still while a machine sleeps; so the clock is asked."""
+_INTERVAL = 60.0
+"""Seconds between two rounds if nothing changes. Timers stop while a machine sleeps, so each round reads the clock."""
 
 _GATHER = 0.2
-"""Seconds, about, from a change to the look at it: others follow, and another replica may be first."""
+"""Seconds, about, from a change to the next round: more changes may follow, and another replica may act first."""
 
 _TOO_OFTEN = 8
-"""Conflicts in a row that are no coincidence any more."""
+"""Conflicts in a row that are no longer a coincidence."""
 
 
 class Observer(Protocol):
-    """What counts. `what` is one of writes, conflicts, failures, rotations."""
+    """Counts events for metrics."""
 
     def count(self, what: str) -> None:
-        """Something happened once more."""
+        """Count one event: writes, conflicts, failures or rotations."""
 
-    def ends(self, end: datetime) -> None:
-        """The authority that signs ends then."""
+    def authority_ends(self, end: datetime) -> None:
+        """Record when the current authority ends."""
 
 
 @dataclass(frozen=True, slots=True)
 class Dependencies:
     """What a keeper works with.
 
-    `present` puts a leaf and its key in force. `now` is the time by which certificates are checked, at best that of the
-    API server.
+    `install` makes the server present a certificate. `now` is the time that decides whether certificates are valid, at
+    best that of the API server.
     """
 
-    api: Api
-    present: Present
-    say: Say
+    api: ApiServer
+    install: InstallCertificate
+    log: LogEvent
     observer: Observer
     now: Callable[[], datetime]
     chance: Random = field(default_factory=SystemRandom)
 
 
 class Keeper:
-    """Keeps one replica's certificates. `run` it beside the server; `trusted` is a condition of its readiness."""
+    """Keeps the certificates of one replica. Run `run` in a task; `trusted` is a condition of readiness."""
 
-    def __init__(self, installation: Installation, lifetimes: Lifetimes, around: Dependencies) -> None:
+    def __init__(self, installation: Installation, lifetimes: Lifetimes, dependencies: Dependencies) -> None:
         self._installation = installation
-        self._around = around
-        self._objects = Objects(installation, around.api)
+        self._dependencies = dependencies
+        self._objects = Objects(installation, dependencies.api)
         name = f"{installation.secret}.{installation.namespace}"
-        self._terms = Terms(name, lifetimes, jitter=around.chance.uniform(-1, 1))
+        self._terms = Terms(name, lifetimes, jitter=dependencies.chance.uniform(-1, 1))
         self._served: Served | None = None
-        self._trust = Trust(installation.hosts[0], around.say)
         self._last: tuple[ClusterState, View] | None = None
         self._everywhere: dict[x509.Certificate, float] = {}
-        self._lost = Backoff(1.0, around.chance)
-        self._beaten = Backoff(0.05, around.chance)
-        self._woken = asyncio.Event()
-        say = around.say
-        self._out_of_reach = FailureLog(say, "certificates cannot be looked after", "certificates looked after again")
-        self._quarrel = FailureLog(say, "certificates changed too often", "certificates changed no more")
-        self._unshown = FailureLog(say, "certificate cannot be shown", "certificate shown again")
+        self._failure_backoff = Backoff(1.0, dependencies.chance)
+        self._conflict_backoff = Backoff(0.05, dependencies.chance)
+        self._changed = asyncio.Event()
+        log = dependencies.log
+        self._trust = Trust(installation.hosts[0], log)
+        self._unreachable = FailureLog(log, "certificates cannot be reconciled", "certificates reconciled again")
+        self._disputed = FailureLog(log, "certificates changed too often", "certificates no longer change too often")
+        self._uninstalled = FailureLog(log, "certificate cannot be installed", "certificate installed again")
 
     @property
     def trusted(self) -> bool:
-        """Whether every `caBundle` of ours, as last seen, verifies the leaf that is served, and it is in its time.
+        """Whether every `caBundle`, as last read, verifies the served certificate, and it is valid now.
 
-        Without any configuration there is nobody to distrust it. Losing the API server changes nothing, until the
-        leaf ends.
+        Without any webhook configuration nothing rejects it. Losing the API server changes nothing until the
+        certificate ends.
         """
         served = self._served
-        return self._trust.trusted and served is not None and bundle.valid(served.certificate, self._around.now())
+        return self._trust.trusted and served is not None and bundle.valid(served.certificate, self._dependencies.now())
 
     async def run(self) -> NoReturn:
-        """Look, act and wait until cancelled."""
+        """Reconcile until cancelled: after each change in the cluster, and once per minute."""
         secret = (self._installation.secrets, self._installation.secret)
         named = [secret, *((kind, self._installation.name) for kind in self._installation.configurations)]
         async with asyncio.TaskGroup() as group:
             for collection, name in named:
-                group.create_task(self._follow(collection, name))
-            allowance = RateLimiter()
+                group.create_task(self._watch(collection, name))
+            limiter = RateLimiter()
             while True:
-                self._woken.clear()
-                if await self._put_right(allowance):
-                    await pause(self._until_next_look(), unless=self._woken)
-                    if self._woken.is_set():
-                        await pause(_GATHER * self._around.chance.uniform(0.5, 1.5))
+                self._changed.clear()
+                if await self._reconcile(limiter) and await wait_for_event(self._changed, self._until_next_round()):
+                    await delay(_GATHER * self._dependencies.chance.uniform(0.5, 1.5))
 
-    async def _put_right(self, allowance: RateLimiter) -> bool:
-        """Do what there is to do; whether nothing is left. Waits where something stands in the way."""
+    async def _reconcile(self, limiter: RateLimiter) -> bool:
+        """Take steps until none is left; return False after a wait if something prevents one."""
         try:
-            step, sight = await self._look()
+            step, state = await self._read()
             while step is not None:
-                if not isinstance(step, Sign) and (wait := allowance.wait()):
-                    self._quarrel.goes_on("somebody else writes them again and again")
-                    await pause(wait)
+                if not isinstance(step, Sign) and (wait := limiter.wait()):
+                    self._disputed.report("another client keeps changing them")
+                    await delay(wait)
                     return False
-                if not await self._do(step, sight, allowance):
-                    await self._lost.wait()
+                if not await self._take(step, state, limiter):
+                    await self._failure_backoff.wait()
                     return False
-                step, sight = await self._look()
+                step, state = await self._read()
         except ConflictError as error:
-            self._around.observer.count("conflicts")
-            if self._beaten.failures == _TOO_OFTEN:
-                self._around.say("warning", "certificates cannot be written", error=printable(error, 600))
-            await self._beaten.wait()
+            self._dependencies.observer.count("conflicts")
+            if self._conflict_backoff.failures == _TOO_OFTEN:
+                self._dependencies.log("warning", "certificates cannot be written", error=printable(error, 600))
+            await self._conflict_backoff.wait()
             return False
-        except (OSError, RefusedError) as error:
-            self._go_on_without(error)
-            await self._lost.wait()
+        except (OSError, ApiStatusError) as error:
+            self._continue_without_the_api_server(error)
+            await self._failure_backoff.wait()
             return False
-        if allowance.full:
-            self._quarrel.is_over()
-        self._beaten.reset()
-        self._lost.reset()
-        self._out_of_reach.is_over()
+        if limiter.full:
+            self._disputed.recover()
+        self._conflict_backoff.reset()
+        self._failure_backoff.reset()
+        self._unreachable.recover()
         return True
 
-    async def _look(self) -> tuple[Step | None, ClusterState]:
-        """See what is there, and what to do about it."""
-        sight = await self._objects.look()
-        view = self._view(sight)
-        self._last = sight, view
+    async def _read(self) -> tuple[Step | None, ClusterState]:
+        """Read the cluster, and decide on the next step."""
+        state = await self._objects.read()
+        view = self._view(state)
+        self._last = state, view
         if view.authorities.current is not None:
-            self._around.observer.ends(view.authorities.current.certificate.not_valid_after_utc)
-        self._judge()
-        return rotation.decide(view, self._terms), sight
+            self._dependencies.observer.authority_ends(view.authorities.current.certificate.not_valid_after_utc)
+        self._check_trust()
+        return rotation.decide(view, self._terms), state
 
-    def _view(self, sight: ClusterState) -> View:
-        held, now = sight.authorities, moment()
-        present = [set(bundle.read(found)) for found in sight.bundles] or [set(held.certificates)]
-        self._everywhere = {one: self._everywhere.get(one, now) for one in set.intersection(*present)}
+    def _view(self, state: ClusterState) -> View:
+        """What the state means to this replica, which remembers since when each authority is in every bundle."""
+        now = monotonic()
+        published = [set(found.certificates) for found in state.bundles] or [set(state.authorities.certificates)]
+        self._everywhere = {one: self._everywhere.get(one, now) for one in set.intersection(*published)}
         settle = self._terms.lifetimes.settle.total_seconds()
         settled = frozenset(one for one, since in self._everywhere.items() if now - since >= settle)
-        return View(held, sight.bundles, settled, self._served, self._around.now())
+        return View(state.authorities, state.bundles, settled, self._served, self._dependencies.now())
 
-    async def _do(self, step: Step, sight: ClusterState, allowance: RateLimiter) -> bool:
-        """Take one step, count it, and tell of it; whether it was done."""
-        say, count = self._around.say, self._around.observer.count
+    async def _take(self, step: Step, state: ClusterState, limiter: RateLimiter) -> bool:
+        """Take one step, count it and log it; return whether it succeeded."""
+        log, count = self._dependencies.log, self._dependencies.observer.count
         match step:
             case Sign(authority):
                 return self._sign(authority)
             case Store(wanted, event):
-                await self._objects.store(sight, wanted)
-                allowance.spend()
+                await self._objects.store(state, wanted)
+                limiter.spend()
                 count("writes")
                 if event == "authority rotated":
                     count("rotations")
-                say("info", event, faults=[printable(fault) for fault in sight.authorities.faults])
+                log("info", event, faults=[printable(fault) for fault in state.authorities.faults])
             case Publish(wanted):
-                level, number = "debug" if self._quarrel else "info", len(bundle.read(wanted))
-                async with aclosing(self._objects.publish(sight, wanted)) as written:
+                level = "debug" if self._disputed else "info"
+                async with aclosing(self._objects.publish(state, wanted.pem)) as written:
                     async for path in written:
-                        allowance.spend()
+                        limiter.spend()
                         count("writes")
-                        say(level, "bundle published", configuration=path, authorities=number)
+                        log(level, "bundle published", configuration=path, authorities=len(wanted.certificates))
         return True
 
     def _sign(self, authority: Authority) -> bool:
-        """Serve a new leaf; whether it could be put in force. If not, the one before it stays `served`."""
-        leaf = authority.sign(self._installation.hosts, self._around.now(), self._terms.lifetimes.leaf)
-        certificate = x509.load_pem_x509_certificate(leaf.certificate)
+        """Sign and install a certificate; return whether it is installed. If not, the previous one stays `served`."""
+        dependencies = self._dependencies
+        serving = authority.sign(self._installation.hosts, dependencies.now(), self._terms.lifetimes.leaf)
+        certificate = x509.load_pem_x509_certificate(serving.certificate)
         try:
-            self._around.present(leaf.certificate, leaf.key)
-        except NotPresentedError as error:
-            self._around.observer.count("failures")
-            self._unshown.goes_on(error)
+            dependencies.install(serving.certificate, serving.key)
+        except InstallError as error:
+            dependencies.observer.count("failures")
+            self._uninstalled.report(error)
             return False
-        self._served = Served(leaf, certificate, authority.certificate)
-        self._unshown.is_over()
-        self._around.say("info", "leaf signed", until=certificate.not_valid_after_utc.isoformat())
-        self._judge()
+        self._served = Served(serving, certificate, authority.certificate)
+        self._uninstalled.recover()
+        dependencies.log("info", "certificate signed", until=certificate.not_valid_after_utc.isoformat())
+        self._check_trust()
         return True
 
-    def _judge(self) -> None:
-        """Find out whether what is served is trusted, by what was seen last."""
+    def _check_trust(self) -> None:
+        """Check whether the served certificate is trusted, by the last state."""
         if self._served is not None and self._last is not None:
-            sight, _ = self._last
-            self._trust.judge(sight, self._served, self._around.now())
+            state, _ = self._last
+            self._trust.check(state, self._served, self._dependencies.now())
 
-    def _go_on_without(self, error: Exception) -> None:
-        """Say what stands in the way; renew by what was seen last."""
-        self._around.observer.count("failures")
-        self._out_of_reach.goes_on(error)
+    def _continue_without_the_api_server(self, error: Exception) -> None:
+        """Report the failure, and renew the certificate by the last view."""
+        self._dependencies.observer.count("failures")
+        self._unreachable.report(error)
         if self._last is None:
             return
         _, seen = self._last
-        view = replace(seen, served=self._served, now=self._around.now())
+        view = replace(seen, served=self._served, now=self._dependencies.now())
         step = rotation.without_the_api_server(view, self._terms, confirmed=seen.now)
         if step is not None:
             self._sign(step.authority)
 
-    def _until_next_look(self) -> float:
-        """Seconds; fewer while a successor settles, or the leaf is about to be trusted."""
-        lives = self._terms.lifetimes
+    def _until_next_round(self) -> float:
+        """Seconds; fewer while a successor settles, or until the certificate counts as trusted."""
+        lifetimes = self._terms.lifetimes
         settling = self._last is not None and self._last[1].authorities.successor is not None
-        settle = lives.settle.total_seconds() / (10 if settling else 1)
-        usual = min(_LOOK, settle, lives.leaf.total_seconds() / 20) * self._around.chance.uniform(0.9, 1.0)
-        return self._trust.wait() or usual
+        settle = lifetimes.settle.total_seconds() / (10 if settling else 1)
+        usual = min(_INTERVAL, settle, lifetimes.leaf.total_seconds() / 20)
+        return self._trust.wait() or usual * self._dependencies.chance.uniform(0.9, 1.0)
 
-    async def _follow(self, collection: str, name: str) -> NoReturn:
-        """Wake the keeper whenever an object changes. Without a watch it still looks every minute."""
-        again = Backoff(1.0, self._around.chance)
-        while True:
-            began = moment()
-            try:
-                async for _ in self._around.api.watch(collection, name):
-                    self._woken.set()
-            except OSError as error:
-                self._around.say("debug", "watch failed", path=collection, error=printable(error, 600))
-            await again.wait_after(began)
+    async def _watch(self, collection: str, name: str) -> None:
+        """Start a round whenever an object changes. Rounds do not need the watch, so its failures are no warning."""
+        dependencies = self._dependencies
+        log = WatchLog.of(dependencies.log, "certificates", "debug")
+        async with aclosing(changes(dependencies.api, collection, name, log, dependencies.chance)) as found:
+            async for _ in found:
+                self._changed.set()

@@ -1,14 +1,14 @@
 """What one replica does next about its certificates: a pure function of what it knows at one moment.
 
-A rotation has three phases, and every replica sees in the Secret which one it is:
+A rotation has three phases, and the Secret shows every replica which one it is in:
 
-1. A successor stands beside the current authority. Both are published in every `caBundle`; the current one signs.
-2. The successor has been in every `caBundle` for the settle time, so that every API server has seen it: it takes the
-   current one's place, and signs. What was current becomes a predecessor and stays in the bundle.
-3. No leaf of a predecessor can be served any more: it leaves the Secret, and then the bundles.
+1. The current authority has a successor. Both are published in every `caBundle`; the current one signs.
+2. The successor has been in every `caBundle` for the settle time, so every API server has seen it. It becomes current
+   and signs. The former current authority becomes a predecessor and stays in the bundle.
+3. No certificate of a predecessor can be in use any longer: it leaves the Secret, and then the bundles.
 
-The rules are tried in the order of `_RULES`, and the first that asks for something is obeyed. Then the world is looked
-at anew, so every step starts from what is really there, whoever made it so.
+`decide` tries the rules of `_RULES` in order and returns the first step that one asks for. The caller takes that step,
+reads the cluster again and asks for the next, so each step starts from what is there, whichever client wrote it.
 """
 
 from __future__ import annotations
@@ -22,18 +22,19 @@ from cryptography import x509
 
 from webhook.pki import bundle
 from webhook.pki.authorities import Authorities
-from webhook.pki.authority import Authority, Leaf
+from webhook.pki.authority import Authority, ServingCertificate
+from webhook.pki.bundle import Bundle
 from webhook.pki.installation import Lifetimes, due
 
 _AHEAD = timedelta(minutes=5)
-"""How far the clocks of API servers may be apart. What was written later than that was not written by us."""
+"""How far the clocks of two replicas may differ. A time further in the future is damage."""
 
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """The leaf that a replica serves, and the authority that signed it."""
+    """The certificate that a replica serves, as PEM with its key and parsed, and the authority that signed it."""
 
-    leaf: Leaf
+    serving: ServingCertificate
     certificate: x509.Certificate
     issuer: x509.Certificate
 
@@ -42,29 +43,29 @@ class Served:
 class View:
     """What one replica knows.
 
-    `bundles` are the `caBundle`s of all entries of ours, each once. `settled` are the authorities that this replica has
-    seen in all of them for the settle time.
+    `bundles` are the `caBundle`s of all entries, each once. `settled` are the authorities that this replica has seen in
+    all of them for the settle time.
     """
 
     authorities: Authorities
-    bundles: tuple[bytes, ...]
+    bundles: tuple[Bundle, ...]
     settled: frozenset[x509.Certificate]
     served: Served | None
     now: datetime
 
     @property
-    def live(self) -> tuple[x509.Certificate, ...]:
-        """What the bundles hold, as often as they do."""
-        return tuple(certificate for found in self.bundles for certificate in bundle.read(found))
+    def published(self) -> tuple[x509.Certificate, ...]:
+        """The certificates of all bundles, as often as they occur."""
+        return tuple(certificate for found in self.bundles for certificate in found.certificates)
 
-    def holds(self, authority: Authority | None) -> TypeGuard[Authority]:
-        """Whether there is such an authority, and it is in its time."""
+    def is_valid(self, authority: Authority | None) -> TypeGuard[Authority]:
+        """Whether there is such an authority, and its certificate is valid now."""
         return authority is not None and bundle.valid(authority.certificate, self.now)
 
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What an installation's certificates are to be like. `jitter`, from -1 to 1, is a replica's own."""
+    """The name and lifetimes of an installation's certificates. `jitter`, from -1 to 1, differs between replicas."""
 
     name: str
     lifetimes: Lifetimes
@@ -73,7 +74,7 @@ class Terms:
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    """Write the Secret; `event` says what that means."""
+    """Write these authorities into the Secret. `event` is the log event of the write."""
 
     authorities: Authorities
     event: str
@@ -81,14 +82,14 @@ class Store:
 
 @dataclass(frozen=True, slots=True)
 class Publish:
-    """Write this bundle into every entry that holds another."""
+    """Write this bundle into every entry that has another one."""
 
-    bundle: bytes
+    bundle: Bundle
 
 
 @dataclass(frozen=True, slots=True)
 class Sign:
-    """Sign a leaf of one's own by this authority, and serve it."""
+    """Sign a serving certificate by this authority, and serve it."""
 
     authority: Authority
 
@@ -97,7 +98,7 @@ Step = Store | Publish | Sign
 
 
 def decide(view: View, terms: Terms) -> Step | None:
-    """The next step; None when all is as it should be."""
+    """The next step; None if there is nothing to do."""
     for rule in _RULES:
         step = rule(view, terms)
         if step is not None:
@@ -106,9 +107,9 @@ def decide(view: View, terms: Terms) -> Step | None:
 
 
 def without_the_api_server(view: View, terms: Terms, confirmed: datetime) -> Sign | None:
-    """The next step when nothing could be read: renew by what was read last, at the time `confirmed`.
+    """The next step if the cluster cannot be read: renew by the authority that was read last, at the time `confirmed`.
 
-    For a leaf's life at most. A predecessor stays in the bundle long enough for that.
+    For one lifetime of a certificate at most; a predecessor stays in the bundle long enough for that.
     """
     if view.now >= confirmed + terms.lifetimes.leaf:
         return None
@@ -116,40 +117,40 @@ def without_the_api_server(view: View, terms: Terms, confirmed: datetime) -> Sig
 
 
 def _restore(view: View, terms: Terms) -> Store | None:
-    """Get an authority that signs where there is none, because the Secret is new, damaged or slept past its end."""
+    """Create an authority if none can sign, because the Secret is new or damaged, or its authority has ended."""
     held = view.authorities
     faulty = held.faults or (held.since is not None and held.since - view.now > _AHEAD)
-    if view.holds(held.current):
+    if view.is_valid(held.current):
         return Store(_whole(view), "secret repaired") if faulty else None
     whole = replace(_whole(view), current=None)
-    if view.holds(held.successor):
+    if view.is_valid(held.successor):
         return Store(whole, "secret repaired") if faulty else None
     made = Authority.create(terms.name, view.now, terms.lifetimes.ca)
-    if _at_stake(view):
+    if _may_be_trusted(view):
         return Store(replace(whole, successor=made), "successor created")
     return Store(replace(whole, current=made, successor=None), "authority created")
 
 
 def _demote(view: View, _: Terms) -> Store | None:
-    """Let an authority that somebody put into the Secret wait like any successor: the bundles have others."""
+    """Make an authority that another client put into the Secret a successor, if the bundles do not have it yet."""
     held, served = view.authorities, view.served
-    if not view.holds(held.current):
+    if not view.is_valid(held.current):
         return None
-    newcomer = held.current.certificate
-    known = view.live
-    serves = served is not None and served.issuer == newcomer and bundle.valid(served.certificate, view.now)
-    if newcomer in known or serves or not any(bundle.valid(certificate, view.now) for certificate in known):
+    current = held.current.certificate
+    published = view.published
+    serves = served is not None and served.issuer == current and bundle.valid(served.certificate, view.now)
+    if current in published or serves or not any(bundle.valid(one, view.now) for one in published):
         return None
     waiting = replace(view, authorities=replace(held, current=None, successor=held.current))
     return Store(_whole(waiting), "authority replaced")
 
 
 def _promote(view: View, _: Terms) -> Store | None:
-    """Let the successor sign once every API server knows it; at once where nothing that is served is trusted."""
+    """Make the successor current once every API server has seen it; at once if no certificate in use is trusted."""
     held = view.authorities
-    if not view.holds(held.successor):
+    if not view.is_valid(held.successor):
         return None
-    lost = not view.holds(held.current) and not _at_stake(view)
+    lost = not view.is_valid(held.current) and not _may_be_trusted(view)
     if held.successor.certificate not in view.settled and not lost:
         return None
     retired = () if held.current is None else (held.current.certificate,)
@@ -158,7 +159,7 @@ def _promote(view: View, _: Terms) -> Store | None:
 
 
 def _retain(view: View, _: Terms) -> Store | None:
-    """Keep the authority of the leaf that is served, should the Secret have lost it."""
+    """Keep the authority of the served certificate if the Secret has lost it."""
     served = view.served
     if served is None or not _still_serves(served, view.now) or served.issuer in view.authorities.certificates:
         return None
@@ -166,9 +167,9 @@ def _retain(view: View, _: Terms) -> Store | None:
 
 
 def _sign(view: View, terms: Terms) -> Sign | None:
-    """Have a leaf that is valid, by the current authority, with a third of its life ahead."""
+    """Serve a valid certificate of the current authority that has a third of its lifetime left."""
     current, served = view.authorities.current, view.served
-    if not view.holds(current):
+    if not view.is_valid(current):
         return None
     if served is None or not bundle.valid(served.certificate, view.now):
         return Sign(current)
@@ -180,15 +181,15 @@ def _sign(view: View, terms: Terms) -> Sign | None:
 
 
 def _publish(view: View, _: Terms) -> Publish | None:
-    """Have exactly our authorities in every entry."""
-    wanted = bundle.render(view.authorities.certificates)
-    return Publish(wanted) if any(found != wanted for found in view.bundles) else None
+    """Publish exactly the authorities of the Secret in every entry."""
+    wanted = Bundle.of(view.authorities.certificates)
+    return Publish(wanted) if any(found.pem != wanted.pem for found in view.bundles) else None
 
 
 def _begin(view: View, terms: Terms) -> Store | None:
-    """Put a successor beside an authority that comes to its end."""
+    """Create a successor for an authority that is due for renewal."""
     held = view.authorities
-    if held.current is None or view.holds(held.successor):
+    if held.current is None or view.is_valid(held.successor):
         return None
     if not due(held.current.certificate, terms.lifetimes.ca, terms.jitter, view.now):
         return None
@@ -197,7 +198,7 @@ def _begin(view: View, terms: Terms) -> Store | None:
 
 
 def _drop(view: View, terms: Terms) -> Store | None:
-    """Let go of predecessors that no leaf can be of any more."""
+    """Drop predecessors whose certificates have all ended."""
     held = view.authorities
     over = held.since is not None and view.now - held.since >= terms.lifetimes.retention
     kept = tuple(
@@ -224,17 +225,18 @@ _RULES: Final[tuple[Callable[[View, Terms], Step | None], ...]] = (
 
 
 def _whole(view: View) -> Authorities:
-    """What of the authorities can be used, with what the bundles and the served leaf know beside it.
+    """The usable authorities of the Secret, with those of the bundles and of the served certificate as predecessors.
 
-    Somebody may be serving a leaf of an authority that the Secret has lost, so it stays trusted for a while.
+    Another replica may serve a certificate of an authority that the Secret has lost, so that one stays trusted for a
+    while.
     """
     held = view.authorities
-    lost = () if held.current is None or view.holds(held.current) else (held.current.certificate,)
+    lost = () if held.current is None or view.is_valid(held.current) else (held.current.certificate,)
     own = () if view.served is None else (view.served.issuer,)
-    known = (*lost, *own, *held.predecessors, *view.live)
+    known = (*lost, *own, *held.predecessors, *view.published)
     usable = replace(
         held,
-        successor=held.successor if view.holds(held.successor) else None,
+        successor=held.successor if view.is_valid(held.successor) else None,
         predecessors=(),
         since=None,
         faults=(),
@@ -243,18 +245,18 @@ def _whole(view: View) -> Authorities:
 
 
 def _with_predecessors(held: Authorities, more: tuple[x509.Certificate, ...], now: datetime) -> Authorities:
-    """The authorities with these as predecessors too, unless they ended."""
+    """The authorities with these as additional predecessors, unless they have ended."""
     signing = [authority.certificate for authority in (held.current, held.successor) if authority is not None]
     named = dict.fromkeys((*more, *held.predecessors))
     kept = tuple(one for one in named if one not in signing and now < one.not_valid_after_utc)
     return replace(held, predecessors=kept, since=now if kept else None)
 
 
-def _at_stake(view: View) -> bool:
-    """Whether some API server may trust a leaf of another authority than the successor, so that nothing is hurried."""
+def _may_be_trusted(view: View) -> bool:
+    """Whether an API server may trust a certificate of an authority other than the successor, so there is no hurry."""
     successor = view.authorities.successor
     coming = None if successor is None else successor.certificate
-    return any(bundle.valid(certificate, view.now) for certificate in view.live if certificate != coming)
+    return any(bundle.valid(certificate, view.now) for certificate in view.published if certificate != coming)
 
 
 def _still_serves(served: Served, now: datetime) -> bool:

@@ -1,15 +1,18 @@
-"""What objects of the API server look like, as far as certificates are concerned.
+"""The fields of API objects that certificates depend on.
 
-Something else may answer in its place, such as a proxy with an error page in JSON. So an object is checked once, where
-it arrives, and the rest of this package relies on it.
+Something else may answer in place of the API server, such as a proxy with an error page in JSON. So each object is
+checked once, when it arrives, and the rest of this package relies on its shape.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TypeVar
 
 import msgspec
 
+from webhook.cluster.api_server import Object
+
+Shape = TypeVar("Shape", bound=msgspec.Struct)
 Texts = dict[str, str]
 
 
@@ -19,44 +22,43 @@ class _Metadata(msgspec.Struct, rename="camel"):
     annotations: Texts | None = None
 
 
-class Secret(msgspec.Struct):
+class SecretShape(msgspec.Struct):
     """A Secret."""
 
     metadata: _Metadata
     data: Texts | None = None
 
 
-class _Client(msgspec.Struct, rename="camel"):
+class _ClientConfig(msgspec.Struct, rename="camel"):
     ca_bundle: str | None = None
 
 
 class _Webhook(msgspec.Struct, rename="camel"):
     name: str
-    client_config: _Client
+    client_config: _ClientConfig
 
 
-class Configuration(msgspec.Struct):
-    """A webhook configuration of either kind."""
+class HookConfigurationShape(msgspec.Struct):
+    """A MutatingWebhookConfiguration or ValidatingWebhookConfiguration."""
 
     metadata: _Metadata
     webhooks: list[_Webhook] | None = None
 
 
-class _Named(msgspec.Struct):
+class _Identity(msgspec.Struct):
     name: str
     uid: str
 
 
-class Owner(msgspec.Struct):
+class OwnerShape(msgspec.Struct):
     """An object that can own another."""
 
-    metadata: _Named
+    metadata: _Identity
 
 
-def check(found: dict[str, Any], shape: type[msgspec.Struct], path: str) -> dict[str, Any]:
-    """The object, which has this shape. Raises ConnectionError, which quotes no value: a Secret is among them."""
+def check(found: Object, shape: type[Shape], path: str) -> Shape:
+    """Return the object as this shape. Raises ConnectionError, which quotes no value: a Secret may be among them."""
     try:
-        msgspec.convert(found, shape)
+        return msgspec.convert(found, shape)
     except msgspec.ValidationError as error:
         raise ConnectionError(f"GET {path}: not an object of the API server: {error}") from None
-    return found

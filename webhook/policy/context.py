@@ -1,136 +1,139 @@
-"""A case: everything the engine looks at to decide about one pod."""
+"""The context of a pod: everything that checks and injections read to decide about it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import chain
-from typing import TYPE_CHECKING
 
-from webhook.policy.placement.facts import Facts, RuntimeClass
+from webhook.policy.placement.facts import RuntimeClass
 from webhook.policy.placement.reachability import Injected, Placement, Reachability
 from webhook.policy.placement.tolerations import Tolerations, tolerations_of
-from webhook.policy.pods.pod import Container, Pod
-from webhook.policy.pods.requests import Demand, ResourceRequest
+from webhook.policy.pods.pod import Container
+from webhook.policy.pods.requests import GpuRequests, ResourceRequest
+from webhook.policy.rules import Rules
 from webhook.policy.verdict import Edit
-
-if TYPE_CHECKING:
-    from webhook.policy.rules import Rules
+from webhook.policy.workloads.kinds import ExtractedPod
 
 ENFORCE_LABEL = "pod-security.kubernetes.io/enforce"
 
 
 class Origin:
-    """Where a pod comes from.
+    """The request that an object comes from.
 
-    `itself`: it is a Pod, not a template. `arrived`: it reached the last hook on CREATE, so the edits should be there
-    and steering is over. `released`: an update removed its last scheduling gate; steering is over, and edits are not
-    expected, since settings and facts may have changed since CREATE. `added`: the names of the ephemeral containers
-    that the request adds, and that alone are checked; None when the whole pod is. `hostpath`: what the hook's path says
-    of hostPath volumes, None when it says nothing. `groups`: the caller's, None offline. `open`: the workload is
-    suspended and gets its placement later.
+    `is_final_hook`: the validating hook received it, so a Pod should have the edits, and steering is over.
+    `is_update`: the object exists already; edits are not expected, because settings and facts may have changed since.
+    `added_containers`: the names of the ephemeral containers that the request adds, the only ones to check; None if the
+    whole pod is checked. `hostpath`: whether the hook's path is the one for namespaces that allow hostPath volumes;
+    None if there are no two paths. `groups`: the caller's groups; None offline.
     """
 
-    __slots__ = ("added", "arrived", "groups", "hostpath", "itself", "namespace", "open", "released")
+    __slots__ = ("added_containers", "groups", "hostpath", "is_final_hook", "is_update", "namespace")
 
     def __init__(
         self,
         namespace: str,
         *,
-        itself: bool = True,
-        arrived: bool = False,
-        released: bool = False,
-        added: frozenset[str] | None = None,
+        is_final_hook: bool = False,
+        is_update: bool = False,
+        added_containers: frozenset[str] | None = None,
         hostpath: bool | None = None,
         groups: tuple[str, ...] | None = None,
-        open: bool = False,  # noqa: A002 - the field's own word
     ) -> None:
         self.namespace = namespace
-        self.itself = itself
-        self.arrived = arrived
-        self.released = released
-        self.added = added
+        self.is_final_hook = is_final_hook
+        self.is_update = is_update
+        self.added_containers = added_containers
         self.hostpath = hostpath
         self.groups = groups
-        self.open = open
 
 
 class PodContext:
-    """One pod with its origin, the rules of its namespace, and what is known.
+    """One pod with its origin, the rules of its namespace, and the known facts.
 
-    `mps` holds the asks for shared resources with which the pod could land on an MPS node, `first_asks` the first of
-    each container. `edits` are filled by the engine.
+    `is_pod`: the object is a Pod, not a workload with a template. `is_suspended`: the workload is suspended.
+    `mps_requests` holds the requests for shared resources with which the pod could land on an MPS node,
+    `first_mps_requests` the first one of each container. The evaluator fills `edits`.
     """
 
     __slots__ = (
-        "demand",
         "edits",
         "facts",
-        "first_asks",
-        "mps",
+        "first_mps_requests",
+        "injected_tolerations",
+        "is_pod",
+        "is_suspended",
+        "mps_requests",
         "origin",
-        "our_tolerations",
         "placement",
         "pod",
+        "requests",
         "rules",
     )
 
-    def __init__(self, pod: Pod, origin: Origin, rules: Rules, facts: Facts) -> None:
+    def __init__(self, extracted: ExtractedPod, origin: Origin, rules: Rules) -> None:
+        pod = extracted.pod
         self.pod = pod
+        self.is_pod = extracted.is_pod
+        self.is_suspended = extracted.is_suspended
         self.origin = origin
         self.rules = rules
-        self.facts = facts
+        self.facts = rules.facts
         self.edits: list[Edit] = []
-        self.demand = Demand(pod, rules.resource)
-        pod.elements("tolerations")  # their structure is checked whether or not something reads them
-        self.our_tolerations = rules.tolerations(self.demand)
+        self.requests = GpuRequests(pod, rules.resource)
+        pod.elements("tolerations")  # reject a malformed list even where nothing reads it
+        self.injected_tolerations = rules.tolerations(self.requests)
         self.placement = Placement(
             pod,
-            self.demand,
+            self.requests,
             rules.node_classes,
             rules.nodes,
-            Injected(self.our_tolerations, rules.taint_keys),
-            nodes_known=facts.nodes is not None,
+            Injected(self.injected_tolerations, rules.taint_keys),
+            nodes_known=rules.facts.nodes is not None,
         )
-        self._look_where_mps()
+        self._find_mps_requests()
+
+    @property
+    def expects_edits(self) -> bool:
+        """Whether the mutating hook should have edited the pod already."""
+        return self.is_pod and self.origin.is_final_hook and not self.origin.is_update
 
     def steer(self) -> None:
-        """Check from now on as if the pod were kept off shared GPUs."""
+        """From now on, check the pod as if it were kept off shared GPUs."""
         self.placement.steer()
-        self._look_where_mps()
+        self._find_mps_requests()
 
     def unsteer(self) -> None:
-        """Check again as the pod is."""
+        """Check the pod as it is again."""
         self.placement.unsteer()
-        self._look_where_mps()
+        self._find_mps_requests()
 
     def tolerations(self) -> Tolerations:
         """The pod's own tolerations."""
         return tolerations_of(self.pod, self.rules.taint_keys)
 
-    def _look_where_mps(self) -> None:
-        """Find the asks with which the pod could meet MPS, and the first of each container."""
+    def _find_mps_requests(self) -> None:
         lands = self.placement.lands
-        self.mps = [
-            ask
-            for ask in self.demand.asks
-            if ask.resource.kind == "shared" and lands(ask.resource) is not Reachability.NO
+        self.mps_requests = [
+            request
+            for request in self.requests.positive
+            if request.resource.kind == "shared" and lands(request.resource) is not Reachability.NO
         ]
-        self.first_asks: list[ResourceRequest] = []
-        for ask in self.mps:
-            if not self.first_asks or self.first_asks[-1].container is not ask.container:
-                self.first_asks.append(ask)  # a container's asks follow one another
+        self.first_mps_requests: list[ResourceRequest] = []
+        for request in self.mps_requests:
+            if not self.first_mps_requests or self.first_mps_requests[-1].container is not request.container:
+                self.first_mps_requests.append(request)  # the requests of a container are adjacent
 
     def checked_containers(self) -> Iterable[Container]:
-        """All containers, ephemeral ones too; where a request only adds ephemeral containers, those."""
-        added, ephemeral = self.origin.added, self.pod.ephemeral_containers()
+        """All containers, ephemeral ones included; where a request only adds ephemeral containers, those."""
+        added, ephemeral = self.origin.added_containers, self.pod.ephemeral_containers()
         if added is None:
             return chain(self.pod.containers, ephemeral)
         return (container for container in ephemeral if container.name in added)
 
     def hostpath_allowed(self) -> bool | None:
-        """Whether the namespace's Pod Security level allows hostPath volumes; None when nothing tells.
+        """Whether the namespace's Pod Security level allows hostPath volumes; None when unknown.
 
-        Offline an unknown namespace counts as one without the label.
+        Offline, an unknown namespace counts as one without the label.
         """
         if self.origin.hostpath is not None:
             return self.origin.hostpath

@@ -1,43 +1,90 @@
-"""The engine: cases in, one verdict out, in bounded memory however many findings and edits there are."""
+"""The evaluator: an object in, one verdict out. The server and the command line use the same one.
+
+Memory is bounded, however many findings and edits an object leads to.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import islice
 
+from webhook.policy.checks import CHECKS
+from webhook.policy.checks.check import Check
 from webhook.policy.context import Origin, PodContext
+from webhook.policy.exemption import is_exempt
 from webhook.policy.injections import INJECTIONS, STEERING
-from webhook.policy.rules import Ruleset, carries
-from webhook.policy.verdict import KEPT, MOST_EDITS, UNTOUCHED, Decision, Edit, Finding, Severity, Verdict
-from webhook.policy.workloads.kinds import ExtractedPod
+from webhook.policy.placement.facts import UNKNOWN, Facts
+from webhook.policy.pods.reading import Members
+from webhook.policy.rules import Ruleset
+from webhook.policy.settings.settings import Settings
+from webhook.policy.verdict import KEPT_PER_CODE, MOST_EDITS, UNTOUCHED, Decision, Edit, Finding, Severity, Verdict
+from webhook.policy.workloads.kinds import ExtractedPod, Kinds, extract, kinds_with
 
+_DEFAULT_SEVERITIES = {check.code: check.severity for check in CHECKS}
 _DECISIONS = {Severity.AUDIT: Decision.ALLOWED, Severity.WARN: Decision.WARNED, Severity.DENY: Decision.DENIED}
-_MIRROR = "kubernetes.io/config.mirror"
-_NODES = "system:nodes"
-_OS_LABEL = "kubernetes.io/os"
 
 
-def decide(context: PodContext) -> Verdict:
-    """The verdict for a case. Raises MalformedError when the object's structure is not that of its kind."""
-    gathered = Gathered()
-    gathered.take(context)
-    return gathered.verdict()
+class Evaluator:
+    """One snapshot of settings and facts that evaluates objects. Replace it as a whole; read it once per request."""
+
+    __slots__ = ("_checks", "kinds", "ruleset")
+
+    def __init__(self, ruleset: Ruleset, kinds: Kinds) -> None:
+        self.ruleset = ruleset
+        self.kinds = kinds
+        self._checks: dict[tuple[bool, ...], tuple[Check, ...]] = {}
+
+    @classmethod
+    def of(cls, settings: Settings, facts: Facts = UNKNOWN) -> Evaluator:
+        """The evaluator for settings and facts, with all registered checks."""
+        return cls(Ruleset(settings, facts, _DEFAULT_SEVERITIES), kinds_with(settings.workloads.paths))
+
+    def evaluate(self, manifest: Members, group: str, kind: str, origin: Origin) -> Verdict:
+        """The verdict for an object. Raises MalformedError, and TooManyPodsError for more than MOST_PODS pods."""
+        return self.verdict(self.pods(manifest, group, kind), origin)
+
+    def pods(self, manifest: Members, group: str, kind: str) -> list[ExtractedPod]:
+        """The pods of an object; none for a kind that holds no pods. Raises MalformedError and TooManyPodsError."""
+        return extract(self.kinds, manifest, group, kind)
+
+    def context(self, extracted: ExtractedPod, origin: Origin) -> PodContext:
+        """The context in which a pod is checked. Raises MalformedError."""
+        return PodContext(extracted, origin, self.ruleset.of(origin.namespace))
+
+    def verdict(self, pods: Iterable[ExtractedPod], origin: Origin) -> Verdict:
+        """The verdict for an object that holds these pods: the most severe decision, and the findings of all pods.
+
+        Raises MalformedError when the structure of a pod is not that of its kind.
+        """
+        verdict = _VerdictBuilder()
+        for extracted in pods:
+            context = self.context(extracted, origin)
+            if is_exempt(context):
+                continue
+            if origin.added_containers is None:
+                context.edits = _edits(context)
+                verdict.add_edits(context.edits)
+            for check in self._checks_for(context):
+                verdict.run(check, context)
+        return verdict.build()
+
+    def _checks_for(self, context: PodContext) -> tuple[Check, ...]:
+        """The checks whose scope includes the pod, in the order of their codes."""
+        scopes = (
+            bool(context.mps_requests),
+            bool(context.requests.positive),
+            bool(context.requests.named),
+            context.expects_edits,
+            context.origin.added_containers is None,
+        )
+        checks = self._checks.get(scopes)
+        if checks is None:
+            checks = self._checks[scopes] = tuple(check for check in CHECKS if check.scope.includes(context))
+        return checks
 
 
-def judge(held: Iterable[ExtractedPod], origin: Origin, ruleset: Ruleset) -> Verdict:
-    """The verdict for an object: the gravest decision, its findings in the order of codes, its edits.
-
-    Raises MalformedError.
-    """
-    rules = ruleset.of(origin.namespace)
-    gathered = Gathered()
-    for one in held:
-        gathered.take(PodContext(one.pod, origin, rules, ruleset.facts))
-    return gathered.verdict()
-
-
-class Gathered:
-    """What the cases of one object lead to."""
+class _VerdictBuilder:
+    """Collects the findings and edits of the pods of one object."""
 
     __slots__ = ("counts", "edits", "findings")
 
@@ -46,25 +93,26 @@ class Gathered:
         self.counts: dict[tuple[str, Severity], int] = {}
         self.edits: list[Edit] = []
 
-    def take(self, context: PodContext) -> None:
-        """Check one case. Raises MalformedError."""
-        if is_left_alone(context):
-            return
-        if context.origin.added is None:
-            context.edits = _edits(context)
-        self.edits.extend(islice(context.edits, MOST_EDITS + 1 - len(self.edits)))
-        severities = context.rules.severities
-        for check in context.rules.checks_for(context):
-            for claim in check.run(context):
-                severity = min(severities[check.code], claim.cap)
-                counted = check.code, severity
-                self.counts[counted] = self.counts.get(counted, 0) + 1
-                kept = self.findings.setdefault(check.code, [])
-                if len(kept) < KEPT:
-                    kept.append(Finding(check.code, severity, claim.path, str(claim.message), claim.remedy))
+    def add_edits(self, edits: Iterable[Edit]) -> None:
+        """Collect edits, at most one more than an object may get."""
+        self.edits.extend(islice(edits, MOST_EDITS + 1 - len(self.edits)))
 
-    def verdict(self) -> Verdict:
-        """All of it, as one verdict."""
+    def run(self, check: Check, context: PodContext) -> None:
+        """Run a check, unless it is off in the namespace, and collect what it finds. Raises MalformedError."""
+        code = check.code
+        wanted = context.rules.severities[code]
+        if wanted is Severity.OFF:
+            return
+        for violation in check.run(context):
+            severity = min(wanted, violation.cap)
+            counted = code, severity
+            self.counts[counted] = self.counts.get(counted, 0) + 1
+            kept = self.findings.setdefault(code, [])
+            if len(kept) < KEPT_PER_CODE:
+                kept.append(Finding(code, severity, violation.path, str(violation.message), violation.remedy))
+
+    def build(self) -> Verdict:
+        """The verdict for the object."""
         too_many = len(self.edits) > MOST_EDITS
         edits = () if too_many else tuple(self.edits)
         if not self.counts:
@@ -75,7 +123,7 @@ class Gathered:
 
 
 def _edits(context: PodContext) -> list[Edit]:
-    """The edits of a pod, one more than are made at most where there are too many."""
+    """The edits of a pod; when there are too many, one more than an object may get."""
     edits = list(islice(STEERING.run(context), MOST_EDITS + 1))
     if edits:
         context.steer()
@@ -84,26 +132,3 @@ def _edits(context: PodContext) -> list[Edit]:
     if len(edits) > MOST_EDITS and context.placement.steered:
         context.unsteer()  # none of the edits is made
     return edits
-
-
-def is_left_alone(context: PodContext) -> bool:
-    """Whether the pod is not checked at all: exempt, the kubelet's own, or for Windows."""
-    if context.rules.exempt:
-        return True
-    annotation = context.rules.settings.exempt.annotation
-    if annotation is not None and carries(context.pod.annotations, annotation):
-        return True
-    return _is_mirror(context) or _is_windows(context)
-
-
-def _is_mirror(context: PodContext) -> bool:
-    """The kubelet already runs what a mirror pod shows. Any user can set the annotation, only nodes are believed."""
-    if _MIRROR not in context.pod.annotations or not context.origin.itself:
-        return False
-    return context.origin.groups is None or _NODES in context.origin.groups
-
-
-def _is_windows(context: PodContext) -> bool:
-    if context.pod.members("os").get("name") == "windows":
-        return True
-    return context.pod.members("nodeSelector").get(_OS_LABEL) == "windows"

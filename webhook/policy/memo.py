@@ -1,4 +1,4 @@
-"""Results that are remembered, without keeping what a tenant sent: long text is never a key."""
+"""Memoised results. Long text, which a tenant could send, is never a key."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from functools import lru_cache, wraps
 from typing import TypeVar
 
 LONGEST = 256
-"""Characters of the longest text that is remembered."""
+"""Characters of the longest text that is kept as a key."""
 
 Result = TypeVar("Result")
 
 
 def memo(size: int) -> Callable[[Callable[[str], Result]], Callable[[str], Result]]:
-    """Remember up to `size` results of a function of one text. Longer text than `LONGEST` is computed each time.
+    """Remember up to `size` results of a function of one text. Text longer than `LONGEST` is computed each time.
 
     So a memo holds at most `size` texts of 256 characters, whatever tenants send.
     """

@@ -1,4 +1,4 @@
-"""The pipe directory: where CUDA clients meet the MPS control daemon, in the container and on the host.
+"""The pipe directory, through which CUDA clients connect to the MPS control daemon, in the container and on the host.
 
 Values equal those that the device plugin's Allocate returns (NVIDIA/k8s-device-plugin internal/plugin/mps.go).
 """
@@ -16,7 +16,7 @@ _LABEL_LIMIT = 63
 class Pipe:
     """The pipe directory of one resource: `path` in the container, `host` on the node, and its volume.
 
-    `clean` and `clean_host` are the same paths without doubled or trailing slashes; `below` begins what lies below.
+    `clean` and `clean_host` are these paths without double or trailing slashes; `below` is the prefix of paths below.
     """
 
     __slots__ = ("below", "clean", "clean_host", "host", "path", "source", "volume")

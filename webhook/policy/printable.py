@@ -13,7 +13,7 @@ LIMIT = 256
 _ELLIPSIS = "…"
 _COMMAND = "::"
 COMMAND_ANYWHERE = re.compile(r"##(?=\w*\[)", re.ASCII)
-"""Begins what a CI system may execute wherever it stands in a line.
+"""The start of a command that a CI system may execute anywhere in a line.
 
 `##[` of GitHub Actions (actions/runner, src/Runner.Common/ActionCommand.cs), `##vso[` of Azure Pipelines
 (microsoft/azure-pipelines-agent, src/Microsoft.VisualStudio.Services.Agent/Command.cs), `##teamcity[` of TeamCity.

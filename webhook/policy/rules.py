@@ -1,11 +1,11 @@
-"""Settings made ready for the request path: what holds for one namespace, looked up and not worked out."""
+"""The rules of each namespace: settings and facts prepared once, so that the request path only looks them up."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from webhook.policy.pipe_directory import Pipe
 from webhook.policy.placement.facts import Facts, Node, Taint
@@ -13,83 +13,66 @@ from webhook.policy.placement.node_index import NodeIndex
 from webhook.policy.placement.reachability import NodeClasses
 from webhook.policy.placement.tolerations import as_raw
 from webhook.policy.pods.known_names import KnownNames
-from webhook.policy.pods.requests import Demand
+from webhook.policy.pods.requests import GpuRequests
 from webhook.policy.settings.settings import NamespaceRule, NodeGroup, Resource, Settings
 from webhook.policy.verdict import Severity
-
-if TYPE_CHECKING:
-    from webhook.policy.checks.check import Check
-    from webhook.policy.context import PodContext
 
 _MODE_CAP = {"enforce": Severity.DENY, "warn": Severity.WARN, "audit": Severity.AUDIT}
 _MIG = "nvidia.com/mig-"
 
 
 class Rules:
-    """The settings as they hold in one namespace.
+    """The settings that apply in one namespace.
 
-    `namespace_labels` is None when they are unknown. `per_container` and `per_pod` are the limits on replicas.
+    `namespace_labels` is None when they are unknown. `severities` holds every check by its code. `per_container` and
+    `per_pod` are the limits on replicas.
     """
 
     def __init__(
         self,
         settings: Settings,
-        checks: Sequence[Check],
         facts: Facts,
+        defaults: Mapping[str, Severity],
         namespace: str,
-        shared: Shared,
+        common: CommonRules,
     ) -> None:
         self.settings = settings
         self.facts = facts
-        self.namespace_labels = shared.namespaces.get(namespace)
-        self.exempt = namespace in shared.exempt or _opted_out(settings.exempt.label, self.namespace_labels)
+        self.namespace_labels = common.namespaces.get(namespace)
+        self.exempt = namespace in common.exempt or _opted_out(settings.exempt.label, self.namespace_labels)
         rule = _rule(settings.namespaces, namespace, self.namespace_labels)
         mode = (rule and rule.mode) or settings.mode
         named = {**settings.severities, **(rule.severities if rule else {})}
-        self.severities = {check.code: _severity(check, named, mode) for check in checks}
-        self._active = [check for check in checks if self.severities[check.code] is not Severity.OFF]
-        self._by_scopes: dict[tuple[bool, ...], tuple[Check, ...]] = {}
+        self.severities = {code: _severity(named.get(code), default, mode) for code, default in defaults.items()}
         limits = settings.limits
         lifted = limits.from_device_plugin and _accepts_more(facts)
         self.per_container = None if lifted else limits.per_container
         self.per_pod = None if lifted else limits.per_pod
-        self.resources = shared.resources
-        self.known_names = shared.known_names
-        self.node_classes = shared.node_classes
-        self.nodes = shared.nodes
-        self.taint_keys = shared.taint_keys
-        self.runtime_classes = shared.runtime_classes
-        self.pipes = shared.pipes
-        self._shared = shared
+        self.resources = common.resources
+        self.known_names = common.known_names
+        self.node_classes = common.node_classes
+        self.nodes = common.nodes
+        self.taint_keys = common.taint_keys
+        self.runtime_classes = common.runtime_classes
+        self.pipes = common.pipes
+        self._common = common
 
     def resource(self, name: str) -> Resource | None:
-        """The GPU resource that a name stands for, if any."""
+        """The GPU resource that a name stands for, or None."""
         known = self.resources.get(name)
         if known is None and name.startswith(_MIG):
             return Resource(name, "mig")
         return known
 
-    def checks_for(self, context: PodContext) -> tuple[Check, ...]:
-        """The active checks in whose scope the case is, in the order of their codes."""
-        origin = context.origin
-        scopes = (
-            *(bool(context.mps), bool(context.demand.asks), bool(context.demand.names)),
-            *(origin.arrived, origin.added is None),
-        )
-        checks = self._by_scopes.get(scopes)
-        if checks is None:
-            checks = self._by_scopes[scopes] = tuple(check for check in self._active if check.scope.holds(context))
-        return checks
-
-    def tolerations(self, demand: Demand) -> Sequence[dict[str, str]]:
-        """The tolerations for a pod with this demand, as a pod carries them."""
+    def tolerations(self, requests: GpuRequests) -> Sequence[dict[str, str]]:
+        """The tolerations to inject into a pod with these requests, in the form of its spec."""
         settings = self.settings.injections.tolerations
-        if not demand.asks or not settings.enabled:
+        if not requests.positive or not settings.enabled:
             return ()
-        if not settings.from_nodes and not demand.has_renamed:
-            return self._shared.tolerations
-        names = {ask.resource.name: ask.resource for ask in demand.asks}
-        wanted = list(self._shared.tolerations)
+        if not settings.from_nodes and not requests.has_renamed:
+            return self._common.tolerations
+        names = {request.resource.name: request.resource for request in requests.positive}
+        wanted = list(self._common.tolerations)
         if settings.resource_name:
             wanted += [
                 {"key": name, "operator": "Exists", "effect": "NoSchedule"}
@@ -97,12 +80,12 @@ class Rules:
                 if resource.renamed
             ]
         for name in names:
-            wanted += self._shared.node_tolerations.get(name, ())
+            wanted += self._common.node_tolerations.get(name, ())
         return list({tuple(sorted(raw.items())): raw for raw in wanted}.values())
 
 
-class Shared:
-    """What is the same in every namespace, worked out once."""
+class CommonRules:
+    """The part of the rules that is the same in every namespace."""
 
     __slots__ = (
         "exempt",
@@ -140,26 +123,29 @@ class Shared:
 
 
 _NAMESPACE = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?", re.ASCII)
-"""What the API server accepts as the name of a namespace: a DNS label (RFC 1123)."""
+"""The names that the API server accepts for a namespace: DNS labels (RFC 1123)."""
 
 
 class Ruleset:
-    """Settings and facts as one snapshot, replaced whole and read once a request. Keeps the rules of each namespace."""
+    """Settings and facts as one snapshot. Makes the rules of each namespace once.
+
+    `defaults` holds the default severity of each check by its code.
+    """
 
     _REMEMBERED = 4096
 
-    def __init__(self, settings: Settings, checks: Sequence[Check], facts: Facts) -> None:
+    def __init__(self, settings: Settings, facts: Facts, defaults: Mapping[str, Severity]) -> None:
         self.settings = settings
         self.facts = facts
-        self._checks = checks
-        self._shared = Shared(settings, facts)
+        self._defaults = defaults
+        self._common = CommonRules(settings, facts)
         self._rules: dict[str, Rules] = {}
 
     def of(self, namespace: str) -> Rules:
-        """The rules of a namespace. Those of a name that no namespace can have are not kept."""
+        """The rules of a namespace. Rules for a name that no namespace can have are not kept."""
         rules = self._rules.get(namespace)
         if rules is None:
-            rules = Rules(self.settings, self._checks, self.facts, namespace, self._shared)
+            rules = Rules(self.settings, self.facts, self._defaults, namespace, self._common)
             if _NAMESPACE.fullmatch(namespace):
                 if len(self._rules) >= self._REMEMBERED:
                     self._rules.clear()
@@ -184,8 +170,8 @@ def _matches(rule: NamespaceRule, name: str, labels: Mapping[str, str] | None) -
     return all(labels.get(key) == value for key, value in rule.selector.match_labels.items())
 
 
-def _severity(check: Check, named: Mapping[str, Any], mode: str) -> Severity:
-    wanted = Severity[named[check.code].upper()] if check.code in named else check.severity
+def _severity(named: str | None, default: Severity, mode: str) -> Severity:
+    wanted = default if named is None else Severity[named.upper()]
     return min(wanted, _MODE_CAP[mode])
 
 
@@ -198,13 +184,13 @@ def _opted_out(label: str | None, labels: Mapping[str, str] | None) -> bool:
 
 
 def carries(labels: Mapping[str, Any], wanted: str) -> bool:
-    """Whether labels or annotations hold `key=value`, or `key` with the value `true`."""
+    """Whether labels or annotations contain `key=value`; a bare `key` means `key=true`."""
     key, _, value = wanted.partition("=")
     return labels.get(key) == (value or "true")
 
 
 def _from_nodes(patterns: Sequence[str], nodes: Sequence[Node]) -> Mapping[str, Sequence[dict[str, str]]]:
-    """For each resource the tolerations of taints that fit the patterns, on nodes that offer it."""
+    """By resource, tolerations for the taints that match the patterns on nodes that offer the resource."""
     found: dict[str, dict[tuple[str, str], dict[str, str]]] = {}
     for node in nodes if patterns else ():
         fitting = [taint for taint in node.taints if any(fnmatchcase(taint.key, pattern) for pattern in patterns)]

@@ -1,4 +1,4 @@
-"""What the engine answers: findings, edits and the decision that follows from them."""
+"""The verdict for an object: a decision, findings and edits."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import NamedTuple
 
-KEPT = 20
-"""Findings of one code that a verdict keeps. All of them are counted."""
+KEPT_PER_CODE = 20
+"""Findings of one code that a verdict keeps. It counts all of them."""
 
 MOST_EDITS = 4096
-"""Edits that are made in one object. A pod that needs more has thousands of containers and runs on no node."""
+"""The most edits of one object. A pod that needs more has thousands of containers and fits no node."""
 
 Path = tuple[str | int, ...]
-"""Keys and indices from the root of an object down to a value."""
+"""The keys and indices that lead from the root of an object to a value."""
 
 
 class Severity(IntEnum):
-    """What a finding leads to, in rising order."""
+    """The consequence of a finding, in rising order."""
 
     OFF = 0
     AUDIT = 1
@@ -32,7 +32,7 @@ class Severity(IntEnum):
 
 
 class Decision(IntEnum):
-    """What is said of an object as a whole."""
+    """The outcome for an object as a whole."""
 
     ALLOWED = 0
     WARNED = 1
@@ -44,11 +44,11 @@ class Decision(IntEnum):
         return self.name.lower()
 
 
-class Claim(NamedTuple):
-    """What a check says, before the settings give it a severity.
+class Violation(NamedTuple):
+    """What a check reports, before the settings give it a severity.
 
-    `path` leads to a node that exists in the pod's object. `message` is what `str` makes of it. `cap` is the most that
-    this claim may lead to: a check that cannot know for sure only warns.
+    `path` leads to a node that exists in the object. `str` turns `message` into text. `cap` is the highest severity of
+    this violation: a check that cannot be certain only warns.
     """
 
     path: Path
@@ -59,7 +59,7 @@ class Claim(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing a check says of an object."""
+    """A violation with its code and severity, as users see it."""
 
     code: str
     severity: Severity
@@ -76,14 +76,14 @@ class Append(NamedTuple):
 
 
 class Assign(NamedTuple):
-    """An edit: the member at `path`, absent or null until now, becomes `value`."""
+    """An edit: the member at `path`, which is absent or null, becomes `value`."""
 
     path: Path
     value: object
 
 
 class Extend(NamedTuple):
-    """An edit: `value` joins the comma-separated text at `path`, which may be absent."""
+    """An edit: `value` is added to the comma-separated text at `path`, which may be absent."""
 
     path: Path
     value: str
@@ -94,10 +94,10 @@ Edit = Append | Assign | Extend
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The answer for one object: the decision, its findings in the order of their codes, and the edits wanted.
+    """The decision about one object, its findings in the order of their codes, and its edits.
 
-    Of each code only the first findings are kept; `counts` has all of them, by code and severity. With `too_many_edits`
-    there are more edits than are made, and `edits` is empty.
+    `findings` holds the first KEPT_PER_CODE of each code; `counts` counts all of them, by code and severity. When an
+    object needs more than MOST_EDITS edits, `too_many_edits` is set and `edits` is empty.
     """
 
     decision: Decision
@@ -107,7 +107,7 @@ class Verdict:
     too_many_edits: bool = False
 
     def omitted(self) -> dict[str, int]:
-        """How many findings of each code are counted and not kept."""
+        """How many findings of each code were counted but not kept."""
         left: dict[str, int] = {}
         for (code, _), count in self.counts.items():
             left[code] = left.get(code, 0) + count
@@ -117,4 +117,4 @@ class Verdict:
 
 
 UNTOUCHED = Verdict(Decision.ALLOWED, (), ())
-"""The verdict for what is left alone."""
+"""The verdict for an object that is left alone."""

@@ -1,4 +1,4 @@
-"""Messages that always fit: names quoted, shortened in the middle, free of control characters."""
+"""Messages that always fit: names are quoted, shortened in the middle, and free of control characters."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from webhook.policy.pods.quantity import NANO
 from webhook.policy.printable import printable, shorten
 
 MESSAGE_LIMIT = 112
-"""A warning, code included, should fit the 120 characters that the API server's documentation asks for."""
+"""Characters of a message. With its code, a warning fits the 120 characters that the API server recommends."""
 
 _SHORTEST = 9
 
 
 class Message(NamedTuple):
-    """A message that is written when it is needed: of thousands of findings, only a few are kept."""
+    """A message that is formatted on demand: of thousands of findings, only a few are kept."""
 
     template: str
     names: tuple[object, ...]
@@ -33,7 +33,7 @@ def message(template: str, *names: object) -> Message:
 
 
 def _shares(lengths: list[int], room: int) -> list[int]:
-    """How long each name may be: short ones stay whole, the long ones share the rest, none falls below `_SHORTEST`."""
+    """The length of each name: short ones stay whole, long ones share the rest, none is shorter than `_SHORTEST`."""
     level = max(_SHORTEST, _level(lengths, room))
     spare = room - sum(min(length, level) for length in lengths)
     shares = []

@@ -1,7 +1,7 @@
-"""Findings for people and machines: one model, one format a file."""
+"""Results for people and machines: one model, and one module for each format."""
 
 from __future__ import annotations
 
-from webhook.report.model import Error, Located, Report, Result, Subject
+from webhook.report.model import Located, Report, Result, Subject
 
-__all__ = ["Error", "Located", "Report", "Result", "Subject"]
+__all__ = ["Located", "Report", "Result", "Subject"]

@@ -1,13 +1,15 @@
-"""Data as JSON and YAML text that is safe to print: the values stay, and no terminal or CI system interprets them.
+"""Data as JSON and YAML text that keeps every value and that no terminal or CI system interprets.
 
-Characters that are not printable, and what begins a command for a CI system (see `webhook.policy.printable`), are
+Characters that are not printable, and the beginnings of commands for a CI system (see `webhook.policy.printable`), are
 written as escapes of the format.
 """
 
 from __future__ import annotations
 
 import re
-from typing import Any
+from collections.abc import Callable
+from enum import Enum
+from typing import Any, assert_never
 
 import msgspec
 import yaml
@@ -17,17 +19,34 @@ from webhook.policy.printable import COMMAND_ANYWHERE
 _UNUSUAL = re.compile(r"[^\x20-\x7e\n]")
 _COMMAND = re.compile(rf"{COMMAND_ANYWHERE.pattern}|^[^\S\n]*::", re.MULTILINE)
 _WIDEST = 2**31 - 1
-"""Columns of a YAML line. Folded text could begin a line with any of its words."""
+"""Columns of a YAML line: no text is folded, since a folded text could begin a line with any of its words."""
+
+
+class DataFormat(Enum):
+    """A format of plain data. The value is the word that `-o` takes."""
+
+    YAML = "yaml"
+    JSON = "json"
+
+    def to_format(self) -> Callable[[object], str]:
+        """Return the function that writes a value in this format."""
+        match self:
+            case DataFormat.YAML:
+                return yaml_text
+            case DataFormat.JSON:
+                return json_text
+            case _:
+                assert_never(self)
 
 
 def json_text(value: object) -> str:
-    """The value as indented JSON with a final line break. Printable text beyond ASCII stays as it is."""
+    """Return the value as indented JSON with a final line break. Printable text beyond ASCII is not escaped."""
     written = msgspec.json.format(msgspec.json.encode(value), indent=2).decode()
     return COMMAND_ANYWHERE.sub(r"#\\u0023", _UNUSUAL.sub(_escaped, written)) + "\n"
 
 
 def _escaped(found: re.Match[str]) -> str:
-    """A character as JSON escapes it: as one or two UTF-16 units."""
+    """Return a character as JSON escapes it: as one or two UTF-16 units."""
     character = found[0]
     if character.isprintable():
         return character
@@ -36,11 +55,11 @@ def _escaped(found: re.Match[str]) -> str:
 
 
 def yaml_text(value: object) -> str:
-    """The value as YAML in block style. What is shared in it is written out each time."""
+    """Return the value as YAML in block style, without anchors and aliases."""
     written = _dumped(value, unicode=True)
     if any(not found[0].isprintable() for found in _UNUSUAL.finditer(written)):
         written = _dumped(value, unicode=False)
-    # Only quoted text holds it: see `_text`.
+    # Only quoted text contains it: see `_text`.
     return COMMAND_ANYWHERE.sub(r"#\\x23", written)
 
 
@@ -52,12 +71,12 @@ def _dumped(value: object, *, unicode: bool) -> str:
 
 
 class _Dumper(yaml.CSafeDumper):
-    def ignore_aliases(self, data: object) -> bool:  # noqa: ARG002 - the same object twice is written twice
+    def ignore_aliases(self, data: object) -> bool:  # noqa: ARG002 - the signature is PyYAML's
         return True
 
 
 def _text(dumper: Any, text: str) -> Any:
-    """Text in the style that reads best; in double quotes, on one line, where another could begin a command."""
+    """Represent text in the style that reads best, or in double quotes where it could begin a command."""
     style = '"' if _COMMAND.search(text) else None
     return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
 

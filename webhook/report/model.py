@@ -1,6 +1,6 @@
-"""What a check of manifests says, before it is written in some format.
+"""The results of a check of manifests, before they are written in a format.
 
-Fields hold what the manifests say, as it is: that is data. As text an object passes the sanitiser, so use `str`.
+Fields hold text of manifests unchanged, for formats of data. `str` sanitises it, for formats that people read.
 """
 
 from __future__ import annotations
@@ -9,16 +9,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from webhook.diagnostics import LINE, Diagnostic
 from webhook.policy.printable import printable
 from webhook.policy.verdict import Finding
-
-LINE = 8192
-"""Characters of a printed line: room for the longest path of Linux (4096), which programs parse, and a message."""
+from webhook.report.exit_codes import ExitCode
 
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """The object that a result is about. `namespace` and `name` are empty when absent."""
+    """The object of a result. `namespace` and `name` are empty when absent."""
 
     api_version: str
     kind: str
@@ -29,10 +28,14 @@ class Subject:
         kind, namespace, name = map(printable, (self.kind, self.namespace, self.name))
         return f"{kind} {namespace}/{name}" if namespace else f"{kind} {name}".rstrip()
 
+    def as_data(self) -> dict[str, str]:
+        """Return the object's identity with the keys that machine-readable formats use."""
+        return {"apiVersion": self.api_version, "kind": self.kind, "namespace": self.namespace, "name": self.name}
+
 
 @dataclass(frozen=True, slots=True)
 class Located:
-    """A finding with its place in the file, 1-based, and its JSON pointer into the object."""
+    """A finding with its position in the file, counted from 1, and its JSON pointer into the object."""
 
     finding: Finding
     pointer: str
@@ -43,16 +46,16 @@ class Located:
         return printable(f"{self.finding.code} {self.finding.message}", LINE)
 
     def at(self, file: str) -> str:
-        """Its place in a file, as compilers write it."""
+        """Return the position in a file as compilers write it."""
         return printable(f"{file}:{self.line}:{self.column}", LINE)
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What is said of one object.
+    """The result for one object.
 
-    `patch` is what the mutating hook would send for a pod that is not denied. `omitted` counts, by code, the findings
-    that are not listed.
+    `patch` is the patch of the mutating hook for a pod that is not denied. `omitted` counts, by code, the findings that
+    are not listed.
     """
 
     file: str
@@ -65,20 +68,6 @@ class Result:
     omitted: Mapping[str, int] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class Error:
-    """Something that could not be read or judged; line and column are 0 where the whole file is meant."""
-
-    file: str
-    line: int
-    column: int
-    message: str
-
-    def __str__(self) -> str:
-        place = f"{self.file}:{self.line}:{self.column}" if self.line else self.file
-        return printable(f"{place}: {self.message}", LINE)
-
-
 DECISIONS = ("allowed", "warned", "denied", "skipped")
 
 
@@ -87,18 +76,18 @@ class Report:
     """All results and errors of a run, in the order of the inputs."""
 
     results: list[Result] = field(default_factory=list)
-    errors: list[Error] = field(default_factory=list)
+    errors: list[Diagnostic] = field(default_factory=list)
 
     def summary(self) -> dict[str, int]:
-        """How many objects there were of each decision, and how many errors."""
+        """Count the objects by decision, and the errors."""
         counts = dict.fromkeys(DECISIONS, 0)
         for result in self.results:
             counts[result.decision] += 1
         return {"objects": len(self.results), **counts, "errors": len(self.errors)}
 
-    def exit_code(self, fail_on: str) -> int:
-        """0 when all is well, 1 when something is denied (or warned, with `fail_on` warn), 2 after an error."""
+    def exit_code(self, fail_on: str) -> ExitCode:
+        """Return the exit code of the run. With `fail_on` "warn" a warned object counts as a denied one."""
         if self.errors:
-            return 2
+            return ExitCode.WRONG_INPUT
         failing = ("denied", "warned") if fail_on == "warn" else ("denied",)
-        return int(any(result.decision in failing for result in self.results))
+        return ExitCode.DENIED if any(result.decision in failing for result in self.results) else ExitCode.OK

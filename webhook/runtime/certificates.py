@@ -1,19 +1,19 @@
-"""How a certificate is put in force: the contract between its signer and the server that presents it."""
+"""The contract between the signer of a certificate and the server that presents it."""
 
 from __future__ import annotations
 
 from typing import Protocol
 
 
-class NotPresentedError(Exception):
-    """A certificate is not in force, and the one before it still is. The message says why; a retry may succeed."""
+class InstallError(Exception):
+    """A certificate could not be installed, and the previous one stays. The message says why; a retry may succeed."""
 
 
-class Present(Protocol):
-    """Puts a certificate in force."""
+class InstallCertificate(Protocol):
+    """Makes the server present a certificate."""
 
     def __call__(self, certificate: bytes, key: bytes) -> None:
         """Present this certificate with its key, both PEM, in each new handshake.
 
-        Raises NotPresentedError, whatever the reason: damaged bytes, no memory, no file descriptor.
+        Raises InstallError, whatever the reason: damaged bytes, no memory, no file descriptor.
         """

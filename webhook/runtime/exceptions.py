@@ -1,7 +1,7 @@
-"""Internal failures as text: every exception that led to one, on one line of bounded length.
+"""Exceptions as text for the log: one line of bounded length, with causes and exception groups unwrapped.
 
-Exception groups and causes are unwrapped: the group that a task group raises says nothing about the failure itself.
-Nothing here reads a file or shows a local variable, so it is safe on the request path.
+The group that a task group raises does not describe the failure itself. Nothing here reads a file or shows a local
+variable, so it is safe on the request path.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from types import TracebackType
 from webhook.policy.printable import printable, shorten
 
 _EXCEPTIONS = 8
-"""Exceptions that are described of one failure."""
+"""Exceptions in one description."""
 
 _FRAMES = 8
-"""Innermost frames that are described of one exception."""
+"""Innermost frames of one exception."""
 
 _MESSAGE = 160
-"""Characters of one exception's message."""
+"""Characters of the message of one exception."""
 
 _NAME = 64
 """Characters of the name of a class, a function or a file."""
@@ -34,24 +34,29 @@ _TEXT = 2048
 def reason(error: BaseException) -> str:
     """The exceptions of a failure with their places and messages, outermost first.
 
-    A message may quote the object that was worked on. Use `places` where that is a tenant's.
+    A message may quote the object in hand. Use `places` if that object belongs to a tenant.
     """
     return _chained(error, lambda one: f"{_place(one)}{_message(one)}")
 
 
 def places(error: BaseException) -> str:
-    """The exceptions of a failure with their places, outermost first, and without any value."""
+    """The exceptions of a failure with their places, outermost first, without any value."""
     return _chained(error, _place)
 
 
 def stack(error: BaseException) -> str:
-    """For each exception of a failure its frames, innermost first, without any value."""
+    """The frames of each exception of a failure, innermost first, without any value."""
     return _chained(error, lambda one: f"{_kind(one)}: {' < '.join(_frames(one.__traceback__)) or 'no frames'}")
+
+
+def fields(error: BaseException) -> dict[str, str]:
+    """The fields of a log event that describe a failure."""
+    return {"error": reason(error), "stack": stack(error)}
 
 
 @dataclass(frozen=True, slots=True)
 class _Link:
-    """An exception, and how it relates to the one that it was reached from."""
+    """An exception, and its relation to the one that leads to it."""
 
     relation: str
     error: BaseException
@@ -67,7 +72,7 @@ _MORE = "; and more"
 
 
 def _links(error: BaseException) -> Iterator[_Link]:
-    """The exceptions of a failure, each once although chains may be cyclic; one more than are described at most."""
+    """The exceptions of a failure, each once although chains may be cyclic; at most one more than are described."""
     seen: set[int] = set()
     waiting = [_Link("", error)]
     while waiting and len(seen) <= _EXCEPTIONS:
@@ -75,11 +80,11 @@ def _links(error: BaseException) -> Iterator[_Link]:
         if id(link.error) not in seen:
             seen.add(id(link.error))
             yield link
-            waiting.extend(reversed(list(_behind(link.error))))
+            waiting.extend(reversed(list(_leading_to(link.error))))
 
 
-def _behind(error: BaseException) -> Iterator[_Link]:
-    """What an exception wraps, was raised from, or was raised while handling, unless that is suppressed."""
+def _leading_to(error: BaseException) -> Iterator[_Link]:
+    """The exceptions that this one wraps, was raised from, or was raised while handling, unless suppressed."""
     if isinstance(error, BaseExceptionGroup):
         for one in error.exceptions[: _EXCEPTIONS + 1]:
             yield _Link("; with ", one)
@@ -99,10 +104,10 @@ def _place(error: BaseException) -> str:
 
 
 def _message(error: BaseException) -> str:
-    """The message of an exception after a colon; nothing where there is none."""
+    """The message of an exception after a colon; empty if there is none."""
     try:
         text = printable(str(error), _MESSAGE)
-    except Exception:  # a message is written by whatever class was raised
+    except Exception:  # `__str__` of any class may fail
         text = "its message cannot be read"
     return f": {text}" if text else ""
 

@@ -1,4 +1,4 @@
-"""Trouble that comes again and again: told when it begins, when it looks different, and when it is over."""
+"""Repeated failures in the log: reported when they begin, when they change, and when they end."""
 
 from __future__ import annotations
 
@@ -7,38 +7,42 @@ from typing import Any, Final, Protocol
 from webhook.policy.printable import printable
 
 _TEXT: Final = 600
-"""Characters of an error: a path of a custom name and a message of the API server, each printable already."""
+"""Characters of an error: a path with a custom name and a message of the API server, each printable already."""
 
 
-class Say(Protocol):
-    """Tells of an event, in the manner of the journal."""
+class LogEvent(Protocol):
+    """Logs an event, as `EventLog.event` does."""
 
     def __call__(self, level: str, event: str, /, **fields: Any) -> None:
-        """Say it."""
+        """Log an event with its fields. `level` is debug, info, warning or error."""
 
 
 class FailureLog:
-    """One kind of trouble: the event by which it is told, and the one by which its end is."""
+    """One kind of failure. `failed` is the event that reports it at `level`, `recovered` the one that reports its end.
 
-    def __init__(self, say: Say, event: str, over: str) -> None:
-        self._say = say
-        self._event = event
-        self._over = over
+    The end of a warning is reported at level info.
+    """
+
+    def __init__(self, log: LogEvent, failed: str, recovered: str, level: str = "warning") -> None:
+        self._log = log
+        self._failed = failed
+        self._recovered = recovered
+        self._level = level
         self._last: str | None = None
 
     def __bool__(self) -> bool:
-        """Whether it goes on."""
+        """Whether the failure persists."""
         return self._last is not None
 
-    def goes_on(self, error: object) -> None:
-        """Report the trouble, unless it looks as it did last. The text may come from anywhere."""
+    def report(self, error: object) -> None:
+        """Log a failure unless it equals the last one. The text may come from anywhere."""
         text = printable(error, _TEXT)
         if text != self._last:
             self._last = text
-            self._say("warning", self._event, error=self._last)
+            self._log(self._level, self._failed, error=text)
 
-    def is_over(self) -> None:
-        """It is not there, or no more."""
+    def recover(self) -> None:
+        """Log the recovery if there was a failure."""
         if self._last is not None:
             self._last = None
-            self._say("info", self._over)
+            self._log("info" if self._level == "warning" else self._level, self._recovered)

@@ -1,4 +1,4 @@
-"""How fast something goes on: waits after failures, and a limit on writes."""
+"""Retries: waits that grow with each failure, and a limit on the rate of writes."""
 
 from __future__ import annotations
 
@@ -7,35 +7,41 @@ from contextlib import suppress
 from random import Random, SystemRandom
 
 _LONGEST = 60.0
-"""Seconds after which a failed call is tried again at the latest."""
+"""Seconds of the longest wait before a retry."""
 
-_LIVED = 10.0
-"""Seconds after which something that ends has not failed: it is begun anew, after the shortest wait."""
+_STABLE = 10.0
+"""Seconds after which an operation that ends counts as successful: the wait before the next one is the shortest."""
 
 _BURST = 10.0
 _REFILL = 10.0
-"""Seconds for one more write. An installation takes three, a rotation two at a time; only a quarrel takes more."""
+"""Seconds until one more write is allowed. An installation takes three writes, each step of a rotation at most two."""
 
 
-def moment() -> float:
-    """Seconds that no one sets: for lengths of time, where the clock would be the wrong thing to ask."""
+def monotonic() -> float:
+    """The time of the event loop's clock in seconds, for durations: nothing sets this clock."""
     return asyncio.get_running_loop().time()
 
 
-def lived(began: float) -> bool:
-    """Whether what began at this moment has gone on for so long that it is no failure."""
-    return moment() - began >= _LIVED
+def is_stable(began: float) -> bool:
+    """Whether an operation that began at this time of `monotonic` has run long enough to count as successful."""
+    return monotonic() - began >= _STABLE
 
 
-async def pause(seconds: float, unless: asyncio.Event | None = None) -> None:
-    """Wait so long, or until the event."""
+async def delay(seconds: float) -> None:
+    """Wait this long. Wait for an event with `wait_for_event` wherever there is one to wait for."""
+    await asyncio.sleep(seconds)
+
+
+async def wait_for_event(event: asyncio.Event, seconds: float) -> bool:
+    """Wait until an event is set, for this long at most. Return whether it is set."""
     with suppress(TimeoutError):
         async with asyncio.timeout(seconds):
-            await (unless or asyncio.Event()).wait()
+            await event.wait()
+    return event.is_set()
 
 
 class Backoff:
-    """Waits that double with each failure in a row. Each replica waits differently."""
+    """Waits that double with each failure in a row, up to a minute. A random part keeps replicas out of step."""
 
     def __init__(self, first: float, chance: Random | None = None) -> None:
         self._first = first
@@ -43,42 +49,42 @@ class Backoff:
         self.failures = 0
 
     async def wait(self) -> None:
-        """Wait after one more failure."""
+        """Count a failure, and wait."""
         seconds = min(_LONGEST, self._first * 2.0 ** min(self.failures, 16)) * self._chance.uniform(0.5, 1.0)
         self.failures += 1
-        await pause(seconds)
+        await delay(seconds)
 
     async def wait_after(self, began: float) -> None:
-        """Wait after the end of something that is to be begun anew, such as a watch, whatever it ended by."""
-        if lived(began):
+        """Wait before an operation such as a watch is repeated, however it ended."""
+        if is_stable(began):
             self.reset()
         await self.wait()
 
     def reset(self) -> None:
-        """It worked."""
+        """Record a success: the next wait is the shortest again."""
         self.failures = 0
 
 
 class RateLimiter:
-    """Writes that a keeper may still make, so that two that want different things do not wear the API server out."""
+    """A token bucket for writes: two writers that disagree must not overload the API server."""
 
     def __init__(self) -> None:
-        self._left = _BURST
-        self._counted = moment()
+        self._tokens = _BURST
+        self._counted = monotonic()
 
     def wait(self) -> float:
-        """Seconds until there is a write to make; 0 when there is one."""
-        now = moment()
-        self._left = min(_BURST, self._left + (now - self._counted) / _REFILL)
+        """Seconds until a write is allowed; 0 if one is allowed now."""
+        now = monotonic()
+        self._tokens = min(_BURST, self._tokens + (now - self._counted) / _REFILL)
         self._counted = now
-        return max(0.0, (1 - self._left) * _REFILL)
+        return max(0.0, (1 - self._tokens) * _REFILL)
 
     @property
     def full(self) -> bool:
-        """Whether as many may be made as ever: none was for some time."""
+        """Whether no write was made for some time, so that the whole burst is available."""
         self.wait()
-        return self._left == _BURST
+        return self._tokens == _BURST
 
     def spend(self) -> None:
-        """One write was made."""
-        self._left -= 1
+        """Count one write."""
+        self._tokens -= 1

@@ -1,44 +1,44 @@
-"""What runs beside the server, as long as it runs: whatever keeps settings, facts and certificates up to date."""
+"""Background tasks of the server: they keep settings, facts and certificates up to date while it runs."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
 
-from webhook.runtime.exceptions import reason, stack
-from webhook.runtime.failure_log import Say
-from webhook.runtime.retry import pause
+from webhook.runtime import exceptions
+from webhook.runtime.failure_log import LogEvent
+from webhook.runtime.retry import wait_for_event
 
 _RETRY = 5.0
-"""Seconds until a companion that failed is started again."""
+"""Seconds until a task that failed is restarted."""
 
 
 class Supervisor:
-    """Runs each companion in a task of its own. A defect in one is said, and it is started again."""
+    """Runs each background task until the server stops. A task that fails is logged and restarted."""
 
-    def __init__(self, event: Say) -> None:
-        self._event = event
+    def __init__(self, log: LogEvent) -> None:
+        self._log = log
         self._runs: dict[str, Callable[[], Awaitable[None]]] = {}
         self._tasks: list[asyncio.Task[None]] = []
-        self._ending = asyncio.Event()
+        self._stopping = asyncio.Event()
 
     def add(self, name: str, run: Callable[[], Awaitable[None]]) -> None:
-        """Have something run from the start on."""
+        """Add a task to start with the server."""
         self._runs[name] = run
 
     def start(self) -> None:
-        """Start all."""
+        """Start all tasks."""
         self._tasks = [asyncio.create_task(self._keep(name, run), name=name) for name, run in self._runs.items()]
 
     async def stop(self) -> None:
-        """End all."""
-        self._ending.set()
+        """Stop all tasks."""
+        self._stopping.set()
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     async def _keep(self, name: str, run: Callable[[], Awaitable[None]]) -> None:
-        while not self._ending.is_set():
+        while not self._stopping.is_set():
             cancellations = _cancellations()
             try:
                 await run()
@@ -49,13 +49,13 @@ class Supervisor:
                 self._failed(name, error)
             except Exception as error:
                 self._failed(name, error)
-            await pause(_RETRY, unless=self._ending)
+            await wait_for_event(self._stopping, _RETRY)
 
     def _failed(self, name: str, error: BaseException) -> None:
-        self._event("error", "internal error", companion=name, error=reason(error), stack=stack(error))
+        self._log("error", "internal error", task=name, **exceptions.fields(error))
 
 
 def _cancellations() -> int:
-    """How often this task was cancelled."""
-    me = asyncio.current_task()
-    return 0 if me is None else me.cancelling()
+    """How often the current task was cancelled."""
+    task = asyncio.current_task()
+    return 0 if task is None else task.cancelling()

@@ -4,6 +4,5 @@ from __future__ import annotations
 
 from webhook.server.app import Server, StartError
 from webhook.server.live_config import File, Files
-from webhook.server.reload import UnusableError
 
-__all__ = ["File", "Files", "Server", "StartError", "UnusableError"]
+__all__ = ["File", "Files", "Server", "StartError"]

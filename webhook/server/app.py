@@ -1,4 +1,4 @@
-"""The server's life: open the doors, wait for a signal, drain, close."""
+"""The server's life: start up, serve until a signal, drain, shut down."""
 
 from __future__ import annotations
 
@@ -8,11 +8,8 @@ import os
 import signal
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
-from typing import Any
 
-from aiohttp import web
-
+from webhook.diagnostics import InputError
 from webhook.policy.placement.facts import Facts
 from webhook.runtime.supervisor import Supervisor
 from webhook.server import capacity, descriptors
@@ -21,17 +18,19 @@ from webhook.server.client_auth import ClientAuth
 from webhook.server.credentials import Credentials
 from webhook.server.health import Health
 from webhook.server.http.acceptor import Acceptor
-from webhook.server.http.listener import Listener
-from webhook.server.http.shutdown import Draining
+from webhook.server.http.protocol import Terms
+from webhook.server.http.server import Handler, HttpServer, UnsupportedAiohttpError
+from webhook.server.http.shutdown import Shutdown
+from webhook.server.lifecycle import Lifecycle, Phase
 from webhook.server.live_config import Files, LiveConfig
 from webhook.server.observe.log import Bridge, EventLog
 from webhook.server.observe.metrics import Metrics
 from webhook.server.observe.watchdog import LoopWatchdog
-from webhook.server.reload import Reload, UnusableError
+from webhook.server.reload import Reload
 from webhook.server.reviews import Reviews
 from webhook.settings.configuration import Configuration
 
-_PROBES = 128
+_HEALTH_CONNECTIONS = 128
 """Connections of the health listener."""
 
 _NO_FILES = Files()
@@ -42,104 +41,126 @@ class StartError(Exception):
 
 
 class Server:
-    """The webhook: reviews over HTTPS, health and metrics over HTTP.
+    """The webhook: reviews over HTTPS, health and metrics over HTTP. Raises StartError.
 
-    Beside it run `companions`. `requirements` are conditions of readiness, by name.
+    `supervisor` runs what keeps the server up to date. `requirements` are further conditions of readiness, by name.
     """
 
     def __init__(self, configuration: Configuration, facts: Facts, log: EventLog, files: Files = _NO_FILES) -> None:
         self.settings = configuration.server
         self.log = log
-        self._lead_logs()  # before a library logs: Python would write it to standard error as it is
+        self._route_logs()  # before a library logs: Python would write it to standard error as it is
         self.metrics = metrics = Metrics()
         log.on_drop = metrics.dropped.inc
+        self.lifecycle = Lifecycle()
         self.supervisor = Supervisor(log.event)
         self.requirements: dict[str, Callable[[], bool]] = {}
-        self.pulse = LoopWatchdog(log, metrics)
-        self.in_force = LiveConfig(configuration, facts, log, metrics)
-        self._bounds = self._affordable()
-        self.reviews = Reviews(self.in_force, self.settings, self._bounds, log, metrics)
-        self.health = Health(self._conditions, metrics)
-        callers = ClientAuth(configuration.tls.client_subjects)
-        self.door = Acceptor(self._listener(self.reviews.handle, callers), self._bounds.connections, log)
-        self.health_door = Acceptor(self._listener(self.health.handle, ClientAuth()), _PROBES, log)
-        metrics.connections.set_function(lambda: self.door.connections)
-        self.credentials = Credentials(configuration.tls, self.door, metrics)
-        self.reload = Reload([*self.in_force.sources(files), *self.credentials.sources()], log, metrics)
+        self.watchdog = LoopWatchdog(log, metrics)
+        self.live = LiveConfig(configuration, facts, log, metrics)
+        bounds = self._affordable()
+        reviews = Reviews(self.live, self.settings, bounds, self.lifecycle, log, metrics)
+        clients = ClientAuth(configuration.tls.client_subjects)
+        self.review_acceptor = Acceptor(self._http(reviews.handle, clients), bounds.connections, log)
+        health = Health(self._conditions, metrics)
+        self.health_acceptor = Acceptor(self._http(health.handle, ClientAuth()), _HEALTH_CONNECTIONS, log)
+        metrics.connections.set_function(lambda: self.review_acceptor.connections)
+        self.credentials = Credentials(configuration.tls, self.review_acceptor, metrics)
+        self.reload = Reload([*self.live.sources(files), *self.credentials.sources()], log, metrics)
         self.supervisor.add("reload", self.reload.watch)
-        self.draining = Draining(self.settings, self.reviews, self.door)
-        self._listening = False
-        self._stopping = asyncio.Event()
+        self._shutdown = Shutdown(self.settings, self.lifecycle, reviews, self.review_acceptor)
 
     async def run(self) -> None:
         """Serve until a signal comes. Raises StartError."""
         try:
             await self.startup()
-            await self._stopping.wait()
+            await self.lifecycle.reached(Phase.DRAINING)
             self.log.event("info", "stopping")
-            await self.draining.run()
+            await self._shutdown.run()
         finally:
             await self.shutdown()
 
     async def startup(self) -> None:
-        """Open the doors: that of health at once, that of reviews when there is a certificate. Raises StartError."""
-        self._take_signals()
-        self.pulse.start()
-        self._open(self.health_door, self.settings.health_port)
-        try:
-            await self.reload.first()
-        except UnusableError as error:
-            raise StartError(str(error)) from None
+        """Listen for health at once, and for reviews as soon as there is a certificate. Raises StartError."""
+        self._handle_signals()
+        self.watchdog.start()
+        self._listen(self.health_acceptor, self.settings.health_port)
+        await self._load_files()
         self.supervisor.start()
-        if not await self._certificate():
-            return
-        self._open(self.door, self.settings.port)
-        self._listening = True
-        event = "ready" if all(self._conditions().values()) else "listening"
-        ports = {"port": self.door.port, "healthPort": self.health_door.port}
-        self.log.event("info", event, host=self.settings.host, **ports)
+        await self._first_certificate()
+        if self.lifecycle.phase is Phase.STARTING:
+            self._listen(self.review_acceptor, self.settings.port)
+            self.lifecycle.enter(Phase.SERVING)
+            self._log_start()
 
     async def shutdown(self) -> None:
         """Close everything."""
         await self.supervisor.stop()
-        await self.door.close(self.draining.patience)
-        await self.health_door.close(self.draining.patience)
-        self.pulse.stop()
-        if self._listening:
+        await self.review_acceptor.close(self._shutdown.grace)
+        await self.health_acceptor.close(self._shutdown.grace)
+        self.watchdog.stop()
+        if self._has_listened:
             self.log.event("info", "stopped")
 
     def stop(self) -> None:
-        """Stop; at once when it is said again."""
-        if self._stopping.is_set():
+        """Drain and stop; when called again, stop at once."""
+        if self.lifecycle.phase < Phase.DRAINING:
+            self.lifecycle.enter(Phase.DRAINING)
+        else:
             self.log.event("warning", "stopping at once")
-            self.draining.hurry()
-        self._stopping.set()
+            self.lifecycle.enter(Phase.STOPPED)
+
+    # Start.
+
+    def _handle_signals(self) -> None:
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, self.stop)
+        loop.add_signal_handler(signal.SIGHUP, self.reload.ask)
+
+    def _listen(self, acceptor: Acceptor, port: int) -> None:
+        try:
+            acceptor.listen(self.settings.host, port)
+        except OSError as error:
+            raise StartError(f"cannot listen on {self.settings.host}:{port}: {_why(error)}") from None
+
+    async def _load_files(self) -> None:
+        try:
+            await self.reload.first()
+        except InputError as error:
+            raise StartError(str(error)) from None
+
+    async def _first_certificate(self) -> None:
+        """Wait until there is a certificate to present, or until the server is stopped before."""
+        presented = asyncio.ensure_future(self.credentials.presented.wait())
+        stopped = asyncio.ensure_future(self.lifecycle.reached(Phase.DRAINING))
+        await asyncio.wait((presented, stopped), return_when=asyncio.FIRST_COMPLETED)
+        presented.cancel()
+        stopped.cancel()
+
+    def _log_start(self) -> None:
+        event = "ready" if all(self._conditions().values()) else "listening"
+        ports = {"port": self.review_acceptor.port, "healthPort": self.health_acceptor.port}
+        self.log.event("info", event, host=self.settings.host, **ports)
+
+    # Readiness.
+
+    @property
+    def _has_listened(self) -> bool:
+        return self.review_acceptor.port > 0
 
     def _conditions(self) -> dict[str, bool]:
-        own = {"listening": self._listening, "not stopping": not self._stopping.is_set()}
+        own = {"listening": self._has_listened, "not stopping": self.lifecycle.phase < Phase.DRAINING}
         return own | {name: holds() for name, holds in self.requirements.items()}
 
-    async def _certificate(self) -> bool:
-        """Wait until there is a certificate to show; False when the server is stopped before."""
-        waits = [asyncio.ensure_future(event.wait()) for event in (self.credentials.presented, self._stopping)]
-        await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
-        for wait in waits:
-            wait.cancel()
-        return self.credentials.presented.is_set()
+    # Parts.
 
-    def _listener(self, handler: Any, callers: ClientAuth) -> Listener:
+    def _http(self, handler: Handler, clients: ClientAuth) -> HttpServer:
         settings = self.settings
-        request = partial(web.BaseRequest, loop=asyncio.get_running_loop(), client_max_size=self._bounds.body)
-        return Listener(
-            handler,
-            self.metrics,
-            self.log,
-            self.pulse.arrival,
-            callers=callers,
-            header_timeout=settings.header_timeout,
-            request_factory=request,
-            keepalive_timeout=settings.keep_alive,
-        )
+        terms = Terms(settings.header_timeout, self.watchdog.arrival, clients.knows, self.metrics.close)
+        try:
+            return HttpServer(handler, terms, settings.keep_alive, self.log, self.metrics)
+        except UnsupportedAiohttpError as error:
+            raise StartError(str(error)) from None
 
     def _affordable(self) -> Bounds:
         """What there is room for: as much as is set, unless a limit of the process forbids it."""
@@ -169,20 +190,8 @@ class Server:
             self.log.event("warning", "smaller bodyLimit than set", bytes=fit.body, reason=limit)
         return fit
 
-    def _open(self, door: Acceptor, port: int) -> None:
-        try:
-            door.open(self.settings.host, port)
-        except OSError as error:
-            raise StartError(f"cannot listen on {self.settings.host}:{port}: {_why(error)}") from None
-
-    def _take_signals(self) -> None:
-        loop = asyncio.get_running_loop()
-        for number in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(number, self.stop)
-        loop.add_signal_handler(signal.SIGHUP, self.reload.ask)
-
-    def _lead_logs(self) -> None:
-        """Lead what libraries log into the journal. What a client got wrong is no event of ours."""
+    def _route_logs(self) -> None:
+        """Route what libraries log into the event log. A client's mistakes are counted, not logged."""
         root = logging.getLogger()
         root.handlers = [Bridge(self.log)]
         root.setLevel(logging.WARNING)

@@ -1,4 +1,4 @@
-"""Who may call: anybody, or those whose client certificate names them."""
+"""Client authorization: which client certificates may send reviews."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from collections.abc import Collection
 
 
 class ClientAuth:
-    """The common names of client certificates that may call; none: whoever passed the handshake.
+    """The common names of client certificates that may send reviews; empty allows every client.
 
-    The handshake has checked the certificate against `tls.clientCA` already.
+    The TLS handshake has already verified the certificate against `tls.clientCA`.
     """
 
     def __init__(self, subjects: Collection[str] = ()) -> None:
         self._subjects = frozenset(subjects)
 
     def knows(self, transport: asyncio.BaseTransport) -> bool:
-        """Whether the caller on this connection may call."""
+        """Whether the client of this connection may send reviews."""
         return not self._subjects or not self._subjects.isdisjoint(_common_names(transport))
 
 

@@ -1,4 +1,4 @@
-"""Answers to requests that are no reviews: a Kubernetes Status, whose message the API server shows."""
+"""HTTP errors as responses: a Kubernetes Status, whose message the API server shows."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ import msgspec
 from aiohttp import web
 
 BANNER = {"Server": "gpushare-webhook"}
-"""What every answer says of the server: its name, and no version."""
-
+"""The header of every response: the name of the server without its version."""
 
 _REASONS = {
     HTTPStatus.BAD_REQUEST: "BadRequest",
@@ -22,11 +21,11 @@ _REASONS = {
     HTTPStatus.INTERNAL_SERVER_ERROR: "InternalError",
     HTTPStatus.SERVICE_UNAVAILABLE: "ServiceUnavailable",
 }
-"""The reasons of metav1.StatusReason."""
+"""The values of metav1.StatusReason."""
 
 
 class RequestError(Exception):
-    """A request that is answered with an error of HTTP. `closes` says that its connection ends with the answer."""
+    """A request that gets an HTTP error. With `closes`, the connection is closed after the response."""
 
     def __init__(self, status: HTTPStatus, message: str, *, closes: bool = False, **headers: str) -> None:
         super().__init__(message)
@@ -36,10 +35,10 @@ class RequestError(Exception):
 
 
 class OverloadedError(RequestError):
-    """A review that is not taken on. The API server asks again after a second, on a new connection.
+    """A review that the server does not accept. The API server retries it after a second, on a new connection.
 
-    It retries any answer of 429 or 5xx that carries an integer Retry-After, until the hook's timeout is over
-    (kubernetes/client-go rest/with_retry.go); the new connection may reach another replica.
+    It retries every 429 or 5xx response with an integer Retry-After until the webhook's timeout is over
+    (kubernetes/client-go rest/with_retry.go), and the new connection may reach another replica.
     """
 
     def __init__(self, reason: str, message: str) -> None:
@@ -48,7 +47,7 @@ class OverloadedError(RequestError):
 
 
 def answer(refusal: RequestError) -> web.Response:
-    """The response to a refused request."""
+    """The response to a request that failed with this error."""
     status = {
         "kind": "Status",
         "apiVersion": "v1",

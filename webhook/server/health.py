@@ -6,7 +6,6 @@ from collections.abc import Callable
 
 from aiohttp import web
 
-from webhook.server.errors import BANNER
 from webhook.server.observe.metrics import Metrics
 
 _METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
@@ -24,11 +23,6 @@ class Health:
 
     async def handle(self, request: web.BaseRequest) -> web.Response:
         """Answer one request."""
-        response = self._answer(request)
-        response.headers.update(BANNER)
-        return response
-
-    def _answer(self, request: web.BaseRequest) -> web.Response:
         if request.method not in ("GET", "HEAD"):
             return web.Response(status=405, text="only GET is answered here\n", headers={"Allow": "GET, HEAD"})
         match request.path:

@@ -1,4 +1,4 @@
-"""Files that the running server takes anew: by content, each ten seconds and when a signal asks for it."""
+"""Hot reload: files are read again every ten seconds and on SIGHUP, and compared by content."""
 
 from __future__ import annotations
 
@@ -7,98 +7,113 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from webhook.runtime.exceptions import reason, stack
-from webhook.runtime.retry import pause
+from webhook.diagnostics import InputError
+from webhook.runtime import exceptions
+from webhook.runtime.retry import wait_for_event
 from webhook.server.observe.log import EventLog
 from webhook.server.observe.metrics import Metrics
 
-_POLL = 10.0
-"""Seconds between two looks. File events are of no use here: the kubelet exchanges a link two folders above."""
-
-
-class UnusableError(Exception):
-    """What a file holds cannot be used. The message has a line for each problem."""
+_INTERVAL = 10.0
+"""Seconds between two reads. File events do not help: the kubelet replaces a symbolic link two folders above."""
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Something that is read again while the server runs.
+    """A file, or files, to read again while the server runs.
 
-    `read` gives its content and may block; `prepare` makes of it what `take` puts in force, and may block too. Both
-    raise UnusableError.
+    `read` returns the content. `prepare` makes of it what `take` activates. `read` and `prepare` may block, and all
+    three raise InputError. `loaded` is the content that is active from the start; None means that the first read
+    activates what it finds.
     """
 
     what: str
     read: Callable[[], Any]
     prepare: Callable[[Any], Any]
     take: Callable[[Any], None]
+    loaded: Any = None
 
 
 class Reload:
-    """Keeps watch over sources. What cannot be used is said and counted once, and what was before stays in force."""
+    """Watches sources. Unusable content is logged and counted once, and the active version stays."""
 
-    def __init__(self, sources: Sequence[Source], log: EventLog, metrics: Metrics) -> None:
-        self._sources = sources
-        for source in sources:
-            metrics.expect(source.what)
-        self._log = log
-        self._metrics = metrics
+    def __init__(
+        self, sources: Sequence[Source], log: EventLog, metrics: Metrics, *, interval: float = _INTERVAL
+    ) -> None:
+        self._tracked = [_Tracked(source, log, metrics) for source in sources]
+        self._interval = interval
         self._asked = asyncio.Event()
-        self._in_force: dict[str, Any] = {}
-        self._refused: dict[str, Any] = {}
 
     async def first(self) -> None:
-        """Take everything for the first time. Raises UnusableError."""
-        for source in self._sources:
-            content = await asyncio.to_thread(source.read)
-            source.take(await asyncio.to_thread(source.prepare, content))
-            self._in_force[source.what] = content
+        """Load every source that is not active yet. Raises InputError."""
+        for tracked in self._tracked:
+            await tracked.load()
 
     def ask(self) -> None:
-        """Look now, and say what is found even if nothing has changed."""
+        """Read all sources now, and log the result even if nothing has changed."""
         self._asked.set()
 
     async def watch(self) -> None:
-        """Look for ever."""
+        """Read all sources at each interval, and when asked, until cancelled."""
         while True:
-            await pause(_POLL, unless=self._asked)
-            asked = self._asked.is_set()
+            asked = await wait_for_event(self._asked, self._interval)
             self._asked.clear()
-            for source in self._sources:
-                await self._look(source, asked)
+            for tracked in self._tracked:
+                await tracked.reload(asked)
 
-    async def _look(self, source: Source, asked: bool) -> None:
-        """Look at one source. What goes wrong with it is its own: the next one is looked at all the same."""
+
+class _Tracked:
+    """One source, with its active content and the content that was rejected last."""
+
+    def __init__(self, source: Source, log: EventLog, metrics: Metrics) -> None:
+        metrics.expect(source.what)
+        self._source = source
+        self._log = log.bind(what=source.what)
+        self._metrics = metrics
+        self._active: Any = source.loaded
+        self._rejected: Any = None
+
+    async def load(self) -> None:
+        """Read and activate the content, unless there is an active one. Raises InputError."""
+        if self._active is not None:
+            return
+        content = await asyncio.to_thread(self._source.read)
+        await self._activate(content)
+
+    async def reload(self, asked: bool) -> None:
+        """Read the content, and activate it if it has changed. Log and count errors, whatever they are."""
         content: Any = None
         try:
-            content = await asyncio.to_thread(source.read)
-            if content == self._in_force.get(source.what):
-                self._unchanged(source, asked)
+            content = await asyncio.to_thread(self._source.read)
+            if content == self._active:
+                self._keep(asked)
                 return
-            source.take(await asyncio.to_thread(source.prepare, content))
-        except UnusableError as error:
-            self._refuse(source, content or str(error), str(error), asked)
-            return
+            await self._activate(content)
+        except InputError as error:
+            self._reject(content or str(error), str(error), asked)
         except Exception as error:
-            why = reason(error)
-            self._refuse(source, content or why, f"internal error: {why}", asked, stack=stack(error))
-            return
-        self._in_force[source.what] = content
-        self._refused.pop(source.what, None)
-        self._metrics.reloaded(source.what, "taken")
-        self._log.event("info", "reloaded", what=source.what)
+            why = exceptions.reason(error)
+            self._reject(content or why, f"internal error: {why}", asked, stack=exceptions.stack(error))
+        else:
+            self._metrics.reloaded(self._source.what, "taken")
+            self._log("info", "reloaded")
 
-    def _unchanged(self, source: Source, asked: bool) -> None:
-        if self._refused.pop(source.what, None) is not None:
-            self._log.event("info", "put back", what=source.what)
+    async def _activate(self, content: Any) -> None:
+        self._source.take(await asyncio.to_thread(self._source.prepare, content))
+        self._active, self._rejected = content, None
+
+    def _keep(self, asked: bool) -> None:
+        """Log that the content is the active one, if it was rejected before or the log was asked for."""
+        if self._rejected is not None:
+            self._rejected = None
+            self._log("info", "restored to the active version")
         elif asked:
-            self._log.event("info", "unchanged", what=source.what)
+            self._log("info", "unchanged")
 
-    def _refuse(self, source: Source, content: Any, problems: str, asked: bool, **fields: str) -> None:
-        """Say what is wrong with a content, once; and again when somebody asks."""
-        if content == self._refused.get(source.what) and not asked:
+    def _reject(self, content: Any, problems: str, asked: bool, **fields: str) -> None:
+        """Log and count the problems of a content once, and again when asked."""
+        if content == self._rejected and not asked:
             return
-        self._refused[source.what] = content
-        self._metrics.reloaded(source.what, "refused")
+        self._rejected = content
+        self._metrics.reloaded(self._source.what, "refused")
         for problem in problems.splitlines():
-            self._log.event("error", "reload refused", what=source.what, problem=problem, **fields)
+            self._log("error", "reload rejected", problem=problem, **fields)

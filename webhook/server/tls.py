@@ -1,4 +1,8 @@
-"""TLS contexts of the review listener, made from bytes: what is read from files or signed in memory looks the same."""
+"""TLS contexts of the review listener, made from bytes, whether they were read from files or signed in memory.
+
+`credentials` decides which certificate and client CA are in use, and makes a context of them with this module.
+`client_auth` checks the client certificates that such a context has verified.
+"""
 
 from __future__ import annotations
 
@@ -8,23 +12,36 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 from cryptography import x509
 from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives import serialization
 
+from webhook.diagnostics import Diagnostic, InputError
 from webhook.settings.process import Tls
 
-_TRIES = 5
+_READS = 5
+"""How often the certificate file is read again at most because it changed while the key was read."""
 
 
-class CertificateError(Exception):
-    """A certificate or key cannot be used. The message says which, and why."""
+class CertificateError(InputError):
+    """A certificate or key that cannot be used. `source` names its file, or says what it is."""
+
+    def __init__(self, source: str, message: str) -> None:
+        super().__init__([Diagnostic(source, 0, 0, message)])
+
+
+class TlsEndpoint(Protocol):
+    """What serves TLS handshakes."""
+
+    def use_tls(self, context: ssl.SSLContext) -> None:
+        """Serve handshakes with this context from now on."""
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
-    """A certificate with its chain and its key, both PEM. `source` and `key_source` name them in messages."""
+class KeyPair:
+    """A certificate with its chain, and its key, both PEM. `source` and `key_source` name them in messages."""
 
     certificate: bytes
     key: bytes
@@ -32,105 +49,106 @@ class Pair:
     key_source: str = "its key"
 
     def leaf(self) -> x509.Certificate:
-        """The first certificate. Raises CertificateError."""
+        """The first certificate of the chain. Raises CertificateError."""
         return _certificates(self.certificate, self.source)[0]
 
 
-def read_pair(tls: Tls) -> Pair:
-    """The certificate and key that the settings name. Raises CertificateError."""
+def read_pair(tls: Tls) -> KeyPair:
+    """Read the certificate and key files of the settings. Raises CertificateError."""
     if not tls.cert_file or not tls.key_file:
         raise CertificateError(
-            "no certificate: give --tls-cert and --tls-key, or tls.certFile and tls.keyFile in the settings"
+            "no certificate", "give --tls-cert and --tls-key, or tls.certFile and tls.keyFile in the settings"
         )
     certificate = read(tls.cert_file)
-    # The kubelet exchanges both files of a mounted Secret at once, but nobody can read both at once.
-    for _ in range(_TRIES):
+    # The kubelet replaces both files of a mounted Secret at once, but two files cannot be read at once.
+    for _ in range(_READS):
         key, again = read(tls.key_file), read(tls.cert_file)
         if again == certificate:
             break
         certificate = again
-    return Pair(certificate, key, tls.cert_file, tls.key_file)
+    return KeyPair(certificate, key, tls.cert_file, tls.key_file)
 
 
 def read(file: str) -> bytes:
-    """What a file holds. Raises CertificateError."""
+    """Read a file. Raises CertificateError."""
     try:
         return Path(file).read_bytes()
     except OSError as error:
-        raise CertificateError(f"{file}: {error.strerror}") from None
+        raise CertificateError(file, error.strerror or str(error)) from None
 
 
-def context(tls: Tls, pair: Pair, authorities: bytes | None) -> ssl.SSLContext:
-    """A server context: HTTP/1.1 only, no session tickets. Raises CertificateError.
+def server_context(tls: Tls, pair: KeyPair, client_ca: bytes | None) -> ssl.SSLContext:
+    """Make a server context: HTTP/1.1 only, no session tickets. Raises CertificateError.
 
-    `authorities` are those of client certificates, PEM; without them none are asked for.
+    With `client_ca`, in PEM, clients must present a certificate that one of these authorities has signed.
     """
-    with _refusing("the TLS context"):
-        made = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    made.minimum_version = ssl.TLSVersion.TLSv1_2 if tls.min_version == "1.2" else ssl.TLSVersion.TLSv1_3
-    made.options |= ssl.OP_NO_TICKET | ssl.OP_NO_RENEGOTIATION
-    made.num_tickets = 0  # the same for TLS 1.3: a resumed session would skip the check of a client's certificate
-    made.set_ciphers("ECDHE+AESGCM:ECDHE+CHACHA20")
+    with _certificate_errors("the TLS context"):
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2 if tls.min_version == "1.2" else ssl.TLSVersion.TLSv1_3
+    context.options |= ssl.OP_NO_TICKET | ssl.OP_NO_RENEGOTIATION
+    context.num_tickets = 0  # the same for TLS 1.3: a resumed session skips the check of the client certificate
+    context.set_ciphers("ECDHE+AESGCM:ECDHE+CHACHA20")
     # The API server speaks HTTP/1.1 to webhooks on purpose (kubernetes/kubernetes#75791).
-    made.set_alpn_protocols(["http/1.1"])
+    context.set_alpn_protocols(["http/1.1"])
     _check(pair)
-    _load(made, pair)
-    if authorities is not None:
-        # As DER: OpenSSL takes PEM in ASCII only, and a comment between certificates may be anything.
-        known = [one.public_bytes(serialization.Encoding.DER) for one in _certificates(authorities, str(tls.client_ca))]
-        with _refusing(str(tls.client_ca)):
-            made.load_verify_locations(cadata=b"".join(known))
-        made.verify_mode = ssl.CERT_REQUIRED
-    return made
+    _load(context, pair)
+    if client_ca is not None:
+        source = str(tls.client_ca)
+        # As DER, because OpenSSL takes PEM in ASCII only, and there may be any text between the certificates.
+        ders = [one.public_bytes(serialization.Encoding.DER) for one in _certificates(client_ca, source)]
+        with _certificate_errors(source):
+            context.load_verify_locations(cadata=b"".join(ders))
+        context.verify_mode = ssl.CERT_REQUIRED
+    return context
 
 
 def expiry(certificate: x509.Certificate) -> float:
-    """When a certificate ends, as Unix time."""
+    """When a certificate expires, as Unix time."""
     return certificate.not_valid_after_utc.timestamp()
 
 
-def first_expiry(authorities: bytes, source: str) -> float:
-    """When the first of several authorities ends, as Unix time. Raises CertificateError."""
-    return min(map(expiry, _certificates(authorities, source)))
+def first_expiry(pem: bytes, source: str) -> float:
+    """When the first of several certificates expires, as Unix time. Raises CertificateError."""
+    return min(map(expiry, _certificates(pem, source)))
 
 
-def _check(pair: Pair) -> None:
-    """See what is wrong with the pair before OpenSSL does, which does not say which of the two it means."""
-    with _refusing(pair.source):
+def _check(pair: KeyPair) -> None:
+    """Check the pair before OpenSSL does, whose errors do not say which of the two they mean."""
+    with _certificate_errors(pair.source):
         certified = pair.leaf().public_key()
     try:
         own = serialization.load_pem_private_key(pair.key, password=None).public_key()
     except TypeError:
-        raise CertificateError(f"{pair.key_source}: is encrypted; give the key without a passphrase") from None
+        raise CertificateError(pair.key_source, "is encrypted; give the key without a passphrase") from None
     except (ValueError, UnsupportedAlgorithm):
-        raise CertificateError(f"{pair.key_source}: holds no private key in PEM") from None
+        raise CertificateError(pair.key_source, "holds no private key in PEM") from None
     if certified != own:
-        raise CertificateError(f"{pair.key_source}: is not the key of the certificate in {pair.source}")
+        raise CertificateError(pair.key_source, f"is not the key of the certificate in {pair.source}")
 
 
-def _load(made: ssl.SSLContext, pair: Pair) -> None:
-    """Put the pair into a context. `ssl` takes files only; these are in memory, so that no key reaches a disk."""
-    with _refusing(pair.source), _in_memory(pair.certificate) as certificate, _in_memory(pair.key) as key:
-        made.load_cert_chain(certificate, key)
+def _load(context: ssl.SSLContext, pair: KeyPair) -> None:
+    """Load the pair into a context. `ssl` takes only files, so these are in memory: no key reaches a disk."""
+    with _certificate_errors(pair.source), _memory_file(pair.certificate) as certificate, _memory_file(pair.key) as key:
+        context.load_cert_chain(certificate, key)
 
 
 @contextmanager
-def _refusing(source: str) -> Iterator[None]:
-    """Say what OpenSSL, the system or the parser has against something as a CertificateError."""
+def _certificate_errors(source: str) -> Iterator[None]:
+    """Raise the errors of OpenSSL, the system and the parser as CertificateError."""
     try:
         yield
     except ssl.SSLError as error:
         # Python sets no `reason` on errors that OpenSSL has none for (PyErr_SetString in CPython's Modules/_ssl.c).
         reason = (getattr(error, "reason", None) or error.strerror or "unknown").replace("_", " ").lower()
-        raise CertificateError(f"{source}: OpenSSL does not take it: {reason}") from None
-    except OSError as error:  # of the system, not of the bytes: no more files, no memory
-        raise CertificateError(f"{source}: cannot be used: {error.strerror or error}") from None
+        raise CertificateError(source, f"OpenSSL rejects it: {reason}") from None
+    except OSError as error:  # the system's: no file descriptor, no memory
+        raise CertificateError(source, f"cannot be used: {error.strerror or error}") from None
     except (ValueError, TypeError, UnsupportedAlgorithm) as error:
-        raise CertificateError(f"{source}: cannot be used: {error}") from None
+        raise CertificateError(source, f"cannot be used: {error}") from None
 
 
 @contextmanager
-def _in_memory(content: bytes) -> Iterator[str]:
+def _memory_file(content: bytes) -> Iterator[str]:
     descriptor = os.memfd_create("tls", os.MFD_CLOEXEC)
     try:
         with os.fdopen(descriptor, "wb", closefd=False) as file:
@@ -144,4 +162,4 @@ def _certificates(pem: bytes, source: str) -> list[x509.Certificate]:
     try:
         return x509.load_pem_x509_certificates(pem)
     except (ValueError, x509.InvalidVersion):
-        raise CertificateError(f"{source}: holds no certificate in PEM") from None
+        raise CertificateError(source, "holds no certificate in PEM") from None

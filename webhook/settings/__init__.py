@@ -1,4 +1,5 @@
-"""The edge of the settings: files in, frozen dataclasses out.
+"""Settings and facts files: validated, and loaded into the frozen dataclasses of the policy.
 
-`configuration` and `process` need the standard library only; `reading` and `schema` load pydantic.
+The way of a field: its dataclass → `schema_tree` → `validation` (pydantic), `schema` and `reference`. `configuration`,
+`schema_tree` and `process` need the standard library only; `load` and `schema` import pydantic.
 """

@@ -1,4 +1,4 @@
-"""The settings file as a whole: what decides about a pod, and what the server's process needs."""
+"""The settings file as a whole: the policy's settings, and those of the server's process."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, Literal
 from webhook.policy.settings.field import setting
 from webhook.policy.settings.settings import Settings
 from webhook.settings.process import Log, Server, Tls
-from webhook.settings.shape import Section, section, write
+from webhook.settings.schema_tree import Object, object_of, write
 
 API_VERSION = "gpushare-webhook/v1"
 KIND = "Settings"
@@ -19,28 +19,29 @@ Profile = Literal["device-plugin", "host-daemon", "gke", "openshift", "none"]
 
 @dataclass(frozen=True, slots=True)
 class Configuration:
-    """Everything that a settings file says, defaults and profile included."""
+    """All settings in effect: the file's over its profile's over the defaults."""
 
-    settings: Settings = setting(Settings(), "")
-    server: Server = setting(Server(), "")
-    tls: Tls = setting(Tls(), "")
-    log: Log = setting(Log(), "")
-    profile: Profile = setting("device-plugin", "Values that are set together, below the file's own keys.")
+    settings: Settings = setting(Settings())
+    server: Server = setting(Server())
+    tls: Tls = setting(Tls())
+    log: Log = setting(Log())
+    profile: Profile = setting("device-plugin", "Sets values together, below the keys of the file.")
 
 
-def _assemble(*, server: Server, tls: Tls, log: Log, profile: Profile, **policy: Any) -> Configuration:
+def _configuration(*, server: Server, tls: Tls, log: Log, profile: Profile, **policy: Any) -> Configuration:
     return Configuration(Settings(**policy), server, tls, log, profile)
 
 
-def _document() -> Section:
-    """The file has the policy's keys at its top level."""
-    own = {member.name: member for member in section(Configuration).members}
-    members = (own["profile"], *section(Settings).members, own["server"], own["tls"], own["log"])
-    return Section("Settings", section(Configuration).says, members, _assemble)
+def _settings_file() -> Object:
+    """The policy's settings stand at the top level of the file, not under a key of their own."""
+    whole = object_of(Configuration)
+    own = {field.key: field for field in whole.fields}
+    fields = (own["profile"], *object_of(Settings).fields, own["server"], own["tls"], own["log"])
+    return Object("Settings", whole.description, fields, _configuration)
 
 
-DOCUMENT = _document()
-"""The shape of the settings file, without `apiVersion` and `kind`."""
+SETTINGS_FILE = _settings_file()
+"""The schema tree of the settings file, without `apiVersion` and `kind`."""
 
 
 def default() -> Configuration:
@@ -49,36 +50,36 @@ def default() -> Configuration:
 
 
 def view(configuration: Configuration) -> dict[str, Any]:
-    """The effective settings as a settings file would spell them out; loading it gives the same configuration."""
-    written = write(section(Configuration), configuration)
+    """The effective settings, spelled out as a settings file; loading it gives the same configuration."""
+    written = write(object_of(Configuration), configuration)
     flat = {**written, **written["settings"]}
-    return {"apiVersion": API_VERSION, "kind": KIND, **{member.key: flat[member.key] for member in DOCUMENT.members}}
+    return {"apiVersion": API_VERSION, "kind": KIND, **{key: flat[key] for key in SETTINGS_FILE.keys}}
 
 
 def not_in_force(configuration: Configuration) -> list[str]:
     """The keys, dotted, whose values differ from the default and have no effect in this release."""
-    return list(_without_effect(DOCUMENT, view(configuration), view(default()), ""))
+    return list(_without_effect(SETTINGS_FILE, view(configuration), view(default()), ""))
 
 
 _FIXED = ("server", "tls", "log", "facts")
-"""The sections that hold for the life of a process; the last says what is watched beside it."""
+"""The sections that a running server cannot change."""
 
 
 def fixed(before: Configuration, after: Configuration) -> list[str]:
-    """The keys, dotted, that differ and that a running server cannot change."""
+    """The keys, dotted, that differ and take effect only after a restart."""
     old, new = view(before), view(after)
     return [f"{part}.{key}" for part in _FIXED for key in old[part] if old[part][key] != new[part][key]]
 
 
 def changeable(before: Configuration, after: Configuration) -> Settings:
-    """What decides about a pod after a running server was given another configuration."""
+    """The policy's settings of a server that started with `before` and reads `after`."""
     return replace(after.settings, facts=before.settings.facts)
 
 
-def _without_effect(shape: Section, told: Mapping[str, Any], usual: Mapping[str, Any], above: str) -> Iterator[str]:
-    for member in shape.members:
-        key = above + member.key
-        if isinstance(member.shape, Section):
-            yield from _without_effect(member.shape, told[member.key], usual[member.key], f"{key}.")
-        elif member.later and told[member.key] != usual[member.key]:
+def _without_effect(tree: Object, written: Mapping[str, Any], usual: Mapping[str, Any], above: str) -> Iterator[str]:
+    for field in tree.fields:
+        key = above + field.key
+        if isinstance(field.node, Object):
+            yield from _without_effect(field.node, written[field.key], usual[field.key], f"{key}.")
+        elif field.later and written[field.key] != usual[field.key]:
             yield key

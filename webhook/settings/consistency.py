@@ -1,4 +1,4 @@
-"""What must agree with each other within one section, or within one list."""
+"""Rules between the values of one section, or between the elements of one list."""
 
 from __future__ import annotations
 
@@ -7,51 +7,56 @@ from typing import Any, NamedTuple
 
 from webhook.policy.settings.injections import Toleration
 from webhook.policy.settings.settings import NamespaceRule, WorkloadPath
-from webhook.policy.workloads.kinds import BUILT_IN, EVERY, Place, steps
+from webhook.policy.workloads.kinds import BUILT_IN, EVERY, PodPath, steps
 from webhook.settings.process import Server, Tls
 
 
-class Misfit(NamedTuple):
-    """Where, below the section or list, and what is wrong there. `{}` stands for the name of the value at `other`."""
+class Conflict(NamedTuple):
+    """Where, below the section or list, and what is wrong. `{}` stands for the name of the value at `other`."""
 
     path: tuple[str | int, ...]
     message: str
     other: tuple[str | int, ...] | None = None
 
 
-def misfits(held: Any) -> Iterator[Misfit]:
-    """What does not agree within one section."""
+def conflicts(held: Any) -> Iterator[Conflict]:
+    """Contradictions within one section."""
     match held:
         case Toleration(operator="Exists", value=str()):
-            yield Misfit(("value",), 'only goes with the operator "Equal"; "Exists" tolerates every value')
+            yield Conflict(("value",), 'needs the operator "Equal"; "Exists" tolerates every value')
         case NamespaceRule(names=(), selector=None):
-            yield Misfit((), 'a rule needs "names" or a "selector", otherwise it matches no namespace')
+            yield Conflict((), 'a rule needs "names" or a "selector", otherwise it matches no namespace')
         case Server(port=port, health_port=health_port) if port == health_port != 0:
-            yield Misfit(("healthPort",), f"must differ from {{}}, which is {port} too; choose another port", ("port",))
+            yield Conflict(
+                ("healthPort",), f"must differ from {{}}, which is {port} too; choose another port", ("port",)
+            )
         case WorkloadPath():
             yield from _built_in(held)
         case Tls():
             yield from _certificates(held)
 
 
-def _certificates(held: Tls) -> Iterator[Misfit]:
+def _certificates(held: Tls) -> Iterator[Conflict]:
     if held.client_subjects and held.client_ca is None:
-        yield Misfit(("clientSubjects",), "needs clientCA: without it no client certificate is asked for")
+        yield Conflict(("clientSubjects",), "needs clientCA: without it the server requests no client certificate")
     if held.leaf_lifetime > held.ca_lifetime / 2:
-        yield Misfit(("leafLifetime",), "must be at most half of caLifetime, or leaves would outlive their authority")
+        yield Conflict(("leafLifetime",), "must be at most half of caLifetime, or leaves would outlive the authority")
     if held.settle > held.leaf_lifetime / 3:
-        yield Misfit(("settle",), "must be at most a third of leafLifetime, or leaves would end while none may sign")
+        yield Conflict(
+            ("settle",),
+            "must be at most a third of leafLifetime, or leaves would expire while no authority may sign",
+        )
 
 
-def _built_in(held: WorkloadPath) -> Iterator[Misfit]:
-    """A path to pods that are checked without it: each finding would be reported twice."""
-    own = _pods(Place(steps(held.path), held.holds))
-    if any(_meet(own, _pods(place)) for place in BUILT_IN.get((held.group, held.kind), ())):
-        yield Misfit(("path",), f"the pods of {held.kind} are checked already; leave the entry out")
+def _built_in(held: WorkloadPath) -> Iterator[Conflict]:
+    """A path to pods that a built-in kind covers: each finding would be reported twice."""
+    own = _pods(PodPath(steps(held.path), held.holds))
+    if any(_meet(own, _pods(path)) for path in BUILT_IN.get((held.group, held.kind), ())):
+        yield Conflict(("path",), f"the pods of {held.kind} are checked without this entry; remove it")
 
 
-def repeated(held: Sequence[Any]) -> Iterator[Misfit]:
-    """Elements of a list that say again what an earlier one says."""
+def repeated(held: Sequence[Any]) -> Iterator[Conflict]:
+    """Elements of a list that repeat an earlier one."""
     seen: set[str] = set()
     paths: dict[tuple[str, str], list[tuple[int, tuple[str, ...]]]] = {}
     for index, one in enumerate(held):
@@ -60,28 +65,28 @@ def repeated(held: Sequence[Any]) -> Iterator[Misfit]:
             continue
         name = getattr(one, "name", None)
         if name in seen:
-            yield Misfit((index, "name"), f'"{name}" is there already')
+            yield Conflict((index, "name"), f'"{name}" is in the list already; remove one')
         if name is not None:
             seen.add(name)
 
 
-def _again(index: int, one: WorkloadPath, earlier: list[tuple[int, tuple[str, ...]]]) -> Iterator[Misfit]:
-    own = _pods(Place(steps(one.path), one.holds))
+def _again(index: int, one: WorkloadPath, earlier: list[tuple[int, tuple[str, ...]]]) -> Iterator[Conflict]:
+    own = _pods(PodPath(steps(one.path), one.holds))
     same = next((other for other, pods in earlier if _meet(own, pods)), None)
     if same is not None:
-        yield Misfit((index, "path"), "leads to the same pods as {}; leave one of them out", (same, "path"))
+        yield Conflict((index, "path"), "leads to the same pods as {}; remove one of them", (same, "path"))
     earlier.append((index, own))
 
 
-def _pods(place: Place) -> tuple[str, ...]:
-    """The steps to the pod specs or containers of a place: a template holds its pod spec in `spec`."""
-    return (*place.steps, "spec") if place.holds == "template" else place.steps
+def _pods(path: PodPath) -> tuple[str, ...]:
+    """The steps to the pod specs or containers of a path: a template holds its pod spec in `spec`."""
+    return (*path.steps, "spec") if path.holds == "template" else path.steps
 
 
 def _meet(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
-    """Whether two paths can lead to the same node, or one to the containers of the other's pods.
+    """Whether two paths can lead to the same node, or one to the containers in the pods of the other.
 
-    Both may have steps to every element.
+    Either may contain steps to every element.
     """
     deeper = max(one, other, key=len)[min(len(one), len(other)) :]
     return deeper in _WITHIN and all(
@@ -90,4 +95,4 @@ def _meet(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
 
 
 _WITHIN = ((), ("containers", EVERY), ("initContainers", EVERY))
-"""Where the containers of a pod spec lie, and the pod spec itself."""
+"""The steps from a pod spec to itself and to its containers."""

@@ -1,4 +1,4 @@
-"""Options of a command that override keys of the settings file, and are checked together with it."""
+"""Command-line options that override keys of the settings file; both are validated together."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """An option that was given. `section` and `key` are those of the settings file, `name` is such as `--port`."""
+    """A command-line option such as `--port`, and the section and key of the settings file that it overrides."""
 
     name: str
     section: str
@@ -18,7 +18,7 @@ class Option:
 
 
 def overridden(body: Mapping[str, Any], options: Sequence[Option]) -> dict[str, Any]:
-    """The file's mapping with the options in it. A section of the file that is no mapping stays, and is refused."""
+    """The mapping of a file with the options in it. A section that is not a mapping stays, for validation to reject."""
     whole = dict(body)
     for option in options:
         section = whole.get(option.section, {})

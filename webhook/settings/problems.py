@@ -1,22 +1,18 @@
-"""Everything that is wrong with a file, each problem at its place."""
+"""What validation found in a file, as diagnostics at their places."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from webhook.policy.printable import printable
-from webhook.settings.forms import did_you_mean, shown
+from webhook.diagnostics import Diagnostic, InputError, dotted
+from webhook.policy.settings.formats import did_you_mean, refusal, shown
+from webhook.policy.verdict import Path
 from webhook.settings.options import Option
-from webhook.settings.shape import Listing, Section, Shape, Table, bare
+from webhook.settings.schema_tree import Array, Map, Node, Object, Scalar, bare
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails, ValidationError
-
-Path: TypeAlias = tuple[str | int, ...]
-"""Keys and indices from the root of a file down to a value."""
 
 Locate: TypeAlias = Callable[[Path], tuple[int, int]]
 """The line and column of the value at a path, or of its nearest ancestor that exists; both count from 1."""
@@ -30,92 +26,61 @@ class Found(NamedTuple):
     other: Path | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """One thing that is wrong. `key` is dotted, such as `injections.pipeMount.type`; empty for the whole file.
-
-    Where an option gave the value, `key` is the option's name, and line and column are 0.
-    """
-
-    file: str
-    line: int
-    column: int
-    key: str
-    message: str
-
-    def __str__(self) -> str:
-        where = f"{self.file}:{self.line}:{self.column}: " if self.line else ""
-        return printable(where + (f"{self.key}: {self.message}" if self.key else self.message), _LONGEST)
-
-
-_LONGEST = 8192
-"""Characters of a problem as text: room for the longest path of Linux (4096), which programs parse, and a message."""
-
-
-class SettingsError(Exception):
-    """A settings or facts file that cannot be used, with all its problems in the order of their places."""
-
-    def __init__(self, problems: Sequence[Problem]) -> None:
-        super().__init__("\n".join(map(str, problems)))
-        self.problems = tuple(problems)
-
-
-def refuse(found: Iterable[Found], locate: Locate, file: str, options: Sequence[Option] = ()) -> SettingsError:
-    """The error for what was found in a file and in the options over it."""
+def refuse(found: Iterable[Found], locate: Locate, file: str, options: Sequence[Option] = ()) -> InputError:
+    """The error for what was found in a file and in the options over it, in the order of the places."""
     names: Mapping[Path, str] = {(option.section, option.key): option.name for option in options}
-    problems = []
+    diagnostics = []
     for path, text, other in found:
         message = text if other is None else text.format(names.get(other) or dotted(other))
-        place = (0, 0) if path in names else locate(path)
-        problems.append(Problem(file, *place, names.get(path) or dotted(path), message))
-    return SettingsError(sorted(problems, key=lambda problem: (problem.line, problem.column, problem.key)))
+        key = dotted(path)
+        if path in names or not file:
+            diagnostics.append(Diagnostic(names.get(path) or key, 0, 0, message))
+        else:
+            diagnostics.append(Diagnostic(file, *locate(path), f"{key}: {message}" if key else message))
+    return InputError(sorted(diagnostics, key=lambda one: (one.line, one.column, one.file, one.message)))
 
 
-def dotted(path: Path) -> str:
-    """A path as messages have it: `resources[0].name`, `placement.mpsLabels["example.com/mps"]`."""
-    return "".join(map(_step, path)).removeprefix(".")
-
-
-def _step(step: str | int) -> str:
-    if isinstance(step, int):
-        return f"[{step}]"
-    return f".{step}" if re.fullmatch("[A-Za-z0-9_-]{1,63}", step) else f"[{shown(step)}]"
-
-
-def found(error: ValidationError, shape: Section) -> Iterator[Found]:
-    """What pydantic found, in the project's words."""
+def found(error: ValidationError, tree: Object) -> Iterator[Found]:
+    """What pydantic found, in the words of the schema tree. Only kinds of errors are read, no texts."""
     for one in error.errors(include_url=False):
-        path = tuple(step for step in one["loc"] if step != "[key]")
-        yield from _found(one, path, shape)
-
-
-def _found(one: ErrorDetails, path: Path, shape: Section) -> Iterator[Found]:
-    match one["type"]:
-        case "value_error":
-            subject = "the key " if one["loc"][-1] == "[key]" else ""
-            yield Found(path, f"{subject}{one['ctx']['error']}")
-        case "misfits":
-            for below, message, other in one["ctx"]["misfits"]:
+        path = tuple(step for step in one["loc"] if step != _KEY)
+        if one["type"] == "conflicts":
+            for below, message, other in one["ctx"]["conflicts"]:
                 yield Found((*path, *below), message, None if other is None else (*path, *other))
-        case "extra_forbidden":
-            yield Found(path, _unknown(str(path[-1]), _keys_at(path[:-1], shape)))
-        case "invalid_key":
-            yield Found(path, "the key must be text; put it in quotes")
+        else:
+            yield Found(path, _message(one, path, tree))
+
+
+_KEY = "[key]"
+"""The step by which pydantic says that the key of a mapping is wrong, and not the value under it."""
+
+
+def _message(one: ErrorDetails, path: Path, tree: Object) -> str:
+    """What is wrong at a path. pydantic's text stands only for kinds of errors that the schema tree cannot cause."""
+    if one["loc"][-1:] == (_KEY,):
+        return f"the key {_refusal(_key_at(path[:-1], tree), one) or one['msg']}"
+    match one["type"]:
         case "missing":
-            yield Found(path, "is missing")
-        case "list_type":
-            yield Found(path, f"must be a list, not {shown(one['input'])}; write [] for none")
-        case "model_type" | "dict_type":
-            remedy = _remedy(path, _keys_at(path, shape))
-            yield Found(path, f"must be a mapping, not {shown(one['input'])}; {remedy}")
-        case _:
-            yield Found(path, one["msg"])
+            return "is missing"
+        case "invalid_key":
+            return "the key must be text; put it in quotes"
+        case "extra_forbidden":
+            return _unknown(str(path[-1]), _keys(_node_at(path[:-1], tree)))
+    return _refusal(_node_at(path, tree), one, in_list=bool(path) and isinstance(path[-1], int)) or one["msg"]
 
 
-def _remedy(path: Path, keys: Sequence[str]) -> str:
-    if not keys:
-        return "write {} for none"
-    return f"its keys are {', '.join(keys)}" if isinstance(path[-1], int) else "leave the key out for its defaults"
+def _refusal(node: Node | None, one: ErrorDetails, *, in_list: bool = False) -> str:
+    match node, one["type"]:
+        case Scalar(form), _:
+            return refusal(form, one["input"])
+        case Array(), "list_type":
+            return f"must be a list, not {shown(one['input'])}; write [] for none"
+        case Map(), "dict_type":
+            return f"must be a mapping, not {shown(one['input'])}; write {{}} for none"
+        case Object() as fixed, "model_type":
+            remedy = f"its keys are {', '.join(fixed.keys)}" if in_list else "leave the key out for its defaults"
+            return f"must be a mapping, not {shown(one['input'])}; {remedy}"
+    return ""
 
 
 def _unknown(key: str, keys: Sequence[str]) -> str:
@@ -123,13 +88,25 @@ def _unknown(key: str, keys: Sequence[str]) -> str:
     return f"unknown key {shown(key)}; {advice}"
 
 
-def _keys_at(path: Path, shape: Shape) -> list[str]:
-    """The keys that are ours in the mapping at a path; none where they are the user's."""
+def _keys(node: Node | None) -> list[str]:
+    return node.keys if isinstance(node, Object) else []
+
+
+def _key_at(path: Path, tree: Object) -> Node | None:
+    node = _node_at(path, tree)
+    return node.key if isinstance(node, Map) else None
+
+
+def _node_at(path: Path, tree: Object) -> Node | None:
+    """The node at a path, without its null; None where the path leaves the tree."""
+    node: Node | None = tree
     for step in path:
-        match shape := bare(shape):
-            case Section(members=members):
-                shape = next(member.shape for member in members if member.key == step)
-            case Listing(inner) | Table(_, inner):
-                shape = inner
-    shape = bare(shape)
-    return [member.key for member in shape.members] if isinstance(shape, Section) else []
+        match node:
+            case Object():
+                field = node.field(str(step))
+                node = None if field is None else bare(field.node)
+            case Array(inner) | Map(_, inner):
+                node = bare(inner)
+            case _:
+                return None
+    return node

@@ -1,20 +1,19 @@
-"""Profiles: values that are set together, below the user's keys.
+"""Profiles: values that are set together, and that the keys of the file override.
 
-Of `host-daemon`: KAI Scheduler, aws-virtual-gpu-device-plugin and others run the daemon on the host with CUDA's own
-default directory. Of `gke`: its device plugin mounts that directory and sets the limits; more than one replica is legal
+`host-daemon`: KAI Scheduler, aws-virtual-gpu-device-plugin and others run the daemon on the host with CUDA's own
+default directory. `gke`: its device plugin mounts that directory and sets the limits; more than one replica is legal
 on a node with a single card (GoogleCloudPlatform/container-engine-accelerators pkg/gpu/nvidia).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields
 from typing import Any
 
 from webhook.policy.settings.injections import Injections
-from webhook.settings.shape import camel
+from webhook.settings.schema_tree import object_of
 
-_CUDA_DEFAULT = "/tmp/nvidia-mps"  # noqa: S108 - where CUDA clients look when nothing tells them
+_CUDA_DEFAULT = "/tmp/nvidia-mps"  # noqa: S108 - where CUDA clients look by default
 _OFF = {"enabled": False}
 
 PROFILES: Mapping[str, Mapping[str, Any]] = {
@@ -37,27 +36,27 @@ PROFILES: Mapping[str, Mapping[str, Any]] = {
         "placement": {"mpsLabels": {"cloud.google.com/gke-gpu-sharing-strategy": "mps"}},
     },
     "openshift": {"injections": {"pipeMount": _OFF}},
-    "none": {"injections": dict.fromkeys((camel(field.name) for field in fields(Injections)), _OFF)},
+    "none": {"injections": dict.fromkeys(object_of(Injections).keys, _OFF)},
 }
-"""By name, in the form of a settings file."""
+"""The values by profile, as a settings file spells them."""
 
-SAYS: Mapping[str, str] = {
+DESCRIPTIONS: Mapping[str, str] = {
     "device-plugin": "NVIDIA's device plugin runs the MPS daemons: the defaults.",
     "host-daemon": "A daemon on the host, in CUDA's default directory. Name the labels of its nodes in "
-    "`placement.mpsLabels`: without them every node with GPUs could be an MPS node.",
-    "gke": "GKE's own device plugin, which mounts the directory itself and accepts more than one replica where a node "
-    "has one card.",
+    "`placement.mpsLabels`: without them any node with GPUs may be an MPS node.",
+    "gke": "GKE's own device plugin, which mounts the directory itself and accepts more than one replica on a node "
+    "with one card.",
     "openshift": "NVIDIA's device plugin where pods may not mount hostPath volumes.",
     "none": "Nothing is injected; the checks stay.",
 }
 """What each profile is for."""
 
 _REPLACED_WHOLE = frozenset({"mpsLabels"})
-"""Labels of the user stand in place of the profile's: both together would name two kinds of nodes."""
+"""Labels of the file replace those of the profile: together they would name two kinds of nodes."""
 
 
 def beneath(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
-    """The mapping above with the keys of the one below that it leaves open, at every depth. Lists are not joined."""
+    """The mapping `above`, completed with keys of `below` at every depth. Lists are not merged."""
     merged = {**below, **above}
     for key in below.keys() & above.keys() - _REPLACED_WHOLE:
         if isinstance(below[key], Mapping) and isinstance(above[key], Mapping):

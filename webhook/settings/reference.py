@@ -1,4 +1,4 @@
-"""The reference pages of the settings file and the facts file, written from the shapes that read them.
+"""The reference pages of the settings file and the facts file, made from the schema trees that validate them.
 
 Run as `python -m webhook.settings.reference FOLDER` it writes both pages there.
 """
@@ -11,11 +11,10 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from webhook.policy.placement.facts import Facts
-from webhook.settings.configuration import API_VERSION, DOCUMENT, KIND
-from webhook.settings.profiles import PROFILES, SAYS
-from webhook.settings.reading import FACTS_KIND
-from webhook.settings.shape import MISSING, Leaf, Listing, Member, Nullable, Section, Shape, Table, section, write
+from webhook.settings.configuration import API_VERSION, KIND, SETTINGS_FILE
+from webhook.settings.load import FACTS_FILE, FACTS_KIND
+from webhook.settings.profiles import DESCRIPTIONS, PROFILES
+from webhook.settings.schema_tree import MISSING, Array, Field, Map, Node, Nullable, Object, Scalar, write
 
 _WRITTEN = "<!-- Written by `python -m webhook.settings.reference docs/reference`; edit the code, not this page. -->"
 
@@ -24,18 +23,18 @@ _SETTINGS = f"""\
 
 {_WRITTEN}
 
-YAML or JSON. Everything may be omitted, the file too; `apiVersion` and `kind` are checked when they are there:
+YAML or JSON. You may omit any key, and the file itself; `apiVersion` and `kind` are validated when present:
 
 ```yaml
 apiVersion: {API_VERSION}
 kind: {KIND}
 ```
 
-An unknown key or a wrong value refuses the whole file, and all problems are told at once, each with file, line and key.
+One unknown key or wrong value rejects the whole file. All problems are reported at once, each with file, line and key.
 Durations are text with units: `5s`, `1h30m`, `500ms`. Sizes are text with units, `7Mi`, or a number of bytes.
 
-*Later* marks keys that are accepted and checked, but not in force in this release: setting them changes nothing yet,
-and the server says so when it starts.
+*Later* marks keys that this release accepts and validates, but does not use yet: setting them changes nothing, and the
+server logs a warning for each when it starts.
 
 `gpushare-webhook config view` prints the effective settings, `config validate` checks a file, and `config schema`
 prints a JSON Schema for editors.
@@ -44,7 +43,7 @@ prints a JSON Schema for editors.
 _PROFILES = """\
 ## Profiles
 
-A profile sets values together. They lie below the file's own keys: mappings are merged at every depth, lists and
+A profile sets values together. The keys of the file override them: mappings are merged at every depth, lists and
 `placement.mpsLabels` are replaced.
 """
 
@@ -54,8 +53,8 @@ _FACTS = f"""\
 {_WRITTEN}
 
 What is known about a cluster, for `--facts`. A part that is missing or null is unknown; an empty list is known to be
-empty, and that is not the same. `apiVersion` and `kind` may be omitted and are checked when they are there. Names must
-not repeat within a list.
+empty, which is different. You may omit `apiVersion` and `kind`; they are validated when present. Names must be unique
+within a list.
 
 ```yaml
 apiVersion: {API_VERSION}
@@ -76,76 +75,75 @@ devicePlugin: {{failRequestsGreaterThanOne: true}}
 
 def settings_page() -> str:
     """The page of the settings file."""
-    plain = [member for member in DOCUMENT.members if not _is_section(member)]
-    parts = [_SETTINGS, "## Top level\n", _table(_rows(plain, "")), *_sections(DOCUMENT), _PROFILES, _profiles()]
-    return "\n".join(parts)
+    plain = [field for field in SETTINGS_FILE.fields if not isinstance(field.node, Object)]
+    return "\n".join([_SETTINGS, "## Top level\n", _table(_rows(plain, "")), *_sections(), _PROFILES, _profiles()])
 
 
 def facts_page() -> str:
     """The page of the facts file."""
-    return "\n".join([_FACTS, "## Keys\n", _table(_rows(section(Facts).members, ""))])
+    return "\n".join([_FACTS, "## Keys\n", _table(_rows(FACTS_FILE.fields, ""))])
 
 
-def _sections(document: Section) -> Iterator[str]:
-    for member in document.members:
-        if isinstance(member.shape, Section):
-            yield f"## {member.key}\n\n{member.says}\n"
-            yield _table(_rows(member.shape.members, f"{member.key}."))
+def _sections() -> Iterator[str]:
+    for field in SETTINGS_FILE.fields:
+        if isinstance(field.node, Object):
+            yield f"## {field.key}\n\n{field.description}\n"
+            yield _table(_rows(field.node.fields, f"{field.key}."))
 
 
-def _rows(members: Iterable[Member], above: str) -> Iterator[tuple[str, ...]]:
-    for member in members:
-        key = above + member.key
-        says = f"{member.says} *Later.*" if member.later else member.says
-        yield f"`{key}`", _values(member.shape), _default(member), says
-        below = _below(member.shape)
+def _rows(fields: Iterable[Field], above: str) -> Iterator[tuple[str, ...]]:
+    for field in fields:
+        key = above + field.key
+        description = f"{field.description} *Later.*" if field.later else field.description
+        yield f"`{key}`", _values(field.node), _default(field), description
+        below = _below(field.node)
         if below is not None:
-            yield from _rows(below[1].members, f"{key}{below[0]}.")
+            yield from _rows(below[1].fields, f"{key}{below[0]}.")
 
 
-def _is_section(member: Member) -> bool:
-    return isinstance(member.shape, Section)
-
-
-def _below(shape: Shape) -> tuple[str, Section] | None:
-    """The section inside a shape, and what leads there."""
-    match shape:
-        case Section():
-            return "", shape
+def _below(node: Node) -> tuple[str, Object] | None:
+    """The object inside a node, and what leads there."""
+    match node:
+        case Object():
+            return "", node
         case Nullable(inner):
             return _below(inner)
-        case Listing(Section() as element):
+        case Array(Object() as element):
             return "[]", element
     return None
 
 
-def _values(shape: Shape) -> str:
-    match shape:
-        case Leaf(form):
-            return _plain(form.noun)
+def _values(node: Node) -> str:
+    match node:
+        case Scalar(form):
+            return _plain(form.description)
         case Nullable(inner):
             return f"{_values(inner)}, or null"
-        case Listing(element):
-            return "list of mappings, keys below" if isinstance(element, Section) else f"list: {_values(element)}"
-        case Table(key, value):
-            return f"mapping of {_plain(key.noun)} to {_values(value)}"
-        case Section():
+        case Array(element):
+            return "list of mappings, keys below" if isinstance(element, Object) else f"list: {_values(element)}"
+        case Map(key, value):
+            return f"mapping of {_values(key)} to {_values(value)}"
+        case Object():
             return "mapping, keys below"
 
 
-def _default(member: Member) -> str:
-    if _is_section(member):
+def _default(field: Field) -> str:
+    if isinstance(field.node, Object):
         return ""
-    if member.default is MISSING:
+    if field.default is MISSING:
         return "*required*"
-    return f"`{json.dumps(write(member.shape, member.default), ensure_ascii=False)}`"
+    return f"`{json.dumps(write(field.node, field.default), ensure_ascii=False)}`"
 
 
 def _profiles() -> str:
-    values = [(name, _flat(PROFILES[name], "")) for name in SAYS]
+    values = [(name, _flat(PROFILES[name], "")) for name in DESCRIPTIONS]
     rows = [
-        (f"`{name}`", SAYS[name], "<br>".join(f"`{key}: {json.dumps(value)}`" for key, value in set_) or "nothing")
-        for name, set_ in values
+        (
+            f"`{name}`",
+            DESCRIPTIONS[name],
+            "<br>".join(f"`{key}: {json.dumps(value)}`" for key, value in pairs) or "nothing",
+        )
+        for name, pairs in values
     ]
     return _table(rows, ("profile", "for", "sets"))
 
@@ -158,7 +156,7 @@ def _flat(values: Any, above: str) -> Iterator[tuple[str, Any]]:
             yield above + key, value
 
 
-def _table(rows: Iterable[tuple[str, ...]], head: tuple[str, ...] = ("key", "value", "default", "what it says")) -> str:
+def _table(rows: Iterable[tuple[str, ...]], head: tuple[str, ...] = ("key", "value", "default", "description")) -> str:
     lines = [head, tuple("---" for _ in head), *rows]
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 

@@ -1,4 +1,4 @@
-"""JSON Schemas of the settings file and the facts file, for editors and for others who write these files."""
+"""JSON Schemas of the settings file and the facts file, for editors and other tools that write these files."""
 
 from __future__ import annotations
 
@@ -7,11 +7,10 @@ from typing import Any
 from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import core_schema
 
-from webhook.policy.placement.facts import Facts
-from webhook.settings.configuration import API_VERSION, DOCUMENT, KIND
-from webhook.settings.models import adapter
-from webhook.settings.reading import FACTS_KIND
-from webhook.settings.shape import Section, section
+from webhook.settings.configuration import API_VERSION, KIND, SETTINGS_FILE
+from webhook.settings.load import FACTS_FILE, FACTS_KIND
+from webhook.settings.schema_tree import Object
+from webhook.settings.validation import adapter
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
@@ -35,16 +34,16 @@ class _Generator(GenerateJsonSchema):
 
 def schema() -> dict[str, Any]:
     """The JSON Schema of the settings file."""
-    return _schema(DOCUMENT, KIND)
+    return _schema(SETTINGS_FILE, KIND)
 
 
 def facts_schema() -> dict[str, Any]:
     """The JSON Schema of the facts file."""
-    return _schema(section(Facts), FACTS_KIND)
+    return _schema(FACTS_FILE, FACTS_KIND)
 
 
-def _schema(shape: Section, kind: str) -> dict[str, Any]:
-    made = adapter(shape).json_schema(schema_generator=_Generator)
+def _schema(tree: Object, kind: str) -> dict[str, Any]:
+    made = adapter(tree).json_schema(schema_generator=_Generator)
     header = {"apiVersion": {"const": API_VERSION}, "kind": {"const": kind}}
     return {
         "$schema": DIALECT,

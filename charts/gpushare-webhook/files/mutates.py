@@ -1,4 +1,4 @@
-"""What `helm test` runs: a GPU pod, made with dryRun, must come back changed or judged by the webhook."""
+"""The program of `helm test`: a GPU pod, created as a dry run, must come back with an injection or a finding."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def pod(amount: int) -> Object:
 
 
 def create(manifest: Object) -> tuple[Object, str]:
-    """What the API server made of it or said against it, and its warnings."""
+    """The object or the error that the API server responds with, and its warnings."""
     host, port = os.environ["KUBERNETES_SERVICE_HOST"], os.environ["KUBERNETES_SERVICE_PORT"]
     host = f"[{host}]" if ":" in host else host
     url = f"https://{host}:{port}/api/v1/namespaces/{os.environ['TEST_NAMESPACE']}/pods?dryRun=All"
@@ -45,13 +45,13 @@ def create(manifest: Object) -> tuple[Object, str]:
 
 
 def main() -> str:
-    """Empty when the webhook was seen, else what was seen instead."""
+    """Empty when there is a trace of the webhook, else what came back instead."""
     answer, warnings = create(pod(1))
     spec = answer.get("spec", {})
     added = {entry["name"] for container in spec.get("containers", []) for entry in container.get("env", [])}
     if "runtimeClassName" in spec or INJECTED & added:
         return ""
-    # Settings that inject nothing still refuse or warn.
+    # Settings that inject nothing still deny or warn.
     refusal, more = create(pod(1_000_000))
     said = f"{refusal.get('message', '')} {more}"
     if "GPS0" in said:

@@ -1,6 +1,6 @@
 {{/*
-The match conditions in CEL. Null stands where an object was sent with an explicit null, so lists and mappings are
-looked at only when they are none.
+The match conditions in CEL. An object may contain an explicit null, so lists and mappings are compared with null before
+they are used.
 */}}
 
 {{/* Whether a container `c` of a pod spec passes a test. Takes `spec` and `test`. */}}
@@ -23,8 +23,8 @@ name in ['{{ include "gpushare-webhook.resourceNames" . | fromJsonArray | join "
 {{- include "gpushare-webhook.cel.anyContainer" (dict "spec" .spec "test" $test) -}}
 {{- end -}}
 
-{{/* Whether a name is perhaps a slip (GPS013): in a domain of ours, or like one of our names but for its domain. */}}
-{{- define "gpushare-webhook.cel.isSlip" -}}
+{{/* Whether a name may be a typo (GPS013): in the domain of a configured name, or like a configured name except for its domain. */}}
+{{- define "gpushare-webhook.cel.isTypo" -}}
 {{- $tests := list "name.startsWith('nvidia.com/')" -}}
 {{- range include "gpushare-webhook.resourceNames" . | fromJsonArray -}}
 {{- $tests = append $tests (printf "name.startsWith('%s')" (regexFind "^[^/]+/" .)) -}}
@@ -35,22 +35,22 @@ name in ['{{ include "gpushare-webhook.resourceNames" . | fromJsonArray | join "
 {{- end -}}
 
 {{/*
-Whether there is more to look at in a list of containers than the API server's budget for CEL allows. It passes over an
-entry with the policy `Ignore` whose condition takes more, so that a pod could hide one variable behind 150,000 others.
-The server looks at all of them. Takes `list` and `sizes`, what there is to look at in a container `c`.
+Whether a list of containers has more elements than the API server's budget for CEL allows. The API server skips an entry
+with the policy `Ignore` whose condition costs more, so a pod could hide one variable behind 150,000 others. The webhook
+reads all of them. Takes `list` and `sizes`, the number of elements in a container `c`.
 */}}
 {{- define "gpushare-webhook.cel.tooMany" -}}
 {{ .list }}.size() > 500 || {{ .list }}.map(c, {{ .sizes }}).sum() > 5000
 {{- end -}}
 
-{{/* Whether a container `c` sees GPUs by its environment (GPS007). */}}
+{{/* Whether the environment of a container `c` exposes GPUs to it (GPS007). */}}
 {{- define "gpushare-webhook.cel.sees" -}}
 c.?env.orValue([]).exists(e, e.name == 'NVIDIA_VISIBLE_DEVICES' && !(e.?value.orValue('') in ['void', 'none']))
 {{- end -}}
 
 {{/*
-Whether an ephemeral container of a pod sees GPUs, or is privileged in a pod that names a GPU resource (GPS007). Those
-that were there before count too: CEL would compare each with all, past the budget, while the server uses a set.
+Whether GPUs are exposed to an ephemeral container of a pod, or one is privileged in a pod that names a GPU resource (GPS007).
+Existing containers count too: CEL would compare each with all others, beyond the budget, while the webhook uses a set.
 */}}
 {{- define "gpushare-webhook.cel.ephemeralSees" -}}
 {{- $list := "object.spec.?ephemeralContainers.orValue([])" -}}
@@ -58,17 +58,17 @@ that were there before count too: CEL would compare each with all, past the budg
 {{ include "gpushare-webhook.cel.tooMany" (dict "list" $list "sizes" "c.?env.orValue([]).size()") }} || {{ $list }}.exists(c, {{ include "gpushare-webhook.cel.sees" . }}) || ({{ $list }}.exists(c, c.?securityContext.?privileged.orValue(false)) && {{ $names }})
 {{- end -}}
 
-{{/* Whether a pod is new, or an update removes its last scheduling gate: from then on the scheduler may place it. */}}
+{{/* Whether a pod is new, or an update removes its last scheduling gate: then the scheduler may place it. */}}
 {{- define "gpushare-webhook.cel.newOrReleased" -}}
 oldObject == null || (oldObject.spec.?schedulingGates.orValue([]).size() > 0 && object.spec.?schedulingGates.orValue([]).size() == 0)
 {{- end -}}
 
 {{/*
-Whether a pod that names no GPU resource concerns the webhook all the same: it sees GPUs by its environment (GPS007),
-asks for what is perhaps a slip (GPS013), or has annotations of ours (GPS018). Takes the root and `template`.
+Whether a pod that names no GPU resource still concerns the webhook: its environment exposes GPUs (GPS007), it asks for a
+name that may be a typo (GPS013), or it has gpushare-webhook annotations (GPS018). Takes the root and `template`.
 */}}
 {{- define "gpushare-webhook.cel.concernsGpu" -}}
-{{- $named := include "gpushare-webhook.cel.anyResource" (dict "container" "c" "test" (include "gpushare-webhook.cel.isSlip" .root)) -}}
+{{- $named := include "gpushare-webhook.cel.anyResource" (dict "container" "c" "test" (include "gpushare-webhook.cel.isTypo" .root)) -}}
 {{- $sees := include "gpushare-webhook.cel.sees" . -}}
 {{- $sizes := "c.?env.orValue([]).size() + c.?resources.?limits.orValue({}).size() + c.?resources.?requests.orValue({}).size()" -}}
 {{- $many := include "gpushare-webhook.cel.tooMany" (dict "list" "list" "sizes" $sizes) -}}
@@ -76,12 +76,12 @@ asks for what is perhaps a slip (GPS013), or has annotations of ours (GPS018). T
 [{{ $spec }}.?containers.orValue([]), {{ $spec }}.?initContainers.orValue([])].exists(list, list != null && ({{ $many }} || list.exists(c, {{ $sees }} || {{ $named }}))) || {{ .template }}.?metadata.?annotations.orValue({}).exists(key, key.startsWith('gpushare-webhook/'))
 {{- end -}}
 
-{{/* The kubelet already runs what a mirror pod shows. Anybody can set the annotation, only nodes are believed. */}}
+{{/* The kubelet already runs what a mirror pod shows. Any user can set the annotation, so it counts only from nodes. */}}
 {{- define "gpushare-webhook.cel.noMirror" -}}
 !('kubernetes.io/config.mirror' in object.metadata.?annotations.orValue({}) && 'system:nodes' in request.userInfo.?groups.orValue([]))
 {{- end -}}
 
-{{/* The tolerations that a pod may have from us, as a list in CEL; empty when none are injected. */}}
+{{/* The tolerations that the webhook may have injected, as a list in CEL; empty when none are injected. */}}
 {{- define "gpushare-webhook.cel.ourTolerations" -}}
 {{- $config := .Values.config | default dict -}}
 {{- $ours := list -}}
@@ -100,7 +100,7 @@ asks for what is perhaps a slip (GPS013), or has annotations of ours (GPS018). T
 {{- $ours | uniq | join ", " -}}
 {{- end -}}
 
-{{/* Whether an update of a pod drops tolerations that it may have from us. Empty when it can have none. */}}
+{{/* Whether an update of a pod drops tolerations that the webhook may have injected. Empty when it injects none. */}}
 {{- define "gpushare-webhook.cel.lostTolerations" -}}
 {{- $had := "oldObject.spec.?tolerations.orValue([])" -}}
 {{- $has := "object.spec.?tolerations.orValue([])" -}}

@@ -1,7 +1,7 @@
 {{/* The spec of the webhook's pods. */}}
 {{- define "gpushare-webhook.pod" -}}
 serviceAccountName: {{ include "gpushare-webhook.serviceAccountName" . }}
-# No token where the API server is never called.
+# No token unless the pods call the API server.
 automountServiceAccountToken: {{ eq "true" (include "gpushare-webhook.callsApiServer" .) }}
 enableServiceLinks: false
 {{- with .Values.imagePullSecrets }}

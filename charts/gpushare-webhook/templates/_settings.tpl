@@ -1,4 +1,4 @@
-{{/* What the settings file says, with the program's defaults where it says nothing. */}}
+{{/* The settings of the settings file, or the program's defaults. */}}
 
 {{- define "gpushare-webhook.port" -}}
 {{- dig "server" "port" 10250 (.Values.config | default dict) -}}
@@ -18,7 +18,7 @@
 {{- div (add $milliseconds 999) 1000 -}}
 {{- end -}}
 
-{{/* How long the server takes to stop at most: until nobody calls, and until all is answered. */}}
+{{/* How many seconds the server takes to stop at most: until its endpoints are removed, and until everything is answered. */}}
 {{- define "gpushare-webhook.stopSeconds" -}}
 {{- $config := .Values.config | default dict -}}
 {{- $delay := include "gpushare-webhook.seconds" (dig "server" "shutdownDelay" "10s" $config) -}}
@@ -26,7 +26,7 @@
 {{- add $delay $drain -}}
 {{- end -}}
 
-{{/* How long a pod may take to stop: a little longer. */}}
+{{/* How many seconds a pod may take to stop: a few more. */}}
 {{- define "gpushare-webhook.gracePeriod" -}}
 {{- .Values.terminationGracePeriodSeconds | default (add (include "gpushare-webhook.stopSeconds" .) 5) -}}
 {{- end -}}
@@ -35,7 +35,7 @@
 {{- ternary .Values.autoscaling.minReplicas .Values.replicas .Values.autoscaling.enabled -}}
 {{- end -}}
 
-{{/* The names of the GPU resources, a list in JSON. MIG resources are known by their prefix. */}}
+{{/* The names of the GPU resources, a list in JSON. MIG resources are recognized by their prefix. */}}
 {{- define "gpushare-webhook.resourceNames" -}}
 {{- $names := list -}}
 {{- range dig "resources" (list (dict "name" "nvidia.com/gpu") (dict "name" "nvidia.com/gpu.shared")) (.Values.config | default dict) -}}
@@ -53,7 +53,7 @@
 {{- with $shared }}{{ first . }}{{ end -}}
 {{- end -}}
 
-{{/* A name to try the webhook with: rather one that is shared, of which two are too many. */}}
+{{/* A name to try the webhook with, preferably a shared one, of which two are too many. */}}
 {{- define "gpushare-webhook.triedResource" -}}
 {{- $named := include "gpushare-webhook.resourceNames" . | fromJsonArray | first | default "nvidia.com/gpu" -}}
 {{- include "gpushare-webhook.firstShared" . | default $named -}}
@@ -77,7 +77,7 @@
 {{- if dig "facts" "runtimeClasses" false (.Values.config | default dict) }}true{{ end -}}
 {{- end -}}
 
-{{/* The settings that the program reads at its start alone, in JSON. */}}
+{{/* The settings that the program reads only at its start, in JSON. */}}
 {{- define "gpushare-webhook.processSettings" -}}
 {{- pick (.Values.config | default dict) "server" "tls" "log" "facts" | toJson -}}
 {{- end -}}

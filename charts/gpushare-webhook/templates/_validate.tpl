@@ -1,4 +1,4 @@
-{{/* Stops combinations that would install and then not work, each with what is wrong, where, and what to do. */}}
+{{/* Rejects combinations that would install but not work, each with what is wrong, where, and what to do. */}}
 {{- define "gpushare-webhook.validate" -}}
 {{- range $part := list "Ports" "TlsMode" "ClientCA" "Url" "Replicas" "Times" -}}
 {{- include (printf "gpushare-webhook.validate%s" $part) $ -}}
@@ -6,7 +6,7 @@
 {{- $names := list -}}
 {{- range .Values.webhooks.matchConditions }}{{ $names = append $names .name }}{{ end -}}
 {{- if ne (len $names) (len (uniq $names)) -}}
-{{- fail "webhooks.matchConditions has a name twice: give each condition a name of its own" -}}
+{{- fail "webhooks.matchConditions uses a name twice: give each condition a unique name" -}}
 {{- end -}}
 {{- end -}}
 
@@ -14,20 +14,20 @@
 {{- $port := include "gpushare-webhook.port" . | int -}}
 {{- $health := include "gpushare-webhook.healthPort" . | int -}}
 {{- if or (eq $port 0) (eq $health 0) -}}
-{{- fail "config.server.port and config.server.healthPort must be fixed here: the Services and the probes name them" -}}
+{{- fail "config.server.port and config.server.healthPort must not be 0 here: the Services and the probes refer to them" -}}
 {{- end -}}
 {{- if eq $port $health -}}
-{{- fail (printf "config.server.port and config.server.healthPort are both %d: choose another for one" $port) -}}
+{{- fail (printf "config.server.port and config.server.healthPort are both %d: choose different ports" $port) -}}
 {{- end -}}
 {{- if and .Values.hostNetwork (has 10250 (list $port $health)) -}}
 {{- fail "hostNetwork: port 10250 of a node is the kubelet's; set config.server.port to another one" -}}
 {{- end -}}
 {{- if and .Values.service.nodePort (eq .Values.service.type "ClusterIP") -}}
-{{- fail "service.nodePort is set, but service.type is ClusterIP: set service.type to NodePort or LoadBalancer, or take the port out" -}}
+{{- fail "service.nodePort is set, but service.type is ClusterIP: set service.type to NodePort or LoadBalancer, or remove the port" -}}
 {{- end -}}
 {{- end -}}
 
-{{/* Values of another mode would be ignored; two writers of one bundle would undo each other's work. */}}
+{{/* Values of another mode would be ignored, and two writers of one bundle would overwrite each other. */}}
 {{- define "gpushare-webhook.validateTlsMode" -}}
 {{- $mode := .Values.tls.mode -}}
 {{- $given := .Values.tls.existingSecret -}}
@@ -36,31 +36,31 @@
 {{- range $section, $keys := $sections -}}
 {{- range $key := $keys -}}
 {{- if get (get $.Values.tls $section | default dict) $key -}}
-{{- fail (printf "tls.%s.%s is set, but tls.mode is %s: set tls.mode to %s, or take the value out" $section $key $mode $other) -}}
+{{- fail (printf "tls.%s.%s is set, but tls.mode is %s: set tls.mode to %s, or remove the value" $section $key $mode $other) -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}
 {{- if eq $mode "existing-secret" -}}
 {{- if not $given.name -}}
-{{- fail "tls.mode is existing-secret: name the Secret in tls.existingSecret.name" -}}
+{{- fail "tls.mode is existing-secret: set the Secret in tls.existingSecret.name" -}}
 {{- end -}}
 {{- if not (or $given.caBundle $given.annotations) -}}
-{{- fail "tls.mode is existing-secret: give the authority in tls.existingSecret.caBundle, or in tls.existingSecret.annotations the annotation by which another program writes it" -}}
+{{- fail "tls.mode is existing-secret: set the authority in tls.existingSecret.caBundle, or the annotation that makes another program write it in tls.existingSecret.annotations" -}}
 {{- end -}}
 {{- if and $given.caBundle $given.annotations -}}
-{{- fail "tls.existingSecret has caBundle and annotations: two would write the authority; take one of them out" -}}
+{{- fail "tls.existingSecret has caBundle and annotations: both would write the authority; remove one of them" -}}
 {{- end -}}
 {{- end -}}
 {{- range $key, $_ := .Values.webhooks.annotations -}}
 {{- if hasPrefix "cert-manager.io/inject-" $key -}}
-{{- fail (printf "webhooks.annotations has %s: another program would write the authority too; use tls.mode cert-manager, or tls.existingSecret.annotations" $key) -}}
+{{- fail (printf "webhooks.annotations has %s: another program would also write the authority; use tls.mode cert-manager, or tls.existingSecret.annotations" $key) -}}
 {{- end -}}
 {{- end -}}
 {{- if eq $mode "cert-manager" -}}
 {{- $times := .Values.tls.certManager -}}
 {{- if le (include "gpushare-webhook.seconds" $times.duration | int) (include "gpushare-webhook.seconds" $times.renewBefore | int) -}}
-{{- fail (printf "tls.certManager.duration %s is not longer than renewBefore %s: raise the one or lower the other" $times.duration $times.renewBefore) -}}
+{{- fail (printf "tls.certManager.duration %s is not longer than renewBefore %s: increase duration or decrease renewBefore" $times.duration $times.renewBefore) -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}
@@ -69,9 +69,9 @@
 {{- $clientCA := dig "tls" "clientCA" "" (.Values.config | default dict) -}}
 {{- $mounted := "/etc/gpushare-webhook/client-ca/ca.crt" -}}
 {{- if and .Values.tls.clientCA.secretName (ne $clientCA $mounted) -}}
-{{- fail (printf "tls.clientCA.secretName is set: set config.tls.clientCA to %s, or the server asks for no certificates" $mounted) -}}
+{{- fail (printf "tls.clientCA.secretName is set: set config.tls.clientCA to %s, or the server requests no client certificates" $mounted) -}}
 {{- else if and (eq $clientCA $mounted) (not .Values.tls.clientCA.secretName) -}}
-{{- fail (printf "config.tls.clientCA is %s: name its Secret in tls.clientCA.secretName" $mounted) -}}
+{{- fail (printf "config.tls.clientCA is %s: set its Secret in tls.clientCA.secretName" $mounted) -}}
 {{- end -}}
 {{- end -}}
 
@@ -79,15 +79,15 @@
 {{- $held := prepend (dig "tls" "extraHosts" list (.Values.config | default dict)) (include "gpushare-webhook.host" .) -}}
 {{- $called := include "gpushare-webhook.calledHost" . -}}
 {{- if and $called (eq .Values.tls.mode "self-managed") (not (has $called $held)) -}}
-{{- fail (printf "webhooks.url: name %s in config.tls.extraHosts, so that the self-managed certificate holds it" $called) -}}
+{{- fail (printf "webhooks.url: add %s to config.tls.extraHosts, so that the self-managed certificate contains it" $called) -}}
 {{- end -}}
 {{- end -}}
 
-{{/* A budget that lets nobody go holds up the drain of a node for ever. */}}
+{{/* A budget that allows no disruption blocks the drain of a node indefinitely. */}}
 {{- define "gpushare-webhook.validateReplicas" -}}
 {{- $scaling := .Values.autoscaling -}}
 {{- if and $scaling.enabled (gt (int $scaling.minReplicas) (int $scaling.maxReplicas)) -}}
-{{- fail (printf "autoscaling.minReplicas %d is more than maxReplicas %d: lower the one or raise the other" (int $scaling.minReplicas) (int $scaling.maxReplicas)) -}}
+{{- fail (printf "autoscaling.minReplicas %d is more than maxReplicas %d: decrease minReplicas or increase maxReplicas" (int $scaling.minReplicas) (int $scaling.maxReplicas)) -}}
 {{- end -}}
 {{- $replicas := include "gpushare-webhook.leastReplicas" . | int -}}
 {{- $budget := .Values.podDisruptionBudget -}}
@@ -96,12 +96,12 @@
 {{- $stay := $budget.minAvailable -}}
 {{- if kindIs "string" $stay }}{{ $stay = div (add (mul (trimSuffix "%" $stay) $replicas) 99) 100 }}{{ end -}}
 {{- if ge (int $stay) $replicas -}}
-{{- fail (printf "podDisruptionBudget.minAvailable %v of %d replicas lets none go, and no node could be drained: lower it" $budget.minAvailable $replicas) -}}
+{{- fail (printf "podDisruptionBudget.minAvailable %v of %d replicas allows no disruption, so no node could be drained: decrease it" $budget.minAvailable $replicas) -}}
 {{- end -}}
 {{- else if kindIs "invalid" $budget.maxUnavailable -}}
 {{- fail "podDisruptionBudget: minAvailable and maxUnavailable are both null; set one, or enabled to false" -}}
 {{- else if has (toString $budget.maxUnavailable) (list "0" "0%") -}}
-{{- fail "podDisruptionBudget.maxUnavailable is 0, and no node could be drained: raise it" -}}
+{{- fail "podDisruptionBudget.maxUnavailable is 0, so no node could be drained: increase it" -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}
@@ -110,7 +110,7 @@
 {{- $needed := include "gpushare-webhook.stopSeconds" . | int -}}
 {{- with .Values.terminationGracePeriodSeconds -}}
 {{- if lt (int .) $needed -}}
-{{- fail (printf "terminationGracePeriodSeconds %d is shorter than the %d of config.server.shutdownDelay and drainTimeout: raise it, or leave it empty" (int .) $needed) -}}
+{{- fail (printf "terminationGracePeriodSeconds %d is shorter than the %d of config.server.shutdownDelay and drainTimeout: increase it, or leave it empty" (int .) $needed) -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}

@@ -1,46 +1,46 @@
-{{/* What an administrator should know about the chosen values, each after an empty line. */}}
+{{/* Warnings about the chosen values, each after an empty line. */}}
 {{- define "gpushare-webhook.warnings" -}}
 {{- $config := .Values.config | default dict -}}
 {{- if and (lt (int .Values.replicas) 2) (not .Values.autoscaling.enabled) }}
 
-WARNING: with one replica nobody answers while it moves to another node.
+WARNING: a single replica cannot answer while it moves to another node. Set replicas to 2 or more.
 {{- end }}
 {{- if and (eq .Values.webhooks.validating.failurePolicy "Ignore") (eq (get $config "mode" | default "enforce") "enforce") }}
 
-WARNING: webhooks.validating.failurePolicy is Ignore: while no replica answers, GPU pods are made unchecked.
+WARNING: webhooks.validating.failurePolicy is Ignore: while no replica answers, GPU pods are admitted unchecked.
 {{- end }}
 {{- if eq .Values.webhooks.mutating.failurePolicy "Fail" }}
 
-WARNING: webhooks.mutating.failurePolicy is Fail: while no replica answers, GPU pods are refused.
+WARNING: webhooks.mutating.failurePolicy is Fail: while no replica answers, GPU pods are rejected.
 {{- end }}
-{{- $judged := list }}
-{{- range .Values.webhooks.customKinds }}{{ $judged = append $judged (printf "%s/%s" .group .kind) }}{{ end }}
+{{- $checked := list }}
+{{- range .Values.webhooks.customKinds }}{{ $checked = append $checked (printf "%s/%s" .group .kind) }}{{ end }}
 {{- range dig "workloads" "paths" list $config }}
 {{- $kind := printf "%s/%s" (.group | default "") .kind }}
-{{- if not (has $kind $judged) }}
-{{- $judged = append $judged $kind }}
+{{- if not (has $kind $checked) }}
+{{- $checked = append $checked $kind }}
 
-WARNING: config.workloads.paths names {{ $kind }}, but the API server sends it only if webhooks.customKinds names it too.
+WARNING: config.workloads.paths names {{ $kind }}, but the API server sends it only if you also add it to webhooks.customKinds.
 {{- end }}
 {{- end }}
 {{- if eq .Release.Namespace "default" }}
 
-WARNING: the namespace "default" holds the webhook and is left alone by it. Install it into one of its own.
+WARNING: the webhook runs in the namespace "default" and ignores it. Install it into a namespace of its own.
 {{- end }}
 {{- if and (include "gpushare-webhook.callsApiServer" .) (not .Values.rbac.create) }}
 
-WARNING: rbac.create is false: give the service account {{ include "gpushare-webhook.serviceAccountName" . }} its rights.
+WARNING: rbac.create is false: grant the service account {{ include "gpushare-webhook.serviceAccountName" . }} its permissions.
 {{- end }}
 {{- if and .Values.test.enabled (has .Values.test.namespace (include "gpushare-webhook.excluded" . | fromJsonArray)) (ne .Values.test.namespace .Release.Namespace) }}
 
-WARNING: test.namespace {{ .Values.test.namespace }} is left alone by the webhook, so there is no `helm test`. Name another.
+WARNING: the webhook ignores test.namespace {{ .Values.test.namespace }}, so there is no `helm test`. Choose another.
 {{- end }}
 {{- if .Values.hostNetwork }}
 
-WARNING: hostNetwork needs a node with the port free for each replica, and one more for updates.
+WARNING: hostNetwork needs one node per replica on which the port is free, and one more for updates.
 {{- end }}
 {{- if eq .Values.tls.mode "existing-secret" }}
 
-WARNING: you renew the Secret {{ .Values.tls.existingSecret.name }}. A new authority goes into the bundle first, then into the Secret.
+WARNING: you must renew the Secret {{ .Values.tls.existingSecret.name }} yourself. Put a new authority into the bundle first, then into the Secret.
 {{- end }}
 {{- end -}}

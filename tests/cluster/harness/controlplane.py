@@ -118,6 +118,7 @@ class ControlPlane:
             "--leader-elect=false",
             "--secure-port=0",
             *self.gates(),
+            *self._options.controller_manager_flags,
         ]
 
     def _scheduler(self) -> list[str]:

@@ -44,7 +44,7 @@ def offers(plugin: dict[str, Any], gpus: int) -> dict[str, str]:
 class ControlPlaneOptions:
     """The version, and flags of the API server besides those that every cluster needs.
 
-    `caller` is the certificate and its key, PEM, that it shows to webhooks; without one it shows none.
+    `caller` is the certificate and its key, PEM, that the API server presents to webhooks, if any.
     """
 
     kubernetes: str = field(default_factory=kubernetes_version)
@@ -52,6 +52,7 @@ class ControlPlaneOptions:
     feature_gates: Mapping[str, bool] = field(default_factory=dict)
     runtime_config: tuple[str, ...] = ()
     api_server_flags: tuple[str, ...] = ()
+    controller_manager_flags: tuple[str, ...] = ()
     caller: bytes | None = None
 
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from tests.cluster.harness.api import Object
     from tests.cluster.harness.place import Place
-    from webhook.pki import Leaf
+    from webhook.pki import ServingCertificate
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,9 @@ class StandIn:
 
 
 @contextmanager
-def stand_in(place: Place, answer: Callable[[Object], Answer], leaf: Leaf | None = None) -> Iterator[StandIn]:
+def stand_in(
+    place: Place, answer: Callable[[Object], Answer], leaf: ServingCertificate | None = None
+) -> Iterator[StandIn]:
     """Serve reviews with `answer` in this process, at the place's address, with a leaf or a certificate of its own."""
     listening = place.listen()
     key, certificate = (leaf.key, leaf.certificate) if leaf else _certificate(place.address)

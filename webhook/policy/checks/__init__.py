@@ -2,47 +2,30 @@
 
 from __future__ import annotations
 
-from webhook.policy.checks import (
-    gps001_container_limit,
-    gps002_pod_limit,
-    gps003_quantity,
-    gps004_pipe_directory,
-    gps005_shared_memory,
-    gps006_client_limits,
-    gps007_visible_devices,
-    gps008_users,
-    gps009_host_namespaces,
-    gps010_two_resources,
-    gps011_runtime_class,
-    gps012_host_path,
-    gps013_resource_name,
-    gps014_selectors,
-    gps015_grace_period,
-    gps016_init_container,
-    gps017_pipe_hidden,
-    gps018_annotations,
-    gps019_unmutated,
-)
+from importlib import import_module
+
 from webhook.policy.checks.check import Check
 
-CHECKS: tuple[Check, ...] = (
-    gps001_container_limit.CHECK,
-    gps002_pod_limit.CHECK,
-    gps003_quantity.CHECK,
-    gps004_pipe_directory.CHECK,
-    gps005_shared_memory.CHECK,
-    gps006_client_limits.CHECK,
-    gps007_visible_devices.CHECK,
-    gps008_users.CHECK,
-    gps009_host_namespaces.CHECK,
-    gps010_two_resources.CHECK,
-    gps011_runtime_class.CHECK,
-    gps012_host_path.CHECK,
-    gps013_resource_name.CHECK,
-    gps014_selectors.CHECK,
-    gps015_grace_period.CHECK,
-    gps016_init_container.CHECK,
-    gps017_pipe_hidden.CHECK,
-    gps018_annotations.CHECK,
-    gps019_unmutated.CHECK,
+_MODULES = (
+    "gps001_container_limit",
+    "gps002_pod_limit",
+    "gps003_quantity",
+    "gps004_pipe_directory",
+    "gps005_shared_memory",
+    "gps006_client_limits",
+    "gps007_visible_devices",
+    "gps008_users",
+    "gps009_host_namespaces",
+    "gps010_two_resources",
+    "gps011_runtime_class",
+    "gps012_host_path",
+    "gps013_resource_name",
+    "gps014_selectors",
+    "gps015_grace_period",
+    "gps016_init_container",
+    "gps017_pipe_hidden",
+    "gps018_annotations",
+    "gps019_unmutated",
 )
+
+CHECKS: tuple[Check, ...] = tuple(import_module(f"{__name__}.{module}").CHECK for module in _MODULES)

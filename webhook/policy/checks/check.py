@@ -1,4 +1,4 @@
-"""What a check is: a code, a scope, and a function that looks at a case."""
+"""A check: a code, a default severity, a scope, and a function that returns the violations of a pod."""
 
 from __future__ import annotations
 
@@ -7,48 +7,48 @@ from dataclasses import dataclass
 from enum import Enum
 
 from webhook.policy.context import PodContext
-from webhook.policy.verdict import Claim, Severity
+from webhook.policy.verdict import Severity, Violation
 
-Claims = Iterable[Claim]
-"""What a check has to say; empty when all is well."""
+Violations = Iterable[Violation]
+"""What a check reports; empty when nothing is wrong."""
 
 
 class Scope(Enum):
-    """Which pods a check looks at."""
+    """Which pods a check runs on. The reference prints the value after "applies to"."""
 
-    MPS = "pods that ask for a shared resource and could land on an MPS node"
-    ASKS = "pods that ask for a GPU"
-    NAMES = "pods that name a GPU resource"
+    MPS = "pods that request a shared resource and could land on an MPS node"
+    GPU = "pods that request a GPU"
+    NAMES_GPU = "pods that name a GPU resource"
     ANY = "every pod"
-    ADDED = "every pod, and the ephemeral containers that are added to one"
-    ARRIVED = "pods that reach `/validate` on CREATE"
+    EPHEMERAL = "every pod, and ephemeral containers when they are added to it"
+    EXPECTS_EDITS = "pods that reach `/validate` on CREATE"
 
-    def holds(self, context: PodContext) -> bool:
-        """Whether the case is in the scope."""
-        if context.origin.added is not None:
-            return self is Scope.ADDED
+    def includes(self, context: PodContext) -> bool:
+        """Whether the pod is in the scope."""
+        if context.origin.added_containers is not None:
+            return self is Scope.EPHEMERAL
         if self is Scope.MPS:
-            return bool(context.mps)
-        if self is Scope.ASKS:
-            return bool(context.demand.asks)
-        if self is Scope.NAMES:
-            return bool(context.demand.names)
-        if self is Scope.ARRIVED:
-            return context.origin.arrived
+            return bool(context.mps_requests)
+        if self is Scope.GPU:
+            return bool(context.requests.positive)
+        if self is Scope.NAMES_GPU:
+            return bool(context.requests.named)
+        if self is Scope.EXPECTS_EDITS:
+            return context.expects_edits
         return True
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One check. `says` is its explanation: a title, what it reads, why it matters, what to do."""
+    """One check. `description` explains it to users: a title, then Reads, Why and Remedy."""
 
     code: str
     severity: Severity
     scope: Scope
-    run: Callable[[PodContext], Claims]
-    says: str
+    run: Callable[[PodContext], Violations]
+    description: str
 
     @property
     def title(self) -> str:
-        """The first line of the explanation."""
-        return self.says.strip().partition("\n")[0].rstrip(".")
+        """The first line of the description."""
+        return self.description.strip().partition("\n")[0].rstrip(".")

@@ -1,41 +1,41 @@
-"""A container asks for more replicas than one.
+"""A container requests more replicas than its limit.
 
 Reads: `resources.limits` and `resources.requests` of init containers, sidecars and containers.
-Why: the device plugin refuses more than one replica of a GPU that is shared through MPS. The kubelet then fails the pod
-for good with `UnexpectedAdmissionError`, and a controller makes the next one at once: about 300 failed pods in half a
-minute. More replicas would not give a container a bigger share of one card.
+Why: the device plugin rejects a request for more than one replica of a GPU that is shared through MPS. The kubelet then
+fails the pod permanently with `UnexpectedAdmissionError`, and its controller creates the next one immediately: about
+300 failed pods in 30 seconds. More replicas would not give a container a larger share of one GPU.
 Remedy: ask for 1, or select nodes with whole cards through the label `nvidia.com/gpu.sharing-strategy: none`. Where the
 plugin accepts more (`failRequestsGreaterThanOne: false`, v0.20 or newer), raise `limits.perContainer`.
 """
 
 from __future__ import annotations
 
-from webhook.policy.checks.check import Check, Claims, Scope
+from webhook.policy.checks.check import Check, Scope, Violations
 from webhook.policy.context import PodContext
 from webhook.policy.replica_limits import cap, over_container
-from webhook.policy.verdict import Claim, Severity
+from webhook.policy.verdict import Severity, Violation
 from webhook.policy.wording import amount, message
 
 
-def run(context: PodContext) -> Claims:
-    """One claim a container and resource over the limit."""
+def run(context: PodContext) -> Violations:
+    """One violation per container and resource over its limit."""
     over = over_container(context)
     if not over:
         return ()
     limit = context.rules.per_container
     return (
-        Claim(
-            ask.path,
+        Violation(
+            request.path,
             message(
-                f"{ask.container.kind} {{}} asks for {amount(ask.billionths)} of {{}}; "
+                f"{request.container.kind} {{}} asks for {amount(request.billionths)} of {{}}; "
                 f"the limit is {limit} where it is shared through MPS",
-                ask.container.name,
-                ask.resource.name,
+                request.container.name,
+                request.resource.name,
             ),
-            "ask for 1" if ask.resource.renamed else WHOLE_CARDS,
-            cap(context, [ask]),
+            "ask for 1" if request.resource.renamed else WHOLE_CARDS,
+            cap(context, [request]),
         )
-        for ask in over
+        for request in over
     )
 
 

@@ -1,9 +1,9 @@
-"""A GPU quantity that the API server would refuse.
+"""A GPU quantity is one that the API server rejects.
 
-Reads: `resources.limits` and `resources.requests` for every GPU resource.
-Why: extended resources are whole and not negative, cannot be overcommitted, and are given as limits, so that a request
-must equal its limit and cannot stand alone.
-Remedy: give a whole number under `limits` only.
+Reads: `resources.limits` and `resources.requests` of every GPU resource.
+Why: the quantity of an extended resource is a whole number and not negative. It cannot be overcommitted and is set as
+a limit, so a request must equal its limit and cannot stand alone.
+Remedy: set a whole number, under `limits` only.
 """
 
 from __future__ import annotations
@@ -14,33 +14,37 @@ from webhook.policy.checks.check import Check, Scope
 from webhook.policy.context import PodContext
 from webhook.policy.pods.pod import Container
 from webhook.policy.pods.quantity import QuantityError, is_whole, parse
-from webhook.policy.verdict import Claim, Severity
+from webhook.policy.verdict import Severity, Violation
 from webhook.policy.wording import message
 
 
-def run(context: PodContext) -> Iterator[Claim]:
-    """One claim a wrong value; a pair that differs is told at the request."""
-    for named in context.demand.names:
-        yield from _container(named.container, named.resource.name)
+def run(context: PodContext) -> Iterator[Violation]:
+    """One violation per wrong value; of a limit and a request that differ, at the request."""
+    for request in context.requests.named:
+        yield from _container(request.container, request.resource.name)
 
 
-def _container(container: Container, name: str) -> Sequence[Claim]:
+def _container(container: Container, name: str) -> Sequence[Violation]:
     limits, requests = container.limits, container.requests
-    claims = []
+    violations = []
     for field, values in (("limits", limits), ("requests", requests)):
         if name in values and (wrong := _wrong(values[name])) is not None:
             path = (*container.path, "resources", field, name)
-            said = message(f"{container.kind} {{}}: {{}} of {{}} {wrong}", container.name, _shown(values[name]), name)
-            claims.append(Claim(path, said, "give a whole number, such as 1"))
-    if claims or name not in requests:
-        return claims
+            problem = message(
+                f"{container.kind} {{}}: {{}} of {{}} {wrong}", container.name, _shown(values[name]), name
+            )
+            violations.append(Violation(path, problem, "use a whole number, such as 1"))
+    if violations or name not in requests:
+        return violations
     path = (*container.path, "resources", "requests", name)
     if name not in limits:
-        said = message(f"{container.kind} {{}} requests {{}} without a limit", container.name, name)
-        return [Claim(path, said, "give it under limits, alone or with the same value")]
+        problem = message(f"{container.kind} {{}} requests {{}} without a limit", container.name, name)
+        return [Violation(path, problem, "set it under limits, alone or with the same value")]
     if parse(limits[name]) != parse(requests[name]):
-        said = message(f"{container.kind} {{}} requests another amount of {{}} than its limit", container.name, name)
-        return [Claim(path, said, "make both equal, or leave the request out")]
+        problem = message(
+            f"{container.kind} {{}} requests an amount of {{}} that differs from its limit", container.name, name
+        )
+        return [Violation(path, problem, "make both equal, or omit the request")]
     return []
 
 
@@ -51,11 +55,11 @@ def _wrong(value: object) -> str | None:
         return "is not a quantity"
     if billionths < 0:
         return "is negative"
-    return None if is_whole(billionths) else "is not whole"
+    return None if is_whole(billionths) else "is not a whole number"
 
 
 def _shown(value: object) -> object:
     return "true or false" if isinstance(value, bool) else value
 
 
-CHECK = Check("GPS003", Severity.DENY, Scope.NAMES, run, __doc__)
+CHECK = Check("GPS003", Severity.DENY, Scope.NAMES_GPU, run, __doc__)

@@ -1,33 +1,35 @@
-"""An own mount at `/dev/shm` hides the daemon's.
+"""A mount at `/dev/shm` hides the MPS daemon's.
 
-Reads: `volumeMounts` of containers that ask for a replica.
-Why: the device plugin mounts the MPS daemon's shared memory at `/dev/shm`, half of the node's memory large. A volume of
-the pod at the same path lies on top of it. Clients on cards older than Volta need the daemon's.
-Remedy: leave the mount out; what it is usually there for, room for PyTorch's workers, the daemon's mount gives too.
+Reads: `volumeMounts` of containers that request a replica.
+Why: the device plugin mounts the MPS daemon's shared memory at `/dev/shm`, sized at half the node's memory. A volume
+that the pod mounts at the same path hides it. Clients on GPUs older than Volta need the daemon's shared memory.
+Remedy: remove the mount. It is usually there to give PyTorch's workers enough shared memory, which the daemon's mount
+provides as well.
 """
 
 from __future__ import annotations
 
-from webhook.policy.checks.check import Check, Claims, Scope
+from webhook.policy.checks.check import Check, Scope, Violations
 from webhook.policy.context import PodContext
-from webhook.policy.verdict import Claim, Severity
+from webhook.policy.verdict import Severity, Violation
 from webhook.policy.wording import message
 
 _SHARED_MEMORY = "/dev/shm"  # noqa: S108 - a path in the container
 
 
-def run(context: PodContext) -> Claims:
-    """One claim a container with such a mount."""
+def run(context: PodContext) -> Violations:
+    """One violation per container with such a mount."""
     return (
-        Claim(
-            (*ask.container.path, "volumeMounts", ask.container.mounts[_SHARED_MEMORY], "mountPath"),
+        Violation(
+            (*request.container.path, "volumeMounts", request.container.mounts[_SHARED_MEMORY], "mountPath"),
             message(
-                f"{ask.container.kind} {{}} mounts its own /dev/shm and hides the MPS daemon's", ask.container.name
+                f"{request.container.kind} {{}} mounts a volume at /dev/shm, which hides the MPS daemon's",
+                request.container.name,
             ),
-            "leave the mount out; the device plugin mounts the daemon's there",
+            "remove the mount; the device plugin mounts the daemon's /dev/shm",
         )
-        for ask in context.first_asks
-        if _SHARED_MEMORY in ask.container.mounts
+        for request in context.first_mps_requests
+        if _SHARED_MEMORY in request.container.mounts
     )
 
 

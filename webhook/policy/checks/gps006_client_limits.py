@@ -1,17 +1,17 @@
-"""A limit of the MPS client is malformed or without effect.
+"""A limit of the MPS client is malformed or has no effect.
 
 Reads: `CUDA_MPS_ACTIVE_THREAD_PERCENTAGE`, `CUDA_MPS_PINNED_DEVICE_MEM_LIMIT`, `CUDA_MPS_CLIENT_PRIORITY`,
 `CUDA_MPS_ENABLE_PER_CTX_DEVICE_MULTIPROCESSOR_PARTITIONING` and `CUDA_DEVICE_MAX_CONNECTIONS` in `env` of containers
-that ask for a replica, and the annotations that set them; with facts also how many replicas the candidate nodes make
-of a card.
-Why: CUDA ignores a value that it cannot read. A client can only lower the daemon's limits, so a value above the
-replica's share does nothing.
-Remedy: correct the value, or leave it out.
+that request a replica, and the annotations that set them; with facts, also the number of replicas per card on the
+candidate nodes.
+Why: CUDA ignores a value that it cannot parse. A client can only lower the daemon's limits, so a value above the
+replica's share has no effect.
+Remedy: correct the value, or omit it.
 """
 
 from __future__ import annotations
 
-from webhook.policy.checks.check import Check, Claims, Scope
+from webhook.policy.checks.check import Check, Scope, Violations
 from webhook.policy.context import PodContext
 from webhook.policy.injections.limits import Written, written
 from webhook.policy.placement.reachability import REPLICAS
@@ -20,61 +20,63 @@ from webhook.policy.pods.reading import text
 from webhook.policy.pods.requests import ResourceRequest
 from webhook.policy.pods.variables import MEMORY, THREADS
 from webhook.policy.settings.settings import Resource
-from webhook.policy.verdict import Claim, Severity
+from webhook.policy.verdict import Severity, Violation
 from webhook.policy.wording import message
 
 _MEMORY_LABEL = "nvidia.com/gpu.memory"
 
 
-def run(context: PodContext) -> Claims:
-    """One claim a container and variable that is wrong, told at the annotation where that sets it."""
+def run(context: PodContext) -> Violations:
+    """One violation per container and variable that is wrong, at the annotation if that sets the value."""
     annotated = written(context)
     shares = _Shares(context)
     return (
-        claim
-        for ask in context.first_asks
-        if ask.container.variables or annotated
+        violation
+        for request in context.first_mps_requests
+        if request.container.variables or annotated
         for name in VARIABLES
-        if (claim := _claim(context, ask, name, annotated.get(name), shares)) is not None
+        if (violation := _violation(context, request, name, annotated.get(name), shares)) is not None
     )
 
 
-def _claim(context: PodContext, ask: ResourceRequest, name: str, ours: Written | None, shares: _Shares) -> Claim | None:
-    entry = ask.container.variable(name)
-    value = None if entry is None else text(entry, "value", ask.container.variable_path(name, ""))
+def _violation(
+    context: PodContext, request: ResourceRequest, name: str, ours: Written | None, shares: _Shares
+) -> Violation | None:
+    entry = request.container.variable(name)
+    value = None if entry is None else text(entry, "value", request.container.variable_path(name, ""))
     if ours is not None and (entry is None or value == ours.value):
         path, value = (*context.pod.metadata_path, "annotations", ours.key), ours.value
     elif entry is None or value is None or entry.get("valueFrom") is not None or "$(" in value:
         return None
     else:
-        path = ask.container.variable_path(name)
+        path = request.container.variable_path(name)
     try:
         limit = VARIABLES[name](value)
     except ValueError as wanted:
-        said = message(f"{ask.container.kind} {{}}: {{}} cannot be {{}}", ask.container.name, name, value)
-        return Claim(path, said, f"give {wanted}")
-    share = shares.exceeded(ask.resource, name, limit)
+        problem = message(f"{request.container.kind} {{}}: {{}} cannot be {{}}", request.container.name, name, value)
+        return Violation(path, problem, f"use {wanted}")
+    share = shares.exceeded(request.resource, name, limit)
     if share is None:
         return None
-    said = message(
-        f"{ask.container.kind} {{}}: {{}} is above a replica's share of {share}, so it does nothing",
-        ask.container.name,
+    problem = message(
+        f"{request.container.kind} {{}}: {{}} exceeds a replica's share of {share}, so it has no effect",
+        request.container.name,
         name,
     )
-    return Claim(path, said, f"stay below {share}, or leave it out")
+    return Violation(path, problem, f"use at most {share}, or omit it")
 
 
 class _Shares:
-    """The largest share that a candidate node gives one replica, looked up once per resource."""
+    """The largest share that a candidate node gives one replica, computed once per resource."""
 
-    __slots__ = ("_case", "_largest")
+    __slots__ = ("_context", "_largest")
 
     def __init__(self, context: PodContext) -> None:
-        self._case = context
+        self._context = context
         self._largest: dict[tuple[str, str], int | None] = {}
 
     def exceeded(self, resource: Resource, name: str, limit: object) -> str | None:
-        """The replica's share where the limit is above that of every candidate; None where it may have an effect."""
+        """The replica's share if the limit exceeds that of every candidate; None if the limit may have an effect."""
         if name == THREADS and isinstance(limit, float):
             share = self._of(resource, "")
             return f"{share} %" if share is not None and limit > share else None
@@ -85,14 +87,14 @@ class _Shares:
         return None
 
     def _of(self, resource: Resource, total: str) -> int | None:
-        """The largest share of the number in a label, of 100 without one; None where a node's share is unknown."""
+        """The largest share of the number in a label, or of 100 without one; None if a node's share is unknown."""
         known = resource.name, total
         if known not in self._largest:
-            self._largest[known] = self._look(resource, total) if self._case.facts.nodes is not None else None
+            self._largest[known] = self._look(resource, total) if self._context.facts.nodes is not None else None
         return self._largest[known]
 
     def _look(self, resource: Resource, total: str) -> int | None:
-        placement = self._case.placement
+        placement = self._context.placement
         shares = []
         for node in placement.index.nodes(placement.candidates(resource)):
             replicas = node.labels.get(REPLICAS, "")

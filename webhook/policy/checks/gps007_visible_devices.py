@@ -1,11 +1,12 @@
-"""The pod reaches GPUs past the allocation.
+"""The pod reaches GPUs beyond its allocation.
 
-Reads: `NVIDIA_VISIBLE_DEVICES` in `env` of every container, ephemeral ones too, whether the pod asks for a GPU or not;
-`privileged` of containers that ask for one, and of ephemeral containers in a pod that asks.
-Why: the pod's value beats the device plugin's, so `all` shows every GPU of the node, and one replica works on cards of
-others. A privileged container sees every device whatever was allocated. An ephemeral container cannot ask and gets no
-allocation, so all that it sees is past it. An image's own value and `envFrom` cannot be seen here.
-Remedy: leave the variable out, or set it to `void`; drop `privileged`.
+Reads: `NVIDIA_VISIBLE_DEVICES` in `env` of every container, including ephemeral ones, whether or not the pod requests a
+GPU; `privileged` of containers that request a GPU, and of ephemeral containers in such a pod.
+Why: the pod's value overrides the device plugin's, so `all` exposes every GPU of the node, and a container with one
+replica can use the GPUs of other pods. A privileged container sees every device, whatever was allocated. An ephemeral
+container has no resource requests and gets no allocation, so every GPU that it sees is beyond it. A value in the image
+or in `envFrom` is not visible here.
+Remedy: omit the variable, or set it to `void`; remove `privileged`.
 """
 
 from __future__ import annotations
@@ -18,29 +19,29 @@ from webhook.policy.context import PodContext
 from webhook.policy.pods.pod import EPHEMERAL, Container
 from webhook.policy.pods.reading import members, text
 from webhook.policy.pods.variables import VISIBLE_DEVICES
-from webhook.policy.verdict import Claim, Severity
+from webhook.policy.verdict import Severity, Violation
 from webhook.policy.wording import message
 
 _HARMLESS = frozenset({"", "void", "none"})
 
 
-def run(context: PodContext) -> Iterator[Claim]:
-    """One claim per container and way."""
+def run(context: PodContext) -> Iterator[Violation]:
+    """One violation per container for the variable, and one for `privileged`."""
     for container in context.checked_containers():
         if VISIBLE_DEVICES in container.variables:
             yield from _visible(container)
-    for container in _beside_gpus(context) if context.demand.asks else ():
+    for container in _with_gpus(context) if context.requests.positive else ():
         if _is_privileged(container):
             path = (*container.path, "securityContext", "privileged")
-            said = message(f"{container.kind} {{}} is privileged and sees every GPU of its node", container.name)
-            yield Claim(path, said, "drop privileged; a GPU needs no privileges")
+            problem = message(f"{container.kind} {{}} is privileged and sees every GPU of its node", container.name)
+            yield Violation(path, problem, "remove privileged; using a GPU requires no privileges")
 
 
-def _beside_gpus(context: PodContext) -> Iterator[Container]:
-    """The checked containers that ask for a GPU, and the ephemeral ones of a pod that does."""
-    if context.origin.added is None:
-        asking = (ask.container for ask in context.demand.asks)
-        yield from (container for container, _ in groupby(asking))  # a container's asks follow one another
+def _with_gpus(context: PodContext) -> Iterator[Container]:
+    """The checked containers that request a GPU, and the ephemeral ones of a pod that requests one."""
+    if context.origin.added_containers is None:
+        requesting = (request.container for request in context.requests.positive)
+        yield from (container for container, _ in groupby(requesting))  # the requests of a container are adjacent
     yield from (container for container in context.checked_containers() if container.kind is EPHEMERAL)
 
 
@@ -48,20 +49,20 @@ def _is_privileged(container: Container) -> bool:
     return members(container.raw, "securityContext", container.path).get("privileged") is True
 
 
-def _visible(container: Container) -> list[Claim]:
+def _visible(container: Container) -> list[Violation]:
     entry = container.variable(VISIBLE_DEVICES) or {}
     path = container.variable_path(VISIBLE_DEVICES)
     value = text(entry, "value", container.variable_path(VISIBLE_DEVICES, ""))
     if entry.get("valueFrom") is not None:
         path = container.variable_path(VISIBLE_DEVICES, "valueFrom")
-        said = message(f"{container.kind} {{}} takes {VISIBLE_DEVICES} from elsewhere", container.name)
-        return [Claim(path, said, "leave it out; the device plugin sets it")]
+        problem = message(f"{container.kind} {{}} sets {VISIBLE_DEVICES} by reference", container.name)
+        return [Violation(path, problem, "omit it; the device plugin sets it")]
     if value in _HARMLESS:
         return []
-    said = message(
-        f"{container.kind} {{}} sets {VISIBLE_DEVICES} to {{}}, past what is allocated", container.name, value
+    problem = message(
+        f"{container.kind} {{}} sets {VISIBLE_DEVICES} to {{}}, beyond its allocation", container.name, value
     )
-    return [Claim(path, said, "leave it out, or set it to void")]
+    return [Violation(path, problem, "omit it, or set it to void")]
 
 
-CHECK = Check("GPS007", Severity.WARN, Scope.ADDED, run, __doc__)
+CHECK = Check("GPS007", Severity.WARN, Scope.EPHEMERAL, run, __doc__)

@@ -1,50 +1,52 @@
 """Containers use MPS as different users.
 
-Reads: `securityContext.runAsUser` of the pod and of containers that ask for a replica.
-Why: an MPS daemon serves one user at a time. Clients of another user wait until the first ones are gone, and look hung.
-Without `runAsUser` the image decides, which cannot be seen here.
-Remedy: give all of them the same `runAsUser`, the configured one where the administrator names one.
+Reads: `securityContext.runAsUser` of the pod and of containers that request a replica.
+Why: an MPS daemon serves one user at a time. Clients of another user wait until all clients of the first user have
+exited, and appear to hang. Without `runAsUser` the image determines the user, which is not visible here.
+Remedy: set the same `runAsUser` in all of them: the configured one, if the administrator has configured one.
 """
 
 from __future__ import annotations
 
 from typing import TypeGuard
 
-from webhook.policy.checks.check import Check, Claims, Scope
+from webhook.policy.checks.check import Check, Scope, Violations
 from webhook.policy.context import PodContext
 from webhook.policy.pods.pod import INIT, Container
 from webhook.policy.pods.reading import members
-from webhook.policy.verdict import Claim, Path, Severity
+from webhook.policy.verdict import Path, Severity, Violation
 from webhook.policy.wording import message
 
 
-def run(context: PodContext) -> Claims:
-    """One claim a container whose user is not the configured one, or not that of one beside it."""
+def run(context: PodContext) -> Violations:
+    """One violation per container whose user is not the configured one, or not that of another container."""
     wanted = context.rules.settings.users.run_as_user
-    if wanted is None and len(context.first_asks) < 2:
+    if wanted is None and len(context.first_mps_requests) < 2:
         return ()
-    claims: list[Claim] = []
-    beside: int | None = None
-    for ask in context.first_asks:
-        container = ask.container
+    violations: list[Violation] = []
+    other: int | None = None
+    for request in context.first_mps_requests:
+        container = request.container
         user, path = _user(context, container)
         if user is None:
             continue
         if wanted is not None and user != wanted:
-            said = message(f"{container.kind} {{}} uses MPS as user {user}; the daemon serves {wanted}", container.name)
-            claims.append(Claim(path, said, f"set runAsUser: {wanted}"))
-        elif beside is not None and user != beside:
-            said = message(
-                f"{container.kind} {{}} uses MPS as user {user}, another one beside it as {beside}", container.name
+            problem = message(
+                f"{container.kind} {{}} uses MPS as user {user}; the daemon serves user {wanted}", container.name
             )
-            claims.append(Claim(path, said, "give all of them the same runAsUser"))
-        if container.kind is not INIT and beside is None:
-            beside = user
-    return claims
+            violations.append(Violation(path, problem, f"set runAsUser: {wanted}"))
+        elif other is not None and user != other:
+            problem = message(
+                f"{container.kind} {{}} uses MPS as user {user}, another container as user {other}", container.name
+            )
+            violations.append(Violation(path, problem, "set the same runAsUser in all of them"))
+        if container.kind is not INIT and other is None:
+            other = user
+    return violations
 
 
 def _user(context: PodContext, container: Container) -> tuple[int | None, Path]:
-    """The user that the container is known to run as, and where that is said."""
+    """The user that the container is known to run as, and the path of that setting."""
     own = members(container.raw, "securityContext", container.path).get("runAsUser")
     if _is_user(own):
         return own, (*container.path, "securityContext", "runAsUser")
@@ -53,7 +55,7 @@ def _user(context: PodContext, container: Container) -> tuple[int | None, Path]:
 
 
 def _is_user(value: object) -> TypeGuard[int]:
-    """Whether the API server takes the value for a user."""
+    """Whether the API server accepts the value as a user."""
     return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**31
 
 

@@ -1,32 +1,32 @@
-"""The pod shares or splits namespaces in a way that does not go with MPS.
+"""The pod's use of host namespaces does not suit MPS.
 
 Reads: `hostUsers`, `hostIPC` and `hostPID`.
-Why: with `hostUsers: false` every pod is another user for the MPS daemon, so that pods take turns. `hostIPC` and
-`hostPID` are not needed: the device plugin mounts what clients share. They only open the host.
-Remedy: leave the fields out.
+Why: with `hostUsers: false` each pod is a different user to the MPS daemon, so pods wait for each other. MPS clients do
+not need `hostIPC` and `hostPID`, because the device plugin mounts what they share; both only expose the host.
+Remedy: omit these fields.
 """
 
 from __future__ import annotations
 
-from webhook.policy.checks.check import Check, Claims, Scope
+from webhook.policy.checks.check import Check, Scope, Violations
 from webhook.policy.context import PodContext
-from webhook.policy.verdict import Claim, Severity
+from webhook.policy.verdict import Severity, Violation
 
 
-def run(context: PodContext) -> Claims:
-    """One claim a field."""
-    claims: list[Claim] = []
+def run(context: PodContext) -> Violations:
+    """One violation per field."""
+    violations: list[Violation] = []
     path, spec = context.pod.spec_path, context.pod.spec
     if spec.get("hostUsers") is False:
-        said = "hostUsers: false makes every pod another user for MPS, so that pods wait for each other"
-        claims.append(Claim((*path, "hostUsers"), said, "leave hostUsers out"))
+        problem = "hostUsers: false makes each pod a different MPS user, so pods wait for each other"
+        violations.append(Violation((*path, "hostUsers"), problem, "omit hostUsers"))
     if spec.get("hostIPC") is True and not context.rules.settings.users.host_ipc:
-        said = "hostIPC: true is not needed for MPS and opens the host's memory segments"
-        claims.append(Claim((*path, "hostIPC"), said, "leave hostIPC out"))
+        problem = "hostIPC: true is not needed for MPS and exposes the host's shared memory"
+        violations.append(Violation((*path, "hostIPC"), problem, "omit hostIPC"))
     if spec.get("hostPID") is True:
-        said = "hostPID: true is for the MPS control daemon, not for its clients"
-        claims.append(Claim((*path, "hostPID"), said, "leave hostPID out"))
-    return claims
+        problem = "hostPID: true is for the MPS control daemon, not for its clients"
+        violations.append(Violation((*path, "hostPID"), problem, "omit hostPID"))
+    return violations
 
 
 CHECK = Check("GPS009", Severity.WARN, Scope.MPS, run, __doc__)

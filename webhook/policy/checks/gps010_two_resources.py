@@ -1,40 +1,40 @@
-"""One container asks for two shared resources.
+"""A container requests two shared resources.
 
 Reads: `resources.limits` and `resources.requests` of each container.
-Why: each shared resource has a daemon and a pipe directory of its own, and `CUDA_MPS_PIPE_DIRECTORY` holds one. The
-container would meet one daemon and miss the other.
+Why: each shared resource has its own daemon and pipe directory, and `CUDA_MPS_PIPE_DIRECTORY` holds only one. The
+container would reach one daemon and not the other.
 Remedy: ask for one of them, or use two containers.
 """
 
 from __future__ import annotations
 
-from webhook.policy.checks.check import Check, Claims, Scope
+from webhook.policy.checks.check import Check, Scope, Violations
 from webhook.policy.context import PodContext
 from webhook.policy.pods.pod import Container
 from webhook.policy.pods.requests import ResourceRequest
-from webhook.policy.verdict import Claim, Severity
+from webhook.policy.verdict import Severity, Violation
 from webhook.policy.wording import message
 
 
-def run(context: PodContext) -> Claims:
-    """One claim a container, on its second resource."""
-    if len(context.mps) == len(context.first_asks):
+def run(context: PodContext) -> Violations:
+    """One violation per container, at its second resource."""
+    if len(context.mps_requests) == len(context.first_mps_requests):
         return ()
-    claims: list[Claim] = []
+    violations: list[Violation] = []
     first: dict[Container, ResourceRequest] = {}
-    told: set[Container] = set()
-    for ask in context.mps:
-        earlier = first.setdefault(ask.container, ask)
-        if earlier is not ask and ask.container not in told:
-            told.add(ask.container)
-            said = message(
-                f"{ask.container.kind} {{}} asks for both {{}} and {{}}; it can use one pipe directory only",
-                ask.container.name,
+    reported: set[Container] = set()
+    for request in context.mps_requests:
+        earlier = first.setdefault(request.container, request)
+        if earlier is not request and request.container not in reported:
+            reported.add(request.container)
+            problem = message(
+                f"{request.container.kind} {{}} asks for both {{}} and {{}}; it can use only one pipe directory",
+                request.container.name,
                 earlier.resource.name,
-                ask.resource.name,
+                request.resource.name,
             )
-            claims.append(Claim(ask.path, said, "ask for one of them, or use two containers"))
-    return claims
+            violations.append(Violation(request.path, problem, "ask for one of them, or use two containers"))
+    return violations
 
 
 CHECK = Check("GPS010", Severity.DENY, Scope.MPS, run, __doc__)

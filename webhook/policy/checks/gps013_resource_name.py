@@ -1,9 +1,9 @@
-"""A resource name that is probably a slip.
+"""A resource name looks like a typo, or no node offers it.
 
-Reads: the names under `resources.limits` and `resources.requests`; with facts what the nodes offer.
-Why: `nvidia.com/gpus` is a valid name that no node offers. Its pod stays Pending for ever, and nothing says why.
-Remedy: correct the name. Names that other software gives to GPUs (`gpumem`, `gpucores`, `vgpu`, `pgpu`, `mig-*`) are
-known.
+Reads: the names under `resources.limits` and `resources.requests`; with facts, the resources that nodes offer.
+Why: `nvidia.com/gpus` is a valid name that no node offers. Its pod stays Pending, and nothing tells the author why.
+Remedy: correct the name. The check accepts the names that other software gives to GPUs (`gpumem`, `gpucores`, `vgpu`,
+`pgpu`, `mig-*`).
 """
 
 from __future__ import annotations
@@ -11,28 +11,28 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import chain
 
-from webhook.policy.checks.check import Check, Claims, Scope
+from webhook.policy.checks.check import Check, Scope, Violations
 from webhook.policy.context import PodContext
 from webhook.policy.pods.pod import Container
 from webhook.policy.pods.quantity import NANO
-from webhook.policy.verdict import Claim, Severity
+from webhook.policy.verdict import Severity, Violation
 from webhook.policy.wording import message
 
 _STANDARD = frozenset({"cpu", "memory", "ephemeral-storage", "storage", "pods"})
 
 
-def run(context: PodContext) -> Claims:
-    """One claim a container and name."""
+def run(context: PodContext) -> Violations:
+    """One violation per container and name."""
     typos = (
-        claim
+        violation
         for container in context.pod.containers
         if container.limits or container.requests
-        for claim in _typos(context, container)
+        for violation in _typos(context, container)
     )
-    return chain(typos, _unoffered(context)) if context.demand.asks and context.facts.nodes is not None else typos
+    return chain(typos, _unoffered(context)) if context.requests.positive and context.facts.nodes is not None else typos
 
 
-def _typos(context: PodContext, container: Container) -> Iterator[Claim]:
+def _typos(context: PodContext, container: Container) -> Iterator[Violation]:
     for field, names in (("limits", container.limits), ("requests", container.requests)):
         for name in names:
             if (
@@ -43,24 +43,28 @@ def _typos(context: PodContext, container: Container) -> Iterator[Claim]:
                 continue
             meant = context.rules.known_names.meant_by(name)
             if meant is not None:
-                said = message(f"{container.kind} {{}} asks for {{}}; did you mean {{}}?", container.name, name, meant)
+                problem = message(
+                    f"{container.kind} {{}} asks for {{}}; did you mean {{}}?", container.name, name, meant
+                )
                 path = (*container.path, "resources", field, name)
-                yield Claim(path, said, f"ask for {meant}")
+                yield Violation(path, problem, f"ask for {meant}")
 
 
-def _unoffered(context: PodContext) -> Iterator[Claim]:
+def _unoffered(context: PodContext) -> Iterator[Violation]:
     """The GPU resources that no known node and no declared group offers."""
     offered = context.rules.nodes.offered
     return (
-        Claim(
-            ask.path,
+        Violation(
+            request.path,
             message(
-                f"{ask.container.kind} {{}} asks for {{}}, which no node offers", ask.container.name, ask.resource.name
+                f"{request.container.kind} {{}} asks for {{}}, which no node offers",
+                request.container.name,
+                request.resource.name,
             ),
-            "correct the name, or see why the device plugin does not advertise it",
+            "correct the name, or find out why the device plugin does not advertise it",
         )
-        for ask in context.demand.asks
-        if ask.resource.name not in offered and ask.billionths >= NANO
+        for request in context.requests.positive
+        if request.resource.name not in offered and request.billionths >= NANO
     )
 
 

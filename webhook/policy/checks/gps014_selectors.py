@@ -1,51 +1,54 @@
-"""Selector, affinity or taints contradict the request.
+"""Node selector, affinity or taints contradict the request.
 
-Reads: `nodeSelector`, the required node affinity, `nodeName` and `tolerations`; with facts the nodes' own.
-Why: no node can satisfy both, so the pod stays Pending for ever.
-Remedy: change the selector, or ask for the resource that such nodes offer.
+Reads: `nodeSelector`, the required node affinity, `nodeName` and `tolerations`; with facts, the nodes' labels and
+taints.
+Why: no node can satisfy both, so the pod stays Pending.
+Remedy: change the selector, or request the resource that such nodes offer.
 """
 
 from __future__ import annotations
 
-from webhook.policy.checks.check import Check, Claims, Scope
+from webhook.policy.checks.check import Check, Scope, Violations
 from webhook.policy.context import PodContext
 from webhook.policy.placement.reachability import Reachability
 from webhook.policy.pods.requests import ResourceRequest
-from webhook.policy.verdict import Claim, Path, Severity
+from webhook.policy.verdict import Path, Severity, Violation
 from webhook.policy.wording import message
 
 
-def run(context: PodContext) -> Claims:
-    """At most one claim, at the selector."""
+def run(context: PodContext) -> Violations:
+    """At most one violation, at the selector."""
     requirement, node_classes = context.placement.requirement, context.placement.node_classes
     if requirement is not None:
         if not requirement.satisfiable({}):
-            said: object = "no node can satisfy the node selector and the required node affinity at once"
-            return (Claim(_selector(context), said, "make them agree"),)
-        renamed = context.demand.has_renamed and not requirement.satisfiable(node_classes.sharing)
-        mig = context.demand.has_mig and node_classes.labels and not requirement.satisfiable(node_classes.other)
-        for ask in context.demand.asks if renamed or mig else ():
-            if renamed and ask.resource.renamed:
-                said = message("{} exists on sharing nodes only, and the selectors exclude those", ask.resource.name)
-                return (Claim(_selector(context), said, "select sharing nodes, or ask for nvidia.com/gpu"),)
-            if mig and ask.resource.kind == "mig":
-                said = message("{} is never offered by MPS nodes, and the selectors want those", ask.resource.name)
-                return (Claim(_selector(context), said, "drop the selector, or ask for a shared GPU"),)
+            problem: object = "no node can satisfy both the node selector and the required node affinity"
+            return (Violation(_selector(context), problem, "make them agree"),)
+        renamed = context.requests.has_renamed and not requirement.satisfiable(node_classes.sharing)
+        mig = context.requests.has_mig and node_classes.labels and not requirement.satisfiable(node_classes.other)
+        for request in context.requests.positive if renamed or mig else ():
+            if renamed and request.resource.renamed:
+                problem = message(
+                    "{} exists only on nodes that share GPUs, which the selectors exclude", request.resource.name
+                )
+                return (Violation(_selector(context), problem, "select sharing nodes, or ask for nvidia.com/gpu"),)
+            if mig and request.resource.kind == "mig":
+                problem = message("MPS nodes never offer {}, but the selectors require them", request.resource.name)
+                return (Violation(_selector(context), problem, "remove the selector, or ask for a shared GPU"),)
     if context.facts.nodes is None:
         return ()
-    for ask in context.demand.asks:
-        if _nowhere(context, ask):
-            said = message("nodes offer {}, but none of them takes the pod", ask.resource.name)
-            return (Claim(_selector(context), said, "check selectors, affinity and taints against the nodes"),)
+    for request in context.requests.positive:
+        if _nowhere(context, request):
+            problem = message("nodes offer {}, but none of them can take the pod", request.resource.name)
+            return (Violation(_selector(context), problem, "check selectors, affinity and taints against the nodes"),)
     return ()
 
 
-def _nowhere(context: PodContext, ask: ResourceRequest) -> bool:
-    """Whether known nodes offer the resource, and selectors or taints rule out each of them."""
+def _nowhere(context: PodContext, request: ResourceRequest) -> bool:
+    """Whether known nodes offer the resource, but selectors or taints exclude all of them."""
     placement = context.placement
-    if placement.steered and placement.lands(ask.resource) is Reachability.NO:
+    if placement.steered and placement.lands(request.resource) is Reachability.NO:
         return False
-    offering = placement.index.offering(ask.resource.name, 1)
+    offering = placement.index.offering(request.resource.name, 1)
     return bool(offering) and not offering & placement.admitted
 
 
@@ -56,4 +59,4 @@ def _selector(context: PodContext) -> Path:
     return context.pod.spec_path
 
 
-CHECK = Check("GPS014", Severity.WARN, Scope.ASKS, run, __doc__)
+CHECK = Check("GPS014", Severity.WARN, Scope.GPU, run, __doc__)

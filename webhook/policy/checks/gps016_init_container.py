@@ -1,49 +1,51 @@
-"""An init container and a later container both take a GPU.
+"""An init container and a later container both request a GPU.
 
-Reads: what init containers that end, and the containers after them, ask for.
-Why: the kubelet hands the init container's device on to a later one. After a restart of the kubelet that can fail, and
-running pods are ended with `UnexpectedAdmissionError` (kubernetes/kubernetes#124345).
-Remedy: do the work of the init container in the container itself, or without a GPU.
+Reads: the requests of init containers that are not sidecars, and of the containers after them.
+Why: the kubelet reuses the init container's device for a later container. After a restart of the kubelet this can fail,
+and running pods end with `UnexpectedAdmissionError` (kubernetes/kubernetes#124345).
+Remedy: do the init container's work in the container itself, or without a GPU.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from webhook.policy.checks.check import Check, Claims, Scope
+from webhook.policy.checks.check import Check, Scope, Violations
 from webhook.policy.context import PodContext
 from webhook.policy.pods.pod import APP, INIT, Container
 from webhook.policy.pods.requests import ResourceRequest
-from webhook.policy.verdict import Claim, Severity
+from webhook.policy.verdict import Severity, Violation
 from webhook.policy.wording import message
 
 
-def run(context: PodContext) -> Claims:
-    """One claim an init container that asks before another container does."""
-    asks = context.demand.asks
-    if len(asks) < 2 or asks[0].container.kind is APP:
+def run(context: PodContext) -> Violations:
+    """One violation per request of an init container that a later container follows with its own."""
+    requests = context.requests.positive
+    if len(requests) < 2 or requests[0].container.kind is APP:
         return ()
     return (
-        Claim(
-            ask.path,
+        Violation(
+            request.path,
             message(
-                "{} and later {} both take a GPU; a kubelet restart can fail the pod", ask.container.name, later.name
+                "{} and later {} both request a GPU; a kubelet restart can fail the pod",
+                request.container.name,
+                later.name,
             ),
-            "use the GPU in one of them",
+            "request the GPU in only one of them",
         )
-        for ask, later in _followed(asks)
-        if ask.container.kind is INIT
+        for request, later in _followed(requests)
+        if request.container.kind is INIT
     )
 
 
-def _followed(asks: Sequence[ResourceRequest]) -> Iterator[tuple[ResourceRequest, Container]]:
-    """The asks behind which another container asks, with that container; a container's asks follow one another."""
+def _followed(requests: Sequence[ResourceRequest]) -> Iterator[tuple[ResourceRequest, Container]]:
+    """Each request that one of a later container follows, with that container. Those of a container are adjacent."""
     first = 0
-    for index, ask in enumerate(asks):
-        if ask.container is not asks[first].container:
-            for earlier in asks[first:index]:
-                yield earlier, ask.container
+    for index, request in enumerate(requests):
+        if request.container is not requests[first].container:
+            for earlier in requests[first:index]:
+                yield earlier, request.container
             first = index
 
 
-CHECK = Check("GPS016", Severity.WARN, Scope.ASKS, run, __doc__)
+CHECK = Check("GPS016", Severity.WARN, Scope.GPU, run, __doc__)

@@ -1,8 +1,8 @@
 """Another volume hides the pipe directory.
 
-Reads: `volumeMounts` and `volumes` of containers that ask for a replica.
-Why: a volume of the pod at or below the pipe directory lies on top of the device plugin's mount, so the client finds no
-daemon. A mount above it, such as the whole MPS root at `/mps`, is harmless: the plugin's lies below it.
+Reads: `volumeMounts` and `volumes` of containers that request a replica.
+Why: a volume that the pod mounts at or below the pipe directory hides the device plugin's mount, so the client does not
+find the daemon. A mount above it, such as the MPS root at `/mps`, is harmless, because the plugin mounts below it.
 Remedy: mount the volume elsewhere.
 """
 
@@ -10,26 +10,28 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from webhook.policy.checks.check import Check, Claims, Scope
+from webhook.policy.checks.check import Check, Scope, Violations
 from webhook.policy.context import PodContext
 from webhook.policy.pipe_directory import Pipe
 from webhook.policy.pods.pod import Container, Pod, clean_path
 from webhook.policy.pods.reading import members, text
-from webhook.policy.verdict import Claim, Path, Severity
+from webhook.policy.verdict import Path, Severity, Violation
 from webhook.policy.wording import message
 
 
-def run(context: PodContext) -> Claims:
-    """One claim per mount that hides the directory."""
+def run(context: PodContext) -> Violations:
+    """One violation per mount that hides the directory."""
     hosts = _HostPaths(context.pod)
     return (
-        Claim(
-            (*ask.container.path, "volumeMounts", index, "mountPath"),
-            message(f"{ask.container.kind} {{}} mounts {{}} over the MPS pipe directory", ask.container.name, path),
+        Violation(
+            (*request.container.path, "volumeMounts", index, "mountPath"),
+            message(
+                f"{request.container.kind} {{}} mounts {{}} over the MPS pipe directory", request.container.name, path
+            ),
             "mount it elsewhere, since the device plugin mounts the pipe directory there",
         )
-        for ask in context.mps
-        for path, index in _hiding(context.rules.pipes[ask.resource.name], ask.container, hosts)
+        for request in context.mps_requests
+        for path, index in _hiding(context.rules.pipes[request.resource.name], request.container, hosts)
     )
 
 
@@ -40,20 +42,20 @@ def _hiding(pipe: Pipe, container: Container, hosts: _HostPaths) -> Iterator[tup
             name, inside = text(mount, "name", place), text(mount, "subPath", place)
             shown = hosts.of(name)
             if shown is None and name == pipe.volume:
-                shown = pipe.clean_host  # the injected volume, which may not be there yet
+                shown = pipe.clean_host  # the injected volume, which may still be missing
             if not _shows(shown, inside, pipe.clean_host + path[len(pipe.clean) :]):
                 yield path, index
 
 
 def _shows(shown: str | None, inside: str, host: str) -> bool:
-    """Whether a volume's path, and a path inside it, are the host's directory. The API server refuses `..` inside."""
+    """Whether a path inside a volume is the given host directory. The API server rejects `..` inside."""
     if not shown or len(shown) > len(host) or "/../" in f"/{inside}/":
         return False
     return clean_path(f"{shown}/{inside}") == host
 
 
 class _HostPaths:
-    """The host's directories that the volumes of a pod show, each cleaned once."""
+    """The host directories behind the volumes of a pod, each normalised once."""
 
     __slots__ = ("_cleaned", "_pod")
 
@@ -62,7 +64,7 @@ class _HostPaths:
         self._cleaned: dict[str, str] = {}
 
     def of(self, name: str) -> str | None:
-        """The directory of a volume, empty for a volume of another kind, None when there is no such volume."""
+        """The directory of a volume; empty for a volume of another kind, None if there is no such volume."""
         number = self._pod.volumes.get(name)
         if number is None:
             return None

@@ -1,25 +1,25 @@
-"""A pod reached the validating hook without the edits that the mutating one makes.
+"""A pod reached the validating hook without the edits of the mutating one.
 
-Reads: the pod as `/validate` gets it, against what `/mutate` would add.
-Why: the mutating hook was down, too slow or not called, and its failure policy let the pod through. It may hang, stay
-Pending or run without MPS.
-Remedy: create the pod again once the webhook is well; the metric `unmutated` counts such pods.
+Reads: the pod that `/validate` receives, compared with the edits that `/mutate` would add.
+Why: the mutating hook was down, too slow or not called, and its failure policy let the pod through. The pod may hang,
+stay Pending or run without MPS.
+Remedy: recreate the pod once the webhook is healthy. The metric `gpushare_webhook_unmutated_total` counts such pods.
 """
 
 from __future__ import annotations
 
-from webhook.policy.checks.check import Check, Claims, Scope
+from webhook.policy.checks.check import Check, Scope, Violations
 from webhook.policy.context import PodContext
-from webhook.policy.verdict import MOST_EDITS, Claim, Severity
+from webhook.policy.verdict import MOST_EDITS, Severity, Violation
 
 
-def run(context: PodContext) -> Claims:
-    """One claim, when edits are missing."""
+def run(context: PodContext) -> Violations:
+    """One violation if edits are missing."""
     if not context.edits:
         return ()
     missing = str(len(context.edits)) if len(context.edits) <= MOST_EDITS else f"more than {MOST_EDITS}"
-    said = f"{missing} edits of the mutating webhook are missing: it was not called or did not answer"
-    return (Claim(context.pod.spec_path, said, "create the pod again once the webhook is well"),)
+    problem = f"the mutating webhook was not called or did not answer; missing edits: {missing}"
+    return (Violation(context.pod.spec_path, problem, "recreate the pod once the webhook is healthy"),)
 
 
-CHECK = Check("GPS019", Severity.WARN, Scope.ARRIVED, run, __doc__)
+CHECK = Check("GPS019", Severity.WARN, Scope.EXPECTS_EDITS, run, __doc__)

@@ -1,28 +1,25 @@
-"""The injections, in the order in which their edits are made. Steering goes first: it decides where a pod lands."""
+"""The injections, in the order in which they add their edits."""
 
 from __future__ import annotations
 
-from webhook.policy.injections import (
-    limits,
-    pipe_directory,
-    pipe_mount,
-    runtime_class,
-    steering,
-    tolerations,
-    void_devices,
-)
+from importlib import import_module
+
+from webhook.policy.injections import steering
 from webhook.policy.injections.injection import Injection
+
+_MODULES = (
+    "runtime_class",
+    "pipe_directory",
+    "limits",
+    "void_devices",
+    "pipe_mount",
+    "tolerations",
+)
 
 STEERING = steering.INJECTION
 
-INJECTIONS: tuple[Injection, ...] = (
-    runtime_class.INJECTION,
-    pipe_directory.INJECTION,
-    limits.INJECTION,
-    void_devices.INJECTION,
-    pipe_mount.INJECTION,
-    tolerations.INJECTION,
-)
+INJECTIONS: tuple[Injection, ...] = tuple(import_module(f"{__name__}.{module}").INJECTION for module in _MODULES)
+"""The injections that follow steering. Steering runs first because it decides where a pod lands."""
 
 ALL: tuple[Injection, ...] = (STEERING, *INJECTIONS)
-"""Every injection, steering too."""
+"""Every injection, steering included."""

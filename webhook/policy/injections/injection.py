@@ -1,4 +1,4 @@
-"""What an injection is: a name, a function from a case to edits, and an explanation."""
+"""An injection: a name, a function that returns the edits of a pod, and its description."""
 
 from __future__ import annotations
 
@@ -11,13 +11,16 @@ from webhook.policy.verdict import Edit
 
 @dataclass(frozen=True, slots=True)
 class Injection:
-    """One injection. It owns its condition; its edits only add."""
+    """One injection. Its function holds its condition, and its edits only add.
+
+    `description` explains it to users: a title, then Adds, Why and Not when.
+    """
 
     name: str
     run: Callable[[PodContext], Iterable[Edit]]
-    says: str
+    description: str
 
     @property
     def title(self) -> str:
-        """The first line of the explanation."""
-        return self.says.strip().partition("\n")[0].rstrip(".")
+        """The first line of the description."""
+        return self.description.strip().partition("\n")[0].rstrip(".")

@@ -1,9 +1,9 @@
-"""Limits of an MPS client, from the pod's annotations.
+"""Limits of the MPS client, from the pod's annotations.
 
 Adds: `CUDA_MPS_ACTIVE_THREAD_PERCENTAGE`, `CUDA_MPS_PINNED_DEVICE_MEM_LIMIT` and `CUDA_MPS_CLIENT_PRIORITY` in the
-containers that ask for a replica, from the annotations `gpushare-webhook/active-thread-percentage`,
+containers that request a replica, from the annotations `gpushare-webhook/active-thread-percentage`,
 `gpushare-webhook/pinned-device-memory-limit` and `gpushare-webhook/client-priority`.
-Why: a client may lower its own share, and a pod is the place to say so once for all its containers.
+Why: a client may lower its own share, and an annotation sets that once for all containers of the pod.
 Not when: the container sets the variable; the annotation is malformed (GPS018).
 """
 
@@ -21,16 +21,16 @@ from webhook.policy.verdict import Append, Edit
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What an annotation makes of its variable."""
+    """The value that an annotation gives its variable, and the annotation's key."""
 
     key: str
     value: str
 
 
 def written(context: PodContext) -> dict[str, Written]:
-    """The variables that well-formed annotations set, with their values."""
+    """By variable, the values that well-formed annotations set."""
     annotations = context.pod.annotations
-    if not annotations or not context.mps or not context.rules.settings.injections.limits.enabled:
+    if not annotations or not context.mps_requests or not context.rules.settings.injections.limits.enabled:
         return {}
     found = {}
     for annotation in ANNOTATIONS:
@@ -42,12 +42,12 @@ def written(context: PodContext) -> dict[str, Written]:
 
 
 def run(context: PodContext) -> Iterable[Edit]:
-    """The variables that the annotations ask for, in each container that does not set them."""
+    """The variables of the annotations, in each container that does not set them."""
     return (
-        Append((*ask.container.path, "env"), {"name": variable, "value": ours.value})
+        Append((*request.container.path, "env"), {"name": variable, "value": ours.value})
         for variable, ours in written(context).items()
-        for ask in context.first_asks
-        if variable not in ask.container.variables
+        for request in context.first_mps_requests
+        if variable not in request.container.variables
     )
 
 

@@ -1,9 +1,9 @@
-"""The pipe directory for containers that ask for a replica.
+"""The pipe directory for containers that request a replica.
 
 Adds: the environment variable `CUDA_MPS_PIPE_DIRECTORY=/mps/<resource>/pipe`, appended.
-Why: without it a CUDA client misses the MPS daemon and silently runs without limits, or fails.
-Not when: the container sets it (GPS004 judges); the pod cannot land on an MPS node; a known candidate node is not an
-MPS node, since there the variable would lead nowhere and the plugin sets it where it is due.
+Why: without it a CUDA client does not find the MPS daemon and silently runs without limits, or fails.
+Not when: the container sets it (GPS004 checks the value); the pod cannot land on an MPS node; a known candidate node is
+not an MPS node, because the variable would be wrong there, and the plugin sets it where it is needed.
 """
 
 from __future__ import annotations
@@ -17,25 +17,25 @@ from webhook.policy.pods.variables import PIPE_DIRECTORY
 from webhook.policy.verdict import Append, Edit
 
 
-def due(context: PodContext) -> Sequence[ResourceRequest]:
-    """The ask of each container that should get a pipe directory, whether it sets one or not."""
+def needing_pipe(context: PodContext) -> Sequence[ResourceRequest]:
+    """The first request of each container that needs a pipe directory, whether or not it sets one itself."""
     placement = context.placement
     if not placement.index.all or context.rules.settings.injections.pipe_directory.when == "always":
-        return context.first_asks
-    return [ask for ask in context.first_asks if not placement.other_candidate(ask.resource)]
+        return context.first_mps_requests
+    return [request for request in context.first_mps_requests if not placement.other_candidate(request.resource)]
 
 
 def run(context: PodContext) -> Iterable[Edit]:
     """The variable, for each container that does not set it."""
-    if not context.mps or not context.rules.settings.injections.pipe_directory.enabled:
+    if not context.mps_requests or not context.rules.settings.injections.pipe_directory.enabled:
         return ()
     return (
         Append(
-            (*ask.container.path, "env"),
-            {"name": PIPE_DIRECTORY, "value": context.rules.pipes[ask.resource.name].path},
+            (*request.container.path, "env"),
+            {"name": PIPE_DIRECTORY, "value": context.rules.pipes[request.resource.name].path},
         )
-        for ask in due(context)
-        if PIPE_DIRECTORY not in ask.container.variables
+        for request in needing_pipe(context)
+        if PIPE_DIRECTORY not in request.container.variables
     )
 
 

@@ -1,9 +1,10 @@
 """The mount of the pipe directory, in the containers that get the variable.
 
 Adds: a hostPath volume for `<MPS root>/<resource>/pipe`, mounted at `/mps/<resource>/pipe`, and the volume's name in
-the annotation `cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes`: otherwise the autoscaler never removes a
-node with a pod that has local storage.
-Why: the client meets the daemon through this directory. The plugin mounts the same; both together are harmless.
+the annotation `cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes`: without that annotation the autoscaler
+never removes a node that runs a pod with local storage.
+Why: the client connects to the daemon through this directory. The plugin mounts the same one; both together are
+harmless.
 Not when: the variable would not be injected; the path is already mounted; the namespace does not allow hostPath
 (GPS012 warns).
 """
@@ -15,7 +16,7 @@ from typing import Any
 
 from webhook.policy.context import PodContext
 from webhook.policy.injections.injection import Injection
-from webhook.policy.injections.pipe_directory import due
+from webhook.policy.injections.pipe_directory import needing_pipe
 from webhook.policy.pipe_directory import Pipe
 from webhook.policy.pods.reading import text
 from webhook.policy.pods.requests import ResourceRequest
@@ -25,44 +26,48 @@ from webhook.policy.verdict import Append, Edit, Extend
 
 SAFE_TO_EVICT = "cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes"
 _STEM = 58
-"""Letters of a volume's name that leave room for a number."""
+"""Characters of a volume's name that leave room for a number."""
 
 
 def unmounted(context: PodContext) -> list[ResourceRequest]:
-    """The asks of containers that should have the pipe directory mounted and have not."""
-    if not context.mps or not context.rules.settings.injections.pipe_mount.enabled:
+    """The requests of containers that need the mount of the pipe directory and do not have it."""
+    if not context.mps_requests or not context.rules.settings.injections.pipe_mount.enabled:
         return []
     pipes = context.rules.pipes
-    return [ask for ask in due(context) if pipes[ask.resource.name].clean not in ask.container.mounts]
+    return [
+        request
+        for request in needing_pipe(context)
+        if pipes[request.resource.name].clean not in request.container.mounts
+    ]
 
 
 def run(context: PodContext) -> Iterable[Edit]:
     """Volumes, mounts and the annotation."""
-    # The last hook cannot know on which path `/mutate` was called, so where nothing tells, it does not miss the mount.
-    if not context.mps or not context.hostpath_allowed():
+    # `/validate` does not know the path on which `/mutate` was called, so None does not count as a missing mount.
+    if not context.mps_requests or not context.hostpath_allowed():
         return ()
     return _edits(context, context.rules.settings.injections.pipe_mount)
 
 
 def _edits(context: PodContext, settings: PipeMountInjection) -> Iterator[Edit]:
     volumes: dict[str, str] = {}
-    for ask in unmounted(context):
-        if PIPE_DIRECTORY in ask.container.variables:
+    for request in unmounted(context):
+        if PIPE_DIRECTORY in request.container.variables:
             continue
-        pipe = context.rules.pipes[ask.resource.name]
+        pipe = context.rules.pipes[request.resource.name]
         if pipe.volume not in volumes:
             volumes[pipe.volume], missing = _volume(context, pipe)
             yield from missing
         mount: dict[str, Any] = {"name": volumes[pipe.volume], "mountPath": pipe.path}
         if settings.read_only:
             mount["readOnly"] = True
-        yield Append((*ask.container.path, "volumeMounts"), mount)
+        yield Append((*request.container.path, "volumeMounts"), mount)
     if volumes and settings.safe_to_evict:
         yield from _safe_to_evict(context, volumes.values())
 
 
 def _volume(context: PodContext, pipe: Pipe) -> tuple[str, Sequence[Edit]]:
-    """The name of the pod's volume with the directory, and the edit that makes it when there is none."""
+    """The name of the pod's volume with the directory, and the edit that adds it if there is none."""
     name = pipe.volume
     number = 1
     while (there := context.pod.volume(name)) is not None:

@@ -1,10 +1,11 @@
-"""Steering of pods over the limit to whole cards, instead of a refusal. Off by default.
+"""Steering of pods over the limit to whole cards, instead of a rejection. Off by default.
 
 Adds: required node affinity `nvidia.com/gpu.sharing-strategy NotIn [mps, time-slicing]`, in every term that is not
 empty.
-Why: two of `nvidia.com/gpu` are legal on nodes that do not share their cards, and many who ask for two mean that.
-Not when: the pod's own selectors want an MPS node; the resource exists on sharing nodes only; facts know no whole-card
-node that could take the pod. Then it is refused. Templates are judged as their pods will be.
+Why: a request for two of `nvidia.com/gpu` is legal on nodes that do not share their GPUs, and many authors mean that.
+Not when: the pod's own selectors require an MPS node; the resource exists only on nodes that share GPUs; the facts
+contain no whole-card node that could take the pod. Then the pod is rejected. Templates are checked as if their pods
+were steered.
 """
 
 from __future__ import annotations
@@ -22,11 +23,11 @@ SHARED = ("mps", "time-slicing")
 
 
 def steer(context: PodContext) -> list[Edit]:
-    """The affinity that makes the pod legal; empty when it needs none or none could help.
+    """The affinity that makes the pod legal; empty if it needs none or none could help.
 
-    A pod that reached the last hook, or lost its last gate, is checked as it is: the scheduler sees no later edit.
+    The final hook checks a Pod as it is: no later edit reaches the scheduler.
     """
-    if not context.rules.settings.injections.steering.enabled or context.origin.arrived or context.origin.released:
+    if not context.rules.settings.injections.steering.enabled or (context.is_pod and context.origin.is_final_hook):
         return []
     if not over_container(context) and not is_over_pod(context):
         return []
@@ -36,8 +37,8 @@ def steer(context: PodContext) -> list[Edit]:
 def _whole_card_could_take(context: PodContext) -> bool:
     placement = context.placement
     if placement.node_classes.labels.get(STRATEGY) != "mps":
-        return False  # the label tells nothing here
-    for resource in {ask.resource.name: ask.resource for ask in context.mps}.values():
+        return False  # the label does not identify MPS nodes here
+    for resource in {request.resource.name: request.resource for request in context.mps_requests}.values():
         if resource.renamed or placement.lands(resource) is Reachability.YES:
             return False
         others = placement.candidates(resource) & ~placement.index.mps

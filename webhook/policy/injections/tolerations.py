@@ -1,10 +1,10 @@
-"""Tolerations for pods that ask for a GPU.
+"""Tolerations for pods that request a GPU.
 
 Adds: the configured tolerations, by default `nvidia.com/gpu Exists NoSchedule`, and one for the resource's own name
-when it is renamed.
-Why: GPU nodes are often tainted. The API server's own plugin, where it is switched on, tolerates the resource's name
-only, which is not the usual taint once resources are renamed.
-Not when: a toleration of the pod covers every taint that ours would.
+if it is renamed.
+Why: GPU nodes are often tainted. Where the API server's ExtendedResourceToleration plugin is enabled, it tolerates only
+the resource's name, which is not the usual taint once resources are renamed.
+Not when: a toleration of the pod already covers every taint that the injected one would.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from webhook.policy.verdict import Append, Edit
 
 
 def run(context: PodContext) -> Sequence[Edit]:
-    """The tolerations that nothing covers yet."""
-    ours = context.our_tolerations
-    if not ours:
+    """The tolerations that the pod does not cover."""
+    injected = context.injected_tolerations
+    if not injected:
         return ()
     path = (*context.pod.spec_path, "tolerations")
-    held = context.tolerations()
+    own = context.tolerations()
     edits: list[Edit] = []
-    for toleration in ours:
-        if not held.cover(toleration):
-            held.add([toleration], path)
+    for toleration in injected:
+        if not own.cover(toleration):
+            own.add([toleration], path)
             edits.append(Append(path, toleration))
     return edits
 

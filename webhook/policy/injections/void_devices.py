@@ -1,8 +1,8 @@
-"""No devices for containers that ask for no GPU. Off by default.
+"""No devices for containers that request no GPU. Off by default.
 
-Adds: `NVIDIA_VISIBLE_DEVICES=void`, in pods that ask for a GPU or in all pods.
-Why: images bake `NVIDIA_VISIBLE_DEVICES=all`, and where the nvidia runtime is used such a container sees every GPU.
-Not when: the container sets the variable (GPS007 judges).
+Adds: `NVIDIA_VISIBLE_DEVICES=void`, in pods that request a GPU or in all pods.
+Why: many images set `NVIDIA_VISIBLE_DEVICES=all`, and with the nvidia runtime such a container sees every GPU.
+Not when: the container sets the variable (GPS007 checks the value).
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from webhook.policy.verdict import Append, Edit
 
 
 def run(context: PodContext) -> Iterable[Edit]:
-    """The variable, for each container that asks for no GPU and does not set it."""
+    """The variable, for each container that requests no GPU and does not set it."""
     settings = context.rules.settings.injections.void_devices
-    if not settings.enabled or (settings.pods == "gpu" and not context.demand.asks):
+    if not settings.enabled or (settings.pods == "gpu" and not context.requests.positive):
         return ()
-    asking = {ask.container for ask in context.demand.asks}
+    requesting = {request.container for request in context.requests.positive}
     return (
         Append((*container.path, "env"), {"name": VISIBLE_DEVICES, "value": "void"})
         for container in context.pod.every_container()
-        if container not in asking and VISIBLE_DEVICES not in container.variables
+        if container not in requesting and VISIBLE_DEVICES not in container.variables
     )
 
 

@@ -1,58 +1,65 @@
-"""What is known about the cluster: an immutable snapshot. None means unknown, empty means known to be empty.
+"""Facts about the cluster: an immutable snapshot. None means unknown, empty means known to be empty.
 
-The facts file spells the names in camelCase; `webhook.settings` reads and validates it.
+The facts file has the names in camelCase; `webhook.settings` loads and validates it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Annotated, Literal, TypeAlias
 
 from webhook.policy.settings.field import setting
+from webhook.policy.settings.formats import Range
+from webhook.policy.settings.names import SomeText
+
+# A cluster has validated its own names: only what would mislead is rejected here.
+TaintEffect: TypeAlias = Literal["NoSchedule", "PreferNoSchedule", "NoExecute"]
+Units: TypeAlias = Annotated[int, Range(0, 2**63 - 1)]
 
 
 @dataclass(frozen=True, slots=True)
 class Taint:
     """A taint of a node."""
 
-    key: str = field(metadata={"says": "Its key."})
-    effect: str = field(metadata={"says": "Its effect."})
-    value: str = setting("", "Its value.")
+    key: SomeText = field(metadata={"description": "The taint's key."})
+    effect: TaintEffect = field(metadata={"description": "The taint's effect."})
+    value: str = setting("", "The taint's value.")
 
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A node, or a group of like nodes that an autoscaler may add.
+    """A node, or a group of equal nodes that an autoscaler may add.
 
     `resources` holds whole units of extended resources as the node offers them (its allocatable).
     """
 
-    name: str = field(metadata={"says": "The node's name."})
-    labels: Mapping[str, str] = setting({}, "Its labels.")
-    taints: tuple[Taint, ...] = setting((), "Its taints.")
-    resources: Mapping[str, int] = setting({}, "The extended resources that it offers, in whole units.")
+    name: SomeText = field(metadata={"description": "The node's name."})
+    labels: Mapping[str, str] = setting({}, "Labels.")
+    taints: tuple[Taint, ...] = setting((), "Taints.")
+    resources: Mapping[SomeText, Units] = setting({}, "Extended resources that the node offers, in whole units.")
 
 
 @dataclass(frozen=True, slots=True)
 class Namespace:
     """A namespace and its labels."""
 
-    name: str = field(metadata={"says": "The namespace's name."})
-    labels: Mapping[str, str] = setting({}, "Its labels.")
+    name: SomeText = field(metadata={"description": "The namespace's name."})
+    labels: Mapping[str, str] = setting({}, "Labels.")
 
 
 @dataclass(frozen=True, slots=True)
 class RuntimeClass:
     """A RuntimeClass: its handler and the node selector that its pods get."""
 
-    name: str = field(metadata={"says": "The class's name."})
-    handler: str = setting("", "Its handler.")
-    node_selector: Mapping[str, str] = setting({}, "Its `scheduling.nodeSelector`.")
+    name: SomeText = field(metadata={"description": "The class's name."})
+    handler: str = setting("", "The class's handler.")
+    node_selector: Mapping[str, str] = setting({}, "The class's `scheduling.nodeSelector`.")
 
 
 @dataclass(frozen=True, slots=True)
 class DevicePlugin:
-    """What the device plugin's configuration says of requests for more than one replica.
+    """How the device plugin handles requests for more than one replica.
 
     The option is honoured for MPS from v0.20.0 (NVIDIA/k8s-device-plugin#1762); unset means true.
     """
@@ -62,13 +69,13 @@ class DevicePlugin:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """One snapshot of facts; each part is unknown until read."""
+    """One snapshot of facts; a part that is None is unknown."""
 
     nodes: tuple[Node, ...] | None = setting(None, "The nodes.")
     namespaces: tuple[Namespace, ...] | None = setting(None, "The namespaces.")
     runtime_classes: tuple[RuntimeClass, ...] | None = setting(None, "The RuntimeClasses.")
-    device_plugin: DevicePlugin | None = setting(None, "What the device plugin is configured to do.")
+    device_plugin: DevicePlugin | None = setting(None, "The configuration of the device plugin.")
 
 
 UNKNOWN = Facts()
-"""Nothing is known."""
+"""Facts without any knowledge of a cluster."""

@@ -1,7 +1,7 @@
-"""Known nodes by what pods select them by, so that the work for a pod does not multiply with the nodes.
+"""Known nodes, indexed by what pods select them by, so that the work for a pod does not multiply with the nodes.
 
-A set of nodes is an integer with one bit per node: the sets of two selectors meet in one operation, however many nodes
-there are.
+A set of nodes is an integer with one bit per node, so intersecting the sets of two selectors is one operation, however
+many nodes there are.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ def _union(sets: Iterable[Nodes]) -> Nodes:
     return union
 
 
-def _falling(sets: Iterable[tuple[int, Nodes]]) -> tuple[list[int], list[Nodes]]:
-    """The numbers in rising order, and for each place the nodes whose number stands there or after it."""
+def _at_or_above(sets: Iterable[tuple[int, Nodes]]) -> tuple[list[int], list[Nodes]]:
+    """The numbers in rising order, and for each index the nodes whose number has that index or a higher one."""
     numbers, from_here_on = [], [0]
     for number, nodes in sorted(sets, reverse=True):
         numbers.append(number)
@@ -49,7 +49,7 @@ class _Label:
     def __init__(self, by_value: Mapping[str, Nodes]) -> None:
         self.by_value = by_value
         self.present = _union(by_value.values())
-        self._numbers, self._above = _falling(
+        self._numbers, self._above = _at_or_above(
             (number, nodes) for value, nodes in by_value.items() if (number := integer(value)) is not None
         )
 
@@ -63,7 +63,7 @@ _NO_LABEL = _Label({})
 
 
 class NodeIndex:
-    """Nodes and declared node groups. `mps` are those that could be MPS nodes, `offered` the resources of all."""
+    """Nodes and declared node groups. `mps`: those that could be MPS nodes. `offered`: the resources of all of them."""
 
     __slots__ = ("_amounts", "_labels", "_nodes", "_taints", "all", "mps", "offered")
 
@@ -82,7 +82,7 @@ class NodeIndex:
             for resource, amount in node.resources.items():
                 _put(amounts.setdefault(resource, {}), amount, bit)
         self._labels = {key: _Label(values) for key, values in labels.items()}
-        self._amounts = {resource: _falling(by_amount.items()) for resource, by_amount in amounts.items()}
+        self._amounts = {resource: _at_or_above(by_amount.items()) for resource, by_amount in amounts.items()}
         self.offered = frozenset(amounts)
 
     @property
@@ -92,7 +92,7 @@ class NodeIndex:
 
     def nodes(self, chosen: Nodes) -> Iterator[Node]:
         """The nodes of a set, in their order."""
-        bits = f"{chosen:b}"[::-1]  # of a large number, one bit after the other costs the whole number each time
+        bits = f"{chosen:b}"[::-1]  # shifting a large number bit by bit would cost its whole length each time
         place = bits.find("1")
         while place >= 0:
             yield self._nodes[place]
@@ -103,7 +103,7 @@ class NodeIndex:
         return self._labels.get(NAME_FIELD, _NO_LABEL).by_value.get(name, 0)
 
     def offering(self, resource: str, billionths: int) -> Nodes:
-        """The nodes that offer so much of a resource; all of them when nothing of it is needed."""
+        """The nodes that offer at least this amount of a resource; all nodes for an amount of 0."""
         if billionths <= 0:
             return self.all
         if resource not in self._amounts:
@@ -145,7 +145,7 @@ class NodeIndex:
         return nodes
 
     def kept_off(self, tolerations: Tolerations, effects: frozenset[str]) -> Nodes:
-        """The nodes that carry a taint of one of the effects which nothing tolerates."""
+        """The nodes with a taint of one of the effects that nothing tolerates."""
         return _union(
             nodes
             for taint, nodes in self._taints.items()

@@ -1,7 +1,7 @@
-"""Where a pod could land: on an MPS node yes, no or unknown, per resource. Unknown counts as yes.
+"""Whether a pod could land on an MPS node: yes, no or unknown, per resource. Unknown counts as yes.
 
-Labels decide first, through node selector and required affinity. Known nodes narrow that further, and only through
-nodes that exist: an absence never relaxes a refusal.
+Labels decide first, through node selector and required affinity. Known nodes narrow the result further, but only nodes
+that exist do: an absent node never relaxes a rejection.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from webhook.policy.placement.node_index import NodeIndex, Nodes
 from webhook.policy.placement.selector import Domain, Requirement, requirement
 from webhook.policy.placement.tolerations import Tolerations, tolerations_of
 from webhook.policy.pods.pod import Pod
-from webhook.policy.pods.requests import Demand
+from webhook.policy.pods.requests import GpuRequests
 from webhook.policy.settings.settings import Resource
 
 STRATEGY = "nvidia.com/gpu.sharing-strategy"
@@ -36,7 +36,7 @@ class Reachability(Enum):
 
 
 class NodeClasses:
-    """The kinds of nodes there can be, told by their labels, as domains."""
+    """The classes of nodes, described by the values that their labels may have."""
 
     __slots__ = ("labels", "mps", "other", "renamed", "sharing", "whole")
 
@@ -44,39 +44,39 @@ class NodeClasses:
         self.labels = mps_labels
         certain = {key: Domain(only=frozenset({value})) for key, value in mps_labels.items()}
         plugin = STRATEGY in mps_labels or CAPABLE in mps_labels
-        # Feature discovery sets these for the plugin's own sharing, and says 1 for a card that is not shared.
+        # GPU feature discovery sets these for the plugin's own sharing; the value is 1 for a card that is not shared.
         self.renamed = {**certain, REPLICAS: Domain(least=2)} if plugin else certain
-        # A shared product is called so, unless the resource says it already (k8s-device-plugin internal/lm).
+        # The product of a shared card has the suffix, unless the resource is renamed (k8s-device-plugin internal/lm).
         self.mps = {**self.renamed, PRODUCT: Domain(suffix="-SHARED")} if plugin else certain
         self.other = {key: Domain(but=frozenset({value}), absent=True) for key, value in mps_labels.items()}
         self.whole = {STRATEGY: Domain(but=frozenset({"mps", "time-slicing"}), absent=True)} if plugin else self.other
         self.sharing = {STRATEGY: Domain(only=frozenset({"mps", "time-slicing"}))} if plugin else {}
 
     def is_mps(self, node: Node) -> bool:
-        """Whether a node's labels say MPS; without any label to go by it could be."""
+        """Whether a node's labels mark it as an MPS node; without configured labels any node could be one."""
         return not self.labels or any(node.labels.get(key) == value for key, value in self.labels.items())
 
 
 class Injected(NamedTuple):
-    """The tolerations that are injected, and the keys of all taints that matter."""
+    """The tolerations to inject, and the keys of all taints that matter."""
 
     tolerations: Sequence[dict[str, str]]
     keys: Container[str]
 
 
 class Placement:
-    """Which nodes could take a pod. `index` holds the known nodes and groups, `nodes_known` says whether facts do."""
+    """Which nodes could take a pod. `index`: known nodes and node groups. `nodes_known`: the facts include nodes."""
 
     __slots__ = (
         "_admitted",
         "_candidates",
         "_known",
-        "demand",
         "index",
         "injected",
         "node_classes",
         "nodes_known",
         "pod",
+        "requests",
         "requirement",
         "steered",
     )
@@ -84,7 +84,7 @@ class Placement:
     def __init__(
         self,
         pod: Pod,
-        demand: Demand,
+        requests: GpuRequests,
         node_classes: NodeClasses,
         index: NodeIndex,
         injected: Injected,
@@ -92,7 +92,7 @@ class Placement:
         nodes_known: bool,
     ) -> None:
         self.pod = pod
-        self.demand = demand
+        self.requests = requests
         self.node_classes = node_classes
         self.index = index
         self.injected = injected
@@ -104,12 +104,12 @@ class Placement:
         self._candidates: dict[str, Nodes] = {}
 
     def steer(self) -> None:
-        """Decide from now on as if the pod were kept off shared GPUs."""
+        """From now on, decide as if the pod were kept off shared GPUs."""
         self.steered = True
         self._known.clear()
 
     def unsteer(self) -> None:
-        """Decide again for the pod as it is."""
+        """Decide for the pod as it is again."""
         self.steered = False
         self._known.clear()
 
@@ -121,8 +121,8 @@ class Placement:
         return known
 
     def _decide(self, resource: Resource) -> Reachability:
-        if self.steered or self.demand.has_mig:
-            return Reachability.NO  # the plugin refuses MIG and MPS together
+        if self.steered or self.requests.has_mig:
+            return Reachability.NO  # the plugin rejects MIG together with MPS
         by_labels = self._by_labels(resource)
         if by_labels is Reachability.NO or not self.nodes_known:
             return by_labels
@@ -131,7 +131,7 @@ class Placement:
             return by_labels
         shared = candidates & self.index.mps
         if not shared:
-            # Of an affinity that is not analysed, these nodes need not satisfy it, and then they tell nothing.
+            # These nodes need not satisfy an affinity that was not analysed in full; then they prove nothing.
             return by_labels if self.requirement is not None and self.requirement.is_partial else Reachability.NO
         return Reachability.YES if shared == candidates else Reachability.UNKNOWN
 
@@ -148,13 +148,13 @@ class Placement:
         """The known nodes and declared groups that could take the pod for this resource."""
         candidates = self._candidates.get(resource.name)
         if candidates is None:
-            offering = self.index.offering(resource.name, self.demand.of(resource.name))
+            offering = self.index.offering(resource.name, self.requests.peak(resource.name))
             candidates = self._candidates[resource.name] = offering and offering & self.admitted
         return candidates
 
     @property
     def admitted(self) -> Nodes:
-        """The nodes onto which selectors and taints let the pod. `nodeName` binds without the scheduler."""
+        """The nodes that selectors and taints admit the pod to. `nodeName` binds without the scheduler."""
         if self._admitted is None:
             self._admitted = self._admit()
         return self._admitted

@@ -1,4 +1,4 @@
-"""Which nodes a pod's selectors allow: on real labels yes or no, on a node that is only described by domains maybe.
+"""Which nodes a pod's selectors allow: yes or no for known labels, maybe for a class of nodes described by domains.
 
 A node selector and the required node affinity become terms: any term suffices, all expressions of a term must hold
 (kubernetes/kubernetes component-helpers scheduling/corev1/nodeaffinity). An empty term matches nothing.
@@ -15,7 +15,7 @@ from webhook.policy.pods.reading import Members, elements, members, text, texts
 from webhook.policy.verdict import Path
 
 FIELD = "field:"
-"""Begins the key of a node's field among the keys of labels. No label can have such a key."""
+"""Prefix of the key of a node's field among the keys of labels. No label can have such a key."""
 
 NAME_FIELD = FIELD + "metadata.name"
 AFFINITY = ("affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
@@ -24,10 +24,10 @@ _TERMS = "nodeSelectorTerms"
 
 @dataclass(frozen=True, slots=True)
 class Domain:
-    """The values that a label may have on a kind of node.
+    """The values that a label may have on a class of nodes.
 
     `only`: just these. `but`: any text except these. `least`: whole numbers from here up. `suffix`: text with this
-    ending. `absent`: the node may lack the label.
+    ending. `absent`: the label may be missing.
     """
 
     only: frozenset[str] | None = None
@@ -51,7 +51,7 @@ FREE = Domain(absent=True)
 
 
 class Constraint:
-    """What the expressions of one term say about one label."""
+    """What the expressions of one term require of one label."""
 
     __slots__ = ("above", "absent", "below", "excluded", "present", "values")
 
@@ -63,7 +63,7 @@ class Constraint:
         self.below: int | None = None
 
     def add(self, operator: str, values: Sequence[str]) -> None:
-        """Take one more expression about the label."""
+        """Add an expression about the label."""
         number = integer(values[0]) if len(values) == 1 else None
         match operator:
             case "In":
@@ -110,7 +110,7 @@ class Constraint:
         if self.absent:
             return False
         if self.above is None and self.below is None and domain.least is None:
-            return True  # text without end, and finitely much of it excluded
+            return True  # infinitely many texts, finitely many of them excluded
         return not domain.suffix and self._some_number(domain)
 
     def _some_number(self, domain: Domain) -> bool:
@@ -142,11 +142,11 @@ Term = Mapping[str, Constraint]
 
 
 class Requirement:
-    """All that a pod requires of its node's labels and name.
+    """Everything that a pod requires of its node's labels and name.
 
     `selector` is the node selector. Of `terms`, which hold the node selector's values for the labels they name, one
     must be met; None stands for a pod without required affinity, empty for a pod that no node can satisfy. With
-    `is_partial` the pod requires more than this: its affinity is larger than is analysed.
+    `is_partial` the pod requires more than this: its affinity exceeds what is analysed.
     """
 
     __slots__ = ("is_partial", "selector", "terms")
@@ -156,21 +156,22 @@ class Requirement:
         self.terms = terms
         self.is_partial = is_partial
 
-    def satisfiable(self, world: Mapping[str, Domain]) -> bool:
-        """Whether some node of a world could satisfy it. Labels that the world does not name are free."""
-        for key, domain in world.items():
+    def satisfiable(self, labels: Mapping[str, Domain]) -> bool:
+        """Whether some node of a class could satisfy it. Labels that the class does not describe are free."""
+        for key, domain in labels.items():
             value = self.selector.get(key)
             if value is not None and not domain.allows(value):
                 return False
         if self.terms is None:
             return True
         return any(
-            all(constraint.satisfiable(world.get(key, FREE)) for key, constraint in term.items()) for term in self.terms
+            all(constraint.satisfiable(labels.get(key, FREE)) for key, constraint in term.items())
+            for term in self.terms
         )
 
 
 ANALYSED = 16_384
-"""Terms, expressions and values that are analysed at most; no author writes as many.
+"""The most terms, expressions and values that are analysed; no author writes as many.
 
 Beyond that the affinity counts as unknown. Unknown counts as "could land", and known nodes prove nothing against it.
 A pod with gates may get a warning where the whole affinity would deny it; its release is checked in full.
@@ -190,7 +191,7 @@ def requirement(pod: Pod) -> Requirement | None:
 
 
 def _selector(pod: Pod) -> Mapping[str, str]:
-    """The node selector; what it names as null counts as empty text."""
+    """The node selector; a null value counts as empty text."""
     selector, path = pod.members("nodeSelector"), (*pod.spec_path, "nodeSelector")
     if None in selector.values():
         return {key: text(selector, key, path) for key in selector}
@@ -212,7 +213,7 @@ def _required(pod: Pod) -> tuple[list[Members], Path] | None:
 
 
 def _terms(raws: Sequence[Members], path: Path, selector: Mapping[str, str]) -> list[Term] | None:
-    """The terms that are not empty, or None where they are more than is analysed."""
+    """The terms that are not empty, or None if there are more than are analysed."""
     terms: list[Term] = []
     left = ANALYSED
     for index, raw in enumerate(raws):

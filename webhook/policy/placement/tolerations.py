@@ -1,4 +1,4 @@
-"""Tolerations: which taints a pod's tolerate, and whether they cover all that another one would.
+"""Tolerations: which taints they tolerate, and whether they cover every taint that another toleration would.
 
 The rules are those of k8s.io/component-helpers scheduling/corev1 ToleratesTaint. The operators Gt and Lt compare
 numbers; the configured ones never do, so such a toleration covers none of them.
@@ -16,11 +16,11 @@ from webhook.policy.settings.injections import Toleration
 from webhook.policy.verdict import Path
 
 Raw = Mapping[str, Any]
-"""A toleration as a pod carries it."""
+"""A toleration in the form of a pod's spec."""
 
 
 def as_raw(toleration: Toleration) -> dict[str, str]:
-    """The toleration as a pod carries it, without members that say nothing."""
+    """The toleration in the form of a pod's spec, without redundant members."""
     raw = {"key": toleration.key, "operator": toleration.operator}
     if toleration.operator == "Equal" and toleration.value:
         raw["value"] = toleration.value
@@ -30,20 +30,20 @@ def as_raw(toleration: Toleration) -> dict[str, str]:
 
 
 class Tolerations:
-    """Tolerations by what they tolerate, so that each taint takes one look-up however many there are.
+    """Tolerations indexed by what they tolerate, so that a taint takes one lookup however many there are.
 
     Only those whose key is among `keys`, or that name no key, are kept: the keys of taints that matter.
     """
 
-    __slots__ = ("_for_a_while", "_for_ever", "_keys")
+    __slots__ = ("_keys", "_permanent", "_temporary")
 
     def __init__(self, keys: Container[str]) -> None:
         self._keys = keys
-        self._for_ever: set[tuple[str, str | None, str]] = set()
-        self._for_a_while: set[tuple[str, str | None, str]] = set()
+        self._permanent: set[tuple[str, str | None, str]] = set()
+        self._temporary: set[tuple[str, str | None, str]] = set()
 
     def add(self, tolerations: Iterable[Members], path: Path) -> None:
-        """Take the tolerations of a list at a path. Raises MalformedError."""
+        """Add the tolerations of a list at a path. Raises MalformedError."""
         for index, raw in enumerate(tolerations):
             key = raw.get("key")
             if not key or not isinstance(key, str) or key in self._keys:
@@ -56,27 +56,27 @@ class Tolerations:
         value = text(raw, "value", path) if operator == "Equal" else None
         # Gt and Lt are taken as met: unknown must not count as "cannot land". They cover none of the configured ones.
         lasting = raw.get("tolerationSeconds") is None and operator in ("Exists", "Equal")
-        (self._for_ever if lasting else self._for_a_while).add((key, value, text(raw, "effect", path)))
+        (self._permanent if lasting else self._temporary).add((key, value, text(raw, "effect", path)))
 
     def tolerate(self, taint: Taint) -> bool:
-        """Whether one of them lets a pod onto a node with this taint."""
+        """Whether one of them admits a pod to a node with this taint."""
         return any(
             (key, value, effect) in held
-            for held in (self._for_ever, self._for_a_while)
+            for held in (self._permanent, self._temporary)
             if held
             for key, value in (("", None), (taint.key, None), (taint.key, taint.value))
             for effect in ("", taint.effect)
         )
 
     def cover(self, ours: Raw) -> bool:
-        """Whether one of them tolerates, for as long, every taint that this toleration does."""
-        if not self._for_ever:
+        """Whether one of them permanently tolerates every taint that this toleration does."""
+        if not self._permanent:
             return False
         keys: list[tuple[str, str | None]] = [("", None), (ours["key"], None)]
         if ours["operator"] == "Equal":
             keys.append((ours["key"], ours.get("value") or ""))
         effects = {"", ours.get("effect") or ""}
-        return any((key, value, effect) in self._for_ever for key, value in keys for effect in effects)
+        return any((key, value, effect) in self._permanent for key, value in keys for effect in effects)
 
 
 def tolerations_of(pod: Pod, keys: Container[str]) -> Tolerations:

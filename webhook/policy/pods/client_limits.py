@@ -1,6 +1,6 @@
-"""The `CUDA_MPS_*` limits of a client: how each is written, as environment variable and as annotation.
+"""The `CUDA_MPS_*` limits of a client: the syntax of each, as environment variable and as annotation.
 
-Values are parsed to typed ones and written anew, so that no annotation steers what reaches a patch.
+Values are parsed and formatted again, so that no text of an annotation reaches a patch unchecked.
 Sources: NVIDIA's MPS documentation, appendix on environment variables.
 """
 
@@ -50,7 +50,7 @@ def memory(text: str) -> tuple[MemoryLimit, ...]:
             raise ValueError("limits such as 0=4G,1=512M")
         limits.append(MemoryLimit(int(match.group(1) or 0), int(match.group(2)), match.group(3)))
     if len({limit.device for limit in limits}) < len(limits):
-        raise ValueError("one limit a device")
+        raise ValueError("one limit per device")
     return tuple(limits)
 
 
@@ -94,12 +94,12 @@ VARIABLES: dict[str, Callable[[str], object]] = {
     PARTITIONING: switch,
     CONNECTIONS: connections,
 }
-"""How the value of each variable is read; each raises ValueError with what it wants."""
+"""The parser of each variable. It raises ValueError with a description of valid values."""
 
 
 @dataclass(frozen=True, slots=True)
 class Annotation:
-    """An annotation of ours: the variable it sets, and how its value is written there."""
+    """A `gpushare-webhook/` annotation: the variable that it sets, and the function that formats its value."""
 
     key: str
     variable: str

@@ -1,4 +1,4 @@
-"""The names of known resources, and which of them a misspelled name means."""
+"""The names of known resources, and the one that a misspelled name means."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class KnownNames:
                 self._by_length.setdefault(length, []).append(name)
 
     def meant_by(self, name: str) -> str | None:
-        """The known resource that a name, one edit away from it, probably means."""
+        """The known resource that is one edit away from a name, or None."""
         near = self._by_length.get(len(name))
         if near is None or name in self._names or name.startswith(_MIG) or name.partition("/")[2] in _FOREIGN:
             return None
@@ -31,7 +31,7 @@ class KnownNames:
 
 
 def _is_one_edit_away(left: str, right: str) -> bool:
-    """Whether one letter more, less or other, or two swapped, make one of the other."""
+    """Whether inserting, removing, replacing or swapping one letter turns one into the other."""
     start = 0
     while start < min(len(left), len(right)) and left[start] == right[start]:
         start += 1

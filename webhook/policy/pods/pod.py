@@ -1,4 +1,4 @@
-"""A pod as the engine sees it: a lazy view over the plain object, never a copy of it.
+"""A pod as checks and injections see it: a lazy view over the plain object, never a copy of it.
 
 Views are slotted and not frozen: freezing costs as much as several checks, on every request.
 """
@@ -18,7 +18,7 @@ INIT: Final = "init container"
 SIDECAR: Final = "sidecar"
 EPHEMERAL: Final = "ephemeral container"
 
-_NO_PLACES: Final[dict[str, int]] = {}
+_NO_INDICES: Final[dict[str, int]] = {}
 
 
 class Container:
@@ -27,7 +27,7 @@ class Container:
     __slots__ = ("_mounts", "_place", "_variables", "kind", "limits", "list_path", "raw", "requests")
 
     def __init__(self, raw: Members, list_path: Path, place: str | int | None, kind: str) -> None:
-        """Take the container that stands at a place below a path; the path itself is its place where that is None."""
+        """Make the view of the container at a place below a path, or at the path itself if the place is None."""
         self.raw = raw
         self.list_path = list_path
         self._place = place
@@ -45,7 +45,7 @@ class Container:
 
     @property
     def path(self) -> Path:
-        """The path to it, made when it is asked for: a pod may hold thousands of containers."""
+        """The path to it, built on access: a pod may hold thousands of containers."""
         return self.list_path if self._place is None else (*self.list_path, self._place)
 
     def _amounts(self, resources: Any, field: str) -> Members:
@@ -64,9 +64,9 @@ class Container:
 
     @property
     def variables(self) -> Mapping[str, int]:
-        """Where each watched variable is set in `env`. Of several entries the last counts, as in the kubelet."""
+        """The index of each watched variable in `env`. The last of several entries counts, as in the kubelet."""
         if self._variables is None:
-            self._variables = self._watched() if self.raw.get("env") is not None else _NO_PLACES
+            self._variables = self._watched() if self.raw.get("env") is not None else _NO_INDICES
         return self._variables
 
     def _watched(self) -> dict[str, int]:
@@ -93,9 +93,9 @@ class Container:
 
     @property
     def mounts(self) -> Mapping[str, int]:
-        """Where each path, cleaned, is mounted in `volumeMounts`."""
+        """The index in `volumeMounts` of each mount path, normalised."""
         if self._mounts is None:
-            self._mounts = self._mounted() if self.raw.get("volumeMounts") is not None else _NO_PLACES
+            self._mounts = self._mounted() if self.raw.get("volumeMounts") is not None else _NO_INDICES
         return self._mounts
 
     def _mounted(self) -> dict[str, int]:
@@ -107,9 +107,9 @@ class Container:
 
 
 def clean_path(path: str) -> str:
-    """A path in the container without doubled or trailing slashes and without dots.
+    """A path in the container without double or trailing slashes and without dots.
 
-    A path longer than Linux takes (PATH_MAX) comes back as it is: nothing can be mounted there.
+    A path longer than Linux accepts (PATH_MAX) is returned unchanged: nothing can be mounted there.
     """
     if path[:1] == "/" and "/." not in path and "//" not in path and path[-1] != "/":
         return path
@@ -120,7 +120,7 @@ _PATH_MAX = 4096
 
 
 def _matters(raw: Members) -> bool:
-    """Whether a check can say something about a container: it names resources or sets variables."""
+    """Whether a check can report a container: it names resources or sets variables."""
     return raw.get("resources") not in _NO_RESOURCES or raw.get("env") not in _NO_ENTRIES
 
 
@@ -131,8 +131,8 @@ _NO_ENTRIES: Final[tuple[object, ...]] = (None, [])
 class Pod:
     """A pod, or the template of one, as a view over its metadata and spec. The paths lead there from the object.
 
-    `containers` are those that name resources or set variables; nothing is checked in the others. `is_whole` says that
-    metadata and spec are both there, so that edits can be made.
+    `containers` are those that name resources or set variables; no check reads the others. `is_whole`: the object has
+    both metadata and spec, so that edits can be made.
     """
 
     __slots__ = ("_volumes", "annotations", "containers", "is_whole", "metadata_path", "spec", "spec_path")
@@ -148,7 +148,7 @@ class Pod:
 
     @property
     def volumes(self) -> Mapping[str, int]:
-        """Where each volume stands in `volumes`; of several with one name the first counts."""
+        """The index of each volume in `volumes`; the first of several with one name counts."""
         if self._volumes is None:
             path = (*self.spec_path, "volumes")
             self._volumes = {}
@@ -163,7 +163,7 @@ class Pod:
 
     @classmethod
     def of_template(cls, raw: Members, path: Path = ()) -> Pod:
-        """The pod of what holds `metadata` and `spec`: a Pod, or a PodTemplateSpec at a path."""
+        """The pod of an object with `metadata` and `spec`: a Pod, or a PodTemplateSpec at a path."""
         metadata, spec = members(raw, "metadata", path), members(raw, "spec", path)
         return cls(metadata, spec, (*path, "metadata"), (*path, "spec"))
 
@@ -209,7 +209,7 @@ class Pod:
                     yield Container(raw, (*self.spec_path, field), index, APP)
 
     def ephemeral_containers(self) -> Iterator[Container]:
-        """The containers that were added to the pod after its creation, as `kubectl debug` does."""
+        """The containers that were added after the pod was created, as `kubectl debug` does."""
         path = (*self.spec_path, "ephemeralContainers")
         for index, raw in enumerate(self.elements("ephemeralContainers")):
             yield Container(raw, path, index, EPHEMERAL)

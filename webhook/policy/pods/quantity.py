@@ -16,7 +16,7 @@ NANO = 10**9
 
 _BINARY_CAP = (2**63 - 1) * NANO
 _ABSURD_DIGITS = 100
-"""More decimal digits than this are not told apart: no cluster has as much of anything.
+"""Quantities with more decimal digits than this count as equal: no cluster has as much of anything.
 
 Python takes 14 µs to write a number of 1,000 digits into a message: 0.25 s per MiB of containers with one each.
 """
@@ -24,10 +24,10 @@ Python takes 14 µs to write a number of 1,000 digits into a message: 0.25 s per
 _ABSURD: int = 10**_ABSURD_DIGITS
 
 _SPACE = " \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
-"""What is trimmed: Go's spaces, without those that JSON must escape. The API server trims before it undoes escapes."""
+"""The characters to trim: Go's spaces except those that JSON escapes. The API server trims before it unescapes."""
 
 _FORM = re.compile(r"([+-]?+)([0-9]*+)(?:\.([0-9]*+))?+([eEinumkKMGTP]*+[+-]?+[0-9]*+)", re.ASCII)
-"""Possessive: the parts share no characters, so giving some back finds no other match, it only costs time."""
+"""Possessive: the parts share no characters, so backtracking would find no other match and only cost time."""
 
 _DECIMAL = {"": 0, "n": -9, "u": -6, "m": -3, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
 _BINARY = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
@@ -40,9 +40,9 @@ class QuantityError(ValueError):
 
 
 def parse(value: object) -> int:
-    """The quantity in billionths. Takes what YAML and JSON hold; null is 0.
+    """The quantity in billionths, from a value of YAML or JSON; null is 0.
 
-    Raises QuantityError where the API server would refuse to decode the value.
+    Raises QuantityError if the API server would fail to decode the value.
     """
     if isinstance(value, str):
         return _parse_text(value)
@@ -70,7 +70,7 @@ def _parse_text(text: str) -> int:
     exponent = 0 if binary is not None else _decimal_exponent(suffix)
     scale = exponent - len(fraction)
     if (scale < -9 or (binary or 0) >= _SLOW_BINARY) and not match.group(2) and not fraction:
-        raise QuantityError  # the API server's slow path wants a digit; its fast one reads "." as 0
+        raise QuantityError  # the API server's slow path requires a digit; its fast path reads "." as 0
     billionths = _scaled(whole + fraction, scale, binary or 0)
     if binary is not None:
         billionths = min(billionths, _BINARY_CAP)
@@ -87,7 +87,7 @@ def _decimal_exponent(suffix: str) -> int:
     exponent = int(match.group(1))
     if not -(2**63) <= exponent < 2**63:
         raise QuantityError
-    return (exponent + 2**31) % 2**32 - 2**31  # the API server converts to int32 without a look
+    return (exponent + 2**31) % 2**32 - 2**31  # the API server converts to int32 without a range check
 
 
 def _scaled(digits: str, scale: int, binary: int) -> int:
@@ -100,7 +100,7 @@ def _scaled(digits: str, scale: int, binary: int) -> int:
         return _absurd(negative=False)
     if len(digits) + shift + 20 < 0:
         return 1
-    if len(digits) > 4000:  # int() refuses longer text; what lies below a billionth only rounds up
+    if len(digits) > 4000:  # int() rejects longer text; digits below a billionth only round up
         below = "1" if digits[_ABSURD_DIGITS:].strip("0") else "0"
         digits, shift = digits[:_ABSURD_DIGITS] + below, shift + len(digits) - _ABSURD_DIGITS - 1
     number = int(digits) << binary

@@ -1,4 +1,4 @@
-"""Members of an object, read with the structure that its kind has. Absent and null count as empty."""
+"""Typed access to the members of an object. Absent and null count as empty."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, Final
 from webhook.policy.verdict import Path
 
 Members = dict[str, Any]
-"""A mapping of the object as JSON gives it."""
+"""A mapping of the object, as decoded from JSON."""
 
 NOTHING: Final[Members] = {}
 
@@ -44,7 +44,7 @@ def mapping(value: Any, path: Path) -> Members:
 
 
 def members(holder: Members, field: str, path: Path) -> Members:
-    """A field of what stands at a path, as a mapping; absent and null count as empty. Raises MalformedError."""
+    """A field of the value at a path, as a mapping; absent and null count as empty. Raises MalformedError."""
     value = holder.get(field)
     if value is None:
         return NOTHING
@@ -54,7 +54,7 @@ def members(holder: Members, field: str, path: Path) -> Members:
 
 
 def elements(holder: Members, field: str, path: Path) -> list[Members]:
-    """A field of what stands at a path, as a list of mappings; absent and null are empty. Raises MalformedError."""
+    """A field of the value at a path, as a list of mappings; absent and null are empty. Raises MalformedError."""
     value = holder.get(field)
     if value is None:
         return []
@@ -70,7 +70,7 @@ _ONLY_MAPPINGS = frozenset({dict})
 
 
 def text(holder: Members, field: str, path: Path) -> str:
-    """A field of what stands at a path, as text; absent and null count as empty. Raises MalformedError."""
+    """A field of the value at a path, as text; absent and null count as empty. Raises MalformedError."""
     value = holder.get(field)
     if value is None:
         return ""
@@ -80,7 +80,7 @@ def text(holder: Members, field: str, path: Path) -> str:
 
 
 def texts(holder: Members, field: str, path: Path) -> list[str]:
-    """A field of what stands at a path, as a list of texts; absent and null are empty. Raises MalformedError."""
+    """A field of the value at a path, as a list of texts; absent and null are empty. Raises MalformedError."""
     value = holder.get(field)
     if value is None:
         return []

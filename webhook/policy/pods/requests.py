@@ -1,4 +1,4 @@
-"""What a pod asks for: which container wants how much of which GPU resource, and the sum as the scheduler counts."""
+"""GPU requests of a pod: the amount per container and resource, and the sum as the scheduler counts it."""
 
 from __future__ import annotations
 
@@ -10,11 +10,14 @@ from webhook.policy.settings.settings import Resource
 from webhook.policy.verdict import Path
 
 Lookup = Callable[[str], Resource | None]
-"""Tells which GPU resource a name stands for, if any."""
+"""Returns the GPU resource that a name stands for, or None."""
 
 
 class ResourceRequest:
-    """An amount of one GPU resource that one container names. `billionths` is the quantity."""
+    """The amount of one GPU resource that one container requests. `billionths` is the quantity.
+
+    `field` is where the amount stands: `limits`, or `requests` for a name that has no limit.
+    """
 
     __slots__ = ("billionths", "container", "field", "resource")
 
@@ -26,15 +29,15 @@ class ResourceRequest:
 
     @property
     def path(self) -> Path:
-        """Where the quantity stands."""
+        """The path to the quantity."""
         return (*self.container.path, "resources", self.field, self.resource.name)
 
 
-class Tally:
-    """The most that runs at once, counted as the scheduler does while containers are added in their order.
+class PeakRequest:
+    """The highest amount in use at any time, as the scheduler counts it. Add the containers in their order.
 
-    Init containers run one after another beside the sidecars started before them; app containers run beside all
-    sidecars (k8s.io/component-helpers resource/helpers.go, KEP-753).
+    Init containers run one after another, next to the sidecars that were started before them; app containers run next
+    to all sidecars (k8s.io/component-helpers resource/helpers.go, KEP-753).
     """
 
     __slots__ = ("_apps", "_highest", "_sidecars")
@@ -43,7 +46,7 @@ class Tally:
         self._apps = self._highest = self._sidecars = 0
 
     def add(self, kind: str, amount: int) -> None:
-        """Count what the next container wants."""
+        """Count the amount of the next container."""
         if kind is APP:
             self._apps += amount
         elif kind is INIT:
@@ -53,21 +56,25 @@ class Tally:
 
     @property
     def total(self) -> int:
-        """The most at once."""
+        """The peak."""
         return max(self._highest, self._sidecars + self._apps)
 
 
-class Demand:
-    """All that a pod asks for. `names` holds every GPU resource named, with 0 or nonsense too; those count as 0."""
+class GpuRequests:
+    """All GPU requests of a pod, in the order of its containers.
 
-    __slots__ = ("_totals", "asks", "has_mig", "has_renamed", "names", "pod")
+    `named` holds every GPU resource that a container names; an amount that is malformed counts as 0. `positive` holds
+    those above 0. The requests of a container are adjacent.
+    """
+
+    __slots__ = ("_peaks", "has_mig", "has_renamed", "named", "pod", "positive")
 
     def __init__(self, pod: Pod, lookup: Lookup) -> None:
         self.pod = pod
-        self.asks: list[ResourceRequest] = []
+        self.positive: list[ResourceRequest] = []
         self.has_mig = self.has_renamed = False
-        self.names: list[ResourceRequest] = []
-        self._totals: dict[str, Tally] | None = None
+        self.named: list[ResourceRequest] = []
+        self._peaks: dict[str, PeakRequest] | None = None
         for container in pod.containers:
             limits, requests = container.limits, container.requests
             for name in limits:
@@ -83,18 +90,19 @@ class Demand:
             billionths = parse(value)
         except QuantityError:
             billionths = 0  # GPS003 reports it
-        named = ResourceRequest(container, resource, field, billionths)
-        self.names.append(named)
+        request = ResourceRequest(container, resource, field, billionths)
+        self.named.append(request)
         if billionths > 0:
             self.has_mig = self.has_mig or resource.kind == "mig"
             self.has_renamed = self.has_renamed or resource.renamed
-            self.asks.append(named)
+            self.positive.append(request)
 
-    def of(self, name: str) -> int:
-        """The pod's demand for one resource, in billionths."""
-        if self._totals is None:
-            self._totals = {}
-            for ask in self.asks:
-                self._totals.setdefault(ask.resource.name, Tally()).add(ask.container.kind, ask.billionths)
-        tally = self._totals.get(name)
-        return 0 if tally is None else tally.total
+    def peak(self, name: str) -> int:
+        """The pod's peak request of one resource, in billionths."""
+        if self._peaks is None:
+            self._peaks = {}
+            for request in self.positive:
+                peak = self._peaks.setdefault(request.resource.name, PeakRequest())
+                peak.add(request.container.kind, request.billionths)
+        known = self._peaks.get(name)
+        return 0 if known is None else known.total

@@ -1,4 +1,4 @@
-"""The environment variables that the policy reads. All other variables of a container are passed over."""
+"""The environment variables that the policy reads. It ignores all other variables of a container."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One setting: a field of a frozen dataclass, with its default and what the reference says of it."""
+"""One setting: a field of a frozen dataclass that carries its default and its description."""
 
 from __future__ import annotations
 
@@ -8,12 +8,14 @@ from typing import TypeVar, cast
 T = TypeVar("T")
 
 
-def setting(default: T, says: str, *, later: bool = False) -> T:
-    """A field with its default and the sentence that the reference prints about it.
+def setting(default: T, description: str = "", *, key: str = "", later: bool = False) -> T:
+    """A field with its default and its description, which a section of settings takes from its class.
 
-    `later`: the key is accepted and checked, but what differs from the default has no effect in this release.
+    `key` is the field's name in the file where that is not the field's name in camelCase. `later`: this release accepts
+    and validates the key, but a value other than the default has no effect. A field without a default needs
+    `field(metadata={"description": ...})`.
     """
-    metadata = {"says": says, "later": later}
+    metadata = {"description": description, "key": key, "later": later}
     if isinstance(default, dict):
         return cast("T", field(default_factory=default.copy, metadata=metadata))
     return field(default=default, metadata=metadata)

@@ -1,4 +1,4 @@
-"""What an administrator decides about injections, as frozen dataclasses with their defaults."""
+"""The settings of the injections, as frozen dataclasses with defaults, formats and descriptions."""
 
 from __future__ import annotations
 
@@ -6,49 +6,51 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from webhook.policy.settings.field import setting
+from webhook.policy.settings.names import ClassPattern, Folder, LabelValue, ObjectName, TaintKey, TaintKeyPattern
 
 
 @dataclass(frozen=True, slots=True)
 class RuntimeClassInjection:
     """`runtimeClassName` for pods that ask for a GPU."""
 
-    enabled: bool = setting(True, "Whether it is injected.")
-    name: str = setting("nvidia", "The RuntimeClass.")
+    enabled: bool = setting(True, "Whether to inject it.")
+    name: ObjectName = setting("nvidia", "Name of the RuntimeClass.")
     when_unknown: Literal["inject", "skip"] = setting(
-        "inject", "What to do while nothing is known of the cluster's RuntimeClasses."
+        "inject", "What to do while the cluster's RuntimeClasses are unknown."
     )
-    sandboxes: tuple[str, ...] = setting(
-        ("gvisor", "runsc", "kata*"), "Classes or handlers in which MPS does not work (GPS011)."
+    sandboxes: tuple[ClassPattern, ...] = setting(
+        ("gvisor", "runsc", "kata*"), "Classes or handlers with which MPS does not work (GPS011)."
     )
 
 
 @dataclass(frozen=True, slots=True)
 class PipeDirectoryInjection:
-    """`CUDA_MPS_PIPE_DIRECTORY` for containers that ask."""
+    """`CUDA_MPS_PIPE_DIRECTORY` for containers that ask for a shared resource."""
 
-    enabled: bool = setting(True, "Whether it is injected.")
-    container_root: str = setting(
+    enabled: bool = setting(True, "Whether to inject it.")
+    container_root: Folder = setting(
         "/mps", "Folder in the container; the pipe directory is `<containerRoot>/<resource>/pipe`."
     )
-    per_resource: bool = setting(True, "false: `containerRoot` itself is the pipe directory, and `mpsRoot` the host's.")
+    per_resource: bool = setting(True, "false: the pipe directory is `containerRoot` itself, on the host `mpsRoot`.")
     when: Literal["could-land", "always"] = setting(
         "could-land",
-        "`could-land`: not where facts show a candidate node without MPS (the plugin sets it). `always`: there too.",
+        "`could-land`: unless the facts show a candidate node without MPS (the plugin sets it). `always`: even then.",
     )
 
 
 @dataclass(frozen=True, slots=True)
 class PipeMountInjection:
-    """The hostPath mount of the pipe directory, in the same containers."""
+    """The hostPath mount of the pipe directory, for the same containers."""
 
-    enabled: bool = setting(True, "Whether it is injected.")
-    mps_root: str = setting("/run/nvidia/mps", "The MPS root on the host.")
+    enabled: bool = setting(True, "Whether to inject it.")
+    mps_root: Folder = setting("/run/nvidia/mps", "The MPS root on the host.")
     type: Literal["", "Directory", "DirectoryOrCreate"] = setting(
-        "DirectoryOrCreate", "The hostPath's type. With `Directory` pods hang on nodes without MPS."
+        "DirectoryOrCreate", "The hostPath's type. With `Directory`, pods cannot start on nodes without MPS."
     )
-    read_only: bool = setting(False, "Whether the mount is read-only. Sockets and FIFOs work through it.")
+    read_only: bool = setting(False, "Whether the mount is read-only. MPS works through a read-only mount.")
     safe_to_evict: bool = setting(
-        True, "Names the volume in `cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes`."
+        True,
+        "Whether to name the volume in `cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes`.",
     )
 
 
@@ -56,9 +58,9 @@ class PipeMountInjection:
 class Toleration:
     """A toleration as a pod carries it."""
 
-    key: str = field(metadata={"says": "The taint's key."})
-    operator: Literal["Exists", "Equal"] = setting("Exists", "How the taint is matched.")
-    value: str | None = setting(None, "The taint's value, with `Equal`.")
+    key: TaintKey = field(metadata={"description": "The taint's key."})
+    operator: Literal["Exists", "Equal"] = setting("Exists", "How the toleration matches the taint.")
+    value: LabelValue | None = setting(None, "The taint's value, for `Equal`.")
     effect: Literal["NoSchedule", "PreferNoSchedule", "NoExecute"] | None = setting(
         "NoSchedule", "The taint's effect. null: every effect."
     )
@@ -68,44 +70,44 @@ class Toleration:
 class TolerationInjection:
     """Tolerations for pods that ask for a GPU."""
 
-    enabled: bool = setting(True, "Whether they are injected.")
-    add: tuple[Toleration, ...] = setting((Toleration("nvidia.com/gpu"),), "What is added.")
-    resource_name: bool = setting(True, "Also tolerate the resource's own name when it is renamed.")
-    from_nodes: tuple[str, ...] = setting(
-        (), "Keys of taints to tolerate where known nodes that offer the resource carry them; `*` stands for any text."
+    enabled: bool = setting(True, "Whether to inject them.")
+    add: tuple[Toleration, ...] = setting((Toleration("nvidia.com/gpu"),), "The tolerations.")
+    resource_name: bool = setting(True, "Whether to tolerate the resource's own name too, if the resource is renamed.")
+    from_nodes: tuple[TaintKeyPattern, ...] = setting(
+        (), "Keys of taints to tolerate if known nodes that offer the resource have them; `*` stands for any text."
     )
 
 
 @dataclass(frozen=True, slots=True)
 class LimitsInjection:
-    """`CUDA_MPS_*` limits from the pod's annotations."""
+    """`CUDA_MPS_*` limits, from the annotations of a pod."""
 
-    enabled: bool = setting(True, "Whether the annotations are read.")
+    enabled: bool = setting(True, "Whether to read the annotations.")
 
 
 @dataclass(frozen=True, slots=True)
 class VoidDevicesInjection:
-    """`NVIDIA_VISIBLE_DEVICES=void` for containers that ask for no GPU."""
+    """`NVIDIA_VISIBLE_DEVICES=void`, for containers that ask for no GPU."""
 
-    enabled: bool = setting(False, "Whether it is injected.")
+    enabled: bool = setting(False, "Whether to inject it.")
     pods: Literal["gpu", "all"] = setting("gpu", "`gpu`: in pods that ask for a GPU. `all`: in every pod.")
 
 
 @dataclass(frozen=True, slots=True)
 class SteeringInjection:
-    """Node affinity away from shared GPUs for pods over the limit, instead of a refusal."""
+    """Node affinity that keeps pods over the limit off shared GPUs, instead of a rejection."""
 
-    enabled: bool = setting(False, "Whether it is injected.")
+    enabled: bool = setting(False, "Whether to inject it.")
 
 
 @dataclass(frozen=True, slots=True)
 class Injections:
-    """What is injected into pods on CREATE."""
+    """What the webhook injects into pods when they are created."""
 
-    runtime_class: RuntimeClassInjection = setting(RuntimeClassInjection(), "")
-    pipe_directory: PipeDirectoryInjection = setting(PipeDirectoryInjection(), "")
-    pipe_mount: PipeMountInjection = setting(PipeMountInjection(), "")
-    tolerations: TolerationInjection = setting(TolerationInjection(), "")
-    limits: LimitsInjection = setting(LimitsInjection(), "")
-    void_devices: VoidDevicesInjection = setting(VoidDevicesInjection(), "")
-    steering: SteeringInjection = setting(SteeringInjection(), "")
+    runtime_class: RuntimeClassInjection = setting(RuntimeClassInjection())
+    pipe_directory: PipeDirectoryInjection = setting(PipeDirectoryInjection())
+    pipe_mount: PipeMountInjection = setting(PipeMountInjection())
+    tolerations: TolerationInjection = setting(TolerationInjection())
+    limits: LimitsInjection = setting(LimitsInjection())
+    void_devices: VoidDevicesInjection = setting(VoidDevicesInjection())
+    steering: SteeringInjection = setting(SteeringInjection())

@@ -1,91 +1,117 @@
-"""What an administrator decides, as frozen dataclasses with their defaults.
+"""The settings of a cluster, as frozen dataclasses with defaults, formats and descriptions.
 
-The settings file spells the names in camelCase; `webhook.settings` reads and validates it.
+The settings file has the names in camelCase; `webhook.settings` loads and validates it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Annotated, Literal, TypeAlias, get_args
 
 from webhook.policy.settings.field import setting
+from webhook.policy.settings.formats import Choice
 from webhook.policy.settings.injections import Injections
+from webhook.policy.settings.names import (
+    Amount,
+    ApiGroup,
+    Code,
+    Count,
+    KindName,
+    LabelKey,
+    LabelValue,
+    NamespacedName,
+    NamespaceName,
+    NamespacePattern,
+    OptOutAnnotation,
+    OptOutLabel,
+    ResourceName,
+    SomeText,
+    TaintKey,
+    TemplatePath,
+)
+from webhook.policy.settings.units import Seconds
 
 Mode = Literal["enforce", "warn", "audit"]
 SeverityName = Literal["deny", "warn", "audit", "off"]
+# YAML as kubectl and Helm read it takes a bare `off` for false.
+Severities: TypeAlias = Mapping[Code, Annotated[SeverityName, Choice(get_args(SeverityName), ((False, "off"),))]]
 Level = Literal["privileged", "baseline", "restricted"]
 
 
 @dataclass(frozen=True, slots=True)
 class Resource:
-    """An extended resource that stands for GPUs."""
+    """An extended resource whose units are GPUs or shares of GPUs."""
 
-    name: str = field(metadata={"says": "The resource's name, such as `nvidia.com/gpu`."})
+    name: ResourceName = field(metadata={"description": "The resource's name, such as `nvidia.com/gpu`."})
     kind: Literal["shared", "whole", "mig"] = setting(
-        "shared", "Whether its units are replicas on some nodes, whole cards, or MIG slices."
+        "shared", "`shared`: its units are replicas on some nodes. `whole`: whole cards. `mig`: MIG slices."
     )
-    renamed: bool = setting(False, "The name exists on sharing nodes only (the plugin's `renameByDefault`).")
+    renamed: bool = setting(False, "Only sharing nodes offer the name (the plugin's `renameByDefault`).")
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How many replicas may be asked for where GPUs are shared through MPS."""
+    """How many replicas pods may ask for where GPUs are shared through MPS."""
 
-    per_container: int | None = setting(1, "Replicas that one container may ask for (GPS001). null: no limit.")
-    per_pod: int | None = setting(1, "Replicas that a pod may ask for as a whole (GPS002). null: no limit.")
-    from_device_plugin: bool = setting(False, "No limits where the device plugin is known to accept more than one.")
+    per_container: Count | None = setting(1, "Replicas that one container may ask for (GPS001). null: no limit.")
+    per_pod: Count | None = setting(1, "Replicas that a pod may ask for as a whole (GPS002). null: no limit.")
+    from_device_plugin: bool = setting(
+        False, "Lifts the limits where the device plugin is known to accept more than one."
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class LabelSelector:
-    """A selector over a namespace's labels."""
+    """A selector of namespaces by their labels."""
 
-    match_labels: Mapping[str, str] = setting({}, "Labels that must all be there.")
+    match_labels: Mapping[LabelKey, LabelValue] = setting({}, "Labels that a namespace must have, all of them.")
 
 
 @dataclass(frozen=True, slots=True)
 class NamespaceRule:
-    """Other severities or another mode for some namespaces. The first rule that matches counts."""
+    """Severities and a mode for some namespaces. The first matching rule applies."""
 
-    names: tuple[str, ...] = setting((), "Namespaces by name; `*` stands for any text.")
-    selector: LabelSelector | None = setting(None, "Namespaces by label; matches only where their labels are known.")
-    mode: Mode | None = setting(None, "The mode there.")
-    severities: Mapping[str, SeverityName] = setting({}, "Severities there, over those of the file's top level.")
+    names: tuple[NamespacePattern, ...] = setting((), "Namespaces by name; `*` stands for any text.")
+    selector: LabelSelector | None = setting(None, "Namespaces by label, if their labels are known.")
+    mode: Mode | None = setting(None, "The mode in these namespaces. null: the mode of the file's top level.")
+    severities: Severities = setting({}, "Severities in these namespaces; they override those of the file's top level.")
 
 
 @dataclass(frozen=True, slots=True)
 class Exempt:
-    """What is left alone entirely."""
+    """Namespaces and pods that the webhook neither changes nor checks."""
 
-    namespaces: tuple[str, ...] = setting(
+    namespaces: tuple[NamespaceName, ...] = setting(
         ("kube-system", "kube-node-lease", "gpu-operator", "nvidia-gpu-operator", "nvidia-device-plugin"),
-        "Namespaces that are left alone.",
+        "Exempt namespaces.",
     )
-    label: str | None = setting(
-        None, "Label of a namespace, `key` or `key=value` (value `true` when omitted), that leaves it alone."
+    label: OptOutLabel | None = setting(
+        None, "A label, `key` or `key=value` (`true` when omitted), that exempts a namespace which has it."
     )
-    annotation: str | None = setting(
-        None, "Annotation of a pod, in the same form, that leaves the pod alone. Users can set it: null trusts none."
+    annotation: OptOutAnnotation | None = setting(
+        None, "An annotation, in the same form, that exempts a pod. Anyone who creates pods can set it. null: none."
     )
 
 
 @dataclass(frozen=True, slots=True)
 class Users:
-    """As whom containers use MPS."""
+    """The user and the IPC namespace with which containers use MPS."""
 
-    run_as_user: int | None = setting(
-        None, "The user that the MPS daemon serves (GPS008). null: any, as long as a pod's are the same."
+    run_as_user: Amount | None = setting(
+        None, "ID of the user that the MPS daemon serves (GPS008). null: any, if all containers of a pod use the same."
     )
-    host_ipc: bool = setting(False, "`hostIPC: true` is normal here (GPS009 says nothing of it).")
+    host_ipc: bool = setting(
+        False, "Pods set `hostIPC: true` in this cluster: GPS009 does not report it.", key="hostIPC"
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class PodSecurity:
-    """How namespaces are read for Pod Security."""
+    """How the webhook reads the Pod Security labels of namespaces."""
 
     unlabelled: Level = setting(
-        "privileged", "The level that a namespace without `pod-security.kubernetes.io/enforce` has."
+        "privileged", "The level of a namespace without the label `pod-security.kubernetes.io/enforce`."
     )
 
 
@@ -93,82 +119,84 @@ class PodSecurity:
 class NodeGroup:
     """Nodes that an autoscaler may add."""
 
-    name: str = field(metadata={"says": "What messages call the group."})
-    labels: Mapping[str, str] = setting({}, "Their labels.")
-    taints: tuple[NodeTaint, ...] = setting((), "Their taints.")
-    resources: Mapping[str, int] = setting({}, "The extended resources that one of them offers.")
+    name: SomeText = field(metadata={"description": "The group's name in messages."})
+    labels: Mapping[LabelKey, LabelValue] = setting({}, "Labels of its nodes.")
+    taints: tuple[NodeTaint, ...] = setting((), "Taints of its nodes.")
+    resources: Mapping[ResourceName, Amount] = setting({}, "Extended resources that each of its nodes offers.")
 
 
 @dataclass(frozen=True, slots=True)
 class NodeTaint:
     """A taint of a node group."""
 
-    key: str = field(metadata={"says": "Its key."})
-    value: str = setting("", "Its value.")
-    effect: Literal["NoSchedule", "PreferNoSchedule", "NoExecute"] = setting("NoSchedule", "Its effect.")
+    key: TaintKey = field(metadata={"description": "The taint's key."})
+    value: LabelValue = setting("", "The taint's value.")
+    effect: Literal["NoSchedule", "PreferNoSchedule", "NoExecute"] = setting("NoSchedule", "The taint's effect.")
 
 
 @dataclass(frozen=True, slots=True)
 class PlacementSettings:
-    """How MPS nodes are told from others."""
+    """How to recognise MPS nodes, and which nodes may be added."""
 
-    mps_labels: Mapping[str, str] = setting(
+    mps_labels: Mapping[LabelKey, LabelValue] = setting(
         {"nvidia.com/mps.capable": "true", "nvidia.com/gpu.sharing-strategy": "mps"},
-        "Labels of an MPS node; one of them suffices. Empty: labels tell nothing, every GPU node could be one.",
+        "Labels of MPS nodes; a node needs one of them. Empty: any node with GPUs may be an MPS node.",
     )
-    node_groups: tuple[NodeGroup, ...] = setting((), "Node groups that exist from zero nodes up.")
+    node_groups: tuple[NodeGroup, ...] = setting((), "Groups of nodes that an autoscaler may add.")
 
 
 @dataclass(frozen=True, slots=True)
 class FactsSettings:
-    """Which facts the server reads from its cluster."""
+    """Facts that the server reads from its cluster."""
 
-    nodes: bool = setting(False, "Read and watch nodes.", later=True)
-    namespaces: bool = setting(False, "Read and watch namespaces.", later=True)
-    runtime_classes: bool = setting(False, "Read and watch RuntimeClasses.")
-    device_plugin: str | None = setting(None, "`namespace/name` of the device plugin's ConfigMap.", later=True)
-    max_age: str = setting("15m", "Facts older than this count as unknown.", later=True)
+    nodes: bool = setting(False, "Reads and watches nodes.", later=True)
+    namespaces: bool = setting(False, "Reads and watches namespaces.", later=True)
+    runtime_classes: bool = setting(False, "Reads and watches RuntimeClasses.")
+    device_plugin: NamespacedName | None = setting(
+        None, "`namespace/name` of the device plugin's ConfigMap.", later=True
+    )
+    max_age: Seconds = setting(900.0, "Age at which facts count as unknown.", later=True)
 
 
 @dataclass(frozen=True, slots=True)
 class WorkloadPath:
     """Where a custom kind keeps a pod template."""
 
-    kind: str = field(metadata={"says": "The kind, such as `JobSet`."})
-    path: str = field(
+    kind: KindName = field(metadata={"description": "The kind, such as `JobSet`."})
+    path: TemplatePath = field(
         metadata={
-            "says": "Such as `spec.replicatedJobs[*].template.spec.template`; "
-            "`[*]` is every element of a list, `.*` every member of a mapping."
+            "description": "The path, such as `spec.replicatedJobs[*].template.spec.template`; "
+            "`[*]` stands for every element of a list, `.*` for every member of a mapping."
         }
     )
-    group: str = setting("", "The API group; empty for the core group.")
-    holds: Literal["template", "podSpec", "container"] = setting("template", "What the path ends in.")
+    group: ApiGroup = setting("", "The kind's API group; empty for the core group.")
+    holds: Literal["template", "podSpec", "container"] = setting("template", "What the path leads to.")
 
 
 @dataclass(frozen=True, slots=True)
 class Workloads:
-    """Kinds that are judged beside the built-in ones."""
+    """Kinds that the webhook checks besides the built-in ones."""
 
     paths: tuple[WorkloadPath, ...] = setting((), "Where custom kinds keep their pod templates.")
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Everything that decides about a pod."""
+    """All settings that the verdict on a pod depends on."""
 
-    mode: Mode = setting("enforce", "Caps every severity: `warn` denies nothing, `audit` only records.")
+    mode: Mode = setting("enforce", "Caps every severity: `warn` denies nothing; `audit` only records findings.")
     resources: tuple[Resource, ...] = setting(
         (Resource("nvidia.com/gpu"), Resource("nvidia.com/gpu.shared", renamed=True)),
-        "The GPU resources of the cluster. `nvidia.com/mig-*` is always known.",
+        "The cluster's GPU resources. `nvidia.com/mig-*` needs no entry.",
     )
-    limits: Limits = setting(Limits(), "")
-    deny_in_mutate: bool = setting(True, "Whether `/mutate` refuses too, or leaves that to `/validate`.")
-    severities: Mapping[str, SeverityName] = setting({}, "Severity by code, such as `GPS005: deny`.")
-    namespaces: tuple[NamespaceRule, ...] = setting((), "Other severities or modes by namespace.")
-    exempt: Exempt = setting(Exempt(), "")
-    injections: Injections = setting(Injections(), "")
-    users: Users = setting(Users(), "")
-    pod_security: PodSecurity = setting(PodSecurity(), "")
-    placement: PlacementSettings = setting(PlacementSettings(), "")
-    facts: FactsSettings = setting(FactsSettings(), "")
-    workloads: Workloads = setting(Workloads(), "")
+    limits: Limits = setting(Limits())
+    deny_in_mutate: bool = setting(True, "Whether `/mutate` rejects pods too, or leaves that to `/validate`.")
+    severities: Severities = setting({}, "Severities by code, such as `GPS005: deny`.")
+    namespaces: tuple[NamespaceRule, ...] = setting((), "Severities and modes by namespace.")
+    exempt: Exempt = setting(Exempt())
+    injections: Injections = setting(Injections())
+    users: Users = setting(Users())
+    pod_security: PodSecurity = setting(PodSecurity())
+    placement: PlacementSettings = setting(PlacementSettings())
+    facts: FactsSettings = setting(FactsSettings())
+    workloads: Workloads = setting(Workloads())

@@ -1,4 +1,4 @@
-"""Which kinds hold pods, and where: a table of paths that end in a pod template, a pod spec or a container."""
+"""The kinds that hold pods, and the paths to their pod templates, pod specs and containers."""
 
 from __future__ import annotations
 
@@ -18,38 +18,38 @@ Holds = Literal["template", "podSpec", "container"]
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """A path to pods. Its steps are keys, and EVERY."""
+class PodPath:
+    """A path to pods inside an object. Each step is a key, or EVERY."""
 
     steps: tuple[str, ...]
     holds: Holds = "template"
 
 
-Table = Mapping[tuple[str, str], tuple[Place, ...]]
-"""The places by API group and kind, whatever the version."""
+Kinds = Mapping[tuple[str, str], tuple[PodPath, ...]]
+"""The paths to pods by API group and kind, in any version."""
 
-_POD = (Place(()),)
-_TEMPLATE = (Place(("spec", "template")),)
+_POD = (PodPath(()),)
+_TEMPLATE = (PodPath(("spec", "template")),)
 
-BUILT_IN: Table = {
+BUILT_IN: Kinds = {
     ("", "Pod"): _POD,
-    ("", "PodTemplate"): (Place(("template",)),),
+    ("", "PodTemplate"): (PodPath(("template",)),),
     ("", "ReplicationController"): _TEMPLATE,
     ("apps", "ReplicaSet"): _TEMPLATE,
     ("apps", "Deployment"): _TEMPLATE,
     ("apps", "StatefulSet"): _TEMPLATE,
     ("apps", "DaemonSet"): _TEMPLATE,
     ("batch", "Job"): _TEMPLATE,
-    ("batch", "CronJob"): (Place(("spec", "jobTemplate", "spec", "template")),),
+    ("batch", "CronJob"): (PodPath(("spec", "jobTemplate", "spec", "template")),),
 }
 
 
-def table(paths: Iterable[WorkloadPath]) -> Table:
-    """The built-in kinds and those of the settings."""
+def kinds_with(paths: Iterable[WorkloadPath]) -> Kinds:
+    """The built-in kinds and those that the settings add."""
     kinds = dict(BUILT_IN)
     for path in paths:
-        place = Place(steps(path.path), path.holds)
-        kinds[path.group, path.kind] = (*kinds.get((path.group, path.kind), ()), place)
+        added = PodPath(steps(path.path), path.holds)
+        kinds[path.group, path.kind] = (*kinds.get((path.group, path.kind), ()), added)
     return kinds
 
 
@@ -58,14 +58,25 @@ def steps(path: str) -> tuple[str, ...]:
     return tuple(step for step in path.replace("[*]", ".*").split(".") if step)
 
 
+def is_pod(group: str, kind: str) -> bool:
+    """Whether the kind is the core group's Pod, the only one that the mutating hook receives."""
+    return kind == "Pod" and not group
+
+
 class ExtractedPod:
-    """A pod that an object holds. `raw` is what stands at its path."""
+    """A pod that an object holds. `raw` is the value at its path.
 
-    __slots__ = ("path", "pod", "raw")
+    `is_pod`: the object is a Pod, not a workload with a template. `is_suspended`: the workload is suspended, so that
+    its pods get their placement later.
+    """
 
-    def __init__(self, path: Path, raw: Members, holds: Holds) -> None:
+    __slots__ = ("is_pod", "is_suspended", "path", "pod", "raw")
+
+    def __init__(self, path: Path, raw: Members, holds: Holds, *, is_pod: bool, is_suspended: bool) -> None:
         self.path = path
         self.raw = raw
+        self.is_pod = is_pod
+        self.is_suspended = is_suspended
         self.pod = _VIEWS[holds](raw, path)
 
 
@@ -76,19 +87,24 @@ MOST_PODS = 4096
 """Pods that one object may hold. A custom object of 3 MiB could name a million, each to be checked on its own."""
 
 
-def pods(kinds: Table, group: str, kind: str, manifest: Members) -> list[ExtractedPod]:
+def extract(kinds: Kinds, manifest: Members, group: str, kind: str) -> list[ExtractedPod]:
     """All pods of an object. Raises MalformedError, and TooManyPodsError for more than MOST_PODS."""
-    held: list[ExtractedPod] = []
-    for place in kinds.get((group, kind), ()):
-        for path, raw in _walk(manifest, place.steps, ()):
-            if len(held) == MOST_PODS:
-                raise TooManyPodsError(path)
-            held.append(ExtractedPod(path, raw, place.holds))
-    return held
+    paths = kinds.get((group, kind))
+    if paths is None:
+        return []
+    is_itself = is_pod(group, kind)
+    is_deferred = not is_itself and is_suspended(group, kind, manifest)
+    found: list[ExtractedPod] = []
+    for path in paths:
+        for where, raw in _walk(manifest, path.steps, ()):
+            if len(found) == MOST_PODS:
+                raise TooManyPodsError(where)
+            found.append(ExtractedPod(where, raw, path.holds, is_pod=is_itself, is_suspended=is_deferred))
+    return found
 
 
 class TooManyPodsError(MalformedError):
-    """The object holds more pods than are checked. `path` leads to the first that is one too many."""
+    """The object holds more pods than are checked. `path` leads to the first one beyond the limit."""
 
     def __init__(self, path: Path) -> None:
         Exception.__init__(self, f"an object may hold at most {MOST_PODS} pods")
@@ -114,17 +130,15 @@ def _walk(node: Any, remaining: tuple[str, ...], path: Path) -> Iterator[tuple[P
         raise MalformedError(path, "a list", node)
 
 
-_SUSPENDED_AT: Mapping[str, tuple[str, ...]] = {"CronJob": ("spec", "jobTemplate", "spec", "suspend")}
+_SUSPENDED_AT: Mapping[tuple[str, str], tuple[tuple[str, ...], ...]] = {
+    ("batch", "CronJob"): (("spec", "jobTemplate", "spec", "suspend"),),  # its own `suspend` only stops its schedule
+}
 _SUSPENDED = (("spec", "suspend"), ("spec", "runPolicy", "suspend"))
 
 
-def is_suspended(kind: str, manifest: Members) -> bool:
-    """Whether the pods of a workload are made later, after a queue has chosen where they go.
-
-    A CronJob's own `suspend` only stops its clock.
-    """
-    places = (_SUSPENDED_AT[kind],) if kind in _SUSPENDED_AT else _SUSPENDED
-    return any(_at(manifest, place) is True for place in places)
+def is_suspended(group: str, kind: str, manifest: Members) -> bool:
+    """Whether a workload is suspended: a queue creates its pods later and chooses their nodes."""
+    return any(_at(manifest, path) is True for path in _SUSPENDED_AT.get((group, kind), _SUSPENDED))
 
 
 def _at(node: Any, path: tuple[str, ...]) -> Any:

@@ -1,4 +1,4 @@
-"""What lies between a socket that was accepted and a connection: the first bytes of its client, and the handshake."""
+"""TLS handshakes of accepted sockets, from the first byte of the client to a connection."""
 
 from __future__ import annotations
 
@@ -12,154 +12,161 @@ from time import monotonic
 from typing import Any
 
 from webhook.runtime.exceptions import reason, stack
-from webhook.server.http.listener import Listener
+from webhook.server.http.server import HttpServer
 from webhook.server.observe.log import EventLog
 
 _HANDSHAKES = 64
-"""Handshakes at once. Who comes next waits in the system's queue, and loses nothing by it."""
+"""Handshakes at once. Other connections stay in the kernel backlog."""
 
-_SILENCE = 1.0
-"""Seconds after which a client that says nothing gives way to others; an honest one speaks at once."""
+_SILENT = 1.0
+"""Seconds without a first byte after which a client gives way to others; an honest client sends it at once."""
 
 _STALLED = 3.0
-"""Seconds after which a handshake that its client does not go on with gives way, while no other can begin."""
+"""Seconds without a byte after which a handshake gives way, while no other can begin."""
 
-_LOOK = 0.1
-"""Seconds between two looks at handshakes that do not go on, while no other can begin."""
+_SCAN_INTERVAL = 0.1
+"""Seconds between two scans for stalled handshakes, while no other can begin."""
 
-_FAREWELL_SECONDS = 2.0
-"""How long the end of TLS may take: a client that has what it wanted may not care to close."""
+_SHUTDOWN = 2.0
+"""Seconds that the end of TLS may take: a client that has its answer may not care to close."""
 
 _LAST_DATA_RECEIVED = 52
-"""Where `tcpi_last_data_recv` lies in Linux's `struct tcp_info`, in milliseconds."""
+"""The offset of `tcpi_last_data_recv`, in milliseconds, in Linux's `struct tcp_info`."""
 
 
 class TlsHandshaker:
-    """Makes connections of sockets. `context` serves the handshakes from now on; `changed` is called after each."""
+    """Makes connections from accepted sockets. `on_end` is called at the end of each handshake.
 
-    def __init__(self, listener: Listener, log: EventLog) -> None:
-        self.context: ssl.SSLContext | None = None
-        self.changed: Callable[[], None] = lambda: None
-        self._listener = listener
+    `tls` is what new handshakes use; without it the connections are plain HTTP.
+    """
+
+    def __init__(self, http: HttpServer, log: EventLog, on_end: Callable[[], None]) -> None:
+        self.tls: ssl.SSLContext | None = None
+        self._http = http
         self._log = log
+        self._on_end = on_end
         self._loop = asyncio.get_running_loop()
-        self._welcomed: set[asyncio.Task[None]] = set()
-        self._silent: dict[asyncio.Task[None], float] = {}
-        self._shaking: dict[socket.socket, asyncio.Task[None]] = {}
-        self._handshakes = asyncio.Semaphore(_HANDSHAKES)
-        self._looking = False
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._silent_since: dict[asyncio.Task[None], float] = {}
+        self._in_handshake: dict[socket.socket, asyncio.Task[None]] = {}
+        self._slots = asyncio.Semaphore(_HANDSHAKES)
+        self._is_scanning = False
 
     def __len__(self) -> int:
-        return len(self._welcomed)
+        return len(self._tasks)
 
     @property
-    def full(self) -> bool:
+    def is_full(self) -> bool:
         """Whether no other handshake can begin for now."""
-        return self._handshakes.locked()
+        return self._slots.locked()
 
-    def take(self, accepted: socket.socket) -> None:
-        """Begin to make a connection of a socket."""
+    def start(self, accepted: socket.socket) -> None:
+        """Start to make a connection from a socket."""
         accepted.setblocking(False)
-        welcomed = self._loop.create_task(self._admit(accepted))
-        self._welcomed.add(welcomed)
-        self._silent[welcomed] = self._loop.time()
-        welcomed.add_done_callback(self._gone)
+        task = self._loop.create_task(self._connect(accepted))
+        self._tasks.add(task)
+        self._silent_since[task] = self._loop.time()
+        task.add_done_callback(self._ended)
 
     def evict(self, count: int) -> int:
-        """End so many of those who should have said something by now, the oldest before the others: how many."""
-        latest = self._loop.time() - _SILENCE
-        silent = [one for one, since in islice(self._silent.items(), count) if since < latest]
-        for one in silent:
-            one.cancel()
+        """End at most this many clients that should have sent their first byte, the oldest first; returns how many."""
+        latest = self._loop.time() - _SILENT
+        silent = [task for task, since in islice(self._silent_since.items(), count) if since < latest]
+        for task in silent:
+            task.cancel()
         return len(silent)
 
-    async def end(self) -> None:
+    async def done(self) -> None:
+        """Wait until all of them have ended."""
+        if self._tasks:
+            await asyncio.wait(self._tasks)
+
+    async def cancel(self) -> None:
         """End all of them."""
-        for one in self._welcomed:
-            one.cancel()
-        if self._welcomed:
-            await asyncio.wait(self._welcomed)
+        for task in self._tasks:
+            task.cancel()
+        await self.done()
 
-    async def _admit(self, accepted: socket.socket) -> None:
-        """Make a connection once the client has said something; TLS and HTTP both begin with the client.
+    async def _connect(self, accepted: socket.socket) -> None:
+        """Make a connection once the client has sent a byte; in TLS and in HTTP the client is the first to send.
 
-        Who is silent takes no place from those who shake hands.
+        A silent client takes no slot from those in their handshake.
         """
-        me: asyncio.Task[None] = asyncio.current_task()  # type: ignore[assignment]  # there is one
+        task: asyncio.Task[None] = asyncio.current_task()  # type: ignore[assignment]  # there is one
         try:
-            await self._hear(accepted)
-            self._silent.pop(me, None)
-            async with self._handshakes:
-                self._shaking[accepted] = me
-                self._look()
-                await self._shake(accepted)
+            await self._first_bytes(accepted)
+            self._silent_since.pop(task, None)
+            async with self._slots:
+                self._in_handshake[accepted] = task
+                self._evict_stalled()
+                await self._shake_hands(accepted)
         except OSError:
-            # What a client got wrong is no event of ours: it is counted, not logged.
-            self._listener.closed("handshake")
+            # A client's mistake is counted, not logged.
+            self._http.terms.count("handshake")
             accepted.close()
         except asyncio.CancelledError:
-            self._listener.closed("evicted")
+            self._http.terms.count("evicted")
             accepted.close()
             raise
-        except Exception:  # an internal error, which `_gone` logs
-            self._listener.closed("handshake")
+        except Exception:  # an internal error, which `_ended` logs
+            self._http.terms.count("handshake")
             accepted.close()
             raise
         finally:
-            self._shaking.pop(accepted, None)
+            self._in_handshake.pop(accepted, None)
 
-    async def _hear(self, accepted: socket.socket) -> None:
+    async def _first_bytes(self, accepted: socket.socket) -> None:
         """Wait for a client's first bytes. Raises TimeoutError."""
-        heard = asyncio.Event()
-        self._loop.add_reader(accepted, heard.set)
+        readable = asyncio.Event()
+        self._loop.add_reader(accepted, readable.set)
         try:
-            async with asyncio.timeout(self._listener.header_timeout):
-                await heard.wait()
+            async with asyncio.timeout(self._http.terms.header_timeout):
+                await readable.wait()
         finally:
             self._loop.remove_reader(accepted)
 
-    async def _shake(self, accepted: socket.socket) -> None:
-        secure: dict[str, Any] = {}
-        if self.context is not None:
-            secure = {
-                "ssl": self.context,
-                "ssl_handshake_timeout": self._listener.header_timeout,
-                "ssl_shutdown_timeout": _FAREWELL_SECONDS,
+    async def _shake_hands(self, accepted: socket.socket) -> None:
+        tls: dict[str, Any] = {}
+        if self.tls is not None:
+            tls = {
+                "ssl": self.tls,
+                "ssl_handshake_timeout": self._http.terms.header_timeout,
+                "ssl_shutdown_timeout": _SHUTDOWN,
             }
-        begun = monotonic() - _waited(accepted)
-        await self._loop.connect_accepted_socket(lambda: self._listener.connection(begun), accepted, **secure)
+        dialed = monotonic() - _silence(accepted)
+        await self._loop.connect_accepted_socket(lambda: self._http.connection(dialed), accepted, **tls)
 
-    def _look(self) -> None:
-        """While no handshake can begin, end those whose clients have stopped."""
-        if not self.full or self._looking:
+    def _evict_stalled(self) -> None:
+        """While no other handshake can begin, end those whose clients have stopped."""
+        if not self.is_full or self._is_scanning:
             return
-        self._looking = True
-        self._loop.call_later(_LOOK, self._look_again)
-        for accepted, task in list(self._shaking.items()):
-            if _waited(accepted) > _STALLED and _has_read_all(accepted):
+        self._is_scanning = True
+        self._loop.call_later(_SCAN_INTERVAL, self._scan_again)
+        for accepted, task in list(self._in_handshake.items()):
+            if _silence(accepted) > _STALLED and _is_read(accepted):
                 task.cancel()
 
-    def _look_again(self) -> None:
-        self._looking = False
-        self._look()
+    def _scan_again(self) -> None:
+        self._is_scanning = False
+        self._evict_stalled()
 
-    def _gone(self, welcomed: asyncio.Task[None]) -> None:
-        self._welcomed.discard(welcomed)
-        self._silent.pop(welcomed, None)
-        if not welcomed.cancelled() and (error := welcomed.exception()) is not None:
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        self._silent_since.pop(task, None)
+        if not task.cancelled() and (error := task.exception()) is not None:
             self._log.event("error", "handshake failed", error=reason(error), stack=stack(error))
-        self.changed()
+        self._on_end()
 
 
-def _waited(accepted: socket.socket) -> float:
-    """How many seconds ago a client sent its last bytes: at the door, how long it has waited there."""
-    told = accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _LAST_DATA_RECEIVED + 4)
-    (milliseconds,) = struct.unpack_from("=I", told, _LAST_DATA_RECEIVED)
+def _silence(accepted: socket.socket) -> float:
+    """Seconds since the client sent its last bytes: before the handshake, how long it has waited in the backlog."""
+    info = accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _LAST_DATA_RECEIVED + 4)
+    (milliseconds,) = struct.unpack_from("=I", info, _LAST_DATA_RECEIVED)
     return float(milliseconds) / 1000
 
 
-def _has_read_all(accepted: socket.socket) -> bool:
-    """Whether all that a client has sent has been read: then the silence is the client's, and not ours."""
+def _is_read(accepted: socket.socket) -> bool:
+    """Whether all that a client has sent has been read: then it is the client that is silent, not the server."""
     try:
         accepted.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
     except BlockingIOError:

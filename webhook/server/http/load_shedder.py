@@ -1,4 +1,4 @@
-"""The intake of reviews: one after the other, so many at once, and none that would be answered too late."""
+"""Load shedding: reviews run one after the other, within a limit, and none that would be answered too late."""
 
 from __future__ import annotations
 
@@ -6,72 +6,77 @@ import asyncio
 from time import monotonic
 
 from webhook.server.errors import OverloadedError
+from webhook.server.lifecycle import Lifecycle, Phase
 
 _SLICE = 0.01
 """Seconds of reviews at a stretch. Then bytes are read, connections accepted and probes answered."""
 
 _TURNS = 8
-"""Turns of the loop between two stretches: as many as a caller takes from his handshake to an answer of 503."""
+"""Turns of the loop between two stretches: as many as a client takes from its handshake to an answer of 503."""
 
 
 class LoadShedder:
-    """Counts the reviews whose bytes have arrived, and gives each its turn.
+    """Counts the reviews whose bytes have arrived, and admits them one after the other.
 
-    The loop reads from all connections before it runs any handler, and a handler runs without a pause. So handlers
-    that went straight on would hide how many wait: a counter in them would see one. They yield when a stretch is
-    used up, and that makes those who wait visible.
+    The loop reads from all connections before it runs any handler, and a handler runs without a pause. Handlers that
+    went straight on would hide how many wait: a counter in them would only ever see one. They yield when a stretch is
+    used up, and that makes the waiting reviews visible.
     """
 
-    def __init__(self, limit: int) -> None:
+    def __init__(self, limit: int, lifecycle: Lifecycle) -> None:
         self._limit = limit
+        self._lifecycle = lifecycle
         self._stretch_ends: float | None = None
-        self._waited = 0.0
+        self._last_wait = 0.0
         self.in_flight = 0
-        self.closing = False
 
     async def enter(self, arrived: float, budget: float) -> None:
-        """Wait for a turn. Raises ShedError when there is none within half of the budget.
+        """Wait for admission. Raises OverloadedError when half of the budget is over before.
 
         `arrived` is a time of the monotonic clock, `budget` the seconds that the API server waits for the answer.
         The other half is left to the retry.
         """
         if self.in_flight >= self._limit:
-            raise OverloadedError("in-flight", f"{self._limit} reviews are worked on already")
+            raise OverloadedError("in-flight", f"{self._limit} reviews are in flight")
         latest = arrived + budget / 2
         now = monotonic()
-        # Turns are given in the order of arrival, so the wait of the last one tells that of the next.
-        if now + (self._waited if self.in_flight else 0) > latest:
-            raise OverloadedError("late", "the server is behind; the answer would come too late")
+        # Reviews are admitted in the order of arrival, so the wait of the last one predicts that of the next.
+        if now + (self._last_wait if self.in_flight else 0) > latest:
+            raise _late()
         self.in_flight += 1
         try:
-            while self._used_up():
+            while self._is_used_up():
                 await asyncio.sleep(0)
                 self._check(latest)
         except BaseException:
             self.leave()
             raise
-        self._waited = monotonic() - now
+        self._last_wait = monotonic() - now
 
     def leave(self) -> None:
-        """Tell that a review is done."""
+        """End an admitted review."""
         self.in_flight -= 1
 
     def _check(self, latest: float) -> None:
-        if self.closing:
+        if self._lifecycle.phase >= Phase.REFUSING:
             raise OverloadedError("closing", "the server stops")
         if monotonic() > latest:
-            raise OverloadedError("late", "the server is behind; the answer would come too late")
+            raise _late()
 
-    def _used_up(self) -> bool:
+    def _is_used_up(self) -> bool:
         """Whether the reviews of this stretch have had their time."""
         now = monotonic()
         if self._stretch_ends is None:
             self._stretch_ends = now + _SLICE
-            asyncio.get_running_loop().call_soon(self._turn, _TURNS)
+            asyncio.get_running_loop().call_soon(self._count_turn, _TURNS)
         return now >= self._stretch_ends
 
-    def _turn(self, left: int) -> None:
+    def _count_turn(self, left: int) -> None:
         if left == 0:
             self._stretch_ends = None
         else:
-            asyncio.get_running_loop().call_soon(self._turn, left - 1)
+            asyncio.get_running_loop().call_soon(self._count_turn, left - 1)
+
+
+def _late() -> OverloadedError:
+    return OverloadedError("late", "the server is behind; the answer would come too late")

@@ -1,73 +1,80 @@
-"""The end of a server that loses nothing: who calls is led elsewhere before the door closes."""
+"""Graceful shutdown: clients move to other replicas before the server closes, so that no review is lost."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
-from time import monotonic
+from collections.abc import Awaitable
 
-from webhook.runtime.retry import pause
 from webhook.server.http.acceptor import Acceptor
+from webhook.server.lifecycle import Lifecycle, Phase
 from webhook.server.reviews import Reviews
 from webhook.settings.process import Server as Limits
 
 _QUIET = 1.0
-"""Seconds without a request on any connection after which the API server is taken to have gone elsewhere."""
+"""Seconds without a request on any connection after which the API server is taken to use other replicas."""
 
-_SETTLING = 1.0
-"""Seconds in which those who have come become connections."""
+_HANDSHAKES = 1.0
+"""Seconds that the clients of the backlog have for their handshakes."""
 
 _REFUSING = 0.2
-"""The part of the drain's time that is left for refusing what is still open."""
+"""The share of `drainTimeout` in which what is still open is refused."""
 
-_LAST = 1.0
-"""Seconds for the very last answers, when the drain is over."""
-
-_LOOK = 0.05
-"""Seconds between two looks at what is still open."""
+_LAST_ANSWERS = 1.0
+"""Seconds that clients have to read their last answers."""
 
 
-class Draining:
-    """Waits for the endpoints to go and for open requests to be answered. `hurry` ends every wait."""
+class Shutdown:
+    """Leads a server from its first phase after SERVING to CLOSING. Phase STOPPED ends every wait."""
 
-    def __init__(self, limits: Limits, reviews: Reviews, door: Acceptor) -> None:
+    def __init__(self, limits: Limits, lifecycle: Lifecycle, reviews: Reviews, acceptor: Acceptor) -> None:
         self._limits = limits
+        self._lifecycle = lifecycle
         self._reviews = reviews
-        self._door = door
-        self._hurried = asyncio.Event()
+        self._acceptor = acceptor
 
     @property
-    def patience(self) -> float:
-        """Seconds that whoever is being answered has left when all else is over; in a hurry none."""
-        return 0.0 if self._hurried.is_set() else _LAST
-
-    def hurry(self) -> None:
-        """Wait no more."""
-        self._hurried.set()
+    def grace(self) -> float:
+        """Seconds that clients still have once everything else is over."""
+        return 0.0 if self._lifecycle.phase is Phase.STOPPED else _LAST_ANSWERS
 
     async def run(self) -> None:
-        """Let the endpoints go, accept no more, answer what is open.
+        """Drain, unless the server is to stop at once."""
+        stopped = asyncio.ensure_future(self._lifecycle.reached(Phase.STOPPED))
+        drained = asyncio.ensure_future(self._drain())
+        try:
+            await asyncio.wait((stopped, drained), return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            stopped.cancel()
+            drained.cancel()
+            await asyncio.wait((stopped, drained))
+        if not drained.cancelled():
+            drained.result()
+        self._lifecycle.enter(Phase.CLOSING)
+
+    async def _drain(self) -> None:
+        """Wait for the endpoints to go, accept no more connections, answer what is open.
 
         Idle connections stay open meanwhile, and end with their next answer. The API server does not repeat a request
         that it sent into a connection which was just being closed (kubernetes/kubernetes#139105).
         """
-        seconds, listener = self._limits.drain_timeout, self._door.listener
-        self._reviews.stopping = True
-        await self._until(lambda: False, self._limits.shutdown_delay)
-        self._door.shut()
-        await self._until(lambda: not len(self._door.welcome), _SETTLING)
-        if await self._until(lambda: listener.quiet(min(_QUIET, seconds)), seconds * (1 - _REFUSING)):
+        seconds, http = self._limits.drain_timeout, self._acceptor.http
+        self._lifecycle.enter(Phase.DRAINING)
+        await _within(self._limits.shutdown_delay, self._lifecycle.reached(Phase.STOPPED))
+        self._acceptor.stop()
+        await _within(_HANDSHAKES, self._acceptor.handshakes_done())
+        if await _within(seconds * (1 - _REFUSING), http.quiet(min(_QUIET, seconds))):
             return
-        self._reviews.close()
-        listener.give_up()
-        await self._until(lambda: listener.quiet(0), seconds * _REFUSING)
+        self._lifecycle.enter(Phase.REFUSING)
+        self._reviews.refuse_large()
+        http.refuse_bodies()
+        await _within(seconds * _REFUSING, http.quiet(0))
 
-    async def _until(self, condition: Callable[[], bool], seconds: float) -> bool:
-        """Whether a condition comes true in time. In a hurry all have."""
-        end = monotonic() + seconds
-        while not condition() and not self._hurried.is_set():
-            left = end - monotonic()
-            if left <= 0:
-                return False
-            await pause(min(left, _LOOK), unless=self._hurried)
-        return True
+
+async def _within(seconds: float, condition: Awaitable[None]) -> bool:
+    """Wait for a condition, at most this long; returns whether it holds."""
+    try:
+        async with asyncio.timeout(seconds):
+            await condition
+    except TimeoutError:
+        return False
+    return True

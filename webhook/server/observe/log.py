@@ -1,4 +1,4 @@
-"""The journal: one line an event, written by a thread so that a slow reader of the log never blocks the loop."""
+"""The log: one line per event, written by a thread, so that a slow reader of the log never blocks the event loop."""
 
 from __future__ import annotations
 
@@ -7,55 +7,58 @@ import logging
 import math
 import os
 import re
+import select
 import threading
 from collections import deque
 from collections.abc import Callable
 from datetime import UTC, datetime
+from functools import partial
 from time import monotonic
 from typing import Any, Final
 
 import msgspec
 
 from webhook.policy.printable import printable
-from webhook.runtime.exceptions import reason, stack
+from webhook.runtime import exceptions
+from webhook.runtime.failure_log import LogEvent
 
 LEVELS: Final = {"debug": 10, "info": 20, "warning": 30, "error": 40}
 LINE: Final = 8 * 1024
-"""Bytes of the longest line: what log collectors take as one (16 KiB is where containerd splits)."""
+"""Bytes of the longest line. containerd splits lines at 16 KiB."""
 
 _LINES = 10_000
-"""Lines that may wait; a line that comes when there is no room is dropped and counted."""
+"""Lines in the queue; further lines are dropped and counted."""
 
 _BYTES = 4 * 2**20
-"""Bytes that may wait, those being written included."""
+"""Bytes in the queue, including those being written."""
 
 _TEXT = 256
-"""Characters of a text; a name has 253 at most."""
+"""Characters of a text field; a Kubernetes name has at most 253."""
 
 _TEXTS: Final = {"error": 2048, "message": 1024, "problem": 1024, "reason": 1024, "stack": 2048, "where": 1024}
-"""Characters of the texts that explain something, by field."""
+"""Characters of longer text fields."""
 
 _ELEMENTS = 32
-"""Elements of a list: there are fewer codes than that."""
+"""Elements of a list; there are fewer codes."""
 
 _SHORT = 64
-"""Characters of any text of a line that would be too long otherwise."""
+"""Characters of each text field in a line that would be too long otherwise."""
 
-_PAUSE = 0.05
-"""Seconds in which lines gather: a switch of threads for each would cost more than the review it tells of."""
+_GATHER = 0.05
+"""Seconds for which lines are collected: a thread switch per line would cost more than the review itself."""
 
 _RETRY = 0.05
-"""Seconds until the next try to write what could not be written."""
+"""Seconds until a failed write is retried, at most."""
 
 _PATIENCE = 2.0
-"""Seconds that the end may take."""
+"""Seconds that `close` may take."""
 
 _GONE = (errno.EPIPE, errno.EBADF)
-"""What a write says when nobody will ever read."""
+"""The errors of a write whose reader is gone for good."""
 
 
 class EventLog:
-    """Writes events to a file descriptor. `on_drop` is called for each line that is lost."""
+    """Writes one line per event to a file descriptor. Calls `on_drop` for each line that is lost."""
 
     def __init__(self, form: str, level: str, descriptor: int = 1) -> None:
         self.on_drop: Callable[[], None] = lambda: None
@@ -67,16 +70,15 @@ class EventLog:
         self._counting = threading.Lock()
         self._waiting = threading.Event()
         self._closing = threading.Event()
-        self._rest = threading.Event()  # never set: its wait is the pause between two tries
-        self._last = math.inf
+        self._deadline = math.inf
         self._given_up = False
-        self._writer = threading.Thread(target=self._write, name="journal", daemon=True)
+        self._writer = threading.Thread(target=self._write, name="log writer", daemon=True)
         self._writer.start()
 
     def event(self, level: str, event: str, /, **fields: Any) -> None:
-        """Put an event into the journal, unless its level is too low. Any thread may say something.
+        """Log an event unless its level is too low. Any thread may call this; it never blocks.
 
-        Texts are made printable and cut, as is the line: no field, whatever a client put into it, is kept whole.
+        Texts are made printable and cut, as is the line: no field is kept whole, whatever a client puts into it.
         """
         if LEVELS[level] < self._lowest:
             return
@@ -92,9 +94,13 @@ class EventLog:
         else:
             self.on_drop()
 
+    def bind(self, **context: Any) -> LogEvent:
+        """Return `event` with these fields in every event."""
+        return partial(self.event, **context)
+
     def close(self) -> None:
-        """Write what waits, and end. What cannot be written in time is counted as dropped."""
-        self._last = monotonic() + _PATIENCE
+        """Write the queued lines and stop. Lines that cannot be written in time are counted as dropped."""
+        self._deadline = monotonic() + _PATIENCE
         self._closing.set()
         self._waiting.set()
         self._writer.join(timeout=_PATIENCE)
@@ -102,7 +108,7 @@ class EventLog:
     def _line(self, head: dict[str, Any], fields: dict[str, Any]) -> bytes:
         event = head.copy()
         for name, value in fields.items():
-            # Numbers are half of the fields of a review.
+            # Half of the fields of a review are numbers.
             event[name] = value if isinstance(value, int) else _bounded(value, _TEXTS.get(name, _TEXT))
         line = self._encode(event)
         if len(line) <= LINE:
@@ -111,7 +117,7 @@ class EventLog:
         return line if len(line) <= LINE else self._encode(head | {"fields": len(fields)})
 
     def _write(self) -> None:
-        """Write until the end. What cannot be written now, to a full disk or a slow reader, is tried again."""
+        """Write until closed. A write that fails, to a full disk or a slow reader, is retried."""
         batch = b""
         while batch or self._lines or not self._closing.is_set():
             if not batch:
@@ -125,15 +131,23 @@ class EventLog:
                     with self._counting:
                         self._held -= written
             except OSError as error:
-                if error.errno in _GONE or monotonic() > self._last:
+                if error.errno in _GONE or not self._await_room(error):
                     self._give_up(batch)
                     return
-                self._rest.wait(_RETRY)
             else:
-                self._closing.wait(_PAUSE)
+                self._closing.wait(_GATHER)
+
+    def _await_room(self, error: OSError) -> bool:
+        """Wait before the next attempt; return False if it is too late for one."""
+        if isinstance(error, BlockingIOError):  # a pipe that is full: wait for its reader
+            poll = select.poll()
+            poll.register(self._descriptor, select.POLLOUT)
+            poll.poll(_RETRY * 1000)
+            return monotonic() < self._deadline
+        return not self._closing.wait(_RETRY)  # such as a full disk: nothing announces that it has room
 
     def _give_up(self, batch: bytes) -> None:
-        """Count what nobody will read: the lines in hand, those that wait, and all that come."""
+        """Count the lines that are lost: those in hand, those that are queued, and all later ones."""
         with self._counting:
             self._given_up = True
         for _ in range(batch.count(b"\n") + len(self._taken())):
@@ -153,7 +167,7 @@ def _as_text(event: dict[str, Any]) -> bytes:
 
 
 def _bounded(value: Any, characters: int) -> Any:
-    """A field's value, safe to print and of bounded size."""
+    """The value of a field, printable and of bounded size."""
     if isinstance(value, str):
         return printable(value, characters)
     if isinstance(value, list | tuple):
@@ -164,7 +178,7 @@ def _bounded(value: Any, characters: int) -> Any:
 
 
 def _plain(value: Any) -> str:
-    """A value as it is, in quotes where it could be taken for more than one field."""
+    """A value as text, quoted if it could be read as more than one field."""
     if isinstance(value, str) and value and not _UNCLEAR.search(value):
         return value
     return msgspec.json.encode(value).decode()
@@ -176,23 +190,23 @@ _FORMS = {"json": _as_json, "text": _as_text}
 
 
 class Bridge(logging.Handler):
-    """Leads what libraries log into the journal: messages and exceptions bounded, each on one line."""
+    """Forwards what libraries log: messages and exceptions bounded, each record on one line."""
 
     def __init__(self, log: EventLog) -> None:
         super().__init__()
         self._log = log
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Log the message, and the exception with its causes and its stack where there is one."""
+        """Log the message of a record, and its exception with causes and stack."""
         error = record.exc_info[1] if record.exc_info else None
-        fields = {} if error is None else {"error": reason(error), "stack": stack(error)}
+        fields = {} if error is None else exceptions.fields(error)
         level = next((name for name, number in LEVELS.items() if record.levelno <= number), "error")
         self._log.event(level, "library", logger=record.name, message=_message(record), **fields)
 
 
 def _message(record: logging.LogRecord) -> str:
-    """The message with its arguments; without them where a library gives others than its message wants."""
+    """The message with its arguments; without them if they do not fit the message."""
     try:
         return record.getMessage()
-    except Exception:  # whatever the arguments raise: a log call of a library must not fail
+    except Exception:  # a log call must not fail, whatever the arguments raise
         return str(record.msg)

@@ -1,4 +1,4 @@
-"""Metrics, prefix `gpushare_webhook_`. Label values are bounded, and children are looked up once."""
+"""Metrics, prefix `gpushare_webhook_`. Label values are bounded, and each labelled child is looked up once."""
 
 from __future__ import annotations
 
@@ -20,64 +20,60 @@ from prometheus_client.process_collector import ProcessCollector
 from webhook import __version__
 from webhook.admission import Hook, Outcome
 
-disable_created_metrics()  # type: ignore[no-untyped-call]  # they double the series and tell nothing
+disable_created_metrics()  # type: ignore[no-untyped-call]  # they double the series without adding information
 
 _PREFIX = "gpushare_webhook"
-_LAGS = (0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0)
-_SECONDS = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0)
+_LAG_SECONDS = (0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0)
+_REVIEW_SECONDS = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0)
 
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """One metric: its kind, its name without the prefix, what it says, its labels."""
+    """One metric: its type, its name without the prefix, its help text, its labels and buckets."""
 
     kind: type[Counter | Gauge | Histogram]
     name: str
-    says: str
+    help: str
     labels: tuple[str, ...] = ()
     buckets: tuple[float, ...] = ()
 
     @property
     def full_name(self) -> str:
-        """The name under which it is scraped."""
+        """The name in the exposition format."""
         return f"{_PREFIX}_{self.name}" + ("_total" if self.kind is Counter else "")
 
-    def made(self, registry: CollectorRegistry) -> Any:
-        """The metric itself."""
+    def create(self, registry: CollectorRegistry) -> Any:
+        """Create the metric in a registry."""
         buckets: dict[str, Any] = {"buckets": self.buckets} if self.buckets else {}
-        return self.kind(f"{_PREFIX}_{self.name}", self.says, self.labels, registry=registry, **buckets)
+        return self.kind(f"{_PREFIX}_{self.name}", self.help, self.labels, registry=registry, **buckets)
 
 
 FAMILIES = (
     Family(Counter, "reviews", "Reviews answered.", ("hook", "decision")),
     Family(
-        Histogram,
-        "review_seconds",
-        "Time from the arrival of a review to its answer.",
-        ("hook",),
-        _SECONDS,
+        Histogram, "review_seconds", "Seconds from the arrival of a review to its response.", ("hook",), _REVIEW_SECONDS
     ),
-    Family(Counter, "findings", "Findings.", ("hook", "code", "severity")),
-    Family(Counter, "unmutated", "Pods that reached /validate without the edits: something failed open."),
+    Family(Counter, "findings", "Findings of checks.", ("hook", "code", "severity")),
+    Family(Counter, "unmutated", "Pods that reached /validate without the edits that /mutate makes."),
     Family(Counter, "patch_proof_failures", "Patches that failed their proof and were not sent."),
-    Family(Counter, "refused_requests", "Requests answered with an error of HTTP.", ("code",)),
-    Family(Counter, "shed", "Reviews answered with 503, to be asked again.", ("reason",)),
-    Family(Gauge, "in_flight", "Reviews whose bytes have arrived."),
-    Family(Gauge, "large_reviews", "Reviews over 64 KiB that wait or are processed."),
-    Family(Gauge, "connections", "Connections of the review listener."),
-    Family(Counter, "closed_connections", "Connections that were closed on their client.", ("reason",)),
-    Family(Gauge, "large_bodies_bytes", "Bytes of large reviews in memory."),
-    Family(Histogram, "loop_lag_seconds", "How late the event loop is.", (), _LAGS),
-    Family(Counter, "loop_stalls", "Stalls of more than a second.", ("cause",)),
-    Family(Counter, "journal_dropped", "Lines of the log that were lost."),
-    Family(Gauge, "certificate_expiry_seconds", "When a certificate ends, in Unix time.", ("kind",)),
-    Family(Counter, "certificate_events", "What was done for self-managed certificates.", ("what",)),
-    Family(Counter, "reloads", "Changes of files, taken or refused.", ("what", "result")),
-    Family(Gauge, "settings_generation", "How often settings have come into force."),
-    Family(Gauge, "facts_age_seconds", "How old facts are; -1 while unknown.", ("source",)),
-    Family(Gauge, "build", "1, with the version.", ("version",)),
+    Family(Counter, "refused_requests", "Requests answered with an HTTP error.", ("code",)),
+    Family(Counter, "shed", "Reviews answered with 503, which the API server retries.", ("reason",)),
+    Family(Gauge, "in_flight", "Reviews queued or being processed."),
+    Family(Gauge, "large_reviews", "Reviews over 64 KiB queued or being processed."),
+    Family(Gauge, "connections", "Open connections of the review listener."),
+    Family(Counter, "closed_connections", "Connections that the server closed because of their client.", ("reason",)),
+    Family(Gauge, "large_bodies_bytes", "Bytes of large review bodies in memory."),
+    Family(Histogram, "loop_lag_seconds", "Seconds by which the event loop runs behind.", (), _LAG_SECONDS),
+    Family(Counter, "loop_stalls", "Stalls of the event loop or the process for more than one second.", ("cause",)),
+    Family(Counter, "journal_dropped", "Log lines dropped."),
+    Family(Gauge, "certificate_expiry_seconds", "Time at which a certificate expires, in Unix seconds.", ("kind",)),
+    Family(Counter, "certificate_events", "Events of self-managed certificates, such as rotations.", ("what",)),
+    Family(Counter, "reloads", "Changed files, loaded (taken) or rejected (refused).", ("what", "result")),
+    Family(Gauge, "settings_generation", "Number of settings versions applied since the start."),
+    Family(Gauge, "facts_age_seconds", "Seconds since facts were last confirmed; -1 while unknown.", ("source",)),
+    Family(Gauge, "build", "Always 1; the label is the version.", ("version",)),
 )
-"""All metrics of ours."""
+"""All metrics of this server."""
 
 _KNOWN = {
     "shed": ("in-flight", "late", "slow", "memory", "queue", "gone", "closing"),
@@ -85,7 +81,7 @@ _KNOWN = {
     "certificate_events": ("writes", "conflicts", "failures", "rotations"),
     "closed_connections": ("handshake", "header", "unread answer", "evicted"),
 }
-"""Label values that are there from the start, so that a rate over the first event is no gap."""
+"""Label values exported from the start, so that `rate` sees the first event."""
 
 
 class Metrics:
@@ -95,7 +91,7 @@ class Metrics:
         self.registry = CollectorRegistry()
         ProcessCollector(registry=self.registry)
         PlatformCollector(registry=self.registry)
-        made = {family.name: family.made(self.registry) for family in FAMILIES}
+        made = {family.name: family.create(self.registry) for family in FAMILIES}
         for name, values in _KNOWN.items():
             for value in values:
                 made[name].labels(value)
@@ -122,7 +118,7 @@ class Metrics:
         self._refused = cache(made["refused_requests"].labels)
 
     def observe(self, hook: Hook, outcome: Outcome, seconds: float) -> None:
-        """Count one answered review. Any thread may."""
+        """Count one answered review. Any thread may call this."""
         decision = outcome.verdict.decision.label
         self._review(hook.label, decision).inc()
         self._seconds[hook].observe(seconds)
@@ -130,26 +126,26 @@ class Metrics:
             self._finding(hook.label, code, severity.label).inc(count)
             if code == "GPS019":
                 self.unmutated.inc(count)
-        if outcome.flaw is not None:
+        if outcome.proof_failure is not None:
             self.flaws.inc()
 
     def refuse(self, status: int) -> None:
-        """Count one request answered with an error."""
+        """Count one request answered with an HTTP error."""
         self._refused(str(status)).inc()
 
     def close(self, reason: str) -> None:
-        """Count one connection that was closed on its client."""
+        """Count one connection that the server closed because of its client."""
         self._closed(reason).inc()
 
     def expect(self, what: str) -> None:
-        """Show a file's counts from the start."""
+        """Export the counts of a reloaded file from the start."""
         for result in ("taken", "refused"):
             self._reloads(what, result)
 
     def reloaded(self, what: str, result: str) -> None:
-        """Count one change of a file."""
+        """Count one changed file: `result` is taken or refused."""
         self._reloads(what, result).inc()
 
     def text(self) -> bytes:
-        """All metrics in Prometheus' text format."""
+        """All metrics in the Prometheus text format."""
         return generate_latest(self.registry)

@@ -1,4 +1,4 @@
-"""The event loop's pulse: how late the loop is, and where it hangs when it stands still."""
+"""The event loop watchdog: measures how late the loop is, and logs where it hangs when it stalls."""
 
 from __future__ import annotations
 
@@ -12,88 +12,89 @@ from time import monotonic
 from webhook.server.observe.log import EventLog
 from webhook.server.observe.metrics import Metrics
 
-_BEAT = 0.1
-"""Seconds between two beats."""
+_INTERVAL = 0.1
+"""Seconds between two ticks."""
 
 _STALL = 1.0
-"""Seconds without a beat after which the loop counts as stalled: a fifth of the usual timeout of a hook."""
+"""Seconds without a tick after which the loop counts as stalled: a fifth of a webhook's usual timeout."""
 
 
 class LoopWatchdog:
-    """Beats on the event loop, and is watched by a thread."""
+    """Ticks on the event loop, and watches the ticks from a thread."""
 
     def __init__(self, log: EventLog, metrics: Metrics) -> None:
         self._log = log
         self._metrics = metrics
-        self._due = monotonic() + _BEAT
-        self._just_late = 0.0
-        self._ended = threading.Event()
-        self._beating: asyncio.TimerHandle | None = None
+        self._due = monotonic() + _INTERVAL
+        self._last_lag = 0.0
+        self._stopped = threading.Event()
+        self._tick_handle: asyncio.TimerHandle | None = None
         self._watcher: threading.Thread | None = None
 
     def start(self) -> None:
-        """Begin to beat on the running loop."""
+        """Start ticking on the running loop, and watching."""
         self._loop = asyncio.get_running_loop()
-        self._due = monotonic() + _BEAT
-        self._beating = self._loop.call_later(_BEAT, self._beat)
-        self._watcher = threading.Thread(target=self._watch, args=(threading.get_ident(),), name="pulse", daemon=True)
+        self._due = monotonic() + _INTERVAL
+        self._tick_handle = self._loop.call_later(_INTERVAL, self._tick)
+        loop_thread = threading.get_ident()
+        self._watcher = threading.Thread(target=self._watch, args=(loop_thread,), name="watchdog", daemon=True)
         self._watcher.start()
 
     def stop(self) -> None:
-        """Beat no more."""
-        self._ended.set()
-        if self._beating is not None and self._watcher is not None:
-            self._beating.cancel()
+        """Stop ticking and watching."""
+        self._stopped.set()
+        if self._tick_handle is not None and self._watcher is not None:
+            self._tick_handle.cancel()
             self._watcher.join()
 
-    def behind(self, now: float) -> float:
+    def lag(self, now: float) -> float:
         """How many seconds the loop is late at a time of the monotonic clock."""
         late = now - self._due
         return late if late > 0 else 0.0
 
     def arrival(self) -> float:
-        """When bytes that are being read may have arrived, at the earliest: while the loop was late they lay unread."""
+        """The earliest time at which the bytes being read may have arrived: a late loop leaves them unread."""
         now = monotonic()
-        return now - max(self.behind(now), self._just_late)
+        return now - max(self.lag(now), self._last_lag)
 
-    def _beat(self) -> None:
+    def _tick(self) -> None:
         now = monotonic()
-        late = self.behind(now)
-        self._metrics.loop_lag.observe(late)
-        if late > _BEAT:
-            # A loop that wakes after a suspension runs its timers before it reads what has come meanwhile.
-            self._just_late = late
-            self._loop.call_soon(self._loop.call_soon, self._forget)
-        self._due = now + _BEAT
-        self._beating = self._loop.call_later(_BEAT, self._beat)
+        lag = self.lag(now)
+        self._metrics.loop_lag.observe(lag)
+        if lag > _INTERVAL:
+            # A loop that resumes after a stall runs its timers before it reads what arrived meanwhile.
+            self._last_lag = lag
+            self._loop.call_soon(self._loop.call_soon, self._forget_lag)
+        self._due = now + _INTERVAL
+        self._tick_handle = self._loop.call_later(_INTERVAL, self._tick)
 
-    def _forget(self) -> None:
-        self._just_late = 0.0
+    def _forget_lag(self) -> None:
+        self._last_lag = 0.0
 
-    def _watch(self, thread: int) -> None:
+    def _watch(self, loop_thread: int) -> None:
         before = monotonic()
-        while not self._ended.wait(_STALL / 4):
+        while not self._stopped.wait(_STALL / 4):
             now = monotonic()
-            # A watcher that wakes late shows that no thread of the process ran: it was suspended, or starved of CPU.
+            # If this thread wakes late too, no thread of the process ran: it was suspended, or starved of CPU.
             if now - before > _STALL:
-                self._tell("process", "process stood still", seconds=round(now - before, 3))
-            elif self.behind(now) > _STALL:
-                self._tell("loop", "event loop stalled", where=_where(thread))
-                self._await_end(now - self.behind(now))
+                self._report("process", "process stalled", seconds=round(now - before, 3))
+            elif self.lag(now) > _STALL:
+                self._report("loop", "event loop stalled", where=_where(loop_thread))
+                self._await_recovery(now - self.lag(now))
             before = monotonic()
 
-    def _tell(self, cause: str, event: str, **fields: object) -> None:
+    def _report(self, cause: str, event: str, **fields: object) -> None:
         self._metrics.stalls.labels(cause).inc()
         self._log.event("error", event, **fields)
 
-    def _await_end(self, since: float) -> None:
-        while self.behind(monotonic()) > _STALL and not self._ended.wait(_BEAT):
+    def _await_recovery(self, since: float) -> None:
+        while self.lag(monotonic()) > _STALL and not self._stopped.wait(_INTERVAL):
             pass
-        self._log.event("warning", "event loop goes on", seconds=round(monotonic() - since, 3))
+        self._log.event("warning", "event loop recovered", seconds=round(monotonic() - since, 3))
 
 
 def _where(thread: int) -> str:
-    """What a thread is doing: its innermost places, the last call first."""
+    """The innermost frames of a thread, innermost first."""
     frame = sys._current_frames().get(thread)
-    places = traceback.extract_stack(frame)[-4:] if frame else []
-    return " < ".join(f"{PurePath(place.filename).name}:{place.lineno} {place.name}" for place in reversed(places))
+    frames = traceback.extract_stack(frame)[-4:] if frame else []
+    return " < ".join(f"{PurePath(one.filename).name}:{one.lineno} {one.name}" for one in reversed(frames))

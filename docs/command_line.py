@@ -1,0 +1,97 @@
+"""The page of the command line, from the click commands, the exit codes and a part in prose."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from inspect import cleandoc
+from pathlib import Path
+from textwrap import dedent
+from typing import Any
+
+import click
+
+from webhook.cli import COMMANDS, cli
+from webhook.cli.serve import SettingOption
+from webhook.report.exit_codes import ExitCode
+from webhook.settings.configuration import default, view
+
+PROGRAM = "gpushare-webhook"
+PROSE = Path(__file__).parent / "prose" / "command-line.md"
+HEAD = f"""\
+# Command line
+
+Generated from the code by `make docs`. The program is installed as `{PROGRAM}` and as the kubectl plugin
+`kubectl gpushare`. The option `--help` of each command prints the same.
+"""
+CODES = """\
+## Exit codes
+
+Where several of the codes 0 to 3 apply, the highest wins: all readable inputs are still checked and reported. A wrong
+value in a readable object is a finding (1). An object whose structure is not that of its kind, such as a pod with
+`containers: {}`, is malformed (2).
+"""
+
+
+def page() -> str:
+    """Return the whole page."""
+    context = click.Context(cli, info_name=PROGRAM)
+    commands = table(("command", "description"), [(f"[`{name}`](#{name})", text) for name, text in COMMANDS.items()])
+    codes = table(("code", "meaning"), [(str(code.value), code.meaning) for code in ExitCode])
+    parts = [HEAD, commands, *_commands(context), CODES, codes, PROSE.read_text(encoding="utf-8")]
+    return "\n".join(parts)
+
+
+def _commands(context: click.Context) -> Iterator[str]:
+    for name in COMMANDS:
+        command = cli.get_command(context, name)
+        if command is not None:
+            yield from _command(command, click.Context(command, parent=context, info_name=name), "##")
+
+
+def _command(command: click.Command, context: click.Context, heading: str) -> Iterator[str]:
+    """Yield the section of a command, and those of its subcommands one level deeper."""
+    path = context.command_path.removeprefix(f"{PROGRAM} ")
+    usage = " ".join([context.command_path, *command.collect_usage_pieces(context)])
+    yield f"{heading} {path}\n"
+    yield f"```text\n{usage}\n```\n"
+    yield from _description(command.help or "")
+    options = [_option(one, context) for one in command.params if isinstance(one, click.Option)]
+    if options:
+        yield table(("option", "value", "default", "description"), options)
+    if isinstance(command, click.Group):
+        for name in command.list_commands(context):
+            inner = command.commands[name]
+            yield from _command(inner, click.Context(inner, parent=context, info_name=name), f"{heading}#")
+
+
+def _description(text: str) -> Iterator[str]:
+    """Yield a docstring as Markdown: paragraphs, and the examples as a block of shell commands."""
+    for paragraph in cleandoc(text).split("\n\n"):
+        title, _, lines = paragraph.removeprefix("\b\n").partition("\n")
+        if title.startswith("Example"):
+            yield f"{title}\n\n```sh\n{dedent(lines).strip()}\n```\n"
+        else:
+            yield paragraph + "\n"
+
+
+def _option(option: click.Option, context: click.Context) -> tuple[str, ...]:
+    names = ", ".join(f"`{name}`" for name in option.opts)
+    value = "" if option.is_flag else f"`{option.make_metavar(context).strip('[]')}`"
+    return names, value, _default(option), option.help or ""
+
+
+def _default(option: click.Option) -> str:
+    """Return what applies without the option: for a setting, the default of its key."""
+    if option.required:
+        return "*required*"
+    if isinstance(option, SettingOption):
+        section, _, key = option.key.partition(".")
+        value: Any = view(default())[section][key]
+        return "" if value is None else f"`{value}`"
+    return f"`{option.default}`" if option.show_default else ""
+
+
+def table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
+    """Return a Markdown table."""
+    lines = [head, tuple("---" for _ in head), *rows]
+    return "".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |\n" for line in lines)

@@ -1,0 +1,331 @@
+"""The API server as this project talks to it, over real HTTPS; a stand-in misbehaves as the real one rarely does."""
+
+from __future__ import annotations
+
+import asyncio
+import datetime
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import aclosing, asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from aiohttp import web
+from kubernetes.aio.client import ApiClient
+
+from tests.facts.server import Answer, StandIn, standing_in
+from webhook import __version__
+from webhook.cluster.client import Client, ClusterError, ResponseLimits, connect
+
+PATIENCE = 20
+USUAL = ResponseLimits()
+SMALL = ResponseLimits(size=2**20)
+NAMED = {"fieldSelector": "metadata.name=guard"}
+GONE = b'{"type": "DELETED", "object": {}}\n'
+
+pytestmark = pytest.mark.usefixtures("cluster")
+
+
+@asynccontextmanager
+async def connected(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, answer: Answer, limits: ResponseLimits = USUAL
+) -> AsyncIterator[tuple[Client, StandIn]]:
+    """A connection from within the cluster to a stand-in with these answers."""
+    async with asyncio.timeout(PATIENCE), standing_in(folder, answer) as server:
+        monkeypatch.setenv("KUBERNETES_SERVICE_PORT", str(server.port))
+        api = await connect(limits=limits)
+        try:
+            yield api, server
+        finally:
+            await api.close()
+
+
+def says(body: Any, status: int = 200, **headers: str) -> Answer:
+    """Always the same answer."""
+
+    async def answer(_: web.Request) -> web.StreamResponse:
+        text = body if isinstance(body, str) else json.dumps(body)
+        return web.Response(status=status, text=text, content_type="application/json", headers=headers)
+
+    return answer
+
+
+def streams(*chunks: bytes, then: Callable[[], Awaitable[object]] | None = None) -> Answer:
+    """A watch that sends these bytes as they are."""
+
+    async def answer(request: web.Request) -> web.StreamResponse:
+        response = web.StreamResponse()
+        await response.prepare(request)
+        for chunk in chunks:
+            await response.write(chunk)
+        if then is not None:
+            await then()
+        return response
+
+    return answer
+
+
+async def test_a_request_carries_token_name_and_body(cluster: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with connected(cluster, monkeypatch, says({"kind": "Secret"}, 201)) as (api, server):
+        assert await api.request("POST", "/api/v1/x", {"a": [1, None]}) == (201, {"kind": "Secret"})
+        (request,) = server.requests
+        assert (request.method, request.path) == ("POST", "/api/v1/x")
+        assert request.headers["Authorization"] == "bearer first"
+        assert request.headers["User-Agent"] == f"gpushare-webhook/{__version__}"
+        assert json.loads(server.bodies[0]) == {"a": [1, None]}
+
+
+async def test_a_patch_is_a_json_patch(cluster: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    patch = [{"op": "test", "path": "/a", "value": "b"}]
+    async with connected(cluster, monkeypatch, says({"code": 422}, 422)) as (api, server):
+        assert await api.request("PATCH", "/x", patch) == (422, {"code": 422})
+        assert server.requests[0].headers["Content-Type"] == "application/json-patch+json"
+        assert json.loads(server.bodies[0]) == patch
+
+
+async def test_a_token_that_the_kubelet_renewed_is_used_at_once(cluster: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with connected(cluster, monkeypatch, says({})) as (api, server):
+        await api.request("GET", "/x")
+        (cluster / "token").write_text("second")
+        await api.request("GET", "/x")
+        assert [request.headers["Authorization"] for request in server.requests] == ["bearer first", "bearer second"]
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "says_why"),
+    [
+        ("<html>", 502, "502 Bad Gateway, not an object"),
+        ("slow down", 429, "429 Too Many Requests, not an object"),
+        ("[" * 200_000, 200, "200 OK, not an object"),
+        ('{"a": ', 200, "200 OK, not an object"),
+        ("[1]", 200, "200 OK, not an object"),
+    ],
+)
+async def test_what_is_no_object_is_no_answer(
+    cluster: Path, monkeypatch: pytest.MonkeyPatch, body: str, status: int, says_why: str
+) -> None:
+    async with connected(cluster, monkeypatch, says(body, status)) as (api, _):
+        with pytest.raises(ConnectionError, match=f"^GET /x: {says_why} of the API server$"):
+            await api.request("GET", "/x")
+
+
+async def test_an_answer_that_breaks_off_is_no_answer(cluster: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def answer(request: web.Request) -> web.StreamResponse:
+        response = web.StreamResponse(headers={"Content-Length": "100"})
+        await response.prepare(request)
+        await response.write(b'{"a":')
+        assert request.transport is not None
+        request.transport.abort()
+        return response
+
+    async with connected(cluster, monkeypatch, answer) as (api, _):
+        with pytest.raises(ConnectionError, match="GET /x: "):
+            await api.request("GET", "/x")
+
+
+async def test_an_answer_that_does_not_come_is_no_answer(cluster: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    never = asyncio.Event()
+
+    async def answer(_: web.Request) -> web.StreamResponse:
+        await never.wait()
+        raise AssertionError
+
+    async with connected(cluster, monkeypatch, answer, ResponseLimits(seconds=0.2)) as (api, _):
+        with pytest.raises(ConnectionError, match="GET /x: no answer in time"):
+            await api.request("GET", "/x")
+
+
+async def test_a_server_that_is_not_there_is_no_answer(cluster: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with connected(cluster, monkeypatch, says({})) as (api, _):
+        pass
+    async with standing_in(cluster, says({})) as server:
+        monkeypatch.setenv("KUBERNETES_SERVICE_PORT", str(server.port))
+    api = await connect()
+    try:
+        with pytest.raises(ConnectionError, match="GET /x: Cannot connect"):
+            await api.request("GET", "/x")
+        with pytest.raises(ConnectionError, match=r"GET /x\?watch=true&.*: Cannot connect"):
+            await anext(aiter(api.events("/x", NAMED)))
+    finally:
+        await api.close()
+
+
+async def test_a_server_with_another_certificate_is_no_answer(cluster: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    other = cluster / "other"
+    other.mkdir()
+    async with standing_in(other, says({})) as server, connected(cluster, monkeypatch, says({})):
+        monkeypatch.setenv("KUBERNETES_SERVICE_PORT", str(server.port))
+        api = await connect()
+        try:
+            with pytest.raises(ConnectionError, match="CERTIFICATE_VERIFY_FAILED"):
+                await api.request("GET", "/x")
+        finally:
+            await api.close()
+
+
+async def test_a_token_that_vanished_is_no_answer(cluster: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with connected(cluster, monkeypatch, says({})) as (api, _):
+        (cluster / "token").unlink()
+        with pytest.raises(ConnectionError, match=r"^GET /x: Service token file does not exist"):
+            await api.request("GET", "/x")
+
+
+async def test_a_watch_tells_of_each_event_however_it_is_cut(cluster: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    chunks = (b'{"type": "ADDED", "object": {}}\n{"ty', b'pe": "MODI', b'FIED", "object": {}}\n', GONE)
+    async with connected(cluster, monkeypatch, streams(*chunks)) as (api, server):
+        found = [event["type"] async for event in api.events("/apis/x", NAMED)]
+        assert found == ["ADDED", "MODIFIED", "DELETED"]
+        (request,) = server.requests
+        assert request.path == "/apis/x"
+        assert dict(request.query) == {
+            "watch": "true",
+            "timeoutSeconds": "240",
+            "fieldSelector": "metadata.name=guard",
+        }
+
+
+async def test_a_watch_that_is_refused_or_breaks_off_is_lost(cluster: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with connected(cluster, monkeypatch, says({}, 403)) as (api, _):
+        with pytest.raises(ConnectionError, match="watch of /x: 403 Forbidden"):
+            await anext(aiter(api.events("/x", NAMED)))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [b"rubbish", b"[1]", b'{"object": {}}', b'{"type": 1, "object": {}}', b'{"type": "ADDED"}', b"[" * 200_000],
+    ids=["no JSON", "a list", "without a type", "with a number as type", "without an object", "nested deeply"],
+)
+async def test_line_that_is_no_event_ends_watch(cluster: Path, monkeypatch: pytest.MonkeyPatch, line: bytes) -> None:
+    async with connected(cluster, monkeypatch, streams(line + b"\n")) as (api, _):
+        with pytest.raises(ConnectionError, match=r"^watch of /x: not an event of the API server$"):
+            await anext(aiter(api.events("/x", NAMED)))
+
+
+async def test_line_without_end_ends_watch(cluster: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    chunks = [b"x" * 2**16] * 64
+    async with connected(cluster, monkeypatch, streams(*chunks), SMALL) as (api, _):
+        with pytest.raises(ConnectionError, match=r"^watch of /x: a line is larger than 1048576 bytes$"):
+            await anext(aiter(api.events("/x", NAMED)))
+
+
+async def test_large_answer_is_not_kept(cluster: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with connected(cluster, monkeypatch, says({"data": "x" * 2**20}), SMALL) as (api, _):
+        with pytest.raises(ConnectionError, match=r"^GET /x: the answer is larger than 1048576 bytes$"):
+            await api.request("GET", "/x")
+
+
+async def test_reason_of_answer_is_cut(cluster: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def answer(_: web.Request) -> web.StreamResponse:
+        return web.Response(status=502, reason="r" * 5000, text="oops")
+
+    async with connected(cluster, monkeypatch, answer) as (api, _):
+        with pytest.raises(ConnectionError) as asked:
+            await api.request("GET", "/x")
+        with pytest.raises(ConnectionError) as watched:
+            await anext(aiter(api.events("/x", NAMED)))
+    for error in (asked.value, watched.value):
+        assert "502 rrr" in str(error)
+        assert len(str(error)) < 400
+
+
+async def test_a_watch_that_is_left_is_closed(cluster: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    closed = asyncio.Event()
+
+    async def answer(request: web.Request) -> web.StreamResponse:
+        response = web.StreamResponse()
+        await response.prepare(request)
+        try:
+            while True:
+                await response.write(b'{"type": "BOOKMARK", "object": {}}\n' * 1000)
+        except ConnectionError:
+            closed.set()
+            raise
+
+    async with connected(cluster, monkeypatch, answer) as (api, _):
+        async with aclosing(api.events("/x", NAMED)) as events:
+            assert (await anext(events))["type"] == "BOOKMARK"
+        await closed.wait()
+
+
+@pytest.mark.parametrize(
+    ("date", "hours"),
+    [
+        ("Fri, 01 Jan 2100 00:00:00 GMT", 600_000),
+        ("rubbish", 0),
+        ("Fri, 01 Jan 2100 00:00:00 -0000", 0),
+        ("Fri, 01 Jan 2100 00:00:00 +99999999999999999", 0),
+        ("Thu, 01 Jan 1970 00:00:00 GMT", -490_000),
+    ],
+)
+async def test_the_time_is_that_of_the_api_server(
+    cluster: Path, monkeypatch: pytest.MonkeyPatch, date: str, hours: int
+) -> None:
+    async with connected(cluster, monkeypatch, says({}, Date=date)) as (api, _):
+        assert api.skew == datetime.timedelta()
+        await api.request("GET", "/x")
+        ahead = api.now() - datetime.datetime.now(datetime.UTC)
+        if hours == 0:
+            assert abs(ahead) < datetime.timedelta(seconds=1)
+        else:
+            assert ahead / datetime.timedelta(hours=hours) > 1
+
+
+async def test_a_clock_that_agrees_is_left_alone(cluster: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with connected(cluster, monkeypatch, says({})) as (api, _):
+        await api.request("GET", "/x")
+        assert api.skew == datetime.timedelta()
+
+
+async def test_without_a_cluster_it_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("KUBERNETES_SERVICE_HOST")
+    with pytest.raises(ClusterError, match=f"no cluster: {tmp_path}/missing: Invalid kube-config file"):
+        await connect(str(tmp_path / "missing"))
+    monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "127.0.0.1")
+    monkeypatch.setenv("KUBERNETES_SERVICE_PORT", "1")
+    (tmp_path / "token").unlink()
+    with pytest.raises(ClusterError, match="no cluster: the files of the service account: Service token file does not"):
+        await connect()
+
+
+WRONG = {
+    "empty": "",
+    "a list": "[1, 2]",
+    "no YAML": "{a: [",
+    "a word": "hello",
+    "without contexts": "{apiVersion: v1, kind: Config, current-context: x}",
+    "an authority that is none": json.dumps(
+        {
+            "current-context": "x",
+            "contexts": [{"name": "x", "context": {"cluster": "x", "user": "x"}}],
+            "users": [{"name": "x", "user": {}}],
+            "clusters": [{"name": "x", "cluster": {"server": "https://x", "certificate-authority-data": "aGVsbG8="}}],
+        }
+    ),
+}
+
+
+@pytest.mark.parametrize("content", WRONG.values(), ids=WRONG.keys())
+async def test_a_wrong_kubeconfig_is_named_in_one_line(tmp_path: Path, content: str) -> None:
+    file = tmp_path / "kubeconfig"
+    file.write_text(content)
+    with pytest.raises(ClusterError) as wrong:
+        await connect(str(file))
+    (line,) = str(wrong.value).splitlines()
+    assert line.startswith(f"no cluster: {file}: ")
+    assert line.endswith("; pass a kubeconfig that kubectl accepts with --kubeconfig or KUBECONFIG")
+
+
+@pytest.mark.parametrize("name", ["param_serialize", "call_api"])
+async def test_kubernetes_library_without_a_needed_method_is_reported_at_start(
+    monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.delattr(ApiClient, name)
+    with pytest.raises(ClusterError, match=f"^the installed kubernetes library lacks ApiClient.{name}; reinstall"):
+        await connect()
+
+
+async def test_a_wrong_authority_of_the_service_account_is_said(cluster: Path) -> None:
+    (cluster / "ca.crt").write_text("hello")
+    with pytest.raises(ClusterError, match=r"no cluster: the files of the service account: .*; check that the pod's"):
+        await connect()

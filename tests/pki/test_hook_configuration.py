@@ -1,0 +1,67 @@
+"""The JSON patch of a configuration: every entry with another bundle, and void when the object changed meanwhile."""
+
+from __future__ import annotations
+
+import base64
+import copy
+from typing import Any
+
+import jsonpatch
+import pytest
+
+from webhook.pki import hook_configuration, shapes
+from webhook.pki.hook_configuration import HookConfiguration
+
+NEW = b"-----BEGIN CERTIFICATE-----\nnew\n"
+TEXT = base64.b64encode(NEW).decode()
+
+
+def found(*texts: str | None) -> Any:
+    """A configuration with an entry for each `caBundle`; None leaves the key out."""
+    clients = [{"service": {"name": "guard"}, **({} if text is None else {"caBundle": text})} for text in texts]
+    hooks = [{"name": f"{number}.example.com", "clientConfig": client} for number, client in enumerate(clients)]
+    return {"metadata": {"name": "guard", "resourceVersion": "7"}, "webhooks": hooks}
+
+
+def parsed(found: Any) -> HookConfiguration:
+    return hook_configuration.read("/guard", shapes.check(found, shapes.HookConfigurationShape, "/guard"))
+
+
+def patched(before: Any, there: Any) -> Any:
+    """What becomes of the object that is there, by a patch for the one that was seen."""
+    operations = hook_configuration.operations(parsed(before), NEW)
+    return jsonpatch.apply_patch(there, operations)
+
+
+@pytest.mark.parametrize("texts", [(None,), ("",), ("b2xk", None, TEXT), (TEXT, "b2xk"), ("%%%", "b2xk")])
+def test_every_entry_has_the_bundle_and_nothing_else_changes(texts: tuple[str | None, ...]) -> None:
+    assert patched(found(*texts), found(*texts)) == found(*(TEXT for _ in texts))
+
+
+@pytest.mark.parametrize("texts", [(), (TEXT,), (TEXT, TEXT)])
+def test_without_a_difference_there_is_no_patch(texts: tuple[str, ...]) -> None:
+    assert hook_configuration.operations(parsed(found(*texts)), NEW) == []
+    assert parsed({"metadata": {"resourceVersion": "1"}}).entries == ()
+
+
+def test_the_entries_that_are_right_are_left_out() -> None:
+    operations = hook_configuration.operations(parsed(found(TEXT, "b2xk")), NEW)
+    assert [operation["path"] for operation in operations] == [
+        "/metadata/resourceVersion",
+        "/webhooks/1/name",
+        "/webhooks/1/clientConfig/caBundle",
+    ]
+
+
+def test_the_patch_is_void_when_the_object_changed() -> None:
+    later = found("b2xk")
+    later["metadata"]["resourceVersion"] = "8"
+    with pytest.raises(jsonpatch.JsonPatchTestFailed):
+        patched(found("b2xk"), later)
+
+
+def test_the_patch_is_void_when_an_entry_has_another_name() -> None:
+    other = copy.deepcopy(found("b2xk", "b2xk"))
+    other["webhooks"].reverse()
+    with pytest.raises(jsonpatch.JsonPatchTestFailed):
+        patched(found("b2xk", "b2xk"), other)

@@ -1,0 +1,74 @@
+"""Imports between the modules of the product: no cycles, not even for type checkers alone."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from functools import cache
+from graphlib import CycleError, TopologicalSorter
+
+import pytest
+
+from tests.project.repository import ROOT, tracked
+
+PRODUCT = "webhook"
+
+PENDING = {("webhook.server.http.connection", "webhook.server.http.listener")}
+"""Imports that close a known cycle: both modules are about to be replaced."""
+
+
+@cache
+def modules() -> Mapping[str, ast.Module]:
+    """Every module of the product by its dotted name."""
+    return {
+        ".".join(file.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): ast.parse(file.read_text())
+        for file in tracked(f"{PRODUCT}/*.py")
+    }
+
+
+def imported(tree: ast.Module, known: Mapping[str, ast.Module]) -> Iterator[str]:
+    """The modules that a module imports: at its top, in functions, and under TYPE_CHECKING."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names if alias.name in known)
+        elif isinstance(node, ast.ImportFrom) and node.module is not None and node.module in known:
+            for alias in node.names:
+                submodule = f"{node.module}.{alias.name}"
+                yield submodule if submodule in known else node.module
+
+
+def cycle(trees: Mapping[str, ast.Module]) -> list[str]:
+    """One cycle of imports, from a module back to itself; empty if there is none."""
+    graph = {
+        module: {other for other in imported(tree, trees) if (module, other) not in PENDING}
+        for module, tree in trees.items()
+    }
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        found: list[str] = error.args[1]
+        return found
+    return []
+
+
+def test_no_import_cycle() -> None:
+    assert len(modules()) > 100
+    assert cycle(modules()) == []
+
+
+@pytest.mark.parametrize(
+    "back",
+    [
+        "from webhook.a import A",
+        "import webhook.a",
+        "from webhook import a",
+        "def late():\n    from webhook.a import A",
+        "if TYPE_CHECKING:\n    from webhook.a import A",
+    ],
+)
+def test_cycle_is_found(back: str) -> None:
+    sources = {"webhook": "", "webhook.a": "from webhook.b import B", "webhook.b": back, "webhook.c": "import os"}
+    trees = {module: ast.parse(source) for module, source in sources.items()}
+    assert set(cycle(trees)) == {"webhook.a", "webhook.b"}
+    trees["webhook.b"] = ast.parse("from webhook.c import C")
+    assert cycle(trees) == []

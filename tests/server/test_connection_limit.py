@@ -1,0 +1,160 @@
+"""Connections that only occupy room neither slow honest reviews down nor keep them out."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import socket
+import time
+from contextlib import AsyncExitStack, ExitStack
+from pathlib import Path
+
+import pytest
+
+from tests.server.certificates import Certificates
+from tests.server.client import Client, measured, request
+from tests.server.lines import PATIENCE, until
+from tests.server.load import Line, open_loop, quantile, unfinished
+from tests.server.process import Serve, serve
+from tests.server.reviews import pod, review
+
+pytestmark = pytest.mark.slow
+
+HONEST = request("POST", "/mutate?timeout=5s", json.dumps(review(pod())).encode())
+PATIENT = HONEST.replace(b"timeout=5s", b"timeout=30s")
+HALF_A_HEADER = HONEST[:60]
+HALF_A_BODY = HONEST[:-100]
+STALLED = 1.0
+"""Seconds without a byte after which a body gives way to other connections."""
+
+BEARABLE = 0.02
+"""Seconds within which 99 of 100 honest reviews are answered."""
+
+
+async def p99(client: Client) -> float:
+    """The 99th percentile of honest reviews, 100 per second."""
+    answers = await open_loop(client, HONEST, rate=100, seconds=4)
+    assert [answer for answer in answers if isinstance(answer, BaseException) or answer.status != 200] == []
+    return quantile([answer.seconds for answer in answers if not isinstance(answer, BaseException)], 0.99)
+
+
+def limited(folder: Path, **limits: object) -> list[str]:
+    """Options for a server with these limits, which lets clients stop for a minute."""
+    settings = folder / "settings.yaml"
+    server = {"shutdownDelay": "0s", "drainTimeout": "0s", "headerTimeout": "1m", "bodyTimeout": "1m", **limits}
+    settings.write_text(json.dumps({"server": server}))
+    return ["--config", str(settings)]
+
+
+async def test_unfinished_requests_do_not_slow_reviews(certificates: Certificates, tmp_path: Path) -> None:
+    """Compared with a server without them at the same time: whatever else the machine does, it does to both."""
+    options = limited(tmp_path)
+    with serve(certificates, *options) as server, serve(certificates, *options) as empty:
+        async with (
+            unfinished(server.client, 1000),
+            unfinished(server.client, 100, HALF_A_HEADER),
+            unfinished(server.client, 100, HALF_A_BODY),
+        ):
+            among, alone = await asyncio.gather(p99(server.client), p99(empty.client))
+    print(f"\n99 of 100 honest reviews: {among * 1000:.1f} ms among 1,200 others, {alone * 1000:.1f} ms without them")
+    assert among < max(BEARABLE, 2 * alone)
+
+
+@pytest.mark.parametrize(
+    "sent", [b"", HALF_A_HEADER, HALF_A_BODY, HONEST], ids=["nothing", "half-a-header", "half-a-body", "a-review"]
+)
+async def test_connection_limit_evicts_unfinished_and_idle(
+    certificates: Certificates, tmp_path: Path, sent: bytes
+) -> None:
+    with serve(certificates, *limited(tmp_path, maxConnections=20)) as server:
+        async with unfinished(server.client, 100, sent):
+            assert measured(server.client, "connections") <= 20
+            line = await Line.open(server.client)
+            assert (await line.ask(HONEST)).status == 200
+            await line.close()
+        assert measured(server.client, 'closed_connections_total{reason="evicted"}') >= 80
+
+
+async def test_connections_in_use_survive_half_sent_reviews(certificates: Certificates, tmp_path: Path) -> None:
+    """Clients that keep their connections busy lose none of them, and no request, to 500 half reviews."""
+    with serve(certificates, *limited(tmp_path, maxConnections=200)) as server:
+        attacked = asyncio.Event()
+
+        async def use(line: Line) -> int:
+            answered = 0
+            while not attacked.is_set():
+                assert (await line.ask(PATIENT)).status == 200
+                answered += 1
+            return answered
+
+        lines = [await Line.open(server.client) for _ in range(4)]
+        honest = [asyncio.create_task(use(line)) for line in lines]
+        async with AsyncExitStack() as stack:
+
+            async def attack() -> None:
+                for _ in range(500 // 8):
+                    await stack.enter_async_context(unfinished(server.client, 1, HALF_A_BODY))
+
+            await asyncio.gather(*(attack() for _ in range(8)))
+            attacked.set()
+            answered = await asyncio.gather(*honest, return_exceptions=True)
+        for line in lines:
+            await line.close()
+        assert [one for one in answered if not isinstance(one, int) or one == 0] == []
+        assert measured(server.client, 'closed_connections_total{reason="evicted"}') >= 290
+
+
+async def test_stalled_bodies_are_evicted_before_idle_connections(certificates: Certificates, tmp_path: Path) -> None:
+    with serve(certificates, *limited(tmp_path, maxConnections=20)) as server:
+        idle = [await Line.open(server.client) for _ in range(4)]
+        for line in idle:
+            assert (await line.ask(HONEST)).status == 200
+        async with unfinished(server.client, 16, HALF_A_BODY):
+            sent = time.monotonic()
+            await asyncio.to_thread(until, lambda: time.monotonic() - sent > STALLED + 0.1)
+            async with unfinished(server.client, 16):
+                for line in idle:
+                    assert (await line.ask(HONEST)).status == 200
+                    await line.close()
+
+
+@pytest.mark.parametrize(("at_most", "count"), [(2048, 200), (100, 200)], ids=["with-room", "at-the-limit"])
+async def test_clients_without_tls_keep_no_review_out(
+    certificates: Certificates, tmp_path: Path, at_most: int, count: int
+) -> None:
+    with serve(certificates, *limited(tmp_path, maxConnections=at_most)) as server, ExitStack() as silent:
+        for _ in range(count):
+            silent.enter_context(socket.create_connection(("127.0.0.1", server.client.port), 5))
+        async with asyncio.timeout(4):  # the API server waits for five seconds
+            await is_served(server, HONEST)
+
+
+async def test_unfinished_handshakes_keep_no_review_out(certificates: Certificates, tmp_path: Path) -> None:
+    with serve(certificates, *limited(tmp_path)) as server, ExitStack() as stopped:
+        for _ in range(150):
+            plain = stopped.enter_context(socket.create_connection(("127.0.0.1", server.client.port), 5))
+            plain.sendall(b"\x16\x03\x01\x02\x00")
+        async with asyncio.timeout(PATIENCE):
+            await is_served(server, PATIENT)
+
+
+async def test_connection_beyond_the_limit_waits_in_the_backlog(certificates: Certificates, tmp_path: Path) -> None:
+    """Bodies that still arrive are not evicted: the client waits until a connection is free."""
+    with serve(certificates, *limited(tmp_path, maxConnections=5)) as server:
+        async with unfinished(server.client, 5, HALF_A_BODY) as busy:
+            until(lambda: measured(server.client, "connections") == 5)
+            waiting = asyncio.create_task(Line.open(server.client))
+            for line in busy:
+                line.writer.write(HONEST[-100:])
+            for line in busy:
+                assert (await line.answer(0)).status == 200
+            late = await waiting
+            assert (await late.ask(HONEST)).status == 200
+            await late.close()
+
+
+async def is_served(server: Serve, asked: bytes) -> None:
+    """Have a review answered on a new connection."""
+    line = await Line.open(server.client)
+    assert (await line.ask(asked)).status == 200
+    await line.close()

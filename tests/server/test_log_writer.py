@@ -1,0 +1,94 @@
+"""Lines that cannot be written: tried again while that may help, and counted when it does not."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import pytest
+
+from tests.server.lines import Lines, until
+from webhook.server.observe.log import EventLog
+
+pytestmark = pytest.mark.slow
+
+LINES = 300
+SMALLEST_PIPE = 4096
+
+
+@dataclass(slots=True)
+class Piped:
+    """A journal that is written into a small pipe which does not block, and what it has dropped."""
+
+    log: EventLog
+    reading: int
+    dropped: list[None] = field(default_factory=list)
+
+    def say(self) -> None:
+        """Say many lines, more than the pipe holds."""
+        for number in range(LINES):
+            self.log.event("info", "said", number=number)
+
+
+@pytest.fixture
+def piped() -> Iterator[Piped]:
+    reading, writing = os.pipe2(os.O_NONBLOCK)
+    fcntl.fcntl(writing, fcntl.F_SETPIPE_SZ, SMALLEST_PIPE)
+    os.set_blocking(reading, True)
+    made = Piped(EventLog("json", "info", writing), reading)
+    made.log.on_drop = lambda: made.dropped.append(None)
+    yield made
+    os.close(writing)
+
+
+def full(descriptor: int) -> bool:
+    """Whether a pipe holds about as much as it can."""
+    return int.from_bytes(fcntl.ioctl(descriptor, 0x541B, b"\0" * 4), "little") > SMALLEST_PIPE - 200  # FIONREAD
+
+
+def numbers(lines: list[str]) -> list[int]:
+    return [json.loads(line)["number"] for line in lines]
+
+
+def test_what_cannot_be_written_now_is_written_later(piped: Piped) -> None:
+    piped.say()
+    until(lambda: full(piped.reading))
+    lines = Lines(os.fdopen(piped.reading, "rb"))
+    lines.event("said", number=LINES - 1)
+    piped.log.close()
+    assert numbers(lines.so_far()) == list(range(LINES))
+    assert not piped.dropped
+
+
+def test_what_cannot_be_written_at_all_is_counted(piped: Piped) -> None:
+    piped.say()
+    until(lambda: full(piped.reading))
+    piped.log.close()
+    written = os.read(piped.reading, 2 * SMALLEST_PIPE).count(b"\n")
+    assert written > 0
+    until(lambda: written + len(piped.dropped) == LINES)
+    os.close(piped.reading)
+
+
+def test_without_a_reader_every_line_is_counted(piped: Piped) -> None:
+    os.close(piped.reading)
+    piped.say()
+    until(lambda: len(piped.dropped) == LINES)
+    piped.say()
+    assert len(piped.dropped) == 2 * LINES
+    piped.log.close()
+
+
+def test_full_disk_drops_are_counted_at_close() -> None:
+    dropped: list[None] = []
+    full = os.open("/dev/full", os.O_WRONLY)
+    log = EventLog("json", "info", full)
+    log.on_drop = lambda: dropped.append(None)
+    for number in range(LINES):
+        log.event("info", "said", number=number)
+    log.close()
+    os.close(full)
+    until(lambda: len(dropped) == LINES)

@@ -1,0 +1,158 @@
+"""The look at sources that a running server takes anew: nothing is said twice, and nothing hides another."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from tests.server.lines import PATIENCE, Lines
+from webhook.diagnostics import Diagnostic, InputError
+from webhook.policy.placement.facts import Facts
+from webhook.policy.settings.settings import Settings
+from webhook.server.live_config import File, Files, LiveConfig
+from webhook.server.observe.log import EventLog
+from webhook.server.observe.metrics import Metrics
+from webhook.server.reload import Reload, Source
+from webhook.settings.configuration import Configuration
+
+LOOKS = 4
+
+
+@dataclass(slots=True)
+class Written:
+    """A journal in a pipe."""
+
+    log: EventLog
+    lines: Lines
+    descriptor: int
+
+    def events(self) -> list[dict[str, Any]]:
+        """All that it says."""
+        self.log.close()
+        os.close(self.descriptor)
+        return [json.loads(line) for line in self.lines.to_the_end()]
+
+
+@dataclass(slots=True)
+class Seen:
+    """Tells when a source has been read so often."""
+
+    often: int
+    reads: int = 0
+    enough: asyncio.Event = field(default_factory=asyncio.Event)
+    loop: asyncio.AbstractEventLoop = field(default_factory=asyncio.get_running_loop)
+
+    def __call__(self) -> bytes:
+        self.reads += 1
+        if self.reads == self.often:
+            self.loop.call_soon_threadsafe(self.enough.set)
+        return b"content"
+
+
+@pytest.fixture
+def written() -> Written:
+    reading, writing = os.pipe()
+    return Written(EventLog("json", "info", writing), Lines(os.fdopen(reading, "rb")), writing)
+
+
+def raising(error: Exception) -> Callable[[Any], Any]:
+    def prepare(_: Any) -> Any:
+        raise error
+
+    return prepare
+
+
+async def _cancelled(task: asyncio.Task[None]) -> None:
+    task.cancel()
+    with suppress(asyncio.CancelledError):
+        await task
+
+
+async def watched(written: Written, *sources: Source, enough: asyncio.Event) -> list[dict[str, Any]]:
+    """What is said while sources are looked at without being asked for."""
+    watching = asyncio.create_task(Reload(sources, written.log, Metrics(), interval=0.001).watch())
+    await asyncio.wait_for(enough.wait(), PATIENCE)
+    await _cancelled(watching)
+    return await asyncio.to_thread(written.events)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [InputError([Diagnostic("settings.yaml", 1, 2, "wrong")]), LookupError("a defect")],
+    ids=["a refusal", "a defect"],
+)
+async def test_a_refusal_is_said_once_for_one_content(written: Written, error: Exception) -> None:
+    seen = Seen(LOOKS)
+    source = Source("settings", seen, raising(error), lambda _: None)
+    said = await watched(written, source, enough=seen.enough)
+    assert [(event["event"], event["what"]) for event in said] == [("reload rejected", "settings")]
+
+
+async def test_the_defect_of_one_source_does_not_hide_the_next(written: Written) -> None:
+    taken = asyncio.Event()
+    defect = Source("client CA", lambda: b"x", raising(LookupError("a defect")), lambda _: None)
+    healthy = Source("certificate", lambda: b"y", lambda content: content, lambda _: taken.set())
+    said = await watched(written, defect, healthy, enough=taken)
+    assert [(event["event"], event["what"]) for event in said] == [
+        ("reload rejected", "client CA"),
+        ("reloaded", "certificate"),
+    ]
+    assert said[0]["problem"].startswith("internal error: LookupError at test_reload_polling.py:")
+
+
+async def test_loaded_source_is_not_read_at_start(written: Written) -> None:
+    read: list[str] = []
+    taken: list[bytes] = []
+
+    def source(what: str, loaded: bytes | None) -> Source:
+        def content() -> bytes:
+            read.append(what)
+            return b"x"
+
+        return Source(what, content, lambda prepared: prepared, taken.append, loaded)
+
+    await Reload([source("settings", b"x"), source("certificate", None)], written.log, Metrics()).first()
+    assert (read, taken) == (["certificate"], [b"x"])
+
+
+async def test_loaded_source_is_reloaded_when_it_has_changed(written: Written) -> None:
+    changed = asyncio.Event()
+    same = Source("facts", lambda: b"x", lambda content: content, lambda _: None, b"x")
+    other = Source("settings", lambda: b"y", lambda content: content, lambda _: changed.set(), b"x")
+    said = await watched(written, same, other, enough=changed)
+    assert [(event["event"], event["what"]) for event in said] == [("reloaded", "settings")]
+
+
+async def test_changed_settings_file_is_applied_without_signal(written: Written, tmp_path: Path) -> None:
+    file, changed = tmp_path / "settings", tmp_path / "changed"
+    file.write_text("enforce")
+    changed.write_text("warn")
+    live = LiveConfig(_with_mode(b"enforce"), Facts(), written.log, Metrics())
+    (source,) = live.sources(Files(File(file, _with_mode, b"enforce")))
+    applied = asyncio.Event()
+
+    def apply(configuration: Configuration) -> None:
+        source.take(configuration)
+        applied.set()
+
+    reload = Reload([replace(source, take=apply)], written.log, Metrics(), interval=0.001)
+    await reload.first()
+    applied.clear()
+    watching = asyncio.create_task(reload.watch())
+    changed.replace(file)
+    await asyncio.wait_for(applied.wait(), PATIENCE)
+    assert live.evaluator.ruleset.settings.mode == "warn"
+    await _cancelled(watching)
+    written.events()
+
+
+def _with_mode(mode: bytes) -> Configuration:
+    return Configuration(settings=Settings(mode=cast(Any, mode.decode())))

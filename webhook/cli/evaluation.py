@@ -1,0 +1,103 @@
+"""The verdict for a manifest, as `check` reports it and `mutate` applies it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from webhook.diagnostics import Diagnostic, dotted
+from webhook.manifests import Manifest
+from webhook.patch import Operation, build, pointer, verify
+from webhook.policy.context import Origin
+from webhook.policy.evaluate import Evaluator
+from webhook.policy.pods.reading import MalformedError, Members, mapping, members, text
+from webhook.policy.printable import printable
+from webhook.policy.verdict import Decision, Verdict
+from webhook.policy.workloads.kinds import group_of, is_pod
+from webhook.report import Located, Result, Subject
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluated:
+    """A manifest with its verdict. `verdict` is None if the object holds no pods."""
+
+    manifest: Manifest
+    subject: Subject
+    verdict: Verdict | None
+
+    @property
+    def is_pod(self) -> bool:
+        """Whether the object is a Pod, the only kind that the mutating hook receives."""
+        return is_pod(group_of(self.subject.api_version), self.subject.kind)
+
+    @property
+    def is_denied(self) -> bool:
+        """Whether the object is denied."""
+        return self.verdict is not None and self.verdict.decision is Decision.DENIED
+
+    @property
+    def has_too_many_edits(self) -> bool:
+        """Whether the object needs more edits than the limit, so that the webhook makes none."""
+        return self.verdict is not None and self.verdict.too_many_edits
+
+    def operations(self) -> list[Operation]:
+        """The proven operations of the edits."""
+        if self.verdict is None or not self.verdict.edits:
+            return []
+        operations = build(self.manifest.value, self.verdict.edits)
+        failure = verify(self.manifest.value, operations)
+        if failure is not None:
+            raise AssertionError(f"an edit does not apply: {failure}")
+        return operations
+
+    def result(self) -> Result:
+        """The result for the report."""
+        patch = self.operations() if self.is_pod and not self.is_denied else []
+        return Result(
+            self.manifest.file,
+            self.manifest.document,
+            self.manifest.line,
+            self.subject,
+            "skipped" if self.verdict is None else self.verdict.decision.label,
+            tuple(self._located()),
+            tuple(patch),
+            {} if self.verdict is None else self.verdict.omitted(),
+        )
+
+    def _located(self) -> list[Located]:
+        located = []
+        for finding in self.verdict.findings if self.verdict is not None else ():
+            position = self.manifest.locate(finding.path)
+            located.append(Located(finding, pointer(finding.path), position.line, position.column))
+        return located
+
+
+def evaluate(manifest: Manifest, evaluator: Evaluator, namespace: str) -> Evaluated | Diagnostic:
+    """Evaluate one manifest; an object whose structure is not that of its kind is an error."""
+    try:
+        value = mapping(manifest.value, ())
+        subject = _subject(value, namespace)
+        pods = evaluator.pods(value, group_of(subject.api_version), subject.kind)
+        verdict = evaluator.verdict(pods, Origin(subject.namespace or "default")) if pods else None
+        return Evaluated(manifest, subject, verdict)
+    except MalformedError as error:
+        field = printable(dotted(error.path))
+        return manifest.diagnostic(error.path, f"{field}: {error}" if field else str(error))
+
+
+def _subject(value: Members, namespace: str) -> Subject:
+    metadata = members(value, "metadata", ())
+    named = {field: text(metadata, field, ("metadata",)) for field in ("namespace", "name", "generateName")}
+    return Subject(
+        _required(value, "apiVersion"),
+        _required(value, "kind"),
+        named["namespace"] or namespace,
+        named["name"] or named["generateName"],
+    )
+
+
+def _required(value: Members, field: str) -> str:
+    """A required text of the object. Raises MalformedError if it is absent or empty."""
+    found = text(value, field, ())
+    if not found:
+        raise MalformedError((field,), "text", value.get(field))
+    return found

@@ -1,0 +1,237 @@
+"""The client of the API server: raw requests through `kubernetes.aio`, whose typed APIs cost 30 MiB and a second.
+
+Importing this module takes half a second, so only what talks to a cluster imports it.
+
+Every typed API of the library sends its requests by `ApiClient.param_serialize` and `ApiClient.call_api`. They have no
+public alternative: `CustomObjectsApi` cannot reach `/api/v1`, and `watch.Watch` wants a typed API and reconnects
+without a wait. `connect` checks that the installed version has both.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import aclosing
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from email.utils import parsedate_to_datetime
+from typing import Any
+from urllib.parse import urlencode
+
+import aiohttp
+from kubernetes.aio.client import ApiClient, Configuration
+from kubernetes.aio.config import (
+    KUBE_CONFIG_DEFAULT_LOCATION,
+    ConfigException,
+    load_incluster_config,
+    load_kube_config,
+)
+
+from webhook import __version__
+from webhook.cluster.api_server import Object
+from webhook.policy.printable import printable
+
+_CONNECT = 5.0
+"""Seconds until a connection must stand."""
+
+_WATCH = 240
+"""Seconds after which the server ends a watch, so that a dead connection does not stay unnoticed."""
+
+_PRECISION = timedelta(seconds=5)
+"""The Date header has whole seconds and comes late, so a smaller difference says nothing about the clocks."""
+
+_REQUIRED = ("param_serialize", "call_api")
+"""What the client needs of `ApiClient`."""
+
+_REMEDIES = {
+    True: "check that the pod's service account token is mounted",
+    False: "pass a kubeconfig that kubectl accepts with --kubeconfig or KUBECONFIG",
+}
+"""What to do if there is no cluster to connect to, by whether the process runs inside one."""
+
+
+class ClusterError(Exception):
+    """There is no cluster to connect to. The message says why, and what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class ResponseLimits:
+    """How long a response may take, in seconds, and how large it may be.
+
+    `size` is in bytes, and also bounds one line of a watch. etcd stores no object larger than 1.5 MiB.
+    """
+
+    seconds: float = 10.0
+    size: int = 8 * 2**20
+
+
+_LIMITS = ResponseLimits()
+
+
+class Client:
+    """A connection to one API server. Requests without a response raise ConnectionError."""
+
+    def __init__(self, configuration: Configuration, limits: ResponseLimits = _LIMITS) -> None:
+        self._limits = limits
+        self._client = ApiClient(configuration)
+        self._client.user_agent = f"gpushare-webhook/{__version__}"
+        self.skew = timedelta()
+        """How far the server's clock is ahead of this machine's."""
+
+    def now(self) -> datetime:
+        """The time of the API server's clock, which decides whether certificates are valid, as far as it is known."""
+        return datetime.now(UTC) + self.skew
+
+    async def request(self, method: str, path: str, body: Object | list[Object] | None = None) -> tuple[int, Object]:
+        """Return the HTTP status and the decoded object of a response, whatever the status.
+
+        The body of a PATCH is a JSON patch.
+        """
+        content = "application/json-patch+json" if method == "PATCH" else "application/json"
+        timeout = aiohttp.ClientTimeout(total=self._limits.seconds, sock_connect=_CONNECT)
+        response = await self._send(method, path, content, body, timeout)
+        try:
+            text = await _read(response, self._limits.size)
+        except (aiohttp.ClientError, OSError) as error:
+            raise ConnectionError(f"{method} {path}: {_why(error)}") from None
+        finally:
+            response.release()
+        self._set_clock(response.headers)
+        answer = _decoded(text)
+        if not isinstance(answer, dict):
+            raise ConnectionError(f"{method} {path}: {_status(response)}, not an object of the API server")
+        return response.status, answer
+
+    async def events(self, path: str, query: Mapping[str, str]) -> AsyncGenerator[Object, None]:
+        """Yield the events of one watch of a collection until the server ends it."""
+        asked = urlencode({"watch": "true", "timeoutSeconds": str(_WATCH), **query})
+        timeout = aiohttp.ClientTimeout(total=_WATCH + 10, sock_connect=_CONNECT)
+        response = await self._send("GET", f"{path}?{asked}", "application/json", None, timeout)
+        try:
+            if response.status != 200:
+                raise ConnectionError(_status(response))
+            async with aclosing(_lines(response, self._limits.size)) as lines:
+                async for line in lines:
+                    event = _decoded(line)
+                    if not _is_event(event):
+                        raise ConnectionError("not an event of the API server")
+                    yield event
+        except (aiohttp.ClientError, OSError) as error:
+            raise ConnectionError(f"watch of {path}: {_why(error)}") from None
+        finally:
+            _abort(response)
+
+    async def close(self) -> None:
+        """Close all connections."""
+        await self._client.close()  # type: ignore[no-untyped-call]
+
+    async def _send(
+        self, method: str, path: str, content: str, body: Any, limits: aiohttp.ClientTimeout
+    ) -> aiohttp.ClientResponse:
+        headers = {"Accept": "application/json", "Content-Type": content}
+        try:
+            # This calls `refresh_api_key_hook`, which reads the token of the service account.
+            prepared = await self._client.param_serialize(
+                method, path, header_params=headers, body=body, auth_settings=["BearerToken"]
+            )
+            method, url, headers, body, _ = prepared
+            sent = await self._client.call_api(method, url, headers, body, _request_timeout=limits)
+        except (aiohttp.ClientError, OSError, ValueError, ConfigException) as error:
+            raise ConnectionError(f"{method} {path}: {_why(error)}") from None
+        response: aiohttp.ClientResponse = sent.response
+        return response
+
+    def _set_clock(self, headers: Mapping[str, str]) -> None:
+        try:
+            ahead = parsedate_to_datetime(headers["Date"]) - datetime.now(UTC)
+        except (KeyError, ValueError, OverflowError, TypeError):  # TypeError: a time without a zone
+            return
+        self.skew = ahead if abs(ahead) > _PRECISION else timedelta()
+
+
+async def connect(
+    kubeconfig: str | None = None, context: str | None = None, limits: ResponseLimits = _LIMITS
+) -> Client:
+    """Connect to the cluster that this process runs in, or else to that of a kubeconfig. Raises ClusterError."""
+    if missing := [name for name in _REQUIRED if not hasattr(ApiClient, name)]:
+        names = " and ".join(f"ApiClient.{name}" for name in missing)
+        raise ClusterError(
+            f"the installed kubernetes library lacks {names}; reinstall gpushare-webhook and its dependencies"
+        )
+    inside = kubeconfig is None and context is None and "KUBERNETES_SERVICE_HOST" in os.environ
+    configuration = Configuration()
+    try:
+        if inside:
+            _load_service_account(configuration)
+            configuration.refresh_api_key_hook = _load_service_account  # type: ignore[assignment]
+        else:
+            await load_kube_config(kubeconfig, context, configuration)  # type: ignore[no-untyped-call]
+        return Client(configuration, limits)
+    except Exception as error:  # the library raises whatever a wrong file leads to
+        where = "the files of the service account" if inside else kubeconfig or KUBE_CONFIG_DEFAULT_LOCATION
+        raise ClusterError(f"no cluster: {where}: {_why(error)}; {_REMEDIES[inside]}") from None
+
+
+def _load_service_account(configuration: Configuration) -> None:
+    """Load the address of the API server and the token, which the kubelet renews.
+
+    The library's own hook reads the token once per minute of the system clock. After that clock is set back, it would
+    keep an expired token for as long, so this one reads the token for each request.
+    """
+    load_incluster_config(configuration, try_refresh_token=False)  # type: ignore[no-untyped-call]
+
+
+async def _read(response: aiohttp.ClientResponse, size: int) -> bytes:
+    """The body of a response. Raises ConnectionError if it is too large."""
+    body = bytearray()
+    async for chunk in response.content.iter_any():
+        body += chunk
+        if len(body) > size:
+            raise ConnectionError(f"the answer is larger than {size} bytes")
+    return bytes(body)
+
+
+async def _lines(response: aiohttp.ClientResponse, size: int) -> AsyncGenerator[bytes, None]:
+    """The lines of a streamed response. Raises ConnectionError if one is too large."""
+    rest = bytearray()
+    async for chunk in response.content.iter_any():
+        rest += chunk
+        if b"\n" in chunk:
+            *lines, rest = rest.split(b"\n")
+            for line in lines:
+                yield bytes(line)
+        if len(rest) > size:
+            raise ConnectionError(f"a line is larger than {size} bytes")
+
+
+def _decoded(text: bytes) -> Any:
+    """The JSON value of a response; None if it is not JSON, such as a proxy's page, or is nested too deeply."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _is_event(event: Any) -> bool:
+    """Whether this is an event of a watch (metav1.WatchEvent): a type and an object."""
+    return isinstance(event, dict) and isinstance(event.get("type"), str) and isinstance(event.get("object"), dict)
+
+
+def _status(response: aiohttp.ClientResponse) -> str:
+    return f"{response.status} {printable(response.reason or '')}".rstrip()
+
+
+def _abort(response: aiohttp.ClientResponse) -> None:
+    """Close the connection of a watch without closing TLS, for which the event loop would have to keep running."""
+    connection = response.connection
+    if connection is not None and connection.transport is not None:
+        connection.transport.abort()
+    response.close()
+
+
+def _why(error: Exception) -> str:
+    if isinstance(error, (TimeoutError, asyncio.TimeoutError)):
+        return "no answer in time"
+    return printable(" ".join(str(error).split())) or type(error).__name__

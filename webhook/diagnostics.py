@@ -1,0 +1,55 @@
+"""What is wrong with an input, and where: one diagnostic and one error, from the reader to the terminal."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from webhook.policy.printable import printable
+from webhook.policy.verdict import Path
+
+LINE = 8192
+"""Characters of a printed line: room for the longest path of Linux (4096), which programs parse, and a message."""
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostic:
+    """One problem of an input. `file` names the file, `<stdin>`, or the option that gave the value.
+
+    `line` and `column` count from 1; both are 0 where the problem concerns the input as a whole. The fields hold text
+    of users unchanged. `str` returns `file:line:column: message` on one line that is safe to print.
+    """
+
+    file: str
+    line: int
+    column: int
+    message: str
+
+    def __str__(self) -> str:
+        place = f"{self.file}:{self.line}:{self.column}" if self.line else self.file
+        return printable(f"{place}: {self.message}", LINE)
+
+
+class InputError(Exception):
+    """An input that cannot be used. `diagnostics` lists all its problems in the order of their places."""
+
+    def __init__(self, diagnostics: Iterable[Diagnostic]) -> None:
+        self.diagnostics = tuple(diagnostics)
+        super().__init__("\n".join(map(str, self.diagnostics)))
+
+
+_PLAIN_KEY = re.compile("[A-Za-z0-9_-]{1,63}")
+_KEY = 110
+"""Characters of a key that a path quotes."""
+
+
+def dotted(path: Path) -> str:
+    """Return a path as messages write it: `spec.containers[0].env`, `placement.mpsLabels["example.com/mps"]`."""
+    return "".join(map(_step, path)).removeprefix(".")
+
+
+def _step(step: str | int) -> str:
+    if isinstance(step, int):
+        return f"[{step}]"
+    return f".{step}" if _PLAIN_KEY.fullmatch(step) else f'["{printable(step, _KEY)}"]'

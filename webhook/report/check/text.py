@@ -1,0 +1,44 @@
+"""A report as lines for people: each finding begins with its position, as in the output of a compiler."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from webhook.diagnostics import LINE
+from webhook.policy.printable import printable
+from webhook.policy.verdict import Severity
+from webhook.report.model import Report, Result
+from webhook.report.paint import Paint, plain
+
+_COLOURS = {Severity.DENY: "red", Severity.WARN: "yellow", Severity.AUDIT: "blue"}
+
+
+def write(report: Report, paint: Paint = plain) -> str:
+    """Return the findings with their remedies, then a summary in one line."""
+    lines = [line for result in report.results for line in _result(result, paint)]
+    if lines:
+        lines.append("")
+    return "\n".join([*lines, _summary(report)]) + "\n"
+
+
+def _result(result: Result, paint: Paint) -> Iterator[str]:
+    for located in result.findings:
+        severity = located.finding.severity
+        yield f"{located.at(result.file)}: {paint(severity.label, _COLOURS[severity])} {located}"
+        yield paint(f"    {result.subject} at {printable(located.pointer or '/')}", "dim")
+        yield printable(f"    remedy: {located.finding.remedy}", LINE)
+    for code, count in result.omitted.items():
+        yield f"{printable(result.file)}:{result.line}: and {_counted(count, 'more finding')} of {code}"
+
+
+def _summary(report: Report) -> str:
+    counts = report.summary()
+    objects = counts.pop("objects")
+    errors = counts.pop("errors")
+    said = ", ".join(f"{count} {decision}" for decision, count in counts.items() if count) or "nothing to check"
+    end = f"; {_counted(errors, 'input')} could not be read" if errors else ""
+    return f"{_counted(objects, 'object')}: {said}{end}"
+
+
+def _counted(number: int, thing: str) -> str:
+    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"

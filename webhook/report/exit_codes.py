@@ -1,0 +1,24 @@
+"""The exit codes of the command line, for programs that call it."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+
+class ExitCode(IntEnum):
+    """An exit code and its meaning. Where several of 0 to 3 apply, the highest wins."""
+
+    OK = 0, "nothing denied"
+    DENIED = 1, "something denied (or warned, with --fail-on warn)"
+    WRONG_INPUT = 2, "wrong usage, unreadable or malformed input, wrong settings"
+    INTERNAL_ERROR = 3, "internal error"
+    INTERRUPTED = 130, "interrupted"
+
+    meaning: str
+
+    def __new__(cls, code: int, meaning: str) -> ExitCode:
+        """Make a member of its number and its meaning."""
+        member = int.__new__(cls, code)
+        member._value_ = code
+        member.meaning = meaning
+        return member

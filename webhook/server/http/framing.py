@@ -1,0 +1,68 @@
+"""Where the requests of a connection end, computed from the end of each header and the length of each body."""
+
+from __future__ import annotations
+
+_HEADER_END = b"\r\n\r\n"
+
+_KEPT = 64 * 1024
+"""Bytes that are kept of requests that have not begun. With more behind a request, its end cannot be found."""
+
+
+class Framing:
+    """Follows the bytes of a connection from request to request. It reads no field: aiohttp is the only parser.
+
+    aiohttp reports when a request begins, two turns of the loop after its bytes, but neither where the request ended
+    nor whether another one has started behind it.
+    """
+
+    __slots__ = ("_body_left", "_header", "_kept", "_skipped", "is_lost")
+
+    def __init__(self) -> None:
+        self._kept = bytearray()
+        self._header = 0
+        self._skipped = 0
+        self._body_left = 0
+        self.is_lost = False
+        """Whether the end of a request could not be found, so that its connection cannot carry another one."""
+
+    @property
+    def has_bytes(self) -> bool:
+        """Whether bytes of a request have arrived that has not begun."""
+        return bool(self._kept)
+
+    @property
+    def has_header(self) -> bool:
+        """Whether the header of that request is complete."""
+        return self._header > 0
+
+    def feed(self, data: bytes) -> None:
+        """Follow bytes that have arrived."""
+        if self.is_lost:
+            return
+        if self._body_left:
+            body = min(self._body_left, len(data))
+            self._body_left -= body
+            data = data[body:]
+        if not self._kept:
+            data = data.lstrip(b"\r\n")  # RFC 9112, 2.2: line ends before a request are no part of it
+        room = _KEPT - len(self._kept)
+        self._keep(data[:room])
+        self._skipped += max(0, len(data) - room)
+
+    def begin(self, length: int | None) -> None:
+        """Begin the next request. `length` is that of its body; None where that is not known beforehand."""
+        behind = len(self._kept) + self._skipped - self._header - (length or 0)
+        if length is None or not self.has_header or (behind > 0 and self._skipped):
+            self.is_lost = True
+            behind = 0
+        following = bytes(self._kept[-behind:]) if behind > 0 else b""
+        self._body_left = max(0, -behind)
+        self._kept.clear()
+        self._header = self._skipped = 0
+        self._keep(following.lstrip(b"\r\n"))
+
+    def _keep(self, data: bytes) -> None:
+        searched = max(0, len(self._kept) - len(_HEADER_END))
+        self._kept += data
+        if not self._header and (found := self._kept.find(_HEADER_END, searched)) >= 0:
+            self._header = found + len(_HEADER_END)

@@ -1,0 +1,299 @@
+"""A connection: aiohttp's HTTP protocol behind a guard that knows its state and enforces deadlines.
+
+docs/explanation/connections.md has the diagram of the states.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum, auto
+from time import monotonic
+from typing import Protocol, cast
+
+from aiohttp import StreamReader
+from aiohttp.http import RawRequestMessage
+
+from webhook.server.errors import OverloadedError
+from webhook.server.http.exchange import Exchange
+from webhook.server.http.framing import Framing
+from webhook.server.http.transport import ReportingTransport
+
+_DIALED_FOR_REQUEST = 0.1
+"""Seconds after the handshake within which a first request is the one that the client dialed for."""
+
+_CLOSE = 3.0
+"""Seconds that a client has to read its last answer, at least: longer than the end of TLS may take."""
+
+_UNREAD = 32 * 1024
+"""Bytes of answers that may wait for their client before it has to read; uvloop's own limit for TLS is 512 KiB."""
+
+_FRESH = 0.1
+"""Seconds after its last bytes within which a connection is never evicted: its request may be under way."""
+
+_STALLED = 1.0
+"""Seconds without a byte after which a body counts as stalled, and a connection that has served requests as idle.
+
+The API server does not repeat a request that it sent into a connection which was just being closed
+(kubernetes/kubernetes#139105). So a connection in steady use stays.
+"""
+
+
+class State(Enum):
+    """What a connection waits for."""
+
+    IDLE = auto()
+    """The first byte of a request. aiohttp closes the connection after `keepAlive`."""
+
+    HEADER = auto()
+    """The rest of a header, for `headerTimeout`."""
+
+    BODY = auto()
+    """The rest of a body. The handler refuses the request after `bodyTimeout` or half of its own timeout."""
+
+    ANSWERING = auto()
+    """The answer."""
+
+    UNREAD = auto()
+    """The client, which has to read its answers, for `headerTimeout`."""
+
+    CLOSING = auto()
+    """The client, which has to read its last answer and to close TLS in turn."""
+
+    CLOSED = auto()
+    """Nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What holds for all connections of a listener.
+
+    `arrival` returns when bytes that are being read arrived, at the earliest, on the monotonic clock. `is_authorized`
+    returns whether the client of a connection may call. `count` counts a connection that is closed on its client, by
+    reason.
+    """
+
+    header_timeout: float
+    arrival: Callable[[], float]
+    is_authorized: Callable[[asyncio.BaseTransport], bool]
+    count: Callable[[str], None]
+
+    def deadline(self, state: State) -> tuple[float, str] | None:
+        """How many seconds a client may leave a connection in a state, and why it is closed then."""
+        match state:
+            case State.HEADER:
+                return self.header_timeout, "header"
+            case State.UNREAD:
+                return self.header_timeout, "unread answer"
+            case State.CLOSING:
+                return max(self.header_timeout, _CLOSE), "unread answer"
+        return None
+
+
+class Owner(Protocol):
+    """Who keeps the open connections."""
+
+    def opened(self, connection: GuardedConnection) -> None:
+        """Keep a connection whose handshake is over."""
+
+    def settled(self) -> None:
+        """Take note that a connection does not carry a request any more."""
+
+    def closed(self, connection: GuardedConnection) -> None:
+        """Forget a connection."""
+
+
+class GuardedConnection(asyncio.Protocol):
+    """Forwards to aiohttp's protocol, follows the state of the connection, and closes it at a deadline.
+
+    aiohttp closes a connection whose client stops within a header only as an idle one, and never closes a connection
+    whose client stops reading. `accepted` is when the client dialed, on the monotonic clock.
+    """
+
+    __slots__ = (
+        "_accepted", "_arrived", "_authorized", "_deadline", "_established", "_exchange", "_framing", "_loop",
+        "_owner", "_payload", "_terms", "_transport", "_used", "active", "http", "state",
+    )  # fmt: skip
+
+    def __init__(self, http: asyncio.Protocol, owner: Owner, terms: Terms, accepted: float) -> None:
+        self.http = http
+        self._owner = owner
+        self._terms = terms
+        self._accepted = accepted
+        self._loop = asyncio.get_running_loop()
+        self._framing = Framing()
+        self._transport: asyncio.Transport | None = None
+        self._deadline: asyncio.TimerHandle | None = None
+        self._exchange: Exchange | None = None
+        self._payload: StreamReader | None = None
+        self._authorized = False
+        self._used = False
+        self._established = self._arrived = 0.0
+        self.active = 0.0
+        """When the last bytes of a request arrived or the last answer was written, on the monotonic clock."""
+        self.state = State.IDLE
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether a request is open."""
+        return self.state in (State.BODY, State.ANSWERING, State.UNREAD)
+
+    def eviction_rank(self, now: float) -> int | None:
+        """When it is this connection's turn to be evicted, the lowest first; None while it must stay."""
+        silence = now - self.active
+        match self.state:
+            case _ if silence < _FRESH:
+                return None
+            case State.HEADER:
+                return 0
+            case State.IDLE if not self._used:
+                return 1
+            case State.BODY if silence > _STALLED:
+                return 2
+            case State.IDLE if silence > _STALLED:
+                return 3
+            case State.CLOSING:
+                return 4
+        return None
+
+    # What the transport reports.
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Begin; with TLS, after the handshake."""
+        self._transport = transport = cast(asyncio.Transport, transport)
+        transport.set_write_buffer_limits(high=_UNREAD)
+        self._authorized = self._terms.is_authorized(transport)
+        self._established = self._terms.arrival()
+        self.active = monotonic()
+        self._owner.opened(self)
+        self.http.connection_made(ReportingTransport(transport, self._closing))
+
+    def data_received(self, data: bytes) -> None:
+        """Follow the bytes, and have aiohttp parse them."""
+        self._framing.feed(data)
+        if self.state is State.BODY:
+            self.active = monotonic()
+        elif self._framing.has_bytes:
+            self.active = monotonic()
+            self._arrived = self._terms.arrival()
+            if self.state in (State.IDLE, State.HEADER):
+                self._advance()
+        self.http.data_received(data)
+
+    def eof_received(self) -> bool | None:
+        """The client sends no more: the transport closes."""
+        stays = self.http.eof_received()
+        self._closing()
+        return stays
+
+    def pause_writing(self) -> None:
+        """The client does not read its answers."""
+        self.http.pause_writing()
+        if self.state is not State.CLOSING:
+            self._enter(State.UNREAD)
+
+    def resume_writing(self) -> None:
+        """The client has read enough of its answers."""
+        self.http.resume_writing()
+        if self.state is State.UNREAD:
+            self._advance()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """End."""
+        in_body = self._in_body
+        self._enter(State.CLOSED)
+        self._transport = None
+        self.http.connection_lost(exc)
+        # aiohttp reads on for the rest of a refused request's body, so that the client sees the answer. It cannot come.
+        if in_body and self._payload is not None and self._payload.exception() is None:
+            self._payload.set_exception(ConnectionResetError("the client has gone"))
+        self._owner.closed(self)
+
+    # What aiohttp reports.
+
+    def begin(self, message: RawRequestMessage, payload: StreamReader) -> Exchange:
+        """A request begins: aiohttp has parsed its header, and is about to call the handler."""
+        length = int(message.headers.get("Content-Length", 0))
+        self._framing.begin(None if message.chunked or message.upgrade else length)
+        self._payload = payload
+        self._exchange = Exchange(self._began(), self._authorized, self._framing.is_lost)
+        self._used = True
+        if self.state is not State.CLOSING:
+            self._advance()
+            payload.on_eof(self._body_arrived)
+        return self._exchange
+
+    def answered(self) -> None:
+        """The answer of the request is written, although its body may still be arriving."""
+        self.active = monotonic()
+        self._exchange = None
+        if self.state is State.ANSWERING:
+            self._advance()
+        self._owner.settled()
+
+    def _body_arrived(self) -> None:
+        if self.state is State.BODY:
+            self._advance()
+
+    def _closing(self) -> None:
+        if self.state not in (State.CLOSING, State.CLOSED):
+            self.active = monotonic()
+            self._enter(State.CLOSING)
+            self._owner.settled()
+
+    # What the owner wants.
+
+    def refuse_body(self) -> None:
+        """Stop waiting for the rest of a body, and have its request refused."""
+        if self._in_body and self._payload is not None:
+            self._payload.set_exception(OverloadedError("closing", "the server stops"))
+
+    def close(self) -> None:
+        """Close the connection when its client has read what was written."""
+        if self._transport is not None:
+            self._closing()
+            self._transport.close()
+
+    def abort(self) -> None:
+        """Close the connection at once."""
+        if self._transport is not None:
+            self._transport.abort()
+
+    def end(self, reason: str) -> None:
+        """Close the connection at once, for a reason that is counted."""
+        self._terms.count(reason)
+        self.abort()
+
+    @property
+    def _in_body(self) -> bool:
+        return self._payload is not None and not self._payload.is_eof()
+
+    def _began(self) -> float:
+        """When the API server began to wait for the answer: where it dials for a request, the handshake counts."""
+        is_dialed_for = not self._used and self._arrived - self._established < _DIALED_FOR_REQUEST
+        return self._accepted if is_dialed_for else self._arrived
+
+    def _advance(self) -> None:
+        """Enter the state that follows from what has arrived and what has been answered."""
+        if self._in_body:
+            self._enter(State.BODY)
+        elif self._exchange is not None:
+            self._enter(State.ANSWERING)
+        elif self._framing.has_header:  # aiohttp is about to begin the request
+            self._enter(State.BODY)
+        elif self._framing.has_bytes:
+            self._enter(State.HEADER)
+        else:
+            self._enter(State.IDLE)
+
+    def _enter(self, state: State) -> None:
+        """Enter a state, and let its deadline begin."""
+        if state is self.state:
+            return
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
+        self.state = state
+        if (deadline := self._terms.deadline(state)) is not None:
+            self._deadline = self._loop.call_later(deadline[0], self.end, deadline[1])

@@ -1,0 +1,187 @@
+"""The HTTP server of a listener: aiohttp's, with guarded connections."""
+
+from __future__ import annotations
+
+import asyncio
+import heapq
+import logging
+import math
+from collections import defaultdict
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from http import HTTPStatus
+from operator import attrgetter
+from time import monotonic
+
+import aiohttp
+from aiohttp import StreamReader, web
+from aiohttp.abc import AbstractStreamWriter
+from aiohttp.http import RawRequestMessage
+
+from webhook.runtime.exceptions import places, stack
+from webhook.server.errors import RequestError, answer
+from webhook.server.http.exchange import EXCHANGE, AnswerWriter
+from webhook.server.http.protocol import GuardedConnection, State, Terms
+from webhook.server.observe.log import EventLog
+from webhook.server.observe.metrics import Metrics
+
+_LINGER = 2.0
+"""Seconds in which the rest of a refused body is read and dropped; closing at once would discard the answer."""
+
+_ABORT = 0.1
+"""Seconds that the loop may take to report the end of aborted connections."""
+
+_LOGGER = logging.getLogger("webhook.http")
+"""What aiohttp logs about requests. It quotes them, so the server counts them instead and keeps this logger quiet."""
+
+Handler = Callable[[web.BaseRequest], Awaitable[web.Response]]
+
+
+class UnsupportedAiohttpError(Exception):
+    """This version of aiohttp does not take the options that the server depends on."""
+
+
+class HttpServer:
+    """Makes the connections of one handler, and keeps those that are open. Raises UnsupportedAiohttpError."""
+
+    def __init__(self, handler: Handler, terms: Terms, keep_alive: float, log: EventLog, metrics: Metrics) -> None:
+        self.terms = terms
+        self._handler = handler
+        self._log = log
+        self._metrics = metrics
+        self._server = web.Server(
+            self._handle,
+            request_factory=self._begin,
+            auto_decompress=False,
+            access_log=None,
+            logger=_LOGGER,
+            lingering_time=_LINGER,
+            keepalive_timeout=keep_alive,
+        )
+        self._verify(keep_alive)
+        self._loop = asyncio.get_running_loop()
+        self._connections: dict[asyncio.Protocol, GuardedConnection] = {}
+        self._changed = asyncio.Event()
+        self._on_closed: Callable[[], None] = lambda: None
+
+    def __len__(self) -> int:
+        return len(self._connections)
+
+    def connection(self, accepted: float) -> GuardedConnection:
+        """A new connection, whose client dialed at this time of the monotonic clock."""
+        return GuardedConnection(self._server(), self, self.terms, accepted)
+
+    def call_when_closed(self, callback: Callable[[], None]) -> None:
+        """Call this whenever a connection has closed."""
+        self._on_closed = callback
+
+    # What the connections report.
+
+    def opened(self, connection: GuardedConnection) -> None:
+        """Keep a connection."""
+        self._connections[connection.http] = connection
+
+    def settled(self) -> None:
+        """Wake those that wait for requests to end."""
+        self._changed.set()
+
+    def closed(self, connection: GuardedConnection) -> None:
+        """Forget a connection."""
+        self._connections.pop(connection.http, None)
+        self._changed.set()
+        self._on_closed()
+
+    # What the server wants of them.
+
+    def evict(self, count: int) -> None:
+        """Close at most this many connections, all of the lowest rank there is, beginning with the longest inactive."""
+        now = self.terms.arrival()  # while the loop was late, bytes lay unread
+        ranks: dict[int, list[GuardedConnection]] = defaultdict(list)
+        for connection in self._connections.values():
+            if (rank := connection.eviction_rank(now)) is not None:
+                ranks[rank].append(connection)
+        if ranks:
+            for connection in heapq.nsmallest(count, ranks[min(ranks)], key=attrgetter("active")):
+                connection.end("evicted")
+
+    def refuse_bodies(self) -> None:
+        """Refuse every request whose body has not arrived as a whole."""
+        for connection in self._connections.values():
+            connection.refuse_body()
+
+    async def quiet(self, seconds: float) -> None:
+        """Wait until no request is open and none has been for this long."""
+        while (left := self._last_active() + seconds - monotonic()) > 0:
+            self._changed.clear()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(None if left == math.inf else left):
+                    await self._changed.wait()
+
+    async def close(self, seconds: float) -> None:
+        """Close all connections. A client has this long to be answered and to read its answer."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self.quiet(0)
+                for connection in list(self._connections.values()):
+                    connection.close()
+                await self._empty()
+        for connection in list(self._connections.values()):
+            connection.abort()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_ABORT):
+                await self._empty()
+
+    def _last_active(self) -> float:
+        connections = [one for one in self._connections.values() if one.state is not State.CLOSING]
+        return max((math.inf if one.is_busy else one.active for one in connections), default=-math.inf)
+
+    async def _empty(self) -> None:
+        while self._connections:
+            self._changed.clear()
+            await self._changed.wait()
+
+    # What aiohttp calls.
+
+    def _begin(
+        self,
+        message: RawRequestMessage,
+        payload: StreamReader,
+        protocol: web.RequestHandler,
+        writer: AbstractStreamWriter,
+        task: asyncio.Task[None],
+    ) -> web.BaseRequest:
+        """Make the request that aiohttp has parsed the header of, or that it is about to refuse."""
+        connection = self._connections[protocol]
+        exchange = connection.begin(message, payload)
+        answers = AnswerWriter(writer, exchange, connection.answered, self._metrics.refuse)
+        request = web.BaseRequest(message, payload, protocol, answers, task, self._loop)
+        request[EXCHANGE] = exchange
+        return request
+
+    async def _handle(self, request: web.BaseRequest) -> web.Response:
+        """Answer a request, a defect of the handler with 500."""
+        exchange = request[EXCHANGE]
+        exchange.is_handled = True
+        try:
+            response = await self._handler(request)
+        except Exception as error:
+            response = self._internal_error(error)
+        if exchange.ends_connection:
+            response.force_close()
+        return response
+
+    def _internal_error(self, error: Exception) -> web.Response:
+        """Log and count a defect, without its message: that may quote a tenant's object."""
+        self._log.event("error", "internal error", error=places(error), stack=stack(error))
+        refused = RequestError(HTTPStatus.INTERNAL_SERVER_ERROR, "internal error; see the webhook's log", closes=True)
+        self._metrics.refuse(refused.status)
+        return answer(refused)
+
+    def _verify(self, keep_alive: float) -> None:
+        """See that aiohttp took the options: where it knows one of them not, it drops all of them."""
+        protocol = self._server()
+        if protocol.logger is not _LOGGER or protocol.keepalive_timeout != keep_alive:
+            raise UnsupportedAiohttpError(
+                f"aiohttp {aiohttp.__version__} does not take the options of the HTTP server; install a version that "
+                "pyproject.toml allows"
+            )

@@ -1,0 +1,66 @@
+"""Settings and facts from plain values: merges the profile, validates the whole, and reports all problems at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from pydantic import ValidationError
+
+from webhook.policy.placement.facts import Facts
+from webhook.policy.settings.formats import did_you_mean, shown
+from webhook.settings.configuration import API_VERSION, KIND, SETTINGS_FILE, Configuration
+from webhook.settings.options import Option, overridden
+from webhook.settings.problems import Found, Locate, found, refuse
+from webhook.settings.profiles import PROFILES, beneath
+from webhook.settings.schema_tree import Object, object_of
+from webhook.settings.validation import adapter
+
+FACTS_KIND = "Facts"
+FACTS_FILE = object_of(Facts)
+"""The schema tree of the facts file, without `apiVersion` and `kind`."""
+
+
+def load(value: object, locate: Locate, file: str, options: Sequence[Option] = ()) -> Configuration:
+    """The configuration of a settings file, overridden by the options. null, an empty file, gives the defaults.
+
+    Raises InputError.
+    """
+    body = overridden(_body(value, KIND, locate, file), options)
+    profile = body.get("profile")
+    below = PROFILES.get(profile, {}) if isinstance(profile, str) else {}
+    held: Configuration = _validated(beneath(below, body), SETTINGS_FILE, locate, file, options)
+    return held
+
+
+def load_facts(value: object, locate: Locate, file: str) -> Facts:
+    """The facts of a facts file; a part that is missing or null is unknown. Raises InputError."""
+    held: Facts = _validated(_body(value, FACTS_KIND, locate, file), FACTS_FILE, locate, file)
+    return held
+
+
+def _validated(body: dict[str, Any], tree: Object, locate: Locate, file: str, options: Sequence[Option] = ()) -> Any:
+    try:
+        return adapter(tree).validate_python(body)
+    except ValidationError as error:
+        raise refuse(found(error, tree), locate, file, options) from None
+
+
+def _body(value: object, kind: str, locate: Locate, file: str) -> dict[str, Any]:
+    """The mapping of a file without its header. Raises InputError for another kind of file."""
+    if value is None:
+        return {}
+    if not isinstance(value, Mapping):
+        raise refuse([Found((), f"must be a mapping, not {shown(value)}")], locate, file)
+    header = list(_header(value, kind))
+    if header:
+        raise refuse(header, locate, file)
+    return {key: one for key, one in value.items() if key not in ("apiVersion", "kind")}
+
+
+def _header(value: Mapping[str, Any], kind: str) -> Iterator[Found]:
+    for key, right in (("apiVersion", API_VERSION), ("kind", kind)):
+        given = value.get(key, right)
+        if given != right:
+            hint = did_you_mean(given, [right]) if isinstance(given, str) else ""
+            yield Found((key,), f'must be "{right}", not {shown(given)}' + (f"; {hint}" if hint else ""))
