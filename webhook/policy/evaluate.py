@@ -17,10 +17,21 @@ from webhook.policy.placement.facts import UNKNOWN, Facts
 from webhook.policy.pods.reading import Members
 from webhook.policy.rules import Ruleset
 from webhook.policy.settings.settings import Settings
-from webhook.policy.verdict import KEPT_PER_CODE, MOST_EDITS, UNTOUCHED, Decision, Edit, Finding, Severity, Verdict
+from webhook.policy.verdict import (
+    KEPT_PER_CODE,
+    MOST_EDITS,
+    UNTOUCHED,
+    Decision,
+    Edit,
+    Finding,
+    Severity,
+    Verdict,
+    Violation,
+)
 from webhook.policy.workloads.kinds import ExtractedPod, Kinds, extract, kinds_with
 
 _DEFAULT_SEVERITIES = {check.code: check.severity for check in CHECKS}
+_OFF = Severity.OFF  # a lookup in the enumeration costs as much as a cheap check
 _DECISIONS = {Severity.AUDIT: Decision.ALLOWED, Severity.WARN: Decision.WARNED, Severity.DENY: Decision.DENIED}
 
 
@@ -56,16 +67,16 @@ class Evaluator:
 
         Raises MalformedError when the structure of a pod is not that of its kind.
         """
+        rules = self.ruleset.of(origin.namespace)
         verdict = _VerdictBuilder()
         for extracted in pods:
-            context = self.context(extracted, origin)
+            context = PodContext(extracted, origin, rules)
             if is_exempt(context):
                 continue
             if origin.added_containers is None:
                 context.edits = _edits(context)
                 verdict.add_edits(context.edits)
-            for check in self._checks_for(context):
-                verdict.run(check, context)
+            verdict.run(self._checks_for(context), context)
         return verdict.build()
 
     def _checks_for(self, context: PodContext) -> tuple[Check, ...]:
@@ -97,19 +108,21 @@ class _VerdictBuilder:
         """Collect edits, at most one more than an object may get."""
         self.edits.extend(islice(edits, MOST_EDITS + 1 - len(self.edits)))
 
-    def run(self, check: Check, context: PodContext) -> None:
-        """Run a check, unless it is off in the namespace, and collect what it finds. Raises MalformedError."""
-        code = check.code
-        wanted = context.rules.severities[code]
-        if wanted is Severity.OFF:
-            return
-        for violation in check.run(context):
-            severity = min(wanted, violation.cap)
-            counted = code, severity
-            self.counts[counted] = self.counts.get(counted, 0) + 1
-            kept = self.findings.setdefault(code, [])
-            if len(kept) < KEPT_PER_CODE:
-                kept.append(Finding(code, severity, violation.path, str(violation.message), violation.remedy))
+    def run(self, checks: Iterable[Check], context: PodContext) -> None:
+        """Run those checks that are not off in the namespace, and collect their findings. Raises MalformedError."""
+        severities = context.rules.severities
+        for check in checks:
+            wanted = severities[check.code]
+            if wanted is not _OFF:
+                for violation in check.run(context):
+                    self._add(check.code, min(wanted, violation.cap), violation)
+
+    def _add(self, code: str, severity: Severity, violation: Violation) -> None:
+        counted = code, severity
+        self.counts[counted] = self.counts.get(counted, 0) + 1
+        kept = self.findings.setdefault(code, [])
+        if len(kept) < KEPT_PER_CODE:
+            kept.append(Finding(code, severity, violation.path, str(violation.message), violation.remedy))
 
     def build(self) -> Verdict:
         """The verdict for the object."""
