@@ -42,7 +42,7 @@ class Metadata(TypedDict, total=False):
     annotations: dict[str, Any] | None
 
 
-class Manifest(TypedDict, total=False):
+class ReceivedObject(TypedDict, total=False):
     """An object without the fields that only the API server needs. `template` is that of a PodTemplate."""
 
     metadata: Metadata | None
@@ -56,8 +56,8 @@ class Request(msgspec.Struct, frozen=True):
     uid: str
     kind: Kind
     operation: str
-    object: Manifest | None = None
-    oldObject: Manifest | None = None  # noqa: N815 - the API's own name
+    object: ReceivedObject | None = None
+    oldObject: ReceivedObject | None = None  # noqa: N815 - the API's own name
     subResource: str = ""  # noqa: N815
     name: str = ""
     namespace: str = ""
