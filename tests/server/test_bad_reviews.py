@@ -60,8 +60,8 @@ NO_REVIEWS = {
 
 # What a client reads to find its mistake. The other messages come from a library.
 MESSAGES = {
-    "v1beta1": 'apiVersion is "admission.k8s.io/v1beta1"; only admission.k8s.io/v1 is answered',
-    "another kind": 'kind is "ConversionReview"; only AdmissionReview is answered',
+    "v1beta1": 'apiVersion is "admission.k8s.io/v1beta1"; only admission.k8s.io/v1 is supported',
+    "another kind": 'kind is "ConversionReview"; only AdmissionReview is supported',
     "request null": "the review has no request",
     "empty uid": "the request has no uid",
     "no object": "the request to CREATE has no object",
