@@ -8,7 +8,7 @@ import pytest
 
 from webhook.policy.pods.reading import MalformedError
 from webhook.policy.settings.settings import WorkloadPath
-from webhook.policy.workloads.kinds import BUILT_IN, PodPath, extract, group_of, is_suspended, kinds_with, steps
+from webhook.policy.workloads.kinds import BUILT_IN, PodPath, extract, group_of, is_pod, is_suspended, kinds_with, steps
 
 SETS = kinds_with([WorkloadPath("Set", "spec.jobs[*].template", "example.com")])
 MAPS = kinds_with([WorkloadPath("Map", "spec.roles.*.template", "example.com")])
