@@ -16,11 +16,11 @@ $(READY): pyproject.toml constraints.txt
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --group dev --editable .
 	@touch $@
 
-demo: $(READY) ## Start the webhook on loopback, send it reviews over TLS, show what comes back.
+demo: $(READY) ## Start the webhook on loopback, send it reviews over TLS, and show the answers.
 	@$(BIN)/python certs/generate.py
 	@$(BIN)/python examples/demo.py
 
-serve: $(READY) ## Run the webhook on loopback until it is stopped.
+serve: $(READY) ## Run the webhook on loopback until you stop it.
 	@$(BIN)/python certs/generate.py
 	@$(BIN)/gpushare-webhook serve --host 127.0.0.1 --port 8443 --health-port 8080 \
 		--tls-cert certs/tls.crt --tls-key certs/tls.key --log-format text
@@ -49,33 +49,33 @@ unit: $(READY) chart-tools
 
 SECONDS ?= 600
 
-fuzz: $(READY) ## Search for inputs that break the reader or a review, SECONDS=600 for each of the two.
+fuzz: $(READY) ## Fuzz the YAML reader and reviews, SECONDS=600 for each.
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --group fuzz 2>/dev/null \
 		|| echo "atheris does not install here; hypothesis searches without it"
 	@for target in yaml review; do $(BIN)/python -m tests.fuzz $$target $(SECONDS) || exit 1; done
 
-bench: $(READY) ## Measure the webhook beside its peers, SUITES="throughput latency" for some, and write the page on it.
+bench: $(READY) ## Benchmark the webhook and its peers, and write the page; SUITES="throughput latency" selects suites.
 	@$(BIN)/python -m bench $(SUITES)
 
-bench-gate: $(READY) ## Fail where a step of a review costs a tenth more instructions than its committed figure.
+bench-gate: $(READY) ## Fail if a step of a review costs 10 percent more instructions than its committed figure.
 	@$(BIN)/python -m bench.gate
 
-bench-accept: $(READY) ## Count the steps of a review again, for the committed figures that bench-gate compares with.
+bench-accept: $(READY) ## Count the instructions of each step again, and write the figures that bench-gate compares with.
 	@$(BIN)/python -m bench micro
 
 include tests/cluster/cluster.mk
 include charts/chart.mk
 
-docs: $(READY) ## Write the generated pages and pictures of docs.
+docs: $(READY) ## Generate the pages and pictures of docs.
 	$(BIN)/python -m docs.generate
 	$(BIN)/python -m tests.cluster.pod_storm
 	$(BIN)/python -m webhook.settings.reference docs/reference
 
-constraints: ## Take the newest versions that pyproject.toml allows into constraints.txt.
+constraints: ## Write the newest versions that pyproject.toml allows to constraints.txt.
 	@rm -rf build/constraints && $(PYTHON) -m venv build/constraints
 	@build/constraints/bin/python -m pip install --quiet --upgrade pip
 	@build/constraints/bin/python -m pip install --quiet --group dev --editable . hatchling
 	@build/constraints/bin/python -m pip freeze --all --exclude-editable > constraints.txt
 
-clean: ## Remove what was made here.
+clean: ## Remove everything that make created here.
 	rm -rf $(VENV) build dist certs/*.crt certs/*.key .coverage .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -1,1 +1,1 @@
-"""Benchmarks: every claim of speed, measured by one command beside its peers."""
+"""Benchmarks: one command measures every claim of speed and compares it with peers."""

@@ -25,7 +25,7 @@ SCRATCH = Path(__file__).parents[1] / "build" / "bench"
 @click.option("--results", "folder", type=click.Path(path_type=Path, file_okay=False), help="Where results go.")
 @click.option("--render", is_flag=True, help="Measure nothing, only write the page and its plots again.")
 def main(names: tuple[str, ...], rounds: int | None, quick: bool, folder: Path | None, render: bool) -> None:
-    """Measure the webhook beside its peers: SUITE, or all of them.
+    """Measure the webhook and its peers: SUITE, or all suites.
 
     Results go to bench/results, and the page and its plots follow from them. With --quick they go to build/bench,
     since short measurements are not worth keeping.

@@ -1,4 +1,4 @@
-"""Servers beside a real API server, and what has it call each of them for the pods with one label."""
+"""Servers next to a real API server, which calls each of them for pods with its label."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from bench.gotools import ToolsMissingError, go_program
 from bench.machine import Machine
 from tests.cluster.harness import webhook_manifests as product
 from tests.cluster.harness.cluster import ControlPlaneOnly
-from tests.cluster.harness.hooks import MUTATING, VALIDATING, Beside, product_process
+from tests.cluster.harness.hooks import MUTATING, VALIDATING, LocalWebhook, local_webhook_process
 from webhook.pki import Authority
 
 CONSTANT_PATCH = "constant patch"
@@ -32,18 +32,18 @@ _LABEL = "bench"
 
 @dataclass(frozen=True, slots=True)
 class Servers:
-    """The servers that run beside an API server, by name, and why others do not."""
+    """The servers next to an API server, by name, and the reasons why others are skipped."""
 
     running: ControlPlaneOnly
-    beside: Mapping[str, Beside]
+    beside: Mapping[str, LocalWebhook]
     skipped: Mapping[str, str]
 
     def call_to_mutate(self, name: str, label: str) -> None:
-        """Have the API server call a server as it calls the webhook for pods, for those with a label."""
+        """Configure the API server to call a server, like the webhook, for pods with a label."""
         self._configure(MUTATING, product.mutating(b""), name, label)
 
     def call_to_validate(self, name: str, label: str) -> None:
-        """Have it call the validating hook of a server too."""
+        """Configure it to call a server's validating webhook too."""
         self._configure(VALIDATING, product.validating(b""), name, label)
 
     def _configure(self, path: str, configuration: Any, name: str, label: str) -> None:
@@ -51,13 +51,13 @@ class Servers:
         entry |= {
             "clientConfig": self.beside[name].client_config(entry),
             "objectSelector": _selecting(label),
-            # A call that fails would pass for a quick one.
+            # Otherwise a failed call would count as a fast one.
             "failurePolicy": "Fail",
         }
         self.running.api.create(path, configuration | {"metadata": {"name": label}, "webhooks": [entry]})
 
     def apply_policy(self, label: str) -> None:
-        """Have the API server itself make the webhook's edits, in the pods with a label."""
+        """Let the API server itself make the webhook's edits in pods with a label."""
         (entry, *_) = product.mutating(b"")["webhooks"]
         spec = {
             "matchConstraints": {
@@ -75,7 +75,7 @@ class Servers:
 
 
 def labelled(pod: Any, label: str) -> Any:
-    """The pod with the label by which it gets to a server."""
+    """The pod with the label of a server."""
     metadata = pod["metadata"]
     return {**pod, "metadata": {**metadata, "labels": {**metadata["labels"], _LABEL: label}}}
 
@@ -86,12 +86,12 @@ def _selecting(label: str) -> Any:
 
 @contextmanager
 def servers(running: ControlPlaneOnly, machine: Machine, patch: str) -> Iterator[Servers]:
-    """Start all servers on the server's core; those that cannot be had are skipped with the reason.
+    """Start all servers on the server's core; those that are not available are skipped with the reason.
 
     `patch` is the JSON patch that the server with a constant patch answers.
     """
     running.api.create(_CLASSES, {"metadata": {"name": "nvidia"}, "handler": "nvidia"})
-    with product_process(running) as ours:
+    with local_webhook_process(running) as ours:
         beside, skipped = {WEBHOOK: ours}, {}
         folder, authority = _certificate(running)
         constant = [sys.executable, str(_PEERS / "constant.py"), str(folder / "tls.crt"), str(folder / "tls.key")]
@@ -120,14 +120,14 @@ def _certificate(running: ControlPlaneOnly) -> tuple[Path, Authority]:
     return folder, authority
 
 
-def _start(running: ControlPlaneOnly, name: str, authority: Authority, command: list[str], *last: str) -> Beside:
+def _start(running: ControlPlaneOnly, name: str, authority: Authority, command: list[str], *last: str) -> LocalWebhook:
     port = running.place.port(_PORTS[name])
     whole = [*command, running.place.address, str(port), *last]
     process = running.place.start(name.replace(" ", "-"), whole, environment={"GOMAXPROCS": "1"})
-    return Beside(process, running.place, port, authority)
+    return LocalWebhook(process, running.place, port, authority)
 
 
-def _takes_connections(server: Beside) -> bool:
+def _takes_connections(server: LocalWebhook) -> bool:
     trust = ssl.create_default_context(cadata=server.authority.bundle().decode())
     try:
         plain = server.place.connect(server.place.address, server.port, 5)

@@ -1,4 +1,4 @@
-"""Whether candidates do the same work: the same edits, and the same pods denied. Checked before measurements."""
+"""Check before measurements that candidates do the same work: the same edits, and the same pods denied."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _LOOK_AT = 3
 
 
 class DisagreementError(Exception):
-    """A candidate answers otherwise than it must, so a comparison would mean nothing."""
+    """A candidate gives a wrong answer, so a comparison would be meaningless."""
 
 
 def check(servers: Sequence[Running], sizes: Sequence[Size]) -> None:

@@ -1,4 +1,4 @@
-"""What a hook adds to the creation of a pod through a real API server, beside other ways to make the same edits."""
+"""Time that a webhook adds to the creation of a pod through a real API server, compared with other ways to edit it."""
 
 from __future__ import annotations
 
@@ -54,11 +54,11 @@ pod.
 
 
 class NotCreatedError(Exception):
-    """The API server refuses a pod that it should take; the message is its answer."""
+    """The API server rejects a pod that it should accept; the message is its answer."""
 
 
 class NotSameError(Exception):
-    """Two candidates make different pods of the same one: their times cannot be compared."""
+    """Two candidates return different pods for the same request: their times cannot be compared."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +97,7 @@ def run(machine: Machine, rounds: Rounds) -> Results:
 
 
 def configure(beside: Servers) -> list[Candidate]:
-    """Configure the API server for every candidate that can be had. It may take a moment until it knows."""
+    """Configure the API server for every available candidate. The change may take effect a moment later."""
     found = [Candidate(NONE, "none", calls=0, changes=False), Candidate(POLICY, "policy", calls=0, changes=True)]
     beside.apply_policy("policy")
     one_hook = [(CONSTANT, CONSTANT), (CONSTANT_PATCH, CONSTANT_PATCH), (MUTATING, WEBHOOK), (TYPED, TYPED)]
@@ -112,7 +112,7 @@ def configure(beside: Servers) -> list[Candidate]:
 
 
 def prove(running: ControlPlaneOnly, candidates: Sequence[Candidate], pod: Any) -> None:
-    """Wait until every candidate is in force, and see that those that change a pod make the same of it.
+    """Wait until every candidate is in force, and check that those that change a pod return the same pod.
 
     Raises NotSameError.
     """

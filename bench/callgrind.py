@@ -1,4 +1,4 @@
-"""Instructions of each step of a review, counted by callgrind: the same on a busy machine as on an idle one.
+"""Instructions of each step of a review, counted by callgrind, so that the load of the machine does not matter.
 
 valgrind executes the program on a processor of its own making, so that its counts do not depend on what else runs.
 """
@@ -31,7 +31,7 @@ class CannotCountError(Exception):
 
 
 def foundation() -> str:
-    """What counts rest on beside this code: they are comparable where this is the same."""
+    """The versions that counts depend on besides this code: counts are comparable if these are equal."""
     flags = re.findall(r"--(?:enable-optimizations|with-lto\S*|enable-shared|with-pydebug)", _configured())
     libc = " ".join(platform.libc_ver()) or "unknown libc"
     built = " ".join([platform.python_compiler(), *sorted(flags)])
@@ -46,7 +46,7 @@ def _configured() -> str:
 
 
 def count(reviews: int) -> Counts:
-    """Instructions a review: those for `2 * reviews` less those for `reviews`, so that what is done once cancels.
+    """Instructions per review: those for `2 * reviews` minus those for `reviews`, so that one-time work cancels out.
 
     Raises CannotCountError.
     """

@@ -31,12 +31,12 @@ _TICKS = os.sysconf("SC_CLK_TCK")
 
 
 class CandidateError(Exception):
-    """A server does not start; the message says which, and what it said."""
+    """A server does not start; the message has its name and its output."""
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A server to compare: its name, its command, what is added to its environment, and whether it decides anything."""
+    """A server to compare: its name, its command, additional environment, and whether it makes decisions."""
 
     name: str
     command: Callable[[], list[str]]
@@ -70,7 +70,7 @@ CANDIDATES = (
 
 
 def available() -> tuple[list[Candidate], dict[str, str]]:
-    """The candidates that can be had here, and for each other the reason. Go builds on its first call."""
+    """The available candidates, and the reason for each other. The first call builds the Go programs."""
     usable, skipped = [], {}
     for candidate in CANDIDATES:
         try:
@@ -83,7 +83,7 @@ def available() -> tuple[list[Candidate], dict[str, str]]:
 
 
 def make_certificates() -> None:
-    """Have certificates for localhost in `certs/`; good ones stay."""
+    """Create certificates for localhost in `certs/` unless valid ones exist."""
     subprocess.run([sys.executable, str(CERTS / "generate.py")], check=True)
 
 
@@ -129,7 +129,7 @@ class Running:
 def running(candidate: Candidate, machine: Machine) -> Iterator[Running]:
     """Run a candidate on the server's core until the context ends.
 
-    What it writes is read away on the load's core, as a node's log collector would.
+    Its output is drained on the load's core, as a node's log collector does.
     """
     with ExitStack() as stack:
         began = time.monotonic()
@@ -158,7 +158,7 @@ def _ready(candidate: Candidate, lines: IO[bytes]) -> dict[str, Any]:
         event: dict[str, Any] = json.loads(line)
         if event.get("event") == "ready":
             return event
-    raise CandidateError(f"{candidate.name} ends before it is ready: {''.join(said) or 'it says nothing'}")
+    raise CandidateError(f"{candidate.name} ends before it is ready: {''.join(said) or 'no output'}")
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

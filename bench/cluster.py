@@ -1,4 +1,4 @@
-"""A made-up cluster of many GPU nodes and namespaces, as a facts file has it."""
+"""A synthetic cluster of many GPU nodes and namespaces, in the form of a facts file."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _MODELS = ("A100", "L40S", "H100")
 
 
 def cluster(nodes: int = 0, namespaces: int = 0) -> dict[str, Any]:
-    """Facts of so many nodes and namespaces, unknown where none; two thirds of the nodes share cards through MPS.
+    """Facts of a number of nodes and namespaces, unknown if 0; two thirds of the nodes share GPUs through MPS.
 
     The first namespace is that of the recorded reviews.
     """

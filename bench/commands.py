@@ -1,4 +1,4 @@
-"""The command line beside others that apply a rule to manifests: whole processes, from cold, on one core."""
+"""The command line and other tools that check manifests: whole processes, cold start, one core."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ of 725 bytes, one of which breaks the rule.
 
 
 class WrongAnswerError(Exception):
-    """A tool does not find what it should, or finds what it should not: its times mean nothing."""
+    """A tool misses a violation or reports a false one, so its times are meaningless."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class Tool:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """What is checked: a file or folder with so many Deployments."""
+    """A file or folder to check, with its number of Deployments."""
 
     title: str
     path: Path
@@ -68,7 +68,7 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One process: wall and CPU seconds, exit status, and what it wrote."""
+    """One process: wall and CPU seconds, exit status, and output."""
 
     wall: float
     cpu: float
@@ -77,7 +77,7 @@ class Run:
 
 
 def run(machine: Machine, rounds: Rounds) -> Results:
-    """Measure all tools that can be had on all cases."""
+    """Measure all available tools on all cases."""
     tools, skipped = available()
     with tempfile.TemporaryDirectory() as folder:
         cases = write_cases(Path(folder), rounds.many(MANY))
@@ -103,7 +103,7 @@ def run(machine: Machine, rounds: Rounds) -> Results:
 
 
 def available() -> tuple[list[Tool], dict[str, str]]:
-    """The tools that can be had here, and for each other the reason."""
+    """The available tools, and the reason for each other."""
     ours = Path(sys.executable).with_name("gpushare-webhook")
     tools, skipped = [Tool(OURS, lambda path: [str(ours), "check", "-f", str(path)])], {}
     for program in PROGRAMS:
@@ -139,14 +139,17 @@ def write_cases(folder: Path, many: int) -> list[Case]:
 
 
 def prove(tool: Tool, folder: Path, machine: Machine) -> None:
-    """Have a tool pass what is good. Raises WrongAnswerError. That it finds what is wrong is seen in every run."""
+    """Check that a tool accepts valid Deployments; every run checks that it finds the wrong one.
+
+    Raises WrongAnswerError.
+    """
     passed = perform(tool.command(write_file(folder / "good.yaml", [good(0)])), machine)
     if passed.status:
         raise WrongAnswerError(f"{tool.name} refuses a good Deployment: {passed.output.strip()[-500:]}")
 
 
 def take_turns(tools: list[Tool], case: Case, machine: Machine, runs: int) -> Iterator[tuple[str, Run]]:
-    """The middle run of each tool, after runs in turn and one that is not counted, for the disk."""
+    """The median run of each tool, of runs in turn, after a run that is not counted and warms the disk cache."""
     taken: dict[str, list[Run]] = {tool.name: [] for tool in tools}
     for tool in tools:
         _found(tool, case, machine)

@@ -1,4 +1,4 @@
-"""Reviews to measure with: recorded ones, grown to a size, with other names, uids and values in each.
+"""Reviews for measurements: recorded ones, grown to a size, each with its own names, uids and values.
 
 The same seed gives the same reviews. A pod grows as real ones do: variables first, then containers with variables, and
 each of them in `managedFields` too, which make about half of what the API server sends.
@@ -31,7 +31,7 @@ _MOST = 4_096
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """About how many bytes a review has, from which recorded one it grows, and how many different ones are sent."""
+    """A size: the approximate bytes, the recorded review to grow, and the number of different reviews."""
 
     title: str
     bytes: int
@@ -64,7 +64,7 @@ def encoded(review: Any) -> bytes:
 
 
 def write(kind: str, size: Size, folder: Path) -> Path:
-    """A file with one review a line, for the load generator."""
+    """A file with one review per line, for the load generator."""
     file = folder / f"{kind}-{size.bytes}.jsonl"
     if not file.exists():
         file.write_bytes(b"\n".join(reviews(kind, size)) + b"\n")
@@ -84,7 +84,7 @@ def _ask(pod: Any, main: str, replicas: str | None) -> None:
 
 
 def _grown(recorded: Any, main: str, size: int) -> Any:
-    """A copy with as many more variables, at least one, as make about so many bytes."""
+    """A copy with at least one more variable, up to about `size` bytes."""
 
     def length(variables: int) -> int:
         return len(encoded(_with_variables(recorded, main, variables)))
@@ -93,7 +93,7 @@ def _grown(recorded: Any, main: str, size: int) -> Any:
 
 
 def _with_variables(recorded: Any, main: str, variables: int) -> Any:
-    """A copy with so many more variables: some in the container that asks, the others in sidecars."""
+    """A copy with `count` more variables: some in the GPU container, the others in sidecars."""
     review = copy.deepcopy(recorded)
     pod = review["request"]["object"]
     owned = _owned(pod)

@@ -1,4 +1,4 @@
-"""Deployments for command lines: small files, of which one asks for two replicas."""
+"""Deployments for command lines: small files, one of which requests two replicas."""
 
 from __future__ import annotations
 
@@ -44,22 +44,22 @@ WRONG = "asks-for-two"
 
 
 def good(number: int) -> str:
-    """A Deployment that asks for one replica, as YAML."""
+    """A Deployment that requests one replica, as YAML."""
     return _TEXT.format(name=f"inference-{number:04}", team=number % 20, number=number, gpus=1)
 
 
 def wrong(number: int) -> str:
-    """A Deployment that asks for two."""
+    """A Deployment that requests two."""
     return _TEXT.format(name=WRONG, team=number % 20, number=number, gpus=2)
 
 
 def several(count: int) -> list[str]:
-    """So many Deployments; the one in the middle is wrong."""
+    """`count` Deployments; the one in the middle is wrong."""
     return [wrong(number) if number == count // 2 else good(number) for number in range(count)]
 
 
 def write_file(file: Path, deployments: list[str]) -> Path:
-    """One file of all of them."""
+    """One file with all of them."""
     file.write_text("---\n".join(deployments))
     return file
 

@@ -1,4 +1,4 @@
-"""Suite: what a server takes: memory, processor time a review, and the time from its start until it is ready."""
+"""Suite: memory, CPU time per review, and time from start to readiness of a server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The gate of CI: no step of a review may cost a tenth more instructions than when its figures were last committed.
+"""The CI gate: no step of a review may cost 10 percent more instructions than its committed figure.
 
 `python -m bench.gate` counts, compares with `bench/results/micro.json`, and ends with 1 where a step costs too much.
 """
@@ -60,7 +60,7 @@ def compare(committed: Results, counted: Counts) -> Iterator[str]:
 
 
 def _not_compared(reason: str) -> int:
-    """Say that nothing was compared. This does not fail: another Python needs other instructions."""
+    """Report that nothing was compared. This does not fail: another Python needs other instructions."""
     print(f"bench-gate: NOT COMPARED: {reason}", file=sys.stderr)
     return 0
 

@@ -1,4 +1,4 @@
-"""What benchmarks build from Go: the load generator and the peers, kept in the cache that cluster tests use too."""
+"""Go programs of the benchmarks: the load generator and the peers, in the cache of the cluster tests."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ METHOD = (
 
 @dataclass(frozen=True, slots=True)
 class Dimension:
-    """One thing that grows: what it is called, its sizes, and the pod and the facts of each."""
+    """One growing dimension: its name, its sizes, and the pod and the facts of each size."""
 
     name: str
     sizes: tuple[int, ...]
@@ -133,7 +133,7 @@ def _reviews(dimension: Dimension, size: int) -> list[bytes]:
 
 
 def _cost(answer: Callable[[], object], seconds: float) -> float:
-    """Microseconds of processor time a call."""
+    """Microseconds of CPU time per call."""
     gc.collect()
     answer()
     calls, began = 0, time.process_time()

@@ -17,7 +17,7 @@ from bench.rounds import Rounds
 from bench.table import number, table
 
 RATES = {100: 4.0, 500: 2.0, 1000: 2.0}
-"""Planned reviews a second, and for how many seconds."""
+"""Planned reviews per second, and the number of seconds."""
 
 CONNECTIONS = 64
 QUANTITIES = ("p50", "p99")
@@ -33,7 +33,7 @@ METHOD = "open loop over TLS 1.3 at fixed rates; latency from the planned time, 
 
 
 def case(size: Size, rate: int) -> str:
-    """What a case is called."""
+    """The name of a case."""
     return f"{size.title} at {rate:,}/s"
 
 
@@ -116,6 +116,6 @@ def plots(results: Results) -> dict[str, str]:
     for size in (TWO, SIX):
         cases = {rate: case(size, rate) for rate in RATES}
         drawn = [*lines(results, cases, "p50"), *lines(results, cases, "p99", dashed=True)]
-        panels.append(Panel(f"{size.title} reviews, mutated", "reviews a second", drawn, even, logarithmic))
+        panels.append(Panel(f"{size.title} reviews, mutated", "reviews per second", drawn, even, logarithmic))
     legend = list(enumerate(results.subjects))
     return {"latency.svg": line_chart("Latency", "milliseconds", legend, panels, "; solid: p50, dashed: p99")}

@@ -16,14 +16,14 @@ _MARGIN = 60
 
 
 class LoadError(Exception):
-    """The load generator cannot do what it was asked for, or the server did not answer as it must."""
+    """The load generator failed, or the server gave a wrong answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """What to send and where to: a loopback address, a file with a body a line, and who signed the certificate.
+    """A load: a loopback address, a file with one body per line, and the authority of the certificate.
 
-    With `rate`, requests a second are planned whatever the server does; without, each connection waits for its answer.
+    With `rate`, requests per second are planned in advance (open loop); without, each connection waits for its answer.
     """
 
     address: str
@@ -38,7 +38,7 @@ class Load:
 
 
 class Report(msgspec.Struct, rename="camel"):
-    """What came of it. Times are seconds; `cpu` is the generator's own, near `seconds` it was the limit itself."""
+    """The result, in seconds. `cpu` is the generator's own; near `seconds`, the generator itself was the limit."""
 
     requests: int
     seconds: float
@@ -51,7 +51,7 @@ class Report(msgspec.Struct, rename="camel"):
     planner_late: float
 
     def check(self, who: str, allowed: bool | None) -> None:
-        """Refuse a run in which an answer failed, or was not what it must be. Raises LoadError."""
+        """Reject a run with a failed or wrong answer. Raises LoadError."""
         if self.errors or set(self.statuses) != {"200"}:
             raise LoadError(f"{who}: answers {self.statuses}, failures {self.errors}")
         if allowed is not None and self.allowed != (self.requests if allowed else 0):

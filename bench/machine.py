@@ -1,4 +1,4 @@
-"""The machine of a run: what figures need to be read, without names and paths."""
+"""The machine of a run, without names and paths."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Latency while facts load: the webhook under an open loop, with a facts file that changes again and again."""
+"""Latency while facts load: the webhook under an open loop, with a facts file that changes repeatedly."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ _TAKEN = re.compile(r'^gpushare_webhook_reloads_total\{(?=.*what="facts")(?=.*re
 
 
 def with_facts(name: str, nodes: int, folder: Path) -> Candidate:
-    """The webhook with a facts file of so many nodes."""
+    """The webhook with a facts file of `nodes` nodes."""
     file = folder / f"facts-{nodes}.json"
     file.write_text(json.dumps(cluster(nodes)))
     return Candidate(name, lambda: webhook("--facts", str(file)))
 
 
 def measure(load: Load, nodes: int, folder: Path, machine: Machine) -> Report:
-    """Run a load on the webhook while it loads facts of so many nodes. Raises LoadError when it loaded none."""
+    """Run a load on the webhook while it loads facts of `nodes` nodes. Raises LoadError if it loaded none."""
     file = folder / "changing-facts.json"
     contents = [json.dumps(cluster(count)) for count in (nodes, nodes + 1)]
     file.write_text(contents[1])
@@ -57,7 +57,7 @@ def _change(file: Path, contents: list[str], server: Running, loading: Future[Re
 
 
 def _taken(server: Running) -> float:
-    """How many facts files the server has taken since its start."""
+    """How many facts files the server has loaded since its start."""
     with urllib.request.urlopen(f"http://127.0.0.1:{server.health_port}/metrics", timeout=20) as answer:
         found = _TAKEN.search(answer.read().decode())
     return 0 if found is None else float(found[1])

@@ -19,7 +19,7 @@ _DIGITS = 4
 
 
 class NoSuchFigureError(LookupError):
-    """Results hold no such figure: that candidate was skipped, or the name is wrong."""
+    """The results have no such figure: the candidate was skipped, or the name is wrong."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class Ratio:
-    """A figure of `subject` over the same figure of `over`, round by round: what else the machine does hits both."""
+    """A figure of `subject` over that of `over`, round by round, so that other load on the machine affects both."""
 
     subject: str
     over: str
@@ -99,7 +99,7 @@ class Ratio:
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """Everything that one run of a suite found out.
+    """Everything that one run of a suite measured.
 
     `share` is that of `Rounds`: figures of a run with less than 1 are provisional, and the page says so. `skipped` has
     the reason for each subject that could not be measured, `notes` what else a reader has to know.

@@ -17,11 +17,11 @@ class Rounds:
     share: float = 1.0
 
     def seconds(self, usual: float) -> float:
-        """How long to measure what usually takes so long."""
+        """How long to measure what usually takes `usual` seconds."""
         return max(0.2, usual * self.share)
 
     def many(self, usual: int) -> int:
-        """How many to measure of what usually is so many, at least one."""
+        """How many to measure of `usual`, at least one."""
         return max(1, round(usual * self.share))
 
 

@@ -1,4 +1,4 @@
-"""Worst time and memory per shape of review: what one request of a tenant costs, by what it is full of.
+"""Worst time and memory of one request of a tenant, for each shape of review.
 
     .venv/bin/python bench/shapes.py [--size BYTES] [SHAPE ...]
 

@@ -110,7 +110,7 @@ def main() -> None:
     for subject in SUBJECTS:
         for count in (once, 2 * once):
             for name, step, given in steps(subject, count):
-                # What is older is not looked at by the garbage collector: a full collection, by chance in one step,
+                # The garbage collector skips older objects: a full collection that happens in one step
                 # would cost more than the step.
                 gc.collect()
                 gc.freeze()

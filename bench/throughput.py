@@ -1,4 +1,4 @@
-"""Suite: reviews a second over TLS, closed loop."""
+"""Suite: reviews per second over TLS, closed loop."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ METHOD = (
 
 
 def case(kind: str, size: Size, connections: int) -> str:
-    """What a case is called."""
+    """The name of a case."""
     return f"{kind} {size.title}, {connections} connection{'s'[: connections != 1]}"
 
 
@@ -135,7 +135,7 @@ def section(results: Results) -> str:
         rows.append([title, *rates, *over])
     head = ["review", *(f"{subject}, /s" for subject in subjects), *(f"webhook / {over}" for over in subjects[1:])]
     return f"""\
-## Reviews a second
+## Reviews per second
 
 ![Throughput beside the peers](performance/comparison.svg)
 
@@ -172,7 +172,7 @@ def plots(results: Results) -> dict[str, str]:
     ]
     legend = list(enumerate(results.subjects))
     return {
-        "throughput.svg": line_chart("Throughput", "reviews a second, one core", legend, panels),
+        "throughput.svg": line_chart("Throughput", "reviews per second, one core", legend, panels),
         "comparison.svg": _comparison(results),
     }
 

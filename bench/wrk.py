@@ -1,4 +1,4 @@
-"""wrk, where it is installed: a second opinion on what the load generator counts."""
+"""wrk, if it is installed, cross-checks the counts of the load generator."""
 
 from __future__ import annotations
 

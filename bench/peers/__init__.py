@@ -1,1 +1,1 @@
-"""Peers: what the webhook is compared with, each a program of its own."""
+"""Peers of the webhook in comparisons, each a separate program."""

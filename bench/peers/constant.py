@@ -29,7 +29,7 @@ async def serve(certificate: str, key: str, host: str, port: int, patch: str = "
     tail = f"{_ALLOWED}{sent}}}}}".encode()
 
     async def answer(request: web.BaseRequest) -> web.Response:
-        """Allowed, whatever is asked."""
+        """Allow every review."""
         body = await request.read()
         start = body.find(_BEFORE) + len(_BEFORE)
         return web.Response(body=_HEAD + body[start : start + _LENGTH] + tail, content_type="application/json")

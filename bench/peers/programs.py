@@ -1,4 +1,4 @@
-"""The command lines of others, built from their modules as they are and kept in the cache that cluster tests use too.
+"""Command lines of other projects, built unchanged from their modules into the cache of the cluster tests.
 
 Run as a module with a name it builds one: `python -m bench.peers.programs kyverno`.
 """

@@ -1,1 +1,1 @@
-"""The benchmarks measure what they say: counts, latencies, ratios, and a page that follows from the results."""
+"""The benchmarks measure what they claim: counts, latencies, ratios, and a page generated from the results."""

@@ -1,4 +1,4 @@
-"""Command lines are compared only when they find the same Deployment, and those that cannot be had are named."""
+"""Command lines are compared only if they find the same Deployment, and unavailable ones are named."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture
 def built(monkeypatch: pytest.MonkeyPatch) -> list[Program]:
-    """The peers that are built here: a test builds none, which takes minutes."""
+    """The peers that are already built; building one takes minutes."""
     found = [program for program in PROGRAMS if program.recipe.folder.is_dir()]
     monkeypatch.setattr(commands, "PROGRAMS", tuple(found))
     return found

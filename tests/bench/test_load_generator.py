@@ -1,4 +1,4 @@
-"""The load generator counts what it sends, and charges a slow server with every wait."""
+"""The load generator counts its requests, and latency includes every wait for a slow server."""
 
 from __future__ import annotations
 

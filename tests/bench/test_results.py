@@ -23,7 +23,7 @@ def test_spread_is_smallest_median_and_largest() -> None:
 
 
 def test_ratio_pairs_values_of_the_same_round() -> None:
-    """The machine was half as fast in the second round, for both: the ratio does not see it."""
+    """The machine was half as fast in the second round, for both, so the ratio is the same."""
     ratio = Ratio.between(figure("ours", 1000, 500, 900), figure("floor", 4000, 2000, 3000))
     assert ratio.values == (0.25, 0.25, 0.3)
     assert ratio.spread == Spread(0.25, 0.25, 0.3)

@@ -1,4 +1,4 @@
-"""Which entries of the chart's webhook configurations a request is sent to, told by the API server's own code."""
+"""The entries of the chart's webhook configurations that a request is sent to, by the API server's own code."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ def called_by(groups: Sequence[tuple[str | Values, Sequence[Object]]]) -> list[l
     assert done.returncode == 0, done.stderr
     return [
         [
-            None if told is None else _called(group["entries"], request, told)
-            for request, told in zip(group["requests"], one, strict=True)
+            None if verdicts is None else _called(group["entries"], request, verdicts)
+            for request, verdicts in zip(group["requests"], one, strict=True)
         ]
         for group, one in zip(listed, json.loads(done.stdout), strict=True)
     ]
 
 
-def _called(held: list[Object], request: Object, told: list[str]) -> set[str]:
+def _called(held: list[Object], request: Object, verdicts: list[str]) -> set[str]:
     names = set()
-    for entry, verdict in zip(held, told, strict=True):
+    for entry, verdict in zip(held, verdicts, strict=True):
         if not any(_covers(rule, request) for rule in entry["rules"]):
             continue
         assert not verdict.startswith("error"), f"{entry['name']}: {verdict}"

@@ -1,6 +1,6 @@
-"""What the chart renders in each mode, as files. Run as a module it writes them anew.
+"""The rendered chart in each mode, as files. Run as a module, it writes them.
 
-The mode without values is held whole, the others by what they change.
+The default mode is stored completely, the others as differences to it.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ def _changes(before: list[str], after: list[str]) -> str:
 
 
 def stored() -> dict[str, str]:
-    """The snapshots as they were when somebody last looked at them."""
+    """The committed snapshots."""
     return {file.name: file.read_text() for file in FOLDER.iterdir()}
 
 
 def main() -> None:
-    """Write the files anew, and remove those of modes that are gone."""
+    """Write the files, and remove those of former modes."""
     FOLDER.mkdir(exist_ok=True)
     for name in stored():
         (FOLDER / name).unlink()

@@ -1,4 +1,4 @@
-"""What each mode of `tls` installs: certificates, arguments, and who writes the bundle."""
+"""The objects of each mode of `tls`: certificates, arguments, and the writer of the bundle."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def arguments(mode: str) -> list[str]:
 
 
 def mounted(mode: str) -> dict[str, Any]:
-    """What stands under each mount path."""
+    """The volume at each mount path."""
     volumes = {volume["name"]: volume for volume in pod_spec(mode)["volumes"]}
     return {mount["mountPath"]: volumes[mount["name"]] for mount in container(mode)["volumeMounts"]}
 

@@ -1,4 +1,4 @@
-"""Values that fit their types and yet could not work are refused: what is wrong, where, and what to do."""
+"""Values that contradict each other are rejected with what is wrong, where, and what to do."""
 
 from __future__ import annotations
 

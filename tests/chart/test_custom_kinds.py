@@ -1,4 +1,4 @@
-"""Custom kinds are judged where the settings say that they keep their pods, when they are new or those change."""
+"""Custom objects are sent when they are new or when a pod at a configured path changes."""
 
 from __future__ import annotations
 
@@ -98,14 +98,14 @@ def entry_of(manifest: Json) -> str:
 
 def test_new_custom_objects_with_gpu_are_sent() -> None:
     found = called("everything", [request(manifest) for manifest, _ in NEW.values()])
-    for (label, (manifest, judged)), entries in zip(NEW.items(), found, strict=True):
-        assert entries == ({entry_of(manifest)} if judged else set()), label
+    for (label, (manifest, sent)), entries in zip(NEW.items(), found, strict=True):
+        assert entries == ({entry_of(manifest)} if sent else set()), label
 
 
 def test_changed_custom_objects_are_sent() -> None:
     found = called("everything", [request(after, before=before) for before, after, _ in CHANGED.values()])
-    for (label, (_, after, judged)), entries in zip(CHANGED.items(), found, strict=True):
-        assert entries == ({entry_of(after)} if judged else set()), label
+    for (label, (_, after, sent)), entries in zip(CHANGED.items(), found, strict=True):
+        assert entries == ({entry_of(after)} if sent else set()), label
 
 
 def test_cel_map_order_does_not_matter() -> None:

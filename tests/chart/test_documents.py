@@ -1,4 +1,4 @@
-"""What the pages about the chart show is true: their values are taken, their names are those of what is rendered."""
+"""The pages about the chart are correct: their values render, and their names exist."""
 
 from __future__ import annotations
 

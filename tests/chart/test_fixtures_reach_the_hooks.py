@@ -1,4 +1,4 @@
-"""Whatever a fixture says that the engine finds or injects, the chart's conditions let its object reach the engine."""
+"""The chart's match conditions send every fixture that has findings or edits."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""`helm test`: its program sees whether the API server calls the webhook.
+"""`helm test` detects whether the API server calls the webhook.
 
-The API server is played here: it answers as one does that calls the webhook, and as one that does not. The engine's
-part in it is the product's own command line.
+The API server is simulated, with and without the webhook. The webhook's
+answers come from the command line.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def forbidden(pod: Json) -> Said:
 
 
 def with_webhook(settings: Json, folder: Path) -> Answer:
-    """An API server with the webhook under these settings."""
+    """An API server with the webhook, under these settings."""
     config = folder / "webhook.yaml"
     config.write_text(json.dumps(settings))
 
@@ -73,7 +73,7 @@ def with_webhook(settings: Json, folder: Path) -> Answer:
 
 @contextmanager
 def api_server(answer: Answer, folder: Path) -> Iterator[tuple[int, list[tuple[str, str, Json]]]]:
-    """Its port, and the requests that came: path, authorization, body."""
+    """Its port, and the requests that it received: path, authorization, body."""
     requests: list[tuple[str, str, Json]] = []
 
     class Handler(BaseHTTPRequestHandler):
@@ -90,7 +90,7 @@ def api_server(answer: Answer, folder: Path) -> Iterator[tuple[int, list[tuple[s
             self.wfile.write(payload)
 
         def log_message(self, *_: Any) -> None:
-            """Say nothing."""
+            """Log nothing."""
 
     certificates = issue(folder)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -107,7 +107,7 @@ def api_server(answer: Answer, folder: Path) -> Iterator[tuple[int, list[tuple[s
 
 
 def end_of(answer: Answer, folder: Path) -> tuple[int, str, list[tuple[str, str, Json]]]:
-    """How the test's container ends, what it says, and what it asked."""
+    """Exit code, output and requests of the test's container."""
     (pod,) = of_kind("Pod", "default")
     (container,) = pod["spec"]["containers"]
     assert container["command"] == [webhook_image.CONFIG.entrypoint[0], "-c"]

@@ -1,4 +1,4 @@
-"""The webhook configurations: which entries there are, where they lead, whom they spare."""
+"""The webhook configurations: their entries, addresses and selectors."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ def short(one: dict[str, Any]) -> str:
 
 
 def test_default_entries() -> None:
-    told = {short(one): (one["clientConfig"]["service"]["path"], one["failurePolicy"]) for one in entries("default")}
-    assert told == BY_DEFAULT
-    assert {path for path, _ in told.values()} == {hook.path for hook in Hook}
+    found = {short(one): (one["clientConfig"]["service"]["path"], one["failurePolicy"]) for one in entries("default")}
+    assert found == BY_DEFAULT
+    assert {path for path, _ in found.values()} == {hook.path for hook in Hook}
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -76,17 +76,17 @@ def test_advisory_entries_always_ignore_failures() -> None:
             "validating": {"failurePolicy": "Ignore", "timeoutSeconds": 7},
         }
     }
-    told = {short(one): one for one in entries(values)}
-    assert {name: one["failurePolicy"] for name, one in told.items()} == {
+    found = {short(one): one for one in entries(values)}
+    assert {name: one["failurePolicy"] for name, one in found.items()} == {
         name: "Fail" if name.endswith(".mutate") else "Ignore" for name in BY_DEFAULT
     }
     strict = {name: one["failurePolicy"] for name, one in ((short(one), one) for one in entries({}))}
     assert {name for name, policy in strict.items() if policy == "Fail"} == {
         name for name in BY_DEFAULT if name.endswith(".validate") and name not in ADVISING
     }
-    assert {one["timeoutSeconds"] for name, one in told.items() if name.endswith(".mutate")} == {2}
-    assert {one["timeoutSeconds"] for name, one in told.items() if name.endswith(".validate")} == {7}
-    assert {one.get("reinvocationPolicy") for one in told.values()} == {"Never", None}
+    assert {one["timeoutSeconds"] for name, one in found.items() if name.endswith(".mutate")} == {2}
+    assert {one["timeoutSeconds"] for name, one in found.items() if name.endswith(".validate")} == {7}
+    assert {one.get("reinvocationPolicy") for one in found.values()} == {"Never", None}
 
 
 @pytest.mark.parametrize(
@@ -109,19 +109,19 @@ def test_pod_security_label_selects_one_path_for_each_namespace(config: Any, hos
         assert selects(forbidden["namespaceSelector"], labels) is not may
 
 
-def spared(values: Any, labels: dict[str, str]) -> bool:
-    """Whether every entry leaves a namespace alone; all do, or none but for the split by Pod Security."""
-    told = {selects(one["namespaceSelector"], labels) for one in entries(values) if "pods" not in one["name"]}
-    (selected,) = told
+def excluded(values: Any, labels: dict[str, str]) -> bool:
+    """Whether no entry selects a namespace; apart from the Pod Security split, all entries agree."""
+    found = {selects(one["namespaceSelector"], labels) for one in entries(values) if "pods" not in one["name"]}
+    (selected,) = found
     return not selected
 
 
 def test_exempt_namespaces_are_not_selected() -> None:
     for namespace in Exempt().namespaces:
-        assert spared({}, {NAME: namespace})
-    assert not spared({}, {NAME: "team"})
+        assert excluded({}, {NAME: namespace})
+    assert not excluded({}, {NAME: "team"})
     values = {"config": {"exempt": {"namespaces": ["lab"]}}, "webhooks": {"excludedNamespaces": ["argocd"]}}
-    assert [spared(values, {NAME: name}) for name in ("lab", "argocd", "kube-system", "gpu-operator")] == [
+    assert [excluded(values, {NAME: name}) for name in ("lab", "argocd", "kube-system", "gpu-operator")] == [
         True,
         True,
         True,
@@ -132,22 +132,22 @@ def test_exempt_namespaces_are_not_selected() -> None:
 @pytest.mark.parametrize(("given", "value", "other"), [("a.io/off", "true", "no"), ("a.io/off=gpu", "gpu", "true")])
 def test_exempt_label_works_without_facts(given: str, value: str, other: str) -> None:
     values = {"config": {"exempt": {"label": given}}}
-    assert spared(values, {NAME: "team", "a.io/off": value})
-    assert not spared(values, {NAME: "team", "a.io/off": other})
+    assert excluded(values, {NAME: "team", "a.io/off": value})
+    assert not excluded(values, {NAME: "team", "a.io/off": other})
 
 
 def test_namespace_opts_out_by_label_only_if_allowed() -> None:
     labels = {NAME: "team", "gpushare-webhook/ignore": "true"}
-    assert not spared({}, labels)
-    assert spared({"webhooks": {"ignoreLabel": True}}, labels)
-    assert not spared({"webhooks": {"ignoreLabel": True}}, labels | {"gpushare-webhook/ignore": "false"})
+    assert not excluded({}, labels)
+    assert excluded({"webhooks": {"ignoreLabel": True}}, labels)
+    assert not excluded({"webhooks": {"ignoreLabel": True}}, labels | {"gpushare-webhook/ignore": "false"})
 
 
 def test_custom_selectors_are_added() -> None:
     labels = {NAME: "team", "gpus": "allowed", "stage": "test"}
-    assert not spared("everything", labels)
+    assert not excluded("everything", labels)
     for other in ({"gpus": "no"}, {"stage": "draft"}, {NAME: "argocd"}, {"example.com/no-mps": "true"}):
-        assert spared("everything", labels | other)
+        assert excluded("everything", labels | other)
     for one in entries("everything"):
         assert one["objectSelector"] == {"matchExpressions": [{"key": "example.com/skip", "operator": "DoesNotExist"}]}
 

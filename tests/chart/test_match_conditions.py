@@ -1,4 +1,4 @@
-"""The match conditions let through what the engine has to see, and nothing else: told by the API server's own code."""
+"""The match conditions send exactly the objects that the webhook checks, evaluated by the API server's own code."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ CONCERNS_GPU: dict[str, Json] = {
     "one letter less": {"containers": [asking("nvidia.com/gp")]},
     "another domain by one letter": {"containers": [asking("nvidai.com/gpu")]},
     "a shorter domain": {"containers": [asking("nvidia.co/gpu.shared")]},
-    "a slip in requests": {"containers": [asking("nvidia.com/gpu.share", field="requests")]},
+    "a typo in requests": {"containers": [asking("nvidia.com/gpu.share", field="requests")]},
 }
 NONE_OF_OURS: dict[str, Json] = {
     "plain": {"containers": [PLAIN]},
@@ -142,8 +142,8 @@ def test_workload_update_is_sent_only_when_its_template_changes(kind: str) -> No
         ]
         if kind in ("Deployment", "StatefulSet", "ReplicaSet", "ReplicationController"):
             requests.append(request(holder(kind, spec, replicas=3), before=before))
-        judged, *rest = called("default", requests)
-        assert judged == {f"{other}{ENTRIES.get(kind, 'templates')}.validate"}
+        sent, *rest = called("default", requests)
+        assert sent == {f"{other}{ENTRIES.get(kind, 'templates')}.validate"}
         assert rest == [set()] * len(rest)
 
 
@@ -211,7 +211,7 @@ def test_ephemeral_containers_that_see_gpus_are_sent() -> None:
 
 
 def padded(count: int) -> Json:
-    """A container that sees all behind so many other variables. The API server stores 150,000 of them in 750 kB."""
+    """A container that sees all GPUs, after `count` other variables, of which the API server stores 150,000."""
     return {**SEES_ALL, "env": [{"name": "A"}] * count + SEES_ALL["env"]}
 
 
@@ -255,7 +255,7 @@ def test_pod_update_is_sent_only_when_it_lost_an_injected_toleration(resource: s
         lost = [ours for ours in (OURS, OURS_RENAMED) if ours in before and ours not in after]
         assert entries == ({"tolerations.mutate"} if lost and resource != "amd.com/gpu" else set())
         (updated,), (earlier,) = (evaluator.pods(tolerating(held), "", "Pod") for held in (after, before))
-        # A pod that does not ask for the renamed resource has no claim to its toleration, though it is asked about.
+        # A pod that does not request the renamed resource gets no toleration for it, although it is sent.
         assert bool(entries) >= bool(lost_tolerations(updated, earlier, Origin("team"), evaluator))
 
 
@@ -288,8 +288,8 @@ def test_toleration_entry_is_absent_without_injection(config: Json) -> None:
 def test_mirror_pod_annotation_is_trusted_only_from_nodes() -> None:
     mirror = holder("Pod", {"containers": [asking()]}, {"kubernetes.io/config.mirror": "hash"})
     requests = [request(mirror, groups=groups) for groups in (["system:nodes"], ["system:authenticated"], [])]
-    judged = {"pods.validate"} | MUTATED
-    assert called("default", requests) == [set(), judged, judged]
+    sent = {"pods.validate"} | MUTATED
+    assert called("default", requests) == [set(), sent, sent]
 
 
 def test_resource_names_follow_settings() -> None:

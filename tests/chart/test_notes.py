@@ -1,4 +1,4 @@
-"""What Helm says after an installation: how to verify it, how to stop it, and what to know about the values."""
+"""The notes of an installation: how to verify it, how to stop it, and warnings about values."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_example_pod_requests_first_resource() -> None:
 
 
 def test_command_switches_off_enforcement_in_every_section() -> None:
-    """The command's flags over values that enforce in every way: a namespace's mode, both failure policies."""
+    """The flags of the command override every value that enforces: the mode of a namespace, both failure policies."""
     page = ROOT / "docs" / "how-to" / "emergency.md"
     (shown,) = [content for _, content in blocks(page) if "--reuse-values" in content]
     for said in (shown, notes("everything").partition("Turn off enforcement:")[2].partition("Remove the")[0]):
@@ -62,7 +62,7 @@ def test_default_values_give_no_warning() -> None:
 
 
 @pytest.mark.parametrize(
-    ("values", "told"),
+    ("values", "expected"),
     [
         ({"replicas": 1}, "a single replica cannot answer"),
         ({"webhooks": {"validating": {"failurePolicy": "Ignore"}}}, "GPU pods are admitted unchecked"),
@@ -78,9 +78,9 @@ def test_default_values_give_no_warning() -> None:
     ],
     ids=str,
 )
-def test_risky_values_give_warning(values: Any, told: str) -> None:
+def test_risky_values_give_warning(values: Any, expected: str) -> None:
     (warning,) = warnings(values)
-    assert told in warning
+    assert expected in warning
 
 
 def test_exempt_namespace_of_helm_test_gives_warning() -> None:
@@ -91,10 +91,10 @@ def test_exempt_namespace_of_helm_test_gives_warning() -> None:
 
 
 def test_disabled_rbac_without_need_gives_no_warning() -> None:
-    told = warnings(
+    found = warnings(
         {"rbac": {"create": False}, "tls": {"mode": "cert-manager"}, "config": {"facts": {"runtimeClasses": False}}}
     )
-    assert told == []
+    assert found == []
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The webhook's pods: available, restricted, and as the values want them."""
+"""The webhook's pods: available, restricted, and configured by the values."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SIDE_BY_SIDE = {"maxUnavailable": 0, "maxSurge": 1}
 
 @pytest.mark.parametrize("mode", [mode for mode in MODES if mode not in ("everything", "host-network")])
 def test_pods_meet_restricted_pod_security(mode: str) -> None:
-    """The level `restricted` of Pod Security, and a root file system that nobody writes to; the test's pod too."""
+    """The Pod Security level `restricted` and a read-only root file system; for the test's pod too."""
     specs = [pod_spec(mode), *(pod["spec"] for pod in of_kind("Pod", mode))]
     for spec in specs:
         assert spec["securityContext"] == {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}}
@@ -177,5 +177,5 @@ def test_network_policy_without_networks_names_no_peer() -> None:
 
 @pytest.mark.parametrize("mode", [mode for mode in MODES if mode != "monitoring"])
 def test_rendered_files_contain_no_template_action(mode: str) -> None:
-    """Prometheus and Grafana have such braces of their own."""
+    """Prometheus and Grafana use the same braces."""
     assert "{{" not in rendered(mode)

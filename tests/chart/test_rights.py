@@ -1,4 +1,4 @@
-"""The rights of the webhook's pods: these and no others, and no token where the API server is never called."""
+"""The rights of the webhook's pods: exactly these, and no token if the webhook never calls the API server."""
 
 from __future__ import annotations
 

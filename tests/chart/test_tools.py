@@ -1,4 +1,4 @@
-"""The programs that the chart is tested with are there, or the tests fail."""
+"""The tools for the chart's tests exist, or the tests fail."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture
 def path(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """The only folder on PATH; what was found before is forgotten, and nothing is built."""
+    """The only folder on PATH, with an empty cache."""
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setattr(tools, "helm", tools.helm.__wrapped__)

@@ -1,4 +1,4 @@
-"""The programs that the chart is tested with. Run as a module it builds what is missing."""
+"""The tools for the chart's tests. Run as a module, it builds the missing ones."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ def helm() -> str:
 
 @cache
 def matcher() -> str:
-    """What tells which entries of a configuration are called. Raises `ToolsMissingError`."""
+    """The program that evaluates which entries are called. Raises `ToolsMissingError`."""
     return str(recipe().make() / "matcher")
 
 
 def main() -> int:
-    """Build what is missing, and say where it is."""
+    """Build what is missing, and print the paths."""
     try:
         built = (helm(), matcher())
     except ToolsMissingError as problem:

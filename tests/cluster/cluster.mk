@@ -6,11 +6,11 @@ export KUBERNETES_VERSION
 
 .PHONY: cluster-tools test-cluster demo-cluster
 
-cluster-tools: $(READY) ## Build what a test cluster runs, into the cache folder.
+cluster-tools: $(READY) ## Build the programs of a test cluster into the cache folder.
 	@$(BIN)/python -m tests.cluster.harness.tools
 
 test-cluster: cluster-tools chart-tools ## Run the tests that need a real cluster.
 	$(BIN)/python -m pytest tests/cluster
 
-demo-cluster: cluster-tools ## Run a real cluster without the webhook and with it; KEEP=1 ends in a shell there.
+demo-cluster: cluster-tools ## Show a real cluster with and without the webhook; KEEP=1 ends in a shell.
 	@$(BIN)/python -m tests.cluster.demo $(if $(KEEP),--keep)

@@ -1,4 +1,4 @@
-"""Connections that carry one review and then rest for a minute and a half, as long as the API server keeps them."""
+"""Connections that carry one review and are then idle for 90 seconds, as long as the API server keeps them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,15 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from tests.cluster.harness.cluster import control_plane
-from tests.cluster.harness.hooks import DRY_POD, MUTATING, Beside, hooks, is_mutated, namespace, product_process
+from tests.cluster.harness.hooks import (
+    DRY_POD,
+    MUTATING,
+    LocalWebhook,
+    hooks,
+    is_mutated,
+    local_webhook_process,
+    namespace,
+)
 from tests.cluster.harness.manifests import pod
 from tests.cluster.harness.relay import relay
 from tests.server.reviews import review
@@ -28,10 +36,10 @@ REST, LONGER = 85, 91
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What became of three connections.
+    """The outcome of three connections.
 
     `kept`: whether the API server's first one carried the create after the rest, too. `closed_by`: who closed the
-    other, `idle` seconds after its answer. `reused`: whether a client of ours was answered after the longer rest.
+    other, `idle` seconds after its answer. `reused`: whether the test's own client was answered after the longer rest.
     """
 
     kept: bool
@@ -41,13 +49,13 @@ class Seen:
 
 
 def watch() -> Seen:
-    """Let them rest, all at the same time; takes a minute and a half."""
+    """Leave them idle, all at the same time; takes 90 seconds."""
     strict = {"pod-security.kubernetes.io/enforce": "baseline"}
     settings = {"injections": {"runtimeClass": {"enabled": False}}}
     with (
         control_plane() as running,
         namespace(running, "strict", **strict),
-        product_process(running, settings=settings) as beside,
+        local_webhook_process(running, settings=settings) as beside,
         relay(running.place, beside.port) as kept,
         relay(running.place, beside.port) as left,
     ):
@@ -60,7 +68,7 @@ def watch() -> Seen:
             return _rest(running, beside, kept, left)
 
 
-def _rest(running: ControlPlaneOnly, beside: Beside, kept: Relay, left: Relay) -> Seen:
+def _rest(running: ControlPlaneOnly, beside: LocalWebhook, kept: Relay, left: Relay) -> Seen:
     own = _open(beside)
     try:
         assert _answers(own)
@@ -90,8 +98,8 @@ def _completed(running: ControlPlaneOnly, path: str = DRY_POD) -> bool:
     return is_mutated(running.api.create(path, pod("one")))
 
 
-def _open(beside: Beside) -> http.client.HTTPSConnection:
-    """A connection of ours to the product."""
+def _open(beside: LocalWebhook) -> http.client.HTTPSConnection:
+    """A connection of the test to the webhook."""
     address = beside.place.address
     context = ssl.create_default_context(cadata=beside.authority.bundle().decode())
     connection = http.client.HTTPSConnection(address, beside.port)

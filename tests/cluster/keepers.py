@@ -1,4 +1,4 @@
-"""Replicas that keep their certificates on a real API server, with the rights of the chart and webhooks to call."""
+"""Replicas that manage their certificates on a real API server, with the chart's rights and a webhook each."""
 
 from __future__ import annotations
 
@@ -110,13 +110,13 @@ class Replica:
 
     @property
     def trusted(self) -> bool:
-        """Whether the replica says that it is; raises what it died of."""
+        """Whether the replica reports that it is trusted; raises the exception that ended it."""
         if self.failed is not None:
             raise self.failed
         return self.keeper is not None and self.keeper.trusted
 
     def events(self) -> list[str]:
-        """What it said, without the details."""
+        """Its log events, without fields."""
         return [event for _, event, _ in self.said]
 
     def start(self) -> None:
@@ -132,7 +132,7 @@ class Replica:
         self.counted[what] += 1
 
     def authority_ends(self, end: datetime) -> None:
-        """Not looked at here."""
+        """Ignored here."""
 
     def _say(self, level: str, event: str, /, **fields: Any) -> None:
         self.said.append((level, event, {"at": datetime.now(UTC).isoformat(), **fields}))
@@ -192,7 +192,7 @@ class Replica:
 def replicas(
     running: ControlPlaneOnly, kubeconfig: Path, lifetimes: Lifetimes, number: int = 3
 ) -> Iterator[list[Replica]]:
-    """So many replicas, running."""
+    """Running replicas, `count` of them."""
     made = [Replica(running, index, kubeconfig, lifetimes) for index in range(number)]
     started: list[Replica] = []
     try:
@@ -206,7 +206,7 @@ def replicas(
 
 
 def entry(name: str, url: str) -> Object:
-    """A webhook that is asked about ConfigMaps in the namespace `busy`, and has to answer."""
+    """A webhook for ConfigMaps in the namespace `busy` that must answer."""
     return {
         "name": f"{name}.example.com",
         "admissionReviewVersions": ["v1"],

@@ -1,4 +1,4 @@
-"""The benchmark of creates through an API server: every candidate has its turn, and all make the same pod."""
+"""The benchmark of creates through an API server calls every candidate, and all of them return the same pod."""
 
 from __future__ import annotations
 

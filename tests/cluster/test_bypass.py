@@ -10,7 +10,7 @@ import pytest
 from tests.chart.render import FULLNAME, only
 from tests.cluster.harness.api import ApiError
 from tests.cluster.harness.cluster import ControlPlaneOnly, control_plane
-from tests.cluster.harness.hooks import MUTATING, VALIDATING, is_mutated, product_process
+from tests.cluster.harness.hooks import MUTATING, VALIDATING, is_mutated, local_webhook_process
 from tests.cluster.harness.manifests import GPU, container, pod
 from tests.cluster.harness.waiting import wait_for
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tests.cluster.harness.api import Object
-    from tests.cluster.harness.hooks import Beside
+    from tests.cluster.harness.hooks import LocalWebhook
 
 PODS = "/api/v1/namespaces/default/pods"
 CLASSES = "/apis/node.k8s.io/v1/runtimeclasses"
@@ -37,9 +37,9 @@ def running(needs_control_plane: None) -> Iterator[ControlPlaneOnly]:
 
 
 @contextmanager
-def _hooks(running: ControlPlaneOnly, settings: Object, values: Object) -> Iterator[Beside]:
+def _hooks(running: ControlPlaneOnly, settings: Object, values: Object) -> Iterator[LocalWebhook]:
     """The configurations as the chart renders them, in force, with the product as a process behind them."""
-    with product_process(running, settings=settings) as beside:
+    with local_webhook_process(running, settings=settings) as beside:
         try:
             for path, kind in CONFIGURATIONS.items():
                 rendered = only(kind, values)
@@ -56,14 +56,14 @@ def _hooks(running: ControlPlaneOnly, settings: Object, values: Object) -> Itera
 
 
 @pytest.fixture
-def hooks(running: ControlPlaneOnly) -> Iterator[Beside]:
+def hooks(running: ControlPlaneOnly) -> Iterator[LocalWebhook]:
     with _hooks(running, {}, {}) as beside:
         yield beside
 
 
 @pytest.fixture
 def dead(running: ControlPlaneOnly) -> Iterator[None]:
-    """Hooks in force whose webhook is gone; pods that were created before are there."""
+    """Configurations in force without a webhook, and pods that were created before."""
     with _hooks(running, {}, {}) as beside:
         for manifest in (gated("gpu"), gated("plain", PLAIN), pod("debugged")):
             _create(running, manifest)
@@ -87,7 +87,7 @@ def _create(running: ControlPlaneOnly, manifest: Object, *, dry: bool = False) -
 
 
 def _rejection(running: ControlPlaneOnly, manifest: Object) -> str:
-    """What the API server says against a new pod; empty when it accepts it."""
+    """The API server's rejection of a new pod; empty if it accepts it."""
     try:
         _create(running, manifest, dry=True)
     except ApiError as rejected:
@@ -107,12 +107,12 @@ def _warnings(running: ControlPlaneOnly, method: str, path: str, body: Object, c
     return [value.replace('\\"', '"') for name, value in headers.items() if name.lower() == "warning"]
 
 
-def test_gated_pod_over_limit_is_created_with_warning(running: ControlPlaneOnly, hooks: Beside) -> None:
+def test_gated_pod_over_limit_is_created_with_warning(running: ControlPlaneOnly, hooks: LocalWebhook) -> None:
     (warning,) = _warnings(running, "POST", PODS, gated("two", container(gpus=2)))
     assert TWO in warning
 
 
-def test_release_of_pod_over_limit_is_rejected(running: ControlPlaneOnly, hooks: Beside) -> None:
+def test_release_of_pod_over_limit_is_rejected(running: ControlPlaneOnly, hooks: LocalWebhook) -> None:
     _create(running, gated("two", container(gpus=2), gates=(QUEUE, QUOTA)))
     _release(running, "two", QUOTA)
     with pytest.raises(ApiError) as rejected:
@@ -123,13 +123,13 @@ def test_release_of_pod_over_limit_is_rejected(running: ControlPlaneOnly, hooks:
     assert running.api.get(f"{PODS}/two")["spec"]["schedulingGates"] == [QUOTA]
 
 
-def test_queue_on_whole_cards_releases_pod_over_limit(running: ControlPlaneOnly, hooks: Beside) -> None:
+def test_queue_on_whole_cards_releases_pod_over_limit(running: ControlPlaneOnly, hooks: LocalWebhook) -> None:
     _create(running, gated("two", container(gpus=2)))
     released = _release(running, "two", nodeSelector={"nvidia.com/gpu.sharing-strategy": "none"})
     assert "schedulingGates" not in released["spec"]
 
 
-def test_valid_gated_pod_is_mutated_and_released(running: ControlPlaneOnly, hooks: Beside) -> None:
+def test_valid_gated_pod_is_mutated_and_released(running: ControlPlaneOnly, hooks: LocalWebhook) -> None:
     assert is_mutated(_create(running, gated("one")))
     body = {"spec": {"schedulingGates": None}}
     assert _warnings(running, "PATCH", f"{PODS}/one", body, "merge-patch+json") == []
@@ -155,7 +155,7 @@ SEES_ALL = "--env=NVIDIA_VISIBLE_DEVICES=all"
 PRIVILEGED = "--profile=sysadmin"
 
 
-def test_ephemeral_container_with_all_gpus_warns(running: ControlPlaneOnly, hooks: Beside) -> None:
+def test_ephemeral_container_with_all_gpus_warns(running: ControlPlaneOnly, hooks: LocalWebhook) -> None:
     _create(running, pod("plain", PLAIN))
     said = _debug(running, "plain", SEES_ALL, "--container=debug")
     assert 'Warning: GPS007 ephemeral container "debug" sets NVIDIA_VISIBLE_DEVICES to "all"' in said
@@ -163,7 +163,7 @@ def test_ephemeral_container_with_all_gpus_warns(running: ControlPlaneOnly, hook
     assert len(running.api.get(f"{PODS}/plain")["spec"]["ephemeralContainers"]) == 2
 
 
-def test_privileged_ephemeral_container_warns_only_in_gpu_pods(running: ControlPlaneOnly, hooks: Beside) -> None:
+def test_privileged_ephemeral_container_warns_only_in_gpu_pods(running: ControlPlaneOnly, hooks: LocalWebhook) -> None:
     _create(running, pod("plain", PLAIN))
     _create(running, pod("one"))
     assert "GPS" not in _debug(running, "plain", PRIVILEGED)

@@ -1,6 +1,6 @@
-"""Certificates by the real cert-manager: it signs, the kubelet mounts what it signed, its cainjector writes bundles.
+"""The real cert-manager signs certificates, the kubelet mounts them, and the cainjector writes the bundles.
 
-Its controllers and its cainjector run beside the control plane. Its webhook, which checks its own objects, does not.
+Its controllers and its cainjector run next to the control plane. Its webhook, which checks its own objects, does not.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def release(cluster: Cluster) -> Iterator[Release]:
 
 
 def _secret(release: Release) -> dict[str, bytes]:
-    """What cert-manager signed last for the product."""
+    """The last certificate that cert-manager signed for the webhook."""
     data = release.cluster.api.get(f"{CORE}/secrets/{NAME}-tls")["data"]
     return {name: base64.b64decode(content) for name, content in data.items()}
 
@@ -50,7 +50,7 @@ def _verify(bundle: bytes, leaf: bytes) -> None:
 
 
 def _renew(release: Release, name: str) -> None:
-    """Have a Certificate issued anew and wait until it is."""
+    """Renew a Certificate and wait until the new one is issued."""
     api, path = release.cluster.api, f"{CERTIFICATES}/{name}"
     revision = api.get(path)["status"]["revision"]
     certmanager.renew(release.cluster, NAMESPACE, name)
@@ -104,5 +104,5 @@ def test_renewed_authority_is_added_to_every_bundle(release: Release, space: Wor
 def test_cert_manager_components_are_never_forbidden(release: Release, role: str) -> None:
     asked = audit.requests(release.cluster.control, certmanager.NAMESPACE, f"cert-manager-{role}")
     assert asked
-    # The other refusal is that of `HEAD /`, by which it looks whether the API server limits its clients itself.
+    # The other denial is that of `HEAD /`, which tests whether the API server limits its clients itself.
     assert [one for one in asked if one.refused and one.resource] == []

@@ -1,4 +1,4 @@
-"""The chart on a real cluster, in each mode of certificates: what it installs works, and has the rights it needs."""
+"""The chart on a real cluster, in each certificate mode: the installation works and has the rights that it needs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The chart's hooks with nobody behind them: what names a GPU waits for them, and all else goes on."""
+"""The chart's configurations without a running server: GPU workloads wait, and everything else continues."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def release(cluster: Cluster) -> Iterator[Release]:
 
 @pytest.fixture
 def trains(release: Release, space: Workspace) -> str:
-    """A Deployment of two pods with a GPU each, which run: its path."""
+    """The path of a Deployment with two running pods of one GPU each."""
     assert release.pods()
     space.create(deployment("trains", replicas=2))
     space.kubectl("rollout", "status", "deployment/trains", "--timeout=60s")
@@ -47,7 +47,7 @@ def trains(release: Release, space: Workspace) -> str:
 
 @contextmanager
 def _dead(release: Release) -> Iterator[None]:
-    """No server is there until the end of the block: they are deleted, and no node takes new ones."""
+    """Run the block without a server: delete the servers, and let no node accept new ones."""
     kubectl = release.cluster.kubectl
     kubectl("cordon", NODE)
     try:
@@ -60,7 +60,7 @@ def _dead(release: Release) -> Iterator[None]:
 
 
 def _refusal(release: Release, manifest: Object, space: str = "default") -> str:
-    """What the API server says against a pod; empty when it takes it."""
+    """The API server's rejection of a pod; empty if it accepts it."""
     try:
         release.cluster.api.create(f"/api/v1/namespaces/{space}/pods?dryRun=All", manifest)
     except ApiError as refused:
@@ -69,14 +69,14 @@ def _refusal(release: Release, manifest: Object, space: str = "default") -> str:
 
 
 def _running(space: Workspace, holds: Callable[[Object], bool]) -> list[str]:
-    """The names of the pods of `trains` that stay, whose container's status is such."""
+    """The names of the pods of `trains` that are not being deleted and whose container has this status."""
     found = [one for one in space.api.items(space.pods) if "deletionTimestamp" not in one["metadata"]]
     started = [one for one in found if one["status"].get("containerStatuses")]
     return [one["metadata"]["name"] for one in started if holds(one["status"]["containerStatuses"][0])]
 
 
 def _replicas(space: Workspace, trains: str, count: int) -> Object:
-    """The Deployment once it has so many ready pods."""
+    """The Deployment as soon as it has `count` ready pods."""
     return space.api.wait_for(
         trains, f"to have {count} ready pods", lambda now: now["status"].get("readyReplicas", 0) == count
     )
@@ -99,14 +99,14 @@ def test_gpu_workload_can_be_scaled_labelled_and_deleted_without_servers(
 def test_missing_pods_are_created_when_servers_return(release: Release, space: Workspace, trains: str) -> None:
     with _dead(release):
         space.kubectl("scale", "deployment/trains", "--replicas=3")
-        space.api.wait_for(trains, "to tell of the refusal", lambda now: FAILED in str(now["status"]))
+        space.api.wait_for(trains, "to report the rejection", lambda now: FAILED in str(now["status"]))
         with pytest.raises(RuntimeError, match=FAILED):
             space.kubectl("rollout", "restart", "deployment/trains")
     _replicas(space, trains, 3)
 
 
 def test_started_rollout_continues_without_servers(release: Release, space: Workspace, trains: str) -> None:
-    """Its first new pod becomes ready, so the last old one goes; the second new one comes when the servers are back."""
+    """The first new pod becomes ready, so the last old one is deleted; the second follows when servers return."""
     former = _running(space, lambda _: True)
     waits = container(readinessProbe={"exec": {"command": ["test", "-f", "/ready"]}, "periodSeconds": 1})
     strategy = {"rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1}}
@@ -160,7 +160,7 @@ def _shown(word: str) -> str:
 
 
 def _sh(release: Release, script: str) -> None:
-    """Have the cluster's administrator run a script."""
+    """Run a script as the cluster's administrator."""
     control = release.cluster.control
     path = f"{control.tools.kubectl.parent}:{os.environ['PATH']}"
     environment = os.environ | {"KUBECONFIG": str(control.kubeconfigs["admin"]), "PATH": path}

@@ -1,4 +1,4 @@
-"""Fresh installations, one after the other: ready means that the API server trusts, and nothing is left behind."""
+"""Repeated installations: the API server trusts a ready webhook, and nothing is left behind."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 DRY_DEPLOYMENT = "/apis/apps/v1/namespaces/default/deployments?dryRun=All"
 AT_ONCE = {"shutdownDelay": "0s"}
 
-# cert-manager keeps the Secrets that it wrote, unless it is told to remove them with their Certificate.
+# cert-manager keeps the Secrets that it wrote, unless it is configured to remove them with their Certificate.
 KEPT = {"cert-manager": {f"Secret/{NAMESPACE}/{NAME}-{kind}" for kind in ("authority", "tls")}}
 
 
@@ -53,7 +53,7 @@ def test_deleted_authority_secret_is_recreated_without_lost_creates(cluster: Clu
         assert lost(creates.answered) == []
         (owner,) = cluster.api.get(secret)["metadata"]["ownerReferences"]
         assert (owner["kind"], owner["name"]) == ("Deployment", NAME)
-        # A RuntimeClass is never read alone; `get` goes with the right to read them all.
+        # A single RuntimeClass is never read; `get` comes with the right to read them all.
         asked = {(one.verb, one.group, one.resource) for one in release.asked()}
         assert release.granted() - asked == {("get", "node.k8s.io", "runtimeclasses")}
         release.uninstall()

@@ -1,4 +1,4 @@
-"""Upgrades of the chart: nothing is lost meanwhile, every bundle stays, and what did not change is not touched."""
+"""Upgrades of the chart lose no create, keep every bundle, and touch nothing that did not change."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from tests.cluster.harness.release import Release
     from tests.cluster.harness.workspace import Workspace
 
-# As long as the chart has it: for the API server to learn that a server goes, on a busy machine too.
+# The chart's default: on a busy machine, too, the API server learns in this time that a server stops.
 PATIENT = {"shutdownDelay": "10s"}
 # A kind of the user's own has an entry of its own, named after its resource.
 JOBSETS, RAYJOBS = ("jobset.x-k8s.io", "JobSet", "jobsets"), ("ray.io", "RayJob", "rayjobs")
@@ -38,7 +38,7 @@ def release(cluster: Cluster, request: pytest.FixtureRequest) -> Iterator[Releas
 
 
 def _judging(*kinds: tuple[str, str, str]) -> Object:
-    """Values by which these kinds are judged as well."""
+    """Values that add these kinds."""
     entries = [
         {"group": group, "kind": kind, "resource": resource, "versions": ["v1"]} for group, kind, resource in kinds
     ]
@@ -62,7 +62,7 @@ def test_server_side_apply_by_other_manager_finds_no_difference(release: Release
 
 
 def _manifest(release: Release, *command: str) -> list[Object]:
-    """What kubectl shows of the release's objects."""
+    """The release's objects, as kubectl shows them."""
     manifest = release.helm("get", "manifest", RELEASE)
     said = release.cluster.kubectl(*command, "--filename=-", "--output=json", manifest=manifest)
     found: list[Object] = json.loads(said)["items"]
@@ -70,7 +70,7 @@ def _manifest(release: Release, *command: str) -> list[Object]:
 
 
 def _bare(stored: list[Object]) -> list[Object]:
-    """Objects but for what changes by itself; a change of their content shows as a new generation too."""
+    """Objects without the fields that change by themselves; a change of their content also changes the generation."""
     for one in stored:
         one.pop("status", None)
         one["metadata"].pop("managedFields", None)
@@ -88,7 +88,7 @@ def test_upgrade_takes_effect_without_lost_creates(release: Release, space: Work
     assert lost(creates.answered) == [], failures(space.cluster.control).since(before).logged
     assert len(release.pods()) == 3
     done = space.cluster.kubectl.run(
-        "create", f"--namespace={space.name}", "-f", "-", manifest=pod("two", container(gpus=2), schedulerName="nobody")
+        "create", f"--namespace={space.name}", "-f", "-", manifest=pod("two", container(gpus=2), schedulerName="none")
     )
     assert "Warning: GPS001" in done.stderr
     assert done.returncode == 0
@@ -107,18 +107,18 @@ def test_added_and_removed_entries_leave_other_bundles_alone(release: Release) -
 
 
 def _wait_trusted(release: Release, *kinds: tuple[str, str, str]) -> None:
-    """Wait until exactly these kinds have entries, and every entry trusts somebody."""
+    """Wait until exactly these kinds have entries, and every entry has a bundle."""
 
     def trusted() -> bool:
         found = release.bundles()
-        judged = {name for name in found if name in {_entry(JOBSETS), _entry(RAYJOBS)}}
-        return all(found.values()) and judged == {_entry(kind) for kind in kinds}
+        custom = {name for name in found if name in {_entry(JOBSETS), _entry(RAYJOBS)}}
+        return all(found.values()) and custom == {_entry(kind) for kind in kinds}
 
     wait_for("every entry to be trusted", trusted)
 
 
 def _never_blanked(versions: list[Object]) -> None:
-    """An entry that trusted somebody once does so for as long as it is there."""
+    """Assert that an entry that once had a bundle always has one."""
     for before, after in pairwise(versions):
         had, has = bundles(before), bundles(after)
         assert [name for name in has if had.get(name) and not has[name]] == []
@@ -126,7 +126,7 @@ def _never_blanked(versions: list[Object]) -> None:
 
 @pytest.mark.parametrize("release", ["cert-manager"], indirect=True)
 def test_field_ownership_of_cert_manager_is_reported_and_can_be_released(release: Release) -> None:
-    """Its cainjector applies bundles server-side and so owns a part of every entry: a dropped one is left in pieces."""
+    """The cainjector applies bundles server-side and owns a part of every entry, which a dropped entry leaves."""
     release.upgrade(_judging(JOBSETS), flags=("--server-side=true",))
     _wait_trusted(release, JOBSETS)
     before = release.bundles()

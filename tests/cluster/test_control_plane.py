@@ -47,9 +47,9 @@ def test_control_plane_schedules_controls_and_admits(place: type[Place]) -> None
 def test_service_account_token_has_only_its_rights(needs_control_plane: None) -> None:
     with control_plane() as running:
         token = running.kubectl("create", "token", "default").strip()
-        somebody = running.control.api_as(token)
+        limited = running.control.api_as(token)
         with pytest.raises(ApiError, match='"system:serviceaccount:default:default" cannot list resource "pods"'):
-            somebody.items("/api/v1/namespaces/default/pods")
+            limited.items("/api/v1/namespaces/default/pods")
 
 
 def test_kubebuilder_assets_are_used(

@@ -1,4 +1,4 @@
-"""The match conditions of the plain manifest select what the engine has to see, and nothing else."""
+"""The match conditions of the plain manifest send exactly the objects that the webhook checks."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ WORKLOADS = [kind for kind in COLLECTIONS if kind != "Pod"]
 
 
 class Recorder:
-    """A stand-in for each entry of the configurations; it tells which entries a request was sent to."""
+    """A stand-in for each entry of the configurations that records the entries that a request was sent to."""
 
     def __init__(self, running: ControlPlaneOnly) -> None:
         self.api = running.api
@@ -154,7 +154,7 @@ def resources(draw: st.DrawFn) -> Json:
 
 @st.composite
 def specs(draw: st.DrawFn) -> Json:
-    """A pod's spec of some containers and init containers, which may be sidecars."""
+    """The spec of a pod with containers and init containers, which may be sidecars."""
     held = st.one_of(resources(), resources(), st.sampled_from([None, {}]))
     apps, inits = draw(st.lists(held, min_size=1, max_size=3)), draw(st.lists(held, max_size=2))
     restarts = draw(st.sampled_from([{}, {"restartPolicy": "Always"}]))
@@ -173,14 +173,14 @@ def test_new_objects_are_sent_exactly_when_they_name_a_gpu(recorder: Recorder, k
 
     @settings(max_examples=25, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
     @given(specs())
-    def judged(spec: Json) -> None:
+    def sent_as_expected(spec: Json) -> None:
         manifest = holder(kind, spec)
         called, accepted = recorder.called("POST", f"{collection(kind)}?dryRun=All", manifest)
         named = names_a_gpu(manifest)
         assert called == wanted(kind, named=named, accepted=accepted), json.dumps(manifest)
         seen[named, accepted] += 1
 
-    judged()
+    sent_as_expected()
     assert seen[True, True] >= 3, seen
     assert seen[False, True] >= 3, seen
 
@@ -275,7 +275,7 @@ def test_pod_update_is_sent_only_when_it_lost_an_injected_toleration(recorder: R
             lost = [ours for ours in (OURS, OURS_RENAMED) if ours in held and ours not in kept]
             assert called - {"/validate pods"} == ({"/mutate tolerations"} if lost and "nvidia" in resource else set())
             after = {**stored, "spec": {**stored["spec"], "tolerations": list(kept)}}
-            # A pod that does not ask for the renamed resource has no claim to its toleration, though it is asked about.
+            # A pod that does not request the renamed resource gets no toleration for it, although it is sent.
             (updated,), (before,) = (EVALUATOR.pods(manifest, "", "Pod") for manifest in (after, stored))
             restored = lost_tolerations(updated, before, Origin("default"), EVALUATOR)
             assert bool(called) >= bool(restored)

@@ -1,4 +1,4 @@
-"""A cluster leaves the machine as it was: after a stop, and after its owner was killed."""
+"""A cluster leaves the machine unchanged, after a stop and after its owner was killed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Certificates that look after themselves, on a real API server, with the chart's rights and nothing more."""
+"""Self-managed certificates on a real API server, with exactly the chart's rights."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def running(needs_control_plane: None) -> Iterator[ControlPlaneOnly]:
 
 @pytest.fixture
 def kubeconfig(running: ControlPlaneOnly) -> Iterator[Path]:
-    """An installation without configurations: it is removed at the end."""
+    """An installation without configurations, removed at the end."""
     yield install(running)
     for path in (MUTATING, VALIDATING):
         if running.api.find(path) is not None:
@@ -163,7 +163,7 @@ def test_deleted_secret_is_recreated_and_owned_by_deployment(running: ControlPla
         until_trusted(made)
         (old,) = authorities(running)
         running.api.delete(SECRET)
-        found = running.api.wait_for(SECRET, "to be made anew", bool)
+        found = running.api.wait_for(SECRET, "to be recreated", bool)
         deployment = running.api.get(OURS.deployment)["metadata"]["uid"]
         (owner,) = found["metadata"]["ownerReferences"]
         assert owner == {"apiVersion": "apps/v1", "kind": "Deployment", "name": NAME, "uid": deployment}
@@ -197,11 +197,11 @@ def test_missing_right_is_logged(running: ControlPlaneOnly, kubeconfig: Path, mi
     running.api.patch(path, {"rules": rules})
     with replicas(running, kubeconfig, Lifetimes(), number=1) as (one,):
         configure(running, [one])
-        wait_for("it to be told", lambda: "certificates cannot be reconciled" in one.events())
-        (told,) = (fields["error"] for _, event, fields in one.said if event == "certificates cannot be reconciled")
+        wait_for("the missing right to be logged", lambda: "certificates cannot be reconciled" in one.events())
+        (error,) = (fields["error"] for _, event, fields in one.said if event == "certificates cannot be reconciled")
         account = f"system:serviceaccount:{NAMESPACE}:{NAME}"
-        assert f'403 mutatingwebhookconfigurations.admissionregistration.k8s.io "{NAME}" is forbidden' in told
-        assert f'User "{account}" cannot {missing}' in told
+        assert f'403 mutatingwebhookconfigurations.admissionregistration.k8s.io "{NAME}" is forbidden' in error
+        assert f'User "{account}" cannot {missing}' in error
         assert not one.trusted
         running.api.patch(path, {"rules": role["rules"]})
         until_trusted([one])

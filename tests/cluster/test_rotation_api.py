@@ -1,4 +1,4 @@
-"""The manners of a real API server that certificates and facts depend on, as this project talks to it."""
+"""The behaviour of a real API server that certificates and facts depend on."""
 
 from __future__ import annotations
 

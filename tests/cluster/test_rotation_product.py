@@ -1,4 +1,4 @@
-"""The product as the chart installs it, with certificates that live for a minute, while pods are created."""
+"""The webhook as the chart installs it, with certificates valid for a minute, while pods are created."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.cluster.harness.creates import creating, lost, told
+from tests.cluster.harness.creates import creating, lost, summary
 from tests.cluster.harness.failures import failures
 from tests.cluster.harness.release import CORE, NAME, Release, prepared
 from tests.cluster.harness.waiting import wait_for
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tests.cluster.harness.workspace import Workspace
 
 SECRET = f"{CORE}/secrets/{NAME}-ca"
-# A third of a leaf's life is longer than the settle time, so that a leaf outlives the time in which nobody can sign.
+# A third of a leaf's lifetime exceeds the settle time, so that a leaf outlives the time without a signing authority.
 BRIEF = {"caLifetime": "75s", "leafLifetime": "36s", "settle": "4s"}
 EVENTS = "gpushare_webhook_certificate_events_total"
 
@@ -49,8 +49,8 @@ def test_authority_rotation_loses_no_create(
     with creating(space) as creates:
         wait_for("two rotations", lambda: rotations(release) >= before + 2, seconds=240, every=1)
         wait_for("the first authority to go", lambda: not first & authorities(release), seconds=180, every=1)
-        creates.go_on()
-    record_property("figures", told(creates.answered))
+        creates.wait_for_more()
+    record_property("figures", summary(creates.answered))
     assert [one.message for one in lost(creates.answered)] == []
     assert len(creates.answered) > 1000
     met = failures(space.cluster.control).since(counted)
@@ -62,9 +62,9 @@ def test_deleted_and_damaged_secret_loses_no_create(release: Release, space: Wor
         for harm in (_delete, _damage):
             harm(space)
             _wait_rotated(release, rotations(release))
-            creates.go_on()
-        creates.go_on(100)
-    assert [one.message for one in lost(creates.answered)] == [], told(creates.answered)
+            creates.wait_for_more()
+        creates.wait_for_more(100)
+    assert [one.message for one in lost(creates.answered)] == [], summary(creates.answered)
 
 
 def _wait_rotated(release: Release, before: float) -> None:

@@ -1,4 +1,4 @@
-"""Pods, Services and the API server reach each other; service accounts have the rights they are given and no more."""
+"""Pods, Services and the API server reach each other; service accounts have exactly the rights granted to them."""
 
 from __future__ import annotations
 

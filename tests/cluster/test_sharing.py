@@ -1,4 +1,4 @@
-"""The other ways in which the device plugin offers a GPU, each on the same node."""
+"""Other ways of the device plugin to offer a GPU, each on the same node."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The product in a real cluster: what its users are promised, end to end."""
+"""The webhook in a real cluster, end to end."""
 
 from __future__ import annotations
 

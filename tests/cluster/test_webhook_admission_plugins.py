@@ -1,4 +1,4 @@
-"""The product beside Kubernetes' own admission: Pod Security, RuntimeClass, quotas, limits and tolerations."""
+"""The webhook with Kubernetes' own admission: Pod Security, RuntimeClass, quotas, limits and tolerations."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 from tests.cluster.harness.api import ApiError, Object
 from tests.cluster.harness.cluster import ControlPlaneOnly, control_plane
-from tests.cluster.harness.hooks import namespace, product_beside
+from tests.cluster.harness.hooks import local_webhook, namespace
 from tests.cluster.harness.manifests import GPU, container, deployment, pod
 from tests.cluster.harness.options import ControlPlaneOptions
 from tests.cluster.harness.waiting import wait_for
@@ -44,7 +44,7 @@ def _with_plugin(plugin: str) -> Iterator[ControlPlaneOnly]:
     with (
         control_plane(ControlPlaneOptions(admission_plugins=(plugin,))) as started,
         _runtime_class(started, "nvidia"),
-        product_beside(started),
+        local_webhook(started),
     ):
         yield started
 
@@ -59,7 +59,7 @@ def _runtime_class(running: ControlPlaneOnly, name: str) -> Iterator[None]:
 
 
 def _create(running: ControlPlaneOnly, path: str, manifest: Object) -> tuple[Object, str]:
-    """The pod as it is stored, and what kubectl prints beside it: the warnings."""
+    """The stored pod, and the warnings that kubectl prints."""
     space = path.rsplit("/", 1)[1]
     said = running.kubectl.run("--namespace", space, "create", "-f", "-", manifest=manifest)
     assert said.returncode == 0, said.stderr

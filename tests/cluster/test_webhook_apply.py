@@ -1,4 +1,4 @@
-"""kubectl's ways to apply an object, one after the other: what the product adds does not drift or stand in the way."""
+"""Repeated `kubectl apply`, client-side and server-side: the webhook's edits cause no drift and no conflict."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_repeated_server_side_apply_of_workload_changes_nothing(space: Workspace
 
 
 def _applied(space: Workspace, kind: str) -> tuple[Object, int, list[Object]]:
-    """Spec, generation, and who manages which fields; the controller goes on writing the status."""
+    """Spec, generation and field managers; the controller keeps writing the status."""
     stored = json.loads(space.kubectl("get", kind, "main", "-o", "json", "--show-managed-fields"))
     managed = [entry for entry in stored["metadata"]["managedFields"] if entry.get("subresource") != "status"]
     return stored["spec"], stored["metadata"]["generation"], managed

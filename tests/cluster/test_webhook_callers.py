@@ -1,4 +1,4 @@
-"""Client certificates: the API server shows one and is answered; who shows another, or none, is not."""
+"""Client certificates: only a client with an allowed certificate, such as the API server, is answered."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 
 from tests.cluster.harness.api import ApiError
 from tests.cluster.harness.cluster import ControlPlaneOnly, control_plane
-from tests.cluster.harness.hooks import DRY_POD, VALIDATING, Beside, hooks, is_mutated, product_process
+from tests.cluster.harness.hooks import DRY_POD, VALIDATING, LocalWebhook, hooks, is_mutated, local_webhook_process
 from tests.cluster.harness.manifests import pod
 from tests.cluster.harness.options import ControlPlaneOptions
 from tests.server.certificates import client_certificate
@@ -31,7 +31,7 @@ REFUSED = "the common name of the client certificate is not in tls.clientSubject
 
 @pytest.fixture(scope="module")
 def callers() -> Authority:
-    """The authority of those who may call."""
+    """The authority of allowed clients."""
     return Authority.create("callers", datetime.now(UTC), timedelta(days=1))
 
 
@@ -42,13 +42,13 @@ def running(needs_control_plane: None, callers: Authority) -> Iterator[ControlPl
 
 
 @contextmanager
-def _answering(running: ControlPlaneOnly, callers: Authority, *subjects: str) -> Iterator[Beside]:
-    """The product, which answers callers of these names and no others."""
+def _answering(running: ControlPlaneOnly, callers: Authority, *subjects: str) -> Iterator[LocalWebhook]:
+    """The webhook, which answers only clients with these names."""
     bundle = running.place.folder / "callers.crt"
     bundle.write_bytes(callers.bundle())
     tls = {"clientCA": str(bundle), "clientSubjects": subjects}
     off = {"injections": {"runtimeClass": {"enabled": False}}}  # the class is not there
-    with product_process(running, settings=off | {"tls": tls}) as beside:
+    with local_webhook_process(running, settings=off | {"tls": tls}) as beside:
         yield beside
 
 
@@ -63,7 +63,7 @@ def test_only_clients_with_allowed_certificate_are_answered(running: ControlPlan
         assert (status, answer["message"]) == (403, REFUSED)
         stranger = Authority.create("strangers", datetime.now(UTC), timedelta(days=1))
         for shown in (None, client_certificate(stranger, API_SERVER)):
-            # In TLS 1.3 the client has finished before the server looks: it learns from what it reads or writes next.
+            # In TLS 1.3 the client finishes before the server verifies: it fails with its next read or write.
             with pytest.raises((ssl.SSLError, ConnectionError)):
                 _ask(running, beside, shown)
 
@@ -84,7 +84,7 @@ def _is_completed(running: ControlPlaneOnly) -> bool:
 
 
 def _refusal(running: ControlPlaneOnly) -> str:
-    """What the API server says against a pod by the product's answer; empty when it takes it, or cannot reach it."""
+    """The webhook's rejection of a pod; empty if the API server accepts the pod or cannot reach the webhook."""
     try:
         running.api.create(DRY_POD, pod("one"))
     except ApiError as refused:
@@ -92,8 +92,8 @@ def _refusal(running: ControlPlaneOnly) -> str:
     return ""
 
 
-def _ask(running: ControlPlaneOnly, beside: Beside, shown: bytes | None) -> tuple[int, Object]:
-    """Send a review as somebody who shows a certificate, or none: status and body of the answer."""
+def _ask(running: ControlPlaneOnly, beside: LocalWebhook, shown: bytes | None) -> tuple[int, Object]:
+    """Send a review with a client certificate, or without one; return status and body of the answer."""
     context = ssl.create_default_context(cadata=beside.authority.bundle().decode())
     if shown:
         file = running.place.folder / "shown.pem"

@@ -1,4 +1,4 @@
-"""What the API server does with a webhook's answers: the facts on which the product's own answers rest."""
+"""How the API server handles the answers of webhooks, which the webhook's own answers rely on."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def running(needs_control_plane: None) -> Iterator[ControlPlaneOnly]:
 def _called(
     running: ControlPlaneOnly, answer: Callable[[dict[str, Any]], Answer], policy: str, **fields: Any
 ) -> Iterator[StandIn]:
-    """A stand-in that the API server calls for every pod with a label; it is awaited, and gone at the end."""
+    """A stand-in that the API server calls for every pod with a label; in force in the block, deleted at the end."""
     with stand_in(running.place, answer) as webhook:
         entry = {
             "name": "stand-in.example.test",

@@ -1,4 +1,4 @@
-"""What the process in a container finds: by the device plugin's doing, by ours, and by both."""
+"""The environment of a process in a container, with the edits of the device plugin, of the webhook, and of both."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _leave_file(cluster: Cluster, folder: str) -> str:
 
 
 def test_plugin_edits_alone(cluster: Cluster) -> None:
-    # The namespace is exempt, so that nothing of ours is in the pod.
+    # The namespace is exempt, so the webhook adds nothing to the pod.
     exempt = Workspace(cluster, "kube-system")
     try:
         running = exempt.start(pod("main"))
@@ -71,7 +71,7 @@ def test_plugin_and_webhook_edits_together(space: Workspace) -> None:
 
 
 def test_webhook_edits_alone(cluster: Cluster) -> None:
-    # Time slicing on a node that nothing tells apart: the product takes it for MPS, the plugin adds nothing for MPS.
+    # Time slicing on an unlabelled node: the webhook assumes MPS, and the plugin adds nothing for MPS.
     sign = _leave_file(cluster, HOST_PIPE)
     with cluster.node.sharing(time_slicing()), workspace(cluster, "ours-alone") as space:
         assert_completed(space.start(pod("main")))

@@ -1,4 +1,4 @@
-"""The product down, slow or out of its mind: GPU pods follow the failure policy, and nothing else is touched."""
+"""The webhook unreachable, slow or broken: GPU pods follow the failure policy, and nothing else is affected."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def _answering(answer: Callable[[Object], Answer]) -> Broken:
 
 @contextmanager
 def _slow(running: ControlPlaneOnly) -> Iterator[Callable[[Object], Object]]:
-    """It answers when the test is over."""
+    """Answer when the test has ended."""
     over = Event()
 
     def late(review: Object) -> Answer:
@@ -86,7 +86,7 @@ BROKEN: dict[str, tuple[Broken, str]] = {
 
 @contextmanager
 def _broken(running: ControlPlaneOnly, how: str, *which: str) -> Iterator[str]:
-    """Hooks that are broken in one way; yields what the API server says of it."""
+    """Configurations of a webhook that is broken in one way; yields the API server's message."""
     broken, says = BROKEN[how]
     with broken(running) as client_config:
         force = partial(_fails, running)
@@ -99,7 +99,7 @@ def _fails(running: ControlPlaneOnly) -> bool:
 
 
 def _refusal(running: ControlPlaneOnly) -> str:
-    """What the API server says against a pod that asks for a GPU; empty when it takes it."""
+    """The API server's rejection of a GPU pod; empty if it accepts it."""
     try:
         running.api.create(DRY_POD, pod("asks"))
     except ApiError as refused:
@@ -181,7 +181,7 @@ def _others_go_on(running: ControlPlaneOnly) -> None:
 
 @pytest.fixture
 def deployed(running: ControlPlaneOnly) -> Iterator[str]:
-    """A Deployment of two pods that ask for a GPU, made before the product fails: its path."""
+    """The path of a Deployment with two GPU pods, created before the webhook fails."""
     path = f"{DEPLOYMENTS}/trains"
     running.api.create(DEPLOYMENTS, deployment("trains", replicas=2))
     _wait_replicas(running, 2)
@@ -193,7 +193,7 @@ def deployed(running: ControlPlaneOnly) -> Iterator[str]:
 
 
 def _wait_replicas(running: ControlPlaneOnly, count: int) -> Object:
-    """The Deployment once its status counts so many pods."""
+    """The Deployment as soon as its status counts `count` pods."""
     return running.api.wait_for(
         f"{DEPLOYMENTS}/trains",
         f"to have {count} replicas",
@@ -221,7 +221,7 @@ def test_gpu_workloads_can_be_scaled_and_labelled_during_outage(running: Control
 def test_deleted_configurations_let_scaled_workload_create_pods(running: ControlPlaneOnly, deployed: str) -> None:
     with _broken(running, "no endpoints", MUTATING, VALIDATING):
         running.kubectl("scale", "deployment", "trains", "--replicas=3")
-        refused = running.api.wait_for(deployed, "to tell of the refusal", lambda now: FAILED in str(now["status"]))
+        refused = running.api.wait_for(deployed, "to report the rejection", lambda now: FAILED in str(now["status"]))
         assert refused["status"]["replicas"] == 2
         remove(running, MUTATING, VALIDATING)
         _wait_replicas(running, 3)

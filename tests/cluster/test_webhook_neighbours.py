@@ -1,4 +1,4 @@
-"""The product beside others that mutate: webhooks and policies that change what it has changed."""
+"""The webhook with other mutating webhooks and policies."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 from tests.cluster.harness.api import ApiError, Object
 from tests.cluster.harness.cluster import ControlPlaneOnly, control_plane
-from tests.cluster.harness.hooks import DRY_POD, MUTATING, product_beside
+from tests.cluster.harness.hooks import DRY_POD, MUTATING, local_webhook
 from tests.cluster.harness.manifests import GPU, container, labelled, pod
 from tests.cluster.harness.standin import Answer, StandIn, allow, stand_in
 from tests.cluster.harness.waiting import wait_for
@@ -69,7 +69,7 @@ def _near(name: str, *containers: Object, **spec: object) -> Object:
 
 
 def assert_complete(stored: Object, *asking: str) -> None:
-    """Each of our edits is in a stored pod once: in its spec, and in the containers that ask and in no other."""
+    """Assert that each edit is in a stored pod once: in its spec, and only in containers that request a GPU."""
     spec = stored["spec"]
     assert spec["runtimeClassName"] == "nvidia"
     assert spec["tolerations"].count(OURS) == 1
@@ -86,7 +86,7 @@ def assert_complete(stored: Object, *asking: str) -> None:
 
 
 def _append(kind: str, added: Object) -> Callable[[Object], Answer]:
-    """Adds a container unless it is there, as a good neighbour does."""
+    """Add a container unless it exists, as an idempotent webhook does."""
 
     def answer(review: Object) -> Answer:
         spec = review["request"]["object"]["spec"]
@@ -105,7 +105,7 @@ def test_reinvocation_mutates_container_added_by_later_webhook(
     running: ControlPlaneOnly, kind: str, reinvocation: str
 ) -> None:
     # The limit on the whole pod is raised: here a second container asks for a replica.
-    with product_beside(running, settings={"limits": {"perPod": 2}}):
+    with local_webhook(running, settings={"limits": {"perPod": 2}}):
         with _neighbour(running, _append(kind, container("late")), reinvocation) as neighbour:
             stored = running.api.create(PODS, _near(f"late-{kind.lower()}-{reinvocation.lower()}"))
             (first, *_) = neighbour.reviews
@@ -115,7 +115,7 @@ def test_reinvocation_mutates_container_added_by_later_webhook(
 
 
 def test_container_added_by_later_webhook_is_checked(running: ControlPlaneOnly) -> None:
-    with product_beside(running), _neighbour(running, _append("containers", container("late"))):
+    with local_webhook(running), _neighbour(running, _append("containers", container("late"))):
         with pytest.raises(ApiError, match=r"GPS002 .*asks for 2") as refused:
             running.api.create(PODS, _near("too-many"))
         assert 'webhook "pods.gpushare-webhook.test"' in refused.value.message
@@ -128,7 +128,7 @@ def test_environment_added_by_later_webhook_adds_no_duplicate(running: ControlPl
         wanted = held and not any(entry["name"] == "LATE" for entry in held)
         return allow(review, operation) if wanted else allow(review)
 
-    with product_beside(running), _neighbour(running, answer, "IfNeeded"):
+    with local_webhook(running), _neighbour(running, answer, "IfNeeded"):
         stored = running.api.create(PODS, _near("late-env"))
     assert [entry["name"] for entry in stored["spec"]["containers"][0]["env"]] == ["LATE", "CUDA_MPS_PIPE_DIRECTORY"]
     assert_complete(stored, "main")
@@ -137,8 +137,8 @@ def test_environment_added_by_later_webhook_adds_no_duplicate(running: ControlPl
 def test_gpu_requested_by_later_webhook_warns_without_edits(
     running: ControlPlaneOnly,
 ) -> None:
-    # The API server calls a hook again only if it was called before, and the match conditions kept ours out.
-    with product_beside(running), _neighbour(running, _append("containers", container("late")), "IfNeeded"):
+    # The API server reinvokes only webhooks that it called before, and the match conditions excluded this one.
+    with local_webhook(running), _neighbour(running, _append("containers", container("late")), "IfNeeded"):
         manifest = _near("first-asks-late", container(gpus=0))
         said = running.kubectl.run("create", "-f", "-", manifest=manifest)
         assert said.returncode == 0, said.stderr
@@ -150,7 +150,7 @@ def test_gpu_requested_by_later_webhook_warns_without_edits(
 
 
 def test_recreated_stored_pod_is_identical(running: ControlPlaneOnly) -> None:
-    with product_beside(running):
+    with local_webhook(running):
         stored = running.api.create(PODS, pod("once", container(), container("other", gpus=0)))
         assert_complete(stored, "main")
         metadata = {"name": "twice", "annotations": stored["metadata"]["annotations"]}
@@ -160,7 +160,7 @@ def test_recreated_stored_pod_is_identical(running: ControlPlaneOnly) -> None:
 
 
 def test_kubectl_patch_adds_no_duplicate_edit(running: ControlPlaneOnly) -> None:
-    with product_beside(running):
+    with local_webhook(running):
         running.api.create(PODS, pod("patched"))
         running.kubectl("label", "pod", "patched", "a=b")
         running.kubectl("set", "image", "pod/patched", "main=other")
@@ -207,7 +207,7 @@ def test_mutating_admission_policy_works_with_webhook(running: ControlPlaneOnly,
         volumes: [Object.spec.volumes{name: "policy", emptyDir: Object.spec.volumes.emptyDir{}}],
         containers: object.spec.containers.map(c, Object.spec.containers{
             name: c.name, env: [Object.spec.containers.env{name: "FROM", value: "policy"}]})}}"""
-    with product_beside(running), _policy(running, reinvocation, expression):
+    with local_webhook(running), _policy(running, reinvocation, expression):
         stored = running.api.create(PODS, labelled(pod(f"policy-{reinvocation.lower()}"), neighbour="policy"))
     names = [entry["name"] for entry in stored["spec"]["containers"][0]["env"]]
     assert sorted(names) == ["CUDA_MPS_PIPE_DIRECTORY", "FROM"]

@@ -1,4 +1,4 @@
-"""Nodes that offer GPUs in different ways, side by side: each pod lands where it should, and starts there.
+"""Nodes that offer GPUs in different ways: each pod is bound to a suitable node and starts there.
 
 One node is real, with kubelet, containers and the device plugin; the others are objects that pods are bound to. Each
 kind of node takes its turn to be the real one.
@@ -76,7 +76,7 @@ def _node_object(cluster: Cluster, strategy: str) -> Iterator[str]:
         for bound in cluster.api.items(f"/api/v1/pods?fieldSelector=spec.nodeName={name}"):
             metadata = bound["metadata"]
             at = f"/api/v1/namespaces/{metadata['namespace']}/pods/{metadata['name']}"
-            cluster.api.delete(f"{at}?gracePeriodSeconds=0")  # no kubelet would end it
+            cluster.api.delete(f"{at}?gracePeriodSeconds=0")  # no kubelet ends it
         cluster.api.delete(path)
 
 
@@ -113,8 +113,8 @@ def test_each_pod_runs_on_expected_node(mixed: Cluster, real: str) -> None:
             assert bound["spec"]["runtimeClassName"] == "nvidia"
             assert bool(_mps_parts(bound)) == (strategy == "mps")
         space.wait_running(f"on-{real}")
-        space.kubectl("delete", "pod", f"on-{real}")  # the whole card is one only
-        # Nothing in this pod tells which kind of node it gets: it has the parts for MPS, and starts on any.
+        space.kubectl("delete", "pod", f"on-{real}")  # a whole GPU is offered once
+        # This pod has no hint about its node: it gets the parts for MPS, and starts on any node.
         assert_completed(space.start(pod("anywhere", nodeSelector={"kubernetes.io/hostname": NODE})))
         assert _failed_mounts(space) == []
 

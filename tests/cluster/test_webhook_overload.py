@@ -1,4 +1,4 @@
-"""More than the servers take on: they shed it in a way that the API server makes good."""
+"""Overloaded servers shed reviews, and the API server retries them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 
 from tests.cluster.harness import webhook_manifests as product
 from tests.cluster.harness.changes import trust
-from tests.cluster.harness.creates import creating, lost, told
+from tests.cluster.harness.creates import creating, lost, summary
 from tests.cluster.harness.manifests import container
 from tests.cluster.harness.servers import ServerPod, wait_servers
 from tests.cluster.harness.standin import Answer, StandIn, stand_in
@@ -93,12 +93,12 @@ def test_one_overloaded_server_of_two_loses_no_create(
 
         def shed_often() -> bool:
             # With a bundle of its own the API server calls on new connections; one of two leads to the shedder.
-            trust(space.cluster, authority, Authority.create("nobody", datetime.now(UTC), timedelta(days=1)))
+            trust(space.cluster, authority, Authority.create("unused", datetime.now(UTC), timedelta(days=1)))
             return len(other.reviews) >= 50
 
         with creating(space) as creates:
             wait_for("reviews to be shed", shed_often, seconds=60, every=0.5)
-    record_property("figures", f"{told(creates.answered)}; {len(other.reviews)} reviews were shed")
+    record_property("figures", f"{summary(creates.answered)}; {len(other.reviews)} reviews were shed")
     assert lost(creates.answered) == []
 
 
@@ -115,12 +115,12 @@ def test_burst_after_suspension_loses_no_create(space: Workspace, record_propert
 
         # The first time the API server only makes connections, on which the reviews can come at once the next time.
         wait_for("reviews to be shed", overloaded, seconds=60)
-    record_property("figures", f"{told(creates.answered)}; {server.metric(SHED):.0f} reviews were shed")
+    record_property("figures", f"{summary(creates.answered)}; {server.metric(SHED):.0f} reviews were shed")
     assert lost(creates.answered) == []
 
 
 def _halt(server: ServerPod, seconds: float) -> None:
-    """Have the kernel stop one server's process for a while, as a machine without CPU time to spare does."""
+    """Suspend one server's process for `seconds`, as a machine without free CPU time does."""
     server.send(signal.SIGSTOP)
     try:
         Event().wait(seconds)

@@ -8,7 +8,7 @@ import pytest
 
 from tests.cluster.harness.api import ApiError, Object
 from tests.cluster.harness.cluster import ControlPlaneOnly, control_plane
-from tests.cluster.harness.hooks import product_beside
+from tests.cluster.harness.hooks import local_webhook
 from tests.cluster.harness.manifests import container, deployment, pod
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def _settings(**runtime_class: object) -> Object:
 
 
 def test_missing_runtime_class_rejects_gpu_pods(running: ControlPlaneOnly) -> None:
-    with product_beside(running):
+    with local_webhook(running):
         with pytest.raises(ApiError, match=ABSENT) as refused:
             running.api.create(PODS, pod("lost"))
         assert refused.value.code == 403
@@ -40,9 +40,9 @@ def test_missing_runtime_class_rejects_gpu_pods(running: ControlPlaneOnly) -> No
 
 def test_deployment_status_reports_missing_runtime_class(running: ControlPlaneOnly) -> None:
     path = "/apis/apps/v1/namespaces/default/deployments"
-    with product_beside(running):
+    with local_webhook(running):
         running.api.create(path, deployment("lost"))
-        running.api.wait_for(f"{path}/lost", "to tell of it", lambda now: ABSENT in str(now["status"]))
+        running.api.wait_for(f"{path}/lost", "to report the missing class", lambda now: ABSENT in str(now["status"]))
         running.api.delete(f"{path}/lost?propagationPolicy=Foreground")
 
 
@@ -57,13 +57,13 @@ def test_deployment_status_reports_missing_runtime_class(running: ControlPlaneOn
 def test_disabled_runtime_class_injection_admits_pods(
     running: ControlPlaneOnly, settings: Object, injected: str | None
 ) -> None:
-    with product_beside(running, settings=settings):
+    with local_webhook(running, settings=settings):
         stored = running.api.create(f"{PODS}?dryRun=All", pod("found"))
     assert stored["spec"].get("runtimeClassName") == injected
 
 
 def test_runtime_class_of_author_is_kept(running: ControlPlaneOnly) -> None:
-    with product_beside(running):
+    with local_webhook(running):
         stored = running.api.create(f"{PODS}?dryRun=All", pod("named", runtimeClassName="gpu"))
     assert stored["spec"]["runtimeClassName"] == "gpu"
 
@@ -72,7 +72,7 @@ def test_conflicting_runtime_class_node_selector_rejects_pod(running: ControlPla
     scheduling = {"nodeSelector": {"pool": "gpu"}}
     running.api.create(CLASSES, {"metadata": {"name": "nvidia"}, "handler": "nvidia", "scheduling": scheduling})
     try:
-        with product_beside(running):
+        with local_webhook(running):
             with pytest.raises(ApiError, match="conflict"):
                 running.api.create(PODS, pod("elsewhere", nodeSelector={"pool": "other"}))
             stored = running.api.create(f"{PODS}?dryRun=All", pod("anywhere"))

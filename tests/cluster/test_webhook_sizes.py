@@ -1,4 +1,4 @@
-"""Objects as large as the API server takes them, also when their reviews are six times as large."""
+"""Objects at the size limit of the API server, also when their reviews are six times as large."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tests.cluster.harness.cluster import Cluster
     from tests.cluster.harness.workspace import Workspace
 
-# What the API server reads of a request, and what etcd stores of an object.
+# The size limits of a request to the API server and of an object in etcd.
 REQUEST = 3 * 2**20
 STORED = 1_500_000
 # How many variables the bytes of an object are in.
@@ -33,7 +33,7 @@ def installed(cluster: Cluster) -> Iterator[None]:
 
 
 def _large(kind: str, size: int, variables: int = 1, *, gpus: int = 1, letter: str = "x") -> Object:
-    """An object whose JSON has about `size` bytes and not more, in so many environment variables."""
+    """An object whose JSON has at most `size` bytes, in `count` environment variables."""
 
     def made(each: int) -> Object:
         entries = [{"name": f"V{index}", "value": letter * each} for index in range(variables)]
@@ -51,7 +51,7 @@ def _collection(space: Workspace, kind: str) -> str:
 
 
 def _try(space: Workspace, manifest: Object) -> Object:
-    """Create it without storing it: etcd takes half of what the API server takes."""
+    """Create it without storing it: the limit of etcd is half that of the API server."""
     return space.api.create(_collection(space, manifest["kind"]) + "?dryRun=All", manifest)
 
 
@@ -91,7 +91,7 @@ def test_update_of_object_near_storage_limit_is_checked(space: Workspace) -> Non
 
 
 def test_escaped_object_below_request_limit_is_checked(space: Workspace) -> None:
-    """The API server writes `<` with six letters in a review, which has 18 MiB then."""
+    """The API server writes `<` as six characters in a review, which then has 18 MiB."""
     assert_completed(_try(space, _large("Pod", REQUEST, letter="<")))
     with pytest.raises(ApiError, match="denied the request: GPS001 "):
         _try(space, _large("Deployment", REQUEST, gpus=2, letter="<"))

@@ -1,6 +1,6 @@
 """Pods created at 20 a second through two servers behind one Service, while the servers come, go and change.
 
-The pods are stored; nobody schedules them, so that no node has to run them.
+The pods are stored but not scheduled, so that no node has to run them.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from tests.cluster.harness import cluster as clusters
 from tests.cluster.harness import webhook_manifests as product
 from tests.cluster.harness.api import ApiError
 from tests.cluster.harness.changes import replace_leaf, replace_settings, trust, wait_in_force
-from tests.cluster.harness.creates import creating, lost, told
+from tests.cluster.harness.creates import creating, lost, summary
 from tests.cluster.harness.failures import NONE, Failures, failures
 from tests.cluster.harness.manifests import container, pod
 from tests.cluster.harness.options import ControlPlaneOptions
@@ -44,18 +44,18 @@ SETTINGS = BASE | {"server": {"shutdownDelay": "3s"}}
 RELOADS = "gpushare_webhook_reloads_total"
 DRY_PODS = "/api/v1/namespaces/default/pods?dryRun=All"
 ENDPOINTS = f"/apis/discovery.k8s.io/v1/namespaces/{product.NAME}/endpointslices"
-# What the API server says when the kernel has ended a connection for a process that is no more, or refuses a new one.
+# The API server's message when the kernel has closed a connection of a dead process, or refuses a new one.
 BY_THE_KERNEL = re.compile(
     r": ((unexpected )?EOF|http: server closed idle connection|connect: connection refused"
     r"|(read|write): (connection reset by peer|broken pipe))$"
 )
-# kube-proxy gathers changes for a second at most before it writes them to the kernel.
+# kube-proxy batches changes for at most a second before it writes them to the kernel.
 PROXY_SECONDS = 1.5
 
 
 @pytest.fixture(scope="module", autouse=True)
 def resting(needs_control_plane: None) -> Iterator[Future[idle.Seen]]:
-    """Connections that rest while the other tests of this module run."""
+    """Connections that are idle while the other tests of this module run."""
     with ThreadPoolExecutor(1) as watcher:
         yield watcher.submit(idle.watch)
 
@@ -84,22 +84,22 @@ def authority(cluster: Cluster) -> Iterator[Authority]:
 
 @contextmanager
 def steady(space: Workspace, record: Record) -> Iterator[Outcome]:
-    """Creates while the block runs; then the outcome is complete, and client, store and API server agree on it."""
+    """Create pods while the block runs; then the outcome is complete, and client, storage and API server agree."""
     before = failures(space.cluster.control)
     with creating(space) as creates:
         outcome = Outcome(creates)
-        creates.go_on()
+        creates.wait_for_more()
         yield outcome
-        creates.go_on()
+        creates.wait_for_more()
     outcome.lost = lost(creates.answered)
     outcome.failures = failures(space.cluster.control).since(before)
-    record("figures", told(creates.answered))
+    record("figures", summary(creates.answered))
     for number, message in enumerate([*outcome.failures.logged, *(one.message for one in outcome.lost)]):
         record(f"failure {number + 1}", message)
     assert creates.stored() == {one.name: one.outcome for one in creates.answered if one.outcome != "refused"}
     refused = [one for one in outcome.lost if one.outcome == "refused"]
     assert outcome.failures.rejected == len(refused)
-    # A create that passed the mutating hook by may be refused by the other one.
+    # A create whose mutating call failed may be rejected by the validating webhook.
     unmutated = len(outcome.lost) - len(refused)
     assert unmutated <= outcome.failures.failed_open <= len(outcome.lost)
     assert outcome.failures.failed_open == len(outcome.failures.logged)
@@ -128,15 +128,15 @@ def test_certificate_change_loses_no_create(space: Workspace, authority: Authori
         # With another bundle the API server calls on new connections.
         successor = Authority.create("successor", datetime.now(UTC), timedelta(days=1))
         trust(cluster, authority, successor)
-        outcome.stream.go_on()
+        outcome.stream.wait_for_more()
         _renew(cluster, successor)
         trust(cluster, successor)
-        outcome.stream.go_on()
+        outcome.stream.wait_for_more()
     assert outcome.lost == []
 
 
 def _renew(cluster: Cluster, signer: Authority) -> None:
-    """Give the servers a new leaf and wait until all serve it, in the processes that ran before."""
+    """Replace the servers' certificate and wait until all serve it, without a restart."""
     before = {server.name: (server.pid, server.leaf()) for server in wait_servers(cluster, 2)}
     replace_leaf(cluster, signer)
     wait_in_force(cluster, "the new leaf", lambda server: server.leaf() != before[server.name][1])
@@ -160,7 +160,7 @@ def test_settings_change_loses_no_create(space: Workspace, record_property: Reco
 
 
 def _obey(cluster: Cluster, settings: Object) -> None:
-    """Give the servers other settings and wait until all obey them."""
+    """Replace the servers' settings and wait until they are in force."""
 
     def reloads(server: ServerPod) -> float:
         return server.metric(RELOADS, what="settings", result="taken")
@@ -182,7 +182,7 @@ def test_killed_server_loses_only_refused_connections(space: Workspace, record_p
 
 
 def _kill(server: ServerPod) -> tuple[float, float]:
-    """Kill one server's process; from when to when its endpoint was still there. It serves again afterwards."""
+    """Kill one server's process and wait until it serves again; return the time in which its endpoint was stale."""
     restarts = server.status()["restartCount"]
     start = monotonic()
     server.send(signal.SIGKILL)

@@ -1,4 +1,4 @@
-"""A pod storm: fifty failed pods within ten seconds without the product, and none once it is there."""
+"""A pod storm: fifty failed pods within ten seconds without the webhook, and none with it."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ def _failed(space: Workspace) -> list[Object]:
 
 
 def _refusals(space: Workspace) -> int:
-    """How many pods of the namespace the product's journal says were refused.
+    """How many pods of the namespace were denied, according to the webhook's log.
 
-    Events do not tell: after its first twenty-five those about a ReplicaSet are held back.
+    Events do not show it: after 25 events about a ReplicaSet, the API client drops more.
     """
     lines = space.cluster.kubectl("-n", product.NAME, "logs", f"deployment/{product.NAME}").splitlines()
     entries = [json.loads(line) for line in lines]
@@ -36,13 +36,13 @@ def _refusals(space: Workspace) -> int:
 def test_webhook_prevents_pod_storm(space: Workspace) -> None:
     storm = workload("Deployment", container(gpus=2))
     space.create(storm)
-    # A kubelet that has just started tells its first refusal late: count from there.
+    # A kubelet that has just started reports its first rejection late: count from there.
     wait_for("a first failed pod", lambda: _failed(space))
     wait_for("fifty failed pods", lambda: len(_failed(space)) >= MANY, seconds=10)
     space.kubectl("scale", "deployment", "main", "--replicas=0")
     space.kubectl("delete", "pods", "--all")
     with webhook(space.cluster):
-        # The template was there before the product, and scaling does not change it.
+        # The template existed before the webhook, and scaling does not change it.
         space.kubectl("scale", "deployment", "main", "--replicas=1")
         wait_for("pods to be refused again and again", lambda: _refusals(space) >= MANY // 10)
         assert space.api.items(space.pods) == []

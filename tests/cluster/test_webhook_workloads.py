@@ -1,4 +1,4 @@
-"""Pods of every kind of workload are completed and run; those that ask for too much are refused with the remedy."""
+"""Pods of every kind of workload are mutated and run; workloads over the limit are rejected with the remedy."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_workload_pod_is_mutated_and_runs(space: Workspace, kind: str) -> None:
 
 
 def _refusal(space: Workspace, verb: str, kind: str, *gpus: int) -> str:
-    """What kubectl says of a workload with a container for each number of GPUs."""
+    """The message of kubectl for a workload with a container for each number of GPUs."""
     containers = [container("main" if index == 0 else f"c{index}", gpus=asked) for index, asked in enumerate(gpus)]
     done = space.cluster.kubectl.run("-n", space.name, verb, "-f", "-", manifest=workload(kind, *containers))
     assert (done.returncode, done.stdout) == (1, "")

@@ -1,6 +1,6 @@
-"""What kubelet, container runtime and NVIDIA's device plugin make of GPU pods, without any webhook.
+"""How kubelet, container runtime and NVIDIA's device plugin handle GPU pods without any webhook.
 
-These are the facts that the product's checks and injections rest on.
+The webhook's checks and injections rely on these facts.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def test_deployment_over_limit_creates_fifty_failed_pods_in_ten_seconds(space: W
     deployments = f"/apis/apps/v1/namespaces/{space.name}/deployments"
     space.api.create(deployments, deployment("storm", container(gpus=2)))
     try:
-        # A kubelet that has just started tells its first refusal late: count from there.
+        # A kubelet that has just started reports its first rejection late: count from there.
         wait_for("a first failed pod", lambda: failed(1))
         wait_for("fifty failed pods", lambda: failed(50), seconds=10)
     finally:

@@ -1,4 +1,4 @@
-"""One workload of each kind that makes pods, around the same pod template; and what the product makes of its pods."""
+"""One workload of each kind that creates pods, with the same pod template, and the expected edits of its pods."""
 
 from __future__ import annotations
 
@@ -48,20 +48,20 @@ def _spec(kind: str, template: Object) -> Object:
 
 
 def make_due(space: Workspace) -> None:
-    """Tell the CronJob `main`, a yearly one, that it last ran too long ago: its controller makes up for it at once."""
+    """Set the last run of the yearly CronJob `main` to long ago, so that its controller runs it immediately."""
     path = f"/apis/batch/v1/namespaces/{space.name}/cronjobs/main/status"
     before = (datetime.now(UTC) - timedelta(days=400)).strftime("%Y-%m-%dT%H:%M:%SZ")
     space.api.patch(path, {"status": {"lastScheduleTime": before}})
 
 
 def pod_of_workload(space: Workspace) -> Object:
-    """The pod that a workload of this module made, once it runs."""
+    """The running pod of a workload of this module."""
     (made,) = wait_for("a pod", lambda: space.api.items(f"{space.pods}?labelSelector=app=main"))
     return space.wait_running(made["metadata"]["name"])
 
 
 def assert_completed(stored: Object, *names: str, resource: str = GPU) -> None:
-    """The pod has what its GPU containers `names` need, once; its other containers have nothing of it."""
+    """Assert that the pod's GPU containers `names` have each edit once, and its other containers none."""
     volume, path = "gpushare-mps-" + resource.replace("/", "-").replace(".", "-"), f"/mps/{resource}/pipe"
     spec, metadata = stored["spec"], stored["metadata"]
     assert spec["runtimeClassName"] == "nvidia"

@@ -14,19 +14,19 @@ ROOT = Path(__file__).parents[2]
 
 @cache
 def tracked(pattern: str = "*") -> tuple[Path, ...]:
-    """The committed files whose names match, as far as they are there."""
+    """The committed files whose names match and that exist."""
     listed = subprocess.check_output(["git", "ls-files", "-z", pattern], cwd=ROOT, text=True, timeout=20)
     return tuple(file for file in (ROOT / name for name in listed.split("\0") if name) if file.is_file())
 
 
 def name(file: Path) -> str:
-    """A file as people call it."""
+    """The path of a file within the repository."""
     return str(file.relative_to(ROOT))
 
 
 @cache
 def project() -> dict[str, Any]:
-    """What pyproject.toml says."""
+    """The content of pyproject.toml."""
     return tomllib.loads((ROOT / "pyproject.toml").read_text())
 
 

@@ -98,8 +98,8 @@ def test_every_dependency_is_pinned() -> None:
 
 
 def test_every_dependency_is_justified_in_documentation() -> None:
-    told = (ROOT / "docs" / "explanation" / "dependencies.md").read_text()
-    rows = re.findall(r"^\| ([\w-]+) \| .+ \| .+ \|$", told, re.MULTILINE)
+    page = (ROOT / "docs" / "explanation" / "dependencies.md").read_text()
+    rows = re.findall(r"^\| ([\w-]+) \| .+ \| .+ \|$", page, re.MULTILINE)
     assert sorted(row.lower() for row in rows if row != "package") == sorted(
         canonical(one) for one in project()["project"]["dependencies"]
     )
@@ -107,5 +107,5 @@ def test_every_dependency_is_justified_in_documentation() -> None:
 
 @pytest.mark.parametrize("target", ["demo", "serve", "test", "quick", "certs"])
 def test_make_help_lists_user_targets(target: str) -> None:
-    told = subprocess.check_output(["make", "help"], cwd=ROOT, text=True, timeout=20)
-    assert re.search(rf"^  {target} +\w", told, re.MULTILINE)
+    shown = subprocess.check_output(["make", "help"], cwd=ROOT, text=True, timeout=20)
+    assert re.search(rf"^  {target} +\w", shown, re.MULTILINE)

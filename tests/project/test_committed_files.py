@@ -1,4 +1,4 @@
-"""Committed files speak of the project alone: no registry's host, no path of somebody's machine, no key."""
+"""Committed files contain no registry host, no path of a developer's machine, and no private key."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 from tests.project.repository import name, tracked
 
-# Spelled so that this file does not hold what it looks for.
+# Spelled so that this file does not match itself.
 REGISTRY = re.compile(
     r"""
       p[y]pi\.  | python[h]osted | test[.]p[y]pi | conda[.]anaconda | npm[j]s | crates[.]i[o] | proxy[.]golan[g]
@@ -23,7 +23,7 @@ KEY = re.compile(r"-----BEGIN[ ](?:\w+ )?PRIVATE KEY-----\n")
 
 
 def offences(pattern: re.Pattern[str], files: Iterable[Path]) -> list[str]:
-    """The lines of files that hold what they should not."""
+    """The lines of files that match a forbidden pattern."""
     texts = ((file, file.read_bytes().decode(errors="replace")) for file in files)
     lines = ((file, line) for file, text in texts for line in text.splitlines(keepends=True))
     return [f"{file}: {line}" for file, line in lines if pattern.search(line)]

@@ -1,4 +1,4 @@
-"""The Dockerfile stays like what the cluster tests pack without an engine. No engine is here to build it."""
+"""The Dockerfile matches the image that the cluster tests pack without a container engine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Modules: each says what it is, and none is a drawer for leftovers."""
+"""Modules: each has a docstring and a specific name."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ UNFINISHED = ("TO" + "DO", "FIX" + "ME", "XX" + "X")
 
 @cache
 def modules() -> dict[str, ast.Module]:
-    """Every module that holds something."""
+    """Every module that is not empty."""
     return {name(file): ast.parse(file.read_text()) for file in tracked("*.py") if file.read_text()}
 
 
 def without(holds: Callable[[ast.Module], bool]) -> list[str]:
-    """The modules for which something does not hold."""
+    """The modules that do not fulfil a condition."""
     return [module for module, tree in modules().items() if not holds(tree)]
 
 

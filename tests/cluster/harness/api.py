@@ -29,7 +29,7 @@ _PATCHES = {
 
 
 class ApiError(Exception):
-    """The API server said no: `code`, `reason` and `message` of its Status object."""
+    """An error response of the API server: `code`, `reason` and `message` of its Status object."""
 
     def __init__(self, status: Object) -> None:
         self.status = status
@@ -48,7 +48,9 @@ class _Connection(http.client.HTTPSConnection):
 
     def connect(self) -> None:
         plain = self._place.connect(self.host, self.port, self._seconds)
-        plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # or the body waits 40 ms for the headers' receipt
+        plain.setsockopt(
+            socket.IPPROTO_TCP, socket.TCP_NODELAY, 1
+        )  # Otherwise the body waits 40 ms for the acknowledgement of the headers.
         self.sock = self._context_here.wrap_socket(plain, server_hostname=self.host)
 
 
@@ -60,11 +62,11 @@ class Api:
         self._authority = authority
 
     def connection(self, seconds: float = 60) -> http.client.HTTPSConnection:
-        """A connection that is yet to be opened; whoever asks for it closes it."""
+        """A connection that is not open yet; the caller closes it."""
         return _Connection(self._place, self._port, ssl.create_default_context(cafile=str(self._authority)), seconds)
 
     def headers(self, content: str = "json") -> dict[str, str]:
-        """What goes with a request; `content` is the part after `application/`."""
+        """The headers of a request; `content` is the part after `application/`."""
         return {
             "Authorization": f"Bearer {self._token}",
             "Accept": "application/json",
@@ -74,7 +76,7 @@ class Api:
     def request(
         self, method: str, path: str, body: Body = None, *, content: str = "json", seconds: float = 60
     ) -> tuple[int, dict[str, str], bytes]:
-        """Status, headers and body of an answer, whatever it says."""
+        """Status, headers and body of an answer, whatever its status."""
         connection = self.connection(seconds)
         try:
             connection.request(method, path, None if body is None else json.dumps(body), self.headers(content))
@@ -84,7 +86,7 @@ class Api:
             connection.close()
 
     def call(self, method: str, path: str, body: Body = None, *, content: str = "json") -> Object:
-        """The object that the API server answers with. Raises `ApiError` for any answer above 299."""
+        """The object in the API server's answer. Raises `ApiError` for a status above 299."""
         code, _, answer = self.request(method, path, body, content=content)
         found: Object = json.loads(answer) if answer.startswith(b"{") else {"code": code, "message": answer.decode()}
         if code > 299:
@@ -96,7 +98,7 @@ class Api:
         return self.call("GET", path)
 
     def find(self, path: str) -> Object | None:
-        """One object; None when there is none of that name."""
+        """One object; None if it does not exist."""
         try:
             return self.get(path)
         except ApiError as problem:
@@ -128,7 +130,7 @@ class Api:
             return False
 
     def wait_for(self, path: str, what: str, condition: Callable[[Object], Any], *, seconds: float = 60) -> Object:
-        """The object once the condition holds of it; an object that is not there yet is waited for too."""
+        """The object as soon as it exists and fulfils the condition."""
         last: Object | None = None
 
         def look() -> Object | None:
@@ -150,7 +152,7 @@ class Kubectl:
         self._command = place.command([str(program), f"--kubeconfig={kubeconfig}", f"--cache-dir={cache}"])
 
     def run(self, *arguments: str, manifest: Object | str = "") -> subprocess.CompletedProcess[str]:
-        """Run it and return what it says, whatever that is; `manifest` is its input, for `-f -`."""
+        """Run it and return its result, whatever the exit status; `manifest` is its input, for `-f -`."""
         text = manifest if isinstance(manifest, str) else json.dumps(manifest)
         command = [*self._command, *arguments]
         return subprocess.run(command, input=text, capture_output=True, text=True, timeout=300, check=False)

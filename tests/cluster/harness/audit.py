@@ -1,6 +1,6 @@
-"""What service accounts asked of the API server and what they were answered, by its audit log.
+"""The requests of service accounts and the answers of the API server, from its audit log.
 
-Those of the control plane's own controllers, which live in `kube-system`, are left out.
+Requests of the control plane's own controllers, in `kube-system`, are left out.
 """
 
 from __future__ import annotations
@@ -37,19 +37,19 @@ class Request:
 
     @property
     def refused(self) -> bool:
-        """Whether a right was missing."""
+        """Whether the API server denied it for a missing right."""
         return self.code == 403
 
 
 def flags(folder: Path) -> tuple[str, ...]:
-    """What the API server is told; its policy is written into a folder, its log goes where its other output goes."""
+    """The API server's audit flags; the policy is written to a folder, and the log goes to the API server's own log."""
     policy = folder / "audit-policy.json"
     policy.write_text(json.dumps(_POLICY))
     return (f"--audit-policy-file={policy}", "--audit-log-path=-")
 
 
 def requests(control: ControlPlane, namespace: str, account: str) -> list[Request]:
-    """What a service account has asked so far, in order. A watch that goes on is there too."""
+    """The requests of a service account so far, in order, including watches that are still open."""
     user = f"system:serviceaccount:{namespace}:{account}"
     lines = control.processes["api-server"].log.read_text(errors="replace").splitlines()
     events = [json.loads(line) for line in lines if line.startswith('{"kind":"Event","apiVersion":"audit.k8s.io/')]

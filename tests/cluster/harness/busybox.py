@@ -16,7 +16,7 @@ _SLEEP = ("/bin/sh", "-c", "trap 'exit 0' TERM; sleep 2147483647 & wait")
 
 
 def write_archive(packages: Path, archive: Path) -> None:
-    """Write the image's archive. Without a command it sleeps, which is all that a sandbox does."""
+    """Write the image's archive. Without a command it sleeps, as a sandbox does."""
     with tempfile.TemporaryDirectory(dir=archive.parent) as folder:
         root, layer = Path(folder, "root"), Path(folder, "layer.tar")
         for name in ("bin", "etc", "tmp", "proc", "dev", "sys", "run"):

@@ -1,4 +1,4 @@
-"""Folders outside the tree that are built once, keyed by what they are built from: whole, or not there at all."""
+"""Folders outside the tree that are built once, keyed by their inputs. A folder is complete or does not exist."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _FORGOTTEN = 14 * 24 * 3600  # seconds
 
 
 class ToolsMissingError(Exception):
-    """A tool is not there or cannot be built here; the message says what to do."""
+    """A tool is missing or cannot be built here; the message says what to do."""
 
 
 def cache_root() -> Path:
@@ -68,7 +68,7 @@ class Recipe:
     def make(self) -> Path:
         """The finished folder, filled first where it is missing.
 
-        The lock lets one of several builders work while the others wait for its result. The kernel drops it when its
+        One of several builders takes the lock and builds; the others wait for its result. The kernel drops it when its
         holder ends, however it ends. The rename at the end makes an interrupted build invisible.
         """
         if self.folder.is_dir():
@@ -90,7 +90,7 @@ class Recipe:
         return self.folder
 
     def _remove_forgotten(self, root: Path) -> None:
-        """Remove what was built from former inputs, once nobody has asked for it in two weeks."""
+        """Remove folders of former inputs that were not used for two weeks."""
         for former in root.glob(f"{self.name}-{'[0-9a-f]' * KEY_LENGTH}"):
             if former.stat().st_mtime < time.time() - _FORGOTTEN:
                 shutil.rmtree(former)

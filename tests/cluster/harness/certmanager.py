@@ -1,6 +1,6 @@
 """cert-manager beside the control plane: its controllers and its cainjector, each with rights of its own.
 
-Its webhook is left out. That validates and defaults cert-manager's own objects, and nothing here depends on it.
+Its webhook, which validates and defaults cert-manager's own objects, is left out: nothing here depends on it.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ RIGHTS = {
 
 @contextmanager
 def cert_manager(running: ControlPlaneOnly) -> Iterator[dict[str, Process]]:
-    """cert-manager while the context lasts, once it issues; yields its processes by name. Nothing of it is left.
+    """cert-manager for the time of the context, ready to issue; yields its processes by name and removes everything.
 
     Raises `ToolsMissingError`.
     """
@@ -79,7 +79,7 @@ def cert_manager(running: ControlPlaneOnly) -> Iterator[dict[str, Process]]:
 
 
 def renew(running: ControlPlaneOnly, namespace: str, name: str) -> None:
-    """Have a Certificate issued anew now, as `cmctl renew` does it: by setting its condition `Issuing`."""
+    """Renew a Certificate now, as `cmctl renew` does: by setting its condition `Issuing`."""
     path = f"/apis/{GROUP}/v1/namespaces/{namespace}/certificates/{name}"
     conditions = running.api.get(path)["status"]["conditions"]
     issuing = {"type": "Issuing", "status": "True", "reason": "ManuallyTriggered", "message": "by a test"}
@@ -113,7 +113,7 @@ def _account(running: ControlPlaneOnly, role: str, rights: list[tuple[str, list[
 
 
 def _wait_issuing(running: ControlPlaneOnly, controller: Process) -> None:
-    """Wait until the controllers take up an issuer."""
+    """Wait until the controllers process an issuer."""
     issuers = f"/apis/{GROUP}/v1/namespaces/{NAMESPACE}/issuers"
     running.api.create(issuers, issuer("probe", {"selfSigned": {}}))
     controller.wait_until("it takes up an issuer", lambda: met(running.api.get(f"{issuers}/probe"), "Ready"))

@@ -15,13 +15,13 @@ _WEIGHT = {"cpu.shares": "10240", "cpu.weight": "1000"}
 
 
 def hierarchies() -> list[Path]:
-    """Where the hierarchies are mounted: one a controller in version 1, one in all in version 2."""
+    """Mount points of the hierarchies: one per controller in version 1, a single one in version 2."""
     mounts = [line.split() for line in Path("/proc/self/mountinfo").read_text().splitlines()]
     return sorted({Path(fields[4]) for fields in mounts if fields[fields.index("-") + 1] in {"cgroup", "cgroup2"}})
 
 
 def create(name: str) -> None:
-    """Make the cluster's folder in every hierarchy, as the kubelet expects to find it."""
+    """Create the cluster's folder in every hierarchy, as the kubelet expects it."""
     for hierarchy in hierarchies():
         group = hierarchy / name
         group.mkdir()

@@ -1,4 +1,4 @@
-"""Changes of what an installed product serves and obeys, as its users make them: Secret, ConfigMap, configurations."""
+"""Changes to an installed webhook as its users make them: Secret, ConfigMap, webhook configurations."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def trust(cluster: Cluster, *authorities: Authority) -> None:
 
 
 def wait_in_force(cluster: Cluster, what: str, holds: Callable[[ServerPod], bool]) -> None:
-    """Wait until a change holds of every server.
+    """Wait until a change is in force on every server.
 
     The kubelet would carry it into a pod's volume with its next look at the pod, a minute later. It looks at once when
     the pod's annotations change; again and again, for it may not know yet of the new Secret or ConfigMap.

@@ -25,7 +25,7 @@ P = TypeVar("P", bound=Place)
 
 
 class UnavailableError(Exception):
-    """A cluster cannot be had here; the message says what is missing."""
+    """A cluster cannot run here; the message says what is missing."""
 
 
 class ControlPlaneOnly:
@@ -54,12 +54,12 @@ class Cluster(ControlPlaneOnly):
 
 
 def control_plane_tools(version: str | None = None) -> ControlPlaneTools:
-    """What a control plane is made of. Raises `ToolsMissingError`."""
+    """The programs of a control plane. Raises `ToolsMissingError`."""
     return ControlPlaneTools.find(version or kubernetes_version())
 
 
 def node_tools(version: str | None = None) -> NodeTools:
-    """What a node is made of. Raises `ToolsMissingError`, and `UnavailableError` without the rights for namespaces."""
+    """The programs of a node. Raises `ToolsMissingError`, and `UnavailableError` without the rights for namespaces."""
     if problem := missing_rights():
         raise UnavailableError(f"a node cannot run here: {problem}")
     control_plane_tools(version)
@@ -103,9 +103,9 @@ def cluster(options: ControlPlaneOptions | None = None, node: NodeOptions | None
 
 @contextmanager
 def _place(kind: Callable[[Path], P]) -> Iterator[P]:
-    """A place with a fresh folder; what killed runs left is removed first.
+    """A place with a new folder; leftovers of killed runs are removed first.
 
-    At the end all that runs there is ended and the folder goes. Its logs are kept in `$CLUSTER_LOGS` where that is set.
+    At the end its programs are stopped and the folder is removed. If `$CLUSTER_LOGS` is set, the logs are kept there.
     """
     leftovers.sweep()
     folder = leftovers.new_folder()

@@ -1,4 +1,4 @@
-"""What an object says of its own state."""
+"""Conditions in the status of objects."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 def met(found: Object, kind: str) -> bool:
     """Whether the object's condition of this type is met: its status is `True`.
 
-    A fresh object may have no status, no conditions or `conditions: null`: Go writes a list that nobody made as null,
+    A new object may have no status, no conditions or `conditions: null`: Go writes a nil slice as null,
     and a CustomResourceDefinition is read that way until the API server takes it up.
     """
     conditions = found.get("status", {}).get("conditions") or ()

@@ -84,7 +84,7 @@ class Containers:
         (folder / "pods.conflist").write_text(json.dumps({"cniVersion": "1.0.0", "name": "pods", "plugins": [cable]}))
 
     def _write_handler(self, name: str) -> Path:
-        """A runtime of its own name: runc behind a script that notes the call, so that a test sees who ran a pod."""
+        """A runtime with its own name: runc behind a script that records the call, for tests of runtime handlers."""
         script = self._folder / f"runtime-{name}"
         script.write_text(f'#!/bin/sh\necho "$@" >> {self.calls(name)}\nexec {self._packages}/usr/sbin/runc "$@"\n')
         script.chmod(0o755)

@@ -22,7 +22,7 @@ QUICK_CLIENT = ("--kube-api-qps=500", "--kube-api-burst=1000")
 
 
 class ControlPlane:
-    """The control plane of one cluster. `launch` returns at once, `wait_ready` when it can be used."""
+    """The control plane of one cluster. `launch` returns immediately, `wait_ready` when the control plane is usable."""
 
     def __init__(self, place: Place, tools: ControlPlaneTools, options: ControlPlaneOptions) -> None:
         self._place, self.tools, self._options = place, tools, options
@@ -47,7 +47,7 @@ class ControlPlane:
         return Api(self._place, self.port, token, self.authority)
 
     def launch(self) -> None:
-        """Start all four; each waits for what it needs."""
+        """Start all four components; each waits for what it needs."""
         store = self._start_etcd()
         self._start_api_server(store)
 
@@ -132,7 +132,7 @@ class ControlPlane:
         ]
 
     def _caller(self) -> list[str]:
-        """The flag by which the API server shows webhooks who it is."""
+        """The flag that makes the API server present a client certificate to webhooks."""
         if self._options.caller is None:
             return []
         file = credentials.write_admission_control(self._folder, self._options.caller)

@@ -1,4 +1,4 @@
-"""Pods created at a steady rate whatever becomes of them, and what the API server made of each: an open-loop client."""
+"""An open-loop client: creates pods at a steady rate and records the outcome of each."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ if TYPE_CHECKING:
 
 Outcome = Literal["mutated", "unmutated", "refused"]
 
-# No create waits for another: a webhook that hangs holds each for its timeout, twice, and 200 may be under way.
+# No create waits for another: a webhook that hangs holds each for its timeout, twice, so 200 can be in flight.
 _WORKERS = 256
-# Pods that nobody schedules are stored like any other, and no node has to run them.
-_NOBODY = "nobody"
+# Pods without a scheduler are stored like any other, and no node has to run them.
+_NO_SCHEDULER = "none"
 
 
 @dataclass(frozen=True, slots=True)
 class Create:
-    """One pod: when it was due, in `monotonic` seconds, how long after that it was answered, and what became of it.
+    """One create: when it was due, in `monotonic` seconds, how long after that it was answered, and the outcome.
 
-    The message is the API server's refusal, or its warnings.
+    The message is the API server's error, or its warnings.
     """
 
     name: str
@@ -46,7 +46,7 @@ class Create:
 
 
 class Creates:
-    """Creates under way, `rate` a second. The time of an answer counts from when its create was due."""
+    """Creates in flight, `rate` per second. Latency counts from when a create was due."""
 
     def __init__(self, space: Workspace, rate: int, containers: Sequence[Object]) -> None:
         self._space, self._rate, self._containers = space, rate, containers
@@ -59,7 +59,7 @@ class Creates:
         self._clock.start()
 
     def finish(self) -> None:
-        """Begin no more, and wait for the answers that are due."""
+        """Start no more creates, and wait for the outstanding answers."""
         self._over.set()
         self._clock.join()
         for connection in self._connections:
@@ -67,21 +67,21 @@ class Creates:
 
     @property
     def answered(self) -> list[Create]:
-        """What has been answered so far, in the order in which it was due. Raises what broke a create on our side."""
+        """The creates answered so far, in the order of their due times. Raises the exception of a failed request."""
         return [answer.result() for answer in self._answers if answer.done()]
 
-    def go_on(self, count: int = 20) -> None:
-        """Wait until so many more have been answered."""
+    def wait_for_more(self, count: int = 20) -> None:
+        """Wait until `count` more creates have been answered."""
         wanted = len(self.answered) + count
         wait_for(f"{count} creates", lambda: len(self.answered) >= wanted)
 
     def settle(self) -> None:
-        """Wait until all that were due by now have been answered."""
+        """Wait until all creates that are due now have been answered."""
         due = len(self._answers)
         wait_for("all creates", lambda: all(answer.done() for answer in self._answers[:due]), seconds=60)
 
     def stored(self) -> dict[str, Outcome]:
-        """What the API server has stored, by name."""
+        """The outcome of each stored pod, by name."""
         return {
             found["metadata"]["name"]: "mutated" if is_mutated(found) else "unmutated"
             for found in self._space.api.items(self._space.pods)
@@ -98,7 +98,7 @@ class Creates:
     def _create(self, name: str, due: float) -> Create:
         api = self._space.api
         connection = self._connection()
-        body = json.dumps(pod(name, *self._containers, schedulerName=_NOBODY))
+        body = json.dumps(pod(name, *self._containers, schedulerName=_NO_SCHEDULER))
         connection.request("POST", self._space.pods, body, api.headers())
         answer = connection.getresponse()
         made = json.loads(answer.read())
@@ -119,7 +119,7 @@ class Creates:
 
 @contextmanager
 def creating(space: Workspace, *containers: Object, rate: int = 20) -> Iterator[Creates]:
-    """Create pods for as long as the block runs; at its end all have been answered."""
+    """Create pods while the block runs; at its end, all have been answered."""
     creates = Creates(space, rate, containers)
     try:
         yield creates
@@ -128,12 +128,12 @@ def creating(space: Workspace, *containers: Object, rate: int = 20) -> Iterator[
 
 
 def lost(creates: list[Create]) -> list[Create]:
-    """Those that were refused, or stored without our edits."""
+    """The creates that were rejected, or stored without the webhook's edits."""
     return [one for one in creates if one.outcome != "mutated"]
 
 
-def told(creates: list[Create]) -> str:
-    """The figures, on one line."""
+def summary(creates: list[Create]) -> str:
+    """Counts and latencies, on one line."""
     outcomes = Counter(one.outcome for one in creates)
     seconds = sorted(one.seconds for one in creates)
     times = [f"{name} {1000 * seconds[int(part * (len(seconds) - 1))]:.0f} ms" for name, part in _PARTS.items()]

@@ -1,4 +1,4 @@
-"""Who may talk to the API server: tokens, kubeconfig files, and the key that signs service account tokens."""
+"""Credentials for the API server: tokens, kubeconfig files, and the key that signs service account tokens."""
 
 from __future__ import annotations
 

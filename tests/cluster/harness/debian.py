@@ -1,4 +1,4 @@
-"""What is taken from this Debian's or Ubuntu's packages: downloaded and unpacked, nothing is installed."""
+"""Programs from Debian or Ubuntu packages: downloaded and unpacked, never installed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NODE_PACKAGES = ("containerd", "runc", "containernetworking-plugins", "nftables"
 
 PYTHON_PACKAGES = ("python3",)
 
-# Asks apt what would have to be installed on a machine that has nothing yet.
+# Asks apt what it would install on a machine without any package.
 _BARE = ("-o", "Dir::State::status=/dev/null")
 
 
@@ -68,7 +68,7 @@ def _unpack(packages: tuple[str, ...], options: tuple[str, ...], folder: Path) -
             raise ToolsMissingError(f"{program} is not on PATH: {', '.join(packages)} come from Debian or Ubuntu")
     downloads = folder / "downloads"
     downloads.mkdir()
-    # Unpacked as who builds, not as apt's own user, which may not enter the cache folder.
+    # Download as the user who builds: apt's own user may not enter the cache folder.
     wanted = sorted({*packages, *_dependencies(packages, options)})
     _run(["apt-get", "-o", "APT::Sandbox::User=root", "download", *wanted], cwd=downloads)
     for archive in sorted(downloads.glob("*.deb")):
@@ -77,7 +77,7 @@ def _unpack(packages: tuple[str, ...], options: tuple[str, ...], folder: Path) -
 
 
 def _dependencies(packages: tuple[str, ...], options: tuple[str, ...]) -> list[str]:
-    """What apt would install together with the packages; it is asked to simulate and changes nothing."""
+    """The packages that apt would install together with these; apt only simulates and changes nothing."""
     plan = _run(["apt-get", "--simulate", *options, "--no-install-recommends", "install", *packages], cwd=Path("/"))
     return re.findall(r"^Inst (\S+)", plan, re.MULTILINE)
 

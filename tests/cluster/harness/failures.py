@@ -1,4 +1,4 @@
-"""What the API server itself counts and logs of calls to webhooks that failed."""
+"""Failed webhook calls, as the API server itself counts and logs them."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ _LOGGED = re.compile(r"Failed calling webhook, failing open (.*)")
 
 @dataclass(frozen=True, slots=True)
 class Failures:
-    """Calls that failed: those passed over, with what the log says of each, and those that refused an object."""
+    """Failed calls: those that were ignored, with their log messages, and those that rejected an object."""
 
     failed_open: int
     rejected: int
     logged: tuple[str, ...]
 
     def since(self, before: Failures) -> Failures:
-        """What came on top of `before`."""
+        """The failures since `before`."""
         return Failures(
             self.failed_open - before.failed_open,
             self.rejected - before.rejected,

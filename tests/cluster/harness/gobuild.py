@@ -1,4 +1,4 @@
-"""What is built from Go modules: Kubernetes, etcd, cert-manager, and NVIDIA's device plugin over a mock driver."""
+"""Programs built from Go modules: Kubernetes, etcd, cert-manager, and NVIDIA's device plugin over a mock driver."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def _build_cert_manager(source: Path, folder: Path) -> None:
     build(source, folder / "cert-manager")
     for program in ("controller", "cainjector"):
         (folder / program).symlink_to("cert-manager")
-    # Published with the code: what is installed here is what the programs were written for.
+    # Published with the code, so that the definitions match the programs.
     module = _go("list", "-m", "-f", "{{.Dir}}", CERT_MANAGER, cwd=source).strip()
     crds = folder / "crds"
     crds.mkdir()

@@ -1,4 +1,4 @@
-"""The process that owns a cluster's namespaces, and ends them when the test process ends, however it ends.
+"""The process that owns a cluster's namespaces, and ends them when the test process ends for any reason.
 
 Run as a module with FOLDER and NAME it starts `harness.inside` in fresh namespaces and waits for the end of its input.
 The kernel closes that pipe when the test process dies. Ending process 1 of the namespaces ends all that run in them,
@@ -32,7 +32,7 @@ def main() -> int:
     """Start, print the id of process 1, wait for the end of input, stop. Without an orderly stop remove FOLDER too."""
     folder, name = Path(sys.argv[1]), sys.argv[2]
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, signal.SIG_IGN)  # a terminal's Ctrl-C is the test process's affair
+        signal.signal(number, signal.SIG_IGN)  # The test process handles Ctrl-C of a terminal.
     try:
         cgroups.create(name)
         orderly = keep_namespaces(folder)
@@ -44,7 +44,7 @@ def main() -> int:
 
 
 def keep_namespaces(folder: Path) -> bool:
-    """Make the namespaces, keep them until the end of input, end them; whether the input asked for it."""
+    """Create the namespaces, keep them until the end of input, and end them. Return whether the input asked for it."""
     inside = [sys.executable, "-m", "tests.cluster.harness.inside", str(folder)]
     unshare = subprocess.Popen([*_UNSHARE, *inside], stdin=subprocess.DEVNULL, stdout=sys.stderr)
     first = only_child(unshare.pid)
@@ -52,7 +52,7 @@ def keep_namespaces(folder: Path) -> bool:
         print(first, flush=True)
         return sys.stdin.read() == ORDERLY
     finally:
-        # Its death takes process 1 along, and the death of process 1 all others in the namespaces.
+        # When it dies, process 1 dies, and with it every other process in the namespaces.
         unshare.kill()
         unshare.wait()
         wait_for("the end of the namespaces", lambda: not Path(f"/proc/{first}").exists(), seconds=20, every=0.02)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Helm:
-    """Helm with nothing of its user's. Raises `ToolsMissingError` when it has not been built."""
+    """Helm without any configuration of the user. Raises `ToolsMissingError` when it has not been built."""
 
     def __init__(self, running: ControlPlaneOnly, namespace: str) -> None:
         self._home = running.place.folder / "helm"
@@ -25,7 +25,7 @@ class Helm:
         self._command = running.place.command(["env", f"HOME={self._home}", *program])
 
     def run(self, *arguments: str, values: tuple[Object, ...] = ()) -> subprocess.CompletedProcess[str]:
-        """Run it and return what it says, whatever that is. Of several values the later ones win."""
+        """Run it and return its result, whatever the exit status. Later values override earlier ones."""
         files = [self._home / f"values-{number}.json" for number in range(len(values))]
         for file, given in zip(files, values, strict=True):
             file.write_text(json.dumps(given))

@@ -1,4 +1,4 @@
-"""Every version of an object that the API server stored in a while, not only those that a look happens to meet."""
+"""Every version of an object that the API server stores over a period, not only the versions at the time of a read."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def history(api: Api, collection: str, name: str) -> Iterator[list[Object]]:
-    """The versions of an object while the block runs, the first as it was before; complete once the block has ended."""
+    """The versions of an object while the block runs, from the current one on; complete after the block."""
     first = api.get(f"{collection}/{name}")
     query = f"watch=1&fieldSelector=metadata.name={name}&resourceVersion={first['metadata']['resourceVersion']}"
     versions = [first]
@@ -38,7 +38,7 @@ def history(api: Api, collection: str, name: str) -> Iterator[list[Object]]:
 
 
 def _read(answer: HTTPResponse, versions: list[Object]) -> None:
-    """Append each version that the watch tells, until the connection ends."""
+    """Append each version that the watch reports, until the connection ends."""
     while line := answer.readline():
         event = json.loads(line)
         if event["type"] == "ERROR":

@@ -1,4 +1,4 @@
-"""The plain manifest's hooks without a node: called at addresses that a test chooses, and the product as a process."""
+"""The plain manifest's webhooks without a node, at addresses that a test chooses, and the webhook as a process."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ def hooks(
     which: tuple[str, ...] = (MUTATING, VALIDATING),
     seconds: int = 5,
 ) -> Iterator[None]:
-    """Store the plain manifest's configurations and wait until they are in force; they are gone at the end.
+    """Store the plain manifest's configurations and wait until they are in force; delete them at the end.
 
-    `client_config` tells for an entry where it is called; `seconds` is its timeout.
+    `client_config` returns the address of an entry; `seconds` is its timeout.
     """
     builders = {MUTATING: product.mutating, VALIDATING: product.validating}
     try:
@@ -58,7 +58,7 @@ def hooks(
 
 
 def remove(running: ControlPlaneOnly, *which: str) -> None:
-    """Delete configurations, if they are there, and wait until the API server has forgotten them."""
+    """Delete configurations, if they exist, and wait until the API server no longer uses them."""
     for path in which:
         if running.api.find(f"{path}/{product.NAME}") is not None:
             running.api.delete(f"{path}/{product.NAME}")
@@ -66,7 +66,7 @@ def remove(running: ControlPlaneOnly, *which: str) -> None:
 
 
 def _judged(running: ControlPlaneOnly) -> bool:
-    """Whether a pod that asks for a GPU is changed or refused: perhaps for the class that it was given."""
+    """Whether a GPU pod is mutated or rejected, for example because of its runtime class."""
     try:
         return is_mutated(running.api.create(DRY_POD, manifests.pod("asks")))
     except ApiError:
@@ -74,13 +74,13 @@ def _judged(running: ControlPlaneOnly) -> bool:
 
 
 def is_mutated(pod: Object) -> bool:
-    """Whether a pod's first container got the variable that the product alone injects."""
+    """Whether a pod's first container has the variable that only the webhook injects."""
     return any(entry["name"] == "CUDA_MPS_PIPE_DIRECTORY" for entry in pod["spec"]["containers"][0].get("env", []))
 
 
 @dataclass(frozen=True, slots=True)
-class Beside:
-    """The product as a process beside the API server, at the place's address."""
+class LocalWebhook:
+    """The webhook as a process next to the API server, at the place's address."""
 
     process: Process
     place: Place
@@ -88,30 +88,30 @@ class Beside:
     authority: Authority
 
     def client_config(self, entry: Object, port: int | None = None) -> Object:
-        """Where an entry of the plain manifest is called: at the product, or at a port that leads there."""
+        """The address of an entry of the plain manifest: the webhook's, or a port that forwards to it."""
         path = entry["clientConfig"]["service"]["path"]
         bundle = base64.b64encode(self.authority.bundle()).decode()
         return {"url": f"https://{self.place.address}:{port or self.port}{path}", "caBundle": bundle}
 
 
 @contextmanager
-def product_process(running: ControlPlaneOnly, *, settings: Object | None = None) -> Iterator[Beside]:
-    """The product as a process beside the API server, which does not know of it. It may still be starting."""
+def local_webhook_process(running: ControlPlaneOnly, *, settings: Object | None = None) -> Iterator[LocalWebhook]:
+    """The webhook as a process next to the API server, without a configuration. It may still be starting."""
     now, lifetime = datetime.now(UTC), timedelta(days=1)
     authority = Authority.create("tests", now, lifetime)
     leaf = authority.sign([running.place.address], now, lifetime)
     port = running.place.port(10250)
     process = _start(running, port, {"tls.crt": leaf.certificate, "tls.key": leaf.key}, settings or {})
     try:
-        yield Beside(process, running.place, port, authority)
+        yield LocalWebhook(process, running.place, port, authority)
     finally:
         process.stop()
 
 
 @contextmanager
-def product_beside(running: ControlPlaneOnly, *, settings: Object | None = None) -> Iterator[Process]:
-    """The product as a process beside the API server, with both configurations in force."""
-    with product_process(running, settings=settings) as beside:
+def local_webhook(running: ControlPlaneOnly, *, settings: Object | None = None) -> Iterator[Process]:
+    """The webhook as a process next to the API server, with both configurations in force."""
+    with local_webhook_process(running, settings=settings) as beside:
         process = beside.process
         with hooks(running, beside.client_config, lambda: process.running and _both_work(running)):
             yield process
@@ -133,7 +133,7 @@ def _start(running: ControlPlaneOnly, port: int, pair: dict[str, bytes], setting
 
 
 def _both_work(running: ControlPlaneOnly) -> bool:
-    """Whether one hook completes or refuses a pod, and the other refuses a template that asks for two."""
+    """Whether the mutating webhook answers for a pod, and the validating one rejects a template with two GPUs."""
     storm = manifests.deployment("storm", manifests.container(gpus=2))
     if not _judged(running):
         return False
@@ -146,7 +146,7 @@ def _both_work(running: ControlPlaneOnly) -> bool:
 
 @contextmanager
 def namespace(running: ControlPlaneOnly, name: str, **labels: str) -> Iterator[str]:
-    """A Kubernetes namespace with labels, in which pods can be made: the path of its core resources."""
+    """A Kubernetes namespace with labels that is ready for pods; yields the path of its core resources."""
     path = f"/api/v1/namespaces/{name}"
     running.api.create("/api/v1/namespaces", {"metadata": {"name": name, "labels": labels}})
     running.api.wait_for(f"{path}/serviceaccounts/default", "to be made", bool)

@@ -71,7 +71,7 @@ def _digest(file: Path) -> str:
 
 
 def _plain(member: tarfile.TarInfo) -> tarfile.TarInfo | None:
-    """An entry without time and owner; devices are left out, the runtime makes them."""
+    """An entry without time and owner. Devices are left out, because the runtime creates them."""
     member.mtime = member.uid = member.gid = 0
     member.uname = member.gname = "root"
     return None if member.ischr() or member.isblk() else member

@@ -15,7 +15,7 @@ from pathlib import Path
 
 NODE_ADDRESS = "10.99.0.1"
 
-# What the kubelet writes to the kernel unless it finds these very values (setupKernelTunables in its source).
+# The kubelet writes these values to the kernel unless they are set (setupKernelTunables in its source).
 KUBELET_SETTINGS = {
     "vm/overcommit_memory": "1",
     "vm/panic_on_oom": "0",
@@ -27,7 +27,7 @@ KUBELET_SETTINGS = {
 
 
 def main() -> None:
-    """Set up, say so in the file `inside-ready`, and reap until the namespaces are ended from outside."""
+    """Set up, create the file `inside-ready`, and reap processes until the namespaces are ended from outside."""
     folder = Path(sys.argv[1])
     fence_files(folder)
     fence_kernel_settings(folder / "kernel-settings")
@@ -37,7 +37,7 @@ def main() -> None:
 
 
 def fence_files(folder: Path) -> None:
-    """Make the machine's files read-only here, and give the fixed paths of kubelet and containerd a place."""
+    """Make the machine's files read-only here, and mount folders at the fixed paths of kubelet and containerd."""
     _run("mount", "--make-rshared", "/")  # containers want shared mounts; the group is cut off from the machine's
     _run("mount", "--bind", str(folder), str(folder))
     _run("mount", "-o", "remount,bind,ro", "/")
@@ -51,7 +51,7 @@ def fence_files(folder: Path) -> None:
 
 
 def fence_kernel_settings(folder: Path) -> None:
-    """Make /proc/sys read-only but for the private network, and show the kubelet the values it wants."""
+    """Make /proc/sys read-only except for the private network, and show the kubelet the values it expects."""
     _run("mount", "--bind", "/proc/sys", "/proc/sys")
     _run("mount", "-o", "remount,bind,ro", "/proc/sys")
     _run("mount", "--bind", "/proc/sys/net", "/proc/sys/net")
@@ -74,7 +74,7 @@ def bring_up_network() -> None:
 
 
 def reap() -> None:
-    """Collect orphans for ever: containers' shims among them."""
+    """Reap orphans forever, such as the shims of containers."""
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGCHLD})
     while True:
         try:

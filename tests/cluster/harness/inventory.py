@@ -1,4 +1,4 @@
-"""What is in a cluster, and what a test has left there."""
+"""The objects in a cluster, and those that a test left there."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def inventory(cluster: Cluster) -> set[str]:
-    """Every object of the cluster, as `kind/namespace/name`, but for those that tell of others and pass."""
+    """Every object of the cluster, as `kind/namespace/name`, except events and leases, which come and go."""
     kinds = cluster.kubectl("api-resources", "--verbs=list,delete", "--output=name").split()
     lasting = [kind for kind in kinds if not kind.startswith(("events", "leases", "endpoints"))]
     columns = "custom-columns=:kind,:metadata.namespace,:metadata.name"
@@ -20,10 +20,10 @@ def inventory(cluster: Cluster) -> set[str]:
 
 
 def wait_left(cluster: Cluster, before: set[str], kept: set[str]) -> None:
-    """Wait until nothing but `kept` has come since the inventory `before`.
+    """Wait until the cluster has only the objects of `before` and `kept`.
 
-    What belongs to a removed object is collected after it. A kind that a test defined is collected only once the
-    collector has looked at the kinds anew, which it does every half minute.
+    Owned objects are collected after their owner. Objects of a kind that a test defined are collected only after the
+    collector has discovered the kinds again, which it does every 30 seconds.
     """
     unexpected: set[str] = set()
 

@@ -1,4 +1,4 @@
-"""Folders of clusters, who owns them, and the removal of what a killed owner left."""
+"""Folders of clusters, their owners, and the removal of leftovers of a killed owner."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def folders() -> Path:
     root = Path(tempfile.gettempdir()) / f"gpushare-webhook-clusters-{os.getuid()}"
     root.mkdir(mode=0o700, exist_ok=True)
     if root.stat().st_uid != os.getuid():
-        raise PermissionError(f"{root} belongs to somebody else: set TMPDIR to a folder of your own")
+        raise PermissionError(f"{root} belongs to another user: set TMPDIR to a folder of your own")
     return root
 
 
@@ -43,7 +43,7 @@ def _alone() -> Iterator[Path]:
 
 
 def new_folder() -> Path:
-    """A fresh folder, owned by this process. Its name is the name of the cluster's cgroups as well."""
+    """A new folder, owned by this process. The cluster's cgroups have the same name."""
     with _alone() as root:
         folder = root / f"gpushare-{secrets.token_hex(4)}"
         folder.mkdir()
@@ -52,13 +52,13 @@ def new_folder() -> Path:
 
 
 def remove_folder(folder: Path) -> None:
-    """Remove a folder whose cluster has ended. None may sweep meanwhile: half of one looks abandoned."""
+    """Remove a folder whose cluster has ended, under the lock: a half-removed folder looks abandoned."""
     with _alone():
         shutil.rmtree(folder)
 
 
 def record(folder: Path, **processes: ProcessId | None) -> None:
-    """Note who owns the folder and which processes are to be ended with it."""
+    """Record the owner of the folder and the processes that end with it."""
     noted: dict[str, ProcessId | None] = {**recorded(folder), **processes}
     unfinished = folder / f".{_RECORD}"
     unfinished.write_text(json.dumps({role: asdict(process) for role, process in noted.items() if process}))
@@ -75,7 +75,7 @@ def recorded(folder: Path) -> dict[str, ProcessId]:
 
 
 def sweep() -> list[str]:
-    """Remove what clusters of ended processes left; returns their names. Clusters of living ones are let alone."""
+    """Remove leftovers of clusters whose owner has ended; return their names. Clusters of live owners are kept."""
     with _alone() as root:
         abandoned = [folder for folder in sorted(root.iterdir()) if folder.is_dir() and not _owned(folder)]
         for folder in abandoned:
@@ -105,7 +105,7 @@ def _remove(folder: Path) -> None:
 
 
 def _let_the_guard_finish(folder: Path, guard: ProcessId | None) -> None:
-    """A guard whose owner has just died is at work already; end it only when it does not come to an end."""
+    """A guard whose owner has just died is already cleaning up; kill it only if it does not finish."""
     if not guard:
         return
     try:

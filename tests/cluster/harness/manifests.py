@@ -1,4 +1,4 @@
-"""The objects that tests create, each with as little in it as the API server takes."""
+"""Minimal objects for tests."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def labelled(manifest: Object, **labels: str) -> Object:
 
 
 def pod_spec(*containers: Object, **spec: Any) -> Object:
-    """A pod's spec; a second is enough for its end, as the image handles SIGTERM."""
+    """A pod's spec. A grace period of one second is enough, because the image handles SIGTERM."""
     return {"terminationGracePeriodSeconds": 1, "containers": list(containers) or [container()], **spec}
 
 

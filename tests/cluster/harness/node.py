@@ -63,7 +63,7 @@ class Node:
         self.processes["kubelet"].wait_until("the node is ready", self._ready)
 
     def _let_kubelet_read_pods(self) -> None:
-        """Let nodes read any pod.
+        """Let nodes read all pods.
 
         The node authorizer learns of a binding from its own watch. On a busy machine the kubelet refuses a pod and
         reads it back before that: it is denied and tells the refusal ten seconds later, which would hide a pod storm.
@@ -114,7 +114,7 @@ class Node:
             "cgroupDriver": "cgroupfs",
             "cgroupRoot": f"/{self._place.folder.name}",
             "failCgroupV1": False,
-            # What belongs to the machine is left alone or is none of a test's business.
+            # Settings of the machine itself are left as they are.
             "failSwapOn": False,
             "makeIPTablesUtilChains": False,
             "oomScoreAdj": 0,
@@ -152,7 +152,7 @@ class Node:
 
     def _exchange_plugin(self, config: dict[str, Any]) -> None:
         self.processes["device-plugin"].stop()
-        # The kubelet goes on offering for a moment, and the next may offer just as much.
+        # The kubelet still offers the old devices for a moment, and the next plugin may offer the same number.
         self.processes["kubelet"].wait_until("the node offers no GPU", lambda: not self._offered())
         plugin = self._start_plugin(config)
         expected = offers(config, self._options.gpus)
@@ -186,6 +186,6 @@ class Node:
         return found is not None and met(found, "Ready") and self._offered() == expected
 
     def _offered(self) -> dict[str, str]:
-        """What the node offers of NVIDIA's resources; a kubelet remembers former ones, with nothing to offer."""
+        """The node's NVIDIA resources. A kubelet keeps former ones with a count of 0."""
         amounts = self._control.api.get(f"/api/v1/nodes/{NODE}")["status"].get("allocatable", {})
         return {name: amount for name, amount in amounts.items() if name.startswith("nvidia.com/") and amount != "0"}

@@ -1,4 +1,4 @@
-"""What a test may choose about its cluster."""
+"""Options of a test cluster."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def offers(plugin: dict[str, Any], gpus: int) -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class ControlPlaneOptions:
-    """The version, and flags beyond those that every cluster here needs.
+    """The version, and flags of the API server besides those that every cluster needs.
 
     `caller` is the certificate and its key, PEM, that the API server presents to webhooks, if any.
     """

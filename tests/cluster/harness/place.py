@@ -1,4 +1,4 @@
-"""Where a cluster's programs run: in private namespaces, or, without the rights for them, on the machine's loopback."""
+"""The place where a cluster's programs run: private namespaces, or, without the rights, the machine's loopback."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ _NEW_NETWORK = 0x40000000  # CLONE_NEWNET of <linux/sched.h>
 
 
 class Place(Protocol):
-    """What a cluster needs to know of the place it runs in."""
+    """A place that a cluster runs in."""
 
     folder: Path
     address: str
 
     def port(self, usual: int) -> int:
-        """A port to listen on: the usual one where nobody else can have it."""
+        """A port to listen on: the usual one in a private network."""
 
     def command(self, command: Sequence[str]) -> list[str]:
         """The command line that runs a command to its end in this place."""
@@ -49,11 +49,11 @@ class Place(Protocol):
         """A socket that listens at this place's address, on any free port."""
 
     def close(self) -> None:
-        """End all that was started here. The folder with its logs stays."""
+        """Stop everything that was started here. The folder with the logs stays."""
 
 
 def missing_rights() -> str:
-    """Why private namespaces cannot be had here; empty when they can."""
+    """The reason why private namespaces are not available here; empty if they are."""
     if os.geteuid():
         return "private namespaces need root"
     for program in ("unshare", "nsenter", "setpriv", "mount", "ip"):
@@ -85,7 +85,7 @@ class Loopback:
     def start(
         self, name: str, command: Sequence[str], *, environment: Variables | None = None, folder: Path | None = None
     ) -> Process:
-        # The kernel ends the program when this process ends, so that a killed test run leaves none.
+        # The kernel ends the program when this process ends, so that a killed test run leaves no program behind.
         bound = ["setpriv", "--pdeathsig", "KILL", "--", *command]
         log = self.folder / "logs" / f"{name}.log"
         self._started.append(Process(name, bound, log=log, environment=environment, folder=folder))
@@ -164,12 +164,12 @@ class Namespaces:
         return self._started[-1]
 
     def run(self, command: Sequence[str], *, environment: Variables | None = None) -> subprocess.CompletedProcess[str]:
-        """Run a command to its end in here; what it says comes back, whatever its status."""
+        """Run a command in here and return its result, whatever the exit status."""
         entered, variables = self.command(command), os.environ | dict(environment or {})
         return subprocess.run(entered, env=variables, capture_output=True, text=True, timeout=120, check=False)
 
     def path(self, path: str) -> Path:
-        """A path in here, as the outside can open it."""
+        """A path in here, as a process outside opens it."""
         return Path(f"/proc/{self.first}/root{path}")
 
     def connect(self, host: str, port: int, seconds: float) -> socket.socket:

@@ -1,4 +1,4 @@
-"""What of the machine a cluster could change: looked at before and after, so that tests can tell that it did not."""
+"""The parts of the machine that a cluster could change, recorded before and after to prove that it did not."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _PATHS = (
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """What was there at one moment."""
+    """The state of the machine at one time."""
 
     settings: frozenset[str]
     mounts: frozenset[str]
@@ -43,7 +43,7 @@ class Machine:
 
     @classmethod
     def look(cls) -> Machine:
-        """Look now. Clusters of other living owners are passed over: they come and go by themselves."""
+        """Record the current state. Clusters of other live owners are left out: they come and go independently."""
         others = leftovers.others()
         return cls(
             _settings(),
@@ -55,7 +55,7 @@ class Machine:
         )
 
     def changes(self, before: Machine) -> dict[str, list[str]]:
-        """What is there now and was not before (`+`), and the other way round (`-`); empty when nothing changed."""
+        """What was added (`+`) and removed (`-`) since `before`; empty if nothing changed."""
         found: dict[str, list[str]] = {}
         for field in fields(self):
             old, new = getattr(before, field.name), getattr(self, field.name)
@@ -79,7 +79,7 @@ def _settings() -> frozenset[str]:
 
 
 def _mounts() -> frozenset[str]:
-    """Mount points with what is mounted; the numbers in front are left out, the kernel gives them anew."""
+    """Mount points with what is mounted, without the leading numbers, which the kernel assigns freshly."""
     lines = [line.split() for line in Path("/proc/self/mountinfo").read_text().splitlines()]
     return frozenset(" ".join((at[3], at[4], *at[at.index("-") + 1 :])) for at in lines)
 
@@ -129,6 +129,6 @@ def _processes(other_owners: set[int]) -> frozenset[str]:
 
 
 def _below(root: Path) -> Iterator[Path]:
-    """All paths below a folder; what goes away meanwhile is passed over."""
+    """All paths below a folder. A path that vanishes meanwhile is left out."""
     for folder, folders_in, files in os.walk(root):
         yield from (Path(folder, name) for name in (*folders_in, *files))

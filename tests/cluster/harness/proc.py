@@ -1,4 +1,4 @@
-"""What the kernel tells about processes in /proc."""
+"""Processes, as the kernel describes them in /proc."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _BOOT = Path("/proc/sys/kernel/random/boot_id")
 
 @dataclass(frozen=True, slots=True)
 class ProcessId:
-    """One process for good: the kernel reuses numbers, but not with the same start and in the same boot."""
+    """One process. The kernel reuses numbers, but not with the same start time in the same boot."""
 
     pid: int
     started: int
@@ -33,11 +33,11 @@ class ProcessId:
 
     @property
     def alive(self) -> bool:
-        """Whether this very process still runs."""
+        """Whether exactly this process still runs."""
         return ProcessId.of(self.pid) == self
 
     def kill(self, seconds: float = 10) -> None:
-        """End this very process if it still runs. Raises `TimeoutError` when it will not go."""
+        """Kill exactly this process if it still runs. Raises `TimeoutError` if it does not end."""
         if self.alive:
             os.kill(self.pid, signal.SIGKILL)
             wait_for(f"the end of process {self.pid}", lambda: not self.alive, seconds=seconds, every=0.02)

@@ -1,4 +1,4 @@
-"""A relay between the API server and a webhook: it passes bytes on, and notes whose they were and when."""
+"""A relay between the API server and a webhook that forwards bytes and records their sender and time."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Side = Literal["caller", "webhook"]
 
 @dataclass(frozen=True, slots=True)
 class Passed:
-    """So many bytes of one side, or its end, 0; and when, in `monotonic` seconds."""
+    """A number of bytes from one side, 0 for its end, and the time in `monotonic` seconds."""
 
     side: Side
     count: int
@@ -27,7 +27,7 @@ class Passed:
 
 
 class Relayed:
-    """One connection: all that has passed, in order. `closed` is set when either side has ended."""
+    """One connection: everything that passed, in order. `closed` is set when either side has ended."""
 
     def __init__(self, caller: socket, webhook: socket) -> None:
         self.passed: list[Passed] = []
@@ -46,7 +46,7 @@ class Relayed:
         return sum(one.count for one in self.passed if one.side == "caller")
 
     def first_since(self, at: float) -> Passed:
-        """What passed first after a time: with TLS, whose farewell comes before the end, it tells who closed."""
+        """What passed first after a time. TLS sends `close_notify` before the end, so this shows which side closed."""
         return next(one for one in self.passed if one.at > at)
 
     def end(self) -> None:
@@ -72,7 +72,7 @@ class Relayed:
 
 
 class Relay:
-    """A relay that runs: `connections` has all that were made, in order."""
+    """A running relay: `connections` has every connection, in order."""
 
     def __init__(self, place: Place, port: int) -> None:
         self._place, self._target = place, port
@@ -87,11 +87,11 @@ class Relay:
             try:
                 caller, _ = self._listening.accept()
             except OSError:
-                return  # it listens no more
+                return  # it no longer listens
             try:
                 webhook = self._place.connect(self._place.address, self._target, 5)
             except OSError:
-                caller.close()  # the webhook is not there yet
+                caller.close()  # the webhook does not listen yet
                 continue
             webhook.settimeout(None)
             self.connections.append(Relayed(caller, webhook))

@@ -1,4 +1,4 @@
-"""The product installed by its chart: in each mode of certificates, with what the mode needs."""
+"""The webhook installed by its chart, in each certificate mode, with what the mode needs."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ HOST = f"{NAME}.{NAMESPACE}.svc"
 CORE = f"/api/v1/namespaces/{NAMESPACE}"
 SELECTOR = f"app.kubernetes.io/name=gpushare-webhook,app.kubernetes.io/instance={RELEASE}"
 
-# What differs from the defaults of the chart: the image that the node has, and a shorter farewell.
+# Differences to the chart's defaults: the image that the node has, and a shorter shutdown.
 _COMMON = {
     "image": {"repository": webhook_image.IMAGE.partition(":")[0], "tag": webhook_image.IMAGE.partition(":")[2]},
     "config": {"server": {"shutdownDelay": "2s"}},
@@ -49,13 +49,13 @@ _RUNTIME_CLASS = {
 
 @contextmanager
 def _self_managed(_: Cluster) -> Iterator[Object]:
-    """What the chart does by itself."""
+    """The default mode of the chart."""
     yield {}
 
 
 @contextmanager
 def _existing_secret(cluster: Cluster) -> Iterator[Object]:
-    """A certificate that somebody else signed."""
+    """A certificate that another program signed."""
     now, lifetime = datetime.now(UTC), timedelta(days=1)
     authority = Authority.create("tests", now, lifetime)
     leaf = authority.sign([HOST], now, lifetime)
@@ -72,7 +72,7 @@ def _existing_secret(cluster: Cluster) -> Iterator[Object]:
 
 @contextmanager
 def _cert_manager(cluster: Cluster) -> Iterator[Object]:
-    """The real cert-manager; without facts, so that the product asks the API server for nothing at all."""
+    """The real cert-manager; without cluster facts, so that the webhook sends no request to the API server."""
     with cert_manager(cluster):
         yield {"tls": {"mode": "cert-manager"}, "config": {"facts": {"runtimeClasses": False}}}
 
@@ -99,17 +99,17 @@ class Release:
         return self.helm(*command, values=(*self._values, *values))
 
     def uninstall(self) -> None:
-        """Remove it and wait until its pods are gone, which Helm does not."""
+        """Remove it and wait until its pods are gone; Helm itself does not wait."""
         self.helm("uninstall", RELEASE, "--ignore-not-found", "--wait", "--timeout=180s")
         pods = f"{CORE}/pods?labelSelector={SELECTOR}"
         wait_for("the release's pods to be gone", lambda: not self.cluster.api.items(pods), seconds=90)
 
     def asked(self) -> list[audit.Request]:
-        """What its pods have asked of the API server, by their service account."""
+        """The requests of its pods' service account to the API server."""
         return self._asked_ever()[self._asked_before :]
 
     def granted(self) -> set[tuple[str, str, str]]:
-        """What its service account may: verb, group and resource."""
+        """The rights of its service account: verb, group and resource."""
         rbac = "/apis/rbac.authorization.k8s.io/v1"
         paths = (f"{rbac}/clusterroles/{NAME}", f"{rbac}/namespaces/{NAMESPACE}/roles/{NAME}")
         roles = [role for path in paths if (role := self.cluster.api.find(path)) is not None]
@@ -126,12 +126,12 @@ class Release:
         return audit.requests(self.cluster.control, NAMESPACE, NAME)
 
     def pods(self) -> list[Object]:
-        """Its pods that stay."""
+        """Its pods that are not being deleted."""
         found = self.cluster.api.items(f"{CORE}/pods?labelSelector={SELECTOR}")
         return [pod for pod in found if "deletionTimestamp" not in pod["metadata"]]
 
     def servers(self) -> list[ServerPod]:
-        """The same, to be asked for what they serve and count."""
+        """The same pods, with their metrics and certificates."""
         found = [(pod["metadata"], pod["status"]) for pod in self.pods()]
         return [ServerPod(self.cluster, names["name"], names["uid"], status["podIP"]) for names, status in found]
 
@@ -151,13 +151,13 @@ class Release:
         wait_for("the certificate to be served", served, seconds=90, every=1)
 
     def bundles(self) -> dict[str, bytes]:
-        """What each entry of both configurations trusts."""
+        """The bundle of each entry of both configurations."""
         stored = [self.cluster.api.get(f"{path}/{NAME}") for path in (MUTATING, VALIDATING)]
         return {name: bundle for each in stored for name, bundle in bundles(each).items()}
 
 
 def bundles(configuration: Object) -> dict[str, bytes]:
-    """What each entry of a configuration trusts; empty where it trusts nobody."""
+    """The bundle of each entry of a configuration; empty if there is none."""
     entries = configuration["webhooks"]
     return {one["name"]: base64.b64decode(one["clientConfig"].get("caBundle", "")) for one in entries}
 

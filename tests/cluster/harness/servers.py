@@ -1,4 +1,4 @@
-"""The product's pods, one by one: their metrics, their certificate, their process on the node, what they may use."""
+"""The webhook's pods, one by one: metrics, certificate, process on the node, and limits."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _PORT, _HEALTH_PORT = 10250, 8080
 
 @dataclass(frozen=True, slots=True)
 class ServerPod:
-    """One pod of the product."""
+    """One pod of the webhook."""
 
     cluster: Cluster
     name: str
@@ -37,12 +37,12 @@ class ServerPod:
     address: str
 
     def status(self) -> Object:
-        """The state of its container, as the kubelet tells it."""
+        """The state of its container, as the kubelet reports it."""
         found: Object = self.cluster.api.get(f"{PODS}/{self.name}")["status"]["containerStatuses"][0]
         return found
 
     def health(self, path: str) -> str:
-        """What the health port answers. Raises `OSError` when nobody listens."""
+        """The answer of the health port. Raises `OSError` if nothing listens."""
         connection = http.client.HTTPConnection(self.address, _HEALTH_PORT)
         connection.sock = self.cluster.place.connect(self.address, _HEALTH_PORT, 5)
         try:
@@ -74,7 +74,7 @@ class ServerPod:
 
     @property
     def killed_for_memory(self) -> int:
-        """How many processes of its container the kernel has killed because they took more than their limit."""
+        """How many processes of its container the kernel has killed for exceeding the memory limit."""
         (line,) = [line for line in _read(self.group, _EVENTS).splitlines() if line.startswith("oom_kill ")]
         return int(line.split()[1])
 
@@ -110,13 +110,13 @@ def _read(group: Path, names: Iterable[str]) -> str:
 
 
 def server_pods(cluster: Cluster) -> list[ServerPod]:
-    """The product's pods that are ready and stay, by name."""
+    """The webhook's pods that are ready and not being deleted, by name."""
     found = [(pod["metadata"], pod["status"]) for pod in _pods(cluster) if _serves(pod)]
     return [ServerPod(cluster, names["name"], names["uid"], status["podIP"]) for names, status in found]
 
 
 def wait_servers(cluster: Cluster, count: int, holds: Callable[[ServerPod], bool] = lambda _: True) -> list[ServerPod]:
-    """Wait until there are so many pods, all are ready, none is going, and a condition holds of each."""
+    """Wait until `count` pods exist, all are ready, none is being deleted, and each fulfils a condition."""
 
     def reached() -> list[ServerPod]:
         found = server_pods(cluster) if len(_pods(cluster)) == count else []

@@ -1,4 +1,4 @@
-"""A webhook whose answers a test writes itself: for facts about the API server, and as a neighbour of the real one."""
+"""A webhook whose answers the test chooses, to learn how the API server behaves or to run next to the real one."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def allow(review: Object, *operations: Object) -> Answer:
 
 
 def deny(review: Object, message: str) -> Answer:
-    """Refuse a review."""
+    """Deny a review."""
     return _response(review, {"allowed": False, "status": {"code": 403, "message": message}})
 
 
@@ -57,7 +57,7 @@ def _response(review: Object, response: Object) -> Answer:
 
 
 class StandIn:
-    """A running stand-in: `reviews` has every review it got, in order."""
+    """A running stand-in: `reviews` has every review that it received, in order."""
 
     def __init__(self, address: str, port: int, authority: bytes) -> None:
         self.url = f"https://{address}:{port}/"
@@ -92,7 +92,7 @@ def stand_in(
                 self.wfile.write(said.body)
 
         def log_message(self, *_: Any) -> None:
-            """Nothing: `reviews` tells more."""
+            """Log nothing: `reviews` has the details."""
 
     server = ThreadingHTTPServer(("", 0), Handler, bind_and_activate=False)
     server.socket.close()

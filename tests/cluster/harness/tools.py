@@ -1,4 +1,4 @@
-"""Every program that a cluster runs, and where it is. Run as a module it builds what is missing."""
+"""Paths of the programs that a cluster runs. Run as a module, it builds the missing ones."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def _asset(folder: str, name: str) -> Path:
 
 
 def recipes(version: str) -> list[Recipe]:
-    """Everything that is built, the quick ones first so that what cannot be had here is said early."""
+    """All recipes, the quick ones first, so that a failure shows early."""
     return [
         debian.node_packages(),
         debian.python(),
@@ -92,7 +92,7 @@ def recipes(version: str) -> list[Recipe]:
 
 
 def main() -> int:
-    """Build what is missing, one line each."""
+    """Build what is missing, and print one line for each program."""
     for recipe in recipes(kubernetes_version()):
         began = time.monotonic()
         state = "there" if recipe.folder.is_dir() else "built"

@@ -1,4 +1,4 @@
-"""Waiting for a condition, bounded: never for a length of time."""
+"""Wait for a condition, with a deadline."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ T = TypeVar("T")
 def wait_for(what: str, condition: Callable[[], T | None], *, seconds: float = 30, every: float = 0.1) -> T:
     """The first answer of `condition` that is true.
 
-    Raises `TimeoutError`, which tells `what` was waited for and the last answer. What `condition` raises ends the wait.
+    Raises `TimeoutError` with `what` and the last answer. An exception of `condition` ends the wait.
     """
-    pause = Event()  # never set: its wait is the pause between two looks
+    pause = Event()  # never set: its wait is the interval between two calls
     deadline = time.monotonic() + seconds
     while not (answer := condition()):
         if time.monotonic() >= deadline:

@@ -1,4 +1,4 @@
-"""The product installed in a cluster as its users install it: its image in pods behind a Service."""
+"""The webhook installed in a cluster as users install it: its image in pods behind a Service."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tests.cluster.harness.api import Object
     from tests.cluster.harness.cluster import Cluster
 
-# The pause before it stops is for endpoints to go; tests that look at a rollout set it.
+# The shutdown delay gives endpoints time to disappear; tests of rollouts set it.
 BASE = {"apiVersion": "gpushare-webhook/v1", "kind": "Settings", "server": {"shutdownDelay": "0s"}}
 _LIFETIME = timedelta(days=1)
 _RUNTIME_CLASS = {
@@ -34,7 +34,7 @@ _RUNTIME_CLASS = {
 def webhook(
     cluster: Cluster, *, settings: Object | None = None, replicas: int = 1, limits: Object | None = None
 ) -> Iterator[Authority]:
-    """Install the product with settings of its own and wait until pods are mutated; it is removed at the end.
+    """Install the webhook with these settings and wait until it mutates pods; remove it at the end.
 
     Yields the authority of its certificate. `limits` are those of its container. Raises `ToolsMissingError` when the
     layers of its image have not been built.
@@ -52,7 +52,7 @@ def webhook(
 
 @contextmanager
 def deployed(cluster: Cluster, items: list[Object]) -> Iterator[None]:
-    """Install the product by these objects and wait until pods are mutated; it is removed at the end.
+    """Install the webhook from these objects and wait until it mutates pods; remove it at the end.
 
     Raises `ToolsMissingError` when the layers of its image have not been built.
     """
@@ -63,14 +63,14 @@ def deployed(cluster: Cluster, items: list[Object]) -> Iterator[None]:
         wait_for("the API server to call the webhook", lambda: _mutates(cluster))
         yield
     finally:
-        # The configurations first, or the rest could not go without the product's consent.
+        # Delete the configurations first: otherwise the webhook has to admit the deletion of the rest.
         for configuration in ("mutatingwebhookconfiguration", "validatingwebhookconfiguration"):
             cluster.kubectl("delete", configuration, product.NAME, "--ignore-not-found")
         cluster.kubectl("-n", product.NAME, "delete", "deployment,service,secret,configmap", product.NAME)
 
 
 def objects(settings: Object | None, replicas: int, limits: Object | None = None) -> list[Object]:
-    """What the product is installed by, but for its certificate and the configurations that trust it."""
+    """The objects of an installation, except the certificate and the configurations that trust it."""
     return [
         product.namespace(),
         _RUNTIME_CLASS,
@@ -81,7 +81,7 @@ def objects(settings: Object | None, replicas: int, limits: Object | None = None
 
 
 def _mutates(cluster: Cluster) -> bool:
-    """Whether a pod that asks for a GPU comes back changed; it is refused until kube-proxy leads to the servers."""
+    """Whether a GPU pod is mutated; it is rejected until kube-proxy routes to the servers."""
     asks = manifests.pod("asks")
     try:
         made = cluster.api.create("/api/v1/namespaces/default/pods?dryRun=All", asks)

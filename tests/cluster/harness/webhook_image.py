@@ -1,4 +1,4 @@
-"""The product's image, packed from the same steps as its Dockerfile, without a container engine."""
+"""The webhook's image, packed by the same steps as its Dockerfile, without a container engine."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def libraries() -> Recipe:
 
 
 def write_archive(archive: Path) -> None:
-    """Write the image's archive with the product's code as it is now.
+    """Write the image's archive with the current code.
 
     Raises `ToolsMissingError` when the layers below it have not been built.
     """
@@ -50,7 +50,7 @@ def write_archive(archive: Path) -> None:
 
 
 def load(cluster: Cluster) -> None:
-    """Let the cluster's node have the image, once.
+    """Load the image into the cluster's node, once.
 
     Raises `ToolsMissingError` when the layers below the code have not been built.
     """

@@ -1,4 +1,4 @@
-"""The objects that install the product in a cluster, plainly: what its chart will render, with nothing to choose."""
+"""A plain manifest that installs the webhook, without the options of its chart."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ HOST = f"{NAME}.{NAME}.svc"
 LABELS = {"app": NAME}
 _MOUNT = "/etc/gpushare-webhook"
 
-# What Pod Security lets no hostPath into.
+# Pod Security levels that forbid hostPath.
 _STRICT = ["baseline", "restricted"]
-# The product's own namespace, and those that its settings exempt by default.
+# The webhook's own namespace, and those that its settings exempt by default.
 _EXCLUDED = [NAME, "kube-system", "kube-node-lease", "gpu-operator", "nvidia-gpu-operator", "nvidia-device-plugin"]
 
-# What the settings name by default, as CEL. A pod without containers reaches the mutating hook with null for them.
+# The default resources, as CEL. A pod without containers reaches the mutating webhook with `containers: null`.
 _NAMES_GPU = (
     "[{spec}.?containers.orValue([]), {spec}.?initContainers.orValue([])].exists(list, list != null && list.exists(c, "
     "[c.?resources.?limits.orValue({{}}), c.?resources.?requests.orValue({{}})].exists(amounts, amounts.exists(name, "
@@ -50,7 +50,7 @@ _KINDS = {
 
 
 def namespace() -> Object:
-    """The product's namespace."""
+    """The webhook's namespace."""
     return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAME}}
 
 
@@ -73,7 +73,7 @@ def service() -> Object:
 
 
 def deployment(replicas: int, limits: Object | None = None) -> Object:
-    """The product's pods, as the restricted profile of Pod Security wants them, with limits if there are any."""
+    """The webhook's pods, as the restricted Pod Security profile requires, with limits if there are any."""
     probe = {"httpGet": {"path": "/readyz", "port": 8080}, "periodSeconds": 1}
     tls, settings = f"{_MOUNT}/tls", f"{_MOUNT}/settings"
     arguments = [
@@ -132,7 +132,7 @@ def mutating(authority: bytes) -> Object:
 
 
 def validating(authority: bytes) -> Object:
-    """The hook for pods and for the pod templates of workloads, where only a new or changed template is judged."""
+    """The hook for pods and for the pod templates of workloads, where only a new or changed template is checked."""
     pods = _entry("pods", "/validate", authority, "Fail")
     pods["rules"] = [_rule("", ["pods"], ["CREATE"])]
     pods["matchConditions"] = [{"name": "names-a-gpu", "expression": _NAMES_GPU.format(spec="object.spec")}]

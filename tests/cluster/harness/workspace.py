@@ -1,4 +1,4 @@
-"""A Kubernetes namespace of one test: it makes objects, waits for pods, and looks into containers."""
+"""The Kubernetes namespace of one test: it creates objects, waits for pods, and inspects containers."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class Workspace:
         return self.wait_pod(name, "to run", running)
 
     def wait_pod(self, name: str, what: str, condition: Any, *, seconds: float = 60) -> Object:
-        """Wait until a condition holds of a pod."""
+        """Wait until a pod fulfils a condition."""
         return self.api.wait_for(f"{self.pods}/{name}", what, condition, seconds=seconds)
 
     def wait_event(self, name: str, reason: str) -> Object:
@@ -75,7 +75,7 @@ class Workspace:
         return wait_for(f"event {reason} of {name}", lambda: self.api.items(path), seconds=60)[0]
 
     def sh(self, pod: str, script: str, *, container: str = "main") -> str:
-        """Run a shell script in a container; returns what it prints. Raises `RuntimeError` when it fails."""
+        """Run a shell script in a container and return its output. Raises `RuntimeError` when it fails."""
         return self.kubectl("exec", pod, f"--container={container}", "--", "sh", "-c", script)
 
     def environment(self, pod: str, *, container: str = "main") -> list[str]:
@@ -91,7 +91,7 @@ class Workspace:
 
 @contextmanager
 def workspace(cluster: Cluster, title: str) -> Iterator[Workspace]:
-    """A fresh namespace named after a test; at the end its pods, which hold GPUs, are gone."""
+    """A new namespace named after a test; at the end its pods, which hold GPUs, are gone."""
     digest = hashlib.sha256(title.encode()).hexdigest()[:6]
     name = re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-")[:50].strip("-") + "-" + digest
     path = f"/api/v1/namespaces/{name}"
@@ -101,7 +101,7 @@ def workspace(cluster: Cluster, title: str) -> Iterator[Workspace]:
     try:
         yield space
     finally:
-        # No pod can be made once the namespace is to go; its own controller would wait for five seconds.
+        # No pod can be created in a namespace that is being deleted; its own controller would wait for five seconds.
         cluster.api.delete(path)
         cluster.api.delete(space.pods)
         wait_for(f"the pods of {name} to be gone", lambda: not cluster.api.items(space.pods), seconds=90)
