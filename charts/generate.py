@@ -1,7 +1,8 @@
-"""Write the chart's values.schema.json, the table in its README.md and its version. A test fails on drift.
+"""Write the generated files of the chart: its schema, the table in its README.md, its version, and `_defaults.tpl`.
 
-values.yaml is the source: the comment above a key describes it, and a comment line `schema: {…}` adds what the default
-does not say about its type, in the shapes of definitions.yaml. The schema of `config` is the one of the settings file.
+values.yaml is the source of the values: the comment above a key describes it, and a comment line `schema: {…}` adds to
+its type what the default does not show, with the definitions of definitions.yaml. Schema and defaults of `config` are
+those of the settings file, from the fields of its dataclasses.
 """
 
 from __future__ import annotations
@@ -16,7 +17,10 @@ from typing import Any
 import yaml
 
 from webhook import __version__
+from webhook.settings.configuration import SETTINGS_FILE
+from webhook.settings.profiles import PROFILES
 from webhook.settings.schema import DIALECT, schema
+from webhook.settings.schema_tree import MISSING, Array, Object, write
 
 HERE = Path(__file__).parent
 CHART = HERE / "gpushare-webhook"
@@ -26,7 +30,7 @@ _PIPE = "\\|"
 _LONGEST_DEFAULT = 60
 _TYPES = {bool: "boolean", int: "integer", float: "number", str: "string", list: "array", dict: "object"}
 
-# A parent chart may switch this one by `enabled`, and shares `global` with it.
+# A parent chart may enable or disable this one by `enabled`, and shares `global` with it.
 _OF_PARENTS = {
     "global": {"type": "object", "description": "Values that a parent chart shares with its charts; unused here."},
     "enabled": {"type": "boolean", "description": "For the condition of a parent chart; unused here."},
@@ -35,10 +39,10 @@ _OF_PARENTS = {
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """One key of values.yaml: what its comment says, what the line `schema:` adds, its default, the keys below it."""
+    """One key of values.yaml: its description, what the line `schema:` adds to it, its default, the keys below it."""
 
     path: tuple[str, ...]
-    says: str
+    description: str
     adds: Mapping[str, Any]
     default: Any
     below: tuple[Value, ...]
@@ -53,17 +57,17 @@ def values() -> tuple[Value, ...]:
 def _members(node: Any, held: Mapping[str, Any], lines: list[str], above: tuple[str, ...]) -> Iterator[Value]:
     for key, member in node.value:
         path = (*above, key.value)
-        says, adds = _comment(lines, key.start_mark.line, key.start_mark.column)
+        description, adds = _comment(lines, key.start_mark.line, key.start_mark.column)
         default = held[key.value]
         is_section = (
             isinstance(member, yaml.MappingNode) and member.value and "$ref" not in adds and path != (SETTINGS,)
         )
         below = tuple(_members(member, default, lines, path)) if is_section else ()
-        yield Value(path, says, adds, default, below)
+        yield Value(path, description, adds, default, below)
 
 
 def _comment(lines: list[str], line: int, column: int) -> tuple[str, Mapping[str, Any]]:
-    """What the comment right above a line says, and what its line `schema:` adds."""
+    """The text of the comment right above a line, and the addition of its line `schema:`."""
     start = " " * column + "#"
     first = line
     while first and lines[first - 1].startswith(start):
@@ -105,16 +109,16 @@ def _schema(value: Value) -> dict[str, Any]:
 
 
 def _described(value: Value) -> dict[str, Any]:
-    return ({"description": value.says} if value.says else {}) | {"default": value.default}
+    return ({"description": value.description} if value.description else {}) | {"default": value.default}
 
 
 def table() -> str:
     """The values as a table in Markdown."""
     rows = [
-        f"| `{'.'.join(value.path)}` | {_default(value.default)} | {value.says.replace('|', _PIPE)} |"
+        f"| `{'.'.join(value.path)}` | {_default(value.default)} | {value.description.replace('|', _PIPE)} |"
         for value in _leaves(values())
     ]
-    return "\n".join(["| value | default | what it says |", "| --- | --- | --- |", *rows]) + "\n"
+    return "\n".join(["| value | default | description |", "| --- | --- | --- |", *rows]) + "\n"
 
 
 def _leaves(found: tuple[Value, ...]) -> Iterator[Value]:
@@ -130,15 +134,50 @@ def _default(default: Any) -> str:
     return f"`{text}`" if len(text) <= _LONGEST_DEFAULT else "in values.yaml"
 
 
+def settings_defaults() -> str:
+    """The template that holds the defaults and the profiles of the settings file."""
+    return _DEFAULTS.format(
+        defaults=json.dumps(_defaults(SETTINGS_FILE), indent=2), profiles=json.dumps(PROFILES, indent=2)
+    )
+
+
+_DEFAULTS = """\
+{{{{/* Written by `make charts` from the settings' dataclasses: do not edit. */}}}}
+
+{{{{/* The defaults of `config` in JSON. `key[]` holds the defaults of each element of the list `key`. */}}}}
+{{{{- define "gpushare-webhook.defaults" -}}}}
+{defaults}
+{{{{- end -}}}}
+
+{{{{/* The values of `config` that each profile sets, in JSON. */}}}}
+{{{{- define "gpushare-webhook.profiles" -}}}}
+{profiles}
+{{{{- end -}}}}
+"""
+
+
+def _defaults(tree: Object) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for field in tree.fields:
+        match field.node:
+            case Object() as section:
+                found[field.key] = _defaults(section)
+            case node if field.default is not MISSING:
+                found[field.key] = write(node, field.default)
+                if isinstance(node, Array) and isinstance(node.element, Object):
+                    found[f"{field.key}[]"] = _defaults(node.element)
+    return found
+
+
 def readme() -> str:
-    """The README with the table at its mark."""
+    """The README with the table between its marks."""
     before, _, rest = (CHART / "README.md").read_text().partition(_MARK)
     _, _, after = rest.partition(_MARK)
     return f"{before}{_MARK}\n{table()}\n{_MARK}{after}"
 
 
 def chart() -> str:
-    """Chart.yaml with the product's version, which is the chart's too."""
+    """Chart.yaml with the version of the product, which is also that of the chart."""
     text = (CHART / "Chart.yaml").read_text()
     text = re.sub(r"^(version|appVersion): .+$", rf"\1: {__version__}", text, flags=re.MULTILINE)
     return re.sub(r"(image: \S+):\S+$", rf"\1:{__version__}", text, flags=re.MULTILINE)
@@ -147,7 +186,12 @@ def chart() -> str:
 def files() -> dict[str, str]:
     """The generated files of the chart by name."""
     written = json.dumps(values_schema(), indent=2)
-    return {"values.schema.json": written + "\n", "README.md": readme(), "Chart.yaml": chart()}
+    return {
+        "values.schema.json": written + "\n",
+        "README.md": readme(),
+        "Chart.yaml": chart(),
+        "templates/_defaults.tpl": settings_defaults(),
+    }
 
 
 if __name__ == "__main__":

@@ -34,7 +34,7 @@ value in a readable object is a finding (1). An object whose structure is not th
 
 def page() -> str:
     """Return the whole page."""
-    context = click.Context(cli, info_name=PROGRAM)
+    context = click.Context(cli, info_name=PROGRAM, **cli.context_settings)
     commands = table(("command", "description"), [(f"[`{name}`](#{name})", text) for name, text in COMMANDS.items()])
     codes = table(("code", "meaning"), [(str(code.value), code.meaning) for code in ExitCode])
     parts = [HEAD, commands, *_commands(context), CODES, codes, PROSE.read_text(encoding="utf-8")]

@@ -1,17 +1,19 @@
-"""The settings file that the chart renders is the one that was given, and the product reads it."""
+"""The settings of the chart: rendered unchanged, valid for the program, and the same in the templates."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
-from tests.chart.render import MODES, Values, container, only, pod_spec
+from tests.chart.render import CHART, FULLNAME, MODES, Values, container, of_kind, only, pod_spec
 from webhook.cli.inputs import configuration
 from webhook.policy.settings.units import Duration
-from webhook.settings.configuration import Configuration
+from webhook.settings.configuration import Configuration, view
+from webhook.settings.profiles import PROFILES
 
 pytestmark = pytest.mark.slow
 
@@ -29,7 +31,7 @@ FULL: dict[str, Any] = {
 
 
 def settings_file(values: str | Values) -> str:
-    """What the ConfigMap holds under the name that the program is told."""
+    """The text of the settings file in the ConfigMap that the pods mount."""
     (volume,) = [one for one in pod_spec(values)["volumes"] if one["name"] == "settings"]
     config_map = only_settings(values)
     assert volume["configMap"]["name"] == config_map["metadata"]["name"]
@@ -39,8 +41,6 @@ def settings_file(values: str | Values) -> str:
 
 
 def only_settings(values: str | Values) -> dict[str, Any]:
-    from tests.chart.render import FULLNAME, of_kind
-
     (found,) = [one for one in of_kind("ConfigMap", values) if one["metadata"]["name"] == FULLNAME]
     return found
 
@@ -52,12 +52,73 @@ def read(text: str, folder: Path) -> Configuration:
     return configuration(str(file))
 
 
+def effective(config: dict[str, Any]) -> dict[str, Any]:
+    """The settings that the templates see, without the defaults of the elements of lists."""
+    shown = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "effective"}}
+    text = json.dumps({**shown, "data": {"settings": "SETTINGS"}})
+    text = text.replace('"SETTINGS"', '{{ include "gpushare-webhook.settings" . | quote }}')
+    values = {"config": {"facts": {"runtimeClasses": False}, **config}, "extraObjects": [text]}
+    (found,) = [one for one in of_kind("ConfigMap", values) if one["metadata"]["name"] == "effective"]
+    return dict(without_elements(json.loads(found["data"]["settings"])))
+
+
+def without_elements(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: without_elements(below) for key, below in value.items() if not key.endswith("[]")}
+    return [without_elements(one) for one in value] if isinstance(value, list) else value
+
+
+OVERRIDES: dict[str, dict[str, Any]] = {
+    "nothing": {},
+    "a scalar": {"mode": "warn", "denyInMutate": False, "limits": {"perContainer": 3}},
+    "nulls": {"users": {"runAsUser": None}, "injections": {"tolerations": {"add": [{"key": "a", "effect": None}]}}},
+    "empty lists": {"resources": [], "exempt": {"namespaces": []}, "injections": {"runtimeClass": {"sandboxes": []}}},
+    "elements of lists": {
+        "resources": [{"name": "nvidia.com/gpu.shared", "renamed": True}, {"name": "a.io/b", "kind": "whole"}],
+        "placement": {"nodeGroups": [{"name": "t4", "taints": [{"key": "sku"}]}]},
+        "workloads": {"paths": [{"kind": "Set", "group": "a.io", "path": "spec.template"}]},
+    },
+    "what profiles set": {
+        "placement": {"mpsLabels": {"a.io/mps": "on"}},
+        "injections": {"pipeMount": {"enabled": True}},
+        "severities": {"GPS005": "deny"},
+    },
+    "switches": {"injections": {"tolerations": {"enabled": False}, "voidDevices": {"enabled": True, "pods": "all"}}},
+}
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+@pytest.mark.parametrize("label", OVERRIDES)
+def test_templates_see_the_settings_of_the_program(label: str, profile: str, tmp_path: Path) -> None:
+    config = {"profile": profile, **OVERRIDES[label]}
+    seen = view(read(json.dumps(config), tmp_path))
+    del seen["apiVersion"], seen["kind"]
+    assert effective(config) == seen
+
+
+def test_templates_declare_no_defaults_of_settings() -> None:
+    """The one exception depends on the profile: OpenShift's own rules forbid what an unlabelled namespace allows."""
+    found = [
+        (file.name, line.strip())
+        for file in sorted((CHART / "templates").glob("*"))
+        if file.is_file()
+        for line in file.read_text().splitlines()
+        if "Values.config" in line and ("dig " in line or "get " in line)
+    ]
+    assert found == [("_settings.tpl", OPENSHIFT)]
+
+
+OPENSHIFT = (
+    '{{- if eq "privileged" (dig "podSecurity" "unlabelled" $usual (.Values.config | default dict)) }}true{{ end -}}'
+)
+
+
 @pytest.mark.parametrize("mode", MODES)
-def test_the_product_reads_what_each_mode_renders(mode: str, tmp_path: Path) -> None:
+def test_program_loads_rendered_settings(mode: str, tmp_path: Path) -> None:
     assert read(settings_file(mode), tmp_path)
 
 
-def test_the_settings_are_rendered_unchanged(tmp_path: Path) -> None:
+def test_settings_rendered_unchanged(tmp_path: Path) -> None:
     values = {"config": FULL}
     assert yaml.safe_load(settings_file(values)) == FULL | {"facts": {"runtimeClasses": True}}
     held = read(settings_file(values), tmp_path)
@@ -66,7 +127,7 @@ def test_the_settings_are_rendered_unchanged(tmp_path: Path) -> None:
     assert held.settings.severities == {"GPS005": "off", "GPS007": "off"}
 
 
-def test_runtime_classes_are_read_unless_the_values_say_no(tmp_path: Path) -> None:
+def test_runtime_classes_read_by_default(tmp_path: Path) -> None:
     assert read(settings_file("default"), tmp_path).settings.facts.runtime_classes is True
     for config in ({"facts": {"runtimeClasses": False}}, None):
         assert read(settings_file({"config": config}), tmp_path).settings.facts.runtime_classes is False
@@ -83,18 +144,18 @@ def test_runtime_classes_are_read_unless_the_values_say_no(tmp_path: Path) -> No
         ({"shutdownDelay": "1m500ms", "drainTimeout": "4500ms"}, 71),
     ],
 )
-def test_a_pod_may_take_as_long_as_its_settings_say(server: dict[str, str], seconds: int) -> None:
+def test_grace_period_follows_settings(server: dict[str, str], seconds: int) -> None:
     grace: int = pod_spec({"config": {"server": server}})["terminationGracePeriodSeconds"]
     assert grace == seconds
     parts = [Duration(may_be_zero=True).read(server.get(key, "10s")) for key in ("shutdownDelay", "drainTimeout")]
     assert sum(parts) + 5 <= grace < sum(parts) + 7
 
 
-def test_the_grace_period_may_be_given() -> None:
+def test_grace_period_of_values() -> None:
     assert pod_spec("everything")["terminationGracePeriodSeconds"] == 90
 
 
-def test_ports_follow_the_settings() -> None:
+def test_ports_follow_settings() -> None:
     ports = {port["name"]: port["containerPort"] for port in container("host-network")["ports"]}
     assert ports == {"https": 9443, "health": 9080}
     usual = {port["name"]: port["containerPort"] for port in container("default")["ports"]}
@@ -107,7 +168,7 @@ def rollout(config: dict[str, Any] | None) -> dict[str, Any]:
     return found
 
 
-def test_only_settings_that_need_a_restart_make_a_rollout() -> None:
+def test_rollout_only_for_process_settings() -> None:
     usual = rollout({})
     for config in ({"mode": "audit"}, {"limits": {"perPod": 2}}, {"severities": {"GPS005": "deny"}}):
         assert rollout(config) == usual
@@ -115,9 +176,9 @@ def test_only_settings_that_need_a_restart_make_a_rollout() -> None:
         assert rollout(config) != usual
 
 
-def test_watching_runtime_classes_or_not_makes_a_rollout() -> None:
-    told = [
+def test_rollout_when_watching_runtime_classes_changes() -> None:
+    checksums = [
         rollout({"facts": {"runtimeClasses": reads}})["metadata"]["annotations"]["checksum/process-settings"]
         for reads in (True, False)
     ]
-    assert len(set(told)) == 2
+    assert len(set(checksums)) == 2

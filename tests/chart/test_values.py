@@ -1,4 +1,4 @@
-"""The values: described, generated from one place, and closed to everything that is not known."""
+"""The values: descriptions, generated files, and a schema that rejects unknown keys."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ SCHEMA = json.loads((CHART / "values.schema.json").read_text())
 OPEN = {"/$defs/kubernetes", "/properties/global"}
 
 
-def test_the_generated_files_are_what_is_generated() -> None:
+def test_generated_files_are_current() -> None:
     files = GENERATOR["files"]()
-    assert set(files) == {"values.schema.json", "README.md", "Chart.yaml"}
+    assert set(files) == {"values.schema.json", "README.md", "Chart.yaml", "templates/_defaults.tpl"}
     assert {name: (CHART / name).read_text() for name in files} == files
 
 
-def test_the_chart_has_the_product_s_version() -> None:
+def test_chart_has_product_version() -> None:
     chart = yaml.safe_load((CHART / "Chart.yaml").read_text())
     assert (chart["version"], chart["appVersion"]) == (__version__, __version__)
     assert f":{__version__}\n" in chart["annotations"]["artifacthub.io/images"]
@@ -42,13 +42,15 @@ def leaves(values: tuple[Any, ...]) -> Iterator[Any]:
         yield from leaves(value.below) if value.below else (value,)
 
 
-def test_every_value_is_described() -> None:
+def test_every_value_has_description() -> None:
     found = list(leaves(GENERATOR["values"]()))
     assert len(found) > 90
     assert [
-        ".".join(value.path) for value in found if len(value.says) < 5 or not value.says.endswith((".", "`."))
+        ".".join(value.path)
+        for value in found
+        if len(value.description) < 5 or not value.description.endswith((".", "`."))
     ] == []
-    assert [".".join(value.path) for value in found if "schema:" in value.says] == []
+    assert [".".join(value.path) for value in found if "schema:" in value.description] == []
 
 
 def mappings(node: Any, path: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
@@ -65,7 +67,7 @@ def mappings(node: Any, path: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
             yield from mappings(value, f"{path}/{key}")
 
 
-def test_the_schema_is_closed() -> None:
+def test_schema_is_closed() -> None:
     Draft202012Validator.check_schema(SCHEMA)
     found = list(mappings(SCHEMA))
     assert len(found) > 50
@@ -73,19 +75,19 @@ def test_the_schema_is_closed() -> None:
     assert unbounded == OPEN | {"/properties/extraObjects/items"}
 
 
-def test_the_schema_of_the_settings_is_the_program_s() -> None:
+def test_schema_of_config_is_the_settings_schema() -> None:
     from webhook.settings.schema import schema
 
-    theirs = schema()
-    assert SCHEMA["properties"]["config"]["properties"] == theirs["properties"]
-    assert theirs["$defs"].items() <= SCHEMA["$defs"].items()
+    settings = schema()
+    assert SCHEMA["properties"]["config"]["properties"] == settings["properties"]
+    assert settings["$defs"].items() <= SCHEMA["$defs"].items()
 
 
-def test_the_defaults_fit_the_schema() -> None:
+def test_defaults_fit_schema() -> None:
     Draft202012Validator(SCHEMA).validate(yaml.safe_load((CHART / "values.yaml").read_text()))
 
 
-def test_the_modes_together_set_every_value() -> None:
+def test_modes_set_every_value() -> None:
     """So that the snapshots show what each value does."""
     given = [yaml.safe_load((CHART / "ci" / f"{mode}-values.yaml").read_text()) for mode in MODES]
 
@@ -167,18 +169,18 @@ WRONG: dict[str, tuple[Values, str]] = {
 }
 
 
-def test_the_names_of_our_conditions_are_taken() -> None:
+def test_condition_names_of_the_chart_are_reserved() -> None:
     ours = {condition["name"] for mode in MODES for one in entries(mode) for condition in one["matchConditions"]}
     taken = SCHEMA["$defs"]["matchCondition"]["properties"]["name"]["not"]["enum"]
     assert set(taken) == ours - {"not-the-deployer"}
 
 
 @pytest.mark.parametrize("label", WRONG)
-def test_wrong_values_are_refused_where_they_stand(label: str) -> None:
-    values, told = WRONG[label]
-    with pytest.raises(RefusedError, match=re.escape(told)):
+def test_wrong_values_rejected_with_path(label: str) -> None:
+    values, message = WRONG[label]
+    with pytest.raises(RefusedError, match=re.escape(message)):
         rendered(values)
 
 
-def test_values_of_a_parent_chart_are_taken() -> None:
+def test_values_of_parent_chart_allowed() -> None:
     assert rendered({"global": {"anything": 1}, "enabled": True})

@@ -28,7 +28,7 @@ def modules(package: ModuleType) -> list[str]:
 
 
 def command(name: str) -> click.Command:
-    found = cli.get_command(click.Context(cli), name)
+    found = cli.get_command(click.Context(cli, **cli.context_settings), name)
     assert found is not None
     return found
 

@@ -1,4 +1,4 @@
-"""A pod's way to its cluster, for tests within this process."""
+"""The service account of a pod, for tests within this process."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ Answer = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 @dataclass
 class StandIn:
-    """The running server: where it is, whom it is trusted by, and every request that it got."""
+    """The running server: its port, the authority of its certificate, and every request that it received."""
 
     port: int
     authority: Path

@@ -66,7 +66,7 @@ def streams(*chunks: bytes, then: Callable[[], Awaitable[object]] | None = None)
     return answer
 
 
-async def test_a_request_carries_token_name_and_body(cluster: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_request_carries_token_user_agent_and_body(cluster: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async with connected(cluster, monkeypatch, says({"kind": "Secret"}, 201)) as (api, server):
         assert await api.request("POST", "/api/v1/x", {"a": [1, None]}) == (201, {"kind": "Secret"})
         (request,) = server.requests
@@ -76,7 +76,7 @@ async def test_a_request_carries_token_name_and_body(cluster: Path, monkeypatch:
         assert json.loads(server.bodies[0]) == {"a": [1, None]}
 
 
-async def test_a_patch_is_a_json_patch(cluster: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_patch_content_type_is_json_patch(cluster: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     patch = [{"op": "test", "path": "/a", "value": "b"}]
     async with connected(cluster, monkeypatch, says({"code": 422}, 422)) as (api, server):
         assert await api.request("PATCH", "/x", patch) == (422, {"code": 422})
@@ -84,7 +84,7 @@ async def test_a_patch_is_a_json_patch(cluster: Path, monkeypatch: pytest.Monkey
         assert json.loads(server.bodies[0]) == patch
 
 
-async def test_a_token_that_the_kubelet_renewed_is_used_at_once(cluster: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_renewed_token_is_used_at_once(cluster: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async with connected(cluster, monkeypatch, says({})) as (api, server):
         await api.request("GET", "/x")
         (cluster / "token").write_text("second")
@@ -102,7 +102,7 @@ async def test_a_token_that_the_kubelet_renewed_is_used_at_once(cluster: Path, m
         ("[1]", 200, "200 OK, not an object"),
     ],
 )
-async def test_what_is_no_object_is_no_answer(
+async def test_response_without_object_is_connection_error(
     cluster: Path, monkeypatch: pytest.MonkeyPatch, body: str, status: int, says_why: str
 ) -> None:
     async with connected(cluster, monkeypatch, says(body, status)) as (api, _):
@@ -110,7 +110,7 @@ async def test_what_is_no_object_is_no_answer(
             await api.request("GET", "/x")
 
 
-async def test_an_answer_that_breaks_off_is_no_answer(cluster: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_truncated_response_is_connection_error(cluster: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async def answer(request: web.Request) -> web.StreamResponse:
         response = web.StreamResponse(headers={"Content-Length": "100"})
         await response.prepare(request)
@@ -124,7 +124,7 @@ async def test_an_answer_that_breaks_off_is_no_answer(cluster: Path, monkeypatch
             await api.request("GET", "/x")
 
 
-async def test_an_answer_that_does_not_come_is_no_answer(cluster: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_request_timeout_is_connection_error(cluster: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     never = asyncio.Event()
 
     async def answer(_: web.Request) -> web.StreamResponse:
@@ -136,7 +136,7 @@ async def test_an_answer_that_does_not_come_is_no_answer(cluster: Path, monkeypa
             await api.request("GET", "/x")
 
 
-async def test_a_server_that_is_not_there_is_no_answer(cluster: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_unreachable_server_is_connection_error(cluster: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async with connected(cluster, monkeypatch, says({})) as (api, _):
         pass
     async with standing_in(cluster, says({})) as server:
@@ -151,7 +151,7 @@ async def test_a_server_that_is_not_there_is_no_answer(cluster: Path, monkeypatc
         await api.close()
 
 
-async def test_a_server_with_another_certificate_is_no_answer(cluster: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_untrusted_server_certificate_is_connection_error(cluster: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     other = cluster / "other"
     other.mkdir()
     async with standing_in(other, says({})) as server, connected(cluster, monkeypatch, says({})):
@@ -164,14 +164,14 @@ async def test_a_server_with_another_certificate_is_no_answer(cluster: Path, mon
             await api.close()
 
 
-async def test_a_token_that_vanished_is_no_answer(cluster: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_missing_token_is_connection_error(cluster: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async with connected(cluster, monkeypatch, says({})) as (api, _):
         (cluster / "token").unlink()
         with pytest.raises(ConnectionError, match=r"^GET /x: Service token file does not exist"):
             await api.request("GET", "/x")
 
 
-async def test_a_watch_tells_of_each_event_however_it_is_cut(cluster: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_events_are_decoded_across_chunks(cluster: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     chunks = (b'{"type": "ADDED", "object": {}}\n{"ty', b'pe": "MODI', b'FIED", "object": {}}\n', GONE)
     async with connected(cluster, monkeypatch, streams(*chunks)) as (api, server):
         found = [event["type"] async for event in api.events("/apis/x", NAMED)]
@@ -185,7 +185,7 @@ async def test_a_watch_tells_of_each_event_however_it_is_cut(cluster: Path, monk
         }
 
 
-async def test_a_watch_that_is_refused_or_breaks_off_is_lost(cluster: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_forbidden_watch_is_connection_error(cluster: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async with connected(cluster, monkeypatch, says({}, 403)) as (api, _):
         with pytest.raises(ConnectionError, match="watch of /x: 403 Forbidden"):
             await anext(aiter(api.events("/x", NAMED)))
@@ -196,26 +196,26 @@ async def test_a_watch_that_is_refused_or_breaks_off_is_lost(cluster: Path, monk
     [b"rubbish", b"[1]", b'{"object": {}}', b'{"type": 1, "object": {}}', b'{"type": "ADDED"}', b"[" * 200_000],
     ids=["no JSON", "a list", "without a type", "with a number as type", "without an object", "nested deeply"],
 )
-async def test_line_that_is_no_event_ends_watch(cluster: Path, monkeypatch: pytest.MonkeyPatch, line: bytes) -> None:
+async def test_invalid_event_ends_watch(cluster: Path, monkeypatch: pytest.MonkeyPatch, line: bytes) -> None:
     async with connected(cluster, monkeypatch, streams(line + b"\n")) as (api, _):
         with pytest.raises(ConnectionError, match=r"^watch of /x: not an event of the API server$"):
             await anext(aiter(api.events("/x", NAMED)))
 
 
-async def test_line_without_end_ends_watch(cluster: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_endless_line_ends_watch(cluster: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     chunks = [b"x" * 2**16] * 64
     async with connected(cluster, monkeypatch, streams(*chunks), SMALL) as (api, _):
         with pytest.raises(ConnectionError, match=r"^watch of /x: a line is larger than 1048576 bytes$"):
             await anext(aiter(api.events("/x", NAMED)))
 
 
-async def test_large_answer_is_not_kept(cluster: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_response_size_is_limited(cluster: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async with connected(cluster, monkeypatch, says({"data": "x" * 2**20}), SMALL) as (api, _):
         with pytest.raises(ConnectionError, match=r"^GET /x: the answer is larger than 1048576 bytes$"):
             await api.request("GET", "/x")
 
 
-async def test_reason_of_answer_is_cut(cluster: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_http_reason_is_shortened(cluster: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async def answer(_: web.Request) -> web.StreamResponse:
         return web.Response(status=502, reason="r" * 5000, text="oops")
 
@@ -229,7 +229,7 @@ async def test_reason_of_answer_is_cut(cluster: Path, monkeypatch: pytest.Monkey
         assert len(str(error)) < 400
 
 
-async def test_a_watch_that_is_left_is_closed(cluster: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_abandoned_watch_closes_connection(cluster: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     closed = asyncio.Event()
 
     async def answer(request: web.Request) -> web.StreamResponse:
@@ -258,9 +258,7 @@ async def test_a_watch_that_is_left_is_closed(cluster: Path, monkeypatch: pytest
         ("Thu, 01 Jan 1970 00:00:00 GMT", -490_000),
     ],
 )
-async def test_the_time_is_that_of_the_api_server(
-    cluster: Path, monkeypatch: pytest.MonkeyPatch, date: str, hours: int
-) -> None:
+async def test_now_follows_server_clock(cluster: Path, monkeypatch: pytest.MonkeyPatch, date: str, hours: int) -> None:
     async with connected(cluster, monkeypatch, says({}, Date=date)) as (api, _):
         assert api.skew == datetime.timedelta()
         await api.request("GET", "/x")
@@ -271,13 +269,13 @@ async def test_the_time_is_that_of_the_api_server(
             assert ahead / datetime.timedelta(hours=hours) > 1
 
 
-async def test_a_clock_that_agrees_is_left_alone(cluster: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_small_clock_difference_is_ignored(cluster: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async with connected(cluster, monkeypatch, says({})) as (api, _):
         await api.request("GET", "/x")
         assert api.skew == datetime.timedelta()
 
 
-async def test_without_a_cluster_it_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_connect_without_cluster_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("KUBERNETES_SERVICE_HOST")
     with pytest.raises(ClusterError, match=f"no cluster: {tmp_path}/missing: Invalid kube-config file"):
         await connect(str(tmp_path / "missing"))
@@ -306,7 +304,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize("content", WRONG.values(), ids=WRONG.keys())
-async def test_a_wrong_kubeconfig_is_named_in_one_line(tmp_path: Path, content: str) -> None:
+async def test_invalid_kubeconfig_error_is_one_line(tmp_path: Path, content: str) -> None:
     file = tmp_path / "kubeconfig"
     file.write_text(content)
     with pytest.raises(ClusterError) as wrong:
@@ -317,15 +315,13 @@ async def test_a_wrong_kubeconfig_is_named_in_one_line(tmp_path: Path, content: 
 
 
 @pytest.mark.parametrize("name", ["param_serialize", "call_api"])
-async def test_kubernetes_library_without_a_needed_method_is_reported_at_start(
-    monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
+async def test_connect_reports_missing_library_method(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.delattr(ApiClient, name)
     with pytest.raises(ClusterError, match=f"^the installed kubernetes library lacks ApiClient.{name}; reinstall"):
         await connect()
 
 
-async def test_a_wrong_authority_of_the_service_account_is_said(cluster: Path) -> None:
+async def test_connect_reports_invalid_service_account_ca(cluster: Path) -> None:
     (cluster / "ca.crt").write_text("hello")
     with pytest.raises(ClusterError, match=r"no cluster: the files of the service account: .*; check that the pod's"):
         await connect()

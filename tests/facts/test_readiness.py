@@ -21,9 +21,7 @@ from webhook.server.observe.log import EventLog
 CONDITION = "not waiting for runtime classes"
 
 
-async def test_a_server_is_ready_when_it_has_read_what_it_was_told_to_read(
-    cluster: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_server_is_ready_after_reading_runtime_classes(cluster: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     refused, allowed = asyncio.Event(), asyncio.Event()
 
     async def answer(request: web.Request) -> web.StreamResponse:

@@ -1,4 +1,4 @@
-"""RuntimeClasses as facts: unknown until read, told of once a change, kept when the API server is lost.
+"""RuntimeClasses as facts: unknown until read, reported once per change, kept when the API server is lost.
 
 The API server is a fake with a script; `tests/cluster/test_rotation_api.py` reads them from a real one.
 """
@@ -58,23 +58,23 @@ class Script:
                 raise event
             yield event
 
-    def tell(self, kind: str, one: RuntimeClass) -> None:
+    def send(self, kind: str, one: RuntimeClass) -> None:
         self.version += 1
         self.events_to_send.put_nowait({"type": kind, "object": found(one, self.version)})
 
 
 class Watched:
-    """RuntimeClasses over a script, running, with all that they told."""
+    """RuntimeClasses over a script, running, with all that they reported."""
 
     def __init__(self, script: Script) -> None:
         self.script = script
         self.changes: list[Classes] = []
-        self.said: list[tuple[str, str, dict[str, Any]]] = []
-        self.classes = RuntimeClasses(script, self.changes.append, self.say)
+        self.logged: list[tuple[str, str, dict[str, Any]]] = []
+        self.classes = RuntimeClasses(script, self.changes.append, self.log)
         self.task = asyncio.get_running_loop().create_task(self.classes.run())
 
-    def say(self, level: str, event: str, /, **fields: Any) -> None:
-        self.said.append((level, event, fields))
+    def log(self, level: str, event: str, /, **fields: Any) -> None:
+        self.logged.append((level, event, fields))
 
     async def stop(self) -> None:
         self.task.cancel()
@@ -83,18 +83,18 @@ class Watched:
 
 
 @virtual
-async def test_they_are_unknown_until_read_and_then_in_order_of_their_names() -> None:
+async def test_classes_are_unknown_until_read_then_sorted() -> None:
     watched = Watched(Script(RUNC, NVIDIA))
     assert (watched.classes.known, watched.classes.age) == (None, None)
     await wait(1)
     assert watched.classes.known == (NVIDIA, RUNC)
     assert watched.changes == [(NVIDIA, RUNC)]
-    assert watched.said == [("info", "runtime classes read", {"names": ["nvidia", "runc"], "count": 2})]
+    assert watched.logged == [("info", "runtime classes read", {"names": ["nvidia", "runc"], "count": 2})]
     await watched.stop()
 
 
 @virtual
-async def test_none_at_all_is_known_too() -> None:
+async def test_no_classes_is_known_state() -> None:
     watched = Watched(Script())
     await wait(1)
     assert watched.changes == [()]
@@ -102,16 +102,16 @@ async def test_none_at_all_is_known_too() -> None:
 
 
 @virtual
-async def test_every_change_is_told_once() -> None:
+async def test_each_change_is_reported_once() -> None:
     watched = Watched(Script(RUNC))
     await wait(1)
-    watched.script.tell("ADDED", NVIDIA)
+    watched.script.send("ADDED", NVIDIA)
     await wait(1)
-    watched.script.tell("MODIFIED", RuntimeClass("runc", "other"))
+    watched.script.send("MODIFIED", RuntimeClass("runc", "other"))
     await wait(1)
-    watched.script.tell("MODIFIED", RuntimeClass("runc", "other"))
+    watched.script.send("MODIFIED", RuntimeClass("runc", "other"))
     watched.script.events_to_send.put_nowait({"type": "BOOKMARK", "object": {"metadata": {"resourceVersion": "20"}}})
-    watched.script.tell("DELETED", NVIDIA)
+    watched.script.send("DELETED", NVIDIA)
     await wait(1)
     assert watched.changes == [
         (RUNC,),
@@ -123,7 +123,7 @@ async def test_every_change_is_told_once() -> None:
 
 
 @virtual
-async def test_a_watch_that_the_server_ends_goes_on_where_it_was() -> None:
+async def test_ended_watch_resumes_at_bookmark() -> None:
     watched = Watched(Script(RUNC))
     await wait(1)
     watched.script.events_to_send.put_nowait({"type": "BOOKMARK", "object": {"metadata": {"resourceVersion": "99"}}})
@@ -137,7 +137,7 @@ async def test_a_watch_that_the_server_ends_goes_on_where_it_was() -> None:
 
 
 @virtual
-async def test_what_the_server_has_forgotten_is_read_anew() -> None:
+async def test_expired_version_lists_again() -> None:
     watched = Watched(Script(RUNC))
     await wait(1)
     watched.script.held["nvidia"] = NVIDIA
@@ -145,16 +145,16 @@ async def test_what_the_server_has_forgotten_is_read_anew() -> None:
     watched.script.events_to_send.put_nowait(gone)
     await wait(20)
     assert watched.script.lists == 2
-    assert watched.said[1][:2] == ("warning", "runtime classes cannot be watched")
-    watched.script.tell("MODIFIED", RUNC)
+    assert watched.logged[1][:2] == ("warning", "runtime classes cannot be watched")
+    watched.script.send("MODIFIED", RUNC)
     await wait(1)
-    assert [event for _, event, _ in watched.said][2:] == ["runtime classes read", "runtime classes watched again"]
+    assert [event for _, event, _ in watched.logged][2:] == ["runtime classes read", "runtime classes watched again"]
     assert watched.classes.known == (NVIDIA, RUNC)
     await watched.stop()
 
 
 @virtual
-async def test_what_was_known_stays_when_the_api_server_is_lost() -> None:
+async def test_known_classes_survive_lost_api_server() -> None:
     watched = Watched(Script(RUNC))
     await wait(20)
     watched.script.down = True
@@ -163,26 +163,26 @@ async def test_what_was_known_stays_when_the_api_server_is_lost() -> None:
     assert watched.classes.known == (RUNC,)
     assert watched.classes.age is not None
     assert 3600 <= watched.classes.age <= 3621
-    assert watched.script.lists < 120, "it asks once a minute, at most"
-    assert [event for _, event, _ in watched.said] == ["runtime classes read", "runtime classes cannot be read"]
+    assert watched.script.lists < 120, "at most one list per minute"
+    assert [event for _, event, _ in watched.logged] == ["runtime classes read", "runtime classes cannot be read"]
     watched.script.down = False
     watched.script.held = {"nvidia": NVIDIA}
     await wait(61)
     assert watched.changes == [(RUNC,), (NVIDIA,)]
     assert watched.classes.age < 61
-    assert [event for _, event, _ in watched.said][2:] == ["runtime classes read again", "runtime classes read"]
+    assert [event for _, event, _ in watched.logged][2:] == ["runtime classes read again", "runtime classes read"]
     await watched.stop()
 
 
 @virtual
-async def test_a_missing_right_leaves_them_unknown_and_is_told_once() -> None:
+async def test_missing_right_is_logged_once() -> None:
     script = Script(RUNC)
     script.status = 403
     watched = Watched(script)
     await wait(3600)
     assert watched.classes.known is None
-    assert len(watched.said) == 1
-    assert watched.said[0][2] == {"error": "list of /apis/node.k8s.io/v1/runtimeclasses: 403"}
+    assert len(watched.logged) == 1
+    assert watched.logged[0][2] == {"error": "list of /apis/node.k8s.io/v1/runtimeclasses: 403"}
     await watched.stop()
 
 
@@ -212,20 +212,20 @@ class Always(asyncio.Queue[Any]):
 
 @pytest.mark.parametrize("error", [None, ConnectionError("watch of /x: 403 Forbidden")])
 @virtual
-async def test_watches_that_end_at_once_wear_nobody_out(error: Exception | None) -> None:
+async def test_short_lived_watches_back_off(error: Exception | None) -> None:
     watched = Watched(Cut(error))
     await wait(600)
     assert len(watched.script.watches) <= MOST_TRIES
     assert watched.script.lists <= MOST_TRIES
     assert watched.classes.age is not None
     assert watched.classes.age <= 61
-    told = [event for _, event, _ in watched.said]
-    assert told == ["runtime classes read", *(["runtime classes cannot be watched"] if error else [])]
+    logged = [event for _, event, _ in watched.logged]
+    assert logged == ["runtime classes read", *(["runtime classes cannot be watched"] if error else [])]
     await watched.stop()
 
 
 @virtual
-async def test_they_are_awaited_until_they_are_read() -> None:
+async def test_pending_until_read() -> None:
     script = Script(RUNC)
     script.status = 429
     watched = Watched(script)
@@ -242,7 +242,7 @@ async def test_they_are_awaited_until_they_are_read() -> None:
 
 
 @virtual
-async def test_nobody_waits_for_them_for_long() -> None:
+async def test_pending_ends_after_ten_seconds() -> None:
     script = Script()
     script.down = True
     watched = Watched(script)
@@ -264,26 +264,26 @@ async def test_nobody_waits_for_them_for_long() -> None:
     ],
 )
 @virtual
-async def test_event_of_wrong_shape_is_reported_and_classes_are_listed_again(event: dict[str, Any]) -> None:
+async def test_malformed_event_is_logged_and_lists_again(event: dict[str, Any]) -> None:
     watched = Watched(Script(RUNC))
     await wait(1)
     watched.script.events_to_send.put_nowait(event)
     await wait(5)
     assert not watched.task.done()
     assert watched.script.lists == 2
-    (said,) = [fields["error"] for _, what, fields in watched.said if what == "runtime classes cannot be watched"]
+    (said,) = [fields["error"] for _, what, fields in watched.logged if what == "runtime classes cannot be watched"]
     assert said.isprintable()
     assert len(said) <= 600
     await watched.stop()
 
 
 @virtual
-async def test_event_of_unknown_type_is_ignored() -> None:
+async def test_unknown_event_type_is_ignored() -> None:
     watched = Watched(Script(RUNC))
     await wait(1)
     for unknown in ({"type": "RENAMED", "object": {}}, {"type": "", "object": {"metadata": {"resourceVersion": "9"}}}):
         watched.script.events_to_send.put_nowait(unknown)
-    watched.script.tell("ADDED", NVIDIA)
+    watched.script.send("ADDED", NVIDIA)
     await wait(1)
     assert watched.classes.known == (NVIDIA, RUNC)
     assert watched.script.lists == 1
@@ -292,7 +292,7 @@ async def test_event_of_unknown_type_is_ignored() -> None:
 
 @pytest.mark.parametrize("answer", [{}, {"metadata": {}}, {"metadata": {"resourceVersion": "1"}, "items": [{}]}])
 @virtual
-async def test_list_of_wrong_shape_is_reported_and_asked_for_again(answer: dict[str, Any]) -> None:
+async def test_malformed_list_is_logged_and_retried(answer: dict[str, Any]) -> None:
     script = Script(RUNC)
     ask = script.request
 
@@ -302,7 +302,7 @@ async def test_list_of_wrong_shape_is_reported_and_asked_for_again(answer: dict[
     script.request, script.down = request, True  # type: ignore[method-assign]
     watched = Watched(script)
     await wait(1)
-    (said,) = [fields["error"] for _, what, fields in watched.said if what == "runtime classes cannot be read"]
+    (said,) = [fields["error"] for _, what, fields in watched.logged if what == "runtime classes cannot be read"]
     assert said.startswith(f"list of {PATH}: not a list of the API server: ")
     script.down = False
     await wait(60)
@@ -311,16 +311,16 @@ async def test_list_of_wrong_shape_is_reported_and_asked_for_again(answer: dict[
 
 
 @virtual
-async def test_log_line_names_some_of_many_classes() -> None:
+async def test_log_line_names_at_most_twenty_classes() -> None:
     watched = Watched(Script(*(RuntimeClass(f"{number:04}", "x") for number in range(1000))))
     await wait(1)
-    ((_, _, fields),) = watched.said
+    ((_, _, fields),) = watched.logged
     assert (len(fields["names"]), fields["count"]) == (20, 1000)
     await watched.stop()
 
 
 @virtual
-async def test_classes_that_could_not_be_taken_over_are_taken_over_later() -> None:
+async def test_failed_callback_is_retried() -> None:
     watched = Watched(Script(RUNC))
     takes: list[Classes] = []
 
@@ -329,7 +329,7 @@ async def test_classes_that_could_not_be_taken_over_are_taken_over_later() -> No
         if len(takes) == 1:
             raise LookupError("on purpose")
 
-    classes = RuntimeClasses(watched.script, failing_once, watched.say)
+    classes = RuntimeClasses(watched.script, failing_once, watched.log)
     for _ in range(2):
         running = asyncio.create_task(classes.run())
         await wait(1)

@@ -149,7 +149,7 @@ async def test_changes_resumes_without_reporting_a_change() -> None:
 @pytest.mark.parametrize("error", [GONE, ConnectionError("410 Gone")], ids=["an event", "the response"])
 @virtual
 async def test_changes_starts_over_after_410_and_reports_a_change(error: Event | Exception) -> None:
-    """The object may have been deleted meanwhile, of which a watch that starts over says nothing."""
+    """The object may have been deleted meanwhile, which a watch that starts over does not report."""
     watching = named()
     await watching.send(event("ADDED", 8), error)
     await wait(10)

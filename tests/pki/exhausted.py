@@ -1,4 +1,4 @@
-"""A program: a keeper with the real TLS code of the server, in a process that can open no more files.
+"""A program: a keeper with the real TLS code of the server, in a process that cannot open another file.
 
 Prints a JSON object that says what happened. It is a process of its own because the limit holds for all of a process.
 Time is virtual and the API server is the fake one, so that the limit is the only thing that stands in the way.
@@ -95,7 +95,7 @@ async def main() -> dict[str, Any]:
         "trusted before its end": trusted_before_its_end,
         "trusted after its end": trusted_after_its_end,
         "new certificate shown": len(replica.leaves) > 1 and shown(endpoint) == replica.leaves[-1].serial_number,
-        "warnings": [[event, fields.get("error")] for level, event, fields in replica.said if level == "warning"],
+        "warnings": [[event, fields.get("error")] for level, event, fields in replica.logged if level == "warning"],
         "recovered": replica.events().count("certificate installed again"),
         "failures": replica.counts.counted.get("failures", 0),
     }

@@ -46,8 +46,8 @@ class FakeApi:
         """A copy of what is there."""
         return copy.deepcopy(self.objects.get(path))
 
-    def put(self, path: str, wanted: Object, by: str = "somebody else") -> Object:
-        """Store an object, whoever does."""
+    def put(self, path: str, wanted: Object, by: str = "another client") -> Object:
+        """Store an object as this client."""
         self.version += 1
         stored = copy.deepcopy(wanted)
         metadata = stored.setdefault("metadata", {})
@@ -60,11 +60,11 @@ class FakeApi:
         return copy.deepcopy(stored)
 
     def delete(self, path: str) -> None:
-        """Delete an object, whoever does."""
+        """Delete an object as another client."""
         self.version += 1
         gone = self.objects.pop(path)
         gone["metadata"]["resourceVersion"] = str(self.version)
-        self._notify("DELETED", path, gone, "somebody else")
+        self._notify("DELETED", path, gone, "another client")
 
     def since(self, path: str, version: int) -> list[Object]:
         """The events of an object after a version, or the one error that says that they are no longer kept."""
@@ -105,7 +105,7 @@ class FakeApi:
         return event
 
     def unwatched(self, path: str, event: asyncio.Event) -> None:
-        """Nobody waits for this event any more."""
+        """Forget this event."""
         self._watching[path].pop(event)
 
     def _ours(self, path: str, wanted: Object) -> Object:
@@ -121,7 +121,7 @@ class FakeApi:
 
 
 class Client:
-    """One replica's connection to the server. `lost`: no answers. `deaf`: the deed is done, its answer gets lost."""
+    """One replica's connection to the server. `lost`: no responses. `deaf`: how often one gets lost after the write."""
 
     def __init__(self, api: FakeApi) -> None:
         self._api = api

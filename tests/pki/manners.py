@@ -1,4 +1,4 @@
-"""What certificates depend on in an API server's manners: the same questions for the fake and for a real one."""
+"""The behaviour of an API server that certificates depend on: the same requests for the fake and for a real one."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ ANSWERS = {
     "a watch reports a deletion": "DELETED",
     "a watch resumes at a version": ["MODIFIED", "DELETED"],
 }
-"""What is to be answered: by the fake as by the real one."""
+"""What both must answer."""
 
 
 async def ask(api: Any) -> dict[str, Any]:
-    """All questions, of an API server that has none of these objects."""
+    """Send all requests to an API server that has none of these objects."""
     return {**await _about_secrets(api), **await _about_patches(api), **await _about_watches(api)}
 
 

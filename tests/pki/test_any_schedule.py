@@ -1,7 +1,7 @@
-"""Random schedules of mishaps in a simulated cluster, in search of an instant at which a trusted leaf is refused.
+"""Random schedules of mishaps in a simulated cluster, in search of an instant that rejects a trusted certificate.
 
-Mishaps of machines come at any time and together. What somebody else writes comes when what was written before is
-healed: against someone who blanks the bundles and deletes the Secret in the same minute nothing helps.
+Mishaps of machines happen at any time and together. Another client writes only when its previous write is healed:
+nothing helps against one that blanks the bundles and deletes the Secret in the same minute.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def chosen(world: World, number: int) -> Replica:
 
 
 def meanwhile(world: World, doing: Coroutine[Any, Any, None]) -> None:
-    """Let it go on beside everything else."""
+    """Run it concurrently."""
     world.going_on.append(asyncio.get_running_loop().create_task(doing))
 
 
@@ -162,7 +162,7 @@ async def healed(world: World) -> None:
         reached = [replica for replica in world.replicas if not replica.client.lost]
         if reached and not world.api.down and world.healthy() and all(replica.keeper.trusted for replica in reached):
             return
-    raise AssertionError([replica.said[-5:] for replica in world.replicas])
+    raise AssertionError([replica.logged[-5:] for replica in world.replicas])
 
 
 async def happens(seed: int, schedule: list[tuple[Mishap, int, int]], at_rest: bool) -> None:
@@ -179,7 +179,7 @@ async def happens(seed: int, schedule: list[tuple[Mishap, int, int]], at_rest: b
 
 @settings(max_examples=EXAMPLES)
 @given(st.integers(0, 2**16), SCHEDULES, st.booleans())
-def test_no_schedule_makes_a_trusted_leaf_refused(
+def test_trusted_certificate_survives_any_schedule_of_mishaps(
     seed: int, schedule: list[tuple[Mishap, int, int]], at_rest: bool
 ) -> None:
     run(happens(seed, schedule, at_rest))

@@ -48,13 +48,13 @@ def same(one: Authorities, other: Authorities) -> bool:
         EVERYTHING,
     ],
 )
-def test_what_is_written_is_read(held: Authorities) -> None:
+def test_write_read_round_trip(held: Authorities) -> None:
     found = authorities.read(authorities.write(held, {}))
     assert same(found, held)
     assert found.faults == ()
 
 
-def test_everything_else_in_the_secret_stays() -> None:
+def test_write_keeps_foreign_data_and_annotations() -> None:
     secret = {
         "kind": "Secret",
         "immutable": False,
@@ -74,11 +74,11 @@ def test_everything_else_in_the_secret_stays() -> None:
 
 
 @pytest.mark.parametrize("secret", [{}, {"data": None, "metadata": {"annotations": None}}, {"data": {"ca.crt": ""}}])
-def test_a_secret_without_data_holds_nothing_and_is_not_damaged(secret: Any) -> None:
+def test_empty_secret_has_no_authorities_and_no_faults(secret: Any) -> None:
     assert authorities.read(secret) == Authorities()
 
 
-def test_the_bundle_has_all_certificates_once_the_current_one_first() -> None:
+def test_certificates_are_unique_and_current_first() -> None:
     held = Authorities(ONE, TWO, (THREE.certificate, ONE.certificate), NOW)
     assert held.certificates == (ONE.certificate, TWO.certificate, THREE.certificate)
 
@@ -104,7 +104,7 @@ TORN = ONE.bundle()[:200] + ONE.bundle()[230:]
         ("ca.key", RSA_PEM, "the key is not an elliptic curve key"),
     ],
 )
-def test_damage_to_an_authority_costs_that_one_alone(name: str, text: bytes | None, says: str) -> None:
+def test_damaged_authority_leaves_others_usable(name: str, text: bytes | None, says: str) -> None:
     found = damaged(name, text)
     assert found.current is None
     assert found.successor is not None
@@ -113,13 +113,13 @@ def test_damage_to_an_authority_costs_that_one_alone(name: str, text: bytes | No
     assert found.faults[0].startswith(f"ca.crt and ca.key: {says}")
 
 
-def test_an_authority_whose_key_is_lost_becomes_a_predecessor() -> None:
+def test_authority_without_key_becomes_predecessor() -> None:
     assert damaged("ca.key", b"").predecessors == (ONE.certificate, THREE.certificate, FOUR.certificate)
     assert damaged("ca-next.key", b"").predecessors == (TWO.certificate, THREE.certificate, FOUR.certificate)
 
 
 @pytest.mark.parametrize("text", [b"rubbish", THREE.bundle() + TORN, THREE.bundle() + b"\n", THREE.bundle()[:-5]])
-def test_predecessors_are_as_they_were_written_or_damaged(text: bytes) -> None:
+def test_changed_predecessors_are_a_fault(text: bytes) -> None:
     found = damaged("ca-previous.crt", text)
     assert found.faults[0] == "ca-previous.crt: has been changed"
     assert set(found.predecessors) <= {THREE.certificate}
@@ -127,7 +127,7 @@ def test_predecessors_are_as_they_were_written_or_damaged(text: bytes) -> None:
 
 
 @pytest.mark.parametrize("since", [None, "", "yesterday", "2026-11-20T00:00:00"])
-def test_without_the_time_of_the_last_predecessor_the_secret_is_damaged(since: str | None) -> None:
+def test_missing_predecessor_time_is_a_fault(since: str | None) -> None:
     secret = authorities.write(EVERYTHING, {})
     secret["metadata"]["annotations"] = {} if since is None else {SINCE: since}
     found = authorities.read(secret)
@@ -135,7 +135,7 @@ def test_without_the_time_of_the_last_predecessor_the_secret_is_damaged(since: s
     assert found.predecessors == EVERYTHING.predecessors
 
 
-def test_predecessors_cannot_be_taken_away_unnoticed() -> None:
+def test_removed_predecessors_are_a_fault() -> None:
     found = damaged("ca-previous.crt", None)
     assert (found.predecessors, found.faults) == ((), ("ca-previous.crt: missing",))
     assert damaged("ca-previous.crt", b"").faults == found.faults

@@ -1,4 +1,4 @@
-"""The authority and its leaves, as verifiers of others see them."""
+"""The authority and its certificates, as the verifiers of other projects see them."""
 
 from __future__ import annotations
 
@@ -61,16 +61,18 @@ SERVICE = x509.DNSName(HOSTS[0])
     "host",
     [SERVICE, x509.IPAddress(ipaddress.ip_address("127.0.0.1")), x509.IPAddress(ipaddress.ip_address("::1"))],
 )
-def test_a_leaf_verifies_for_its_hosts(authority: Authority, leaf: ServingCertificate, host: x509.GeneralName) -> None:
+def test_certificate_verifies_for_its_hosts(
+    authority: Authority, leaf: ServingCertificate, host: x509.GeneralName
+) -> None:
     verify(authority, leaf, host, NOW + timedelta(hours=1))
 
 
-def test_a_leaf_verifies_for_no_other_host(authority: Authority, leaf: ServingCertificate) -> None:
+def test_certificate_does_not_verify_for_other_host(authority: Authority, leaf: ServingCertificate) -> None:
     with pytest.raises(VerificationError):
         verify(authority, leaf, x509.DNSName("example.com"), NOW)
 
 
-def test_a_leaf_verifies_with_no_other_authority(leaf: ServingCertificate) -> None:
+def test_certificate_does_not_verify_with_other_authority(leaf: ServingCertificate) -> None:
     with pytest.raises(VerificationError):
         verify(Authority.create("gpushare-webhook", NOW, DAY), leaf, SERVICE, NOW)
 
@@ -84,7 +86,7 @@ def test_a_leaf_verifies_with_no_other_authority(leaf: ServingCertificate) -> No
         (DAY + timedelta(minutes=1), False),
     ],
 )
-def test_a_leaf_is_valid_in_its_time(
+def test_certificate_validity_period(
     authority: Authority, leaf: ServingCertificate, after: timedelta, valid: bool
 ) -> None:
     try:
@@ -95,7 +97,7 @@ def test_a_leaf_is_valid_in_its_time(
         assert valid
 
 
-def test_a_leaf_is_for_servers_and_signs_nothing(leaf: ServingCertificate) -> None:
+def test_certificate_extensions_are_those_of_a_server(leaf: ServingCertificate) -> None:
     certificate = x509.load_pem_x509_certificate(leaf.certificate)
     extensions = certificate.extensions
     assert not extensions.get_extension_for_class(x509.BasicConstraints).value.ca
@@ -107,14 +109,14 @@ def test_a_leaf_is_for_servers_and_signs_nothing(leaf: ServingCertificate) -> No
     assert [str(address) for address in names.get_values_for_type(x509.IPAddress)] == ["127.0.0.1", "::1"]
 
 
-def test_an_authority_signs_leaves_and_no_authorities(authority: Authority) -> None:
+def test_authority_extensions_forbid_intermediates(authority: Authority) -> None:
     extensions = authority.certificate.extensions
     constraints = extensions.get_extension_for_class(x509.BasicConstraints)
     assert (constraints.critical, constraints.value.ca, constraints.value.path_length) == (True, True, 0)
     assert extensions.get_extension_for_class(x509.KeyUsage).value.key_cert_sign
 
 
-def test_every_key_is_its_own_and_small(authority: Authority, leaf: ServingCertificate) -> None:
+def test_keys_are_unique_and_p256(authority: Authority, leaf: ServingCertificate) -> None:
     key = load_pem_private_key(leaf.key, None)
     assert isinstance(key, ec.EllipticCurvePrivateKey)
     assert isinstance(key.curve, ec.SECP256R1)
@@ -137,7 +139,7 @@ def supplied(
     begins: datetime = NOW,
     lives: timedelta = 10 * DAY,
 ) -> Authority:
-    """An authority that somebody made."""
+    """An authority that another program made."""
     key, name = ec.generate_private_key(curve), x509.Name.from_rfc4514_string(subject)
     builder = x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
     for extension, critical in [(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), False), *extensions]:
@@ -156,7 +158,7 @@ def supplied(
         supplied(begins=NOW + 900 * DAY),
     ],
 )
-def test_an_authority_of_somebody_else_is_one_where_its_leaves_verify(made: Authority) -> None:
+def test_read_accepts_foreign_authority_whose_certificates_verify(made: Authority) -> None:
     read = Authority.read(made.bundle(), made.key_pem())
     begins = read.certificate.not_valid_before_utc
     verify(read, read.sign(HOSTS, begins + DAY, DAY), SERVICE, begins + DAY)
@@ -165,7 +167,7 @@ def test_an_authority_of_somebody_else_is_one_where_its_leaves_verify(made: Auth
 @pytest.mark.parametrize(
     ("made", "says"),
     [
-        (supplied(OPENSSL[:1]), "missing required extension"),  # what `openssl req -x509` writes without being told
+        (supplied(OPENSSL[:1]), "missing required extension"),  # what `openssl req -x509` writes by default
         (supplied(OPENSSL[1:]), "missing required extension"),
         (supplied([OPENSSL[0], (usage("digital_signature"), True)]), "keyUsage.keyCertSign"),
         (supplied([(OPENSSL[0][0], False), OPENSSL[1]]), "incorrect criticality"),
@@ -179,17 +181,17 @@ def test_an_authority_of_somebody_else_is_one_where_its_leaves_verify(made: Auth
         ),
     ],
 )
-def test_what_no_leaf_would_verify_by_is_no_authority(made: Authority, says: str) -> None:
+def test_read_rejects_authority_whose_certificates_do_not_verify(made: Authority, says: str) -> None:
     with pytest.raises(DamagedError, match=f"clients reject what the certificate signs .*{says}"):
         Authority.read(made.bundle(), made.key_pem())
 
 
-def test_a_host_name_longer_than_a_common_name_can_be_is_signed(authority: Authority) -> None:
+def test_sign_long_host_name(authority: Authority) -> None:
     long = f"{'a' * 60}.{'b' * 60}.svc"
     verify(authority, authority.sign([long], NOW, DAY), x509.DNSName(long), NOW)
 
 
-def test_openssl_verifies_the_chain(tmp_path: Path) -> None:
+def test_openssl_verifies_chain(tmp_path: Path) -> None:
     now = datetime.now(UTC)
     authority = Authority.create("gpushare-webhook", now, DAY)
     leaf = authority.sign(HOSTS, now, DAY)
@@ -201,7 +203,7 @@ def test_openssl_verifies_the_chain(tmp_path: Path) -> None:
     assert (ended.returncode, ended.stdout) == (0, f"{tmp_path}/tls.crt: OK\n")
 
 
-def test_a_handshake_succeeds(tmp_path: Path) -> None:
+def test_tls_handshake_succeeds(tmp_path: Path) -> None:
     now = datetime.now(UTC)
     authority = Authority.create("gpushare-webhook", now, DAY)
     leaf = authority.sign(["localhost"], now, DAY)

@@ -1,4 +1,4 @@
-"""Bundles: read with damage passed over, written each once, and asked whether they verify."""
+"""Bundles: damaged certificates are skipped, each is written once, and any of them verifies."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ DER = ONE.certificate.public_bytes(Encoding.DER)
 TORN = ONE.bundle().replace(b"A", b"", 3)
 
 
-def test_what_is_damaged_is_passed_over() -> None:
+def test_read_skips_damaged_certificates() -> None:
     text = b"a word\n" + TORN + ONE.bundle() + b"\n\n" + TWO.bundle()[:50] + b"\xff" + TWO.bundle() + ONE.bundle()
     assert bundle.read(text) == (ONE.certificate, TWO.certificate)
     assert bundle.render(bundle.read(text)) == ONE.bundle() + TWO.bundle()
 
 
 @given(st.binary())
-def test_any_text_can_be_read(text: bytes) -> None:
+def test_read_accepts_any_bytes(text: bytes) -> None:
     assert bundle.read(text) == ()
     assert ONE.certificate in bundle.read(text + b"\n" + ONE.bundle())
 
@@ -39,7 +39,7 @@ def test_any_text_can_be_read(text: bytes) -> None:
 @given(st.lists(st.tuples(st.integers(0, len(DER) - 1), st.integers(0, 255)), min_size=1, max_size=3))
 @example([(12, 57)])  # another version
 @example([(15, 0xFF)])  # a negative serial number
-def test_a_damaged_certificate_breaks_nothing(damage: list[tuple[int, int]]) -> None:
+def test_damaged_certificate_never_raises(damage: list[tuple[int, int]]) -> None:
     der = bytearray(DER)
     for place, value in damage:
         der[place] = value
@@ -53,7 +53,7 @@ def test_a_damaged_certificate_breaks_nothing(damage: list[tuple[int, int]]) -> 
         assert Authority.read(pem, ONE.key_pem()).certificate in found
 
 
-def test_one_of_several_authorities_of_the_same_name_is_enough() -> None:
+def test_verifies_with_any_of_several_authorities_of_same_name() -> None:
     both = [TWO.certificate, ONE.certificate]
     assert bundle.verifies(both, LEAF, HOST, NOW)
     assert bundle.verifies(reversed(both), LEAF, HOST, NOW)
@@ -71,11 +71,11 @@ def test_one_of_several_authorities_of_the_same_name_is_enough() -> None:
         (HOST, DAY + timedelta(seconds=1), False),
     ],
 )
-def test_name_and_time_have_to_be_right(host: str, after: timedelta, verified: bool) -> None:
+def test_verifies_checks_host_and_validity(host: str, after: timedelta, verified: bool) -> None:
     assert bundle.verifies([ONE.certificate], LEAF, host, NOW + after) is verified
 
 
-def test_a_leaf_ends_with_its_authority() -> None:
+def test_certificate_ends_with_its_authority() -> None:
     leaf = x509.load_pem_x509_certificate(ONE.sign([HOST], NOW + 9 * DAY, 7 * DAY).certificate)
     assert leaf.not_valid_after_utc == ONE.certificate.not_valid_after_utc
     assert not bundle.verifies([ONE.certificate], leaf, HOST, NOW + 10 * DAY + timedelta(seconds=1))

@@ -39,20 +39,20 @@ def contents(folder: Path) -> list[bytes]:
     return [(folder / name).read_bytes() for name in FILES]
 
 
-def test_three_files_are_made_for_their_owner_only(folder: Path) -> None:
-    told = generate(folder)
-    assert told.startswith("certificates for localhost, 127.0.0.1 are in certs/, valid for 30 days")
+def test_generate_writes_three_private_files(folder: Path) -> None:
+    printed = generate(folder)
+    assert printed.startswith("certificates for localhost, 127.0.0.1 are in certs/, valid for 30 days")
     assert sorted(file.name for file in folder.iterdir()) == [*FILES[:1], SCRIPT.name, *FILES[1:]]
     assert {oct((folder / name).stat().st_mode & 0o777) for name in FILES} == {"0o600"}
 
 
-def test_the_key_of_the_authority_is_not_kept(folder: Path) -> None:
+def test_generate_discards_authority_key(folder: Path) -> None:
     generate(folder)
     keys = [name for name in FILES if b"PRIVATE KEY" in (folder / name).read_bytes()]
     assert keys == ["tls.key"]
 
 
-def test_the_leaf_is_good_for_thirty_days_and_for_loopback(folder: Path) -> None:
+def test_generated_certificate_is_valid_thirty_days_on_loopback(folder: Path) -> None:
     generate(folder)
     leaf = x509.load_pem_x509_certificate((folder / "tls.crt").read_bytes())
     left = leaf.not_valid_after_utc - datetime.now(UTC)
@@ -62,7 +62,7 @@ def test_the_leaf_is_good_for_thirty_days_and_for_loopback(folder: Path) -> None
     assert [str(address) for address in names.get_values_for_type(x509.IPAddress)] == ["127.0.0.1", "::1"]
 
 
-def test_good_files_are_kept_unless_they_are_to_be_replaced(folder: Path) -> None:
+def test_generate_keeps_valid_files_unless_forced(folder: Path) -> None:
     generate(folder)
     first = contents(folder)
     assert generate(folder) == ""
@@ -72,7 +72,7 @@ def test_good_files_are_kept_unless_they_are_to_be_replaced(folder: Path) -> Non
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_a_missing_file_makes_all_anew(folder: Path, name: str) -> None:
+def test_generate_replaces_all_if_one_is_missing(folder: Path, name: str) -> None:
     generate(folder)
     first = contents(folder)
     (folder / name).unlink()
@@ -80,7 +80,7 @@ def test_a_missing_file_makes_all_anew(folder: Path, name: str) -> None:
     assert not set(contents(folder)) & set(first)
 
 
-def test_files_that_end_soon_are_made_anew(folder: Path) -> None:
+def test_generate_replaces_expiring_files(folder: Path) -> None:
     generate(folder)
     now = datetime.now(UTC)
     leaf = Authority.create("test", now, timedelta(days=1)).sign(["localhost"], now, timedelta(hours=23))
@@ -90,7 +90,7 @@ def test_files_that_end_soon_are_made_anew(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["tls.crt", "tls.key", "ca.crt"])
-def test_damaged_files_are_made_anew(folder: Path, name: str) -> None:
+def test_generate_replaces_damaged_files(folder: Path, name: str) -> None:
     generate(folder)
     (folder / name).write_bytes(b"damaged\n")
     generate(folder)

@@ -43,7 +43,7 @@ def all_shake_hands(folder: Path, world: World) -> int:
 
 
 @virtual
-async def test_every_replica_can_be_called_through_a_rotation(tmp_path: Path) -> None:
+async def test_handshakes_succeed_through_rotation(tmp_path: Path) -> None:
     world = await rotating(seed=9, began=datetime.now(UTC))
     old, shaken = current(world), 0
     for _ in range(30):

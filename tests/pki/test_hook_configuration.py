@@ -1,4 +1,4 @@
-"""The JSON patch of a configuration: every entry with another bundle, and void when the object changed meanwhile."""
+"""The JSON patch of a configuration: writes every entry with another bundle, fails if the object has changed."""
 
 from __future__ import annotations
 
@@ -28,23 +28,23 @@ def parsed(found: Any) -> HookConfiguration:
 
 
 def patched(before: Any, there: Any) -> Any:
-    """What becomes of the object that is there, by a patch for the one that was seen."""
+    """The current object after a patch that was made for an earlier one."""
     operations = hook_configuration.operations(parsed(before), NEW)
     return jsonpatch.apply_patch(there, operations)
 
 
 @pytest.mark.parametrize("texts", [(None,), ("",), ("b2xk", None, TEXT), (TEXT, "b2xk"), ("%%%", "b2xk")])
-def test_every_entry_has_the_bundle_and_nothing_else_changes(texts: tuple[str | None, ...]) -> None:
+def test_patch_writes_bundle_into_every_entry(texts: tuple[str | None, ...]) -> None:
     assert patched(found(*texts), found(*texts)) == found(*(TEXT for _ in texts))
 
 
 @pytest.mark.parametrize("texts", [(), (TEXT,), (TEXT, TEXT)])
-def test_without_a_difference_there_is_no_patch(texts: tuple[str, ...]) -> None:
+def test_patch_is_empty_without_difference(texts: tuple[str, ...]) -> None:
     assert hook_configuration.operations(parsed(found(*texts)), NEW) == []
     assert parsed({"metadata": {"resourceVersion": "1"}}).entries == ()
 
 
-def test_the_entries_that_are_right_are_left_out() -> None:
+def test_patch_skips_entries_with_same_bundle() -> None:
     operations = hook_configuration.operations(parsed(found(TEXT, "b2xk")), NEW)
     assert [operation["path"] for operation in operations] == [
         "/metadata/resourceVersion",
@@ -53,14 +53,14 @@ def test_the_entries_that_are_right_are_left_out() -> None:
     ]
 
 
-def test_the_patch_is_void_when_the_object_changed() -> None:
+def test_patch_fails_if_object_changed() -> None:
     later = found("b2xk")
     later["metadata"]["resourceVersion"] = "8"
     with pytest.raises(jsonpatch.JsonPatchTestFailed):
         patched(found("b2xk"), later)
 
 
-def test_the_patch_is_void_when_an_entry_has_another_name() -> None:
+def test_patch_fails_if_entry_has_other_name() -> None:
     other = copy.deepcopy(found("b2xk", "b2xk"))
     other["webhooks"].reverse()
     with pytest.raises(jsonpatch.JsonPatchTestFailed):

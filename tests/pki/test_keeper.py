@@ -1,4 +1,4 @@
-"""Keepers in a simulated cluster with a clock to turn. `world` tells what holds at every instant of every test here."""
+"""Keepers in a simulated cluster with a clock to turn. `world` says what holds at every instant of every test here."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ pytestmark = pytest.mark.slow
 
 MINUTE = timedelta(minutes=1)
 PATIENCE = 60
-"""Seconds that a process may take before a test gives up on it."""
+"""Seconds after which a process has failed."""
 
 
 async def running(replicas: int = 3, *, seed: int = 0, old: bool = False, began: datetime = BEGAN) -> World:
-    """An installation whose replicas are ready; with `old`, its authority is to be replaced within half an hour."""
+    """An installation whose replicas are ready; with `old`, its authority is due for renewal within half an hour."""
     world = World(seed, began)
     if old:
         world.age(0.58 * BRIEF.ca)
@@ -46,16 +46,16 @@ def current(world: World) -> x509.Certificate:
     return x509.load_pem_x509_certificate(world.secret()["ca.crt"])
 
 
-def told(world: World, event: str) -> datetime:
-    """When a replica told of something, first."""
+def first_logged(world: World, event: str) -> datetime:
+    """When a replica logged an event first."""
     times: list[datetime] = [
-        fields["at"] for replica in world.replicas for _, what, fields in replica.said if what == event
+        fields["at"] for replica in world.replicas for _, what, fields in replica.logged if what == event
     ]
     return min(times)
 
 
 def issued(replica: Replica, authority: x509.Certificate) -> bool:
-    """Whether the replica's present leaf is of this authority."""
+    """Whether this authority has signed the certificate that the replica serves."""
     return bundle.verifies([authority], replica.leaves[-1], OURS.hosts[0], replica.world.now())
 
 
@@ -68,7 +68,7 @@ async def rotating(replicas: int = 3, *, seed: int = 0, began: datetime = BEGAN)
 
 
 async def rotated(world: World, before: x509.Certificate, within: timedelta) -> None:
-    """Let time pass until all replicas serve leaves of another authority."""
+    """Let time pass until all replicas serve certificates of another authority."""
     end = world.now() + within
     while world.now() < end:
         await world.pass_time(timedelta(seconds=10))
@@ -79,7 +79,7 @@ async def rotated(world: World, before: x509.Certificate, within: timedelta) -> 
 
 
 @virtual
-async def test_three_replicas_install_themselves_at_once() -> None:
+async def test_three_replicas_install_with_three_writes() -> None:
     world = await running()
     assert len(authorities(world)) == 1
     assert world.api.writes == 3, "one Secret, two configurations"
@@ -90,7 +90,7 @@ async def test_three_replicas_install_themselves_at_once() -> None:
 
 
 @virtual
-async def test_nothing_is_written_while_nothing_changes() -> None:
+async def test_no_writes_without_changes() -> None:
     world = await running()
     await world.pass_time(HOURS)
     assert world.api.writes == 3
@@ -98,7 +98,7 @@ async def test_nothing_is_written_while_nothing_changes() -> None:
 
 
 @virtual
-async def test_a_configuration_may_come_after_the_replicas() -> None:
+async def test_configuration_created_after_replicas() -> None:
     world = World()
     replica = world.add()
     await world.ready(within=3)
@@ -111,7 +111,7 @@ async def test_a_configuration_may_come_after_the_replicas() -> None:
 
 
 @virtual
-async def test_a_leaf_is_renewed_after_two_thirds_of_its_life_each_replica_at_its_own_time() -> None:
+async def test_certificate_is_renewed_after_two_thirds_of_lifetime_with_jitter() -> None:
     world = await running(seed=3)
     await world.pass_time(1.5 * HOURS)
     times = []
@@ -126,7 +126,7 @@ async def test_a_leaf_is_renewed_after_two_thirds_of_its_life_each_replica_at_it
 
 
 @virtual
-async def test_a_rotation_has_three_phases() -> None:
+async def test_rotation_has_three_phases() -> None:
     world = await rotating(seed=4)
     old = current(world)
     begun = world.now()
@@ -135,7 +135,11 @@ async def test_a_rotation_has_three_phases() -> None:
     new = x509.load_pem_x509_certificate(world.secret()["ca-next.crt"])
     assert authorities(world) == [old, new]
     await rotated(world, old, within=3 * MINUTE)
-    assert BRIEF.settle <= told(world, "authority rotated") - told(world, "successor created") <= 1.2 * BRIEF.settle
+    assert (
+        BRIEF.settle
+        <= first_logged(world, "authority rotated") - first_logged(world, "successor created")
+        <= 1.2 * BRIEF.settle
+    )
     assert current(world) == new
     assert authorities(world) == [new, old]
     assert "ca-next.key" not in world.secret()
@@ -149,7 +153,7 @@ async def test_a_rotation_has_three_phases() -> None:
 
 
 @virtual
-async def test_years_of_rotations_leave_nothing_behind() -> None:
+async def test_repeated_rotations_leave_nothing_behind() -> None:
     world = await running()
     await world.pass_time(7 * HOURS)
     rotations = sum(replica.counts.counted.get("rotations", 0) for replica in world.replicas)
@@ -160,7 +164,7 @@ async def test_years_of_rotations_leave_nothing_behind() -> None:
 
 
 @virtual
-async def test_a_replica_may_start_at_any_moment_of_a_rotation() -> None:
+async def test_replica_may_start_at_any_time_of_rotation() -> None:
     world = await rotating(1)
     old = current(world)
     for _ in range(30):
@@ -175,7 +179,7 @@ async def test_a_replica_may_start_at_any_moment_of_a_rotation() -> None:
 
 
 @virtual
-async def test_two_rotations_in_a_row() -> None:
+async def test_two_rotations_in_a_row_keep_both_predecessors() -> None:
     world = await running()
     first = current(world)
     world.change_secret(ca_crt=b"", ca_key=b"")
@@ -188,7 +192,7 @@ async def test_two_rotations_in_a_row() -> None:
 
 
 @virtual
-async def test_a_deleted_secret_is_made_anew_and_all_goes_on() -> None:
+async def test_deleted_secret_is_recreated() -> None:
     world = await running()
     old = current(world)
     world.api.delete(SECRET)
@@ -205,7 +209,7 @@ async def test_a_deleted_secret_is_made_anew_and_all_goes_on() -> None:
 
 
 @virtual
-async def test_a_deleted_secret_stays_away_once_the_deployment_is_gone() -> None:
+async def test_secret_is_not_recreated_without_deployment() -> None:
     world = await running()
     del world.api.objects[OURS.deployment]
     world.api.delete(SECRET)
@@ -216,11 +220,11 @@ async def test_a_deleted_secret_stays_away_once_the_deployment_is_gone() -> None
 
 
 def other() -> Authority:
-    return Authority.create("somebody", BEGAN, timedelta(days=1))
+    return Authority.create("other", BEGAN, timedelta(days=1))
 
 
 UNUSABLE = supplied(OPENSSL[:1], begins=BEGAN)
-"""An authority that signs, and whose leaves no verifier takes."""
+"""An authority whose certificates no verifier accepts."""
 
 DAMAGE: list[dict[str, bytes | None]] = [
     {"ca_crt": b"rubbish"},
@@ -240,7 +244,7 @@ DAMAGE: list[dict[str, bytes | None]] = [
 @pytest.mark.parametrize("damage", DAMAGE, ids=str)
 @pytest.mark.parametrize("turning", [False, True], ids=["at rest", "rotating"])
 @virtual
-async def test_a_damaged_secret_heals(damage: dict[str, bytes | None], turning: bool) -> None:
+async def test_damaged_secret_is_repaired(damage: dict[str, bytes | None], turning: bool) -> None:
     world = await (rotating(seed=5) if turning else running(seed=5))
     await world.pass_time(timedelta(seconds=20))
     world.change_secret(**damage)
@@ -254,7 +258,7 @@ async def test_a_damaged_secret_heals(damage: dict[str, bytes | None], turning: 
 
 
 @virtual
-async def test_predecessors_survive_damage_while_their_leaves_are_served() -> None:
+async def test_predecessors_survive_damage_while_in_use() -> None:
     world = await rotating()
     world.replicas[0].client.lost = True
     old = current(world)
@@ -267,7 +271,7 @@ async def test_predecessors_survive_damage_while_their_leaves_are_served() -> No
 
 
 @virtual
-async def test_another_authority_put_into_the_secret_signs_only_once_all_know_it() -> None:
+async def test_foreign_authority_in_secret_signs_after_settling() -> None:
     world = await running()
     old = current(world)
     mine = Authority.create("mine", world.now(), timedelta(hours=3))
@@ -282,7 +286,7 @@ async def test_another_authority_put_into_the_secret_signs_only_once_all_know_it
 
 @pytest.mark.parametrize("pem", [b"", b"rubbish", other().bundle()], ids=["blank", "rubbish", "foreign"])
 @virtual
-async def test_a_foreign_bundle_is_put_right_by_one_write(pem: bytes) -> None:
+async def test_foreign_bundle_is_replaced_by_one_write(pem: bytes) -> None:
     world = await running()
     ours, writes = authorities(world), world.api.writes
     world.change_bundles(VALIDATING, pem)
@@ -294,7 +298,7 @@ async def test_a_foreign_bundle_is_put_right_by_one_write(pem: bytes) -> None:
 
 
 @virtual
-async def test_entries_come_and_go_and_get_other_names() -> None:
+async def test_added_removed_and_renamed_entries_get_bundle() -> None:
     world = await running()
     ours = authorities(world)
     for entries in (["all"], ["restricted", "all", "voiding"], ["renamed", "all"], []):
@@ -312,7 +316,7 @@ async def test_entries_come_and_go_and_get_other_names() -> None:
 
 
 @virtual
-async def test_an_entry_that_comes_while_a_rotation_settles_makes_it_settle_anew() -> None:
+async def test_new_entry_restarts_settle_time() -> None:
     world = await rotating(seed=6)
     await world.pass_time(timedelta(seconds=50))
     world.configure(MUTATING, "all", "restricted", "voiding")
@@ -324,7 +328,7 @@ async def test_an_entry_that_comes_while_a_rotation_settles_makes_it_settle_anew
 
 
 @virtual
-async def test_a_storm_of_conflicts_is_weathered() -> None:
+async def test_rotation_completes_despite_conflicts() -> None:
     world = await rotating(seed=7)
     old = current(world)
 
@@ -341,7 +345,7 @@ async def test_a_storm_of_conflicts_is_weathered() -> None:
 
 
 @virtual
-async def test_two_that_want_different_bundles_do_not_wear_the_api_server_out() -> None:
+async def test_writes_are_rate_limited_against_a_competing_writer() -> None:
     world = await running()
     foreign, writes = other().bundle(), world.api.writes
     for _ in range(600):
@@ -349,9 +353,9 @@ async def test_two_that_want_different_bundles_do_not_wear_the_api_server_out() 
             world.change_bundles(VALIDATING, foreign)
         await wait(1)
     assert world.api.writes - writes <= 3 * (10 + 600 / 10)
-    told = [event for level, event, _ in world.replicas[0].said if level != "debug"]
-    assert told.count("certificates changed too often") == 1
-    assert told.count("bundle published") <= 13
+    logged = [event for level, event, _ in world.replicas[0].logged if level != "debug"]
+    assert logged.count("certificates changed too often") == 1
+    assert logged.count("bundle published") <= 13
     await world.pass_time(MINUTE)
     assert all(replica.keeper.trusted for replica in world.replicas)
     await world.pass_time(3 * MINUTE)
@@ -377,7 +381,7 @@ CLOCKS = {
 
 @pytest.mark.parametrize("by", CLOCKS.values(), ids=CLOCKS.keys())
 @virtual
-async def test_a_turned_clock_heals(by: timedelta) -> None:
+async def test_clock_jump_heals(by: timedelta) -> None:
     world = await running(seed=8)
     await world.pass_time(MINUTE)
     world.turn_clock(by)
@@ -396,7 +400,7 @@ async def test_a_turned_clock_heals(by: timedelta) -> None:
 
 
 @virtual
-async def test_a_leaf_that_nobody_can_trust_yet_is_not_served_as_trusted() -> None:
+async def test_replica_is_not_trusted_before_bundle_is_published() -> None:
     world = await running(1)
     (replica,) = world.replicas
     world.turn_clock(2 * BRIEF.ca)
@@ -408,7 +412,7 @@ async def test_a_leaf_that_nobody_can_trust_yet_is_not_served_as_trusted() -> No
 
 
 @virtual
-async def test_a_lost_api_server_changes_nothing_and_leaves_are_renewed_for_a_while() -> None:
+async def test_certificate_is_renewed_without_api_server() -> None:
     world = await running()
     await world.pass_time(MINUTE)
     world.api.down = True
@@ -425,7 +429,7 @@ async def test_a_lost_api_server_changes_nothing_and_leaves_are_renewed_for_a_wh
 
 
 @virtual
-async def test_a_leaf_that_is_signed_without_the_api_server_is_judged_too() -> None:
+async def test_certificate_signed_without_api_server_is_checked() -> None:
     world = await running(1)
     (replica,) = world.replicas
     world.api.forbidden = {("PUT", SECRET)}
@@ -441,7 +445,7 @@ async def test_a_leaf_that_is_signed_without_the_api_server_is_judged_too() -> N
 
 
 @virtual
-async def test_a_replica_that_lost_the_api_server_is_trusted_through_a_rotation() -> None:
+async def test_isolated_replica_stays_trusted_through_rotation() -> None:
     world = await rotating(seed=9)
     lonely = world.replicas[0]
     lonely.client.lost = True
@@ -458,7 +462,7 @@ async def test_a_replica_that_lost_the_api_server_is_trusted_through_a_rotation(
 
 
 @virtual
-async def test_by_what_was_read_long_ago_nothing_is_signed() -> None:
+async def test_stale_authority_does_not_sign() -> None:
     world = await running(1)
     await world.pass_time(MINUTE)
     world.api.down = True
@@ -471,7 +475,7 @@ async def test_by_what_was_read_long_ago_nothing_is_signed() -> None:
 
 
 @virtual
-async def test_answers_may_get_lost_after_the_deed() -> None:
+async def test_rotation_survives_lost_responses() -> None:
     world = World(10)
     world.age(0.58 * BRIEF.ca)
     world.configure_both()
@@ -486,17 +490,17 @@ async def test_answers_may_get_lost_after_the_deed() -> None:
 
 @pytest.mark.parametrize("denied", [("PATCH", MUTATING), ("GET", VALIDATING), ("PUT", SECRET), ("GET", SECRET)])
 @virtual
-async def test_a_missing_right_is_told_once_and_asked_for_seldom(denied: tuple[str, str]) -> None:
+async def test_missing_right_is_logged_once_and_retried_with_backoff(denied: tuple[str, str]) -> None:
     world = World(11)
     world.configure_both()
     world.api.forbidden = {denied}
     replica = world.add()
     await world.pass_time(HOURS)
     assert not replica.keeper.trusted
-    told = [fields for _, event, fields in replica.said if event == "certificates cannot be reconciled"]
-    assert len(told) == 1
-    assert "403 forbidden" in told[0]["error"]
-    assert denied[1] in told[0]["error"]
+    logged = [fields for _, event, fields in replica.logged if event == "certificates cannot be reconciled"]
+    assert len(logged) == 1
+    assert "403 forbidden" in logged[0]["error"]
+    assert denied[1] in logged[0]["error"]
     assert replica.client.requests.count(denied) <= 100
     world.api.forbidden = set()
     await world.ready(within=90)
@@ -506,21 +510,21 @@ async def test_a_missing_right_is_told_once_and_asked_for_seldom(denied: tuple[s
 
 @pytest.mark.parametrize(("refused", "written"), [(MUTATING, VALIDATING), (VALIDATING, MUTATING)])
 @virtual
-async def test_write_is_counted_and_logged_although_the_other_fails(refused: str, written: str) -> None:
+async def test_write_is_counted_and_logged_although_other_fails(refused: str, written: str) -> None:
     world = World(12)
     world.configure_both()
     world.api.forbidden = {("PATCH", refused)}
     replica = world.add()
     await world.pass_time(5 * MINUTE)
     assert replica.counts.counted["writes"] == world.api.writes == 2, "the Secret and one configuration"
-    published = [fields["configuration"] for _, event, fields in replica.said if event == "bundle published"]
+    published = [fields["configuration"] for _, event, fields in replica.logged if event == "bundle published"]
     assert published == [written]
     await world.ended()
 
 
 @pytest.mark.parametrize(("refused", "disputed"), [(MUTATING, VALIDATING), (VALIDATING, MUTATING)])
 @virtual
-async def test_writes_are_rationed_although_the_other_configuration_fails(refused: str, disputed: str) -> None:
+async def test_writes_are_rate_limited_although_other_configuration_fails(refused: str, disputed: str) -> None:
     world = await running(1, seed=13)
     (replica,) = world.replicas
     world.change_bundles(refused, b"")
@@ -535,14 +539,14 @@ async def test_writes_are_rationed_although_the_other_configuration_fails(refuse
 
 
 @virtual
-async def test_a_patch_that_is_never_taken_is_told_once_and_tried_seldom() -> None:
+async def test_invalid_patch_is_logged_once_and_retried_with_backoff() -> None:
     world = World(14)
     world.configure_both()
     world.api.invalid = {MUTATING}
     replica = world.add()
     await world.pass_time(HOURS)
-    told = [fields["error"] for _, event, fields in replica.said if event == "certificates cannot be written"]
-    assert told == [f"PATCH {MUTATING}: 422 caBundle: Invalid value"]
+    logged = [fields["error"] for _, event, fields in replica.logged if event == "certificates cannot be written"]
+    assert logged == [f"PATCH {MUTATING}: 422 caBundle: Invalid value"]
     assert replica.client.requests.count(("PATCH", MUTATING)) <= 100
     world.api.invalid = set()
     await world.ready(within=90)
@@ -550,7 +554,7 @@ async def test_a_patch_that_is_never_taken_is_told_once_and_tried_seldom() -> No
 
 
 @virtual
-async def test_without_watches_changes_are_seen_within_a_minute() -> None:
+async def test_changes_are_seen_within_a_minute_without_watches() -> None:
     world = World(12)
     world.configure_both()
     world.api.forbidden = {("WATCH", collection) for collection in (*OURS.configurations, OURS.secrets)}
@@ -564,7 +568,7 @@ async def test_without_watches_changes_are_seen_within_a_minute() -> None:
 
 
 @virtual
-async def test_watches_that_are_cut_off_at_once_wear_nobody_out() -> None:
+async def test_short_lived_watches_are_retried_with_backoff() -> None:
     world = await running(1)
     (replica,) = world.replicas
     replica.client.watch_lives = (0.1, 0.3)
@@ -572,13 +576,15 @@ async def test_watches_that_are_cut_off_at_once_wear_nobody_out() -> None:
     await world.pass_time(10 * MINUTE)
     replica.client.requests.clear()
     await world.pass_time(10 * MINUTE)
-    assert len(replica.client.requests) <= 3 * (10 + 3 * 12), "a look a minute, and one for each of the three watches"
+    assert len(replica.client.requests) <= 3 * (10 + 3 * 12), (
+        "one round per minute, and one for each of the three watches"
+    )
     assert replica.keeper.trusted
     await world.ended()
 
 
 @virtual
-async def test_what_others_keep_in_the_secret_stays() -> None:
+async def test_rotation_keeps_foreign_data_in_secret() -> None:
     world = await running(old=True)
     secret = world.api.get(SECRET)
     assert secret is not None
@@ -594,7 +600,7 @@ async def test_what_others_keep_in_the_secret_stays() -> None:
 
 
 @virtual
-async def test_from_certificates_of_somebody_else_to_our_own_without_a_gap() -> None:
+async def test_migration_from_cert_manager_without_gap() -> None:
     world = World(13)
     world.configure_both()
     theirs = Authority.create("cert-manager", world.now(), timedelta(days=90))
@@ -603,13 +609,13 @@ async def test_from_certificates_of_somebody_else_to_our_own_without_a_gap() -> 
     replica = world.add()
     await world.pass_time(timedelta(seconds=30))
     assert not replica.keeper.trusted
-    assert theirs.certificate in authorities(world), "their leaves are served until all replicas are ours"
+    assert theirs.certificate in authorities(world), "its certificates are in use until all replicas have ours"
     await world.ready(within=120)
     await world.ended()
 
 
 @virtual
-async def test_the_end_of_the_authority_is_told() -> None:
+async def test_end_of_authority_is_observed() -> None:
     world = await running(1)
     assert world.replicas[0].counts.end == current(world).not_valid_after_utc
     await world.ended()
@@ -617,7 +623,7 @@ async def test_the_end_of_the_authority_is_told() -> None:
 
 @pytest.mark.parametrize("reachable", [True, False])
 @virtual
-async def test_where_a_leaf_cannot_be_shown_another_is_as_soon_as_it_can_be(reachable: bool) -> None:
+async def test_certificate_that_cannot_be_installed_is_retried(reachable: bool) -> None:
     world = await running(1)
     (replica,) = world.replicas
     replica.unshowable = True
@@ -625,9 +631,9 @@ async def test_where_a_leaf_cannot_be_shown_another_is_as_soon_as_it_can_be(reac
     shown = replica.leaves[-1]
     await world.pass_time(shown.not_valid_after_utc - world.now())
     assert not replica.keeper.trusted, "what is shown has ended"
-    told = [(event, fields["error"]) for level, event, fields in replica.said if level == "warning"]
-    assert told.count(("certificate cannot be installed", "Too many open files")) == 1
-    assert ("certificates cannot be reconciled" in dict(told)) is not reachable
+    logged = [(event, fields["error"]) for level, event, fields in replica.logged if level == "warning"]
+    assert logged.count(("certificate cannot be installed", "Too many open files")) == 1
+    assert ("certificates cannot be reconciled" in dict(logged)) is not reachable
     assert replica.leaves == [shown]
     replica.unshowable = world.api.down = False
     await world.ready(within=90)

@@ -1,4 +1,4 @@
-"""The objects of an installation, read and written; and the fake API server, which has to have good manners."""
+"""The objects of an installation, read and written; and the fake API server, compared with a real one."""
 
 from __future__ import annotations
 
@@ -40,21 +40,21 @@ def bundle(api: FakeApi, path: str) -> Any:
 
 
 @virtual
-async def test_the_fake_answers_as_a_real_api_server_does() -> None:
+async def test_fake_api_server_answers_like_real_one() -> None:
     """`tests/cluster/test_rotation_api.py` asks a real one."""
     assert await manners.ask(Client(FakeApi(Random(0)))) == manners.ANSWERS  # noqa: S311
 
 
 @virtual
-async def test_the_secret_is_read_last() -> None:
-    """Else a successor could be published between the two readings, and be taken for foreign."""
+async def test_secret_is_read_last() -> None:
+    """Otherwise a successor could be published between the two reads, and look foreign."""
     _, client, objects = served()
     await objects.read()
     assert client.requests == [("GET", MUTATING), ("GET", VALIDATING), ("GET", SECRET)]
 
 
 @virtual
-async def test_what_is_not_there_is_no_mistake() -> None:
+async def test_missing_objects_are_no_error() -> None:
     api, _, objects = served()
     api.delete(MUTATING)
     state = await objects.read()
@@ -84,7 +84,7 @@ async def test_secret_and_bundles_are_parsed_once_per_read(monkeypatch: pytest.M
 
 
 @virtual
-async def test_a_refusal_is_told_with_what_was_asked() -> None:
+async def test_error_response_names_request() -> None:
     api, _, objects = served()
     api.forbidden = {("GET", MUTATING)}
     with pytest.raises(ApiStatusError, match=f"^GET {MUTATING}: 403 forbidden$") as refused:
@@ -93,7 +93,7 @@ async def test_a_refusal_is_told_with_what_was_asked() -> None:
 
 
 @virtual
-async def test_who_comes_second_is_told_so() -> None:
+async def test_second_writer_gets_conflict() -> None:
     _, _, objects = served()
     state = await objects.read()
     await objects.store(state, Authorities())
@@ -109,7 +109,7 @@ async def test_who_comes_second_is_told_so() -> None:
 
 
 @virtual
-async def test_only_configurations_with_another_bundle_are_written() -> None:
+async def test_publish_skips_configurations_with_same_bundle() -> None:
     _, client, objects = served()
     assert await published(objects, await objects.read(), BUNDLE) == [MUTATING, VALIDATING]
     client.requests.clear()
@@ -118,7 +118,7 @@ async def test_only_configurations_with_another_bundle_are_written() -> None:
 
 
 @virtual
-async def test_a_configuration_that_cannot_be_written_does_not_keep_the_other_waiting() -> None:
+async def test_publish_writes_other_configuration_after_failure() -> None:
     api, _, objects = served()
     api.forbidden = {("PATCH", MUTATING)}
     with pytest.raises(ApiStatusError):
@@ -129,7 +129,7 @@ async def test_a_configuration_that_cannot_be_written_does_not_keep_the_other_wa
 
 @pytest.mark.parametrize(("failing", "other"), [(MUTATING, VALIDATING), (VALIDATING, MUTATING)])
 @virtual
-async def test_publish_reports_each_write_although_another_fails(failing: str, other: str) -> None:
+async def test_publish_yields_each_write_although_another_fails(failing: str, other: str) -> None:
     api, _, objects = served()
     api.forbidden = {("PATCH", failing)}
     writes = objects.publish(await objects.read(), BUNDLE)
@@ -156,8 +156,8 @@ VERSION = {"metadata": {"resourceVersion": "1"}}
     ],
 )
 @virtual
-async def test_answer_of_wrong_shape_is_no_answer(path: str, answer: dict[str, Any], why: str) -> None:
-    """Not a KeyError, which ends a keeper: a proxy may answer in place of the API server."""
+async def test_response_of_wrong_shape_is_connection_error(path: str, answer: dict[str, Any], why: str) -> None:
+    """Not a KeyError, which would stop a keeper: a proxy may answer in place of the API server."""
     _, client, objects = served()
     ask = client.request
 
@@ -171,7 +171,7 @@ async def test_answer_of_wrong_shape_is_no_answer(path: str, answer: dict[str, A
 
 
 @virtual
-async def test_message_of_refusal_is_printable_and_short() -> None:
+async def test_error_message_is_printable_and_short() -> None:
     _, client, objects = served()
 
     async def request(*_: Any) -> Any:
@@ -185,7 +185,7 @@ async def test_message_of_refusal_is_printable_and_short() -> None:
 
 
 @virtual
-async def test_without_its_deployment_no_secret_is_left_behind() -> None:
+async def test_store_creates_no_secret_without_deployment() -> None:
     api, _, objects = served()
     api.delete(OURS.deployment)
     with pytest.raises(ApiStatusError, match=f"^GET {OURS.deployment}: 404"):
@@ -194,7 +194,7 @@ async def test_without_its_deployment_no_secret_is_left_behind() -> None:
 
 
 @virtual
-async def test_a_secret_that_is_made_anew_looks_as_before_and_has_an_owner() -> None:
+async def test_recreated_secret_keeps_metadata_and_has_owner() -> None:
     api, _, objects = served()
     metadata = {"name": OURS.secret, "labels": {"chart": "ours"}, "annotations": {"theirs": "1"}}
     api.put(SECRET, {"metadata": metadata, "data": {"ca.key": "a2V5"}})

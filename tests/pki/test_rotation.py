@@ -1,4 +1,4 @@
-"""The rules of a rotation, one by one: what is decided, and at which edge it turns."""
+"""The rules of a rotation, one by one: each decision, and the edge at which it changes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ COMING = Authority.create("guard-ca.gpu", NOW + DAY, LIVES.ca)
 
 
 def serving(authority: Authority, since: timedelta = DAY, life: timedelta = LIVES.leaf, now: datetime = NOW) -> Served:
-    """A leaf that was signed some time ago."""
+    """A served certificate that was signed some time ago."""
     leaf = authority.sign(HOSTS, now - since, life)
     return Served(leaf, x509.load_pem_x509_certificate(leaf.certificate), authority.certificate)
 
@@ -53,11 +53,11 @@ def stored(step: Step | None, event: str) -> Authorities:
     return step.authorities
 
 
-def test_at_rest_nothing_is_to_be_done() -> None:
+def test_no_step_at_rest() -> None:
     assert rotation.decide(view(Authorities(ONE), serving(ONE)), TERMS) is None
 
 
-def test_in_an_empty_cluster_an_authority_is_created_that_signs_at_once() -> None:
+def test_new_authority_signs_at_once_in_empty_cluster() -> None:
     made = stored(rotation.decide(view(Authorities()), TERMS), "authority created")
     assert made.current is not None
     assert (made.successor, made.predecessors, made.since) == (None, (), None)
@@ -67,7 +67,7 @@ def test_in_an_empty_cluster_an_authority_is_created_that_signs_at_once() -> Non
     assert rotation.decide(view(made, live=[]), TERMS) == Sign(made.current)
 
 
-def test_where_something_is_trusted_a_new_authority_waits() -> None:
+def test_new_authority_is_successor_if_another_is_trusted() -> None:
     made = stored(rotation.decide(view(Authorities(), serving(ONE), live=[ONE]), TERMS), "successor created")
     assert made.current is None
     assert made.successor is not None
@@ -75,23 +75,23 @@ def test_where_something_is_trusted_a_new_authority_waits() -> None:
 
 
 @pytest.mark.parametrize("live", [[ENDED], [COMING], []])
-def test_authorities_out_of_their_time_keep_nobody_waiting(live: list[Authority]) -> None:
+def test_invalid_published_authorities_cause_no_wait(live: list[Authority]) -> None:
     made = stored(rotation.decide(view(Authorities(), live=live), TERMS), "authority created")
     assert made.predecessors == tuple(one.certificate for one in live if one is COMING)
 
 
-def test_the_authority_of_the_served_leaf_is_kept_when_the_secret_is_lost() -> None:
+def test_authority_of_served_certificate_survives_lost_secret() -> None:
     made = stored(rotation.decide(view(Authorities(), serving(ONE), live=[]), TERMS), "authority created")
     assert made.predecessors == (ONE.certificate,)
 
 
-def test_damage_is_repaired_with_what_the_bundles_know() -> None:
+def test_repair_restores_predecessors_from_bundles() -> None:
     held = Authorities(TWO, None, (), None, ("ca-previous.crt: not as it was written",))
     repaired = stored(rotation.decide(view(held, live=[TWO, ONE]), TERMS), "secret repaired")
     assert (repaired.current, repaired.predecessors, repaired.faults) == (TWO, (ONE.certificate,), ())
 
 
-def test_a_repair_keeps_predecessors_that_no_bundle_has() -> None:
+def test_repair_keeps_unpublished_predecessors() -> None:
     held = Authorities(TWO, None, (ONE.certificate,), None, ("annotation: no time",))
     repaired = stored(rotation.decide(view(held, live=[]), TERMS), "secret repaired")
     assert (repaired.predecessors, repaired.since) == ((ONE.certificate,), NOW)
@@ -107,7 +107,7 @@ def test_a_repair_keeps_predecessors_that_no_bundle_has() -> None:
         (datetime(1, 1, 1, tzinfo=UTC), False),
     ],
 )
-def test_a_predecessor_that_was_added_in_the_future_is_damage(since: datetime, faulty: bool) -> None:
+def test_predecessor_time_in_future_is_damage(since: datetime, faulty: bool) -> None:
     step = rotation.decide(view(Authorities(TWO, None, (ONE.certificate,), since), serving(TWO, HOUR)), TERMS)
     if faulty:
         assert stored(step, "secret repaired") == Authorities(TWO, None, (ONE.certificate,), NOW)
@@ -115,7 +115,7 @@ def test_a_predecessor_that_was_added_in_the_future_is_damage(since: datetime, f
         assert step is None or stored(step, "predecessor dropped").predecessors == ()
 
 
-def test_a_successor_takes_its_place_once_it_is_settled() -> None:
+def test_settled_successor_is_promoted() -> None:
     held = Authorities(OLD, ONE)
     assert rotation.decide(view(held, serving(OLD), settled=[OLD]), TERMS) is None
     promoted = stored(rotation.decide(view(held, serving(OLD)), TERMS), "authority rotated")
@@ -123,14 +123,14 @@ def test_a_successor_takes_its_place_once_it_is_settled() -> None:
     assert (promoted.predecessors, promoted.since) == ((OLD.certificate,), NOW)
 
 
-def test_earlier_predecessors_stay_when_another_joins_them() -> None:
+def test_promotion_keeps_earlier_predecessors() -> None:
     held = Authorities(OLD, ONE, (TWO.certificate,), NOW - 12 * DAY)
     promoted = stored(rotation.decide(view(held, serving(OLD)), TERMS), "authority rotated")
     assert (promoted.predecessors, promoted.since) == ((OLD.certificate, TWO.certificate), NOW)
 
 
 @pytest.mark.parametrize("current", [None, ENDED, COMING])
-def test_where_nobody_can_be_trusted_the_successor_signs_at_once(current: Authority | None) -> None:
+def test_successor_is_promoted_at_once_if_nothing_is_trusted(current: Authority | None) -> None:
     unsettled = view(Authorities(current, ONE), settled=[])
     assert stored(rotation.decide(unsettled, TERMS), "authority rotated").current is ONE
     at_stake = view(Authorities(current, ONE, (TWO.certificate,), NOW), settled=[])
@@ -138,12 +138,12 @@ def test_where_nobody_can_be_trusted_the_successor_signs_at_once(current: Author
 
 
 @pytest.mark.parametrize("successor", [ENDED, COMING])
-def test_a_successor_out_of_its_time_is_replaced(successor: Authority) -> None:
+def test_invalid_successor_is_replaced(successor: Authority) -> None:
     made = stored(rotation.decide(view(Authorities(OLD, successor), serving(OLD)), TERMS), "successor created")
     assert made.successor not in (None, successor)
 
 
-def test_a_successor_stands_beside_an_authority_that_has_spent_two_thirds() -> None:
+def test_successor_is_created_after_two_thirds_of_lifetime() -> None:
     assert rotation.decide(view(Authorities(OLD), serving(OLD)), TERMS) is not None
     at = OLD.certificate.not_valid_after_utc - LIVES.ca / 3
     for now, begins in ((at, True), (at - MINUTE, False)):
@@ -151,7 +151,7 @@ def test_a_successor_stands_beside_an_authority_that_has_spent_two_thirds() -> N
         assert isinstance(step, Store) is begins
 
 
-def test_a_leaf_is_renewed_when_two_thirds_are_spent() -> None:
+def test_certificate_is_renewed_after_two_thirds_of_lifetime() -> None:
     served = serving(ONE)
     at = served.certificate.not_valid_after_utc - LIVES.leaf / 3
     assert rotation.decide(view(Authorities(ONE), served, now=at - SECOND), TERMS) is None
@@ -159,15 +159,15 @@ def test_a_leaf_is_renewed_when_two_thirds_are_spent() -> None:
 
 
 @pytest.mark.parametrize(("jitter", "spent"), [(-1, 0.6), (0, 2 / 3), (1, 2 / 3 * 1.1)])
-def test_every_replica_renews_at_its_own_time(jitter: float, spent: float) -> None:
+def test_renewal_time_depends_on_jitter(jitter: float, spent: float) -> None:
     certificate, at = Authority.create("guard-ca.gpu", NOW, DAY).certificate, NOW + spent * DAY
     assert due(certificate, DAY, jitter, at + SECOND)
     assert not due(certificate, DAY, jitter, at - SECOND)
 
 
 @pytest.mark.parametrize(("life", "left"), [(90 * DAY, 30 * DAY), (3000 * DAY, LIVES.ca / 3)])
-def test_an_authority_that_somebody_made_is_replaced_by_its_own_life(life: timedelta, left: timedelta) -> None:
-    """Shorter, it is not due at once; longer, it is kept until only what is needed for a rotation is left."""
+def test_foreign_authority_is_renewed_by_its_own_lifetime(life: timedelta, left: timedelta) -> None:
+    """A shorter one is not due at once; a longer one is kept until as much as a rotation needs is left."""
     mine = Authority.create("mine", NOW, life)
     turns = mine.certificate.not_valid_after_utc - left
     for at, begun in ((NOW + DAY, False), (turns - DAY, False), (turns + DAY, True)):
@@ -176,31 +176,31 @@ def test_an_authority_that_somebody_made_is_replaced_by_its_own_life(life: timed
         assert not begun or stored(step, "successor created").current == mine
 
 
-def test_a_leaf_is_not_renewed_for_nothing() -> None:
+def test_certificate_is_not_renewed_without_gain() -> None:
     ending = Authority.create("guard-ca.gpu", NOW - LIVES.ca + HOUR, LIVES.ca)
     assert due(ending.certificate, LIVES.leaf, 0, NOW)
     step = rotation.decide(view(Authorities(ending, ONE), serving(ending), settled=[]), TERMS)
-    assert step is None, "another leaf would end with its authority too"
+    assert step is None, "another certificate would end with its authority too"
 
 
 @pytest.mark.parametrize("since", [7 * DAY, -HOUR], ids=["ended", "not yet begun"])
-def test_a_leaf_out_of_its_time_is_replaced_at_once(since: timedelta) -> None:
+def test_invalid_certificate_is_replaced_at_once(since: timedelta) -> None:
     assert rotation.decide(view(Authorities(ONE), serving(ONE, since=since), settled=[]), TERMS) == Sign(ONE)
 
 
-def test_a_good_leaf_is_given_up_only_for_an_authority_that_is_settled() -> None:
+def test_valid_certificate_is_replaced_only_by_settled_authority() -> None:
     held = Authorities(TWO, None, (ONE.certificate,), NOW)
     assert rotation.decide(view(held, serving(ONE), settled=[ONE]), TERMS) is None
     assert rotation.decide(view(held, serving(ONE)), TERMS) == Sign(TWO)
 
 
-def test_an_authority_that_the_secret_lost_is_kept_while_its_leaf_is_served() -> None:
+def test_lost_authority_is_retained_while_in_use() -> None:
     retained = stored(rotation.decide(view(Authorities(TWO), serving(ONE), settled=[]), TERMS), "authority retained")
     assert retained == Authorities(TWO, None, (ONE.certificate,), NOW)
 
 
 @pytest.mark.parametrize("live", [[], [ONE], [TWO, ONE], [ONE, TWO, ENDED]])
-def test_every_entry_has_exactly_ours(live: list[Authority]) -> None:
+def test_publish_if_any_bundle_differs(live: list[Authority]) -> None:
     held = Authorities(ONE, TWO, (OLD.certificate,), NOW)
     ours = Bundle.of(held.certificates)
     other = Bundle.of(tuple(one.certificate for one in live))
@@ -208,25 +208,25 @@ def test_every_entry_has_exactly_ours(live: list[Authority]) -> None:
     assert rotation.decide(one_differs, TERMS) == Publish(ours)
 
 
-def test_predecessors_go_when_no_leaf_can_be_theirs() -> None:
+def test_predecessors_are_dropped_after_retention() -> None:
     for since, kept in ((LIVES.retention - SECOND, True), (LIVES.retention, False)):
         held = Authorities(TWO, None, (ONE.certificate,), NOW - since)
         step = rotation.decide(view(held, serving(TWO, since=MINUTE)), TERMS)
         assert step is None if kept else stored(step, "predecessor dropped") == Authorities(TWO)
 
 
-def test_a_predecessor_goes_when_it_ended_and_the_others_stay() -> None:
+def test_expired_predecessor_is_dropped_alone() -> None:
     held = Authorities(TWO, None, (ENDED.certificate, ONE.certificate), NOW)
     left = stored(rotation.decide(view(held, serving(TWO, since=MINUTE)), TERMS), "predecessor dropped")
     assert left == Authorities(TWO, None, (ONE.certificate,), NOW)
 
 
-def test_a_predecessor_whose_leaf_is_served_stays() -> None:
+def test_predecessor_in_use_is_kept() -> None:
     held = Authorities(TWO, None, (ONE.certificate,), NOW - 100 * DAY)
     assert rotation.decide(view(held, serving(ONE), settled=[]), TERMS) is None
 
 
-def test_without_the_api_server_leaves_are_renewed_for_the_life_of_one() -> None:
+def test_renewal_without_api_server_is_limited_to_one_lifetime() -> None:
     late = serving(ONE, since=5 * DAY)
     known = view(Authorities(ONE), late)
     assert rotation.without_the_api_server(known, TERMS, NOW - LIVES.leaf + SECOND) == Sign(ONE)
@@ -234,12 +234,12 @@ def test_without_the_api_server_leaves_are_renewed_for_the_life_of_one() -> None
     assert rotation.without_the_api_server(view(Authorities(), late), TERMS, NOW) is None
 
 
-def test_leaves_are_for_the_name_that_the_api_server_expects() -> None:
+def test_hosts_begin_with_service_name() -> None:
     assert HOSTS == ("guard.gpu.svc", "guard.gpu", "guard")
     assert Installation("gpu", "guard", ("guard.example.com",)).hosts[-1] == "guard.example.com"
 
 
-def test_names_and_lives_that_last() -> None:
+def test_installation_names_and_default_lifetimes() -> None:
     ours = Installation("gpu", "guard")
     assert (ours.secret, ours.secrets) == ("guard-ca", "/api/v1/namespaces/gpu/secrets")
     assert ours.deployment == "/apis/apps/v1/namespaces/gpu/deployments/guard"
@@ -247,18 +247,18 @@ def test_names_and_lives_that_last() -> None:
     assert Lifetimes().retention == 14 * DAY + MINUTE
 
 
-def test_an_authority_that_somebody_put_into_the_secret_waits_like_any_successor() -> None:
+def test_foreign_authority_in_secret_is_demoted_to_successor() -> None:
     held = Authorities(TWO)
     for served in (None, serving(ONE)):
         demoted = stored(rotation.decide(view(held, served, live=[ONE]), TERMS), "authority replaced")
         assert (demoted.current, demoted.successor, demoted.predecessors) == (None, TWO, (ONE.certificate,))
 
 
-def test_who_serves_the_current_authority_knows_that_the_bundles_are_foreign() -> None:
+def test_foreign_bundles_are_replaced_if_current_authority_is_in_use() -> None:
     step = rotation.decide(view(Authorities(TWO), serving(TWO, since=MINUTE), live=[ONE]), TERMS)
     assert step == Publish(Bundle.of((TWO.certificate,)))
 
 
 @pytest.mark.parametrize("live", [[], [ENDED], [TWO, ONE]])
-def test_no_authority_waits_for_bundles_that_are_blank_or_ended_or_have_it(live: list[Authority]) -> None:
+def test_authority_signs_if_bundles_are_blank_expired_or_have_it(live: list[Authority]) -> None:
     assert rotation.decide(view(Authorities(TWO), None, live=live), TERMS) == Sign(TWO)

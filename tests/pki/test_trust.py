@@ -1,4 +1,4 @@
-"""When a leaf is trusted: nobody refuses it, and nobody has to be given a moment to see the bundle."""
+"""When a certificate is trusted: no entry rejects it, and API servers have had time to see the bundle."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ OLD, YOUNG = (Authority.create("guard", NOW - age, 9 * DAY) for age in (timedelt
 CONFIGURATIONS = ("/mutating", "/validating")
 
 
-class Judge:
-    """A trust with what it said."""
+class Checker:
+    """A Trust with what it has logged."""
 
     def __init__(self) -> None:
-        self.said: list[tuple[str, str, dict[str, Any]]] = []
-        self.trust = Trust(HOST, self.say)
+        self.logged: list[tuple[str, str, dict[str, Any]]] = []
+        self.trust = Trust(HOST, self.log)
 
-    def say(self, level: str, event: str, /, **fields: Any) -> None:
-        self.said.append((level, event, fields))
+    def log(self, level: str, event: str, /, **fields: Any) -> None:
+        self.logged.append((level, event, fields))
 
-    def judges(self, authority: Authority, *bundles: bytes, now: datetime = NOW) -> bool:
-        """Whether a leaf is trusted where two configurations have entries with these bundles."""
+    def trusts(self, authority: Authority, *bundles: bytes, now: datetime = NOW) -> bool:
+        """Whether a certificate is trusted if two configurations have entries with these bundles."""
         leaf = authority.sign([HOST], NOW, DAY)
         served = Served(leaf, x509.load_pem_x509_certificate(leaf.certificate), authority.certificate)
         entries = tuple(Entry(f"{number}.example.com", pem) for number, pem in enumerate(bundles))
@@ -44,76 +44,76 @@ class Judge:
 
 
 @virtual
-async def test_a_leaf_of_an_authority_that_has_long_been_known_is_trusted_at_once() -> None:
-    judge = Judge()
-    assert judge.judges(OLD, OLD.bundle(), YOUNG.bundle() + OLD.bundle())
-    assert judge.said == [("info", "certificate trusted", {"entries": 4})]
+async def test_certificate_of_old_authority_is_trusted_at_once() -> None:
+    checker = Checker()
+    assert checker.trusts(OLD, OLD.bundle(), YOUNG.bundle() + OLD.bundle())
+    assert checker.logged == [("info", "certificate trusted", {"entries": 4})]
 
 
 @virtual
 async def test_log_line_names_some_of_many_entries() -> None:
-    judge = Judge()
-    assert judge.judges(OLD, *[OLD.bundle()] * 500)
-    judge.judges(OLD, *[YOUNG.bundle()] * 500)
-    ((_, _, fields),) = judge.said[1:]
+    checker = Checker()
+    assert checker.trusts(OLD, *[OLD.bundle()] * 500)
+    checker.trusts(OLD, *[YOUNG.bundle()] * 500)
+    ((_, _, fields),) = checker.logged[1:]
     assert (len(fields["entries"]), fields["count"]) == (20, 1000)
 
 
 @pytest.mark.parametrize("place", [0, 1, 2])
 @virtual
-async def test_one_entry_that_refuses_it_is_enough(place: int) -> None:
-    judge = Judge()
-    assert judge.judges(OLD, *[OLD.bundle()] * 3)
+async def test_one_rejecting_entry_makes_untrusted(place: int) -> None:
+    checker = Checker()
+    assert checker.trusts(OLD, *[OLD.bundle()] * 3)
     bundles = [OLD.bundle()] * 3
     bundles[place] = YOUNG.bundle()
-    assert not judge.judges(OLD, *bundles)
+    assert not checker.trusts(OLD, *bundles)
     entries = [f"{path} {place}.example.com" for path in CONFIGURATIONS]
-    assert judge.said[1:] == [("warning", "certificate not trusted", {"entries": entries, "count": 2})]
+    assert checker.logged[1:] == [("warning", "certificate not trusted", {"entries": entries, "count": 2})]
 
 
 @virtual
-async def test_after_a_refusal_a_leaf_is_trusted_a_second_later() -> None:
-    judge = Judge()
-    assert not judge.judges(OLD, b"")
-    assert judge.said == [], "it was never trusted"
+async def test_trust_returns_one_second_after_rejection() -> None:
+    checker = Checker()
+    assert not checker.trusts(OLD, b"")
+    assert checker.logged == [], "it was never trusted"
     await wait(0.1)
-    assert not judge.judges(OLD, OLD.bundle())
-    assert 0.8 < judge.trust.wait() <= 0.9
-    await wait(judge.trust.wait())
-    assert judge.judges(OLD, OLD.bundle())
-    assert judge.trust.wait() == 0
+    assert not checker.trusts(OLD, OLD.bundle())
+    assert 0.8 < checker.trust.wait() <= 0.9
+    await wait(checker.trust.wait())
+    assert checker.trusts(OLD, OLD.bundle())
+    assert checker.trust.wait() == 0
 
 
 @virtual
-async def test_what_another_replica_may_have_published_a_moment_ago_is_trusted_a_second_later() -> None:
-    judge = Judge()
-    assert not judge.judges(YOUNG, YOUNG.bundle())
+async def test_certificate_of_young_authority_is_trusted_after_one_second() -> None:
+    checker = Checker()
+    assert not checker.trusts(YOUNG, YOUNG.bundle())
     await wait(1)
-    assert judge.judges(YOUNG, YOUNG.bundle())
+    assert checker.trusts(YOUNG, YOUNG.bundle())
 
 
 @virtual
-async def test_who_is_trusted_stays_so_with_a_young_authority() -> None:
-    judge = Judge()
-    assert judge.judges(OLD, OLD.bundle())
-    assert judge.judges(YOUNG, YOUNG.bundle() + OLD.bundle())
+async def test_trust_is_kept_with_young_authority() -> None:
+    checker = Checker()
+    assert checker.trusts(OLD, OLD.bundle())
+    assert checker.trusts(YOUNG, YOUNG.bundle() + OLD.bundle())
 
 
 @virtual
-async def test_time_and_name_count() -> None:
-    judge = Judge()
-    assert not judge.judges(OLD, OLD.bundle(), now=NOW + 2 * DAY)
-    other = Trust("other.gpu.svc", judge.say)
-    judge.trust = other
-    assert not judge.judges(OLD, OLD.bundle())
+async def test_trust_checks_host_and_validity() -> None:
+    checker = Checker()
+    assert not checker.trusts(OLD, OLD.bundle(), now=NOW + 2 * DAY)
+    other = Trust("other.gpu.svc", checker.log)
+    checker.trust = other
+    assert not checker.trusts(OLD, OLD.bundle())
 
 
 @virtual
-async def test_without_configurations_it_is_trusted_and_said_once() -> None:
-    judge = Judge()
-    assert judge.judges(OLD)
-    assert judge.judges(OLD)
-    assert [event for _, event, _ in judge.said] == ["certificate trusted", "no webhook configuration found"]
-    assert judge.judges(OLD, OLD.bundle())
-    assert judge.judges(OLD)
-    assert [event for _, event, _ in judge.said][2:] == ["no webhook configuration found"]
+async def test_no_configuration_is_trusted_and_logged_once() -> None:
+    checker = Checker()
+    assert checker.trusts(OLD)
+    assert checker.trusts(OLD)
+    assert [event for _, event, _ in checker.logged] == ["certificate trusted", "no webhook configuration found"]
+    assert checker.trusts(OLD, OLD.bundle())
+    assert checker.trusts(OLD)
+    assert [event for _, event, _ in checker.logged][2:] == ["no webhook configuration found"]

@@ -1,8 +1,8 @@
 """A simulated cluster: replicas with keepers, configurations, API servers that see them late, and a clock to turn.
 
-At every instant it holds that each leaf of a replica that says it is trusted verifies against every `caBundle` that an
-API server may still see. Left out is only what we did not write (somebody blanked or replaced it) and what nobody could
-verify against (all its authorities have ended), and what was replaced before the clock was turned.
+At every instant, the certificate of each replica that claims to be trusted verifies against every `caBundle` that an
+API server may still see. The only exceptions are bundles that another client wrote, bundles whose authorities have all
+ended, and bundles that were replaced before the clock was turned.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from webhook.runtime.certificates import InstallCertificate, InstallError
 
 HOURS = timedelta(hours=1)
 BRIEF = Lifetimes(ca=3 * HOURS, leaf=0.3 * HOURS, settle=timedelta(seconds=60))
-"""Lives short enough to see many: a rotation every two hours."""
+"""Lifetimes short enough to see many: a rotation every two hours."""
 
 LAG = 55.0
 """Seconds that an API server is behind, at most: less than the settle time."""
@@ -49,7 +49,7 @@ class Seen:
 
 
 class Counts(Observer):
-    """What keepers count."""
+    """An observer that keeps what keepers count."""
 
     def __init__(self) -> None:
         self.counted: dict[str, int] = {}
@@ -63,18 +63,18 @@ class Counts(Observer):
 
 
 def nowhere(certificate: bytes, key: bytes) -> None:
-    """InstallCertificate a certificate to nobody: most tests need no handshake."""
+    """Install a certificate nowhere: most tests need no handshake."""
 
 
 @dataclass
 class Replica:
-    """One replica, with what it serves. `server` presents its certificates; while `unshowable`, none can be."""
+    """One replica, with what it serves. `server` installs its certificates; while `unshowable`, it cannot."""
 
     world: World
     client: Client
     server: InstallCertificate = nowhere
     counts: Counts = field(default_factory=Counts)
-    said: list[tuple[str, str, dict[str, Any]]] = field(default_factory=list)
+    logged: list[tuple[str, str, dict[str, Any]]] = field(default_factory=list)
     leaves: list[x509.Certificate] = field(default_factory=list)
     pair: tuple[bytes, bytes] = (b"", b"")
     unshowable: bool = False
@@ -82,7 +82,7 @@ class Replica:
 
     def __post_init__(self) -> None:
         chance = Random(self.world.chance.random())  # noqa: S311
-        dependencies = Dependencies(self.client, self.install, self.say, self.counts, self.world.now, chance)
+        dependencies = Dependencies(self.client, self.install, self.log, self.counts, self.world.now, chance)
         self.keeper = Keeper(OURS, self.world.lifetimes, dependencies)
 
     def install(self, certificate: bytes, key: bytes) -> None:
@@ -95,11 +95,11 @@ class Replica:
         self.pair = certificate, key
         self.world.check(self)
 
-    def say(self, level: str, event: str, /, **fields: Any) -> None:
-        self.said.append((level, event, {"at": self.world.now(), **fields}))
+    def log(self, level: str, event: str, /, **fields: Any) -> None:
+        self.logged.append((level, event, {"at": self.world.now(), **fields}))
 
     def events(self) -> list[str]:
-        return [event for _, event, _ in self.said]
+        return [event for _, event, _ in self.logged]
 
     def start(self) -> None:
         self.running = asyncio.get_running_loop().create_task(self.keeper.run())
@@ -136,7 +136,7 @@ class World:
         return self.began + timedelta(seconds=self._loop.time())
 
     def age(self, by: timedelta) -> None:
-        """The Secret holds an authority that was created so long ago."""
+        """Put an authority into the Secret that was created this long ago."""
         old = Authority.create("guard-ca.gpu", self.now() - by, self.lifetimes.ca)
         secret = self._secret()
         secret["data"] = {}
@@ -144,7 +144,7 @@ class World:
         self.change_secret(ca_crt=old.bundle(), ca_key=old.key_pem())
 
     def turn_clock(self, by: timedelta) -> None:
-        """The time of day is suddenly another."""
+        """Change the system clock."""
         self.began += by
         self._turned = self._loop.time()
 
@@ -169,7 +169,7 @@ class World:
             if all(replica.keeper.trusted for replica in self.replicas):
                 return
             await wait(0.05)
-        raise AssertionError([replica.said[-4:] for replica in self.replicas])
+        raise AssertionError([replica.logged[-4:] for replica in self.replicas])
 
     async def pass_time(self, time: timedelta) -> None:
         """Let time pass, and look every ten seconds whether all leaves verify."""
@@ -179,7 +179,7 @@ class World:
             self.check_all()
 
     async def ended(self) -> None:
-        """Stop all replicas; whatever they died of comes out."""
+        """Stop all replicas; raises what a keeper failed with."""
         self.check_all()
         for replica in list(self.replicas):
             await replica.stop()
@@ -189,7 +189,7 @@ class World:
         return {seen.entry: seen.pem for seen in self.history if seen.until is None}
 
     def healthy(self) -> bool:
-        """Whether the Secret is whole and no API server sees a bundle any more that somebody else wrote."""
+        """Whether the Secret is whole and no API server still sees a bundle of another client."""
         edge = self._loop.time() - LAG
         foreign = any(not seen.ours and (seen.until is None or seen.until > edge) for seen in self.history)
         return not foreign and SECRET in self.api.objects and "ca.crt" in self.secret()
@@ -199,7 +199,7 @@ class World:
         return {name: base64.b64decode(text) for name, text in (self._secret().get("data") or {}).items()}
 
     def change_secret(self, **texts: bytes | None) -> None:
-        """Somebody writes into the Secret; None takes a text away. Names with `_` for the dash and the dot."""
+        """Write into the Secret as another client; None removes a text. Names have `_` for the dash and the dot."""
         secret = self._secret()
         for name, text in texts.items():
             key = name.replace("_crt", ".crt").replace("_key", ".key").replace("_", "-")
@@ -210,7 +210,7 @@ class World:
         self.api.put(SECRET, secret)
 
     def change_bundles(self, path: str, pem: bytes) -> None:
-        """Somebody writes another bundle into all entries of a configuration."""
+        """Write a bundle into all entries of a configuration, as another client."""
         found = self.api.get(path)
         assert found is not None
         for entry in found["webhooks"]:

@@ -1,4 +1,4 @@
-"""Internal failures as text: nothing that led to one is hidden, and nothing makes the text long."""
+"""Exceptions as text: every cause is shown, and the length is bounded."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_reason_leaves_out_suppressed_context() -> None:
     assert "KeyError" not in reason(error)
 
 
-def test_places_hold_no_values() -> None:
+def test_places_contain_no_values() -> None:
     said = places(caught(parsed, "hunter2"))
     assert said.startswith("LookupError at test_exceptions.py:")
     assert "; caused by ValueError at test_exceptions.py:" in said
@@ -74,7 +74,7 @@ def test_places_hold_no_values() -> None:
     assert "no number" not in said
 
 
-def test_stack_has_frames_of_each_exception_innermost_first_without_values() -> None:
+def test_stack_lists_frames_innermost_first_without_values() -> None:
     lookup, number = stack(caught(parsed, "hunter2")).split("; caused by ")
     innermost, outer = lookup.removeprefix("LookupError: ").split(" < ")
     assert innermost.startswith("runtime/test_exceptions.py:")
@@ -84,7 +84,7 @@ def test_stack_has_frames_of_each_exception_innermost_first_without_values() -> 
     assert "hunter2" not in lookup + number
 
 
-def test_exception_that_was_not_raised_has_no_place() -> None:
+def test_unraised_exception_has_no_place() -> None:
     error = TimeoutError()
     assert (reason(error), places(error), stack(error)) == ("TimeoutError", "TimeoutError", "TimeoutError: no frames")
 
@@ -117,7 +117,7 @@ def test_reason_is_one_printable_line() -> None:
     assert reason(ValueError("::error::c")) == "ValueError: ?:error::c"
 
 
-def test_message_that_cannot_be_read_is_no_second_failure() -> None:
+def test_failing_str_is_described() -> None:
     class MuteError(Exception):
         def __str__(self) -> str:
             raise LookupError

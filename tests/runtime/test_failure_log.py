@@ -1,4 +1,4 @@
-"""Trouble is told when it begins, when it looks different, and when it is over."""
+"""Failures are logged when they begin, when they change, and when they end."""
 
 from __future__ import annotations
 
@@ -7,35 +7,43 @@ from typing import Any
 from webhook.runtime.failure_log import FailureLog
 
 
-class Told(list[tuple[str, str, dict[str, Any]]]):
-    """Whatever was said."""
+class Logged(list[tuple[str, str, dict[str, Any]]]):
+    """All events."""
 
     def __call__(self, level: str, event: str, /, **fields: Any) -> None:
         self.append((level, event, fields))
 
 
 def test_error_is_printable_and_short() -> None:
-    said = Told()
-    FailureLog(said, "it rains", "the sun shines").report("\x1b[31m\n" + "w" * 10**6)
-    ((_, _, fields),) = said
+    logged = Logged()
+    FailureLog(logged, "it fails", "it works").report("\x1b[31m\n" + "w" * 10**6)
+    ((_, _, fields),) = logged
     assert fields["error"].startswith("?[31m?www")
     assert len(fields["error"]) == 600
 
 
-def test_it_is_told_once_for_each_look_and_once_at_its_end() -> None:
-    said = Told()
-    trouble = FailureLog(said, "it rains", "the sun shines")
-    trouble.recover()
-    assert (bool(trouble), said) == (False, [])
-    for error in ("a drop", "a drop", OSError("a flood"), "a drop"):
-        trouble.report(error)
-    assert trouble
-    trouble.recover()
-    trouble.recover()
-    assert not trouble
-    assert said == [
-        ("warning", "it rains", {"error": "a drop"}),
-        ("warning", "it rains", {"error": "a flood"}),
-        ("warning", "it rains", {"error": "a drop"}),
-        ("info", "the sun shines", {}),
+def test_each_error_and_recovery_is_logged_once() -> None:
+    logged = Logged()
+    failure = FailureLog(logged, "it fails", "it works")
+    failure.recover()
+    assert (bool(failure), logged) == (False, [])
+    for error in ("an error", "an error", OSError("another error"), "an error"):
+        failure.report(error)
+    assert failure
+    failure.recover()
+    failure.recover()
+    assert not failure
+    assert logged == [
+        ("warning", "it fails", {"error": "an error"}),
+        ("warning", "it fails", {"error": "another error"}),
+        ("warning", "it fails", {"error": "an error"}),
+        ("info", "it works", {}),
     ]
+
+
+def test_debug_failure_recovers_at_debug() -> None:
+    logged = Logged()
+    failure = FailureLog(logged, "it fails", "it works", "debug")
+    failure.report("an error")
+    failure.recover()
+    assert [level for level, _, _ in logged] == ["debug", "debug"]

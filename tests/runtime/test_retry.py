@@ -1,4 +1,4 @@
-"""How fast something goes on: waits that double, and writes that are rationed."""
+"""Retries: waits that double, and writes that are rate limited."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ async def waits(backoff: Backoff, number: int) -> list[float]:
 
 
 @virtual
-async def test_waits_double_up_to_a_minute_and_begin_anew_after_a_success() -> None:
+async def test_backoff_doubles_up_to_a_minute_and_resets() -> None:
     backoff = Backoff(1.0, Random(1))  # noqa: S311
     for waited, most in zip(await waits(backoff, 9), [1, 2, 4, 8, 16, 32, 60, 60, 60], strict=True):
         assert most / 2 <= waited <= most + 0.001
@@ -31,7 +31,7 @@ async def test_waits_double_up_to_a_minute_and_begin_anew_after_a_success() -> N
 
 
 @virtual
-async def test_what_lived_for_a_while_has_not_failed_and_is_waited_for_all_the_same() -> None:
+async def test_stable_operation_resets_backoff() -> None:
     backoff = Backoff(1.0, Random(1))  # noqa: S311
     await waits(backoff, 5)
     began = monotonic()
@@ -43,13 +43,13 @@ async def test_what_lived_for_a_while_has_not_failed_and_is_waited_for_all_the_s
 
 
 @virtual
-async def test_replicas_wait_differently() -> None:
+async def test_backoff_is_random() -> None:
     seconds = [(await waits(Backoff(1.0, Random(seed)), 1))[0] for seed in range(4)]  # noqa: S311
     assert len(set(seconds)) == 4
 
 
 @virtual
-async def test_a_pause_ends_early_for_its_event() -> None:
+async def test_wait_for_event_ends_early() -> None:
     event = asyncio.Event()
     asyncio.get_running_loop().call_later(3, event.set)
     assert await wait_for_event(event, 10)
@@ -61,7 +61,7 @@ async def test_a_pause_ends_early_for_its_event() -> None:
 
 
 @virtual
-async def test_ten_writes_are_free_and_then_one_in_ten_seconds() -> None:
+async def test_rate_limiter_allows_burst_of_ten_then_one_per_ten_seconds() -> None:
     allowance = RateLimiter()
     for _ in range(10):
         assert allowance.wait() == 0

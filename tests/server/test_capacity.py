@@ -20,50 +20,48 @@ AT_START = 110 * MIB
 
 
 @pytest.mark.parametrize(
-    ("told", "limit"),
+    ("text", "limit"),
     [("134217728\n", 128 * MIB), ("max\n", None), ("9223372036854771712\n", None)],
     ids=["a limit", "none in version 2", "none in version 1"],
 )
-def test_a_limit_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, told: str, limit: int | None) -> None:
+def test_cgroup_memory_limit_is_read(tmp_path: Path, text: str, limit: int | None) -> None:
     file = tmp_path / "memory.max"
-    file.write_text(told)
-    monkeypatch.setattr(capacity, "_LIMITS", (tmp_path / "missing", file))
-    assert capacity.limit() == limit
+    file.write_text(text)
+    assert capacity.limit([tmp_path / "missing", file]) == limit
 
 
-def test_without_control_groups_there_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(capacity, "_LIMITS", (tmp_path / "missing",))
-    assert capacity.limit() is None
+def test_no_memory_limit_without_cgroups(tmp_path: Path) -> None:
+    assert capacity.limit([tmp_path / "missing"]) is None
 
 
-def test_defaults_fit_into_the_limit_of_the_chart() -> None:
+def test_default_bounds_fit_chart_memory_limit() -> None:
     values = (Path(__file__).parents[2] / "charts/gpushare-webhook/values.yaml").read_text()
     limit = int(values.partition("\n  limits:\n    memory: ")[2].partition("Mi")[0]) * MIB
     assert capacity.fitting(DEFAULT, limit - AT_START) == DEFAULT
     assert limit - AT_START - DEFAULT.bytes < 64 * MIB, "the chart's limit is larger than the arithmetic asks for"
 
 
-def test_connections_give_way_first() -> None:
+def test_connections_are_reduced_first() -> None:
     assert capacity.fitting(DEFAULT, 500 * MIB) == Bounds(28 * MIB, 960)
 
 
-def test_reviews_become_smaller_next() -> None:
+def test_review_size_is_reduced_second() -> None:
     fit = capacity.fitting(DEFAULT, 186 * MIB)
     assert 7 * MIB < fit.body < 8 * MIB
     assert fit.connections == 256
 
 
 @pytest.mark.parametrize("room", [-10 * MIB, 0, 10 * MIB])
-def test_an_api_server_always_finds_room(room: int) -> None:
+def test_minimum_bounds_are_kept(room: int) -> None:
     assert capacity.fitting(DEFAULT, room) == Bounds(4 * MIB, 64)
 
 
-def test_small_settings_stay() -> None:
+def test_small_bounds_are_unchanged() -> None:
     assert capacity.fitting(Bounds(512 * 1024, 10), 0) == Bounds(512 * 1024, 10)
 
 
 @given(st.integers(1, 64 * MIB), st.integers(1, 5000), st.integers(0, 1024 * MIB))
-def test_what_fits_fits(body: int, connections: int, room: int) -> None:
+def test_fitting_bounds_fit(body: int, connections: int, room: int) -> None:
     wanted = Bounds(body, connections)
     fit = capacity.fitting(wanted, room)
     assert fit.body <= wanted.body
@@ -72,7 +70,7 @@ def test_what_fits_fits(body: int, connections: int, room: int) -> None:
     assert fit == wanted or wanted.bytes > room
 
 
-def test_what_is_held_is_measured() -> None:
+def test_resident_memory_is_measured() -> None:
     with mmap.mmap(-1, 32 * MIB) as fresh:
         before = capacity.resident()
         fresh.write(b"x" * (32 * MIB))

@@ -1,4 +1,4 @@
-"""Client certificates: asked for where the settings name an authority, and admitted by their common names."""
+"""Client certificates: required if the settings name an authority, and allowed by common name."""
 
 from __future__ import annotations
 
@@ -63,13 +63,13 @@ def ask(client: Client, context: ssl.SSLContext) -> int:
         return reply(connection).status
 
 
-def test_who_has_no_certificate_is_not_let_in(certificates: Certificates, callers: ClientAuth) -> None:
+def test_missing_client_certificate_fails_handshake(certificates: Certificates, callers: ClientAuth) -> None:
     with serve(certificates, *callers.settings()) as server:
         assert is_shut_out(server.client, certificates.trust())
         assert server.client.health("/readyz").status == 200  # probes need none
 
 
-def test_who_is_signed_by_another_authority_is_not_let_in(
+def test_client_certificate_of_other_authority_fails_handshake(
     certificates: Certificates, callers: ClientAuth, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     stranger = made(tmp_path_factory.mktemp("strangers"), "strangers")
@@ -77,16 +77,16 @@ def test_who_is_signed_by_another_authority_is_not_let_in(
         assert is_shut_out(server.client, stranger.called("kube-apiserver", certificates))
 
 
-def test_without_subjects_all_that_are_signed_may_call(certificates: Certificates, callers: ClientAuth) -> None:
+def test_any_signed_client_is_allowed_without_subjects(certificates: Certificates, callers: ClientAuth) -> None:
     with serve(certificates, *callers.settings()) as server:
         assert ask(server.client, callers.called("anybody", certificates)) == 200
 
 
-def test_only_named_subjects_may_call(certificates: Certificates, callers: ClientAuth) -> None:
+def test_only_listed_subjects_are_allowed(certificates: Certificates, callers: ClientAuth) -> None:
     with serve(certificates, *callers.settings("kube-apiserver", "second")) as server:
         assert ask(server.client, callers.called("kube-apiserver", certificates)) == 200
         assert ask(server.client, callers.called("second", certificates)) == 200
-        with server.client.connect(callers.called("somebody", certificates)) as connection:
+        with server.client.connect(callers.called("unlisted", certificates)) as connection:
             connection.sendall(ASKED)
             refused = reply(connection)
         assert (refused.status, refused.headers["connection"]) == (403, "close")
@@ -95,7 +95,7 @@ def test_only_named_subjects_may_call(certificates: Certificates, callers: Clien
         assert 'refused_requests_total{code="403"} 1.0' in server.client.health("/metrics").body.decode()
 
 
-def test_another_authority_of_callers_is_taken_while_the_server_runs(
+def test_client_ca_is_reloaded(
     certificates: Certificates, callers: ClientAuth, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     newer = made(tmp_path_factory.mktemp("newer"), "newer")
@@ -115,7 +115,7 @@ def exchange(server: Serve, folder: Path, bundle: bytes) -> None:
     server.log.event("reloaded", what="client CA")
 
 
-def test_authorities_that_cannot_be_read_are_no_start(certificates: Certificates, callers: ClientAuth) -> None:
+def test_unreadable_client_ca_prevents_start(certificates: Certificates, callers: ClientAuth) -> None:
     options = callers.settings()
     (callers.folder / "clients.crt").write_text("nothing")
     ended = run_serve(*certificates.options, *options, "--port", "0", "--health-port", "0")
@@ -124,7 +124,7 @@ def test_authorities_that_cannot_be_read_are_no_start(certificates: Certificates
 
 
 @pytest.mark.parametrize("comment", ["\ufeff", "# Prüfstelle der Clients\n"], ids=["a mark of UTF-8", "umlauts"])
-def test_authorities_may_have_comments_in_any_letters(
+def test_client_ca_may_contain_non_ascii_comments(
     certificates: Certificates, callers: ClientAuth, comment: str
 ) -> None:
     file = callers.folder / "clients.crt"

@@ -1,4 +1,4 @@
-"""What is shown in handshakes when certificates come from two sides: from files, and from a keeper that signs them."""
+"""Certificates in handshakes: read from files, or installed by a keeper that signs them."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Endpoint:
 
 @pytest.fixture
 def clients(tmp_path: Path) -> Path:
-    """The file of an authority of callers."""
+    """The file of a client CA."""
     file = tmp_path / "clients.crt"
     file.write_bytes(Authority.create("clients", datetime.now(UTC), HOUR).bundle())
     return file
@@ -47,8 +47,8 @@ def signed(now: datetime) -> ServingCertificate:
 
 
 async def shows(server: Running, leaf: ServingCertificate) -> bool:
-    """Whether a new connection is shown this leaf."""
-    trust = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # what is shown matters, whoever vouches for it
+    """Whether a new connection gets this certificate."""
+    trust = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # the certificate matters here, not its authority
     trust.check_hostname, trust.verify_mode = False, ssl.CERT_NONE
     with await server.ask(server.client.connect, trust) as connection:
         shown: bytes = connection.getpeercert(binary_form=True)
@@ -56,18 +56,14 @@ async def shows(server: Running, leaf: ServingCertificate) -> bool:
 
 
 @pytest.mark.parametrize("away", [timedelta(days=-3), timedelta(), timedelta(days=3)])
-async def test_a_leaf_that_is_presented_is_shown_whatever_the_clock_here_says(
-    certificates: Certificates, away: timedelta
-) -> None:
+async def test_installed_certificate_ignores_local_clock(certificates: Certificates, away: timedelta) -> None:
     async with running(certificates) as server:
         leaf = signed(datetime.now(UTC) + away)
         server.server.credentials.install(leaf.certificate, leaf.key)
         assert await shows(server, leaf)
 
 
-async def test_a_leaf_that_is_presented_while_authorities_are_prepared_stays(
-    certificates: Certificates, clients: Path
-) -> None:
+async def test_certificate_installed_during_client_ca_reload_stays(certificates: Certificates, clients: Path) -> None:
     async with running(certificates, f"tls: {{clientCA: '{clients}'}}") as server:
         (source,) = (one for one in server.server.credentials.sources() if one.what == "client CA")
         prepared = source.prepare(source.read())
@@ -77,9 +73,7 @@ async def test_a_leaf_that_is_presented_while_authorities_are_prepared_stays(
         assert await shows(server, leaf)
 
 
-async def test_authorities_that_change_while_a_certificate_is_prepared_stay(
-    certificates: Certificates, clients: Path
-) -> None:
+async def test_client_ca_changed_during_certificate_reload_stays(certificates: Certificates, clients: Path) -> None:
     endpoint = Endpoint()
     tls = configuration(f"tls: {{clientCA: '{clients}'}}", certificates).tls
     sources = {source.what: source for source in Credentials(tls, endpoint, Metrics()).sources()}
@@ -107,10 +101,10 @@ NO_MEMORY = OSError(errno.ENOMEM, os.strerror(errno.ENOMEM))
         ("ssl.SSLContext.load_cert_chain", MemoryError(), "no memory"),
     ],
 )
-async def test_failure_to_present_is_one_kind_of_error_and_keeps_old_leaf(
+async def test_install_failure_keeps_old_certificate(
     certificates: Certificates, monkeypatch: pytest.MonkeyPatch, function: str, error: Exception, said: str
 ) -> None:
-    """Each call that may fail for want of memory or files raises; `tests/pki/exhausted.py` makes one fail for real."""
+    """Each call that needs memory or a file raises; `tests/pki/exhausted.py` makes one fail for real."""
 
     def failing(*_: Any, **__: Any) -> NoReturn:
         raise error
@@ -128,7 +122,7 @@ async def test_failure_to_present_is_one_kind_of_error_and_keeps_old_leaf(
         assert await shows(server, leaf)
 
 
-async def test_damaged_leaf_is_not_presented(certificates: Certificates) -> None:
+async def test_damaged_certificate_is_not_installed(certificates: Certificates) -> None:
     async with running(certificates) as server:
         leaf = signed(datetime.now(UTC))
         with pytest.raises(InstallError, match=r"^the certificate: holds no certificate in PEM$"):
@@ -137,10 +131,10 @@ async def test_damaged_leaf_is_not_presented(certificates: Certificates) -> None
             server.server.credentials.install(leaf.certificate, b"damaged")
 
 
-async def test_files_that_cannot_be_taken_are_unusable(
+async def test_system_error_makes_files_unusable(
     certificates: Certificates, clients: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Not an internal error: what fails is said, and the next look tries again."""
+    """This is no internal error: the failure is logged, and the next reload retries."""
 
     def failing(*_: Any) -> NoReturn:
         raise NO_MEMORY

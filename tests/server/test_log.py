@@ -1,4 +1,4 @@
-"""The journal: one line a decision, never the object, and never in the way of an answer."""
+"""The log: one line per decision, and never the object."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.server.within import running
 SECRET = "hunter2-the-marker"  # noqa: S105 - a marker, to be found where it must not be
 
 
-def test_a_decision_is_one_line_with_all_that_identifies_it(served: Serve) -> None:
+def test_review_is_one_line_with_all_fields(served: Serve) -> None:
     served.client.review("/mutate", review(pod(2), uid="one-line"))
     event = served.log.event("review", uid="one-line")
     assert event.pop("microseconds") > 0
@@ -37,13 +37,13 @@ def test_a_decision_is_one_line_with_all_that_identifies_it(served: Serve) -> No
     }
 
 
-def test_a_completed_pod_is_told_with_the_number_of_its_edits(served: Serve) -> None:
+def test_mutated_pod_is_logged_with_number_of_edits(served: Serve) -> None:
     served.client.review("/mutate/without-hostpath", review(pod(), uid="completed"))
     event = served.log.event("review", uid="completed")
     assert (event["decision"], event["codes"], event["edits"]) == ("warned", ["GPS012"], 3)
 
 
-def test_a_workload_is_told_by_its_kind(served: Serve) -> None:
+def test_workload_is_logged_with_kind(served: Serve) -> None:
     served.client.review("/validate", review(deployment(2), uid="workload", name="inference"))
     event = served.log.event("review", uid="workload")
     assert (event["hook"], event["kind"], event["name"]) == ("validate", "Deployment", "inference")
@@ -58,14 +58,12 @@ def test_a_workload_is_told_by_its_kind(served: Serve) -> None:
         (review({**pod(), "metadata": None}, uid="n4"), ""),
     ],
 )
-def test_a_pod_without_a_name_is_told_by_the_start_of_its_name(
-    served: Serve, asked: dict[str, dict[str, str]], name: str
-) -> None:
+def test_generate_name_is_logged(served: Serve, asked: dict[str, dict[str, str]], name: str) -> None:
     served.client.review("/mutate", asked)
     assert served.log.event("review", uid=asked["request"]["uid"])["name"] == name
 
 
-def test_the_object_is_never_in_the_journal(served: Serve) -> None:
+def test_object_is_never_logged(served: Serve) -> None:
     marked = pod(2, hostname=SECRET)
     container = marked["spec"]["containers"][0]
     container["env"] = [
@@ -86,7 +84,7 @@ def test_the_object_is_never_in_the_journal(served: Serve) -> None:
     assert SECRET not in "".join(served.log.so_far())
 
 
-def test_every_line_is_valid_json(served: Serve) -> None:
+def test_every_log_line_is_valid_json(served: Serve) -> None:
     odd = 'quote " backslash \\ newline \n é \u2028 \x00'
     served.client.review("/mutate", review(pod(name=odd), uid="odd", namespace=odd))
     event = served.log.event("review", uid="odd")
@@ -96,7 +94,7 @@ def test_every_line_is_valid_json(served: Serve) -> None:
         assert {"time", "level", "event"} <= json.loads(line).keys()
 
 
-async def test_the_text_format_is_one_line_for_people(certificates: Certificates) -> None:
+async def test_text_format_is_one_line(certificates: Certificates) -> None:
     async with running(certificates, "log: {format: text}") as server:
         await server.ask(server.client.review, "/mutate", review(pod(2, name="a\nb"), uid="text"))
         line = await server.ask(server.log.wait_for, lambda line: "uid=text" in line)

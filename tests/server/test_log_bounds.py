@@ -21,7 +21,7 @@ MIB = 2**20
 
 @dataclass(slots=True)
 class Written:
-    """A journal, and what came out of it."""
+    """A log, and its lines."""
 
     log: EventLog
     lines: Lines
@@ -62,7 +62,7 @@ def test_control_characters_are_removed(written: Written) -> None:
     assert line.rstrip("\n").isprintable()
 
 
-def test_name_of_legal_length_is_whole(written: Written) -> None:
+def test_name_of_legal_length_is_not_cut(written: Written) -> None:
     assert "n" * 253 in written.said(name="n" * 253)
 
 
@@ -75,7 +75,7 @@ def test_library_message_is_bounded(written: Written) -> None:
 
 @dataclass(slots=True)
 class Full:
-    """A journal whose reader does not read, and how many lines it dropped."""
+    """A log whose reader does not read, and its dropped lines."""
 
     log: EventLog
     reading: int
@@ -93,7 +93,7 @@ def full() -> Iterator[Full]:
     os.close(writing)
 
 
-def test_waiting_bytes_are_bounded_and_drops_counted(full: Full) -> None:
+def test_queued_bytes_are_bounded_and_drops_counted(full: Full) -> None:
     """5,000 lines of 7 KiB are 35 MiB, fewer than may wait by number."""
     fields = {f"f{number}": "x" * 250 for number in range(28)}
     for _ in range(5000):

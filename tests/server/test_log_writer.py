@@ -1,4 +1,4 @@
-"""Lines that cannot be written: tried again while that may help, and counted when it does not."""
+"""Log lines that cannot be written: retried, and counted when they are dropped."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ SMALLEST_PIPE = 4096
 
 @dataclass(slots=True)
 class Piped:
-    """A journal that is written into a small pipe which does not block, and what it has dropped."""
+    """A log in a small non-blocking pipe, and what it has dropped."""
 
     log: EventLog
     reading: int
     dropped: list[None] = field(default_factory=list)
 
-    def say(self) -> None:
-        """Say many lines, more than the pipe holds."""
+    def fill(self) -> None:
+        """Log more lines than the pipe holds."""
         for number in range(LINES):
             self.log.event("info", "said", number=number)
 
@@ -53,8 +53,8 @@ def numbers(lines: list[str]) -> list[int]:
     return [json.loads(line)["number"] for line in lines]
 
 
-def test_what_cannot_be_written_now_is_written_later(piped: Piped) -> None:
-    piped.say()
+def test_full_pipe_is_written_later(piped: Piped) -> None:
+    piped.fill()
     until(lambda: full(piped.reading))
     lines = Lines(os.fdopen(piped.reading, "rb"))
     lines.event("said", number=LINES - 1)
@@ -63,8 +63,8 @@ def test_what_cannot_be_written_now_is_written_later(piped: Piped) -> None:
     assert not piped.dropped
 
 
-def test_what_cannot_be_written_at_all_is_counted(piped: Piped) -> None:
-    piped.say()
+def test_unwritten_lines_are_counted_at_close(piped: Piped) -> None:
+    piped.fill()
     until(lambda: full(piped.reading))
     piped.log.close()
     written = os.read(piped.reading, 2 * SMALLEST_PIPE).count(b"\n")
@@ -73,11 +73,11 @@ def test_what_cannot_be_written_at_all_is_counted(piped: Piped) -> None:
     os.close(piped.reading)
 
 
-def test_without_a_reader_every_line_is_counted(piped: Piped) -> None:
+def test_lines_without_reader_are_counted(piped: Piped) -> None:
     os.close(piped.reading)
-    piped.say()
+    piped.fill()
     until(lambda: len(piped.dropped) == LINES)
-    piped.say()
+    piped.fill()
     assert len(piped.dropped) == 2 * LINES
     piped.log.close()
 

@@ -18,7 +18,7 @@ from tests.server.reviews import pod, review
 pytestmark = pytest.mark.slow
 
 
-def test_options_go_before_the_file(certificates: Certificates, tmp_path: Path) -> None:
+def test_options_override_settings_file(certificates: Certificates, tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as one, socket.create_server(("127.0.0.1", 0)) as another:
         port, health_port = one.getsockname()[1], another.getsockname()[1]
         settings = tmp_path / "settings.yaml"
@@ -35,7 +35,7 @@ def test_options_go_before_the_file(certificates: Certificates, tmp_path: Path) 
     assert answer["response"]["allowed"] is True  # what has no option comes from the file
 
 
-def test_the_file_alone_is_enough(certificates: Certificates, tmp_path: Path) -> None:
+def test_settings_file_without_options(certificates: Certificates, tmp_path: Path) -> None:
     settings = tmp_path / "settings.yaml"
     settings.write_text(
         "server: {host: 127.0.0.1, port: 0, healthPort: 0, shutdownDelay: 0s}\n"
@@ -58,7 +58,7 @@ def test_the_file_alone_is_enough(certificates: Certificates, tmp_path: Path) ->
         assert log.to_the_end()[-1].split()[2:] == ["stopped"]
 
 
-def test_settings_without_effect_are_named_in_the_journal(certificates: Certificates, tmp_path: Path) -> None:
+def test_settings_without_effect_are_logged(certificates: Certificates, tmp_path: Path) -> None:
     settings = tmp_path / "settings.yaml"
     settings.write_text("facts: {namespaces: true, nodes: true}\n")
     with serve(certificates, "--config", str(settings)) as server:

@@ -1,4 +1,4 @@
-"""Certificate, client CA, settings and facts are taken anew while the server runs; wrong ones are refused."""
+"""Certificate, client CA, settings and facts are reloaded while the server runs; invalid ones are rejected."""
 
 from __future__ import annotations
 
@@ -35,18 +35,18 @@ class Reloading:
     settings: Path
     facts: Path
 
-    def look(self) -> None:
-        """Have the server look at its files."""
+    def reload(self) -> None:
+        """Make the server reload its files."""
         self.server.process.send_signal(signal.SIGHUP)
 
-    def taken(self, what: str) -> None:
-        """Have it look, and wait until it has taken something."""
-        self.look()
+    def applied(self, what: str) -> None:
+        """Reload, and wait until the server has applied something."""
+        self.reload()
         self.server.log.event("reloaded", what=what)
 
-    def refused(self, what: str) -> str:
-        """Have it look, and wait until it has refused something: why."""
-        self.look()
+    def rejected(self, what: str) -> str:
+        """Reload, wait until the server has rejected something, and return why."""
+        self.reload()
         return str(self.server.log.event("reload rejected", what=what)["problem"])
 
     def allows_two(self) -> bool:
@@ -75,7 +75,7 @@ def reloading(tmp_path: Path) -> Iterator[Reloading]:
 
 
 def put(file: Path, content: str | bytes) -> None:
-    """Exchange a file as the kubelet does: all at once."""
+    """Replace a file atomically, as the kubelet does."""
     new = file.with_suffix(".new")
     new.write_bytes(content.encode() if isinstance(content, str) else content)
     new.replace(file)
@@ -97,20 +97,20 @@ def renewed(
     return x509.load_pem_x509_certificate(leaf.certificate).serial_number
 
 
-def test_other_settings_hold_for_the_next_review_on_the_same_connection(reloading: Reloading) -> None:
+def test_reloaded_settings_apply_to_open_connection(reloading: Reloading) -> None:
     with reloading.server.client.connect() as connection:
         connection.sendall(TWO)
         assert reply(connection).json()["response"]["allowed"] is False
         put(reloading.settings, HEAD + "mode: warn\n")
-        reloading.taken("settings")
+        reloading.applied("settings")
         connection.sendall(TWO)
         assert reply(connection).json()["response"]["allowed"] is True
     assert measured(reloading.server.client, "settings_generation") == 2
 
 
-def test_wrong_settings_are_refused_and_the_old_stay(reloading: Reloading) -> None:
+def test_invalid_settings_are_rejected(reloading: Reloading) -> None:
     put(reloading.settings, HEAD + "limits: {perContainer: 5, perPods: 2}\n")
-    problem = reloading.refused("settings")
+    problem = reloading.rejected("settings")
     assert problem.startswith(f"{reloading.settings}:2:")
     assert "limits.perPods" in problem
     assert reloading.allows_two() is False
@@ -118,34 +118,32 @@ def test_wrong_settings_are_refused_and_the_old_stay(reloading: Reloading) -> No
     assert measured(reloading.server.client, 'reloads_total{result="refused",what="settings"}') == 1
 
 
-def test_settings_that_vanish_are_refused_and_the_old_stay(reloading: Reloading) -> None:
+def test_missing_settings_file_is_rejected(reloading: Reloading) -> None:
     reloading.settings.unlink()
-    assert reloading.refused("settings") == f"{reloading.settings}: No such file or directory"
+    assert reloading.rejected("settings") == f"{reloading.settings}: No such file or directory"
     assert reloading.server.client.health("/readyz").status == 200
 
 
-def test_settings_that_are_put_back_are_taken_without_a_word_about_change(reloading: Reloading) -> None:
+def test_restored_settings_are_logged_without_new_generation(reloading: Reloading) -> None:
     put(reloading.settings, "mode: strict\n")
-    reloading.refused("settings")
+    reloading.rejected("settings")
     put(reloading.settings, HEAD)
-    reloading.look()
+    reloading.reload()
     reloading.server.log.event("restored to the active version", what="settings")
     assert measured(reloading.server.client, "settings_generation") == 1
 
 
-def test_what_only_a_restart_changes_is_named(reloading: Reloading) -> None:
+def test_settings_that_need_restart_are_logged(reloading: Reloading) -> None:
     put(reloading.settings, "server: {shutdownDelay: 0s, maxInFlight: 3}\nlog: {level: error}\nmode: warn\n")
-    reloading.taken("settings")
+    reloading.applied("settings")
     for key in ("server.maxInFlight", "log.level"):
         reloading.server.log.event("setting takes effect after a restart", key=key)
     assert reloading.allows_two() is True
 
 
 @pytest.mark.parametrize(("before", "after"), [("false", "true"), ("true", "false")])
-async def test_what_is_watched_is_what_was_asked_for_at_the_start(
-    certificates: Certificates, before: str, after: str
-) -> None:
-    """Else a class would wait for a watch that nobody has begun."""
+async def test_facts_settings_need_restart(certificates: Certificates, before: str, after: str) -> None:
+    """Otherwise facts would depend on a watch that was never started."""
     kept = f"facts: {{runtimeClasses: {before}}}"
     async with running(certificates, kept) as server:
         in_force = server.server.live
@@ -158,32 +156,30 @@ async def test_what_is_watched_is_what_was_asked_for_at_the_start(
         server.log.event("setting takes effect after a restart", key="facts.runtimeClasses")
 
 
-def test_other_facts_hold_for_the_next_review(reloading: Reloading) -> None:
+def test_reloaded_facts_apply_to_next_review(reloading: Reloading) -> None:
     asked = request("POST", "/mutate", json.dumps(review(pod())).encode())
     assert "warnings" not in reloading.server.client.say(asked).json()["response"]
     put(reloading.facts, "runtimeClasses: []\n")
-    reloading.taken("facts")
+    reloading.applied("facts")
     (warning,) = reloading.server.client.say(asked).json()["response"]["warnings"]
     assert warning.startswith("GPS011 ")
 
 
-def test_a_new_certificate_is_shown_and_no_connection_is_dropped(reloading: Reloading) -> None:
+def test_reloaded_certificate_keeps_connections(reloading: Reloading) -> None:
     with reloading.server.client.connect() as connection:
         connection.sendall(TWO)
         assert reply(connection).status == 200
         serial = renewed(reloading.certificates)
-        reloading.taken("certificate")
+        reloading.applied("certificate")
         assert reloading.serial() == serial
         connection.sendall(TWO)
         assert reply(connection).status == 200
 
 
-def test_a_key_of_another_certificate_is_refused_and_the_old_pair_is_shown(
-    reloading: Reloading, certificates: Certificates
-) -> None:
+def test_mismatched_key_is_rejected(reloading: Reloading, certificates: Certificates) -> None:
     before = reloading.serial()
     put(reloading.certificates.key, certificates.key.read_bytes())
-    problem = reloading.refused("certificate")
+    problem = reloading.rejected("certificate")
     assert problem == f"{reloading.certificates.key}: is not the key of the certificate in " + str(
         reloading.certificates.certificate
     )
@@ -191,16 +187,16 @@ def test_a_key_of_another_certificate_is_refused_and_the_old_pair_is_shown(
 
 
 @pytest.mark.parametrize("content", [b"", b"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"])
-def test_a_damaged_certificate_is_refused(reloading: Reloading, content: bytes) -> None:
+def test_damaged_certificate_is_rejected(reloading: Reloading, content: bytes) -> None:
     before = reloading.serial()
     put(reloading.certificates.certificate, content)
-    assert reloading.refused("certificate") == f"{reloading.certificates.certificate}: holds no certificate in PEM"
+    assert reloading.rejected("certificate") == f"{reloading.certificates.certificate}: holds no certificate in PEM"
     assert reloading.serial() == before
 
 
-def test_a_certificate_whose_key_is_of_an_unknown_kind_is_refused(reloading: Reloading) -> None:
+def test_certificate_with_unknown_key_type_is_rejected(reloading: Reloading) -> None:
     put(reloading.certificates.certificate, of_an_unknown_kind())
-    assert reloading.refused("certificate").startswith(f"{reloading.certificates.certificate}: cannot be used: ")
+    assert reloading.rejected("certificate").startswith(f"{reloading.certificates.certificate}: cannot be used: ")
     assert measured(reloading.server.client, 'reloads_total{result="refused",what="certificate"}') == 1
 
 
@@ -211,18 +207,18 @@ def test_a_certificate_whose_key_is_of_an_unknown_kind_is_refused(reloading: Rel
         (timedelta(hours=1), timedelta(hours=2), "the certificate is not valid before "),
     ],
 )
-def test_a_certificate_out_of_its_time_is_refused(
+def test_certificate_outside_validity_is_rejected(
     reloading: Reloading, lifetime: timedelta, ahead: timedelta, said: str
 ) -> None:
     before = reloading.serial()
     authority = reloading.certificates.authority.read_bytes()
     renewed(reloading.certificates, lifetime, ahead)
-    assert said in reloading.refused("certificate")
+    assert said in reloading.rejected("certificate")
     put(reloading.certificates.authority, authority)
     assert reloading.serial() == before
 
 
-def test_a_mounted_secret_is_followed(tmp_path: Path) -> None:
+def test_mounted_secret_is_reloaded(tmp_path: Path) -> None:
     """The kubelet puts the files into a folder of their own and exchanges a link to it."""
     first, second = tmp_path / "..first", tmp_path / "..second"
     first.mkdir()
@@ -238,6 +234,6 @@ def test_a_mounted_secret_is_followed(tmp_path: Path) -> None:
         exchanged.symlink_to(second.name)
         exchanged.replace(link)
         reloading = Reloading(server, mounted, mounted.settings, mounted.settings)
-        reloading.taken("certificate")
+        reloading.applied("certificate")
         shown = x509.load_pem_x509_certificate((second / "tls.crt").read_bytes()).serial_number
         assert reloading.serial() == shown

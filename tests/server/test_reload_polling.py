@@ -1,4 +1,4 @@
-"""The look at sources that a running server takes anew: nothing is said twice, and nothing hides another."""
+"""Polling of reloaded sources: nothing is logged twice, and no source affects another."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ LOOKS = 4
 
 @dataclass(slots=True)
 class Written:
-    """A journal in a pipe."""
+    """A log in a pipe."""
 
     log: EventLog
     lines: Lines
@@ -77,7 +77,7 @@ async def _cancelled(task: asyncio.Task[None]) -> None:
 
 
 async def watched(written: Written, *sources: Source, enough: asyncio.Event) -> list[dict[str, Any]]:
-    """What is said while sources are looked at without being asked for."""
+    """What is logged while sources are polled."""
     watching = asyncio.create_task(Reload(sources, written.log, Metrics(), interval=0.001).watch())
     await asyncio.wait_for(enough.wait(), PATIENCE)
     await _cancelled(watching)
@@ -89,14 +89,14 @@ async def watched(written: Written, *sources: Source, enough: asyncio.Event) -> 
     [InputError([Diagnostic("settings.yaml", 1, 2, "wrong")]), LookupError("a defect")],
     ids=["a refusal", "a defect"],
 )
-async def test_a_refusal_is_said_once_for_one_content(written: Written, error: Exception) -> None:
+async def test_rejected_content_is_logged_once(written: Written, error: Exception) -> None:
     seen = Seen(LOOKS)
     source = Source("settings", seen, raising(error), lambda _: None)
     said = await watched(written, source, enough=seen.enough)
     assert [(event["event"], event["what"]) for event in said] == [("reload rejected", "settings")]
 
 
-async def test_the_defect_of_one_source_does_not_hide_the_next(written: Written) -> None:
+async def test_failing_source_does_not_block_next(written: Written) -> None:
     taken = asyncio.Event()
     defect = Source("client CA", lambda: b"x", raising(LookupError("a defect")), lambda _: None)
     healthy = Source("certificate", lambda: b"y", lambda content: content, lambda _: taken.set())

@@ -1,4 +1,4 @@
-"""A reader of the journal that is stuck or gone never stops the answers, and never keeps the server from ending."""
+"""A log reader that is stuck or gone blocks neither reviews nor the exit of the server."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MORE_THAN_ROOM = 40_000
 SMALLEST_PIPE = 4096
 
 
-async def test_every_line_is_written_or_counted_as_dropped(certificates: Certificates) -> None:
+async def test_each_line_is_written_or_counted_as_dropped(certificates: Certificates) -> None:
     reading, writing = os.pipe()
     log = EventLog("json", "info", writing)
     async with started(configuration("", certificates), log) as server:
@@ -34,22 +34,22 @@ async def test_every_line_is_written_or_counted_as_dropped(certificates: Certifi
         for number in range(MORE_THAN_ROOM):
             log.event("info", "filling", number=number)
         dropped = await asyncio.to_thread(dropped_lines, client)
-        replied = await asyncio.to_thread(client.review, "/mutate", review(pod(), uid="unheard"))
+        replied = await asyncio.to_thread(client.review, "/mutate", review(pod(), uid="after"))
         dropped_then = await asyncio.to_thread(dropped_lines, client)
         lines = Lines(os.fdopen(reading, "rb"))
     os.close(writing)
     events = [json.loads(line) for line in lines.to_the_end()]
     written = [event["number"] for event in events if event["event"] == "filling"]
-    told = [event for event in events if event.get("uid") == "unheard"]
-    assert replied.json()["response"]["uid"] == "unheard"
+    logged = [event for event in events if event.get("uid") == "after"]
+    assert replied.json()["response"]["uid"] == "after"
     assert dropped > 0
     assert len(written) + dropped == MORE_THAN_ROOM
     assert written == sorted(set(written))
-    assert len(told) + dropped_then - dropped == 1
+    assert len(logged) + dropped_then - dropped == 1
 
 
 def dropped_lines(client: Client) -> int:
-    """How many lines the server says to have dropped."""
+    """The dropped lines by the server's metric."""
     metrics = client.health("/metrics").body.decode()
     found = re.search("^gpushare_webhook_journal_dropped_total (.*)$", metrics, re.MULTILINE)
     assert found is not None
@@ -58,7 +58,7 @@ def dropped_lines(client: Client) -> int:
 
 @pytest.fixture
 def unread(certificates: Certificates) -> Iterator[tuple[subprocess.Popen[bytes], Client, int]]:
-    """A server whose journal is read until it is ready, and then no more: its process, a client, and the pipe."""
+    """A server whose log is read only until it is ready: its process, a client, and the pipe."""
     reading, writing = os.pipe()
     fcntl.fcntl(reading, fcntl.F_SETPIPE_SZ, SMALLEST_PIPE)
     command = [*SERVE, *FREE_PORTS, *certificates.options, *certificates.impatient]
@@ -75,7 +75,7 @@ def _line(descriptor: int) -> bytes:
     return line
 
 
-def test_a_stuck_reader_hinders_neither_answers_nor_the_end(
+def test_stuck_log_reader_blocks_neither_reviews_nor_exit(
     unread: tuple[subprocess.Popen[bytes], Client, int],
 ) -> None:
     process, client, reading = unread
@@ -86,7 +86,7 @@ def test_a_stuck_reader_hinders_neither_answers_nor_the_end(
     os.close(reading)
 
 
-def test_a_reader_that_is_gone_hinders_neither_answers_nor_the_end(
+def test_closed_log_reader_blocks_neither_reviews_nor_exit(
     unread: tuple[subprocess.Popen[bytes], Client, int],
 ) -> None:
     process, client, reading = unread
@@ -99,7 +99,7 @@ def test_a_reader_that_is_gone_hinders_neither_answers_nor_the_end(
 
 
 @pytest.mark.parametrize("level", ["debug", "info", "warning", "error"])
-def test_a_journal_holds_what_its_level_asks_for(level: str) -> None:
+def test_log_level_filters_events(level: str) -> None:
     levels = ["debug", "info", "warning", "error"]
     reading, writing = os.pipe()
     log = EventLog("json", level, writing)

@@ -1,4 +1,4 @@
-"""The review listener speaks TLS 1.3, or 1.2 where the settings say so, and resumes no session."""
+"""The review listener speaks TLS 1.3, or 1.2 by setting, and never resumes a session."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.server.within import running
 OLDER = "tls: {minVersion: '1.2'}"
 
 NO_COMMON_GROUND = r"PROTOCOL_VERSION|HANDSHAKE_FAILURE|EOF"
-"""How a client sees that it is refused: by an alert, or only by the end, since asyncio closes before it flushes one."""
+"""How a client sees the rejection: by an alert, or only by the close, if asyncio closes before it flushes one."""
 
 
 def only_1_2(certificates: Certificates, ciphers: str = "ECDHE+AESGCM") -> ssl.SSLContext:
@@ -25,17 +25,17 @@ def only_1_2(certificates: Certificates, ciphers: str = "ECDHE+AESGCM") -> ssl.S
     return context
 
 
-def test_tls_1_3_is_spoken(client: Client) -> None:
+def test_tls_1_3_by_default(client: Client) -> None:
     with client.connect() as connection:
         assert connection.version() == "TLSv1.3"
 
 
-def test_tls_1_2_is_refused(client: Client, certificates: Certificates) -> None:
+def test_tls_1_2_is_rejected_by_default(client: Client, certificates: Certificates) -> None:
     with pytest.raises(ssl.SSLError, match=NO_COMMON_GROUND):
         client.connect(only_1_2(certificates))
 
 
-def test_the_chain_verifies_for_the_host_name_and_for_no_other(client: Client, certificates: Certificates) -> None:
+def test_chain_verifies_for_host_name_only(client: Client, certificates: Certificates) -> None:
     with client.connect() as connection:
         certificate = connection.getpeercert()
     assert certificate is not None
@@ -44,22 +44,22 @@ def test_the_chain_verifies_for_the_host_name_and_for_no_other(client: Client, c
         client.connect(ssl.create_default_context())
 
 
-def test_http_1_1_is_agreed_on(client: Client, certificates: Certificates) -> None:
+def test_alpn_selects_http_1_1(client: Client, certificates: Certificates) -> None:
     offering = certificates.trust()
     offering.set_alpn_protocols(["h2", "http/1.1"])
     with client.connect(offering) as connection:
         assert connection.selected_alpn_protocol() == "http/1.1"
 
 
-def test_there_are_no_session_tickets(client: Client) -> None:
+def test_no_session_tickets(client: Client) -> None:
     with client.connect() as connection:
         connection.sendall(request("POST", "/mutate"))
-        reply(connection)  # a ticket would have come before it
+        reply(connection)  # a ticket would arrive first
         assert connection.session is None or not connection.session.has_ticket
         assert not connection.session_reused
 
 
-async def test_tls_1_2_is_spoken_where_it_is_asked_for(certificates: Certificates) -> None:
+async def test_tls_1_2_by_setting(certificates: Certificates) -> None:
     async with running(certificates, OLDER) as server:
         old, new = only_1_2(certificates), certificates.trust()
         with await server.ask(server.client.connect, old) as connection:
@@ -69,9 +69,7 @@ async def test_tls_1_2_is_spoken_where_it_is_asked_for(certificates: Certificate
 
 
 @pytest.mark.parametrize("ciphers", ["ECDHE+AESGCM", "ECDHE+CHACHA20"])
-async def test_tls_1_2_uses_suites_that_authenticate_what_they_encrypt(
-    certificates: Certificates, ciphers: str
-) -> None:
+async def test_tls_1_2_uses_aead_cipher_suites(certificates: Certificates, ciphers: str) -> None:
     async with running(certificates, OLDER) as server:
         with await server.ask(server.client.connect, only_1_2(certificates, ciphers)) as connection:
             name, _, _ = connection.cipher()
@@ -79,14 +77,14 @@ async def test_tls_1_2_uses_suites_that_authenticate_what_they_encrypt(
 
 
 @pytest.mark.parametrize("ciphers", ["ECDHE-ECDSA-AES128-SHA256", "ECDHE-ECDSA-AES256-SHA384"])
-async def test_tls_1_2_refuses_other_suites(certificates: Certificates, ciphers: str) -> None:
+async def test_tls_1_2_rejects_other_cipher_suites(certificates: Certificates, ciphers: str) -> None:
     async with running(certificates, OLDER) as server:
         with pytest.raises(ssl.SSLError, match=NO_COMMON_GROUND):
             await server.ask(server.client.connect, only_1_2(certificates, ciphers))
         assert (await server.ask(server.client.review, "/mutate", review(pod()))).status == 200
 
 
-async def test_tls_1_2_resumes_no_session(certificates: Certificates) -> None:
+async def test_tls_1_2_does_not_resume_sessions(certificates: Certificates) -> None:
     async with running(certificates, OLDER) as server:
         trust = only_1_2(certificates)
         with await server.ask(server.client.connect, trust) as first:

@@ -1,4 +1,4 @@
-"""A loop that stands still is noticed from outside: where it hangs, for how long, and how often."""
+"""A stalled event loop is noticed: where it hangs, for how long, and how often."""
 
 from __future__ import annotations
 
@@ -23,33 +23,35 @@ from webhook.server import reviews
 pytestmark = pytest.mark.slow
 
 
-async def test_a_stall_is_told_with_its_place_and_its_length(
+async def test_loop_stall_is_logged_with_place_and_length(
     certificates: Certificates, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with running(certificates) as server:
 
         def hangs(*arguments: Any) -> Any:
-            """A defect of ours: the loop waits, until the stall has been noticed."""
+            """Block the loop until the stall is logged."""
             server.log.event("event loop stalled")
             return respond(*arguments)
 
         with monkeypatch.context() as patched:
             patched.setattr(reviews, "respond", hangs)
             answer = await server.ask(server.client.review, "/mutate", review(pod()))
-        gone_on = await server.ask(lambda: server.log.event("event loop recovered"))
+        recovered = await server.ask(lambda: server.log.event("event loop recovered"))
         stalled = server.log.event("event loop stalled")
         metrics = (await server.ask(server.client.health, "/metrics")).body.decode()
     assert answer.status == 200
     assert " hangs" in stalled["where"]
     assert "test_watchdog.py:" in stalled["where"]
     assert "/" not in stalled["where"]
-    assert gone_on["seconds"] >= 1
+    assert recovered["seconds"] >= 1
     assert 'gpushare_webhook_loop_stalls_total{cause="loop"} 1.0' in metrics
     assert 'gpushare_webhook_loop_lag_seconds_bucket{le="0.5"}' in metrics
 
 
-async def test_who_waited_through_a_stall_is_shed(certificates: Certificates, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its bytes lay unread while the loop stood still: more than half of its second is over."""
+async def test_review_that_waited_through_stall_is_shed(
+    certificates: Certificates, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its bytes were unread while the loop stalled: more than half of its second is over."""
     async with running(certificates) as server:
         begun, asked = threading.Event(), threading.Event()
 
@@ -79,7 +81,7 @@ def late_review(connection: ssl.SSLSocket, begun: threading.Event, asked: thread
         return reply(connection).status
 
 
-def test_a_process_that_was_suspended_says_so_and_sheds_what_came_meanwhile(certificates: Certificates) -> None:
+def test_suspended_process_logs_stall_and_sheds_late_review(certificates: Certificates) -> None:
     asked = request("POST", "/mutate?timeout=1s", json.dumps(review(pod())).encode())
     with serve(certificates) as server, server.client.connect() as connection:
         connection.sendall(asked)

@@ -6,10 +6,11 @@ docs/explanation/limits.md explains the arithmetic. The chart's memory limit fol
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-_LIMITS = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
+_LIMIT_FILES = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
 """The files with a container's limit: of control groups version 2, and of version 1."""
 
 _UNLIMITED = 2**60
@@ -77,9 +78,9 @@ def _largest(room: int) -> int:
     return max((room - _FIXED) // (_PER_BYTE + 2), (room - _MOST) // 2)
 
 
-def limit() -> int | None:
-    """The container's memory limit in bytes; None if there is none."""
-    for file in _LIMITS:
+def limit(files: Iterable[Path] = _LIMIT_FILES) -> int | None:
+    """The container's memory limit in bytes, from the first of these files that exists; None if there is none."""
+    for file in files:
         try:
             text = file.read_text().strip()
         except OSError:

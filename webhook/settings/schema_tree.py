@@ -13,7 +13,7 @@ from types import NoneType, UnionType
 from typing import Any, Literal, TypeAlias, Union, get_args, get_origin, get_type_hints
 
 from webhook.policy.checks import CHECKS
-from webhook.policy.settings.formats import Choice, Flag, Format, Text
+from webhook.policy.settings.formats import Choice, Flag, Format
 from webhook.policy.settings.names import ANY, CODE
 
 MISSING = dataclasses.MISSING
@@ -125,8 +125,8 @@ def _node(where: str, hint: Any) -> Node:
 
 _PLAIN: Mapping[Any, Format] = {bool: Flag(), str: ANY}
 
-_CODES = Text(f"a code from {CHECKS[0].code} to {CHECKS[-1].code}", "|".join(check.code for check in CHECKS))
-"""The policy's settings cannot know the checks, which are made from them: `CODE` becomes this format here."""
+_CODES = dataclasses.replace(CODE, pattern="|".join(check.code for check in CHECKS))
+"""The settings cannot import the checks, which import the settings: `CODE` becomes the codes of all checks here."""
 
 
 def _format(where: str, hint: Any) -> Format:

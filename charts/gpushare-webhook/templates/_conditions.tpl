@@ -83,17 +83,16 @@ name that may be a typo (GPS013), or it has gpushare-webhook annotations (GPS018
 
 {{/* The tolerations that the webhook may have injected, as a list in CEL; empty when none are injected. */}}
 {{- define "gpushare-webhook.cel.ourTolerations" -}}
-{{- $config := .Values.config | default dict -}}
+{{- $settings := include "gpushare-webhook.settings" . | fromJson -}}
 {{- $ours := list -}}
-{{- range dig "injections" "tolerations" "add" (list (dict "key" "nvidia.com/gpu")) $config -}}
-{{- $one := printf "{'key': '%s', 'operator': '%s'" .key (.operator | default "Exists") -}}
-{{- if and (eq "Equal" (.operator | default "")) .value }}{{ $one = printf "%s, 'value': '%s'" $one .value }}{{ end -}}
-{{- $effect := hasKey . "effect" | ternary .effect "NoSchedule" -}}
-{{- with $effect }}{{ $one = printf "%s, 'effect': '%s'" $one . }}{{ end -}}
+{{- range $settings.injections.tolerations.add -}}
+{{- $one := printf "{'key': '%s', 'operator': '%s'" .key .operator -}}
+{{- if and (eq "Equal" .operator) .value }}{{ $one = printf "%s, 'value': '%s'" $one .value }}{{ end -}}
+{{- with .effect }}{{ $one = printf "%s, 'effect': '%s'" $one . }}{{ end -}}
 {{- $ours = append $ours (printf "%s}" $one) -}}
 {{- end -}}
-{{- if dig "injections" "tolerations" "resourceName" true $config -}}
-{{- range dig "resources" (list (dict "name" "nvidia.com/gpu.shared" "renamed" true)) $config -}}
+{{- if $settings.injections.tolerations.resourceName -}}
+{{- range $settings.resources -}}
 {{- if .renamed }}{{ $ours = append $ours (printf "{'key': '%s', 'operator': 'Exists', 'effect': 'NoSchedule'}" .name) }}{{ end -}}
 {{- end -}}
 {{- end -}}
@@ -108,7 +107,7 @@ name that may be a typo (GPS013), or it has gpushare-webhook annotations (GPS018
 {{- with include "gpushare-webhook.cel.ourTolerations" . -}}
 {{- $lost = append $lost (printf "[%s].exists(ours, ours in %s && !(ours in %s))" . $had $has) -}}
 {{- end -}}
-{{- range dig "injections" "tolerations" "fromNodes" list (.Values.config | default dict) -}}
+{{- range (include "gpushare-webhook.settings" . | fromJson).injections.tolerations.fromNodes -}}
 {{- $pattern := . | replace "." "[.]" | replace "*" ".*" -}}
 {{- $lost = append $lost (printf "%s.exists(t, t.?key.orValue('').matches('^%s$') && !(t in %s))" $had $pattern $has) -}}
 {{- end -}}

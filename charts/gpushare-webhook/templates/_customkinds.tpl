@@ -7,9 +7,9 @@ through the members of a mapping. In CEL `[?key]` leads on from what may not be 
 {{/* The paths of a kind, as a list in JSON. Takes the root and `kind`. */}}
 {{- define "gpushare-webhook.kind.paths" -}}
 {{- $paths := list -}}
-{{- range dig "workloads" "paths" list (.root.Values.config | default dict) -}}
-{{- if and (eq .kind $.kind.kind) (eq (.group | default "") ($.kind.group | default "")) -}}
-{{- $paths = append $paths (dict "steps" (.path | replace "[*]" ".[*]" | splitList ".") "holds" (.holds | default "template")) -}}
+{{- range (include "gpushare-webhook.settings" .root | fromJson).workloads.paths -}}
+{{- if and (eq .kind $.kind.kind) (eq .group ($.kind.group | default "")) -}}
+{{- $paths = append $paths (dict "steps" (.path | replace "[*]" ".[*]" | splitList ".") "holds" .holds) -}}
 {{- end -}}
 {{- end -}}
 {{- if not $paths -}}

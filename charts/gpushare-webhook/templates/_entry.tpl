@@ -59,8 +59,7 @@ Takes the root, `name`, `path`, `hook` (the values of the kind of hook), `policy
 
 {{/* The namespaces that no entry sees, in JSON: what runs the cluster and the webhook must never wait for the webhook. */}}
 {{- define "gpushare-webhook.excluded" -}}
-{{- $usual := list "kube-system" "kube-node-lease" "gpu-operator" "nvidia-gpu-operator" "nvidia-device-plugin" -}}
-{{- $exempt := dig "exempt" "namespaces" $usual (.Values.config | default dict) -}}
+{{- $exempt := (include "gpushare-webhook.settings" . | fromJson).exempt.namespaces -}}
 {{- $always := list .Release.Namespace "kube-system" "kube-node-lease" -}}
 {{- concat $always $exempt .Values.webhooks.excludedNamespaces | uniq | toJson -}}
 {{- end -}}
@@ -72,7 +71,7 @@ Takes the root, `name`, `path`, `hook` (the values of the kind of hook), `policy
 {{- if .Values.webhooks.ignoreLabel }}
 - {key: gpushare-webhook/ignore, operator: NotIn, values: ["true"]}
 {{- end }}
-{{- with dig "exempt" "label" "" (.Values.config | default dict) }}
+{{- with (include "gpushare-webhook.settings" . | fromJson).exempt.label }}
 - key: {{ regexFind "^[^=]+" . }}
   operator: NotIn
   values: [{{ regexFind "=.+" . | trimPrefix "=" | default "true" | quote }}]

@@ -11,11 +11,11 @@
 
 {{/*
 The rest of a certificate's life, in seconds, at which its renewal is late. Takes the root, and of a self-managed
-certificate the `key` of its life in `config.tls`, its `usual` life and the `part` of it that is late.
+certificate the `key` of its life in `config.tls` and the `part` of it that is late.
 */}}
 {{- define "gpushare-webhook.late" -}}
 {{- if eq .root.Values.tls.mode "self-managed" -}}
-{{- $life := include "gpushare-webhook.seconds" (dig "tls" .key .usual (.root.Values.config | default dict)) -}}
+{{- $life := include "gpushare-webhook.seconds" (get (include "gpushare-webhook.settings" .root | fromJson).tls .key) -}}
 {{- div $life .part -}}
 {{- else if eq .root.Values.tls.mode "cert-manager" -}}
 {{- div (include "gpushare-webhook.seconds" .root.Values.tls.certManager.renewBefore) 3 -}}

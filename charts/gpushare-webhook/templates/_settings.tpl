@@ -1,11 +1,41 @@
-{{/* The settings of the settings file, or the program's defaults. */}}
+{{/*
+The effective settings in JSON, as the program has them: `config` over its profile over the defaults of _defaults.tpl.
+*/}}
+{{- define "gpushare-webhook.settings" -}}
+{{- $config := .Values.config | default dict -}}
+{{- $defaults := include "gpushare-webhook.defaults" . | fromJson -}}
+{{- $profile := get (include "gpushare-webhook.profiles" . | fromJson) ($config.profile | default $defaults.profile) -}}
+{{- $usual := include "gpushare-webhook.overlaid" (dict "under" $defaults "over" $profile) | fromJson -}}
+{{- include "gpushare-webhook.overlaid" (dict "under" $usual "over" $config) -}}
+{{- end -}}
+
+{{/*
+The mapping `over` laid over the mapping `under` at every depth, in JSON. `key[]` of `under` holds the defaults of each
+element of the list `key`. As in the program, lists and `mpsLabels` are replaced.
+*/}}
+{{- define "gpushare-webhook.overlaid" -}}
+{{- $result := deepCopy .under -}}
+{{- range $key, $value := .over -}}
+{{- $usual := get $.under $key -}}
+{{- $element := get $.under (printf "%s[]" $key) -}}
+{{- if and (kindIs "map" $value) (kindIs "map" $usual) (ne $key "mpsLabels") -}}
+{{- $value = include "gpushare-webhook.overlaid" (dict "under" $usual "over" $value) | fromJson -}}
+{{- else if and (kindIs "slice" $value) $element -}}
+{{- $elements := list -}}
+{{- range $value }}{{ $elements = append $elements (include "gpushare-webhook.overlaid" (dict "under" $element "over" .) | fromJson) }}{{ end -}}
+{{- $value = $elements -}}
+{{- end -}}
+{{- $_ := set $result $key $value -}}
+{{- end -}}
+{{- toJson $result -}}
+{{- end -}}
 
 {{- define "gpushare-webhook.port" -}}
-{{- dig "server" "port" 10250 (.Values.config | default dict) -}}
+{{- (include "gpushare-webhook.settings" . | fromJson).server.port -}}
 {{- end -}}
 
 {{- define "gpushare-webhook.healthPort" -}}
-{{- dig "server" "healthPort" 8080 (.Values.config | default dict) -}}
+{{- (include "gpushare-webhook.settings" . | fromJson).server.healthPort -}}
 {{- end -}}
 
 {{/* A duration such as `1h30m` or `500ms` in whole seconds, rounded up. */}}
@@ -18,15 +48,13 @@
 {{- div (add $milliseconds 999) 1000 -}}
 {{- end -}}
 
-{{/* How many seconds the server takes to stop at most: until its endpoints are removed, and until everything is answered. */}}
+{{/* The longest time that the server takes to stop: until the endpoints are gone, and until all requests are answered. */}}
 {{- define "gpushare-webhook.stopSeconds" -}}
-{{- $config := .Values.config | default dict -}}
-{{- $delay := include "gpushare-webhook.seconds" (dig "server" "shutdownDelay" "10s" $config) -}}
-{{- $drain := include "gpushare-webhook.seconds" (dig "server" "drainTimeout" "10s" $config) -}}
-{{- add $delay $drain -}}
+{{- $server := (include "gpushare-webhook.settings" . | fromJson).server -}}
+{{- add (include "gpushare-webhook.seconds" $server.shutdownDelay) (include "gpushare-webhook.seconds" $server.drainTimeout) -}}
 {{- end -}}
 
-{{/* How many seconds a pod may take to stop: a few more. */}}
+{{/* The longest time that a pod may take to stop: a little more. */}}
 {{- define "gpushare-webhook.gracePeriod" -}}
 {{- .Values.terminationGracePeriodSeconds | default (add (include "gpushare-webhook.stopSeconds" .) 5) -}}
 {{- end -}}
@@ -38,46 +66,37 @@
 {{/* The names of the GPU resources, a list in JSON. MIG resources are recognized by their prefix. */}}
 {{- define "gpushare-webhook.resourceNames" -}}
 {{- $names := list -}}
-{{- range dig "resources" (list (dict "name" "nvidia.com/gpu") (dict "name" "nvidia.com/gpu.shared")) (.Values.config | default dict) -}}
-{{- $names = append $names .name -}}
-{{- end -}}
+{{- range (include "gpushare-webhook.settings" . | fromJson).resources }}{{ $names = append $names .name }}{{ end -}}
 {{- toJson $names -}}
 {{- end -}}
 
 {{/* The first resource that is shared; empty when none is. */}}
 {{- define "gpushare-webhook.firstShared" -}}
 {{- $shared := list -}}
-{{- range dig "resources" (list (dict "name" "nvidia.com/gpu")) (.Values.config | default dict) -}}
-{{- if eq "shared" (.kind | default "shared") }}{{ $shared = append $shared .name }}{{ end -}}
+{{- range (include "gpushare-webhook.settings" . | fromJson).resources -}}
+{{- if eq "shared" .kind }}{{ $shared = append $shared .name }}{{ end -}}
 {{- end -}}
 {{- with $shared }}{{ first . }}{{ end -}}
 {{- end -}}
 
-{{/* A name to try the webhook with, preferably a shared one, of which two are too many. */}}
+{{/* A resource to test the webhook with: preferably a shared one, of which two are over the limit. */}}
 {{- define "gpushare-webhook.triedResource" -}}
 {{- $named := include "gpushare-webhook.resourceNames" . | fromJsonArray | first | default "nvidia.com/gpu" -}}
 {{- include "gpushare-webhook.firstShared" . | default $named -}}
 {{- end -}}
 
-{{/* Whether an injection is on. Takes the root, the injection, and whether it is on by default. */}}
-{{- define "gpushare-webhook.injects" -}}
-{{- $config := .root.Values.config | default dict -}}
-{{- $usual := and .usual (ne (get $config "profile") "none") -}}
-{{- if dig "injections" .injection "enabled" $usual $config }}true{{ end -}}
-{{- end -}}
-
-{{/* Whether pods without a Pod Security label may mount hostPath volumes. OpenShift's own rules forbid it. */}}
+{{/* Whether pods in namespaces without a Pod Security label may mount hostPath volumes. OpenShift's own rules forbid it. */}}
 {{- define "gpushare-webhook.unlabelledMayMount" -}}
-{{- $config := .Values.config | default dict -}}
-{{- $usual := ternary "restricted" "privileged" (eq (get $config "profile") "openshift") -}}
-{{- if eq "privileged" (dig "podSecurity" "unlabelled" $usual $config) }}true{{ end -}}
+{{- $settings := include "gpushare-webhook.settings" . | fromJson -}}
+{{- $usual := ternary "restricted" $settings.podSecurity.unlabelled (eq $settings.profile "openshift") -}}
+{{- if eq "privileged" (dig "podSecurity" "unlabelled" $usual (.Values.config | default dict)) }}true{{ end -}}
 {{- end -}}
 
 {{- define "gpushare-webhook.readsRuntimeClasses" -}}
-{{- if dig "facts" "runtimeClasses" false (.Values.config | default dict) }}true{{ end -}}
+{{- if (include "gpushare-webhook.settings" . | fromJson).facts.runtimeClasses }}true{{ end -}}
 {{- end -}}
 
-{{/* The settings that the program reads only at its start, in JSON. */}}
+{{/* The settings of `config` that the program reads only when it starts, in JSON. */}}
 {{- define "gpushare-webhook.processSettings" -}}
 {{- pick (.Values.config | default dict) "server" "tls" "log" "facts" | toJson -}}
 {{- end -}}

@@ -66,7 +66,7 @@
 {{- end -}}
 
 {{- define "gpushare-webhook.validateClientCA" -}}
-{{- $clientCA := dig "tls" "clientCA" "" (.Values.config | default dict) -}}
+{{- $clientCA := (include "gpushare-webhook.settings" . | fromJson).tls.clientCA | default "" -}}
 {{- $mounted := "/etc/gpushare-webhook/client-ca/ca.crt" -}}
 {{- if and .Values.tls.clientCA.secretName (ne $clientCA $mounted) -}}
 {{- fail (printf "tls.clientCA.secretName is set: set config.tls.clientCA to %s, or the server requests no client certificates" $mounted) -}}
@@ -76,7 +76,7 @@
 {{- end -}}
 
 {{- define "gpushare-webhook.validateUrl" -}}
-{{- $held := prepend (dig "tls" "extraHosts" list (.Values.config | default dict)) (include "gpushare-webhook.host" .) -}}
+{{- $held := prepend (include "gpushare-webhook.settings" . | fromJson).tls.extraHosts (include "gpushare-webhook.host" .) -}}
 {{- $called := include "gpushare-webhook.calledHost" . -}}
 {{- if and $called (eq .Values.tls.mode "self-managed") (not (has $called $held)) -}}
 {{- fail (printf "webhooks.url: add %s to config.tls.extraHosts, so that the self-managed certificate contains it" $called) -}}

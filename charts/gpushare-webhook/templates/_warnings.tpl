@@ -1,11 +1,11 @@
 {{/* Warnings about the chosen values, each after an empty line. */}}
 {{- define "gpushare-webhook.warnings" -}}
-{{- $config := .Values.config | default dict -}}
+{{- $settings := include "gpushare-webhook.settings" . | fromJson -}}
 {{- if and (lt (int .Values.replicas) 2) (not .Values.autoscaling.enabled) }}
 
 WARNING: a single replica cannot answer while it moves to another node. Set replicas to 2 or more.
 {{- end }}
-{{- if and (eq .Values.webhooks.validating.failurePolicy "Ignore") (eq (get $config "mode" | default "enforce") "enforce") }}
+{{- if and (eq .Values.webhooks.validating.failurePolicy "Ignore") (eq $settings.mode "enforce") }}
 
 WARNING: webhooks.validating.failurePolicy is Ignore: while no replica answers, GPU pods are admitted unchecked.
 {{- end }}
@@ -15,8 +15,8 @@ WARNING: webhooks.mutating.failurePolicy is Fail: while no replica answers, GPU 
 {{- end }}
 {{- $checked := list }}
 {{- range .Values.webhooks.customKinds }}{{ $checked = append $checked (printf "%s/%s" .group .kind) }}{{ end }}
-{{- range dig "workloads" "paths" list $config }}
-{{- $kind := printf "%s/%s" (.group | default "") .kind }}
+{{- range $settings.workloads.paths }}
+{{- $kind := printf "%s/%s" .group .kind }}
 {{- if not (has $kind $checked) }}
 {{- $checked = append $checked $kind }}
 

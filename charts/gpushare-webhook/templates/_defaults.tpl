@@ -1,0 +1,250 @@
+{{/* Written by `make charts` from the settings' dataclasses: do not edit. */}}
+
+{{/* The defaults of `config` in JSON. `key[]` holds the defaults of each element of the list `key`. */}}
+{{- define "gpushare-webhook.defaults" -}}
+{
+  "profile": "device-plugin",
+  "mode": "enforce",
+  "resources": [
+    {
+      "name": "nvidia.com/gpu",
+      "kind": "shared",
+      "renamed": false
+    },
+    {
+      "name": "nvidia.com/gpu.shared",
+      "kind": "shared",
+      "renamed": true
+    }
+  ],
+  "resources[]": {
+    "kind": "shared",
+    "renamed": false
+  },
+  "limits": {
+    "perContainer": 1,
+    "perPod": 1,
+    "fromDevicePlugin": false
+  },
+  "denyInMutate": true,
+  "severities": {},
+  "namespaces": [],
+  "namespaces[]": {
+    "names": [],
+    "selector": null,
+    "mode": null,
+    "severities": {}
+  },
+  "exempt": {
+    "namespaces": [
+      "kube-system",
+      "kube-node-lease",
+      "gpu-operator",
+      "nvidia-gpu-operator",
+      "nvidia-device-plugin"
+    ],
+    "label": null,
+    "annotation": null
+  },
+  "injections": {
+    "runtimeClass": {
+      "enabled": true,
+      "name": "nvidia",
+      "whenUnknown": "inject",
+      "sandboxes": [
+        "gvisor",
+        "runsc",
+        "kata*"
+      ]
+    },
+    "pipeDirectory": {
+      "enabled": true,
+      "containerRoot": "/mps",
+      "perResource": true,
+      "when": "could-land"
+    },
+    "pipeMount": {
+      "enabled": true,
+      "mpsRoot": "/run/nvidia/mps",
+      "type": "DirectoryOrCreate",
+      "readOnly": false,
+      "safeToEvict": true
+    },
+    "tolerations": {
+      "enabled": true,
+      "add": [
+        {
+          "key": "nvidia.com/gpu",
+          "operator": "Exists",
+          "value": null,
+          "effect": "NoSchedule"
+        }
+      ],
+      "add[]": {
+        "operator": "Exists",
+        "value": null,
+        "effect": "NoSchedule"
+      },
+      "resourceName": true,
+      "fromNodes": []
+    },
+    "limits": {
+      "enabled": true
+    },
+    "voidDevices": {
+      "enabled": false,
+      "pods": "gpu"
+    },
+    "steering": {
+      "enabled": false
+    }
+  },
+  "users": {
+    "runAsUser": null,
+    "hostIPC": false
+  },
+  "podSecurity": {
+    "unlabelled": "privileged"
+  },
+  "placement": {
+    "mpsLabels": {
+      "nvidia.com/mps.capable": "true",
+      "nvidia.com/gpu.sharing-strategy": "mps"
+    },
+    "nodeGroups": [],
+    "nodeGroups[]": {
+      "labels": {},
+      "taints": [],
+      "taints[]": {
+        "value": "",
+        "effect": "NoSchedule"
+      },
+      "resources": {}
+    }
+  },
+  "facts": {
+    "nodes": false,
+    "namespaces": false,
+    "runtimeClasses": false,
+    "devicePlugin": null,
+    "maxAge": "15m"
+  },
+  "workloads": {
+    "paths": [],
+    "paths[]": {
+      "group": "",
+      "holds": "template"
+    }
+  },
+  "server": {
+    "host": "0.0.0.0",
+    "port": 10250,
+    "healthPort": 8080,
+    "bodyLimit": "28Mi",
+    "bodyTimeout": "5s",
+    "headerTimeout": "10s",
+    "maxInFlight": 256,
+    "maxConnections": 2048,
+    "keepAlive": "110s",
+    "shutdownDelay": "10s",
+    "drainTimeout": "10s"
+  },
+  "tls": {
+    "mode": "files",
+    "minVersion": "1.3",
+    "certFile": null,
+    "keyFile": null,
+    "clientCA": null,
+    "clientSubjects": [],
+    "caLifetime": "8760h",
+    "leafLifetime": "168h",
+    "settle": "1m",
+    "extraHosts": []
+  },
+  "log": {
+    "format": "json",
+    "level": "info"
+  }
+}
+{{- end -}}
+
+{{/* The values of `config` that each profile sets, in JSON. */}}
+{{- define "gpushare-webhook.profiles" -}}
+{
+  "device-plugin": {},
+  "host-daemon": {
+    "injections": {
+      "pipeDirectory": {
+        "containerRoot": "/tmp/nvidia-mps",
+        "perResource": false
+      },
+      "pipeMount": {
+        "mpsRoot": "/tmp/nvidia-mps",
+        "type": "Directory"
+      }
+    },
+    "placement": {
+      "mpsLabels": {}
+    }
+  },
+  "gke": {
+    "severities": {
+      "GPS001": "warn"
+    },
+    "injections": {
+      "runtimeClass": {
+        "enabled": false
+      },
+      "pipeDirectory": {
+        "enabled": false,
+        "containerRoot": "/tmp/nvidia-mps",
+        "perResource": false
+      },
+      "pipeMount": {
+        "enabled": false,
+        "mpsRoot": "/tmp/nvidia-mps"
+      }
+    },
+    "users": {
+      "hostIPC": true
+    },
+    "placement": {
+      "mpsLabels": {
+        "cloud.google.com/gke-gpu-sharing-strategy": "mps"
+      }
+    }
+  },
+  "openshift": {
+    "injections": {
+      "pipeMount": {
+        "enabled": false
+      }
+    }
+  },
+  "none": {
+    "injections": {
+      "runtimeClass": {
+        "enabled": false
+      },
+      "pipeDirectory": {
+        "enabled": false
+      },
+      "pipeMount": {
+        "enabled": false
+      },
+      "tolerations": {
+        "enabled": false
+      },
+      "limits": {
+        "enabled": false
+      },
+      "voidDevices": {
+        "enabled": false
+      },
+      "steering": {
+        "enabled": false
+      }
+    }
+  }
+}
+{{- end -}}
