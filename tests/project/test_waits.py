@@ -32,6 +32,7 @@ JUSTIFIED = {
     "tests/admission/test_structure.py: test_float_decoding_yields_to_threads.turn": "measures how a thread waits",
     "tests/cluster/test_rotation.py: test_three_replicas_rotate_without_lost_creates": "creates at a steady rate",
     "tests/cluster/test_webhook_overload.py: _halt": "suspends a process",
+    "tests/runtime/test_retry.py: test_wait_for_event_ends_early": "tests the delay itself, in virtual time",
     "tests/server/test_watchdog.py: test_suspended_process_logs_stall_and_sheds_late_review": "suspends a process",
 }
 
