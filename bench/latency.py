@@ -22,7 +22,7 @@ RATES = {100: 4.0, 500: 2.0, 1000: 2.0}
 CONNECTIONS = 64
 QUANTITIES = ("p50", "p99")
 BARS = {"p50": Bar(most=1), "p99": Bar(most=5)}
-"""Goals at 500 a second."""
+"""Goals at 500 reviews per second."""
 
 NODES = 5_000
 WHILE_LOADING = f"2 kB at 500/s while facts of {NODES:,} nodes load"

@@ -56,7 +56,7 @@ def high_water() -> int:
 def main() -> None:
     """Measure the shapes, each in a process of its own."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--size", type=int, default=MIB, help="about how many bytes a review has")
+    parser.add_argument("--size", type=int, default=MIB, help="the approximate size of each review, in bytes")
     parser.add_argument("--one", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("shapes", nargs="*", help="the shapes to measure; without any, all")
     options = parser.parse_args()

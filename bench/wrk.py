@@ -29,7 +29,7 @@ def installed() -> bool:
 
 
 def rate(load: Load, machine: Machine) -> float:
-    """Requests a second of a closed loop, as wrk counts them. Raises LoadError."""
+    """Requests per second of a closed loop, as wrk counts them. Raises LoadError."""
     with tempfile.TemporaryDirectory() as folder:
         script = Path(folder, "request.lua")
         script.write_text(_SCRIPT.format(bodies=load.bodies))

@@ -46,7 +46,7 @@ func main() {
 	flag.IntVar(&o.connections, "connections", 1, "connections; in an open loop the most that are used")
 	flag.DurationVar(&o.duration, "duration", 5*time.Second, "how long to measure, at most 2m")
 	flag.DurationVar(&o.warmup, "warmup", 300*time.Millisecond, "how long to run before that")
-	flag.Float64Var(&o.rate, "rate", 0, "planned requests a second; 0 is a closed loop")
+	flag.Float64Var(&o.rate, "rate", 0, "planned requests per second; 0 is a closed loop")
 	flag.IntVar(&o.limit, "limit", 1_000_000, "the most requests that are measured")
 	flag.Parse()
 	report, err := run(o)

@@ -113,7 +113,7 @@ async def test_open_loop_sends_the_planned_number(tmp_path: Path) -> None:
 
 
 async def test_open_loop_latency_includes_queueing(tmp_path: Path) -> None:
-    """100 requests a second for a server that answers 50: request n waits for all before it, about n times 10 ms."""
+    """100 requests per second for a server that answers 50: request n waits for all before it, about n times 10 ms."""
     server = Slow(service=SERVICE)
     async with listening(server, tmp_path) as load:
         report = await run(replace(load, rate=100, seconds=0.6, connections=1))

@@ -87,7 +87,7 @@ CONCERNS_GPU: dict[str, Json] = {
     "a shorter domain": {"containers": [asking("nvidia.co/gpu.shared")]},
     "a typo in requests": {"containers": [asking("nvidia.com/gpu.share", field="requests")]},
 }
-NONE_OF_OURS: dict[str, Json] = {
+UNRELATED: dict[str, Json] = {
     "plain": {"containers": [PLAIN]},
     "no containers": {},
     "null containers": {"containers": None},
@@ -104,7 +104,7 @@ NONE_OF_OURS: dict[str, Json] = {
 CASES = [
     (kind, label, spec, wanted)
     for kind in VERSIONS
-    for specs, wanted in ((NAMES_GPU, "named"), (CONCERNS_GPU, "concerned"), (NONE_OF_OURS, ""))
+    for specs, wanted in ((NAMES_GPU, "named"), (CONCERNS_GPU, "concerned"), (UNRELATED, ""))
     for label, spec in specs.items()
 ]
 
@@ -120,7 +120,7 @@ def test_new_objects_are_sent_to_their_entries() -> None:
 
 @pytest.mark.parametrize("kind", VERSIONS)
 def test_webhook_annotations_are_sent(kind: str) -> None:
-    spec = NONE_OF_OURS["plain"]
+    spec = UNRELATED["plain"]
     ours = request(holder(kind, spec, {"gpushare-webhook/client-priority": "9"}))
     others = request(holder(kind, spec, {"example.com/gpushare-webhook": "9"}))
     name = f"other-{ENTRIES.get(kind, 'templates')}.validate"
@@ -138,7 +138,7 @@ def test_workload_update_is_sent_only_when_its_template_changes(kind: str) -> No
             request(labelled, before=before),
             request(holder(kind, spec, status={"replicas": 1}), before=before),
             request(changed, before=before, subresource="status"),
-            request(holder(kind, NONE_OF_OURS["plain"]), before=before),
+            request(holder(kind, UNRELATED["plain"]), before=before),
         ]
         if kind in ("Deployment", "StatefulSet", "ReplicaSet", "ReplicationController"):
             requests.append(request(holder(kind, spec, replicas=3), before=before))
@@ -172,7 +172,7 @@ def test_gpu_pod_is_sent_again_when_it_loses_its_last_gate(label: str) -> None:
 
 
 def test_release_of_pod_without_gpu_is_never_sent() -> None:
-    specs = [*CONCERNS_GPU.values(), *NONE_OF_OURS.values()]
+    specs = [*CONCERNS_GPU.values(), *UNRELATED.values()]
     found = called("default", [request(gated(spec, 0), before=gated(spec, 1)) for spec in specs])
     assert found == [set()] * len(specs)
 
@@ -187,16 +187,16 @@ def test_release_condition_reads_only_the_pod(subresource: str) -> None:
 SEES_ALL = with_variable({"value": "all"})["containers"][0]
 PRIVILEGED = container(securityContext={"privileged": True})
 ATTACHED: dict[str, tuple[Json, list[Json], bool]] = {
-    "sees all": (NONE_OF_OURS["plain"], [SEES_ALL], True),
+    "sees all": (UNRELATED["plain"], [SEES_ALL], True),
     "sees all in a pod with a GPU": (NAMES_GPU["a container"], [SEES_ALL], True),
-    "sees by reference": (NONE_OF_OURS["plain"], CONCERNS_GPU["sees by reference"]["containers"], True),
-    "the last sees all": (NONE_OF_OURS["plain"], [container(), SEES_ALL], True),
+    "sees by reference": (UNRELATED["plain"], CONCERNS_GPU["sees by reference"]["containers"], True),
+    "the last sees all": (UNRELATED["plain"], [container(), SEES_ALL], True),
     "privileged in a pod with a GPU": (NAMES_GPU["an init container"], [container(), PRIVILEGED], True),
-    "privileged in a pod without": (NONE_OF_OURS["plain"], [PRIVILEGED], False),
-    "privileged in a pod with another vendor's": (NONE_OF_OURS["another vendor"], [PRIVILEGED], False),
+    "privileged in a pod without": (UNRELATED["plain"], [PRIVILEGED], False),
+    "privileged in a pod with another vendor's": (UNRELATED["another vendor"], [PRIVILEGED], False),
     "not privileged": (NAMES_GPU["a container"], [container(securityContext={"privileged": False})], False),
     "plain": (NAMES_GPU["a container"], [container()], False),
-    "sees nothing": (NAMES_GPU["a container"], NONE_OF_OURS["sees nothing"]["containers"], False),
+    "sees nothing": (NAMES_GPU["a container"], UNRELATED["sees nothing"]["containers"], False),
     "none": (NAMES_GPU["a container"], [], False),
 }
 
@@ -225,8 +225,8 @@ MANY = {
 @pytest.mark.parametrize("label", MANY)
 def test_padding_does_not_hide_container_that_sees_gpus(label: str) -> None:
     """A condition that takes more than the API server's budget for CEL skips an entry whose policy is `Ignore`."""
-    plain = holder("Pod", NONE_OF_OURS["plain"])
-    attached = holder("Pod", {**NONE_OF_OURS["plain"], "ephemeralContainers": MANY[label]})
+    plain = holder("Pod", UNRELATED["plain"])
+    attached = holder("Pod", {**UNRELATED["plain"], "ephemeralContainers": MANY[label]})
     requests = [
         request(holder("Pod", {"containers": MANY[label]})),
         request(holder("Deployment", {"containers": MANY[label]})),
@@ -308,7 +308,7 @@ def test_empty_resources_match_only_mig_slices() -> None:
 
 def test_void_devices_for_all_pods_sends_every_pod() -> None:
     values = {"config": {"injections": {"voidDevices": {"enabled": True, "pods": "all"}}}}
-    pods = [request(holder("Pod", one)) for one in (NONE_OF_OURS["plain"], NAMES_GPU["a container"])]
+    pods = [request(holder("Pod", one)) for one in (UNRELATED["plain"], NAMES_GPU["a container"])]
     assert called(values, pods) == [{"other-pods.mutate"}, {"pods.validate"} | MUTATED]
     values["config"]["injections"]["voidDevices"]["pods"] = "gpu"
     assert called(values, pods)[0] == set()

@@ -57,8 +57,8 @@ def _renew(release: Release, name: str) -> None:
     api.wait_for(path, "to be issued", lambda now: met(now, "Ready") and now["status"]["revision"] > revision)
 
 
-def _go_on(creates: Creates) -> None:
-    """Wait until 20 more have been answered."""
+def _wait_for_more(creates: Creates) -> None:
+    """Wait until 20 more creates have been answered."""
     wanted = len(creates.answered) + 20
     wait_for("20 creates", lambda: len(creates.answered) >= wanted)
 
@@ -73,17 +73,17 @@ def test_ca_injector_fills_every_bundle(release: Release) -> None:
 
 def test_renewed_certificate_is_served_without_lost_creates(release: Release, space: Workspace) -> None:
     with creating(space) as creates:
-        _go_on(creates)
+        _wait_for_more(creates)
         _renew(release, NAME)
         release.wait_served(_secret(release)["tls.crt"])
-        _go_on(creates)
+        _wait_for_more(creates)
     assert lost(creates.answered) == []
 
 
 def test_renewed_authority_is_added_to_every_bundle(release: Release, space: Workspace) -> None:
     former = _secret(release)
     with creating(space) as creates:
-        _go_on(creates)
+        _wait_for_more(creates)
         _renew(release, f"{NAME}-authority")
         _renew(release, NAME)
         renewed = _secret(release)
@@ -96,7 +96,7 @@ def test_renewed_authority_is_added_to_every_bundle(release: Release, space: Wor
             _verify(bundle, former["tls.crt"])
             _verify(bundle, renewed["tls.crt"])
         release.wait_served(renewed["tls.crt"])
-        _go_on(creates)
+        _wait_for_more(creates)
     assert lost(creates.answered) == []
 
 

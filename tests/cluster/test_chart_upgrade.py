@@ -37,7 +37,7 @@ def release(cluster: Cluster, request: pytest.FixtureRequest) -> Iterator[Releas
         yield release
 
 
-def _judging(*kinds: tuple[str, str, str]) -> Object:
+def _with_kinds(*kinds: tuple[str, str, str]) -> Object:
     """Values that add these kinds."""
     entries = [
         {"group": group, "kind": kind, "resource": resource, "versions": ["v1"]} for group, kind, resource in kinds
@@ -99,7 +99,7 @@ def test_added_and_removed_entries_leave_other_bundles_alone(release: Release) -
     flags = (f"--server-side={str(release.mode != 'cert-manager').lower()}",)
     with history(release.cluster.api, MUTATING, NAME) as one, history(release.cluster.api, VALIDATING, NAME) as other:
         for kinds in ((JOBSETS,), (JOBSETS, RAYJOBS), (RAYJOBS,), ()):
-            release.upgrade(_judging(*kinds), flags=flags)
+            release.upgrade(_with_kinds(*kinds), flags=flags)
             _wait_trusted(release, *kinds)
     for versions in (one, other):
         _never_blanked(versions)
@@ -127,7 +127,7 @@ def _never_blanked(versions: list[Object]) -> None:
 @pytest.mark.parametrize("release", ["cert-manager"], indirect=True)
 def test_field_ownership_of_cert_manager_is_reported_and_can_be_released(release: Release) -> None:
     """The cainjector applies bundles server-side and owns a part of every entry, which a dropped entry leaves."""
-    release.upgrade(_judging(JOBSETS), flags=("--server-side=true",))
+    release.upgrade(_with_kinds(JOBSETS), flags=("--server-side=true",))
     _wait_trusted(release, JOBSETS)
     before = release.bundles()
     with pytest.raises(RuntimeError, match="sideEffects: Required value"):

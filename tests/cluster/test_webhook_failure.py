@@ -115,7 +115,7 @@ def test_failed_validating_webhook_rejects_only_gpu_pods(running: ControlPlaneOn
         assert says in refusal
         with pytest.raises(ApiError, match=FAILED):
             running.api.create(f"{DEPLOYMENTS}?dryRun=All", deployment("asks"))
-        _others_go_on(running)
+        _others_unaffected(running)
 
 
 @pytest.mark.parametrize("how", BROKEN)
@@ -126,7 +126,7 @@ def test_failed_mutating_webhook_is_ignored(running: ControlPlaneOnly, how: str)
         client_config = stack.enter_context(broken(running))
         stack.enter_context(_in_force_with(running, neighbour, client_config))
         assert not is_mutated(running.api.create(DRY_POD, pod("asks")))
-        _others_go_on(running)
+        _others_unaffected(running)
 
 
 def test_invalid_patch_rejects_gpu_pods_despite_ignore(
@@ -142,7 +142,7 @@ def test_invalid_patch_rejects_gpu_pods_despite_ignore(
             which=(MUTATING,),
         ),
     ):
-        _others_go_on(running)
+        _others_unaffected(running)
     assert _refusal(running) == ""
 
 
@@ -164,7 +164,7 @@ def _in_force_with(
         yield
 
 
-def _others_go_on(running: ControlPlaneOnly) -> None:
+def _others_unaffected(running: ControlPlaneOnly) -> None:
     """Pods and workloads without GPUs, and other objects, are made, changed and deleted."""
     plain = container(gpus=0)
     pods, maps = "/api/v1/namespaces/default/pods", "/api/v1/namespaces/default/configmaps"

@@ -1,4 +1,4 @@
-"""Pods created at 20 a second through two servers behind one Service, while the servers come, go and change.
+"""Pods created at 20 per second through two servers behind one Service, while the servers come, go and change.
 
 The pods are stored but not scheduled, so that no node has to run them.
 """

@@ -51,7 +51,7 @@ def _refusal(space: Workspace, verb: str, kind: str, *gpus: int) -> str:
     return done.stderr
 
 
-def _told(kind: str, finding: str) -> str:
+def _message(kind: str, finding: str) -> str:
     hook = f"{HOOKS.get(kind, 'workloads-template')}.gpushare-webhook.test"
     return (
         'Error from server (Forbidden): error when creating "STDIN": '
@@ -61,18 +61,18 @@ def _told(kind: str, finding: str) -> str:
 
 @pytest.mark.parametrize("kind", ["Pod", *KINDS, "PodTemplate"])
 def test_workload_over_limit_is_rejected_at_apply(space: Workspace, kind: str) -> None:
-    assert _refusal(space, "apply", kind, 2) == _told(kind, TWO)
+    assert _refusal(space, "apply", kind, 2) == _message(kind, TWO)
     assert "NotFound" in space.cluster.kubectl.run("-n", space.name, "get", kind, "main").stderr
     assert space.api.items(space.pods) == []
 
 
 def test_two_containers_with_one_gpu_each_are_rejected(space: Workspace) -> None:
-    assert _refusal(space, "create", "Pod", 1, 1) == _told("Pod", ONE_AND_ONE)
-    assert _refusal(space, "create", "Deployment", 1, 1) == _told("Deployment", ONE_AND_ONE)
+    assert _refusal(space, "create", "Pod", 1, 1) == _message("Pod", ONE_AND_ONE)
+    assert _refusal(space, "create", "Deployment", 1, 1) == _message("Deployment", ONE_AND_ONE)
 
 
 def test_rejection_lists_every_finding(space: Workspace) -> None:
-    assert _refusal(space, "create", "Deployment", 2, 1) == _told("Deployment", f"{TWO}\n{ONE_AND_ONE}")
+    assert _refusal(space, "create", "Deployment", 2, 1) == _message("Deployment", f"{TWO}\n{ONE_AND_ONE}")
 
 
 def test_rejected_template_update_leaves_workload_unchanged(space: Workspace) -> None:

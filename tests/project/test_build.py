@@ -97,12 +97,19 @@ def test_every_dependency_is_pinned() -> None:
     assert {one: pins()[one] for one in map(canonical, wanted)} == {one: version(one) for one in map(canonical, wanted)}
 
 
-def test_every_dependency_is_justified_in_documentation() -> None:
-    first_section = (ROOT / "docs" / "explanation" / "dependencies.md").read_text().partition("\n## ")[0]
-    rows = re.findall(r"^\| ([\w-]+) \| .+ \| .+ \|$", first_section, re.MULTILINE)
-    assert sorted(row.lower() for row in rows if row != "package") == sorted(
-        canonical(one) for one in project()["project"]["dependencies"]
-    )
+def table(page: str, head: str) -> list[list[str]]:
+    """The rows of the table below a head, cell by cell."""
+    body = page.partition(f"{head}\n")[2].partition("\n\n")[0]
+    return [line.strip("| ").split(" | ") for line in body.splitlines()[1:]]
+
+
+def test_every_dependency_and_upper_bound_is_justified() -> None:
+    page = (ROOT / "docs" / "explanation" / "dependencies.md").read_text()
+    dependencies = project()["project"]["dependencies"]
+    named = {row[0].lower() for row in table(page, "| package | why it is here | imported by |")}
+    assert named == set(map(canonical, dependencies))
+    bounds = {canonical(one): f"`<{one.partition('<')[2]}`" for one in dependencies if "<" in one}
+    assert {row[0]: row[1] for row in table(page, "| library | bound | why |")} == bounds
 
 
 @pytest.mark.parametrize("target", ["demo", "serve", "test", "quick", "certs"])

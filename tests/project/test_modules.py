@@ -37,13 +37,6 @@ def leaves_annotations_alone(tree: ast.Module) -> bool:
     return isinstance(first, ast.ImportFrom) and first.module == "__future__" and first.names[0].name == "annotations"
 
 
-def never_sleeps(tree: ast.Module) -> bool:
-    """A sleep of no time at all lets others run, and is no wait."""
-    calls = (node for node in ast.walk(tree) if isinstance(node, ast.Call))
-    sleeps = (call for call in calls if ast.unparse(call.func).split(".")[-1] == "sleep")
-    return all([ast.unparse(argument) for argument in call.args] == ["0"] for call in sleeps)
-
-
 def test_every_module_has_docstring() -> None:
     assert len(modules()) > 80
     assert without(says_what_it_is) == []
@@ -51,11 +44,6 @@ def test_every_module_has_docstring() -> None:
 
 def test_every_module_postpones_annotations() -> None:
     assert without(leaves_annotations_alone) == []
-
-
-def test_only_backoff_sleeps() -> None:
-    """Everything else waits for an event or a condition."""
-    assert without(never_sleeps) == ["webhook/runtime/retry.py"]
 
 
 def test_no_module_has_catch_all_name() -> None:

@@ -24,7 +24,7 @@ _MIG = "nvidia.com/mig-"
 class Rules:
     """The settings that apply in one namespace.
 
-    `namespace_labels` is None when they are unknown. `severities` holds every check by its code, `active` the codes that
+    `namespace_labels` is None when they are unknown. `severities` holds every check by its code, `active` those that
     are not off. `per_container` and `per_pod` are the limits on replicas.
     """
 

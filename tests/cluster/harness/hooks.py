@@ -62,10 +62,10 @@ def remove(running: ControlPlaneOnly, *which: str) -> None:
     for path in which:
         if running.api.find(f"{path}/{product.NAME}") is not None:
             running.api.delete(f"{path}/{product.NAME}")
-    wait_for("the hooks to be forgotten", lambda: not _judged(running))
+    wait_for("the API server to forget the configurations", lambda: not _handled(running))
 
 
-def _judged(running: ControlPlaneOnly) -> bool:
+def _handled(running: ControlPlaneOnly) -> bool:
     """Whether a GPU pod is mutated or rejected, for example because of its runtime class."""
     try:
         return is_mutated(running.api.create(DRY_POD, manifests.pod("asks")))
@@ -135,7 +135,7 @@ def _start(running: ControlPlaneOnly, port: int, pair: dict[str, bytes], setting
 def _both_work(running: ControlPlaneOnly) -> bool:
     """Whether the mutating webhook answers for a pod, and the validating one rejects a template with two GPUs."""
     storm = manifests.deployment("storm", manifests.container(gpus=2))
-    if not _judged(running):
+    if not _handled(running):
         return False
     try:
         running.api.create("/apis/apps/v1/namespaces/default/deployments?dryRun=All", storm)

@@ -37,14 +37,14 @@ func main() {
 	}
 	verdicts := make([][][]string, len(groups))
 	for index, one := range groups {
-		verdicts[index] = one.judge()
+		verdicts[index] = one.evaluate()
 	}
 	if err := json.NewEncoder(os.Stdout).Encode(verdicts); err != nil {
 		log.Fatal(err)
 	}
 }
 
-func (g group) judge() [][]string {
+func (g group) evaluate() [][]string {
 	matchers := make([]matchconditions.Matcher, len(g.Entries))
 	for index, entry := range g.Entries {
 		matchers[index] = compile(entry)

@@ -1,4 +1,4 @@
-// cert-manager's controllers and its cainjector in one program, told apart by the name it is called by.
+// cert-manager's controllers and its cainjector in one program, selected by the name of the executable.
 // The modules of its own commands are not published; this stands in for their main packages and runs the same code
 // below them: without ACME, Vault, Venafi and Ingress, and without leader election, for there is one of each here.
 package main

@@ -1,4 +1,4 @@
-// The etcd server, as its own main package runs it; a module of our own so that go.sum pins it.
+// The etcd server, as its own main package runs it; in its own module so that go.sum pins it.
 package main
 
 import (

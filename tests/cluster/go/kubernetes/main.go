@@ -1,4 +1,4 @@
-// Every Kubernetes component and kubectl in one program, told apart by the name it is called by.
+// Every Kubernetes component and kubectl in one program, selected by the name of the executable.
 // One link step instead of six: the components share nearly all of their code.
 package main
 
