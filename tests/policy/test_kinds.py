@@ -8,7 +8,7 @@ import pytest
 
 from webhook.policy.pods.reading import MalformedError
 from webhook.policy.settings.settings import WorkloadPath
-from webhook.policy.workloads.kinds import BUILT_IN, PodPath, extract, group_of, is_suspended, kinds_with, steps
+from webhook.policy.workloads.kinds import BUILT_IN, PodPath, extract, group_of, is_pod, is_suspended, kinds_with, steps
 
 SETS = kinds_with([WorkloadPath("Set", "spec.jobs[*].template", "example.com")])
 MAPS = kinds_with([WorkloadPath("Map", "spec.roles.*.template", "example.com")])
@@ -106,3 +106,22 @@ def test_suspended_by_group_and_kind(group: str, kind: str, manifest: dict[str, 
 @pytest.mark.parametrize(("api_version", "group"), [("v1", ""), ("apps/v1", "apps"), ("a.b/c/v1", "a.b/c"), ("", "")])
 def test_group_of_api_version(api_version: str, group: str) -> None:
     assert group_of(api_version) == group
+
+
+@pytest.mark.parametrize(("group", "kind"), [("", "ConfigMap"), ("example.com", "Pod"), ("example.com", "Deployment")])
+def test_kind_without_paths_holds_no_pods(group: str, kind: str) -> None:
+    manifest = {"spec": {"containers": [{"name": "c"}], "template": {"spec": {}}}}
+    assert extract(BUILT_IN, manifest, group, kind) == []
+
+
+@pytest.mark.parametrize(
+    ("group", "kind", "expected"),
+    [("", "Pod", (True, False)), ("batch", "Job", (False, True)), ("example.com", "Set", (False, True))],
+)
+def test_extracted_pod_is_pod_or_suspended_by_group_and_kind(
+    group: str, kind: str, expected: tuple[bool, bool]
+) -> None:
+    manifest = {"spec": {"suspend": True, "template": {"spec": {}}, "jobs": [{"template": {}}]}}
+    (found,) = extract(SETS, manifest, group, kind)
+    assert (found.is_pod, found.is_suspended) == expected
+    assert is_pod(group, kind) is found.is_pod

@@ -31,7 +31,6 @@ from webhook.policy.verdict import (
 from webhook.policy.workloads.kinds import ExtractedPod, Kinds, extract, kinds_with
 
 _DEFAULT_SEVERITIES = {check.code: check.severity for check in CHECKS}
-_OFF = Severity.OFF  # a lookup in the enumeration costs as much as a cheap check
 _DECISIONS = {Severity.AUDIT: Decision.ALLOWED, Severity.WARN: Decision.WARNED, Severity.DENY: Decision.DENIED}
 
 
@@ -43,7 +42,7 @@ class Evaluator:
     def __init__(self, ruleset: Ruleset, kinds: Kinds) -> None:
         self.ruleset = ruleset
         self.kinds = kinds
-        self._checks: dict[tuple[bool, ...], tuple[Check, ...]] = {}
+        self._checks: dict[tuple[frozenset[str] | bool, ...], tuple[Check, ...]] = {}
 
     @classmethod
     def of(cls, settings: Settings, facts: Facts = UNKNOWN) -> Evaluator:
@@ -80,17 +79,24 @@ class Evaluator:
         return verdict.build()
 
     def _checks_for(self, context: PodContext) -> tuple[Check, ...]:
-        """The checks whose scope includes the pod, in the order of their codes."""
-        scopes = (
+        """The checks that are active in the namespace and whose scope includes the pod, in the order of their codes.
+
+        The settings bound the sets of active codes, and each occurs with at most 32 combinations of scopes.
+        """
+        active = context.rules.active
+        key = (
+            active,
             bool(context.mps_requests),
             bool(context.requests.positive),
             bool(context.requests.named),
             context.expects_edits,
             context.origin.added_containers is None,
         )
-        checks = self._checks.get(scopes)
+        checks = self._checks.get(key)
         if checks is None:
-            checks = self._checks[scopes] = tuple(check for check in CHECKS if check.scope.includes(context))
+            checks = self._checks[key] = tuple(
+                check for check in CHECKS if check.code in active and check.scope.includes(context)
+            )
         return checks
 
 
@@ -109,13 +115,11 @@ class _VerdictBuilder:
         self.edits.extend(islice(edits, MOST_EDITS + 1 - len(self.edits)))
 
     def run(self, checks: Iterable[Check], context: PodContext) -> None:
-        """Run those checks that are not off in the namespace, and collect their findings. Raises MalformedError."""
+        """Run checks and collect their findings. Raises MalformedError."""
         severities = context.rules.severities
         for check in checks:
-            wanted = severities[check.code]
-            if wanted is not _OFF:
-                for violation in check.run(context):
-                    self._add(check.code, min(wanted, violation.cap), violation)
+            for violation in check.run(context):
+                self._add(check.code, min(severities[check.code], violation.cap), violation)
 
     def _add(self, code: str, severity: Severity, violation: Violation) -> None:
         counted = code, severity
