@@ -24,8 +24,8 @@ _MIG = "nvidia.com/mig-"
 class Rules:
     """The settings that apply in one namespace.
 
-    `namespace_labels` is None when they are unknown. `severities` holds every check by its code, `active` those that
-    are not off. `per_container` and `per_pod` are the limits on replicas.
+    `namespace_labels` is None when they are unknown. `severities` holds every check by its code, `active` those
+    that are not off. `per_container` and `per_pod` are the limits on replicas.
     """
 
     def __init__(
