@@ -39,7 +39,7 @@ class InputError(Exception):
         super().__init__("\n".join(map(str, self.diagnostics)))
 
 
-_PLAIN_KEY = re.compile("[A-Za-z0-9_-]{1,63}")
+_PLAIN_KEY = "[A-Za-z0-9_-]{1,63}"
 _KEY = 110
 """Characters of a key that a path quotes."""
 
@@ -52,4 +52,4 @@ def dotted(path: Path) -> str:
 def _step(step: str | int) -> str:
     if isinstance(step, int):
         return f"[{step}]"
-    return f".{step}" if _PLAIN_KEY.fullmatch(step) else f'["{printable(step, _KEY)}"]'
+    return f".{step}" if re.fullmatch(_PLAIN_KEY, step) else f'["{printable(step, _KEY)}"]'

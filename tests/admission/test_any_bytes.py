@@ -64,7 +64,7 @@ def test_any_json(value: Any, hook: Hook) -> None:
 
 
 @given(reviews, hooks, st.floats(0, 1))
-def test_a_review_that_breaks_off(name: str, hook: Hook, where: float) -> None:
+def test_truncated_review(name: str, hook: Hook, where: float) -> None:
     whole = body(name).rstrip()
     cut = int(where * (len(whole) - 1))
     with pytest.raises(BadReviewError):
@@ -72,7 +72,7 @@ def test_a_review_that_breaks_off(name: str, hook: Hook, where: float) -> None:
 
 
 @given(reviews, hooks, st.lists(st.tuples(st.floats(0, 1), st.integers(0, 255)), min_size=1, max_size=3))
-def test_a_review_with_wrong_bytes(name: str, hook: Hook, flips: list[tuple[float, int]]) -> None:
+def test_corrupted_review(name: str, hook: Hook, flips: list[tuple[float, int]]) -> None:
     data = bytearray(body(name))
     for where, byte in flips:
         data[int(where * (len(data) - 1))] = byte
@@ -90,9 +90,7 @@ strange = st.sampled_from([GONE, None, True, 0, -1, 1.5, "", "x", [], {}, [None]
 
 
 @given(reviews, hooks, configurations, st.data())
-def test_a_review_with_a_node_gone_or_of_another_type(
-    name: str, hook: Hook, configuration: Key, data: st.DataObject
-) -> None:
+def test_review_with_removed_or_retyped_node(name: str, hook: Hook, configuration: Key, data: st.DataObject) -> None:
     review = json.loads(body(name))
     inside = [place for place in places(review) if "managedFields" not in place]
     for _ in range(data.draw(st.integers(1, 2))):
@@ -156,7 +154,7 @@ PLACES = {
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("nest", NESTS)
 @pytest.mark.parametrize("depth", DEPTHS)
-def test_depth(depth: int, nest: str, place: str, hook: Hook) -> None:
+def test_nesting_depth(depth: int, nest: str, place: str, hook: Hook) -> None:
     name, where, with_nest = PLACES[place]
     start, end = NESTS[nest]
     deep = with_nest.replace("{nest}", start * depth + "1" + end * depth).encode()

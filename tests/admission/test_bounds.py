@@ -54,7 +54,7 @@ def test_answer_to_hostile_shape_is_bounded(name: str) -> None:
     assert len(json.dumps(answer)) < 64 * KIB
 
 
-def test_denial_says_how_many_findings_it_leaves_out() -> None:
+def test_denial_counts_omitted_findings() -> None:
     two = Shape(
         lambda count: pod(containers=each(count, lambda n: container(n, resources={"limits": {"nvidia.com/gpu": 2}})))
     )
@@ -65,21 +65,21 @@ def test_denial_says_how_many_findings_it_leaves_out() -> None:
     assert response["response"]["auditAnnotations"]["findings"].endswith("GPS002=deny,GPS019=warn,GPS001+40")
 
 
-def test_warnings_say_how_many_findings_they_leave_out() -> None:
+def test_warnings_count_omitted_findings() -> None:
     shape = SHAPES["annotations with the product's prefix"]
     response = json.loads(respond(shape.review(100), Hook.MUTATE, LAX).body())["response"]
     assert len(response["warnings"]) == KEPT_PER_CODE + 1
     assert response["warnings"][-1] == "and 80 more findings of GPS018"
 
 
-def test_pod_with_too_many_edits_is_answered_without_a_patch() -> None:
+def test_too_many_edits_answer_without_patch() -> None:
     outcome = respond(SHAPES["init containers"].review(5000), Hook.MUTATE, LAX)
     assert outcome.unpatched == "the pod needs more than 4096 edits, so none is made"
     assert outcome.allowed
     assert "patch" not in json.loads(outcome.body())["response"]
 
 
-def test_place_of_malformed_member_is_shortened_and_printable() -> None:
+def test_malformed_path_is_shortened_and_printable() -> None:
     resources = Shape(lambda count: pod(nodeSelector={"k\n::error::" + "x" * count: 1}))
     with pytest.raises(BadReviewError) as error:
         respond(resources.review(5000), Hook.MUTATE, LAX)

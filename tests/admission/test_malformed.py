@@ -80,7 +80,7 @@ MALFORMED: dict[str, tuple[str, Json, str]] = {
 
 
 @pytest.mark.parametrize("case", MALFORMED)
-def test_an_object_of_another_structure_is_told_with_its_place(case: str) -> None:
+def test_malformed_object_is_reported_with_path(case: str) -> None:
     name, malformed, says = MALFORMED[case]
     review: Json = json.loads(body(name))
     review["request"]["object"] = malformed
@@ -105,10 +105,10 @@ def test_an_object_of_another_structure_is_told_with_its_place(case: str) -> Non
             b'{"uid":"1","kind":{"kind":"Pod"},"operation":"CREATE","object":{"spec":1e999}}}',
             "out of range",
         ),
-        (b'{"apiVersion":"admission.k8s.io/v1","kind":"Pod"}', 'kind is "Pod"; only AdmissionReview is answered'),
+        (b'{"apiVersion":"admission.k8s.io/v1","kind":"Pod"}', 'kind is "Pod"; only AdmissionReview is supported'),
         (
             b'{"apiVersion":"admission.k8s.io/v1beta1","kind":"AdmissionReview","request":null}',
-            'apiVersion is "admission.k8s.io/v1beta1"; only admission.k8s.io/v1 is answered',
+            'apiVersion is "admission.k8s.io/v1beta1"; only admission.k8s.io/v1 is supported',
         ),
         (b'{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview"}', "the review has no request"),
         (b'{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":null}', "the review has no request"),
@@ -125,7 +125,7 @@ def test_an_object_of_another_structure_is_told_with_its_place(case: str) -> Non
     ],
     ids=lambda value: str(value)[:50],
 )
-def test_a_review_that_cannot_be_answered_is_refused_in_words(data: bytes, says: str) -> None:
+def test_unanswerable_review_is_rejected_with_message(data: bytes, says: str) -> None:
     with pytest.raises(BadReviewError) as refused:
         respond(data, Hook.MUTATE, EVALUATOR)
     assert says in str(refused.value)

@@ -47,7 +47,7 @@ def test_patch(recorded: Recorded) -> None:
 
 
 @every_review
-def test_the_api_server_takes_the_answer(recorded: Recorded) -> None:
+def test_api_server_accepts_answer(recorded: Recorded) -> None:
     reception = received(recorded)
     assert reception.allowed is (recorded.decision != "denied")
     assert all(len(warning) <= 120 for warning in reception.warnings)
@@ -58,7 +58,7 @@ def test_the_api_server_takes_the_answer(recorded: Recorded) -> None:
 
 
 @every_review
-def test_a_refusal_is_a_403_with_a_line_for_each_finding(recorded: Recorded) -> None:
+def test_denial_is_403_with_line_per_finding(recorded: Recorded) -> None:
     reception = received(recorded)
     denying = [found for found in outcome(recorded).verdict.findings if found.severity.label == "deny"]
     assert reception.code == (403 if denying else None)
@@ -70,9 +70,9 @@ def test_warnings_and_audit_annotation_start_with_the_code(recorded: Recorded) -
     reception, findings = received(recorded), outcome(recorded).verdict.findings
     warned = [found for found in findings if found.severity.label == "warn"]
     assert reception.warnings == [f"{found.code} {found.message}" for found in warned]
-    told = ",".join(f"{found.code}={found.severity.label}" for found in findings)
-    assert reception.audit == ({"findings": told} if findings else {})
+    expected = ",".join(f"{found.code}={found.severity.label}" for found in findings)
+    assert reception.audit == ({"findings": expected} if findings else {})
 
 
-def test_every_recorded_review_has_its_expectation() -> None:
+def test_recorded_reviews_have_expectations() -> None:
     assert sorted(expectations()) == names()

@@ -1,4 +1,4 @@
-"""Which requests are judged, which are left as they are, and how an answer is told."""
+"""Which requests are checked, which are left alone, and what an answer contains."""
 
 from __future__ import annotations
 
@@ -70,12 +70,12 @@ def test_other_pod_subresources_are_never_checked(subresource: str, hook: Hook) 
 
 @pytest.mark.parametrize("hook", [hook for hook in Hook if hook.mutates], ids=lambda hook: hook.path)
 @pytest.mark.parametrize("subresource", ["", "ephemeralcontainers"])
-def test_mutating_hook_leaves_release_and_ephemeral_containers_alone(subresource: str, hook: Hook) -> None:
+def test_mutating_hook_ignores_ungating_and_ephemeral_containers(subresource: str, hook: Hook) -> None:
     review = update("create-pod-two-replicas", GATED, {"ephemeralContainers": [SEES_ALL]}, subResource=subresource)
     assert_untouched(answer(review, hook))
 
 
-def test_mutated_gated_pod_is_released_without_a_finding() -> None:
+def test_ungating_mutated_pod_has_no_finding() -> None:
     pod = json.loads(body("create-pod-vectoradd"))["request"]["object"]
     gated = {**pod, "spec": {**pod["spec"], **GATED}}
     created = recorded("create-pod-vectoradd", object=gated)
@@ -87,13 +87,13 @@ def test_mutated_gated_pod_is_released_without_a_finding() -> None:
 
 
 def debugged(count: int) -> Json:
-    """The review that adds one container with all GPUs to a pod with so many ephemeral containers like it."""
+    """The review that adds one container with all GPUs to a pod that has `count` ephemeral containers like it."""
     there = [{**SEES_ALL, "name": f"debug-{number}"} for number in range(count)]
     members = {"ephemeralContainers": there}, {"ephemeralContainers": [*there, SEES_ALL]}
     return update("create-pod-vectoradd", *members, subResource="ephemeralcontainers")
 
 
-def test_one_added_ephemeral_container_among_thousands_is_found() -> None:
+def test_added_ephemeral_container_among_thousands() -> None:
     outcome = answer(debugged(10_000), Hook.VALIDATE)
     assert [found.path[:3] for found in outcome.verdict.findings] == [("spec", "ephemeralContainers", 10_000)]
 
@@ -116,14 +116,14 @@ def test_ephemeral_containers_are_compared_in_linear_time() -> None:
 
 
 @every_hook
-def test_an_eviction_without_an_object_passes(hook: Hook) -> None:
+def test_eviction_without_object_passes(hook: Hook) -> None:
     review = recorded("create-pod-two-replicas", subResource="eviction", object=None)
     assert_untouched(answer(review, hook))
 
 
 @every_hook
 @pytest.mark.parametrize("kind", [{"kind": "Node"}, {"kind": "Pod", "group": "metrics.k8s.io"}, {"kind": "ConfigMap"}])
-def test_kinds_that_hold_no_pod_pass(kind: Json, hook: Hook) -> None:
+def test_kinds_without_pods_pass(kind: Json, hook: Hook) -> None:
     assert_untouched(answer(recorded("create-pod-two-replicas", kind={"version": "v1"} | kind), hook))
 
 
@@ -134,7 +134,7 @@ def assert_untouched(outcome: Outcome) -> None:
     assert response == {"uid": outcome.request.uid, "allowed": True}
 
 
-def test_without_deny_in_mutate_the_patch_goes_out_and_the_last_hook_refuses() -> None:
+def test_deny_in_mutate_off_patches_and_validate_denies() -> None:
     later = Evaluator.of(Settings(deny_in_mutate=False))
     review = recorded("create-pod-two-replicas")
     mutated = answer(review, Hook.MUTATE, later)
@@ -147,14 +147,14 @@ def test_without_deny_in_mutate_the_patch_goes_out_and_the_last_hook_refuses() -
     assert not answer(arrived, Hook.VALIDATE, later).allowed
 
 
-def test_the_mutated_pod_passes_the_last_hook_in_silence() -> None:
+def test_mutated_pod_passes_validate_silently() -> None:
     review = recorded("create-pod-vectoradd")
     patched = receive(answer(review, Hook.MUTATE).body(), review["request"], mutating=True).object
     arrived = answer(recorded("create-pod-vectoradd", object=patched), Hook.VALIDATE)
     assert json.loads(arrived.body())["response"] == {"uid": arrived.request.uid, "allowed": True}
 
 
-def test_a_denial_tells_every_finding_that_denies_on_a_line_of_its_own() -> None:
+def test_denial_has_one_line_per_finding() -> None:
     container = {"name": "a", "resources": {"limits": {"nvidia.com/gpu": 2}}}
     other = {"name": "b", "resources": {"limits": {"nvidia.com/gpu": 1}}}
     pod = {"metadata": {}, "spec": {"terminationGracePeriodSeconds": 0, "containers": [container, other]}}
@@ -173,7 +173,7 @@ def test_a_denial_tells_every_finding_that_denies_on_a_line_of_its_own() -> None
     assert "patch" not in response
 
 
-def test_audited_findings_are_recorded_without_a_warning() -> None:
+def test_audit_mode_records_without_warning() -> None:
     audit = Evaluator.of(Settings(mode="audit"))
     response = json.loads(answer(recorded("create-pod-two-replicas"), Hook.VALIDATE, audit).body())["response"]
     assert response["allowed"] is True
@@ -194,11 +194,11 @@ def test_audited_findings_are_recorded_without_a_warning() -> None:
     ],
     ids=str,
 )
-def test_the_name_is_what_there_is_of_one(changes: Json, name: str) -> None:
+def test_object_name_or_generate_name(changes: Json, name: str) -> None:
     assert answer(recorded("create-pod-vectoradd", **changes), Hook.MUTATE).name == name
 
 
-def test_a_patch_that_fails_its_proof_is_not_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_patch_failing_proof_is_not_sent(monkeypatch: pytest.MonkeyPatch) -> None:
     # The builder makes no such operation: a false one stands in for it.
     wrong = [{"op": "replace", "path": "/spec/containers", "value": []}]
     monkeypatch.setattr(sys.modules[respond.__module__], "build", lambda *_: wrong)
@@ -219,7 +219,7 @@ def test_a_patch_that_fails_its_proof_is_not_sent(monkeypatch: pytest.MonkeyPatc
     ],
     ids=str,
 )
-def test_a_request_without_what_it_is_about(name: str, changes: Json, says: str, hook: Hook) -> None:
+def test_request_without_object(name: str, changes: Json, says: str, hook: Hook) -> None:
     if hook.mutates and "deployment" in name:
         assert_untouched(answer(recorded(name, **changes), hook))
         return

@@ -57,7 +57,7 @@ def is_taken(text: bytes, containers: int, values: int, stretch: int, keys: int 
 
 @given(VALUES, st.integers(1, 9), st.booleans())
 @example({'\\"': ["\\\\", '\\\\"[', "{"]}, 1, False)
-def test_count_equals_that_of_a_parser(value: Any, stretch: int, ascii_only: bool) -> None:
+def test_count_equals_parser(value: Any, stretch: int, ascii_only: bool) -> None:
     """With stretches of a few bytes, so that every escape lies across a border somewhere."""
     containers, keys, commas = counted(value)
     # Spaces, since a text with fewer bytes than there may be brackets is not looked at.
@@ -82,7 +82,7 @@ def in_spec(inner: bytes) -> bytes:
 
 
 @pytest.mark.parametrize("char", ["[", "{", ",", ":", "7", "<", '"', "\\"])
-def test_legal_text_of_brackets_is_answered(char: str) -> None:
+def test_text_of_brackets_is_answered(char: str) -> None:
     text = json.dumps(char * 1_400_000).replace("<", "\\u003c").encode()
     assert respond(in_spec(text), Hook.MUTATE, EVALUATOR).allowed
 
@@ -100,12 +100,12 @@ def test_legal_text_of_brackets_is_answered(char: str) -> None:
     ],
     ids=["objects", "depth", "values", "lists of values", "keys", "digits", "beside strings"],
 )
-def test_too_much_structure_is_not_decoded(inner: bytes, says: str) -> None:
+def test_too_complex_review_is_rejected(inner: bytes, says: str) -> None:
     with pytest.raises(TooComplexError, match=says):
         respond(in_spec(inner), Hook.MUTATE, EVALUATOR)
 
 
-def test_as_many_objects_as_allowed_are_decoded() -> None:
+def test_most_objects_allowed_are_decoded() -> None:
     around = 6
     text = in_spec(b"[" + b",".join([b"{}"] * (structure.CONTAINERS - around - 1)) + b"]")
     assert text.count(b"{") + text.count(b"[") == structure.CONTAINERS
@@ -113,12 +113,12 @@ def test_as_many_objects_as_allowed_are_decoded() -> None:
 
 
 @pytest.mark.parametrize("number", [b"1e999", b"-1e400"])
-def test_number_out_of_range_is_refused(number: bytes) -> None:
+def test_number_out_of_range_is_rejected(number: bytes) -> None:
     with pytest.raises(BadReviewError, match="out of range"):
         respond(in_spec(number), Hook.MUTATE, EVALUATOR)
 
 
-def test_hard_floats_let_other_threads_run() -> None:
+def test_float_decoding_yields_to_threads() -> None:
     """Floats next to the smallest one there is: decoding them must not be one long call."""
     text = in_spec(b"[" + b",".join([b"2.2250738585072011e-308"] * 200_000) + b"]")
     turns, ended = [time.perf_counter()], threading.Event()
@@ -141,7 +141,7 @@ def test_hard_floats_let_other_threads_run() -> None:
 
 
 @pytest.mark.parametrize("unit", [b'""', b'"",', b'\\"', b"\\\\", b'"["["', b"a", b'"a":[1],'])
-def test_counting_takes_little_memory(unit: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_counting_memory_is_bounded(unit: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(structure, "CONTAINERS", 2 * MIB)
     monkeypatch.setattr(structure, "KEYS", 100 * MIB)
     monkeypatch.setattr(structure, "VALUES", 100 * MIB)
@@ -154,7 +154,7 @@ def test_counting_takes_little_memory(unit: bytes, monkeypatch: pytest.MonkeyPat
         tracemalloc.stop()
 
 
-def test_long_uid_is_refused() -> None:
+def test_long_uid_is_rejected() -> None:
     review = json.loads(body("create-pod-vectoradd"))
     review["request"]["uid"] = "u" * 128
     assert respond(json.dumps(review).encode(), Hook.MUTATE, EVALUATOR).request.uid == "u" * 128

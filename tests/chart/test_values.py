@@ -139,7 +139,7 @@ WRONG: dict[str, tuple[Values, str]] = {
         {"webhooks": {"matchConditions": [{"name": "not me", "expression": "true"}]}},
         "/webhooks/matchConditions/0/name",
     ),
-    "a condition with a name of ours": (
+    "a condition with a reserved name": (
         {"webhooks": {"matchConditions": [{"name": "names-a-gpu", "expression": "true"}]}},
         "/webhooks/matchConditions/0/name",
     ),

@@ -69,7 +69,7 @@ def test_largest_pods_are_mutated(server: ServerPod, variables: int) -> None:
     create_mutated(server, _largest(variables), times=8, at_once=4)
 
 
-def test_a_crowd_that_says_nothing_keeps_nobody_out(server: ServerPod) -> None:
+def test_silent_connections_keep_no_client_out(server: ServerPod) -> None:
     with ExitStack() as stack:
         for _ in range(200):
             stack.enter_context(server.cluster.place.connect(server.address, 10250, 5))

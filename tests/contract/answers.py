@@ -1,4 +1,4 @@
-"""What is said of an object: by a hook in its answer, and by `check -o json` in its report, in one form."""
+"""The verdict about an object in one form: from a hook's answer, and from the report of `check -o json`."""
 
 from __future__ import annotations
 
@@ -9,28 +9,28 @@ from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
-    """All that both tell. The paths of findings are in reports only."""
+class Answered:
+    """What both contain. Only reports have the paths of findings."""
 
     allowed: bool
-    refusals: list[str]
+    denials: list[str]
     warnings: list[str]
     severities: list[str]
     patch: list[dict[str, Any]]
 
-    def without(self, code: str) -> Said:
-        """The same without a code that warns."""
+    def without(self, code: str) -> Answered:
+        """The same without the warnings of a code."""
         warnings = [warning for warning in self.warnings if not warning.startswith(code)]
         severities = [severity for severity in self.severities if not severity.startswith(code)]
         return replace(self, warnings=warnings, severities=severities)
 
 
-def by_hook(answer: Any) -> Said:
-    """What a hook says."""
+def by_hook(answer: Any) -> Answered:
+    """The verdict of a hook."""
     response = answer["response"]
     message = response.get("status", {}).get("message", "")
     severities = response.get("auditAnnotations", {}).get("findings", "")
-    return Said(
+    return Answered(
         response["allowed"],
         message.splitlines(),
         response.get("warnings", []),
@@ -39,11 +39,11 @@ def by_hook(answer: Any) -> Said:
     )
 
 
-def by_check(report: Any) -> Said:
-    """What the command line says of its only object."""
+def by_check(report: Any) -> Answered:
+    """The verdict of the command line about its only object."""
     (result,) = report["results"]
     found = result["findings"]
-    return Said(
+    return Answered(
         result["decision"] != "denied",
         ["{code} {message}; {remedy}".format(**one) for one in found if one["severity"] == "deny"],
         ["{code} {message}".format(**one) for one in found if one["severity"] == "warn"],

@@ -1,4 +1,4 @@
-"""Server and command line say the same of every fixture and of every recorded review, over TLS."""
+"""Server and command line agree on every fixture and on every recorded review, over TLS."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import pytest
 import pytest_asyncio
 
 from tests.cli.run import run
-from tests.contract.answers import Said, by_check, by_hook
+from tests.contract.answers import Answered, by_check, by_hook
 from tests.fixture import HOOKS, Fixture, Json, load_all, review
 from tests.recorded import body, names
 from tests.server.certificates import issue
@@ -28,14 +28,14 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 ENFORCE = "pod-security.kubernetes.io/enforce"
 MIRROR = "kubernetes.io/config.mirror"
 
-NOT_AN_UPDATE = "the command line sees an object that is to be made, the hook an update of one"
+NOT_AN_UPDATE = "the command line checks a new object, the hook an update"
 
 DIFFER = {
     "GPS012/hook-with-hostpath": "the API server called the path for namespaces that allow hostPath, against the facts",
-    "left-alone/mirror-pod-of-a-user": "the command line cannot know that the caller is no node",
-    "severities/denied-outside-mutate": "denyInMutate leaves the refusal to the last hook; the command line tells it",
-    "steering/arrived-unsteered": "the last hook sees that nobody steered, the command line steers",
-    "steering/released-unsteered": "a pod without its gates cannot be steered any more, one that is to be made can",
+    "left-alone/mirror-pod-of-a-user": "the command line does not know that the caller is not a node",
+    "severities/denied-outside-mutate": "with denyInMutate off only the final hook denies, the command line always",
+    "steering/final-hook-unsteered": "the final hook checks the pod as it is, the command line steers",
+    "steering/ungated-unsteered": "a pod that lost its gates cannot be steered, a new one can",
     "GPS001/one-of-two-gates-removed": NOT_AN_UPDATE,
     "GPS001/update-without-a-gate-before": NOT_AN_UPDATE,
     "GPS007/ephemeral-container-alone-is-checked": NOT_AN_UPDATE,
@@ -45,9 +45,9 @@ DIFFER = {
     "tolerations/never-ours-on-update": NOT_AN_UPDATE,
     "tolerations/restored-from-nothing": NOT_AN_UPDATE,
     "tolerations/restored-on-update": NOT_AN_UPDATE,
-    "workloads/update-beside-the-template": "the hook judges an update only where it changes the template",
+    "workloads/update-beside-the-template": "the hook checks an update only if it changes the template",
 }
-"""The fixtures of which the two say different things, and why that is right."""
+"""The fixtures on which the two rightly differ, because the command line does not know the request, and why."""
 
 Clients = Callable[[Json | None, Json | None], Coroutine[Any, Any, Client]]
 
@@ -73,7 +73,7 @@ async def clients(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Cli
 
 
 def path_of(fixture: Fixture) -> str:
-    """The hook that a cluster calls for an object: the chart chooses by kind and by the namespace's label."""
+    """The hook that a cluster calls for an object: the chart selects by kind and by the namespace's label."""
     hook = HOOKS[fixture.hook]
     if hook is not None:
         return hook.path
@@ -91,7 +91,7 @@ def level_of(fixture: Fixture) -> str:
 
 
 def review_of(fixture: Fixture) -> Json:
-    """The review of a fixture. Only nodes make mirror pods, which the command line takes for granted."""
+    """The review of a fixture. Only nodes create mirror pods, which the command line assumes."""
     asked = review(fixture)
     annotations = (fixture.object.get("metadata") or {}).get("annotations") or {}
     if fixture.hook == "offline" and MIRROR in annotations:
@@ -100,7 +100,7 @@ def review_of(fixture: Fixture) -> Json:
 
 
 def facts_of(fixture: Fixture) -> Json | None:
-    """The facts for the command line. What the path tells a hook, the namespace's label tells it."""
+    """The facts for the command line, with the namespace's label in place of the hook's path."""
     if fixture.hook != "mutate-without-hostpath":
         return fixture.facts
     facts = fixture.facts or {"apiVersion": "gpushare-webhook/v1", "kind": "Facts"}
@@ -108,8 +108,8 @@ def facts_of(fixture: Fixture) -> Json | None:
     return {**facts, "namespaces": [*facts.get("namespaces", []), labelled]}
 
 
-def check(folder: Path, manifest: Json, namespace: str, settings: Json | None, facts: Json | None) -> Said:
-    """What the command line says of an object."""
+def check(folder: Path, manifest: Json, namespace: str, settings: Json | None, facts: Json | None) -> Answered:
+    """The command line's verdict about an object."""
     options: list[object] = ["-n", namespace]
     for name, option, content in (
         ("object", "-f", manifest),
@@ -125,13 +125,13 @@ def check(folder: Path, manifest: Json, namespace: str, settings: Json | None, f
     return by_check(ended.json())
 
 
-async def hook(client: Client, path: str, asked: bytes) -> Said:
-    """What the server says to a review."""
+async def hook(client: Client, path: str, asked: bytes) -> Answered:
+    """The server's verdict about a review."""
     replied = await asyncio.to_thread(client.post, path, asked)
     assert replied.status == 200
-    said = by_hook(replied.json())
-    # Only the last hook can see that the edits are missing.
-    return said.without("GPS019") if path == "/validate" else said
+    answered = by_hook(replied.json())
+    # Only the final hook can detect missing edits.
+    return answered.without("GPS019") if path == "/validate" else answered
 
 
 @pytest.mark.parametrize("fixture", load_all(), ids=lambda fixture: fixture.name)
@@ -143,12 +143,12 @@ async def test_fixture(fixture: Fixture, clients: Clients, tmp_path: Path) -> No
     assert (answered == of_hook(checked, path)) is (fixture.name not in DIFFER), (answered, checked)
 
 
-def of_hook(checked: Said, path: str) -> Said:
-    """What the command line says, as far as a hook can say it: the last one sends no patch."""
+def of_hook(checked: Answered, path: str) -> Answered:
+    """The command line's verdict without the patch, which the final hook never sends."""
     return replace(checked, patch=[]) if path == "/validate" else checked
 
 
-async def test_fixtures_that_may_differ_exist() -> None:
+async def test_exceptions_name_existing_fixtures() -> None:
     assert DIFFER.keys() <= {fixture.name for fixture in load_all()}
 
 

@@ -19,7 +19,7 @@ _LARGEST_MIB = 2048
 
 
 def main(name: str, seconds: int) -> None:
-    """Search for so long; exit with another code than 0 as soon as something is found."""
+    """Search for the given time; exit with another code than 0 as soon as something is found."""
     FOUND.mkdir(parents=True, exist_ok=True)
     search = _with_atheris if find_spec("atheris") else _with_hypothesis
     search(name, seconds)

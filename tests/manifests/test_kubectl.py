@@ -31,7 +31,7 @@ STRICTER = {
     "stream comment right after a later separator": NO_SEPARATOR,
 }
 # kubectl rejects the whole input at the first error; the reader continues with the next document.
-GOES_ON = {
+CONTINUES = {
     "stream error in the second",
     "stream mapping beside separator",
     "stream mapping beside a later separator",
@@ -87,7 +87,7 @@ def test_values_equal_kubectl(name: str) -> None:
         assert problems
         return
     assert bool(problems) == ("error" in case), problems
-    if name in GOES_ON:
+    if name in CONTINUES:
         assert "error" in case
         assert typed(objects[: len(case["objects"])]) == typed(case["objects"])
     else:
@@ -104,7 +104,7 @@ def test_diagnostics_have_position_and_message(name: str) -> None:
         assert 10 < len(problem.message) <= 120
 
 
-@pytest.mark.parametrize("name", sorted(GOES_ON))
+@pytest.mark.parametrize("name", sorted(CONTINUES))
 def test_documents_after_an_error_are_read(name: str) -> None:
     case = CASES[name]
     objects, problems = answer(case["input"])

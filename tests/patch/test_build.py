@@ -99,7 +99,7 @@ def once(wanted: list[Edit]) -> list[Edit]:
 
 
 @given(documents, edits)
-def test_operations_do_what_the_edits_want(document: Json, wanted: list[Edit]) -> None:
+def test_operations_apply_edits(document: Json, wanted: list[Edit]) -> None:
     wanted = once(wanted)
     received = deepcopy(document)
     operations = build(document, wanted)
@@ -108,31 +108,31 @@ def test_operations_do_what_the_edits_want(document: Json, wanted: list[Edit]) -
 
 
 @given(documents, edits)
-def test_operations_are_proven(document: Json, wanted: list[Edit]) -> None:
+def test_operations_pass_proof(document: Json, wanted: list[Edit]) -> None:
     assert verify(document, build(document, once(wanted))) is None
 
 
 @given(documents, edits)
-def test_operations_are_as_few_as_can_be(document: Json, wanted: list[Edit]) -> None:
+def test_operations_are_minimal(document: Json, wanted: list[Edit]) -> None:
     wanted = once(wanted)
     appended = sum(isinstance(edit, Append) for edit in wanted)
     others = len({edit.path for edit in wanted if not isinstance(edit, Append)})
     assert len(build(document, wanted)) <= appended + others
 
 
-def test_parents_are_made_in_one_operation() -> None:
+def test_missing_parents_take_one_operation() -> None:
     wanted: list[Edit] = [Append(("spec", "a", "b"), 1), Append(("spec", "a", "b"), 2), Assign(("spec", "a", "c"), 3)]
     assert build({"spec": {}}, wanted) == [{"op": "add", "path": "/spec/a", "value": {"b": [1, 2], "c": 3}}]
 
 
-def test_parents_below_one_that_is_made_are_made_in_it() -> None:
+def test_nested_missing_parents_merge() -> None:
     wanted: list[Edit] = [Append(("spec", "a", "b"), 1), Append(("spec", "c", "d"), 2), Extend(("spec", "c", "e"), "x")]
     wanted.append(Extend(("spec", "c", "e"), "y"))
     made = {"a": {"b": [1]}, "c": {"d": [2], "e": "x,y"}}
     assert build({"spec": None}, wanted) == [{"op": "add", "path": "/spec", "value": made}]
 
 
-def test_operations_stand_in_the_order_of_the_edits() -> None:
+def test_operations_keep_edit_order() -> None:
     document: Json = {"l": [], "t": "x"}
     wanted: list[Edit] = [
         Append(("l",), 1),
@@ -149,5 +149,5 @@ def test_operations_stand_in_the_order_of_the_edits() -> None:
     ]
 
 
-def test_no_edits_are_no_operations() -> None:
+def test_no_edits_give_no_operations() -> None:
     assert build({"spec": {}}, []) == []

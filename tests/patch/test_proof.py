@@ -88,17 +88,17 @@ def test_sound_operations_pass(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", FLAWED)
-def test_flawed_operations_are_told_with_their_place(name: str) -> None:
-    told = verify(DOCUMENT, FLAWED[name])
-    assert told is not None
-    assert told.startswith(f"{FLAWED[name][-1]['path']}: ")
+def test_unsound_operation_is_reported_with_path(name: str) -> None:
+    reported = verify(DOCUMENT, FLAWED[name])
+    assert reported is not None
+    assert reported.startswith(f"{FLAWED[name][-1]['path']}: ")
 
 
-def test_the_document_itself_cannot_be_added() -> None:
+def test_root_cannot_be_added() -> None:
     assert verify({"spec": {}}, [add("", {})]) is not None
 
 
-def test_a_flaw_after_sound_operations_is_found() -> None:
+def test_unsound_operation_after_sound_ones() -> None:
     assert verify(DOCUMENT, [*SOUND["an append"], *SOUND["escaped keys"], *FLAWED["a replaced value"]]) is not None
 
 
@@ -131,18 +131,18 @@ operations: st.SearchStrategy[Json] = st.fixed_dictionaries(
 
 
 @given(st.lists(operations, max_size=3))
-def test_the_proof_accepts_nothing_that_does_not_apply_or_overwrites(made: list[Json]) -> None:
+def test_proof_rejects_inapplicable_and_overwriting(made: list[Json]) -> None:
     if verify(DOCUMENT, made) is None:
         assert is_grown(DOCUMENT, jsonpatch.apply_patch(DOCUMENT, made))
 
 
 @given(st.permutations(SOUND["an append"] + SOUND["escaped keys"] + SOUND["a longer text"] + SOUND["a null member"]))
-def test_the_order_of_sound_operations_does_not_matter(made: list[Json]) -> None:
+def test_operation_order_does_not_matter(made: list[Json]) -> None:
     assert verify(DOCUMENT, made) is None
     assert is_grown(DOCUMENT, jsonpatch.apply_patch(DOCUMENT, made))
 
 
-def test_the_proof_changes_nothing() -> None:
+def test_proof_does_not_mutate() -> None:
     received = deepcopy(DOCUMENT)
     for made in (*SOUND.values(), *FLAWED.values()):
         verify(DOCUMENT, made)
@@ -150,5 +150,5 @@ def test_the_proof_changes_nothing() -> None:
 
 
 @given(st.lists(st.text() | st.integers(0, 10**6), max_size=5))
-def test_a_pointer_is_read_back_as_its_path(path: list[str | int]) -> None:
+def test_pointer_round_trip(path: list[str | int]) -> None:
     assert jsonpointer.JsonPointer(pointer(tuple(path))).parts == [str(step) for step in path]

@@ -165,7 +165,7 @@ UNGIVEN = {
 
 
 def grow_elements(place: Place) -> Grow:
-    """Have a list hold so many elements. Those that the first one does not name already have names of their own."""
+    """Give a list `count` elements. Those that the first one does not name already have names of their own."""
 
     def grow(pod: Json, count: int) -> None:
         found = at(pod, place)
@@ -190,7 +190,7 @@ REPEATED = {"CUDA_MPS_PIPE_DIRECTORY"}
 
 
 def grow_members(place: Place) -> Grow:
-    """Have a mapping hold so many members more."""
+    """Add `count` members to a mapping."""
     key = KEYS.get(place, "k{}")
 
     def grow(pod: Json, count: int) -> None:
@@ -202,7 +202,7 @@ def grow_members(place: Place) -> Grow:
 
 
 def grow_text(place: Place, unit: str) -> Grow:
-    """Have a text hold so many times a unit."""
+    """Repeat a unit `count` times in a text."""
 
     def grow(pod: Json, count: int) -> None:
         holder = at(pod, place[:-1])

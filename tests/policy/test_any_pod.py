@@ -55,7 +55,7 @@ MEMBERS = {"annotations", "runtimeClassName", "tolerations", "volumes", "affinit
 
 
 @given(pods(), configurations, origins)
-def test_findings_are_ordered_short_and_lead_to_nodes_that_exist(pod: Json, configuration: Key, origin: str) -> None:
+def test_findings_are_ordered_short_and_have_existing_paths(pod: Json, configuration: Key, origin: str) -> None:
     verdict = mutate(pod, configuration, ORIGINS[origin]).verdict
     assert [found.code for found in verdict.findings] == sorted(found.code for found in verdict.findings)
     for found in verdict.findings:
@@ -67,7 +67,7 @@ def test_findings_are_ordered_short_and_lead_to_nodes_that_exist(pod: Json, conf
 
 
 @given(pods(), configurations, origins)
-def test_a_mutation_only_adds_and_only_where_injections_add(pod: Json, configuration: Key, origin: str) -> None:
+def test_mutation_only_adds_known_members(pod: Json, configuration: Key, origin: str) -> None:
     mutation = mutate(pod, configuration, ORIGINS[origin])
     assert_grown(pod, mutation.pod, ())
     for operation in mutation.operations:
@@ -97,7 +97,7 @@ def assert_grown(before: Any, after: Any, path: tuple[str | int, ...]) -> None:
 
 
 @given(pods(), configurations, origins)
-def test_mutating_twice_is_mutating_once(pod: Json, configuration: Key, origin: str) -> None:
+def test_mutation_is_idempotent(pod: Json, configuration: Key, origin: str) -> None:
     once = mutate(pod, configuration, ORIGINS[origin])
     assert mutate(once.pod, configuration, ORIGINS[origin]).operations == []
 
@@ -114,13 +114,13 @@ TWO_RESOURCES: Json = {
 @given(pods(), unsteered, origins)
 @example(LIMITED, ("defaults", "shared"), "mutate")
 @example(TWO_RESOURCES, ("lenient", "unknown"), "mutate")
-def test_findings_are_the_same_before_and_after(pod: Json, configuration: Key, origin: str) -> None:
+def test_findings_are_equal_before_and_after_mutation(pod: Json, configuration: Key, origin: str) -> None:
     once = mutate(pod, configuration, ORIGINS[origin])
     assert said(mutate(once.pod, configuration, ORIGINS[origin]).verdict) == said(once.verdict)
 
 
 @given(pods(), configurations, origins, st.randoms(use_true_random=False))
-def test_the_order_of_containers_does_not_matter(pod: Json, configuration: Key, origin: str, random: Any) -> None:
+def test_container_order_does_not_matter(pod: Json, configuration: Key, origin: str, random: Any) -> None:
     shuffled = deepcopy(pod)
     random.shuffle(shuffled["spec"]["containers"])
     one, other = mutate(pod, configuration, ORIGINS[origin]), mutate(shuffled, configuration, ORIGINS[origin])
@@ -139,9 +139,7 @@ def added_by_container(before: Json, after: Json) -> dict[str, Any]:
 
 
 @given(pods(), configurations, origins)
-def test_a_container_gains_new_variables_and_mounts_of_volumes_that_are_there(
-    pod: Json, configuration: Key, origin: str
-) -> None:
+def test_added_variables_are_new_and_mounts_have_volumes(pod: Json, configuration: Key, origin: str) -> None:
     mutated = mutate(pod, configuration, ORIGINS[origin]).pod
     for field in ("initContainers", "containers"):
         for old, new in zip(pod["spec"].get(field) or [], mutated["spec"].get(field) or [], strict=True):
@@ -161,7 +159,7 @@ def gained(old: Json, new: Json, field: str) -> list[Json]:
 
 
 @given(pods(), configurations)
-def test_a_mutated_pod_arrives_without_edits_missing(pod: Json, configuration: Key) -> None:
+def test_mutated_pod_misses_no_edits_at_validate(pod: Json, configuration: Key) -> None:
     mutated = mutate(pod, configuration, ORIGINS["without hostPath"])
     if mutated.verdict.decision.label == "denied":
         return

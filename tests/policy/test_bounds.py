@@ -44,7 +44,7 @@ def two(number: int) -> Json:
     return {**container(number), "resources": {"limits": {GPU: "2"}}}
 
 
-def test_findings_of_a_code_are_kept_up_to_a_limit_and_all_counted() -> None:
+def test_findings_per_code_are_limited_and_counted() -> None:
     verdict = decided(pod(containers=each(KEPT_PER_CODE + 5, two)))
     assert sum(found.code == "GPS001" for found in verdict.findings) == KEPT_PER_CODE
     assert verdict.counts["GPS001", Severity.DENY] == KEPT_PER_CODE + 5
@@ -65,7 +65,7 @@ def test_findings_of_many_pods_in_one_object_share_the_limit() -> None:
 
 
 def asking_once(count: int) -> Json:
-    """A pod in which each of so many init containers needs two edits, and no limit is exceeded."""
+    """A pod in which each of `count` init containers needs two edits, and no limit is exceeded."""
     return pod(initContainers=each(count, container), containers=[{"name": "c"}], tolerations=[{"operator": "Exists"}])
 
 
@@ -76,7 +76,7 @@ def test_edits_up_to_the_limit_are_made() -> None:
     assert MOST_EDITS - 2 <= len(verdict.edits) <= MOST_EDITS
 
 
-def test_no_edit_is_made_when_there_are_too_many() -> None:
+def test_too_many_edits_make_none() -> None:
     verdict = decided(asking_once(MOST_EDITS))
     assert verdict.too_many_edits
     assert verdict.edits == ()
@@ -107,7 +107,7 @@ def test_pod_without_findings_and_edits_is_untouched() -> None:
     assert decided({"spec": {"containers": [{"name": "c"}]}}) is UNTOUCHED
 
 
-def test_pods_of_one_object_are_limited() -> None:
+def test_pods_per_object_are_limited() -> None:
     assert len(GROUPS.pods({"spec": {"pods": [{}] * MOST_PODS}}, "example.com", "Group")) == MOST_PODS
     with pytest.raises(TooManyPodsError, match=str(MOST_PODS)) as error:
         GROUPS.pods({"spec": {"pods": [{}] * (MOST_PODS + 1)}}, "example.com", "Group")
@@ -115,7 +115,7 @@ def test_pods_of_one_object_are_limited() -> None:
 
 
 def away_from_mps(more: int) -> Json:
-    """A pod that asks for two and excludes MPS nodes, and names so many values of another label."""
+    """A pod that asks for two and excludes MPS nodes, and names `more` values of another label."""
     expressions = [
         {"key": "nvidia.com/mps.capable", "operator": "NotIn", "values": ["true"]},
         {"key": "pool", "operator": "NotIn", "values": [f"v{number}" for number in range(more)]},
@@ -128,7 +128,7 @@ def test_affinity_larger_than_analysed_relaxes_no_rejection() -> None:
     assert decided(away_from_mps(ANALYSED - 2)).decision is Decision.DENIED
 
 
-def test_known_whole_card_nodes_relax_no_rejection_of_an_unanalysed_affinity() -> None:
+def test_unanalysed_affinity_ignores_known_whole_card_nodes() -> None:
     """The nodes that the rest of the pod admits need not satisfy the affinity: here it wants MPS nodes."""
     node = Node("whole", {"nvidia.com/gpu.sharing-strategy": "none"}, (), {GPU: 4})
     evaluator = Evaluator.of(Settings(), Facts(nodes=(node,)))
@@ -140,7 +140,7 @@ def test_known_whole_card_nodes_relax_no_rejection_of_an_unanalysed_affinity() -
     assert decided(manifest, evaluator).decision is Decision.DENIED
 
 
-def test_node_selector_beside_an_unanalysed_affinity_still_counts() -> None:
+def test_node_selector_counts_next_to_unanalysed_affinity() -> None:
     manifest = away_from_mps(ANALYSED)
     manifest["spec"]["nodeSelector"] = {"nvidia.com/mps.capable": "false"}
     wanted = requirement(Pod.of_template(manifest))
@@ -149,24 +149,24 @@ def test_node_selector_beside_an_unanalysed_affinity_still_counts() -> None:
     assert decided(manifest).decision is Decision.ALLOWED
 
 
-def test_null_in_a_node_selector_counts_as_empty_text() -> None:
+def test_null_node_selector_value_is_empty_text() -> None:
     wanted = requirement(Pod.of_template({"spec": {"nodeSelector": {"a": None, "b": "c"}}}))
     assert wanted is not None
     assert wanted.selector == {"a": "", "b": "c"}
 
 
 @pytest.mark.parametrize("namespace", ["x" * 64, "UPPER", "-a", "a-", "a_b", "a/b", "", "a\n"])
-def test_rules_of_a_name_that_no_namespace_has_are_not_kept(namespace: str) -> None:
+def test_rules_of_invalid_namespace_are_not_cached(namespace: str) -> None:
     evaluator = Evaluator.of(Settings())
     assert evaluator.ruleset.of(namespace) is not evaluator.ruleset.of(namespace)
 
 
-def test_rules_of_a_namespace_are_kept() -> None:
+def test_rules_of_valid_namespace_are_cached() -> None:
     for namespace in ("a", "x" * 63, "team-a", "0"):
         assert DEFAULTS.ruleset.of(namespace) is DEFAULTS.ruleset.of(namespace)
 
 
-def test_exemption_and_namespace_rule_hold_for_any_name() -> None:
+def test_exemption_and_namespace_rule_apply_to_any_name() -> None:
     evaluator = Evaluator.of(Settings(namespaces=(NamespaceRule(("UPPER",), mode="audit"),)))
     assert evaluator.ruleset.of("UPPER").severities["GPS001"] is Severity.AUDIT
     assert evaluator.ruleset.of("kube-system").exempt

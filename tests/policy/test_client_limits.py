@@ -1,4 +1,4 @@
-"""How the values of an MPS client's limits are read, and how they are written anew."""
+"""How the values of an MPS client's limits are parsed and normalised."""
 
 from __future__ import annotations
 
@@ -41,18 +41,18 @@ def pairs(values: dict[str, list[str]]) -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize(("variable", "text"), pairs(GOOD))
-def test_good_values(variable: str, text: str) -> None:
+def test_valid_value_is_parsed(variable: str, text: str) -> None:
     assert VARIABLES[variable](text) is not None
 
 
 @pytest.mark.parametrize(("variable", "text"), pairs(WRONG))
-def test_wrong_values(variable: str, text: str) -> None:
+def test_invalid_value_is_rejected(variable: str, text: str) -> None:
     with pytest.raises(ValueError, match=r"\w"):
         VARIABLES[variable](text)
 
 
 @given(st.sampled_from(sorted(VARIABLES)), st.text(max_size=20) | st.text("0123456789=.,KMG ", max_size=12))
-def test_any_value_is_read_or_refused_in_words_of_ours(variable: str, text: str) -> None:
+def test_any_value_is_parsed_or_rejected_with_known_message(variable: str, text: str) -> None:
     said = refusal(variable, text)
     assert said is None or (said.isascii() and "int()" not in said and "float" not in said)
 
@@ -77,7 +77,7 @@ def refusal(variable: str, text: str) -> str | None:
         ("client-priority", "1", "1"),
     ],
 )
-def test_annotations_are_written_anew(suffix: str, text: str, written: str) -> None:
+def test_annotation_value_is_normalised(suffix: str, text: str, written: str) -> None:
     annotation = next(one for one in ANNOTATIONS if one.key == f"gpushare-webhook/{suffix}")
     assert annotation.write(text) == written
 
@@ -86,7 +86,7 @@ values = st.text("0123456789=.,KMGB ", max_size=12) | st.decimals(0, 100, places
 
 
 @given(st.sampled_from(ANNOTATIONS), values)
-def test_what_is_written_is_read_as_the_same(annotation: object, text: str) -> None:
+def test_normalised_value_parses_to_the_same(annotation: object, text: str) -> None:
     assert isinstance(annotation, type(ANNOTATIONS[0]))
     try:
         written = annotation.write(text)
@@ -96,10 +96,10 @@ def test_what_is_written_is_read_as_the_same(annotation: object, text: str) -> N
     assert annotation.write(written) == written
 
 
-def test_memory_in_mebibytes() -> None:
+def test_memory_limit_in_mebibytes() -> None:
     assert [limit.mebibytes for limit in memory("0=4G,1=512M,2=1024K")] == [4096, 512, 1]
     assert memory("4G") == (MemoryLimit(0, 4, "G"),)
 
 
-def test_a_percentage_is_a_number() -> None:
+def test_percentage_is_a_number() -> None:
     assert percentage("12.5") == 12.5

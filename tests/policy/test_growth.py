@@ -15,7 +15,7 @@ pytestmark = pytest.mark.slow
 
 
 def seconds(names: tuple[str, ...], count: int, evaluator: Evaluator, origin: Origin) -> float:
-    """The CPU time for a pod in which the members are so large."""
+    """The CPU time for a pod with members of this size."""
     pod = grown(names, count)
     start = time.process_time()
     answer(pod, evaluator, origin)
@@ -24,7 +24,7 @@ def seconds(names: tuple[str, ...], count: int, evaluator: Evaluator, origin: Or
 
 TIMES = 4
 FLOOR = 0.004
-"""Seconds: less than this is not told apart from noise, and is no harm."""
+"""Seconds below which the time is noise, and harmless."""
 
 TOLERATED = 2.5
 """Quadratic growth multiplies the time by 16, linear growth by 4: 4 x 2.5 lies between them on a noisy machine."""
@@ -43,7 +43,7 @@ def assert_linear(names: tuple[str, ...], count: int, evaluator: Evaluator, orig
     raise AssertionError(f"{' x '.join(names)}: {small:.4f} s for {count}, {large:.4f} s for {count * TIMES}")
 
 
-def test_recording_finds_the_members_that_matter() -> None:
+def test_recording_finds_members() -> None:
     found = {name.partition(" of ")[0] for name in dimensions()}
     assert len(found) > 30, sorted(found)
     for name in (

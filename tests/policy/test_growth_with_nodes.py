@@ -23,7 +23,7 @@ SETTINGS = Settings(
 
 
 def cluster(count: int) -> Facts:
-    """So many nodes, each with a label, a taint and a MIG resource of its own; as many namespaces and classes."""
+    """`count` nodes, each with a label, a taint and a MIG resource of its own; as many namespaces and classes."""
     nodes = tuple(
         Node(
             f"n{number}",
@@ -82,7 +82,7 @@ EVALUATORS = {count: Evaluator.of(SETTINGS, cluster(count)) for count in (FEW, F
 
 
 def seconds(build: Callable[[int], Json], count: int) -> float:
-    """The CPU time for a pod with so many elements in a cluster with as many nodes."""
+    """The CPU time for a pod with `count` elements in a cluster with `count` nodes."""
     manifest, evaluator = build(count), EVALUATORS[count]
     start = time.process_time()
     evaluator.evaluate(manifest, "", "Pod", Origin("team-a", groups=()))
@@ -90,7 +90,7 @@ def seconds(build: Callable[[int], Json], count: int) -> float:
 
 
 @pytest.mark.parametrize("shape", PODS)
-def test_cpu_time_of_a_pod_does_not_multiply_with_the_nodes(shape: str) -> None:
+def test_cpu_time_of_pod_does_not_multiply_with_nodes(shape: str) -> None:
     for _ in range(5):
         large = seconds(PODS[shape], FEW * TIMES)
         small = min(seconds(PODS[shape], FEW) for _ in range(3))
@@ -99,7 +99,7 @@ def test_cpu_time_of_a_pod_does_not_multiply_with_the_nodes(shape: str) -> None:
     raise AssertionError(f"{shape}: {small:.4f} s for {FEW}, {large:.4f} s for {FEW * TIMES}")
 
 
-def test_cpu_time_of_new_namespaces_does_not_multiply_with_known_ones() -> None:
+def test_cpu_time_of_namespace_does_not_multiply_with_known_ones() -> None:
     def rules(count: int) -> float:
         evaluator = Evaluator.of(Settings(), Facts(namespaces=cluster(count).namespaces))
         start = time.process_time()

@@ -8,13 +8,13 @@ import pytest
 
 from webhook.policy.pods.reading import MalformedError
 from webhook.policy.settings.settings import WorkloadPath
-from webhook.policy.workloads.kinds import BUILT_IN, PodPath, extract, group_of, is_suspended, kinds_with, steps
+from webhook.policy.workloads.kinds import BUILT_IN, PodPath, extract, group_of, is_pod, is_suspended, kinds_with, steps
 
 SETS = kinds_with([WorkloadPath("Set", "spec.jobs[*].template", "example.com")])
 MAPS = kinds_with([WorkloadPath("Map", "spec.roles.*.template", "example.com")])
 
 
-def test_the_built_in_kinds_are_those_of_the_contract() -> None:
+def test_built_in_kinds_match_contract() -> None:
     assert {kind for _, kind in BUILT_IN} == {
         "Pod",
         "PodTemplate",
@@ -28,12 +28,12 @@ def test_the_built_in_kinds_are_those_of_the_contract() -> None:
     }
 
 
-def test_a_path_becomes_steps() -> None:
+def test_path_steps() -> None:
     assert steps("spec.jobs[*].template") == ("spec", "jobs", "*", "template")
     assert steps("spec.roles.*.template") == ("spec", "roles", "*", "template")
 
 
-def test_a_kind_may_have_several_paths_beside_the_built_in_one() -> None:
+def test_custom_paths_extend_built_in_kind() -> None:
     kinds = kinds_with([WorkloadPath("Deployment", "spec.more[*]", "apps", "podSpec"), WorkloadPath("X", "spec")])
     assert kinds["apps", "Deployment"] == (*BUILT_IN["apps", "Deployment"], PodPath(("spec", "more", "*"), "podSpec"))
     assert kinds["", "X"] == (PodPath(("spec",)),)
@@ -50,12 +50,12 @@ def test_a_kind_may_have_several_paths_beside_the_built_in_one() -> None:
         ({"spec": {"jobs": [{"template": {}}, {}, None, {"template": None}, {"template": {}}]}}, [0, 4]),
     ],
 )
-def test_every_element_of_a_list_is_found(manifest: dict[str, Any], paths: list[int]) -> None:
+def test_list_step_finds_every_element(manifest: dict[str, Any], paths: list[int]) -> None:
     held = extract(SETS, manifest, "example.com", "Set")
     assert [one.path for one in held] == [("spec", "jobs", index, "template") for index in paths]
 
 
-def test_every_member_of_a_mapping_is_found() -> None:
+def test_mapping_step_finds_every_member() -> None:
     head: dict[str, Any] = {"template": {"spec": {}}}
     manifest: dict[str, Any] = {"spec": {"roles": {"head": head, "w~/": {"template": {}}, "none": None}}}
     held = extract(MAPS, manifest, "example.com", "Map")
@@ -76,7 +76,7 @@ def test_every_member_of_a_mapping_is_found() -> None:
         ),
     ],
 )
-def test_another_structure_is_malformed(manifest: dict[str, Any], path: tuple[str | int, ...], says: str) -> None:
+def test_wrong_structure_is_malformed(manifest: dict[str, Any], path: tuple[str | int, ...], says: str) -> None:
     with pytest.raises(MalformedError, match=says) as malformed:
         extract(SETS, manifest, "example.com", "Set")
     assert malformed.value.path == path
@@ -99,10 +99,29 @@ def test_another_structure_is_malformed(manifest: dict[str, Any], path: tuple[st
         ("example.com", "CronJob", {"spec": {"jobTemplate": {"spec": {"suspend": True}}}}, False),
     ],
 )
-def test_what_is_suspended(group: str, kind: str, manifest: dict[str, Any], suspended: bool) -> None:
+def test_suspended_by_group_and_kind(group: str, kind: str, manifest: dict[str, Any], suspended: bool) -> None:
     assert is_suspended(group, kind, manifest) is suspended
 
 
 @pytest.mark.parametrize(("api_version", "group"), [("v1", ""), ("apps/v1", "apps"), ("a.b/c/v1", "a.b/c"), ("", "")])
-def test_the_group_of_a_version(api_version: str, group: str) -> None:
+def test_group_of_api_version(api_version: str, group: str) -> None:
     assert group_of(api_version) == group
+
+
+@pytest.mark.parametrize(("group", "kind"), [("", "ConfigMap"), ("example.com", "Pod"), ("example.com", "Deployment")])
+def test_kind_without_paths_holds_no_pods(group: str, kind: str) -> None:
+    manifest = {"spec": {"containers": [{"name": "c"}], "template": {"spec": {}}}}
+    assert extract(BUILT_IN, manifest, group, kind) == []
+
+
+@pytest.mark.parametrize(
+    ("group", "kind", "expected"),
+    [("", "Pod", (True, False)), ("batch", "Job", (False, True)), ("example.com", "Set", (False, True))],
+)
+def test_extracted_pod_is_pod_or_suspended_by_group_and_kind(
+    group: str, kind: str, expected: tuple[bool, bool]
+) -> None:
+    manifest = {"spec": {"suspend": True, "template": {"spec": {}}, "jobs": [{"template": {}}]}}
+    (found,) = extract(SETS, manifest, group, kind)
+    assert (found.is_pod, found.is_suspended) == expected
+    assert is_pod(group, kind) is found.is_pod

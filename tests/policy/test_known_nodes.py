@@ -21,13 +21,13 @@ Json = dict[str, Any]
 
 
 @given(selecting_pods(names=True), clusters(), st.lists(tolerations, max_size=2))
-def test_known_nodes_admit_a_pod_as_the_scheduler_would(pod: Json, nodes: tuple[Node, ...], held: list[Json]) -> None:
+def test_known_nodes_admit_like_scheduler(pod: Json, nodes: tuple[Node, ...], held: list[Json]) -> None:
     pod["spec"]["tolerations"] = held
     assert admitted(pod, nodes) == [node for node in nodes if scheduler.admits(pod, node)]
 
 
 @given(selecting_pods(names=True), clusters(), clusters("g"), st.lists(tolerations, max_size=2))
-def test_known_nodes_narrow_what_labels_say(
+def test_known_nodes_narrow_labels(
     pod: Json, nodes: tuple[Node, ...], groups: tuple[Node, ...], held: list[Json]
 ) -> None:
     pod["spec"]["tolerations"] = held
@@ -44,17 +44,17 @@ def test_known_nodes_narrow_what_labels_say(
 
 
 @given(selecting_pods(names=True), clusters())
-def test_groups_without_facts_narrow_nothing(pod: Json, groups: tuple[Node, ...]) -> None:
+def test_node_groups_without_facts_narrow_nothing(pod: Json, groups: tuple[Node, ...]) -> None:
     assert placement(pod, None, groups).lands(GPU) is placement(pod).lands(GPU)
 
 
 @given(selecting_pods(names=True), clusters())
-def test_an_absence_never_relaxes_a_refusal(pod: Json, nodes: tuple[Node, ...]) -> None:
+def test_absent_node_relaxes_no_rejection(pod: Json, nodes: tuple[Node, ...]) -> None:
     nowhere = tuple(Node(node.name, node.labels, node.taints, {}) for node in nodes)
     assert placement(pod, nowhere).lands(GPU) is placement(pod).lands(GPU)
 
 
-def test_known_nodes_could_all_be_mps_where_no_label_tells() -> None:
+def test_without_mps_labels_any_node_could_be_mps() -> None:
     pod = {"spec": {"containers": [{"resources": {"limits": {GPU.name: 1}}}]}}
     node = Node("n", {STRATEGY: "none"}, (), {GPU.name: 1})
     assert placement(pod, (node,), node_classes=NodeClasses({})).lands(GPU) is Reachability.YES
@@ -83,7 +83,7 @@ def test_operator_selects_nodes(operator: str, values: list[str], names: list[st
     assert [node.name for node in admitted(pod, POOLS)] == names
 
 
-def test_label_called_like_the_name_field_is_not_the_name() -> None:
+def test_label_named_metadata_name_is_not_the_node_name() -> None:
     """The scheduler looks for the label, which no node has: `NotIn` holds on every node, `In` on none."""
     everywhere = selecting({"key": "metadata.name", "operator": "NotIn", "values": ["a"]})
     assert admitted(everywhere, POOLS) == list(POOLS)
@@ -91,7 +91,7 @@ def test_label_called_like_the_name_field_is_not_the_name() -> None:
     assert admitted({"spec": {"containers": [], "nodeSelector": {"metadata.name": "a"}}}, POOLS) == []
 
 
-def test_mig_resource_behind_a_shared_one_contradicts_a_selector_of_mps_nodes() -> None:
+def test_mig_after_shared_resource_contradicts_mps_selector() -> None:
     limits = {GPU.name: 1, "nvidia.com/mig-1g.5gb": 1}
     pod = {"spec": {"containers": [{"name": "c", "resources": {"limits": limits}}], "nodeSelector": {STRATEGY: "mps"}}}
     evaluator = Evaluator.of(Settings())

@@ -117,7 +117,7 @@ def test_hostile_names(names: tuple[str, ...]) -> None:
 
 
 @pytest.mark.parametrize("digits", [19, 40, 4000, 5000])
-def test_numbers_that_no_machine_holds(digits: int) -> None:
+def test_huge_numbers_fit_messages(digits: int) -> None:
     number = 10**digits
     user = {"securityContext": {"runAsUser": number}, "resources": {"limits": {"nvidia.com/gpu": 1}}}
     other = {"securityContext": {"runAsUser": number + 1}, "resources": {"limits": {"nvidia.com/gpu": -number}}}
@@ -130,7 +130,7 @@ def test_numbers_that_no_machine_holds(digits: int) -> None:
 
 
 @given(st.text(max_size=90), st.lists(st.text(max_size=300), min_size=1, max_size=3))
-def test_names_give_way_until_the_message_fits(words: str, names: list[str]) -> None:
+def test_long_names_are_shortened_to_fit_message(words: str, names: list[str]) -> None:
     template = words.replace("{", "").replace("}", "") + "{}" * len(names)
     said = str(message(template, *names))
     shortest = len(template) + 9 * len(names)
@@ -138,7 +138,7 @@ def test_names_give_way_until_the_message_fits(words: str, names: list[str]) -> 
     assert len(said) >= min(MESSAGE_LIMIT, len(template) + sum(map(len, names)))
 
 
-def test_short_names_stay_whole_beside_a_long_one() -> None:
+def test_short_name_next_to_long_one_stays_whole() -> None:
     said = str(message("container {} asks for {}", "train", "x" * 300 + "end"))
     assert said.startswith('container "train" asks for "xxx')
     assert said.endswith('end"')
@@ -162,5 +162,5 @@ def test_short_names_stay_whole_beside_a_long_one() -> None:
         (10**1000, "1.0e991"),
     ],
 )
-def test_amounts_are_plain_while_they_are_short(billionths: int, words: str) -> None:
+def test_amount_format(billionths: int, words: str) -> None:
     assert amount(billionths) == words

@@ -71,26 +71,26 @@ def test_labels_alone(pod: Json) -> None:
 
 
 @given(selecting_pods())
-def test_labels_alone_of_a_renamed_resource(pod: Json) -> None:
+def test_labels_alone_with_renamed_resource(pod: Json) -> None:
     assert placement(pod).lands(SHARED) is naive_by_labels(pod, renamed=True)
 
 
 @given(selecting_pods())
-def test_whether_any_node_could_satisfy_the_selectors(pod: Json) -> None:
+def test_selectors_are_satisfiable(pod: Json) -> None:
     wanted = requirement(Pod.of_template(pod))
     expected = any(scheduler.selects(pod, labels, "n") for labels in nodes_of_the_universe(pod))
     assert (wanted is None or wanted.satisfiable({})) is expected
 
 
 @given(selecting_pods())
-def test_whether_whole_cards_could_take_the_pod(pod: Json) -> None:
+def test_whole_card_nodes_satisfy_selectors(pod: Json) -> None:
     allowed = [labels for labels in nodes_of_the_universe(pod) if scheduler.selects(pod, labels, "n")]
     whole = any(labels.get(STRATEGY) not in ("mps", "time-slicing") for labels in allowed)
     assert placement(pod).could_move_to_whole() is whole
 
 
 @given(selecting_pods())
-def test_whether_sharing_nodes_could_take_the_pod(pod: Json) -> None:
+def test_sharing_nodes_satisfy_selectors(pod: Json) -> None:
     wanted = requirement(Pod.of_template(pod))
     allowed = [labels for labels in nodes_of_the_universe(pod) if scheduler.selects(pod, labels, "n")]
     sharing = any(labels.get(STRATEGY) in ("mps", "time-slicing") for labels in allowed)
@@ -110,7 +110,7 @@ def test_whether_sharing_nodes_could_take_the_pod(pod: Json) -> None:
     ],
     ids=str,
 )
-def test_what_is_no_expression_is_taken_as_met(expression: Json) -> None:
+def test_invalid_expression_counts_as_met(expression: Json) -> None:
     assert placement(selecting(expression)).lands(GPU) is Reachability.UNKNOWN
     assert (
         placement(selecting(expression), (Node("n", {STRATEGY: "mps"}, (), {GPU.name: 1}),)).lands(GPU)
@@ -127,6 +127,6 @@ def test_what_is_no_expression_is_taken_as_met(expression: Json) -> None:
         *[("99999999999999999999", False), ("\u0662", False), ("1_0", False), (" 2", False), ("+", False)],
     ],
 )
-def test_numbers_are_read_as_the_scheduler_does(value: str, above_one: bool) -> None:
+def test_integers_parse_like_scheduler(value: str, above_one: bool) -> None:
     pod = selecting({"key": POOL, "operator": "Gt", "values": ["1"]})
     assert bool(admitted(pod, (Node("n", {POOL: value}),))) is above_one

@@ -40,12 +40,12 @@ def read(value: object) -> int | None:
 
 
 @pytest.mark.parametrize("recorded", TABLE, ids=lambda recorded: recorded["json"][:40])
-def test_the_product_reads_what_the_api_server_reads(recorded: dict[str, Any]) -> None:
+def test_quantity_equals_api_server(recorded: dict[str, Any]) -> None:
     expected = None if "error" in recorded else billionths(recorded)
     assert read(json.loads(recorded["json"])) == expected
 
 
-def test_the_table_is_that_of_the_cases() -> None:
+def test_api_server_table_matches_cases() -> None:
     cases = (Path(__file__).parent / "record" / "cases.txt").read_text().removesuffix("\n").split("\n")
     assert [recorded["json"] for recorded in TABLE] == cases
     assert len(cases) >= 300
@@ -92,13 +92,13 @@ def quantities(draw: st.DrawFn) -> str:
 @example("0.1Ki")
 @example("1E")
 @example("1Ee3")
-def test_the_product_reads_the_grammar_exactly(text: str) -> None:
+def test_quantity_grammar_is_exact(text: str) -> None:
     if any(char.isdigit() for char in text.partition("e")[0].partition("E")[0]):
         assert read(text) == exact(text)
 
 
 @given(st.text("+-.0159eEinumkKMGTP x", max_size=8))
-def test_what_the_grammar_knows_the_product_reads_and_little_else(text: str) -> None:
+def test_quantity_accepts_little_beyond_grammar(text: str) -> None:
     expected, seen = exact(text), read(text)
     if expected is not None:
         assert seen == expected
@@ -108,7 +108,7 @@ def test_what_the_grammar_knows_the_product_reads_and_little_else(text: str) -> 
 
 
 @given(st.integers() | st.floats() | st.booleans() | st.none() | st.lists(st.integers()) | st.text())
-def test_any_value_is_read_or_refused(value: object) -> None:
+def test_any_value_is_parsed_or_rejected(value: object) -> None:
     seen = read(value)
     if isinstance(value, int) and not isinstance(value, bool):
         assert seen == value * NANO
@@ -119,7 +119,7 @@ def test_any_value_is_read_or_refused(value: object) -> None:
 
 
 @given(st.integers(-(10**40), 10**40))
-def test_whole_is_what_has_no_billionths(amount: int) -> None:
+def test_is_whole(amount: int) -> None:
     assert is_whole(amount) is (Fraction(amount, NANO).denominator == 1)
 
 
@@ -128,26 +128,26 @@ def test_whole_is_what_has_no_billionths(amount: int) -> None:
     [("1" + "0" * 5000, 1), ("-" + "9" * 5000, -1), ("1e2000", 1), ("-1e2000", -1), (10**5000, 1), (-(10**5000), -1)],
     ids=["digits", "negative digits", "exponent", "negative exponent", "number", "negative number"],
 )
-def test_absurd_amounts_are_told_apart_by_their_sign_only(value: object, sign: int) -> None:
+def test_absurd_amounts_differ_by_sign_only(value: object, sign: int) -> None:
     assert parse(value) == sign * SATURATED
 
 
 @pytest.mark.parametrize("text", ["0." + "0" * 5000 + "1", "1e-4000", "0." + "0" * 9 + "1" * 5000], ids=len)
-def test_whatever_is_smaller_than_a_billionth_is_a_billionth(text: str) -> None:
+def test_smaller_than_billionth_rounds_up(text: str) -> None:
     assert parse(text) == 1
 
 
-def test_a_long_fraction_rounds_up() -> None:
+def test_long_fraction_rounds_up() -> None:
     assert parse("1." + "0" * 5000 + "1") == NANO + 1
     assert parse("1." + "0" * 5000) == NANO
     assert parse("0." + "9" * 5000 + "Ki") == 1024 * NANO
 
 
 @pytest.mark.parametrize("value", [float("inf"), float("-inf"), float("nan"), True, False, [], {}, [1], b"1"], ids=str)
-def test_what_is_no_number_and_no_text_is_refused(value: object) -> None:
+def test_other_type_is_rejected(value: object) -> None:
     assert read(value) is None
 
 
-def test_an_exponent_of_absurd_length_is_refused_not_computed() -> None:
+def test_absurd_exponent_is_rejected_without_computing() -> None:
     assert read("1e" + "9" * 100_000) is None
     assert read("1e-" + "9" * 5000) is None

@@ -46,7 +46,7 @@ def highest_use(pod: Json, name: str) -> int:
 
 
 @given(st.lists(init_containers, max_size=4), st.lists(containers, max_size=3))
-def test_the_scheduler_counts_the_most_that_runs_at_once(before: list[Json], apps: list[Json]) -> None:
+def test_peak_request_equals_simulation(before: list[Json], apps: list[Json]) -> None:
     pod = {"spec": {"initContainers": before, "containers": apps}}
     requests = GpuRequests(Pod.of_template(pod), resource)
     for name in (GPU, MIG):
@@ -54,7 +54,7 @@ def test_the_scheduler_counts_the_most_that_runs_at_once(before: list[Json], app
 
 
 @given(st.lists(init_containers, max_size=3), st.lists(containers, max_size=3))
-def test_every_ask_is_found_where_it_stands(before: list[Json], apps: list[Json]) -> None:
+def test_requests_have_paths(before: list[Json], apps: list[Json]) -> None:
     pod = {"spec": {"initContainers": before, "containers": apps}}
     requests = GpuRequests(Pod.of_template(pod), resource)
     expected = [
@@ -67,7 +67,7 @@ def test_every_ask_is_found_where_it_stands(before: list[Json], apps: list[Json]
     assert [(ask.path, ask.billionths) for ask in requests.positive] == expected
 
 
-def test_a_request_alone_is_an_ask_and_one_beside_a_limit_is_not() -> None:
+def test_request_without_limit_counts() -> None:
     pod = {
         "spec": {
             "containers": [

@@ -45,7 +45,7 @@ some_labels = st.sampled_from([None, None, *LABELS.values()])
 
 
 @given(selecting_pods(names=True), some_clusters, some_labels)
-def test_what_is_let_through_is_let_through_by_the_last_hook(
+def test_pod_allowed_by_mutate_is_allowed_by_validate(
     pod: Json, nodes: tuple[Node, ...] | None, labels: Json | None
 ) -> None:
     first = verdict_of(pod, nodes, labels, is_final_hook=False)
@@ -58,7 +58,7 @@ def test_what_is_let_through_is_let_through_by_the_last_hook(
 
 
 @given(selecting_pods(names=True), clusters())
-def test_a_steered_pod_lands_on_no_node_that_shares(pod: Json, nodes: tuple[Node, ...]) -> None:
+def test_steered_pod_avoids_sharing_nodes(pod: Json, nodes: tuple[Node, ...]) -> None:
     first = verdict_of(pod, nodes, None, is_final_hook=False)
     mutated = jsonpatch.apply_patch(pod, build(pod, first.edits))
     if not is_steered(first):
@@ -71,7 +71,7 @@ def test_a_steered_pod_lands_on_no_node_that_shares(pod: Json, nodes: tuple[Node
 
 
 @given(selecting_pods())
-def test_a_steered_pod_keeps_every_other_node(pod: Json) -> None:
+def test_steered_pod_keeps_other_nodes(pod: Json) -> None:
     first = verdict_of(pod, None, None, is_final_hook=False)
     mutated = jsonpatch.apply_patch(pod, build(pod, first.edits))
     if not is_steered(first):

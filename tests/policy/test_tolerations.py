@@ -69,12 +69,12 @@ def tolerations_of(held: list[Json]) -> Tolerations:
 
 
 @given(tolerations(), st.sampled_from(TAINTS))
-def test_a_toleration_lets_a_pod_onto_a_tainted_node(held: Json, taint: Taint) -> None:
+def test_toleration_admits_to_tainted_node(held: Json, taint: Taint) -> None:
     assert tolerations_of([held]).tolerate(taint) is naive(held, taint)
 
 
 @given(tolerations(), ours)
-def test_one_covers_another_if_it_tolerates_every_taint_that_the_other_does(held: Json, mine: Toleration) -> None:
+def test_toleration_covers_another(held: Json, mine: Toleration) -> None:
     wanted = as_raw(mine)
     for_ever = held.get("tolerationSeconds") is None
     everywhere = all(naive(held, taint) and for_ever for taint in TAINTS if naive(wanted, taint))
@@ -111,7 +111,7 @@ def test_toleration_member_that_is_not_text_is_malformed(raw: Json, field: str) 
 
 
 @given(ours)
-def test_ours_is_one_that_the_api_server_accepts(mine: Toleration) -> None:
+def test_injected_toleration_is_valid(mine: Toleration) -> None:
     raw = as_raw(mine)
     assert raw["key"] == mine.key
     assert raw["operator"] == mine.operator
@@ -120,7 +120,7 @@ def test_ours_is_one_that_the_api_server_accepts(mine: Toleration) -> None:
 
 
 @pytest.mark.parametrize("operator", ["Gt", "Lt"])
-def test_one_that_compares_numbers_covers_none_of_ours_and_is_taken_as_met(operator: str) -> None:
+def test_numeric_operator_covers_none_and_counts_as_met(operator: str) -> None:
     held = {"key": "gpu", "operator": operator, "value": "3", "effect": "NoSchedule"}
     assert not tolerations_of([held]).cover(as_raw(Toleration("gpu")))
     assert not tolerations_of([held]).cover(as_raw(Toleration("gpu", "Equal", "5")))

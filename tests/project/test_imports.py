@@ -31,10 +31,10 @@ def imported(tree: ast.Module, known: Mapping[str, ast.Module]) -> Iterator[str]
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names if alias.name in known)
-        elif isinstance(node, ast.ImportFrom) and node.module is not None and node.module in known:
+        elif isinstance(node, ast.ImportFrom) and (package := node.module or "") in known:
             for alias in node.names:
-                submodule = f"{node.module}.{alias.name}"
-                yield submodule if submodule in known else node.module
+                submodule = f"{package}.{alias.name}"
+                yield submodule if submodule in known else package
 
 
 def cycle(trees: Mapping[str, ast.Module]) -> list[str]:

@@ -1,4 +1,4 @@
-"""A client that says on the wire exactly what a test wants to say."""
+"""A client that sends exactly the bytes that a test chooses."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ JSON = {"Content-Type": "application/json"}
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What came back. The names of headers are in lower case."""
+    """A response. The names of headers are in lower case."""
 
     status: int
     headers: Mapping[str, str]
@@ -87,7 +87,7 @@ def _read(response: HTTPResponse) -> Reply:
 
 
 def measured(client: Client, series: str) -> float:
-    """The value of one of our series; of several with other labels, their sum."""
+    """The value of one of the product's series; the sum of several with other labels."""
     lines = client.health("/metrics").body.decode().splitlines()
     starts = (f"gpushare_webhook_{series} ", f"gpushare_webhook_{series}{{")
     found = [float(line.rpartition(" ")[2]) for line in lines if line.startswith(starts)]

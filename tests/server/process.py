@@ -1,4 +1,4 @@
-"""`gpushare-webhook serve` in a process of its own."""
+"""`gpushare-webhook serve` in a separate process."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FREE_PORTS = ["--port", "0", "--health-port", "0"]
 
 
 class Serve:
-    """A server that is ready: its process, its journal, and a client for it."""
+    """A server that is ready: its process, its log, and a client for it."""
 
     def __init__(self, process: subprocess.Popen[bytes], certificates: Certificates) -> None:
         self.process = process
@@ -48,7 +48,7 @@ def serve(certificates: Certificates, *options: str) -> Iterator[Serve]:
 
 @contextmanager
 def ended(process: subprocess.Popen[bytes]) -> Iterator[subprocess.Popen[bytes]]:
-    """A process that is gone when the context ends, whatever happens within."""
+    """End a process with the context, whatever happens within."""
     try:
         yield process
     finally:
@@ -58,7 +58,7 @@ def ended(process: subprocess.Popen[bytes]) -> Iterator[subprocess.Popen[bytes]]
 
 
 def run_serve(*options: str) -> subprocess.CompletedProcess[str]:
-    """Run `serve` until it ends by itself."""
+    """Run `serve` until it exits."""
     return subprocess.run(
         [*SERVE, *options],
         capture_output=True,

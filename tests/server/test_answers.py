@@ -1,4 +1,4 @@
-"""What the hooks answer over the wire: patches, refusals, and what they leave alone."""
+"""What the hooks answer over the wire: patches, denials, and requests that they skip."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ REFUSAL = (
 
 
 def answer(client: Client, path: str, asked: Json) -> Any:
-    """The answer to a review, once the API server would take it."""
+    """The answer to a review, after the checks that the API server makes."""
     replied = client.review(path, asked)
     assert replied.status == 200
     receive(replied.body, asked["request"], mutating=path != "/validate")
     return replied.json()
 
 
-def test_a_pod_is_completed(client: Client) -> None:
+def test_pod_gets_all_edits(client: Client) -> None:
     asked = review(pod())
     operations = patch_of(answer(client, "/mutate", asked))
     assert {operation["path"] for operation in operations} == {
@@ -40,7 +40,7 @@ def test_a_pod_is_completed(client: Client) -> None:
     }
 
 
-def test_without_hostpath_no_volume_is_added_and_a_warning_says_so(client: Client) -> None:
+def test_path_without_hostpath_warns(client: Client) -> None:
     answered = answer(client, "/mutate/without-hostpath", review(pod()))
     assert "hostPath" not in str(patch_of(answered))
     assert "/spec/volumes" not in {operation["path"] for operation in patch_of(answered)}
@@ -52,7 +52,7 @@ def test_without_hostpath_no_volume_is_added_and_a_warning_says_so(client: Clien
 @pytest.mark.parametrize(
     ("path", "manifest"), [("/mutate", pod(2)), ("/validate", pod(2)), ("/validate", deployment(2))]
 )
-def test_a_refusal_has_its_code_and_its_remedy(client: Client, path: str, manifest: Json) -> None:
+def test_denial_has_code_and_remedy(client: Client, path: str, manifest: Json) -> None:
     response = answer(client, path, review(manifest))["response"]
     assert response["allowed"] is False
     assert response["status"] == {"code": 403, "reason": "Forbidden", "message": REFUSAL}
@@ -60,7 +60,7 @@ def test_a_refusal_has_its_code_and_its_remedy(client: Client, path: str, manife
     assert response["auditAnnotations"]["findings"].startswith("GPS001=deny")
 
 
-async def test_the_mutating_hook_leaves_refusals_to_the_other_where_it_is_told_to(certificates: Certificates) -> None:
+async def test_deny_in_mutate_off(certificates: Certificates) -> None:
     async with running(certificates, "denyInMutate: false") as server:
         mutated = await server.ask(answer, server.client, "/mutate", review(pod(2)))
         assert mutated["response"]["allowed"] is True
@@ -69,18 +69,18 @@ async def test_the_mutating_hook_leaves_refusals_to_the_other_where_it_is_told_t
         assert validated["response"]["allowed"] is False
 
 
-def test_a_pod_that_was_not_completed_is_warned_about_by_the_last_hook(client: Client) -> None:
+def test_unmutated_pod_gets_gps019(client: Client) -> None:
     response = answer(client, "/validate", review(pod()))["response"]
     assert response["allowed"] is True
     assert [warning[:6] for warning in response["warnings"]] == ["GPS019"]
 
 
-def test_an_update_gets_back_the_toleration_that_it_lost(client: Client) -> None:
+def test_update_restores_toleration(client: Client) -> None:
     asked = review(pod(), "UPDATE", oldObject=pod(tolerations=[OURS]))
     assert patch_of(answer(client, "/mutate", asked)) == [{"op": "add", "path": "/spec/tolerations", "value": [OURS]}]
 
 
-def test_an_update_of_a_pod_gets_nothing_else(client: Client) -> None:
+def test_update_makes_no_other_edit(client: Client) -> None:
     assert patch_of(answer(client, "/mutate", review(pod(), "UPDATE", oldObject=pod()))) == []
 
 
@@ -101,17 +101,17 @@ UNTOUCHED = {
 
 @pytest.mark.parametrize("path", ["/mutate", "/mutate/without-hostpath", "/validate"])
 @pytest.mark.parametrize("asked", UNTOUCHED.values(), ids=UNTOUCHED)
-def test_what_is_none_of_our_business_passes_untouched(client: Client, path: str, asked: Json) -> None:
+def test_other_requests_are_allowed_unchanged(client: Client, path: str, asked: Json) -> None:
     response = answer(client, path, asked)["response"]
     assert response == {"uid": asked["request"]["uid"], "allowed": True}
 
 
 @pytest.mark.parametrize("path", ["/mutate", "/mutate/without-hostpath"])
-def test_the_mutating_hooks_leave_workloads_alone(client: Client, path: str) -> None:
+def test_mutating_hooks_skip_workloads(client: Client, path: str) -> None:
     asked = review(deployment(2))
     assert answer(client, path, asked)["response"] == {"uid": asked["request"]["uid"], "allowed": True}
 
 
-def test_an_exempt_namespace_is_left_alone(client: Client) -> None:
+def test_exempt_namespace_is_skipped(client: Client) -> None:
     asked = review(pod(2), namespace="kube-system")
     assert answer(client, "/mutate", asked)["response"] == {"uid": asked["request"]["uid"], "allowed": True}

@@ -1,4 +1,4 @@
-"""Bodies that are no reviews, or reviews of broken objects: 400, and a message that says where and what."""
+"""Bodies that are not reviews, or reviews of malformed objects, get 400 and a message with place and cause."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ NO_REVIEWS = {
     "deep mappings": b'{"a":' * DEEP + b"1" + b"}" * DEEP,
     "deep object": with_object('{"spec":' * DEEP + "1" + "}" * DEEP),
     "deep list in an object": with_object('{"spec":{"containers":' + "[" * DEEP + "]" * DEEP + "}}"),
-    "deep part that nobody reads": with_object('{"status":' * DEEP + "1" + "}" * DEEP),
+    "deep part that is not read": with_object('{"status":' * DEEP + "1" + "}" * DEEP),
     "request null": json.dumps({**GOOD, "request": None}).encode(),
     "request a list": json.dumps({**GOOD, "request": []}).encode(),
     "no uid": json.dumps(without("uid")).encode(),
@@ -58,10 +58,10 @@ NO_REVIEWS = {
     "object a text": json.dumps(review("x")).encode(),
 }
 
-# What a client needs to read to find its mistake. Where a library says what is wrong, only the start is ours.
+# What a client reads to find its mistake. The other messages come from a library.
 MESSAGES = {
-    "v1beta1": 'apiVersion is "admission.k8s.io/v1beta1"; only admission.k8s.io/v1 is answered',
-    "another kind": 'kind is "ConversionReview"; only AdmissionReview is answered',
+    "v1beta1": 'apiVersion is "admission.k8s.io/v1beta1"; only admission.k8s.io/v1 is supported',
+    "another kind": 'kind is "ConversionReview"; only AdmissionReview is supported',
     "request null": "the review has no request",
     "empty uid": "the request has no uid",
     "no object": "the request to CREATE has no object",
@@ -71,7 +71,7 @@ MESSAGES = {
 
 @pytest.mark.parametrize("path", ["/mutate", "/mutate/without-hostpath"])
 @pytest.mark.parametrize("name", NO_REVIEWS)
-def test_what_is_no_review_is_refused(client: Client, path: str, name: str) -> None:
+def test_malformed_review_gets_400(client: Client, path: str, name: str) -> None:
     refused = client.post(path, NO_REVIEWS[name])
     message = refused.json()["message"]
     assert_refused(refused, 400, MESSAGES.get(name, message))
@@ -82,7 +82,7 @@ def test_what_is_no_review_is_refused(client: Client, path: str, name: str) -> N
 
 
 @pytest.mark.parametrize("name", MESSAGES)
-def test_the_validating_hook_says_the_same(client: Client, name: str) -> None:
+def test_malformed_review_on_validate(client: Client, name: str) -> None:
     body = NO_REVIEWS[name].replace(b'"v1", "kind": "Pod"', b'"v1", "kind": "Pod"')
     if name == "no old object":
         body = json.dumps(review(deployment(1), "UPDATE")).encode()
@@ -109,18 +109,18 @@ BROKEN = {
 
 @pytest.mark.parametrize("path", ["/mutate", "/mutate/without-hostpath", "/validate"])
 @pytest.mark.parametrize("pointer", BROKEN)
-def test_a_broken_object_is_refused_at_its_place(client: Client, path: str, pointer: str) -> None:
+def test_malformed_object_names_its_pointer(client: Client, path: str, pointer: str) -> None:
     manifest, said = BROKEN[pointer]
     refused = client.review(path, review(manifest))
     assert_refused(refused, 400, f"the object is malformed at {pointer}: {said}")
 
 
-def test_a_broken_template_is_refused_at_its_place(client: Client) -> None:
+def test_malformed_template_names_its_pointer(client: Client) -> None:
     broken = {**deployment(1), "spec": {"template": {"spec": {"containers": {}}}}}
     refused = client.review("/validate", review(broken))
     said = "the object is malformed at /spec/template/spec/containers: expected a list, found a mapping"
     assert_refused(refused, 400, said)
 
 
-def test_a_good_review_is_answered_after_all_that(client: Client) -> None:
+def test_valid_review_after_malformed_ones(client: Client) -> None:
     assert client.review("/mutate", GOOD).json()["response"]["allowed"] is True

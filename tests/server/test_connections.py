@@ -1,4 +1,4 @@
-"""Connections: kept open, used many at a time, and answered to the end when the server stops."""
+"""Connections: kept alive, used concurrently, and answered before the server stops."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from tests.server.reviews import patch_of, pod, review
 pytestmark = pytest.mark.slow
 
 
-def test_a_connection_is_used_again(client: Client) -> None:
+def test_keep_alive_connection_is_reused(client: Client) -> None:
     with client.connect() as connection:
         for number in range(20):
             connection.sendall(request("POST", "/mutate", json.dumps(review(pod(), uid=f"kept-{number}")).encode()))
             assert reply(connection).json()["response"]["uid"] == f"kept-{number}"
 
 
-def test_a_connection_survives_a_refused_review(client: Client) -> None:
+def test_connection_survives_bad_request(client: Client) -> None:
     with client.connect() as connection:
         connection.sendall(request("POST", "/mutate", b"{"))
         assert reply(connection).status == 400
@@ -33,7 +33,7 @@ def test_a_connection_survives_a_refused_review(client: Client) -> None:
         assert reply(connection).status == 200
 
 
-def test_a_connection_is_closed_when_the_client_wants_it(client: Client) -> None:
+def test_connection_close_of_client_is_honored(client: Client) -> None:
     with client.connect() as connection:
         body = json.dumps(review(pod())).encode()
         connection.sendall(request("POST", "/mutate", body, {**JSON, "Connection": "close"}))
@@ -42,7 +42,7 @@ def test_a_connection_is_closed_when_the_client_wants_it(client: Client) -> None
         assert connection.recv(1) == b""
 
 
-def test_every_one_of_many_gets_its_own_answer(client: Client) -> None:
+def test_concurrent_reviews_get_their_own_answers(client: Client) -> None:
     """Pods of 1 and of 2 replicas, on 16 connections at once."""
 
     def ask(number: int) -> None:
@@ -57,7 +57,7 @@ def test_every_one_of_many_gets_its_own_answer(client: Client) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_an_open_request_is_answered_when_the_server_stops(certificates: Certificates, number: signal.Signals) -> None:
+def test_signal_answers_open_request(certificates: Certificates, number: signal.Signals) -> None:
     whole = request("POST", "/mutate", json.dumps(review(pod(), uid="open")).encode())
     with serve(certificates) as server, server.client.connect() as connection, server.client.connect() as idle:
         idle.sendall(whole)
@@ -73,7 +73,7 @@ def test_an_open_request_is_answered_when_the_server_stops(certificates: Certifi
         assert server.errors.to_the_end() == []
 
 
-def test_one_door_is_open_to_both_families(certificates: Certificates) -> None:
+def test_dual_stack_listener(certificates: Certificates) -> None:
     with serve(certificates, "--host", "::") as server:
         port = server.client.port
         for address in ("127.0.0.1", "::1"):

@@ -1,4 +1,4 @@
-"""Every wait for a client has an end: for its handshake, its header, its body, and its reading of the answer."""
+"""Every wait for a client has a deadline: for its handshake, its header, its body, and for reading the answer."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ CHUNKED = {**JSON, "Transfer-Encoding": "chunked"}
 
 @pytest.fixture(scope="module")
 def hasty(certificates: Certificates, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serve]:
-    """A server that waits for half a second only."""
+    """A server whose deadlines are half a second."""
     settings = tmp_path_factory.mktemp("hasty") / "settings.yaml"
     settings.write_text("server: {shutdownDelay: 0s, headerTimeout: 500ms, bodyTimeout: 500ms}\n")
     with serve(certificates, "--config", str(settings)) as server:
@@ -36,7 +36,7 @@ def hasty(certificates: Certificates, tmp_path_factory: pytest.TempPathFactory) 
 
 
 @pytest.mark.parametrize("sent", [1, 30, WHOLE.index(b"\r\n\r\n") + 3])
-def test_a_header_that_does_not_end_ends_its_connection(hasty: Serve, sent: int) -> None:
+def test_incomplete_header_times_out(hasty: Serve, sent: int) -> None:
     closed = measured(hasty.client, 'closed_connections_total{reason="header"}')
     with hasty.client.connect() as connection:
         connection.sendall(WHOLE[:sent])
@@ -44,7 +44,7 @@ def test_a_header_that_does_not_end_ends_its_connection(hasty: Serve, sent: int)
     assert measured(hasty.client, 'closed_connections_total{reason="header"}') == closed + 1
 
 
-def test_a_header_that_trickles_ends_its_connection(hasty: Serve) -> None:
+def test_trickling_header_times_out(hasty: Serve) -> None:
     long = request("POST", "/mutate", b"{}", {**JSON, "X-Long": "x" * 5000})
     with hasty.client.connect() as connection:
         connection.settimeout(0.01)
@@ -52,10 +52,10 @@ def test_a_header_that_trickles_ends_its_connection(hasty: Serve) -> None:
             connection.sendall(long[number : number + 1])
             if is_over(connection):
                 return
-        raise AssertionError("a header of 5,000 bytes took as long as it liked")
+        raise AssertionError("a header of 5,000 bytes has no deadline")
 
 
-def test_the_next_header_on_a_connection_has_its_deadline_too(hasty: Serve) -> None:
+def test_second_header_times_out(hasty: Serve) -> None:
     with hasty.client.connect() as connection:
         connection.sendall(WHOLE)
         assert reply(connection).status == 200
@@ -64,7 +64,7 @@ def test_the_next_header_on_a_connection_has_its_deadline_too(hasty: Serve) -> N
 
 
 @pytest.mark.parametrize("cut", [0, len(WHOLE) - 5], ids=["after a whole request", "after the end of a body"])
-def test_a_header_that_begins_behind_a_request_has_its_deadline_too(hasty: Serve, cut: int) -> None:
+def test_pipelined_header_times_out(hasty: Serve, cut: int) -> None:
     with hasty.client.connect() as connection:
         connection.sendall(WHOLE[:cut])
         connection.sendall(WHOLE[cut:] + WHOLE[:30])
@@ -72,7 +72,7 @@ def test_a_header_that_begins_behind_a_request_has_its_deadline_too(hasty: Serve
         assert is_closed(connection)
 
 
-def test_a_line_end_is_no_header(hasty: Serve) -> None:
+def test_line_end_is_no_header(hasty: Serve) -> None:
     with hasty.client.connect() as idle, hasty.client.connect() as slow:
         idle.sendall(WHOLE)
         assert reply(idle).status == 200
@@ -83,8 +83,8 @@ def test_a_line_end_is_no_header(hasty: Serve) -> None:
         assert reply(idle).status == 200
 
 
-def test_a_connection_that_says_nothing_stays(hasty: Serve) -> None:
-    """The API server dials ahead, and an idle connection of its may never have carried a request."""
+def test_silent_connection_stays_open(hasty: Serve) -> None:
+    """The API server dials ahead: a connection of its own may be idle without having carried a request."""
     with hasty.client.connect() as silent, hasty.client.connect() as slow:
         slow.sendall(WHOLE[:30])
         assert is_closed(slow)
@@ -103,7 +103,7 @@ def test_a_connection_that_says_nothing_stays(hasty: Serve) -> None:
     ],
     ids=["all but a byte", "the header alone", "a chunk"],
 )
-def test_a_body_that_does_not_end_is_refused(hasty: Serve, started: bytes) -> None:
+def test_incomplete_body_gets_408(hasty: Serve, started: bytes) -> None:
     with hasty.client.connect() as connection:
         connection.sendall(started)
         refused = reply(connection)
@@ -112,8 +112,8 @@ def test_a_body_that_does_not_end_is_refused(hasty: Serve, started: bytes) -> No
         assert refused.json()["reason"] == "Timeout"
 
 
-def test_a_body_has_half_of_the_time_for_the_answer_and_the_retry_the_rest(certificates: Certificates) -> None:
-    """Who sends slowly is told so, and is not told that the server is behind."""
+def test_slow_body_gets_503_after_half_of_its_timeout(certificates: Certificates) -> None:
+    """The message names the slow client as the cause, not a busy server."""
     started = request("POST", "/mutate?timeout=500ms", json.dumps(review(pod())).encode())[:-1]
     with serve(certificates) as server, server.client.connect() as connection:
         connection.sendall(started)
@@ -123,7 +123,7 @@ def test_a_body_has_half_of_the_time_for_the_answer_and_the_retry_the_rest(certi
         assert measured(server.client, "shed_total") == 1
 
 
-def test_the_time_of_a_review_is_counted_from_its_arrival(hasty: Serve) -> None:
+def test_review_seconds_include_the_body(hasty: Serve) -> None:
     before = measured(hasty.client, "review_seconds_sum")
     with hasty.client.connect() as connection:
         connection.sendall(WHOLE[:-1])
@@ -135,15 +135,15 @@ def test_the_time_of_a_review_is_counted_from_its_arrival(hasty: Serve) -> None:
     assert measured(hasty.client, "review_seconds_sum") - before > 0.1
 
 
-def test_a_handshake_that_does_not_end_ends_its_connection(hasty: Serve) -> None:
+def test_incomplete_handshake_times_out(hasty: Serve) -> None:
     closed = measured(hasty.client, 'closed_connections_total{reason="handshake"}')
     with socket.create_connection(("127.0.0.1", hasty.client.port), PATIENCE) as connection:
         assert is_closed(connection)
     assert measured(hasty.client, 'closed_connections_total{reason="handshake"}') == closed + 1
 
 
-def test_client_that_never_reads_is_closed(hasty: Serve) -> None:
-    """Requests without end whose answers are never read: the connection ends, and with it what they hold."""
+def test_unread_answers_time_out(hasty: Serve) -> None:
+    """An endless stream of requests whose answers are never read: the connection ends, and with it their memory."""
 
     def is_closed() -> bool:
         return measured(hasty.client, 'closed_connections_total{reason="unread answer"}') == 1
@@ -162,8 +162,8 @@ def test_client_that_never_reads_is_closed(hasty: Serve) -> None:
     until(is_closed)
 
 
-def test_client_that_sends_too_far_ahead_is_closed(hasty: Serve) -> None:
-    """More than 64 KiB of requests behind one that is not answered: the end of its header cannot be found any more."""
+def test_pipelining_beyond_64_kib_closes(hasty: Serve) -> None:
+    """With more than 64 KiB of requests behind one that is not answered, the server loses track of where they end."""
     with hasty.client.connect() as connection:
         connection.settimeout(PATIENCE)
         sent = 2**18 // len(WHOLE)
@@ -177,19 +177,19 @@ def test_client_that_sends_too_far_ahead_is_closed(hasty: Serve) -> None:
 
 
 @pytest.mark.parametrize("wrong", ["x", "5", "0s", "-1s", "5s5", "", "9" * 50 + "s"])
-def test_a_timeout_that_is_none_is_refused(hasty: Serve, wrong: str) -> None:
+def test_invalid_timeout_gets_400(hasty: Serve, wrong: str) -> None:
     refused = hasty.client.review(f"/mutate?timeout={wrong}", review(pod()))
     assert refused.status == 400
     assert refused.json()["message"] == "the timeout in the query is not a positive duration, such as 5s"
 
 
 @pytest.mark.parametrize("right", ["timeout=1s", "timeout=1m30s", "timeout=1.5s", "timeout=300ms", "timeout=9h", "a=b"])
-def test_a_timeout_as_go_writes_it_is_read(hasty: Serve, right: str) -> None:
+def test_go_duration_is_a_valid_timeout(hasty: Serve, right: str) -> None:
     assert hasty.client.review(f"/mutate?{right}", review(pod())).status == 200
 
 
 def is_closed(connection: socket.socket) -> bool:
-    """Whether the server ends a connection without a word."""
+    """Whether the server closes a connection without an answer."""
     connection.settimeout(PATIENCE)
     try:
         return connection.recv(1) == b""
@@ -198,7 +198,7 @@ def is_closed(connection: socket.socket) -> bool:
 
 
 def is_over(connection: socket.socket) -> bool:
-    """Whether the server has ended a connection; a look takes as long as the connection's timeout."""
+    """Whether the server has closed a connection; the check takes as long as the connection's timeout."""
     try:
         return connection.recv(1) == b""
     except TimeoutError:

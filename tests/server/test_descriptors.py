@@ -1,4 +1,4 @@
-"""The limit of open files: raised as far as it goes, kept to, and survived when it is reached all the same."""
+"""The limit of open files: raised as far as possible, respected, and survived when it is reached."""
 
 from __future__ import annotations
 
@@ -22,44 +22,44 @@ HONEST = request("POST", "/mutate?timeout=30s", json.dumps(review(pod())).encode
 
 
 def under(soft: int, hard: int, certificates: Certificates) -> subprocess.Popen[bytes]:
-    """A server that is started under these limits."""
+    """Start a server under these limits."""
     limits = ["prlimit", f"--nofile={soft}:{hard}"]
     command = [*limits, *SERVE, *FREE_PORTS, *certificates.options, *certificates.impatient]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
 
 @pytest.mark.parametrize(("allowed", "connections"), [(1_048_576, 1_048_384), (1024, 832), (200, 50)])
-def test_connections_take_what_is_left(allowed: int, connections: int) -> None:
+def test_connections_for_file_limit(allowed: int, connections: int) -> None:
     assert descriptors.affordable(allowed) == connections
 
 
-def test_the_limit_is_raised_as_far_as_it_goes(certificates: Certificates) -> None:
+def test_soft_file_limit_is_raised(certificates: Certificates) -> None:
     with ended(under(256, 4000, certificates)) as process:
         server = Serve(process, certificates)
         assert resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE) == (4000, 4000)
         assert [json.loads(line)["event"] for line in server.log.so_far()] == ["ready"]
 
 
-async def test_connections_keep_to_the_limit(certificates: Certificates) -> None:
+async def test_file_limit_bounds_connections(certificates: Certificates) -> None:
     with ended(under(300, 300, certificates)) as process:
         server = Serve(process, certificates)
-        told = server.log.event("fewer connections than set")
-        assert (told["connections"], told["reason"]) == (108, "the limit of 300 open files")
+        logged = server.log.event("fewer connections than set")
+        assert (logged["connections"], logged["reason"]) == (108, "the limit of 300 open files")
         async with unfinished(server.client, 320):
             await is_served(server)
         assert not refusals(server)
 
 
-async def test_who_comes_when_no_file_can_be_opened_is_let_in_for_an_idle_one(certificates: Certificates) -> None:
+async def test_emfile_evicts_idle_connection(certificates: Certificates) -> None:
     with serve(certificates) as server:
         resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE, (opened(server) + 40, 4000))
         async with unfinished(server.client, 200):
             await is_served(server)
-        assert len(refusals(server)) <= 2  # one for each door
+        assert len(refusals(server)) <= 2  # one per port
 
 
 async def is_served(server: Serve) -> None:
-    """See that a review and a probe are answered."""
+    """Have a review and a probe answered."""
     line = await Line.open(server.client)
     assert (await line.ask(HONEST)).status == 200
     await line.close()
@@ -67,10 +67,10 @@ async def is_served(server: Serve) -> None:
 
 
 def opened(server: Serve) -> int:
-    """How many files a server has open."""
+    """The number of files that a server has open."""
     return len(list(Path(f"/proc/{server.process.pid}/fd").iterdir()))
 
 
 def refusals(server: Serve) -> list[str]:
-    """The lines which say that nobody could be accepted."""
+    """The log lines about connections that could not be accepted."""
     return [line for line in server.log.so_far() if "no connection accepted" in line]

@@ -1,4 +1,4 @@
-"""A flood of bad input leaves no line in the log and nothing in memory, and large bodies share a bounded room."""
+"""A flood of bad input leaves no log line and no memory behind, and large bodies share bounded memory."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ BAD = [
     GOOD[:-5],
 ]
 ALLOWANCE = 4 * 2**20
-"""Bytes by which a heap may breathe."""
+"""Bytes by which a heap may vary."""
 
 
 async def flood(server: Serve, rounds: int) -> None:
-    """Say everything that is wrong, on connections that are broken off."""
+    """Send every kind of bad input, on connections that are aborted."""
 
     async def say(wrong: bytes) -> None:
         line = await Line.open(server.client)
@@ -53,7 +53,7 @@ async def flood(server: Serve, rounds: int) -> None:
         await asyncio.gather(*map(say, BAD))
 
 
-async def test_bad_input_leaves_no_trace(certificates: Certificates) -> None:
+async def test_bad_input_leaves_no_log_line_and_no_memory(certificates: Certificates) -> None:
     with serve(certificates) as server:
         await flood(server, 20)
         settled = resident(server)
@@ -66,8 +66,8 @@ async def test_bad_input_leaves_no_trace(certificates: Certificates) -> None:
     assert grown < ALLOWANCE
 
 
-async def test_large_bodies_share_a_room(certificates: Certificates, tmp_path: Path) -> None:
-    """A hundred callers that each send most of a large review: who finds no room is told to come again."""
+async def test_large_bodies_share_bounded_memory(certificates: Certificates, tmp_path: Path) -> None:
+    """Clients that each send most of a large review: those for which there is no memory get 503."""
     settings = tmp_path / "settings.yaml"
     settings.write_text("server: {shutdownDelay: 0s, bodyTimeout: 1m, bodyLimit: 7Mi}\n")
     large = request("POST", "/mutate", b" " * (7 * 2**20))
@@ -77,21 +77,21 @@ async def test_large_bodies_share_a_room(certificates: Certificates, tmp_path: P
             await asyncio.to_thread(until, lambda: measured(server.client, "large_bodies_bytes") > 13.9 * 2**20)
             shed = await asyncio.gather(*(refusal(server, large[:-1]) for _ in range(20)))
             assert set(shed) == {(503, "1", "close", "large reviews are being read already")}
-            assert server.client.say(GOOD).status == 200  # a usual review needs no room
-            assert server.client.say(MEDIUM).status == 200  # and one of 60 KiB finds some
+            assert server.client.say(GOOD).status == 200  # a usual review needs none of that memory
+            assert server.client.say(MEDIUM).status == 200  # and one of 60 KiB has some left
         grown = resident(server) - before
         assert server.client.say(request("POST", "/mutate", json.dumps(review(pod())).encode())).status == 200
     assert grown < 64 * 2**20
 
 
 async def refusal(server: Serve, started: bytes) -> tuple[int, str, str, str]:
-    """What a caller is told who sends a body that is given no room."""
+    """The answer to a client whose body finds no memory."""
     line = await Line.open(server.client)
     line.writer.write(started)
     answer = await line.answer(0)
     await line.close()
-    told = [answer.headers.get(name, "") for name in ("retry-after", "connection")]
-    return answer.status, told[0], told[1], json.loads(answer.body)["message"]
+    headers = [answer.headers.get(name, "") for name in ("retry-after", "connection")]
+    return answer.status, headers[0], headers[1], json.loads(answer.body)["message"]
 
 
 def resident(server: Serve) -> int:

@@ -39,7 +39,7 @@ METRICS = {
     "settings_generation": ("gauge", set()),
     "build": ("gauge", {"version"}),
 }
-"""The metrics of ours, with their types and labels."""
+"""The product's metrics, with their types and labels."""
 
 
 def values(text: str) -> dict[tuple[str, tuple[tuple[str, str], ...]], float]:
@@ -52,16 +52,16 @@ def values(text: str) -> dict[tuple[str, tuple[tuple[str, str], ...]], float]:
 
 
 @pytest.mark.parametrize("path", ["/livez", "/readyz", "/livez?verbose"])
-def test_a_server_that_serves_is_well(client: Client, path: str) -> None:
+def test_probes_of_serving_server(client: Client, path: str) -> None:
     well = client.health(path)
     assert (well.status, well.body, well.headers["server"]) == (200, b"ok\n", "gpushare-webhook")
 
 
-def test_readiness_tells_its_conditions(client: Client) -> None:
+def test_readyz_verbose_lists_conditions(client: Client) -> None:
     assert client.health("/readyz?verbose").body == b"[+]listening\n[+]not stopping\nok\n"
 
 
-async def test_a_server_that_stops_is_not_ready(certificates: Certificates) -> None:
+async def test_draining_server_is_not_ready(certificates: Certificates) -> None:
     async with running(certificates) as server:
         server.server.lifecycle.enter(Phase.DRAINING)
         unready = await server.ask(server.client.health, "/readyz?verbose")
@@ -71,22 +71,22 @@ async def test_a_server_that_stops_is_not_ready(certificates: Certificates) -> N
 
 
 @pytest.mark.parametrize("path", ["/", "/mutate", "/readyz/", "/healthz"])
-def test_nothing_else_is_on_the_health_port(client: Client, path: str) -> None:
+def test_other_health_path_gets_404(client: Client, path: str) -> None:
     missing = client.health(path)
-    assert (missing.status, missing.body) == (404, b"nothing is here; see /livez, /readyz and /metrics\n")
+    assert (missing.status, missing.body) == (404, b"not found; see /livez, /readyz and /metrics\n")
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE"])
-def test_the_health_port_is_only_read(client: Client, method: str) -> None:
+def test_other_health_method_gets_405(client: Client, method: str) -> None:
     refused = client.health("/livez", method)
     assert (refused.status, refused.headers["allow"]) == (405, "GET, HEAD")
 
 
-def test_head_is_answered(client: Client) -> None:
+def test_head_of_readyz(client: Client) -> None:
     assert client.health("/readyz", "HEAD").status == 200
 
 
-def test_metrics_have_their_names_types_and_labels(client: Client) -> None:
+def test_metric_names_types_and_labels(client: Client) -> None:
     client.review("/mutate", review(pod(2)))
     client.post("/mutate", b"")
     replied = client.health("/metrics")
@@ -104,7 +104,7 @@ def test_metrics_have_their_names_types_and_labels(client: Client) -> None:
     assert all(family.documentation.endswith(".") or name == "build" for name, family in families.items())
 
 
-async def test_what_happens_is_counted(certificates: Certificates) -> None:
+async def test_reviews_and_findings_are_counted(certificates: Certificates) -> None:
     async with running(certificates) as server:
         before = await measured(server)
         await server.ask(server.client.review, "/mutate", review(pod()))
@@ -137,7 +137,7 @@ async def measured(server: Running) -> dict[tuple[str, tuple[tuple[str, str], ..
     return values(replied.body.decode())
 
 
-def test_metrics_know_the_certificate_and_the_version(client: Client, certificates: Certificates) -> None:
+def test_certificate_expiry_and_build_metrics(client: Client, certificates: Certificates) -> None:
     measured = values(client.health("/metrics").body.decode())
     leaf = x509.load_pem_x509_certificate(Path(certificates.certificate).read_bytes())
     expiry = measured["certificate_expiry_seconds", (("kind", "leaf"),)]
@@ -146,7 +146,7 @@ def test_metrics_know_the_certificate_and_the_version(client: Client, certificat
     assert measured["settings_generation", ()] == 1
 
 
-def test_label_values_are_bounded_whatever_clients_send(client: Client) -> None:
+def test_label_values_are_bounded(client: Client) -> None:
     for odd in ("x1", "x2"):
         client.review(f"/{odd}", review(pod()))
         client.review("/mutate", review(pod(), operation=odd, namespace=odd, name=odd))
@@ -154,6 +154,6 @@ def test_label_values_are_bounded_whatever_clients_send(client: Client) -> None:
 
 
 @pytest.mark.parametrize("what", ["writes", "conflicts", "failures", "rotations"])
-def test_what_happens_to_certificates_is_counted_from_nought(client: Client, what: str) -> None:
+def test_certificate_events_start_at_zero(client: Client, what: str) -> None:
     """Else an increase would miss the first of them."""
     assert values(client.health("/metrics").body.decode())["certificate_events_total", (("what", what),)] == 0

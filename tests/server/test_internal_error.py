@@ -1,6 +1,6 @@
-"""A defect of ours: the client reads one line, the journal tells where, and the next request is answered.
+"""Internal errors: the client reads one line, the log says where, and the next request is answered.
 
-The defect is made by putting a function that raises in the place of one that does not.
+A test causes one by replacing a function with one that raises.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def broken(*_: Any) -> Any:
     raise LookupError(SECRET)
 
 
-async def test_an_internal_error_is_told_once_and_counted(
+async def test_internal_error_is_logged_once_and_counted(
     certificates: Certificates, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with running(certificates) as server:
@@ -56,27 +56,27 @@ async def test_an_internal_error_is_told_once_and_counted(
     assert 'gpushare_webhook_refused_requests_total{code="500"} 1.0' in metrics
     assert "gpushare_webhook_in_flight 0.0" in metrics
     lines = server.log.to_the_end()
-    (told,) = [event for event in map(json.loads, lines) if event["level"] == "error"]
-    assert told["event"] == "internal error"
-    assert told["error"].startswith("LookupError at test_internal_error.py:")
-    assert told["stack"].startswith("LookupError: server/test_internal_error.py:")
-    assert " < server/reviews.py:" in told["stack"]
+    (logged,) = [event for event in map(json.loads, lines) if event["level"] == "error"]
+    assert logged["event"] == "internal error"
+    assert logged["error"].startswith("LookupError at test_internal_error.py:")
+    assert logged["stack"].startswith("LookupError: server/test_internal_error.py:")
+    assert " < server/reviews.py:" in logged["stack"]
     assert SECRET not in "".join(lines)
     assert "Traceback" not in "".join(lines)
 
 
-async def test_a_readiness_that_fails_is_told_as_what_it_is(certificates: Certificates) -> None:
+async def test_failing_readiness_condition_gets_500(certificates: Certificates) -> None:
     async with running(certificates) as server:
         server.server.requirements["certificate rotation"] = broken
         failed = await server.ask(server.client.health, "/readyz")
-        told = await server.ask(lambda: server.log.event("internal error"))
+        logged = await server.ask(lambda: server.log.event("internal error"))
     assert (failed.status, failed.json()["message"]) == (500, "internal error; see the webhook's log")
-    assert told["error"].startswith("LookupError at test_internal_error.py:")
+    assert logged["error"].startswith("LookupError at test_internal_error.py:")
 
 
 @asynccontextmanager
 async def accompanied(server: Running, run: Callable[[], Awaitable[None]]) -> AsyncIterator[None]:
-    """Have a companion run for the time of the context."""
+    """Run a supervised task for the time of the context."""
     beside = Supervisor(server.server.log.event)
     beside.add("certificates", run)
     beside.start()
@@ -87,7 +87,7 @@ async def accompanied(server: Running, run: Callable[[], Awaitable[None]]) -> As
 
 
 async def wrapped() -> None:
-    """Fail as a keeper does: in a task of a task group."""
+    """Fail within a task group, as the certificate keeper does."""
 
     async def watching() -> None:
         try:
@@ -101,14 +101,14 @@ async def wrapped() -> None:
 
 async def test_companion_failure_is_logged_with_its_cause(certificates: Certificates) -> None:
     async with running(certificates) as server, accompanied(server, wrapped):
-        told = await server.ask(lambda: server.log.event("internal error", task="certificates"))
-    _, wrong, cause = told["error"].split("; ")
+        logged = await server.ask(lambda: server.log.event("internal error", task="certificates"))
+    _, wrong, cause = logged["error"].split("; ")
     assert re.fullmatch(r"with ValueError at test_internal_error\.py:\d+: not an event", wrong)
     assert re.fullmatch(rf"caused by LookupError at test_internal_error\.py:\d+: {SECRET}", cause)
-    assert "; with ValueError: server/test_internal_error.py:" in told["stack"]
+    assert "; with ValueError: server/test_internal_error.py:" in logged["stack"]
 
 
-async def test_companion_that_is_cancelled_from_within_is_logged_and_restarted(
+async def test_companion_cancelled_from_within_is_restarted(
     certificates: Certificates, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A library may end a call with CancelledError without a cancellation of the task."""
@@ -126,8 +126,8 @@ async def test_companion_that_is_cancelled_from_within_is_logged_and_restarted(
 
     async with running(certificates) as server, accompanied(server, cancelled):
         await asyncio.wait_for(restarted.wait(), PATIENCE)
-        told = await server.ask(lambda: server.log.event("internal error", task="certificates"))
-    assert told["error"].startswith("CancelledError at ")
+        logged = await server.ask(lambda: server.log.event("internal error", task="certificates"))
+    assert logged["error"].startswith("CancelledError at ")
 
 
 async def test_companion_that_fails_when_it_is_cancelled_ends(certificates: Certificates) -> None:
@@ -143,8 +143,8 @@ async def test_companion_that_fails_when_it_is_cancelled_ends(certificates: Cert
     async with asyncio.timeout(PATIENCE), running(certificates) as server:
         async with accompanied(server, stubborn):
             await began.wait()
-        told = await server.ask(lambda: server.log.event("internal error", task="certificates"))
-    assert told["error"].endswith(": cannot end")
+        logged = await server.ask(lambda: server.log.event("internal error", task="certificates"))
+    assert logged["error"].endswith(": cannot end")
 
 
 async def test_handshake_failure_is_logged_with_its_cause(
@@ -155,9 +155,9 @@ async def test_handshake_failure_is_logged_with_its_cause(
             patched.setattr(server.server.review_acceptor.http, "connection", broken)
             with pytest.raises((OSError, HTTPException)):
                 await server.ask(server.client.review, "/mutate", review(pod()))
-        told = await server.ask(lambda: server.log.event("handshake failed"))
-    assert told["error"].startswith("LookupError at test_internal_error.py:")
-    assert "http/handshake.py:" in told["stack"]
+        logged = await server.ask(lambda: server.log.event("handshake failed"))
+    assert logged["error"].startswith("LookupError at test_internal_error.py:")
+    assert "http/handshake.py:" in logged["stack"]
 
 
 async def test_library_failure_is_logged_with_cause_and_stack(certificates: Certificates) -> None:
@@ -166,28 +166,28 @@ async def test_library_failure_is_logged_with_cause_and_stack(certificates: Cert
             await wrapped()
         except ExceptionGroup:
             logging.getLogger("asyncio").exception("Task failed\n%s", "x" * 10_000)
-        told = await server.ask(lambda: server.log.event("library", logger="asyncio"))
-    assert len(told["message"]) == 1024
-    assert told["message"].startswith("Task failed?xxx")
-    assert "; caused by LookupError at test_internal_error.py:" in told["error"]
-    assert "; caused by LookupError: server/test_internal_error.py:" in told["stack"]
+        logged = await server.ask(lambda: server.log.event("library", logger="asyncio"))
+    assert len(logged["message"]) == 1024
+    assert logged["message"].startswith("Task failed?xxx")
+    assert "; caused by LookupError at test_internal_error.py:" in logged["error"]
+    assert "; caused by LookupError: server/test_internal_error.py:" in logged["stack"]
 
 
-async def test_library_that_logs_with_wrong_arguments_is_not_harmed(certificates: Certificates) -> None:
+async def test_library_log_with_wrong_arguments(certificates: Certificates) -> None:
     async with running(certificates) as server:
         logging.getLogger("library").warning("%d of %d", "one")
-        told = await server.ask(lambda: server.log.event("library", logger="library"))
-    assert told["message"] == "%d of %d"
+        logged = await server.ask(lambda: server.log.event("library", logger="library"))
+    assert logged["message"] == "%d of %d"
 
 
-async def test_a_patch_without_proof_is_not_sent(certificates: Certificates, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_unproven_patch_is_not_sent(certificates: Certificates, monkeypatch: pytest.MonkeyPatch) -> None:
     async with running(certificates) as server:
         with monkeypatch.context() as patched:
             patched.setattr(sys.modules["webhook.admission.respond"], "flaw", lambda *_: "/spec: has no parent")
             replied = await server.ask(server.client.review, "/mutate", review(pod(), uid="unproven"))
-        told = await server.ask(lambda: server.log.event("patch not sent", uid="unproven"))
+        logged = await server.ask(lambda: server.log.event("patch not sent", uid="unproven"))
         metrics = (await server.ask(server.client.health, "/metrics")).body.decode()
 
     assert replied.json()["response"] == {"uid": "unproven", "allowed": True}
-    assert (told["level"], told["reason"]) == ("error", "/spec: has no parent")
+    assert (logged["level"], logged["reason"]) == ("error", "/spec: has no parent")
     assert "gpushare_webhook_patch_proof_failures_total 1.0" in metrics

@@ -95,7 +95,7 @@ async def test_full_queue_sheds_at_once() -> None:
     assert await asyncio.gather(*asked) == list(range(WAITING + 1))
 
 
-async def test_job_that_would_begin_late_is_shed_and_others_keep_their_turn() -> None:
+async def test_late_job_is_shed() -> None:
     large, jobs = LargeReviews[int](), Jobs()
     asked = [begin(large, jobs, number, seconds) for number, seconds in enumerate((PATIENCE, 0.05, PATIENCE))]
     assert await shed(asked[1]) == "late"
@@ -104,7 +104,7 @@ async def test_job_that_would_begin_late_is_shed_and_others_keep_their_turn() ->
     assert jobs.begun == [0, 2]
 
 
-async def test_job_whose_client_has_gone_is_not_begun() -> None:
+async def test_job_without_client_is_not_started() -> None:
     large, jobs = LargeReviews[int](), Jobs()
     there = [True]
     first = begin(large, jobs, 0)
@@ -118,7 +118,7 @@ async def test_job_whose_client_has_gone_is_not_begun() -> None:
     assert jobs.begun == [0, 2]
 
 
-async def test_cancelled_wait_gives_its_turn_away() -> None:
+async def test_cancelled_wait_passes_its_turn() -> None:
     large, jobs = LargeReviews[int](), Jobs()
     asked = [begin(large, jobs, number) for number in range(3)]
     await until(lambda: jobs.begun == [0])

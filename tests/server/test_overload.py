@@ -1,4 +1,4 @@
-"""Ten times as many reviews as the server can judge: most are refused at once, the others answered in time."""
+"""Ten times as many reviews as the server can process: most are shed at once, the others answered in time."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SETTINGS = "server: {shutdownDelay: 0s, maxInFlight: 8}\n"
 
 
 def heavy(folder: Path) -> tuple[bytes, list[str]]:
-    """A small review that takes the server long: limits to compare with many nodes. And the options for the nodes."""
+    """A small review that is slow to process, since many nodes are compared with it, and options for the nodes."""
     labels = {"nvidia.com/mps.capable": "true", "nvidia.com/gpu.replicas": "10", "nvidia.com/gpu.memory": "16000"}
     resources = {"nvidia.com/gpu": 10, "nvidia.com/gpu.shared": 10}
     nodes = [{"name": f"n{number}", "labels": labels, "resources": resources} for number in range(10_000)]
@@ -44,26 +44,26 @@ def heavy(folder: Path) -> tuple[bytes, list[str]]:
     return request("POST", f"/mutate?timeout={TIMEOUT}s", body), ["--facts", str(facts)]
 
 
-async def test_ten_times_too_much(certificates: Certificates, tmp_path: Path) -> None:
+async def test_ten_times_the_capacity_is_shed(certificates: Certificates, tmp_path: Path) -> None:
     settings = tmp_path / "settings.yaml"
     settings.write_text(SETTINGS)
     asked, options = heavy(tmp_path)
     with serve(certificates, "--config", str(settings), *options) as server:
         await closed_loop(server.client, asked, connections=2, seconds=0.5)
         capacity = max([await closed_loop(server.client, asked, connections=2, seconds=1) for _ in range(3)])
-        before, judged = peak(server), measured(server.client, "reviews_total")
+        before, processed = peak(server), measured(server.client, "reviews_total")
         answers = await open_loop(server.client, asked, rate=10 * capacity, seconds=SECONDS, patience=TIMEOUT)
         over = time.monotonic()
         until(lambda: server.client.say(asked).status == 200)
         recovery = time.monotonic() - over
-        judged, grown = measured(server.client, "reviews_total") - judged - 1, peak(server) - before
+        processed, grown = measured(server.client, "reviews_total") - processed - 1, peak(server) - before
     given = [answer for answer in answers if isinstance(answer, Answer)]
     admitted = [answer.seconds for answer in given if answer.status == 200]
     shed = [answer for answer in given if answer.status != 200]
     print(
         f"\ncapacity {capacity:.0f}/s; of {len(answers)} reviews at ten times as many {len(admitted)} admitted "
         f"(99 of 100 within {quantile(admitted, 0.99):.2f} s), {len(shed)} shed, {len(answers) - len(given)} hung up; "
-        f"{judged - len(admitted):.0f} judged in vain; {grown / 2**20:.0f} MiB more at the peak; "
+        f"{processed - len(admitted):.0f} processed in vain; {grown / 2**20:.0f} MiB more at the peak; "
         f"recovered after {recovery:.2f} s"
     )
     assert {type(one) for one in answers} <= {Answer, TimeoutError}
@@ -71,8 +71,8 @@ async def test_ten_times_too_much(certificates: Certificates, tmp_path: Path) ->
         (503, "1", "close")
     }
     assert len(shed) > len(answers) / 3
-    # Who is admitted has his answer in time: nearly nothing is judged for somebody who has hung up.
-    assert judged - len(admitted) <= max(2, judged / 10)
+    # Admitted reviews are answered in time: hardly any is processed for a client that has hung up.
+    assert processed - len(admitted) <= max(2, processed / 10)
     assert len(admitted) > capacity * SECONDS / 4
     assert grown < 64 * 2**20
     assert recovery < RECOVERY

@@ -1,4 +1,4 @@
-"""Requests that are no reviews: each gets the right code, and a Status that says what is wrong."""
+"""Requests that are not reviews get the right status code and a Status that says what is wrong."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ def assert_refused(reply: Reply, code: int, message: str) -> None:
 
 
 def assert_no_banner(reply: Reply) -> None:
-    """Versions of what answers are nobody's business."""
+    """The server does not reveal the versions of its libraries."""
     assert reply.headers["server"] == "gpushare-webhook"
 
 
 @pytest.mark.parametrize("path", ["/mutate", "/mutate/without-hostpath", "/validate", "/mutate?timeout=10s"])
-def test_reviews_are_answered_at_three_paths(client: Client, path: str) -> None:
+def test_review_paths(client: Client, path: str) -> None:
     answered = client.post(path, GOOD)
     assert (answered.status, answered.headers["content-type"]) == (200, "application/json")
     assert_no_banner(answered)
@@ -72,19 +72,19 @@ def test_reviews_are_answered_at_three_paths(client: Client, path: str) -> None:
         "/mutate;x",
     ],
 )
-def test_nothing_is_at_other_paths(client: Client, path: str) -> None:
+def test_other_path_gets_404(client: Client, path: str) -> None:
     assert_refused(client.post(path, GOOD), 404, f"no such path; send reviews to {PATHS}")
 
 
 @pytest.mark.parametrize("method", ["GET", "PUT", "DELETE", "PATCH", "OPTIONS", "PROPFIND"])
 @pytest.mark.parametrize("path", ["/mutate", "/mutate/without-hostpath", "/validate"])
-def test_reviews_are_posted(client: Client, path: str, method: str) -> None:
+def test_other_method_gets_405(client: Client, path: str, method: str) -> None:
     refused = client.say(request(method, path, GOOD))
     assert_refused(refused, 405, "reviews are sent by POST")
     assert refused.headers["allow"] == "POST"
 
 
-def test_head_is_refused_without_a_body(client: Client) -> None:
+def test_head_gets_405_without_body(client: Client) -> None:
     with client.connect() as connection:
         connection.sendall(request("HEAD", "/mutate"))
         refused = reply(connection, "HEAD")
@@ -94,33 +94,33 @@ def test_head_is_refused_without_a_body(client: Client) -> None:
 @pytest.mark.parametrize(
     "content_type", ["text/plain", "application/yaml", "application/vnd.kubernetes.protobuf", "json", ""]
 )
-def test_reviews_are_json(client: Client, content_type: str) -> None:
+def test_other_content_type_gets_415(client: Client, content_type: str) -> None:
     refused = client.post("/mutate", GOOD, {"Content-Type": content_type})
     assert_refused(refused, 415, "the content type of a review is application/json")
 
 
-def test_a_review_has_a_content_type(client: Client) -> None:
+def test_missing_content_type_gets_415(client: Client) -> None:
     assert_refused(client.post("/mutate", GOOD, {}), 415, "the content type of a review is application/json")
 
 
 @pytest.mark.parametrize(
     "content_type", ["application/json; charset=utf-8", "APPLICATION/JSON", "application/json;charset=utf-8"]
 )
-def test_a_content_type_may_have_parameters(client: Client, content_type: str) -> None:
+def test_content_type_parameters(client: Client, content_type: str) -> None:
     assert client.post("/mutate", GOOD, {"Content-Type": content_type}).status == 200
 
 
 @pytest.mark.parametrize("encoding", ["gzip", "deflate", "br", "x-unheard-of"])
-def test_a_review_is_not_compressed(client: Client, encoding: str) -> None:
+def test_compressed_body_gets_415(client: Client, encoding: str) -> None:
     refused = client.post("/mutate", gzip.compress(GOOD), {**JSON, "Content-Encoding": encoding})
     assert_refused(refused, 415, "reviews are not compressed")
 
 
-def test_the_encoding_may_be_named_identity(client: Client) -> None:
+def test_identity_encoding(client: Client) -> None:
     assert client.post("/mutate", GOOD, {**JSON, "Content-Encoding": "identity"}).status == 200
 
 
-def test_who_waits_with_his_body_is_told_to_send_it(client: Client) -> None:
+def test_expect_100_continue(client: Client) -> None:
     head, body = request("POST", "/mutate", GOOD, {**JSON, "Expect": "100-continue"}).split(b"\r\n\r\n", 1)
     with client.connect() as connection:
         connection.sendall(head + b"\r\n\r\n")
@@ -130,12 +130,12 @@ def test_who_waits_with_his_body_is_told_to_send_it(client: Client) -> None:
         assert reply(connection).status == 200
 
 
-def test_nothing_else_can_be_expected(client: Client) -> None:
+def test_other_expectation_gets_417(client: Client) -> None:
     refused = client.post("/mutate", GOOD, {**JSON, "Expect": "200-ok"})
     assert_refused(refused, 417, "the only expectation that this server meets is 100-continue")
 
 
-def test_a_request_has_a_body(client: Client) -> None:
+def test_empty_body_gets_400(client: Client) -> None:
     assert_refused(client.post("/mutate", b""), 400, "the request has no body")
 
 
@@ -146,24 +146,24 @@ def chunked(*chunks: bytes) -> bytes:
     return head + b"".join(b"%x\r\n%b\r\n" % (len(chunk), chunk) for chunk in chunks)
 
 
-def test_a_body_may_come_in_chunks(client: Client) -> None:
+def test_chunked_body(client: Client) -> None:
     assert client.say(chunked(GOOD[:100], GOOD[100:], b"")).status == 200
 
 
-def test_a_body_that_is_too_large_is_refused(client: Client) -> None:
+def test_large_body_gets_413(client: Client) -> None:
     assert_refused(client.post("/mutate", b" " * (LIMIT + 1)), 413, f"a review has at most {LIMIT} bytes")
 
 
-def test_a_body_in_chunks_that_is_too_large_is_refused(client: Client) -> None:
+def test_large_chunked_body_gets_413(client: Client) -> None:
     refused = client.say(chunked(*[b" " * 2**20] * 29))
     assert_refused(refused, 413, f"a review has at most {LIMIT} bytes")
 
 
-def test_a_body_may_be_as_large_as_the_limit(client: Client) -> None:
+def test_body_of_the_limit(client: Client) -> None:
     assert client.post("/mutate", GOOD + b" " * (LIMIT - len(GOOD))).status == 200
 
 
-def test_a_truncated_body_harms_nobody(served: Serve) -> None:
+def test_truncated_body_gets_400(served: Serve) -> None:
     with served.client.connect() as connection:
         connection.sendall(request("POST", "/mutate", GOOD)[:-10])
         connection.shutdown(socket.SHUT_WR)
@@ -185,7 +185,7 @@ NO_HTTP = {
 
 
 @pytest.mark.parametrize("said", NO_HTTP.values(), ids=NO_HTTP)
-def test_what_is_no_http_is_refused_in_plain_words(client: Client, said: bytes) -> None:
+def test_malformed_http_gets_400(client: Client, said: bytes) -> None:
     refused = client.say(said)
     assert refused.status == 400
     assert refused.body
@@ -193,14 +193,14 @@ def test_what_is_no_http_is_refused_in_plain_words(client: Client, said: bytes) 
     assert_no_banner(refused)
 
 
-def test_plain_http_on_the_review_port_gets_nothing(client: Client) -> None:
+def test_plain_http_on_review_port(client: Client) -> None:
     with socket.create_connection(("127.0.0.1", client.port), 20) as connection:
         connection.sendall(request("POST", "/mutate", GOOD))
         assert b"response" not in connection.recv(65536)
     assert client.post("/mutate", GOOD).status == 200
 
 
-def test_a_client_that_breaks_off_its_handshake_harms_nobody(client: Client) -> None:
+def test_aborted_handshake(client: Client) -> None:
     with socket.create_connection(("127.0.0.1", client.port), 20) as connection:
         connection.sendall(b"\x16\x03\x01\x02\x00\x01\x00")
     stranger = ssl.create_default_context()
@@ -209,7 +209,7 @@ def test_a_client_that_breaks_off_its_handshake_harms_nobody(client: Client) -> 
     assert client.post("/mutate", GOOD).status == 200
 
 
-def test_long_request_line_is_not_kept() -> None:
+def test_long_request_line_is_not_cached() -> None:
     line = "/mutate?timeout=5s&note=" + "n" * 300
     before = sys.getrefcount(line)
     assert target(line).budget == 5

@@ -1,4 +1,4 @@
-"""A server that cannot start says why in one line, and exits with 2."""
+"""A server that cannot start writes one line that says why, and exits with 2."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PEM, PKCS8 = serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory, certificates: Certificates) -> Path:
-    """A folder of files that are wrong in one way each."""
+    """A folder of files, each invalid in one way."""
     folder = tmp_path_factory.mktemp("wrong")
     issue(folder)
     (folder / "folder").mkdir()
@@ -43,7 +43,7 @@ def _signed_by_itself(key: rsa.RSAPrivateKey) -> x509.Certificate:
 
 
 def refused(*options: str) -> str:
-    """The one line that a server says instead of starting."""
+    """The one line that a server writes when it cannot start."""
     with restored_logging():
         ended = run("serve", "--host", "127.0.0.1", *FREE_PORTS, *options)
     assert (ended.code, ended.out) == (2, "")
@@ -51,14 +51,14 @@ def refused(*options: str) -> str:
     return line
 
 
-def test_without_a_certificate() -> None:
+def test_no_certificate() -> None:
     said = "serve: no certificate: give --tls-cert and --tls-key, or tls.certFile and tls.keyFile in the settings"
     assert refused() == said
     process = run_serve(*FREE_PORTS)
     assert (process.returncode, process.stdout, process.stderr) == (2, "", f"{said}\n")
 
 
-def test_with_a_certificate_and_no_key(certificates: Certificates) -> None:
+def test_certificate_without_key(certificates: Certificates) -> None:
     assert refused("--tls-cert", str(certificates.certificate)).startswith("serve: no certificate: give --tls-cert and")
 
 
@@ -71,9 +71,9 @@ def test_with_a_certificate_and_no_key(certificates: Certificates) -> None:
         ("folder", "Is a directory"),
     ],
 )
-def test_with_a_wrong_certificate(certificates: Certificates, files: Path, file: str, said: str) -> None:
-    told = refused("--tls-cert", str(files / file), "--tls-key", str(certificates.key))
-    assert told == f"serve: {files / file}: {said}"
+def test_invalid_certificate(certificates: Certificates, files: Path, file: str, said: str) -> None:
+    line = refused("--tls-cert", str(files / file), "--tls-key", str(certificates.key))
+    assert line == f"serve: {files / file}: {said}"
 
 
 @pytest.mark.parametrize(
@@ -84,28 +84,28 @@ def test_with_a_wrong_certificate(certificates: Certificates, files: Path, file:
         ("encrypted.key", "is encrypted; give the key without a passphrase"),
     ],
 )
-def test_with_a_wrong_key(certificates: Certificates, files: Path, file: str, said: str) -> None:
-    told = refused("--tls-cert", str(certificates.certificate), "--tls-key", str(files / file))
-    assert told == f"serve: {files / file}: {said}"
+def test_invalid_key(certificates: Certificates, files: Path, file: str, said: str) -> None:
+    line = refused("--tls-cert", str(certificates.certificate), "--tls-key", str(files / file))
+    assert line == f"serve: {files / file}: {said}"
 
 
-def test_with_the_files_the_wrong_way_round(certificates: Certificates) -> None:
-    told = refused("--tls-cert", str(certificates.key), "--tls-key", str(certificates.certificate))
-    assert told == f"serve: {certificates.key}: holds no certificate in PEM"
+def test_swapped_certificate_and_key(certificates: Certificates) -> None:
+    line = refused("--tls-cert", str(certificates.key), "--tls-key", str(certificates.certificate))
+    assert line == f"serve: {certificates.key}: holds no certificate in PEM"
 
 
-def test_with_the_key_of_another_certificate(certificates: Certificates, files: Path) -> None:
-    told = refused("--tls-cert", str(certificates.certificate), "--tls-key", str(files / "tls.key"))
-    assert told == f"serve: {files / 'tls.key'}: is not the key of the certificate in {certificates.certificate}"
+def test_key_of_another_certificate(certificates: Certificates, files: Path) -> None:
+    line = refused("--tls-cert", str(certificates.certificate), "--tls-key", str(files / "tls.key"))
+    assert line == f"serve: {files / 'tls.key'}: is not the key of the certificate in {certificates.certificate}"
 
 
-def test_with_a_certificate_that_openssl_finds_too_weak(files: Path) -> None:
-    told = refused("--tls-cert", str(files / "weak.crt"), "--tls-key", str(files / "weak.key"))
-    assert told.startswith(f"serve: {files / 'weak.crt'}: ")
+def test_weak_certificate(files: Path) -> None:
+    line = refused("--tls-cert", str(files / "weak.crt"), "--tls-key", str(files / "weak.key"))
+    assert line.startswith(f"serve: {files / 'weak.crt'}: ")
 
 
 @pytest.mark.parametrize("option", ["--port", "--health-port"])
-def test_with_a_port_that_is_in_use(certificates: Certificates, option: str) -> None:
+def test_port_in_use(certificates: Certificates, option: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         options = [*FREE_PORTS, *certificates.options, option, str(port)]
@@ -114,14 +114,14 @@ def test_with_a_port_that_is_in_use(certificates: Certificates, option: str) -> 
     assert process.stderr == f"serve: cannot listen on 127.0.0.1:{port}: Address already in use\n"
 
 
-def test_with_a_host_that_does_not_exist(certificates: Certificates) -> None:
-    told = refused(*certificates.options, "--host", "no-such-host.invalid")
-    assert told.startswith("serve: cannot listen on no-such-host.invalid:0: ")
-    assert "Unknown error" not in told
-    assert "Success" not in told
+def test_unknown_host(certificates: Certificates) -> None:
+    line = refused(*certificates.options, "--host", "no-such-host.invalid")
+    assert line.startswith("serve: cannot listen on no-such-host.invalid:0: ")
+    assert "Unknown error" not in line
+    assert "Success" not in line
 
 
-def test_with_wrong_settings(tmp_path: Path) -> None:
+def test_invalid_settings(tmp_path: Path) -> None:
     file = tmp_path / "settings.yaml"
     file.write_text("mode: enforced\nserver:\n  prot: 1\n")
     ended = run("serve", "--config", file)
@@ -132,15 +132,15 @@ def test_with_wrong_settings(tmp_path: Path) -> None:
     ]
 
 
-def test_with_wrong_facts(certificates: Certificates, tmp_path: Path) -> None:
+def test_invalid_facts(certificates: Certificates, tmp_path: Path) -> None:
     file = tmp_path / "facts.yaml"
     file.write_text("nodes:\n  - name: 7\n")
-    told = refused(*certificates.options, "--facts", str(file))
-    assert told.startswith(f"{file}:2:11: nodes[0].name: ")
+    line = refused(*certificates.options, "--facts", str(file))
+    assert line.startswith(f"{file}:2:11: nodes[0].name: ")
 
 
 @pytest.mark.parametrize("option", ["--config", "--facts"])
-def test_with_a_file_that_is_missing(certificates: Certificates, tmp_path: Path, option: str) -> None:
+def test_missing_file(certificates: Certificates, tmp_path: Path, option: str) -> None:
     file = tmp_path / "missing.yaml"
     assert refused(*certificates.options, option, str(file)) == f"{file}: no such file or folder"
 
@@ -148,7 +148,7 @@ def test_with_a_file_that_is_missing(certificates: Certificates, tmp_path: Path,
 @pytest.mark.parametrize(
     "wrong", [["--port", "65536"], ["--port", "x"], ["--log-format", "xml"], ["--bogus"], ["extra"]]
 )
-def test_with_wrong_options(wrong: list[str]) -> None:
+def test_invalid_options(wrong: list[str]) -> None:
     ended = run("serve", *wrong)
     assert (ended.code, ended.out) == (2, "")
     assert "Error: " in ended.err

@@ -1,4 +1,4 @@
-"""A server that stops loses nothing: it sends its callers elsewhere, then closes. A second signal ends it at once."""
+"""Graceful shutdown loses no review; a second signal stops the server at once."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ pytestmark = pytest.mark.slow
 WHOLE = request("POST", "/mutate?timeout=5s", json.dumps(review(pod())).encode())
 LONG = "1h"
 AT_ONCE = timedelta(seconds=0.8)
-"""What the end may take on a busy machine: less than anything that could be waited for."""
+"""What a stop at once may take on a busy machine: less than anything that the server could wait for."""
 
 
 def stopping(server: Serve) -> None:
-    """Have a server begin to stop."""
+    """Begin the shutdown of a server."""
     server.process.send_signal(signal.SIGTERM)
     server.log.event("stopping")
 
 
 def written(folder: Path, **limits: str) -> str:
-    """A settings file with these limits."""
+    """A settings file with these limits; its path."""
     settings = folder / "settings.yaml"
     settings.write_text(json.dumps({"server": limits}))
     return str(settings)
 
 
-def test_while_the_endpoints_go_everybody_is_answered_and_sent_away(certificates: Certificates, tmp_path: Path) -> None:
+def test_shutdown_delay_answers_with_connection_close(certificates: Certificates, tmp_path: Path) -> None:
     with (
         serve(certificates, "--config", written(tmp_path, shutdownDelay=LONG)) as server,
         server.client.connect() as before,
@@ -57,9 +57,7 @@ def test_while_the_endpoints_go_everybody_is_answered_and_sent_away(certificates
         assert new.headers["connection"] == "close"
 
 
-def test_when_they_are_gone_nobody_is_accepted_and_who_is_there_is_answered(
-    certificates: Certificates, tmp_path: Path
-) -> None:
+def test_drain_refuses_connections_and_answers_open_request(certificates: Certificates, tmp_path: Path) -> None:
     with (
         serve(certificates, "--config", written(tmp_path, shutdownDelay="0s", drainTimeout=LONG)) as server,
         server.client.connect() as connection,
@@ -72,8 +70,8 @@ def test_when_they_are_gone_nobody_is_accepted_and_who_is_there_is_answered(
         assert server.process.wait(PATIENCE) == 0
 
 
-def test_idle_connections_end_when_they_have_been_idle_for_a_while(certificates: Certificates, tmp_path: Path) -> None:
-    """A request may be under way on a connection that looks idle, and would be lost."""
+def test_drain_keeps_idle_connections_for_a_second(certificates: Certificates, tmp_path: Path) -> None:
+    """A request may be under way on a connection that looks idle, and closing would lose it."""
     with (
         serve(certificates, "--config", written(tmp_path, shutdownDelay="0s", drainTimeout=LONG)) as server,
         server.client.connect() as connection,
@@ -87,9 +85,7 @@ def test_idle_connections_end_when_they_have_been_idle_for_a_while(certificates:
         assert server.process.wait(PATIENCE) == 0
 
 
-def test_what_is_open_when_the_time_is_over_is_refused_so_that_it_is_asked_again(
-    certificates: Certificates, tmp_path: Path
-) -> None:
+def test_end_of_drain_sheds_open_request(certificates: Certificates, tmp_path: Path) -> None:
     config = written(tmp_path, shutdownDelay="0s", drainTimeout="1s", bodyTimeout=LONG)
     with serve(certificates, "--config", config) as server, server.client.connect() as connection:
         connection.sendall(WHOLE[:-1])
@@ -103,8 +99,8 @@ def test_what_is_open_when_the_time_is_over_is_refused_so_that_it_is_asked_again
 
 
 @pytest.mark.parametrize("limits", [{"shutdownDelay": LONG}, {"shutdownDelay": "0s", "drainTimeout": LONG}])
-def test_a_second_signal_ends_it_at_once(certificates: Certificates, tmp_path: Path, limits: dict[str, str]) -> None:
-    """Whoever is there by then: one that says nothing at all, one within a request, one that is idle."""
+def test_second_signal_stops_at_once(certificates: Certificates, tmp_path: Path, limits: dict[str, str]) -> None:
+    """With a connection before its handshake, one within a request, and one that is idle."""
     with (
         serve(certificates, "--config", written(tmp_path, bodyTimeout=LONG, **limits)) as server,
         socket.create_connection(("127.0.0.1", server.client.port), PATIENCE),

@@ -1,4 +1,4 @@
-"""The server inside of the test's own process, on real sockets, where a test must reach into it."""
+"""The server in the test process, on real sockets, for tests that have to reach into it."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from webhook.settings.load import load, load_facts
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """A server that is ready, with its journal and a client for it."""
+    """A server that is ready, with its log and a client for it."""
 
     server: Server
     log: Lines
     client: Client
 
     async def ask(self, question: Callable[..., Any], *arguments: Any) -> Any:
-        """What a blocking question gives, while the server goes on in this thread."""
+        """The result of a blocking function, while the server runs in this thread."""
         return await asyncio.wait_for(asyncio.to_thread(question, *arguments), PATIENCE)
 
 
@@ -69,7 +69,7 @@ async def running(certificates: Certificates, settings: str = "", known: str = "
 
 @asynccontextmanager
 async def started(wanted: Configuration, log: EventLog, known: str = "") -> AsyncIterator[Server]:
-    """Run a server that writes this journal for the time of the context."""
+    """Run a server that writes to this log for the time of the context."""
     server = Server(wanted, facts(known), log)
     with restored_logging():
         try:
@@ -88,7 +88,7 @@ def client_of(server: Server, certificates: Certificates) -> Client:
 
 @contextmanager
 def restored_logging() -> Iterator[None]:
-    """Put back what the server changes about the logging of its process."""
+    """Restore what the server changes about the logging of its process."""
     root, http = logging.getLogger(), logging.getLogger("webhook.http")
     handlers, level, http_level = root.handlers, root.level, http.level
     try:

@@ -9,11 +9,14 @@ from typing import Any
 import pytest
 import yaml
 from jsonschema import Draft202012Validator
+from pydantic import ValidationError
+from pydantic_core import PydanticCustomError
 
 from webhook.diagnostics import InputError
 from webhook.policy.settings.settings import Settings
-from webhook.settings.configuration import Configuration, default, view
+from webhook.settings.configuration import SETTINGS_FILE, Configuration, default, view
 from webhook.settings.load import load
+from webhook.settings.problems import Found, found
 from webhook.settings.schema import schema
 
 Load = Callable[[str], Configuration]
@@ -131,3 +134,11 @@ def test_messages_shorten_and_sanitise_values(load_text: Load) -> None:
         load_text('mode: "\\e[31m' + "x" * 5000 + '"')
     assert "\x1b" not in str(caught.value)
     assert len(str(caught.value)) < 300
+
+
+@pytest.mark.parametrize("path", [(), ("server",), ("server", "port", "[key]"), ("nowhere", 1)])
+def test_unexpected_error_of_pydantic_keeps_its_text(path: tuple[str | int, ...]) -> None:
+    odd: Any = {"type": PydanticCustomError("odd", "An odd text"), "loc": path, "input": {}}
+    error = ValidationError.from_exception_data("Settings", [odd])
+    expected = tuple(step for step in path if step != "[key]")
+    assert list(found(error, SETTINGS_FILE)) == [Found(expected, "An odd text")]

@@ -1,4 +1,4 @@
-"""The hooks that the API server calls, by their paths."""
+"""The hooks that the API server calls, and their paths."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from enum import Enum
 
 
 class Hook(Enum):
-    """One hook. `hostpath` is what its path says of hostPath volumes; None when it says nothing."""
+    """One hook. `hostpath`: whether its path is the one for namespaces that allow hostPath; None without such paths."""
 
     MUTATE = ("/mutate", "mutate", True)
     MUTATE_WITHOUT_HOSTPATH = ("/mutate/without-hostpath", "mutate", False)

@@ -10,7 +10,7 @@ import msgspec
 
 from webhook.admission.hook import Hook
 from webhook.admission.restore import lost_tolerations
-from webhook.admission.review import BadReviewError, KubernetesObject, Request, read
+from webhook.admission.review import BadReviewError, ReceivedObject, Request, read
 from webhook.patch import build, pointer, verify
 from webhook.policy.context import Origin
 from webhook.policy.evaluate import Evaluator
@@ -166,7 +166,7 @@ def _pods_before(request: Request, evaluator: Evaluator) -> list[ExtractedPod]:
     return _extract(request, request.oldObject, evaluator)
 
 
-def _extract(request: Request, manifest: KubernetesObject, evaluator: Evaluator) -> list[ExtractedPod]:
+def _extract(request: Request, manifest: ReceivedObject, evaluator: Evaluator) -> list[ExtractedPod]:
     return evaluator.pods(manifest, request.kind.group, request.kind.kind)  # type: ignore[arg-type]  # a dict at run time
 
 

@@ -1,7 +1,7 @@
-"""AdmissionReview v1: what is read of a request, and what is not.
+"""AdmissionReview v1: the fields of a request that are decoded.
 
-`managedFields` and `status`, about half of the bytes, are skipped while decoding. Everything else of the object stays
-as it was sent, unknown fields included: the patch names places in it, the object itself is never sent back.
+The decoder skips `managedFields` and `status`, about half of the bytes. The rest of the object stays as it was sent,
+unknown fields included: the patch contains paths into the object, which is never sent back itself.
 """
 
 from __future__ import annotations
@@ -28,22 +28,22 @@ class Kind(msgspec.Struct, frozen=True):
 
 
 class User(msgspec.Struct, frozen=True):
-    """Who asks."""
+    """The user who sends the request to the API server."""
 
     username: str = ""
     groups: list[str] | None = None
 
 
 class Metadata(TypedDict, total=False):
-    """The part of an object's metadata that is looked at."""
+    """The part of an object's metadata that is decoded."""
 
     name: str | None
     generateName: str | None
     annotations: dict[str, Any] | None
 
 
-class KubernetesObject(TypedDict, total=False):
-    """An object without what only the API server needs. `template` is a PodTemplate's."""
+class ReceivedObject(TypedDict, total=False):
+    """An object without the fields that only the API server needs. `template` is that of a PodTemplate."""
 
     metadata: Metadata | None
     spec: Any
@@ -56,8 +56,8 @@ class Request(msgspec.Struct, frozen=True):
     uid: str
     kind: Kind
     operation: str
-    object: KubernetesObject | None = None
-    oldObject: KubernetesObject | None = None  # noqa: N815 - the API's own name
+    object: ReceivedObject | None = None
+    oldObject: ReceivedObject | None = None  # noqa: N815 - the API's own name
     subResource: str = ""  # noqa: N815
     name: str = ""
     namespace: str = ""
@@ -65,7 +65,7 @@ class Request(msgspec.Struct, frozen=True):
 
 
 class Review(msgspec.Struct, frozen=True):
-    """A review as it arrives."""
+    """A review as received."""
 
     apiVersion: str  # noqa: N815
     kind: str
@@ -75,8 +75,8 @@ class Review(msgspec.Struct, frozen=True):
 def _float(text: str) -> float:
     """A number with a fraction or an exponent. Raises ValueError.
 
-    The decoder's own way takes up to 10 µs for one and lets no other thread run: 5 s for 14 MiB of them. This one takes
-    1 µs, and other threads run between the calls.
+    The decoder's own conversion takes up to 10 µs and blocks all other threads: 5 s for 14 MiB of numbers. This one
+    takes 1 µs, and other threads run between the calls.
     """
     value = float(text)
     if math.isinf(value):
@@ -87,14 +87,14 @@ def _float(text: str) -> float:
 _decoder = msgspec.json.Decoder(Review, float_hook=_float)
 _VERSION = "admission.k8s.io/v1"
 _UID = 128
-"""Characters of the longest uid that is answered; the API server sends 36."""
+"""Characters of the longest uid that is accepted; the API server sends 36."""
 
 _SHOWN = 60
 """Characters of a wrong name that a message quotes."""
 
 
 def read(body: bytes | bytearray) -> Request:
-    """The request of a review. Raises BadReviewError, and TooComplexError for what is not decoded at all."""
+    """The request of a review. Raises BadReviewError, and TooComplexError for a review that is not decoded at all."""
     structure.check(body)
     try:
         review = _decoder.decode(body)
@@ -105,9 +105,9 @@ def read(body: bytes | bytearray) -> Request:
     except RecursionError:
         raise BadReviewError("not an AdmissionReview: nested too deeply") from None
     if review.kind != "AdmissionReview":
-        raise BadReviewError(f"kind is {_shown(review.kind)}; only AdmissionReview is answered")
+        raise BadReviewError(f"kind is {_shown(review.kind)}; only AdmissionReview is supported")
     if review.apiVersion != _VERSION:
-        raise BadReviewError(f"apiVersion is {_shown(review.apiVersion)}; only {_VERSION} is answered")
+        raise BadReviewError(f"apiVersion is {_shown(review.apiVersion)}; only {_VERSION} is supported")
     if review.request is None:
         raise BadReviewError("the review has no request")
     if not review.request.uid:
@@ -132,7 +132,7 @@ _OBJECT = "request.object"
 
 
 def _plainly(error: str) -> str:
-    """What the decoder says, in the words that are used for objects further on."""
+    """The decoder's message, in the wording of MalformedError."""
     if wrong := _WRONG_TYPE.match(error):
         wanted = _WORDS.get(wrong[1].partition(" ")[0], wrong[1])
         return f"{_place(wrong[3] or '')}: expected {wanted}, found {_WORDS.get(wrong[2], wrong[2])}"

@@ -1,8 +1,8 @@
-"""How much structure a body holds, counted before it is decoded: memory and time follow structure, not bytes.
+"""The amount of structure in a body, counted before decoding: memory and time depend on structure, not on bytes.
 
-Three bytes of JSON, `{},`, become 70 bytes once decoded, and a few bytes more become 270. And decoding is one call that
-no other thread can interrupt: an integer of 4,300 digits takes 0.1 ms of it. So what is costly is counted while it is
-still text.
+Three bytes of JSON, `{},`, become 70 bytes once decoded, and a few more bytes become 270. Decoding is one call that no
+other thread can interrupt, and an integer of 4,300 digits takes 0.1 ms of it. So costly structure is counted in the
+text.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _AS_VALUES = 3
 """An object or a list takes the memory of about this many short texts."""
 
 _STRETCH = 64 * 1024
-"""Bytes that are looked at in one go. No call holds the interpreter for longer than it takes to scan them."""
+"""Bytes per step. No call holds the interpreter for longer than it takes to scan them."""
 
 _RELEVANT = b'"{[,:0123456789'
 _IRRELEVANT = bytes(byte for byte in range(256) if byte not in _RELEVANT)
@@ -42,10 +42,10 @@ _DIGITS_AS_ZERO = bytes.maketrans(b"123456789", b"0" * 9)
 def check(body: bytes | bytearray) -> None:
     """Count the objects, lists, keys and values of a JSON text, in one pass. Raises TooComplexError.
 
-    Brackets and commas within strings do not count. A text that is no JSON is counted up to its first mistake at
-    least, which is where a decoder stops.
+    Brackets and commas within strings do not count. Text that is not JSON is counted at least up to its first
+    error, where a decoder stops.
     """
-    if len(body) <= CONTAINERS:  # fewer bytes than brackets are allowed, as in all but a few reviews
+    if len(body) <= CONTAINERS:  # fewer bytes than allowed brackets, as in almost all reviews
         return
     containers = keys = commas = 0
     outside, pending = True, b""

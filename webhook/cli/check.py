@@ -12,7 +12,7 @@ from webhook.cli.options import format_option, manifest_options, read_standard_i
 from webhook.cli.screen import paint, show, tell
 from webhook.diagnostics import Diagnostic
 from webhook.report import Report
-from webhook.report.check.formats import CheckFormat
+from webhook.report.check import CheckFormat
 
 
 @click.command(name="check")

@@ -16,7 +16,7 @@ from webhook.manifests import Manifest
 from webhook.patch import Operation
 from webhook.policy.verdict import MOST_EDITS, Severity
 from webhook.report.exit_codes import ExitCode
-from webhook.report.mutate.formats import MutateFormat
+from webhook.report.mutate import MutateFormat
 from webhook.report.mutation import Mutation
 
 

@@ -17,7 +17,17 @@ from webhook.policy.placement.facts import UNKNOWN, Facts
 from webhook.policy.pods.reading import Members
 from webhook.policy.rules import Ruleset
 from webhook.policy.settings.settings import Settings
-from webhook.policy.verdict import KEPT_PER_CODE, MOST_EDITS, UNTOUCHED, Decision, Edit, Finding, Severity, Verdict
+from webhook.policy.verdict import (
+    KEPT_PER_CODE,
+    MOST_EDITS,
+    UNTOUCHED,
+    Decision,
+    Edit,
+    Finding,
+    Severity,
+    Verdict,
+    Violation,
+)
 from webhook.policy.workloads.kinds import ExtractedPod, Kinds, extract, kinds_with
 
 _DEFAULT_SEVERITIES = {check.code: check.severity for check in CHECKS}
@@ -32,7 +42,7 @@ class Evaluator:
     def __init__(self, ruleset: Ruleset, kinds: Kinds) -> None:
         self.ruleset = ruleset
         self.kinds = kinds
-        self._checks: dict[tuple[bool, ...], tuple[Check, ...]] = {}
+        self._checks: dict[tuple[frozenset[str] | bool, ...], tuple[Check, ...]] = {}
 
     @classmethod
     def of(cls, settings: Settings, facts: Facts = UNKNOWN) -> Evaluator:
@@ -56,30 +66,37 @@ class Evaluator:
 
         Raises MalformedError when the structure of a pod is not that of its kind.
         """
+        rules = self.ruleset.of(origin.namespace)
         verdict = _VerdictBuilder()
         for extracted in pods:
-            context = self.context(extracted, origin)
+            context = PodContext(extracted, origin, rules)
             if is_exempt(context):
                 continue
             if origin.added_containers is None:
                 context.edits = _edits(context)
                 verdict.add_edits(context.edits)
-            for check in self._checks_for(context):
-                verdict.run(check, context)
+            verdict.run(self._checks_for(context), context)
         return verdict.build()
 
     def _checks_for(self, context: PodContext) -> tuple[Check, ...]:
-        """The checks whose scope includes the pod, in the order of their codes."""
-        scopes = (
+        """The checks that are active in the namespace and whose scope includes the pod, in the order of their codes.
+
+        The settings bound the sets of active codes, and each occurs with at most 32 combinations of scopes.
+        """
+        active = context.rules.active
+        key = (
+            active,
             bool(context.mps_requests),
             bool(context.requests.positive),
             bool(context.requests.named),
             context.expects_edits,
             context.origin.added_containers is None,
         )
-        checks = self._checks.get(scopes)
+        checks = self._checks.get(key)
         if checks is None:
-            checks = self._checks[scopes] = tuple(check for check in CHECKS if check.scope.includes(context))
+            checks = self._checks[key] = tuple(
+                check for check in CHECKS if check.code in active and check.scope.includes(context)
+            )
         return checks
 
 
@@ -97,19 +114,19 @@ class _VerdictBuilder:
         """Collect edits, at most one more than an object may get."""
         self.edits.extend(islice(edits, MOST_EDITS + 1 - len(self.edits)))
 
-    def run(self, check: Check, context: PodContext) -> None:
-        """Run a check, unless it is off in the namespace, and collect what it finds. Raises MalformedError."""
-        code = check.code
-        wanted = context.rules.severities[code]
-        if wanted is Severity.OFF:
-            return
-        for violation in check.run(context):
-            severity = min(wanted, violation.cap)
-            counted = code, severity
-            self.counts[counted] = self.counts.get(counted, 0) + 1
-            kept = self.findings.setdefault(code, [])
-            if len(kept) < KEPT_PER_CODE:
-                kept.append(Finding(code, severity, violation.path, str(violation.message), violation.remedy))
+    def run(self, checks: Iterable[Check], context: PodContext) -> None:
+        """Run checks and collect their findings. Raises MalformedError."""
+        severities = context.rules.severities
+        for check in checks:
+            for violation in check.run(context):
+                self._add(check.code, min(severities[check.code], violation.cap), violation)
+
+    def _add(self, code: str, severity: Severity, violation: Violation) -> None:
+        counted = code, severity
+        self.counts[counted] = self.counts.get(counted, 0) + 1
+        kept = self.findings.setdefault(code, [])
+        if len(kept) < KEPT_PER_CODE:
+            kept.append(Finding(code, severity, violation.path, str(violation.message), violation.remedy))
 
     def build(self) -> Verdict:
         """The verdict for the object."""

@@ -31,6 +31,7 @@ def _is_mirror(context: PodContext) -> bool:
 
 
 def _is_windows(context: PodContext) -> bool:
-    if context.pod.members("os").get("name") == "windows":
+    pod = context.pod
+    if pod.spec.get("os") is not None and pod.members("os").get("name") == "windows":
         return True
-    return context.pod.members("nodeSelector").get(_OS_LABEL) == "windows"
+    return pod.spec.get("nodeSelector") is not None and pod.members("nodeSelector").get(_OS_LABEL) == "windows"

@@ -24,8 +24,8 @@ _MIG = "nvidia.com/mig-"
 class Rules:
     """The settings that apply in one namespace.
 
-    `namespace_labels` is None when they are unknown. `severities` holds every check by its code. `per_container` and
-    `per_pod` are the limits on replicas.
+    `namespace_labels` is None when they are unknown. `severities` holds every check by its code, `active` those
+    that are not off. `per_container` and `per_pod` are the limits on replicas.
     """
 
     def __init__(
@@ -44,6 +44,7 @@ class Rules:
         mode = (rule and rule.mode) or settings.mode
         named = {**settings.severities, **(rule.severities if rule else {})}
         self.severities = {code: _severity(named.get(code), default, mode) for code, default in defaults.items()}
+        self.active = frozenset(code for code, severity in self.severities.items() if severity is not Severity.OFF)
         limits = settings.limits
         lifted = limits.from_device_plugin and _accepts_more(facts)
         self.per_container = None if lifted else limits.per_container

@@ -1,4 +1,4 @@
-"""What the limit of open files leaves for connections: a server without descriptors answers no probe, and is killed."""
+"""How many connections the limit of open files allows: a server without descriptors fails its probes."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ import resource
 from contextlib import suppress
 
 _KEPT = 192
-"""Descriptors for everything else: 128 connections of probes, files that are read anew, the calls to the cluster."""
+"""Descriptors for everything else: 128 connections of the health port, files to reload, calls to the API server."""
 
 
 def raised() -> int:
-    """The limit of this process, raised to the most that it may give itself; 1024 is usual without that."""
+    """Raise the soft limit of this process to its hard limit, and return it. Without that, 1024 is usual."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    with suppress(OSError, ValueError):  # a sandbox may forbid it; then the limit is what it was
+    with suppress(OSError, ValueError):  # a sandbox may forbid it; then the limit stays
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
         soft = hard
     return soft
 
 
 def affordable(allowed: int) -> int:
-    """How many connections fit into a limit. Of a small one they take a quarter."""
+    """How many connections a limit allows: a quarter of a small one."""
     return max(allowed - _KEPT, allowed // 4)

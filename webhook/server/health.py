@@ -24,7 +24,7 @@ class Health:
     async def handle(self, request: web.BaseRequest) -> web.Response:
         """Answer one request."""
         if request.method not in ("GET", "HEAD"):
-            return web.Response(status=405, text="only GET is answered here\n", headers={"Allow": "GET, HEAD"})
+            return web.Response(status=405, text="only GET and HEAD are allowed here\n", headers={"Allow": "GET, HEAD"})
         match request.path:
             case "/livez":
                 return web.Response(text="ok\n")
@@ -32,7 +32,7 @@ class Health:
                 return self._readyz("verbose" in request.query)
             case "/metrics":
                 return web.Response(body=self._metrics.text(), headers={"Content-Type": _METRICS_TYPE})
-        return web.Response(status=404, text="nothing is here; see /livez, /readyz and /metrics\n")
+        return web.Response(status=404, text="not found; see /livez, /readyz and /metrics\n")
 
     def _readyz(self, verbose: bool) -> web.Response:
         conditions = self._conditions()

@@ -1,6 +1,6 @@
 """The interpreter and the allocator, set for a process that is a server.
 
-Large reviews are processed on a thread of their own, and the event loop competes with it for the interpreter.
+Large reviews are processed on a separate thread, which competes with the event loop for the interpreter.
 """
 
 from __future__ import annotations
@@ -10,34 +10,34 @@ import gc
 import sys
 
 _SWITCH = 0.001
-"""Seconds after which a thread gives the interpreter to another one that waits for it.
+"""Seconds after which a thread hands the interpreter to another thread that waits for it.
 
-The event loop waits for it after each time that it has waited for sockets. With Python's 5 ms a small review takes
-three to five times as long while a large one is processed; 1 ms costs the large one nothing that can be measured.
+The event loop has to wait for it whenever it returns from waiting for sockets. With Python's 5 ms a small review takes
+three to five times as long while a large one is processed; 1 ms costs the large review nothing measurable.
 """
 
 _YOUNG = 10_000
 """Objects after which the garbage collector looks for cycles.
 
-Decoding makes hundreds of thousands of objects and no cycle. With Python's 700 the collector takes two thirds of the
+Decoding creates hundreds of thousands of objects and no cycle. With Python's 700 the collector takes two thirds of the
 time in which no other thread can run.
 """
 
 _M_MMAP_THRESHOLD = -3
 _MAPPED = 512 * 1024
-"""Bytes from which an allocation is a mapping of its own, which goes back to the system when it is freed.
+"""Bytes from which an allocation is a separate mapping, which returns to the system when it is freed.
 
-glibc begins with 128 KiB and raises that to the largest freed so far, up to 32 MiB (mallopt(3)). Large bodies and texts
-then come from the heap, and one small allocation behind them keeps the heap that large: 80 MiB were kept by a review
-of 28 MiB. 512 KiB is more than a read from a socket takes.
+glibc starts with 128 KiB and raises that to the largest freed so far, up to 32 MiB (mallopt(3)). Large bodies and texts
+then come from the heap, and one small allocation behind them keeps the heap that large: a review of 28 MiB kept 80 MiB.
+512 KiB is more than a read from a socket takes.
 """
 
 
 def prepare() -> None:
-    """Set this process up to serve. Call it once, when everything is imported."""
+    """Prepare this process to serve. Call it once, when everything is imported."""
     sys.setswitchinterval(_SWITCH)
     gc.collect()
-    gc.freeze()  # what is imported stays, and need not be looked at again
+    gc.freeze()  # what is imported stays, so the collector can ignore it
     gc.set_threshold(_YOUNG)
     _return_large_allocations()
 

@@ -74,7 +74,7 @@ class Reviews:
                 finally:
                     self._shedder.leave()
         finally:
-            self._bodies.give_back(size)
+            self._bodies.release(size)
         return web.Response(body=answered, content_type="application/json")
 
     def _answer(self, body: bytes | bytearray, hook: Hook, arrived: float) -> bytes:

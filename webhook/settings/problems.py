@@ -41,60 +41,56 @@ def refuse(found: Iterable[Found], locate: Locate, file: str, options: Sequence[
 
 
 def found(error: ValidationError, tree: Object) -> Iterator[Found]:
-    """What pydantic found, in the words of the schema tree. Only kinds of errors are read, no texts."""
+    """What pydantic found, in the words of the schema tree. The types of errors decide, not their texts."""
     for one in error.errors(include_url=False):
-        path = tuple(step for step in one["loc"] if step != _KEY)
-        if one["type"] == "conflicts":
+        *above, last = one["loc"] or [""]
+        path = tuple(one["loc"])
+        if last == _KEY:
+            yield Found(tuple(above), _about_key(one, tuple(above[:-1]), tree))
+        elif one["type"] == "conflicts":
             for below, message, other in one["ctx"]["conflicts"]:
                 yield Found((*path, *below), message, None if other is None else (*path, *other))
         else:
-            yield Found(path, _message(one, path, tree))
+            yield Found(path, _about_value(one, path, tree))
 
 
 _KEY = "[key]"
-"""The step by which pydantic says that the key of a mapping is wrong, and not the value under it."""
+"""The last step of a location by which pydantic says that a key is wrong, and not the value under it."""
 
 
-def _message(one: ErrorDetails, path: Path, tree: Object) -> str:
-    """What is wrong at a path. pydantic's text stands only for kinds of errors that the schema tree cannot cause."""
-    if one["loc"][-1:] == (_KEY,):
-        return f"the key {_refusal(_key_at(path[:-1], tree), one) or one['msg']}"
-    match one["type"]:
-        case "missing":
+def _about_key(one: ErrorDetails, path: Path, tree: Object) -> str:
+    match _node_at(path, tree):
+        case Map(Scalar(form)):
+            return f"the key {refusal(form, one['input'])}"
+    return one["msg"]
+
+
+def _about_value(one: ErrorDetails, path: Path, tree: Object) -> str:
+    """What is wrong at a path. pydantic's own text stands only for errors that the schema tree does not expect."""
+    match one["type"], _node_at(path, tree):
+        case "missing", _:
             return "is missing"
-        case "invalid_key":
+        case "invalid_key", _:
             return "the key must be text; put it in quotes"
-        case "extra_forbidden":
-            return _unknown(str(path[-1]), _keys(_node_at(path[:-1], tree)))
-    return _refusal(_node_at(path, tree), one, in_list=bool(path) and isinstance(path[-1], int)) or one["msg"]
-
-
-def _refusal(node: Node | None, one: ErrorDetails, *, in_list: bool = False) -> str:
-    match node, one["type"]:
-        case Scalar(form), _:
+        case "extra_forbidden", _:
+            return _unknown(str(path[-1]), _node_at(path[:-1], tree))
+        case _, Scalar(form):
             return refusal(form, one["input"])
-        case Array(), "list_type":
+        case "list_type", Array():
             return f"must be a list, not {shown(one['input'])}; write [] for none"
-        case Map(), "dict_type":
+        case "dict_type", Map():
             return f"must be a mapping, not {shown(one['input'])}; write {{}} for none"
-        case Object() as fixed, "model_type":
-            remedy = f"its keys are {', '.join(fixed.keys)}" if in_list else "leave the key out for its defaults"
+        case "model_type", Object() as node:
+            is_element = bool(path) and isinstance(path[-1], int)
+            remedy = f"its keys are {', '.join(node.keys)}" if is_element else "leave the key out for its defaults"
             return f"must be a mapping, not {shown(one['input'])}; {remedy}"
-    return ""
+    return one["msg"]
 
 
-def _unknown(key: str, keys: Sequence[str]) -> str:
+def _unknown(key: str, node: Node | None) -> str:
+    keys = node.keys if isinstance(node, Object) else []
     advice = did_you_mean(key, keys) or f"the keys here are {', '.join(keys)}"
     return f"unknown key {shown(key)}; {advice}"
-
-
-def _keys(node: Node | None) -> list[str]:
-    return node.keys if isinstance(node, Object) else []
-
-
-def _key_at(path: Path, tree: Object) -> Node | None:
-    node = _node_at(path, tree)
-    return node.key if isinstance(node, Map) else None
 
 
 def _node_at(path: Path, tree: Object) -> Node | None:

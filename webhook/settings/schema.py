@@ -16,14 +16,14 @@ DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 
 class _Generator(GenerateJsonSchema):
-    """Without titles that only repeat the keys."""
+    """pydantic's JSON Schema without titles, which repeat the keys, and closed for the keys of mappings."""
 
     def field_title_should_be_set(self, schema: Any) -> bool:  # noqa: ARG002 - the signature is pydantic's
         """Never: the key is the title."""
         return False
 
     def dict_schema(self, schema: core_schema.DictSchema) -> dict[str, Any]:
-        """A mapping that also says what its keys must be."""
+        """A mapping with the format of its keys. pydantic writes `patternProperties`, which allows other keys."""
         keys, values = schema["keys_schema"], schema["values_schema"]
         return {
             "type": "object",

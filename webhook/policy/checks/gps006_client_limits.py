@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from webhook.policy.checks.check import Check, Scope, Violations
 from webhook.policy.context import PodContext
-from webhook.policy.injections.limits import Written, written
+from webhook.policy.injections.limits import AnnotatedLimit, annotated_limits
 from webhook.policy.placement.reachability import REPLICAS
 from webhook.policy.pods.client_limits import VARIABLES, MemoryLimit
 from webhook.policy.pods.reading import text
@@ -28,24 +28,24 @@ _MEMORY_LABEL = "nvidia.com/gpu.memory"
 
 def run(context: PodContext) -> Violations:
     """One violation per container and variable that is wrong, at the annotation if that sets the value."""
-    annotated = written(context)
+    limits = annotated_limits(context)
     shares = _Shares(context)
     return (
         violation
         for request in context.first_mps_requests
-        if request.container.variables or annotated
+        if request.container.variables or limits
         for name in VARIABLES
-        if (violation := _violation(context, request, name, annotated.get(name), shares)) is not None
+        if (violation := _violation(context, request, name, limits.get(name), shares)) is not None
     )
 
 
 def _violation(
-    context: PodContext, request: ResourceRequest, name: str, ours: Written | None, shares: _Shares
+    context: PodContext, request: ResourceRequest, name: str, annotated: AnnotatedLimit | None, shares: _Shares
 ) -> Violation | None:
     entry = request.container.variable(name)
     value = None if entry is None else text(entry, "value", request.container.variable_path(name, ""))
-    if ours is not None and (entry is None or value == ours.value):
-        path, value = (*context.pod.metadata_path, "annotations", ours.key), ours.value
+    if annotated is not None and (entry is None or value == annotated.value):
+        path, value = (*context.pod.metadata_path, "annotations", annotated.key), annotated.value
     elif entry is None or value is None or entry.get("valueFrom") is not None or "$(" in value:
         return None
     else:

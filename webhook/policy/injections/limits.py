@@ -20,14 +20,14 @@ from webhook.policy.verdict import Append, Edit
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class AnnotatedLimit:
     """The value that an annotation gives its variable, and the annotation's key."""
 
     key: str
     value: str
 
 
-def written(context: PodContext) -> dict[str, Written]:
+def annotated_limits(context: PodContext) -> dict[str, AnnotatedLimit]:
     """By variable, the values that well-formed annotations set."""
     annotations = context.pod.annotations
     if not annotations or not context.mps_requests or not context.rules.settings.injections.limits.enabled:
@@ -37,15 +37,15 @@ def written(context: PodContext) -> dict[str, Written]:
         value = annotations.get(annotation.key)
         if isinstance(value, str):
             with suppress(ValueError):
-                found[annotation.variable] = Written(annotation.key, annotation.write(value))
+                found[annotation.variable] = AnnotatedLimit(annotation.key, annotation.write(value))
     return found
 
 
 def run(context: PodContext) -> Iterable[Edit]:
     """The variables of the annotations, in each container that does not set them."""
     return (
-        Append((*request.container.path, "env"), {"name": variable, "value": ours.value})
-        for variable, ours in written(context).items()
+        Append((*request.container.path, "env"), {"name": variable, "value": limit.value})
+        for variable, limit in annotated_limits(context).items()
         for request in context.first_mps_requests
         if variable not in request.container.variables
     )

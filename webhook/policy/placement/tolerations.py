@@ -61,21 +61,21 @@ class Tolerations:
     def tolerate(self, taint: Taint) -> bool:
         """Whether one of them admits a pod to a node with this taint."""
         return any(
-            (key, value, effect) in held
-            for held in (self._permanent, self._temporary)
-            if held
+            (key, value, effect) in tolerated
+            for tolerated in (self._permanent, self._temporary)
+            if tolerated
             for key, value in (("", None), (taint.key, None), (taint.key, taint.value))
             for effect in ("", taint.effect)
         )
 
-    def cover(self, ours: Raw) -> bool:
+    def cover(self, other: Raw) -> bool:
         """Whether one of them permanently tolerates every taint that this toleration does."""
         if not self._permanent:
             return False
-        keys: list[tuple[str, str | None]] = [("", None), (ours["key"], None)]
-        if ours["operator"] == "Equal":
-            keys.append((ours["key"], ours.get("value") or ""))
-        effects = {"", ours.get("effect") or ""}
+        keys: list[tuple[str, str | None]] = [("", None), (other["key"], None)]
+        if other["operator"] == "Equal":
+            keys.append((other["key"], other.get("value") or ""))
+        effects = {"", other.get("effect") or ""}
         return any((key, value, effect) in self._permanent for key, value in keys for effect in effects)
 
 

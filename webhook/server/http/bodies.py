@@ -1,4 +1,4 @@
-"""The bodies of requests: read within a size, a time, and a room that all of them share."""
+"""Request bodies: read within a size, a time, and memory that all of them share."""
 
 from __future__ import annotations
 
@@ -11,28 +11,28 @@ from webhook.server.capacity import SMALL_BODIES, Bounds
 from webhook.server.errors import OverloadedError, RequestError
 from webhook.server.http.large_reviews import LARGE
 
-_FREE = 16 * 1024
-"""Bytes of a body that take no room: more than the review of almost any pod."""
+_UNCOUNTED = 16 * 1024
+"""Bytes of each body that are not counted: more than the review of almost any pod."""
 
 
 class Bodies:
-    """Reads bodies, each within a size and all of them within a room.
+    """Reads bodies, each within a size and all of them within an amount of memory.
 
-    Small ones find more room than large ones, so that those who fill it keep no usual review out.
+    Small bodies may use more of it than large ones, so that large reviews keep no usual one out.
     """
 
     def __init__(self, bounds: Bounds, seconds: float) -> None:
         self._limit = bounds.body
         self._seconds = seconds
-        self._room = bounds.bodies
+        self._memory = bounds.bodies
         self.held = 0
         """Bytes of large bodies that are in memory."""
 
     async def read(self, request: web.BaseRequest, budget: float) -> bytes | bytearray:
-        """The body, to be given back when it is done with. Raises RefusalError.
+        """Return the body, whose memory is to be released by `release`. Raises RequestError.
 
-        `budget` is the seconds that the client waits for the answer. Half of them are left to a retry, as for a turn:
-        the network, or a server that stood still, may have kept a body back that arrives at once the next time.
+        `budget` is the seconds that the client waits for the answer. Half of them are left to a retry, as in load
+        shedding: the network, or a stalled server, may have delayed a body that arrives at once the next time.
         """
         if (request.content_length or 0) > self._limit:
             raise self._too_large()
@@ -40,10 +40,10 @@ class Bodies:
         try:
             if content.is_eof():
                 body: bytes | bytearray = content.read_nowait()
-                self._take(0, len(body))
+                self._reserve(0, len(body))
             else:
-                _invite(request)
-                body = await self._arriving(content, min(self._seconds, budget / 2))
+                _continue(request)
+                body = await self._arrival(content, min(self._seconds, budget / 2))
         except TimeoutError:
             raise self._not_arrived(budget / 2) from None
         except (web.RequestPayloadError, ConnectionError) as error:
@@ -52,29 +52,29 @@ class Bodies:
             raise RequestError(HTTPStatus.BAD_REQUEST, "the request has no body")
         return body
 
-    def give_back(self, size: int) -> None:
-        """Free the room of a body of this size."""
-        self.held -= _beyond(size)
+    def release(self, size: int) -> None:
+        """Release the memory of a body of this size."""
+        self.held -= _counted(size)
 
-    async def _arriving(self, content: StreamReader, seconds: float) -> bytearray:
+    async def _arrival(self, content: StreamReader, seconds: float) -> bytearray:
         body = bytearray()
         try:
             async with asyncio.timeout(seconds):
                 while not content.at_eof():
                     chunk = await content.readany()
-                    self._take(len(body), len(body) + len(chunk))
+                    self._reserve(len(body), len(body) + len(chunk))
                     body += chunk
         except BaseException:
-            self.give_back(len(body))
+            self.release(len(body))
             raise
         return body
 
-    def _take(self, before: int, after: int) -> None:
+    def _reserve(self, before: int, after: int) -> None:
         if after > self._limit:
             raise self._too_large()
-        wanted = _beyond(after) - _beyond(before)
-        room = self._room if after > LARGE else self._room + SMALL_BODIES
-        if self.held + wanted > room:
+        wanted = _counted(after) - _counted(before)
+        allowed = self._memory if after > LARGE else self._memory + SMALL_BODIES
+        if self.held + wanted > allowed:
             raise OverloadedError("memory", "large reviews are being read already")
         self.held += wanted
 
@@ -89,11 +89,11 @@ class Bodies:
         return RequestError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, message, closes=True)
 
 
-def _invite(request: web.BaseRequest) -> None:
-    """Have a client send its body that waits to be told so (RFC 9110, 10.1.1)."""
+def _continue(request: web.BaseRequest) -> None:
+    """Answer 100 to a client that waits for it before it sends its body (RFC 9110, 10.1.1)."""
     if "Expect" in request.headers and request.transport is not None:
         request.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
 
 
-def _beyond(size: int) -> int:
-    return size - _FREE if size > _FREE else 0
+def _counted(size: int) -> int:
+    return size - _UNCOUNTED if size > _UNCOUNTED else 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 _HEADER_END = b"\r\n\r\n"
 
 _KEPT = 64 * 1024
-"""Bytes that are kept of requests that have not begun. With more behind a request, its end cannot be found."""
+"""Bytes up to which segments of requests that have not begun are collected. The end of a longer header is not found."""
 
 
 class Framing:
@@ -18,7 +18,7 @@ class Framing:
     __slots__ = ("_body_left", "_header", "_kept", "_skipped", "is_lost")
 
     def __init__(self) -> None:
-        self._kept = bytearray()
+        self._kept: bytes | bytearray = b""
         self._header = 0
         self._skipped = 0
         self._body_left = 0
@@ -37,32 +37,43 @@ class Framing:
 
     def feed(self, data: bytes) -> None:
         """Follow bytes that have arrived."""
-        if self.is_lost:
-            return
         if self._body_left:
             body = min(self._body_left, len(data))
             self._body_left -= body
             data = data[body:]
-        if not self._kept:
-            data = data.lstrip(b"\r\n")  # RFC 9112, 2.2: line ends before a request are no part of it
-        room = _KEPT - len(self._kept)
-        self._keep(data[:room])
-        self._skipped += max(0, len(data) - room)
+        if self._kept:
+            self._append(data)
+        elif not self.is_lost:
+            self._start(data)
 
     def begin(self, length: int | None) -> None:
         """Begin the next request. `length` is that of its body; None where that is not known beforehand."""
         behind = len(self._kept) + self._skipped - self._header - (length or 0)
-        if length is None or not self.has_header or (behind > 0 and self._skipped):
+        if length is None or not self._header or (behind > 0 and self._skipped):
             self.is_lost = True
             behind = 0
         following = bytes(self._kept[-behind:]) if behind > 0 else b""
-        self._body_left = max(0, -behind)
-        self._kept.clear()
+        self._body_left = -behind if behind < 0 else 0
+        self._kept = b""
         self._header = self._skipped = 0
-        self._keep(following.lstrip(b"\r\n"))
+        if following:
+            self._start(following)
 
-    def _keep(self, data: bytes) -> None:
-        searched = max(0, len(self._kept) - len(_HEADER_END))
-        self._kept += data
-        if not self._header and (found := self._kept.find(_HEADER_END, searched)) >= 0:
-            self._header = found + len(_HEADER_END)
+    def _start(self, data: bytes) -> None:
+        """Keep the first bytes of a request as they are: they are usually all of it."""
+        self._kept = data.lstrip(b"\r\n")  # RFC 9112, 2.2: line ends before a request are no part of it
+        self._find_header(0)
+
+    def _append(self, data: bytes) -> None:
+        if isinstance(self._kept, bytes):
+            self._kept = bytearray(self._kept)
+        searched, room = len(self._kept), max(0, _KEPT - len(self._kept))
+        self._kept += data[:room]
+        self._skipped += max(0, len(data) - room)
+        if not self._header:
+            self._find_header(max(0, searched - len(_HEADER_END)))
+
+    def _find_header(self, start: int) -> None:
+        self._header = self._kept.find(_HEADER_END, start) + len(_HEADER_END)
+        if self._header < len(_HEADER_END):
+            self._header = 0

@@ -1,7 +1,7 @@
-"""Large reviews: one at a time, in the order of their arrival, on a thread of their own.
+"""Large reviews: one at a time, in the order of their arrival, on a separate thread.
 
-A review of 28 MiB takes seconds and hundreds of MiB. Two at once would take twice as much memory and finish no sooner,
-and on the event loop it would keep probes and small reviews waiting.
+A review of 28 MiB takes seconds and hundreds of MiB. Two at once would take twice the memory and finish no sooner, and
+one on the event loop would delay probes and small reviews.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ LARGE = 64 * 1024
 """Bytes of the largest review that is processed on the event loop, where it takes a few milliseconds."""
 
 _WAITING = 64
-"""Reviews that may wait. Their bytes are bounded too, by the room of bodies."""
+"""Reviews that may wait. The memory of bodies bounds their bytes."""
 
 Result = TypeVar("Result")
 
 
 class LargeReviews(Generic[Result]):
-    """Runs jobs on one thread. Made on the event loop that waits for them."""
+    """Runs jobs on one thread. Create it on the event loop that waits for them."""
 
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
@@ -37,18 +37,18 @@ class LargeReviews(Generic[Result]):
         self._running: asyncio.Future[Result] | None = None
         self._taken = False
         self._closed = False
-        # A daemon: a server that is to stop at once does not wait for the end of a job.
+        # A daemon thread: a server that stops at once does not wait for the end of a job.
         threading.Thread(target=self._work, name="large reviews", daemon=True).start()
 
     @property
     def in_flight(self) -> int:
-        """The reviews that wait, and the one that is processed."""
+        """The reviews that wait, and the one in progress."""
         return len(self._turns) + self._taken
 
     async def run(self, job: Callable[[], Result], latest: float, is_wanted: Callable[[], bool]) -> Result:
-        """The result of a job. Raises what it raises, or ShedError when it is not begun.
+        """Run a job and return its result. Raises what the job raises, or OverloadedError if it does not start.
 
-        It is begun by `latest`, a time of the monotonic clock, or not at all; nor when it `is_wanted` no more.
+        It starts by `latest`, a time of the monotonic clock, and only if it `is_wanted` still, or not at all.
         """
         await self._turn(latest)
         if not is_wanted():
@@ -67,7 +67,7 @@ class LargeReviews(Generic[Result]):
             del job, running
 
     def close(self) -> None:
-        """Shed the reviews that wait and the one that is processed, and all that come."""
+        """Shed the reviews that wait, the one in progress, and all that follow."""
         self._closed = True
         for turn in self._turns:
             if not turn.done():
@@ -76,7 +76,7 @@ class LargeReviews(Generic[Result]):
             self._running.set_exception(_closing())
 
     async def _turn(self, latest: float) -> None:
-        """Wait for a turn, which is passed on when the job has ended."""
+        """Wait for a turn. The next review gets it when the job has ended."""
         if self._closed:
             raise _closing()
         if not self._taken:
@@ -91,7 +91,7 @@ class LargeReviews(Generic[Result]):
                 given = await turn
         except BaseException as error:
             if turn.done() and not turn.cancelled() and turn.result():
-                self._pass_on()  # the turn came in the same moment
+                self._pass_on()  # the turn arrived at the same moment
             elif turn in self._turns:
                 self._turns.remove(turn)
             if isinstance(error, TimeoutError):
@@ -101,7 +101,7 @@ class LargeReviews(Generic[Result]):
             raise _closing()
 
     def _pass_on(self) -> None:
-        """Give the turn to the next one that waits."""
+        """Give the turn to the next review that waits."""
         self._running = None
         while self._turns:
             turn = self._turns.popleft()
@@ -130,13 +130,13 @@ class LargeReviews(Generic[Result]):
 
 
 def _done(job: Callable[[], Result]) -> tuple[Result | None, Exception | None]:
-    """What a job results in."""
+    """Run a job; return its result or its error."""
     try:
         return job(), None
     except Exception as error:
         _forget(error)
         return None, error
-    except BaseException as error:  # would end the thread, and no large review were answered any more
+    except BaseException as error:  # would end the thread, and with it all large reviews
         return None, RuntimeError(f"{type(error).__name__} in a large review")
 
 

@@ -6,9 +6,9 @@ docs/explanation/connections.md has the diagram of the states.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
-from dataclasses import dataclass
-from enum import Enum, auto
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import IntEnum, auto
 from time import monotonic
 from typing import Protocol, cast
 
@@ -40,7 +40,7 @@ The API server does not repeat a request that it sent into a connection which wa
 """
 
 
-class State(Enum):
+class State(IntEnum):
     """What a connection waits for."""
 
     IDLE = auto()
@@ -78,17 +78,16 @@ class Terms:
     arrival: Callable[[], float]
     is_authorized: Callable[[asyncio.BaseTransport], bool]
     count: Callable[[str], None]
+    deadlines: Mapping[int, tuple[float, str]] = field(init=False)
+    """How many seconds a client may leave a connection in a state, and why it is closed then."""
 
-    def deadline(self, state: State) -> tuple[float, str] | None:
-        """How many seconds a client may leave a connection in a state, and why it is closed then."""
-        match state:
-            case State.HEADER:
-                return self.header_timeout, "header"
-            case State.UNREAD:
-                return self.header_timeout, "unread answer"
-            case State.CLOSING:
-                return max(self.header_timeout, _CLOSE), "unread answer"
-        return None
+    def __post_init__(self) -> None:
+        deadlines = {
+            State.HEADER: (self.header_timeout, "header"),
+            State.UNREAD: (self.header_timeout, "unread answer"),
+            State.CLOSING: (max(self.header_timeout, _CLOSE), "unread answer"),
+        }
+        object.__setattr__(self, "deadlines", deadlines)
 
 
 class Owner(Protocol):
@@ -112,14 +111,15 @@ class GuardedConnection(asyncio.Protocol):
     """
 
     __slots__ = (
-        "_accepted", "_arrived", "_authorized", "_deadline", "_established", "_exchange", "_framing", "_loop",
-        "_owner", "_payload", "_terms", "_transport", "_used", "active", "http", "state",
+        "_accepted", "_arrived", "_authorized", "_deadline", "_deadlines", "_established", "_exchange", "_framing",
+        "_loop", "_owner", "_payload", "_terms", "_transport", "_used", "active", "http", "state",
     )  # fmt: skip
 
     def __init__(self, http: asyncio.Protocol, owner: Owner, terms: Terms, accepted: float) -> None:
         self.http = http
         self._owner = owner
         self._terms = terms
+        self._deadlines = terms.deadlines
         self._accepted = accepted
         self._loop = asyncio.get_running_loop()
         self._framing = Framing()
@@ -217,11 +217,12 @@ class GuardedConnection(asyncio.Protocol):
         length = int(message.headers.get("Content-Length", 0))
         self._framing.begin(None if message.chunked or message.upgrade else length)
         self._payload = payload
-        self._exchange = Exchange(self._began(), self._authorized, self._framing.is_lost)
+        self._exchange = Exchange(self._began(), self._authorized, self._framing.is_lost, self.answered)
         self._used = True
         if self.state is not State.CLOSING:
             self._advance()
-            payload.on_eof(self._body_arrived)
+            if self.state is State.BODY:
+                payload.on_eof(self._body_arrived)
         return self._exchange
 
     def answered(self) -> None:
@@ -276,16 +277,16 @@ class GuardedConnection(asyncio.Protocol):
 
     def _advance(self) -> None:
         """Enter the state that follows from what has arrived and what has been answered."""
-        if self._in_body:
+        if self._payload is not None and not self._payload.is_eof():
             self._enter(State.BODY)
         elif self._exchange is not None:
             self._enter(State.ANSWERING)
+        elif not self._framing.has_bytes:
+            self._enter(State.IDLE)
         elif self._framing.has_header:  # aiohttp is about to begin the request
             self._enter(State.BODY)
-        elif self._framing.has_bytes:
-            self._enter(State.HEADER)
         else:
-            self._enter(State.IDLE)
+            self._enter(State.HEADER)
 
     def _enter(self, state: State) -> None:
         """Enter a state, and let its deadline begin."""
@@ -295,5 +296,5 @@ class GuardedConnection(asyncio.Protocol):
             self._deadline.cancel()
             self._deadline = None
         self.state = state
-        if (deadline := self._terms.deadline(state)) is not None:
+        if (deadline := self._deadlines.get(state)) is not None:
             self._deadline = self._loop.call_later(deadline[0], self.end, deadline[1])

@@ -15,13 +15,14 @@ from time import monotonic
 
 import aiohttp
 from aiohttp import StreamReader, web
-from aiohttp.abc import AbstractStreamWriter
+from aiohttp.abc import AbstractAccessLogger, AbstractStreamWriter
 from aiohttp.http import RawRequestMessage
 
 from webhook.runtime.exceptions import places, stack
-from webhook.server.errors import RequestError, answer
-from webhook.server.http.exchange import EXCHANGE, AnswerWriter
+from webhook.server.errors import BANNER, RequestError, answer
+from webhook.server.http.exchange import EXCHANGE
 from webhook.server.http.protocol import GuardedConnection, State, Terms
+from webhook.server.http.refusal import RefusalWriter
 from webhook.server.observe.log import EventLog
 from webhook.server.observe.metrics import Metrics
 
@@ -33,6 +34,9 @@ _ABORT = 0.1
 
 _LOGGER = logging.getLogger("webhook.http")
 """What aiohttp logs about requests. It quotes them, so the server counts them instead and keeps this logger quiet."""
+
+_UNPARSABLE = "UNKNOWN"
+"""The method that aiohttp gives to what it cannot parse. No request has it: the parser refuses unknown methods."""
 
 Handler = Callable[[web.BaseRequest], Awaitable[web.Response]]
 
@@ -53,7 +57,8 @@ class HttpServer:
             self._handle,
             request_factory=self._begin,
             auto_decompress=False,
-            access_log=None,
+            access_log=_LOGGER,
+            access_log_class=_AnswerReporter,
             logger=_LOGGER,
             lingering_time=_LINGER,
             keepalive_timeout=keep_alive,
@@ -150,24 +155,22 @@ class HttpServer:
         writer: AbstractStreamWriter,
         task: asyncio.Task[None],
     ) -> web.BaseRequest:
-        """Make the request that aiohttp has parsed the header of, or that it is about to refuse."""
-        connection = self._connections[protocol]
-        exchange = connection.begin(message, payload)
-        answers = AnswerWriter(writer, exchange, connection.answered, self._metrics.refuse)
-        request = web.BaseRequest(message, payload, protocol, answers, task, self._loop)
-        request[EXCHANGE] = exchange
-        return request
+        """Make the request whose header aiohttp has parsed, or that it is about to refuse."""
+        exchange = self._connections[protocol].begin(message, payload)
+        if message.method == _UNPARSABLE:
+            self._metrics.refuse(HTTPStatus.BAD_REQUEST)
+            writer = RefusalWriter(writer)
+        return web.BaseRequest(message, payload, protocol, writer, task, self._loop, state={EXCHANGE: exchange})
 
     async def _handle(self, request: web.BaseRequest) -> web.Response:
         """Answer a request, a defect of the handler with 500."""
-        exchange = request[EXCHANGE]
-        exchange.is_handled = True
         try:
             response = await self._handler(request)
         except Exception as error:
             response = self._internal_error(error)
-        if exchange.ends_connection:
+        if request[EXCHANGE].ends_connection:
             response.force_close()
+        response.headers.update(BANNER)
         return response
 
     def _internal_error(self, error: Exception) -> web.Response:
@@ -185,3 +188,11 @@ class HttpServer:
                 f"aiohttp {aiohttp.__version__} does not take the options of the HTTP server; install a version that "
                 "pyproject.toml allows"
             )
+
+
+class _AnswerReporter(AbstractAccessLogger):
+    """Reports each answer to its connection when it is written: where aiohttp would log it."""
+
+    def log(self, request: web.BaseRequest, response: web.StreamResponse, time: float) -> None:  # noqa: ARG002
+        """Report an answer."""
+        request[EXCHANGE].answered()
