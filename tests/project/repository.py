@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import subprocess
 import tomllib
@@ -22,6 +23,12 @@ def tracked(pattern: str = "*") -> tuple[Path, ...]:
 def name(file: Path) -> str:
     """The path of a file within the repository."""
     return str(file.relative_to(ROOT))
+
+
+@cache
+def modules() -> dict[str, ast.Module]:
+    """The syntax trees of the Python modules that are not empty, by path."""
+    return {name(file): ast.parse(file.read_text()) for file in tracked("*.py") if file.read_text()}
 
 
 @cache

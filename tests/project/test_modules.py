@@ -4,20 +4,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
-from functools import cache
 from pathlib import Path
 
-from tests.project.repository import name, tracked
+from tests.project.repository import modules, name, tracked
 
 DRAWERS = {"utils", "util", "helpers", "misc", "common", "manager"}
 LONGEST = 300
 UNFINISHED = ("TO" + "DO", "FIX" + "ME", "XX" + "X")
-
-
-@cache
-def modules() -> dict[str, ast.Module]:
-    """Every module that is not empty."""
-    return {name(file): ast.parse(file.read_text()) for file in tracked("*.py") if file.read_text()}
 
 
 def without(holds: Callable[[ast.Module], bool]) -> list[str]:

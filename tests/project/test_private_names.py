@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.project.repository import name, tracked
+from tests.project.repository import modules
 
 # Accesses that have no public counterpart, each with its reason.
 JUSTIFIED = {
@@ -58,11 +58,6 @@ def accesses(node: ast.AST, own: frozenset[str] = frozenset()) -> Iterator[ast.A
         yield from accesses(child, own)
 
 
-def in_source(source: str) -> list[str]:
-    """The private accesses of a module, as they are written."""
-    return [ast.unparse(node) for node in accesses(ast.parse(source))]
-
-
 @pytest.mark.parametrize(
     "source",
     [
@@ -80,7 +75,7 @@ def in_source(source: str) -> list[str]:
     ],
 )
 def test_private_access_is_found(source: str) -> None:
-    assert len(in_source(source)) == 1
+    assert len(list(accesses(ast.parse(source)))) == 1
 
 
 @pytest.mark.parametrize(
@@ -97,10 +92,10 @@ def test_private_access_is_found(source: str) -> None:
     ],
 )
 def test_public_access_is_accepted(source: str) -> None:
-    assert in_source(source) == []
+    assert [ast.unparse(node) for node in accesses(ast.parse(source))] == []
 
 
 def test_no_private_name_is_used_from_outside() -> None:
-    found = {f"{name(file)}: {access}" for file in tracked("*.py") for access in in_source(file.read_text())}
+    found = {f"{module}: {ast.unparse(node)}" for module, tree in modules().items() for node in accesses(tree)}
     assert not found - JUSTIFIED, "\n".join(sorted(found - JUSTIFIED))
     assert not JUSTIFIED - found, f"these accesses are gone, remove them from the list: {sorted(JUSTIFIED - found)}"

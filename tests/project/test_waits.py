@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from tests.project.repository import name, tracked
+from tests.project.repository import modules
 
 JUSTIFIED = {
     # A schedule or a retry: the time is the point.
@@ -101,10 +101,10 @@ class Scope:
 class Waits:
     """The calls of a module that wait for a length of time."""
 
-    def __init__(self, source: str) -> None:
-        self._tree = ast.parse(source)
-        self._constants = constants(self._tree)
-        self._never_set = events_never_set(self._tree)
+    def __init__(self, tree: ast.Module) -> None:
+        self._tree = tree
+        self._constants = constants(tree)
+        self._never_set = events_never_set(tree)
 
     def __iter__(self) -> Iterator[tuple[str, ast.Call]]:
         """Each call, after the qualified name of the function that holds it."""
@@ -164,7 +164,7 @@ class Waits:
     ],
 )
 def test_poll_is_found(source: str) -> None:
-    assert len(list(Waits(source))) == 1
+    assert len(list(Waits(ast.parse(source)))) == 1
 
 
 @pytest.mark.parametrize(
@@ -182,14 +182,14 @@ def test_poll_is_found(source: str) -> None:
     ],
 )
 def test_wait_for_event_or_deadline_is_accepted(source: str) -> None:
-    assert list(Waits(source)) == []
+    assert list(Waits(ast.parse(source))) == []
 
 
 def test_nothing_waits_for_a_length_of_time() -> None:
     found = [
-        (f"{name(file)}: {place}", f"line {call.lineno}: {ast.unparse(call)}")
-        for file in tracked("*.py")
-        for place, call in Waits(file.read_text())
+        (f"{module}: {place}", f"line {call.lineno}: {ast.unparse(call)}")
+        for module, tree in modules().items()
+        for place, call in Waits(tree)
     ]
     extra = [f"{place}: {call}" for place, call in found if place not in JUSTIFIED]
     assert not extra, "\n".join(extra)
