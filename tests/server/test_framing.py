@@ -85,7 +85,8 @@ def test_unknown_length_is_lost() -> None:
 def test_too_many_bytes_behind_a_request_are_lost() -> None:
     first, second = requests([10, KEPT])
     framing = Framing()
-    framing.feed(first + second)
+    framing.feed(first)
+    framing.feed(second)
     framing.begin(10)
     assert framing.is_lost
     assert not framing.has_bytes
