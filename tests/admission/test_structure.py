@@ -47,7 +47,7 @@ def is_taken(text: bytes, containers: int, values: int, stretch: int, keys: int 
         patch.setattr(structure, "CONTAINERS", containers)
         patch.setattr(structure, "KEYS", keys)
         patch.setattr(structure, "VALUES", values)
-        patch.setattr(structure, "_STRETCH", stretch)
+        patch.setattr(structure, "STRETCH", stretch)
         try:
             structure.check(text)
         except TooComplexError:

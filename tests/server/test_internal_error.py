@@ -21,7 +21,6 @@ from tests.server.certificates import Certificates
 from tests.server.lines import PATIENCE
 from tests.server.reviews import pod, review
 from tests.server.within import Running, running
-from webhook.runtime import supervisor
 from webhook.runtime.supervisor import Supervisor
 from webhook.server import reviews
 
@@ -75,15 +74,15 @@ async def test_failing_readiness_condition_gets_500(certificates: Certificates) 
 
 
 @asynccontextmanager
-async def accompanied(server: Running, run: Callable[[], Awaitable[None]]) -> AsyncIterator[None]:
+async def supervised(server: Running, run: Callable[[], Awaitable[None]], retry: float = 5) -> AsyncIterator[None]:
     """Run a supervised task for the time of the context."""
-    beside = Supervisor(server.server.log.event)
-    beside.add("certificates", run)
-    beside.start()
+    supervisor = Supervisor(server.server.log.event, retry)
+    supervisor.add("certificates", run)
+    supervisor.start()
     try:
         yield
     finally:
-        await beside.stop()
+        await supervisor.stop()
 
 
 async def wrapped() -> None:
@@ -99,8 +98,8 @@ async def wrapped() -> None:
         group.create_task(watching())
 
 
-async def test_companion_failure_is_logged_with_its_cause(certificates: Certificates) -> None:
-    async with running(certificates) as server, accompanied(server, wrapped):
+async def test_task_failure_is_logged_with_its_cause(certificates: Certificates) -> None:
+    async with running(certificates) as server, supervised(server, wrapped):
         logged = await server.ask(lambda: server.log.event("internal error", task="certificates"))
     _, wrong, cause = logged["error"].split("; ")
     assert re.fullmatch(r"with ValueError at test_internal_error\.py:\d+: not an event", wrong)
@@ -108,11 +107,8 @@ async def test_companion_failure_is_logged_with_its_cause(certificates: Certific
     assert "; with ValueError: server/test_internal_error.py:" in logged["stack"]
 
 
-async def test_companion_cancelled_from_within_is_restarted(
-    certificates: Certificates, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_task_cancelled_from_within_is_restarted(certificates: Certificates) -> None:
     """A library may end a call with CancelledError without a cancellation of the task."""
-    monkeypatch.setattr(supervisor, "_RETRY", 0.001)
     restarted = asyncio.Event()
     runs: list[None] = []
 
@@ -124,13 +120,13 @@ async def test_companion_cancelled_from_within_is_restarted(
         gone.cancel()
         await gone
 
-    async with running(certificates) as server, accompanied(server, cancelled):
+    async with running(certificates) as server, supervised(server, cancelled, retry=0.001):
         await asyncio.wait_for(restarted.wait(), PATIENCE)
         logged = await server.ask(lambda: server.log.event("internal error", task="certificates"))
     assert logged["error"].startswith("CancelledError at ")
 
 
-async def test_companion_that_fails_when_it_is_cancelled_ends(certificates: Certificates) -> None:
+async def test_task_that_fails_when_it_is_cancelled_ends(certificates: Certificates) -> None:
     began = asyncio.Event()
 
     async def stubborn() -> None:
@@ -141,7 +137,7 @@ async def test_companion_that_fails_when_it_is_cancelled_ends(certificates: Cert
             raise LookupError("cannot end") from None
 
     async with asyncio.timeout(PATIENCE), running(certificates) as server:
-        async with accompanied(server, stubborn):
+        async with supervised(server, stubborn):
             await began.wait()
         logged = await server.ask(lambda: server.log.event("internal error", task="certificates"))
     assert logged["error"].endswith(": cannot end")
@@ -183,7 +179,7 @@ async def test_library_log_with_wrong_arguments(certificates: Certificates) -> N
 async def test_unproven_patch_is_not_sent(certificates: Certificates, monkeypatch: pytest.MonkeyPatch) -> None:
     async with running(certificates) as server:
         with monkeypatch.context() as patched:
-            patched.setattr(sys.modules["webhook.admission.respond"], "flaw", lambda *_: "/spec: has no parent")
+            patched.setattr(sys.modules["webhook.admission.respond"], "verify", lambda *_: "/spec: has no parent")
             replied = await server.ask(server.client.review, "/mutate", review(pod(), uid="unproven"))
         logged = await server.ask(lambda: server.log.event("patch not sent", uid="unproven"))
         metrics = (await server.ask(server.client.health, "/metrics")).body.decode()

@@ -31,7 +31,7 @@ DIGITS = 400
 _AS_VALUES = 3
 """An object or a list takes the memory of about this many short texts."""
 
-_STRETCH = 64 * 1024
+STRETCH = 64 * 1024
 """Bytes per step. No call holds the interpreter for longer than it takes to scan them."""
 
 _RELEVANT = b'"{[,:0123456789'
@@ -49,8 +49,8 @@ def check(body: bytes | bytearray) -> None:
         return
     containers = keys = commas = 0
     outside, pending = True, b""
-    for start in range(0, len(body), _STRETCH):
-        stretch = pending + body[start : start + _STRETCH]
+    for start in range(0, len(body), STRETCH):
+        stretch = pending + body[start : start + STRETCH]
         pending = b"\\" if _ends_within_escape(stretch) else b""
         structure, outside = _outside_strings(stretch[: len(stretch) - len(pending)], outside)
         containers += structure.count(b"{") + structure.count(b"[")

@@ -10,13 +10,14 @@ from webhook.runtime.failure_log import LogEvent
 from webhook.runtime.retry import wait_for_event
 
 _RETRY = 5.0
-"""Seconds until a task that failed is restarted."""
+"""Seconds until a task that failed is restarted, by default."""
 
 
 class Supervisor:
     """Runs each background task until the server stops. A task that fails is logged and restarted."""
 
-    def __init__(self, log: LogEvent) -> None:
+    def __init__(self, log: LogEvent, retry: float = _RETRY) -> None:
+        self._retry = retry
         self._log = log
         self._runs: dict[str, Callable[[], Awaitable[None]]] = {}
         self._tasks: list[asyncio.Task[None]] = []
@@ -49,7 +50,7 @@ class Supervisor:
                 self._failed(name, error)
             except Exception as error:
                 self._failed(name, error)
-            await wait_for_event(self._stopping, _RETRY)
+            await wait_for_event(self._stopping, self._retry)
 
     def _failed(self, name: str, error: BaseException) -> None:
         self._log("error", "internal error", task=name, **exceptions.fields(error))
