@@ -30,7 +30,7 @@ class UnusableError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Reception:
-    """What the API server goes on with: the object after the patch, or the refusal that the user reads."""
+    """What the API server uses: the object after the patch, or the denial that the user reads."""
 
     allowed: bool
     object: Any

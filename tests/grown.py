@@ -10,7 +10,7 @@ Steps = tuple[str | int, ...]
 def is_grown(before: Any, after: Any) -> bool:
     """Whether all of `before` is in `after`: members stay, lists grow at their end, texts gain entries after a comma.
 
-    A null may have become anything: it says nothing. An empty text may have become the first entry.
+    A null may become any value, and an empty text the first entry.
     """
     if before is None:
         return True

@@ -29,7 +29,7 @@ class Shape:
     sender: Sender = "tenant"
 
     def review(self, count: int) -> bytes:
-        """The review of the pod with so many elements."""
+        """The review of the pod with this many elements."""
         request = {
             "uid": "5f6f3a1c-6a0b-4a37-9c1b-8a3f4f1f5f11",
             "kind": {"group": "", "version": "v1", "kind": "Pod"},
@@ -43,7 +43,7 @@ class Shape:
         return msgspec.json.encode({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request})
 
     def count_for(self, size: int) -> int:
-        """How many elements make a review of about so many bytes, or one with as much structure as is decoded."""
+        """How many elements make a review of about this many bytes, or one with as much structure as is decoded."""
         few, more = self.review(64), self.review(1088)
         counts = [int((size - len(few)) / ((len(more) - len(few)) / 1024)) + 64]
         for marks, most in ((b"{[", CONTAINERS), (b":", KEYS)):
@@ -70,7 +70,7 @@ def required(terms: list[Json]) -> Json:
 
 
 def each(count: int, element: Callable[[int], Json]) -> list[Json]:
-    """A list of so many elements."""
+    """A list of this many elements."""
     return [element(number) for number in range(count)]
 
 

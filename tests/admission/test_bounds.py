@@ -1,4 +1,4 @@
-"""An answer without its patch stays below 64 KiB, however many findings a review leads to."""
+"""An answer without its patch stays below 64 KiB, whatever the number of findings."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ def chosen(world: World, number: int) -> Replica:
 
 def meanwhile(world: World, doing: Coroutine[Any, Any, None]) -> None:
     """Run it concurrently."""
-    world.going_on.append(asyncio.get_running_loop().create_task(doing))
+    world.running_tasks.append(asyncio.get_running_loop().create_task(doing))
 
 
 async def restart(world: World, number: int) -> None:
@@ -172,7 +172,7 @@ async def happens(seed: int, schedule: list[tuple[Mishap, int, int]], at_rest: b
         if mishap in PEOPLE:
             await healed(world)
         await mishap(world, number)
-    await asyncio.gather(*world.going_on)
+    await asyncio.gather(*world.running_tasks)
     await healed(world)
     await world.ended()
 

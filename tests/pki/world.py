@@ -124,7 +124,7 @@ class World:
         self.began = began
         self.replicas: list[Replica] = []
         self.history: list[Seen] = []
-        self.going_on: list[asyncio.Task[None]] = []
+        self.running_tasks: list[asyncio.Task[None]] = []
         self.checks = 0
         self._turned = 0.0
         self._verified: dict[tuple[bytes, x509.Certificate], list[x509.Certificate]] = {}

@@ -74,7 +74,7 @@ def client_certificate(authority: Authority, name: str) -> bytes:
 
 
 def of_an_unknown_kind() -> bytes:
-    """A certificate whose public key says to be of a kind that nobody knows."""
+    """A certificate whose public key names an unknown algorithm."""
     key, name, now = ed25519.Ed25519PrivateKey.generate(), x509.Name([]), datetime.now(UTC)
     builder = x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
     made = builder.not_valid_before(now).not_valid_after(now + timedelta(hours=1)).sign(key, None)

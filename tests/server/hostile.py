@@ -31,12 +31,12 @@ _TAIL = b"}}}}"
 
 
 def listed(element: bytes, count: int) -> bytes:
-    """A list of so many equal elements."""
+    """A list of this many equal elements."""
     return b"[" + b",".join([element] * count) + b"]"
 
 
 def keyed(count: int) -> bytes:
-    """An object with so many different keys."""
+    """An object with this many different keys."""
     return b"{" + b",".join(b'"%06x":"ab"' % number for number in range(count)) + b"}"
 
 
@@ -107,10 +107,10 @@ def hostile(client: Client, shape: str) -> Iterator[Hostile]:
             assert process.stdout.readline() == b"begun\n"
             yield reported
             process.stdin.close()
-            told = json.loads(process.stdout.read())
+            measured = json.loads(process.stdout.read())
         finally:
             process.kill()
-    reported.seconds, reported.answers = told["seconds"], told["answers"]
+    reported.seconds, reported.answers = measured["seconds"], measured["answers"]
 
 
 def _send(port: int, shape: str) -> None:

@@ -33,7 +33,7 @@ class Lines:
             self._grown.notify_all()
 
     def wait_for(self, wanted: Callable[[str], bool]) -> str:
-        """The first line that is wanted. A stream that goes on with others is waited for no longer."""
+        """The first line that is wanted. Raises an error after PATIENCE, even if other lines arrive."""
         seen, end = 0, time.monotonic() + PATIENCE
         with self._grown:
             while True:
@@ -54,7 +54,7 @@ class Lines:
         return found
 
     def so_far(self) -> list[str]:
-        """The lines that have come."""
+        """The lines that have arrived."""
         with self._grown:
             return list(self._lines)
 

@@ -29,7 +29,7 @@ def requests(sizes: list[int]) -> Iterator[bytes]:
 
 
 @given(st.lists(st.integers(0, 300), min_size=1, max_size=5), st.lists(st.integers(1, 2000)), st.booleans())
-def test_pipelined_requests_are_told_apart(sizes: list[int], cuts: list[int], spaced: bool) -> None:
+def test_pipelined_requests_are_separated(sizes: list[int], cuts: list[int], spaced: bool) -> None:
     framing = Framing()
     feed(framing, (b"\r\n" if spaced else b"").join(requests(sizes)), cuts)
     for size in sizes:

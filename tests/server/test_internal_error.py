@@ -74,9 +74,9 @@ async def test_failing_readiness_condition_gets_500(certificates: Certificates) 
 
 
 @asynccontextmanager
-async def supervised(server: Running, run: Callable[[], Awaitable[None]], retry: float = 5) -> AsyncIterator[None]:
+async def accompanied(server: Running, run: Callable[[], Awaitable[None]]) -> AsyncIterator[None]:
     """Run a supervised task for the time of the context."""
-    supervisor = Supervisor(server.server.log.event, retry)
+    supervisor = Supervisor(server.server.log.event, restart_after=0.001)
     supervisor.add("certificates", run)
     supervisor.start()
     try:
@@ -98,8 +98,8 @@ async def wrapped() -> None:
         group.create_task(watching())
 
 
-async def test_task_failure_is_logged_with_its_cause(certificates: Certificates) -> None:
-    async with running(certificates) as server, supervised(server, wrapped):
+async def test_supervised_task_failure_is_logged_with_its_cause(certificates: Certificates) -> None:
+    async with running(certificates) as server, accompanied(server, wrapped):
         logged = await server.ask(lambda: server.log.event("internal error", task="certificates"))
     _, wrong, cause = logged["error"].split("; ")
     assert re.fullmatch(r"with ValueError at test_internal_error\.py:\d+: not an event", wrong)
@@ -107,7 +107,7 @@ async def test_task_failure_is_logged_with_its_cause(certificates: Certificates)
     assert "; with ValueError: server/test_internal_error.py:" in logged["stack"]
 
 
-async def test_task_cancelled_from_within_is_restarted(certificates: Certificates) -> None:
+async def test_supervised_task_cancelled_from_within_is_restarted(certificates: Certificates) -> None:
     """A library may end a call with CancelledError without a cancellation of the task."""
     restarted = asyncio.Event()
     runs: list[None] = []
@@ -120,13 +120,13 @@ async def test_task_cancelled_from_within_is_restarted(certificates: Certificate
         gone.cancel()
         await gone
 
-    async with running(certificates) as server, supervised(server, cancelled, retry=0.001):
+    async with running(certificates) as server, accompanied(server, cancelled):
         await asyncio.wait_for(restarted.wait(), PATIENCE)
         logged = await server.ask(lambda: server.log.event("internal error", task="certificates"))
     assert logged["error"].startswith("CancelledError at ")
 
 
-async def test_task_that_fails_when_it_is_cancelled_ends(certificates: Certificates) -> None:
+async def test_supervised_task_failing_on_cancellation_ends(certificates: Certificates) -> None:
     began = asyncio.Event()
 
     async def stubborn() -> None:
@@ -137,7 +137,7 @@ async def test_task_that_fails_when_it_is_cancelled_ends(certificates: Certifica
             raise LookupError("cannot end") from None
 
     async with asyncio.timeout(PATIENCE), running(certificates) as server:
-        async with supervised(server, stubborn):
+        async with accompanied(server, stubborn):
             await began.wait()
         logged = await server.ask(lambda: server.log.event("internal error", task="certificates"))
     assert logged["error"].endswith(": cannot end")

@@ -49,7 +49,7 @@ class Jobs:
 
 
 def begin(large: LargeReviews[int], jobs: Jobs, number: int, seconds: float = PATIENCE) -> asyncio.Task[int]:
-    """Ask for a job, to be begun within so many seconds."""
+    """Ask for a job, to begin within this many seconds."""
     return asyncio.ensure_future(large.run(jobs.job(number), monotonic() + seconds, lambda: True))
 
 
@@ -165,7 +165,7 @@ async def test_close_sheds_what_runs_what_waits_and_what_comes() -> None:
     assert jobs.begun == [0]
 
 
-async def test_close_sheds_a_job_whose_turn_has_come() -> None:
+async def test_close_sheds_next_job_before_it_begins() -> None:
     large, jobs = LargeReviews[int](), Jobs()
 
     def closing() -> bool:

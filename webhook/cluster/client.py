@@ -40,7 +40,7 @@ _WATCH = 240
 """Seconds after which the server ends a watch, so that a dead connection does not stay unnoticed."""
 
 _PRECISION = timedelta(seconds=5)
-"""The Date header has whole seconds and comes late, so a smaller difference says nothing about the clocks."""
+"""The Date header has whole seconds and arrives late, so a smaller difference does not show that the clocks differ."""
 
 _REQUIRED = ("param_serialize", "call_api")
 """What the client needs of `ApiClient`."""

@@ -9,16 +9,16 @@ from webhook.runtime import exceptions
 from webhook.runtime.failure_log import LogEvent
 from webhook.runtime.retry import wait_for_event
 
-_RETRY = 5.0
-"""Seconds until a task that failed is restarted, by default."""
+_RESTART_AFTER = 5.0
+"""Seconds until a task that failed is restarted."""
 
 
 class Supervisor:
     """Runs each background task until the server stops. A task that fails is logged and restarted."""
 
-    def __init__(self, log: LogEvent, retry: float = _RETRY) -> None:
-        self._retry = retry
+    def __init__(self, log: LogEvent, *, restart_after: float = _RESTART_AFTER) -> None:
         self._log = log
+        self._restart_after = restart_after
         self._runs: dict[str, Callable[[], Awaitable[None]]] = {}
         self._tasks: list[asyncio.Task[None]] = []
         self._stopping = asyncio.Event()
@@ -50,7 +50,7 @@ class Supervisor:
                 self._failed(name, error)
             except Exception as error:
                 self._failed(name, error)
-            await wait_for_event(self._stopping, self._retry)
+            await wait_for_event(self._stopping, self._restart_after)
 
     def _failed(self, name: str, error: BaseException) -> None:
         self._log("error", "internal error", task=name, **exceptions.fields(error))

@@ -182,7 +182,7 @@ class GuardedConnection(asyncio.Protocol):
         self.http.data_received(data)
 
     def eof_received(self) -> bool | None:
-        """The client sends no more: the transport closes."""
+        """The client has sent its last byte: the transport closes."""
         stays = self.http.eof_received()
         self._closing()
         return stays
