@@ -6,6 +6,7 @@ import asyncio
 import math
 import socket
 import ssl
+from collections.abc import Callable
 from contextlib import suppress
 
 from webhook.server.http.handshake import TlsHandshaker
@@ -92,7 +93,7 @@ class Acceptor:
         if self._handshaker.is_full:
             self._pause()
         elif self._is_at_limit:
-            self._make_room()
+            self._make_room(self._evict_at_limit)
         else:
             self._accept_burst()
 
@@ -106,14 +107,14 @@ class Acceptor:
                 return
             except OSError as error:  # usually too many open files
                 self._log_failure(error)
-                self._make_room()
+                self._make_room(self._evict)
                 return
             self._handshaker.start(accepted)
 
-    def _make_room(self) -> None:
+    def _make_room(self, evict: Callable[[], None]) -> None:
         """Pause, and evict connections once the bytes that have arrived are read."""
         self._pause()
-        self._loop.call_soon(self._evict)
+        self._loop.call_soon(evict)
         # A connection that ends resumes accepting at once; one that becomes idle does not.
         self._loop.call_later(_RETRY, self._retry)
 
@@ -122,6 +123,11 @@ class Acceptor:
         if self._is_accepting:
             # Without files accept() fails even if no client waits: evict until there are some for other sockets, too.
             self._accept_burst()
+
+    def _evict_at_limit(self) -> None:
+        """Evict, unless connections have ended in the meantime."""
+        if self._is_at_limit:
+            self._evict()
 
     def _evict(self) -> None:
         self.http.evict(_BURST - self._handshaker.evict(_BURST))

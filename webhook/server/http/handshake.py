@@ -12,6 +12,7 @@ from time import monotonic
 from typing import Any
 
 from webhook.runtime.exceptions import reason, stack
+from webhook.server.http.protocol import GuardedConnection
 from webhook.server.http.server import HttpServer
 from webhook.server.observe.log import EventLog
 
@@ -47,10 +48,12 @@ class TlsHandshaker:
         self._on_end = on_end
         self._loop = asyncio.get_running_loop()
         self._tasks: set[asyncio.Task[None]] = set()
+        self._handshaking: dict[GuardedConnection, asyncio.Task[None]] = {}
         self._silent_since: dict[asyncio.Task[None], float] = {}
         self._in_handshake: dict[socket.socket, asyncio.Task[None]] = {}
         self._slots = asyncio.Semaphore(_HANDSHAKES)
         self._is_scanning = False
+        http.call_when_opened(self._opened)
 
     def __len__(self) -> int:
         return len(self._tasks)
@@ -99,7 +102,7 @@ class TlsHandshaker:
             async with self._slots:
                 self._in_handshake[accepted] = task
                 self._evict_stalled()
-                await self._shake_hands(accepted)
+                await self._shake_hands(accepted, task)
         except OSError:
             # A client's mistake is counted, not logged.
             self._http.terms.count("handshake")
@@ -125,7 +128,7 @@ class TlsHandshaker:
         finally:
             self._loop.remove_reader(accepted)
 
-    async def _shake_hands(self, accepted: socket.socket) -> None:
+    async def _shake_hands(self, accepted: socket.socket, task: asyncio.Task[None]) -> None:
         tls: dict[str, Any] = {}
         if self.tls is not None:
             tls = {
@@ -133,8 +136,17 @@ class TlsHandshaker:
                 "ssl_handshake_timeout": self._http.terms.header_timeout,
                 "ssl_shutdown_timeout": _SHUTDOWN,
             }
-        dialed = monotonic() - _silence(accepted)
-        await self._loop.connect_accepted_socket(lambda: self._http.connection(dialed), accepted, **tls)
+        connection = self._http.connection(monotonic() - _silence(accepted))
+        self._handshaking[connection] = task
+        try:
+            await self._loop.connect_accepted_socket(lambda: connection, accepted, **tls)
+        finally:
+            self._handshaking.pop(connection, None)
+
+    def _opened(self, connection: GuardedConnection) -> None:
+        """Forget a handshake as soon as its connection is open, so that none counts twice against the limit."""
+        if (task := self._handshaking.pop(connection, None)) is not None:
+            self._tasks.discard(task)
 
     def _evict_stalled(self) -> None:
         """While no other handshake can begin, end those whose clients have stopped."""

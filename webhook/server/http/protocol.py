@@ -190,7 +190,7 @@ class GuardedConnection(asyncio.Protocol):
     def pause_writing(self) -> None:
         """The client does not read its answers."""
         self.http.pause_writing()
-        if self.state is not State.CLOSING:
+        if self.state < State.CLOSING:
             self._enter(State.UNREAD)
 
     def resume_writing(self) -> None:
@@ -219,7 +219,7 @@ class GuardedConnection(asyncio.Protocol):
         self._payload = payload
         self._exchange = Exchange(self._began(), self._authorized, self._framing.is_lost, self.answered)
         self._used = True
-        if self.state is not State.CLOSING:
+        if self.state < State.CLOSING:
             self._advance()
             if self.state is State.BODY:
                 payload.on_eof(self._body_arrived)
@@ -238,7 +238,7 @@ class GuardedConnection(asyncio.Protocol):
             self._advance()
 
     def _closing(self) -> None:
-        if self.state not in (State.CLOSING, State.CLOSED):
+        if self.state < State.CLOSING:
             self.active = monotonic()
             self._enter(State.CLOSING)
             self._owner.settled()
@@ -257,8 +257,9 @@ class GuardedConnection(asyncio.Protocol):
             self._transport.close()
 
     def abort(self) -> None:
-        """Close the connection at once."""
+        """Close the connection at once. The transport reports the end of it in a later turn of the loop."""
         if self._transport is not None:
+            self._enter(State.CLOSED)
             self._transport.abort()
 
     def end(self, reason: str) -> None:

@@ -67,6 +67,7 @@ class HttpServer:
         self._loop = asyncio.get_running_loop()
         self._connections: dict[asyncio.Protocol, GuardedConnection] = {}
         self._changed = asyncio.Event()
+        self._on_opened: Callable[[GuardedConnection], None] = lambda _: None
         self._on_closed: Callable[[], None] = lambda: None
 
     def __len__(self) -> int:
@@ -75,6 +76,10 @@ class HttpServer:
     def connection(self, accepted: float) -> GuardedConnection:
         """A new connection, whose client dialed at this time of the monotonic clock."""
         return GuardedConnection(self._server(), self, self.terms, accepted)
+
+    def call_when_opened(self, callback: Callable[[GuardedConnection], None]) -> None:
+        """Call this whenever the handshake of a connection is over."""
+        self._on_opened = callback
 
     def call_when_closed(self, callback: Callable[[], None]) -> None:
         """Call this whenever a connection has closed."""
@@ -85,6 +90,7 @@ class HttpServer:
     def opened(self, connection: GuardedConnection) -> None:
         """Keep a connection."""
         self._connections[connection.http] = connection
+        self._on_opened(connection)
 
     def settled(self) -> None:
         """Wake those that wait for requests to end."""
@@ -99,13 +105,17 @@ class HttpServer:
     # What the server wants of them.
 
     def evict(self, count: int) -> None:
-        """Close at most this many connections, all of the lowest rank there is, beginning with the longest inactive."""
+        """Close at most this many connections, all of the lowest rank there is, beginning with the longest inactive.
+
+        Those that are aborted already count, although their transports report the end of it only in a later turn.
+        """
+        count -= sum(connection.state is State.CLOSED for connection in self._connections.values())
         now = self.terms.arrival()  # while the loop was late, bytes lay unread
         ranks: dict[int, list[GuardedConnection]] = defaultdict(list)
         for connection in self._connections.values():
             if (rank := connection.eviction_rank(now)) is not None:
                 ranks[rank].append(connection)
-        if ranks:
+        if ranks and count > 0:
             for connection in heapq.nsmallest(count, ranks[min(ranks)], key=attrgetter("active")):
                 connection.end("evicted")
 
@@ -137,7 +147,7 @@ class HttpServer:
                 await self._empty()
 
     def _last_active(self) -> float:
-        connections = [one for one in self._connections.values() if one.state is not State.CLOSING]
+        connections = [one for one in self._connections.values() if one.state < State.CLOSING]
         return max((math.inf if one.is_busy else one.active for one in connections), default=-math.inf)
 
     async def _empty(self) -> None:
