@@ -167,17 +167,18 @@ class GuardedConnection(asyncio.Protocol):
         self._established = self._terms.arrival()
         self.active = monotonic()
         self._owner.opened(self)
-        self.http.connection_made(ReportingTransport(transport, self._closing))
+        self.http.connection_made(cast(asyncio.Transport, ReportingTransport(transport, self._closing)))
 
     def data_received(self, data: bytes) -> None:
         """Follow the bytes, and have aiohttp parse them."""
-        self._framing.feed(data)
-        if self.state is State.BODY:
+        framing, state = self._framing, self.state
+        framing.feed(data)
+        if state is State.BODY:
             self.active = monotonic()
-        elif self._framing.has_bytes:
+        elif framing.has_bytes:
             self.active = monotonic()
             self._arrived = self._terms.arrival()
-            if self.state in (State.IDLE, State.HEADER):
+            if state <= State.HEADER:
                 self._advance()
         self.http.data_received(data)
 
@@ -221,7 +222,7 @@ class GuardedConnection(asyncio.Protocol):
         self._used = True
         if self.state is not State.CLOSING:
             self._advance()
-            if self.state is State.BODY:
+            if not payload.is_eof():
                 payload.on_eof(self._body_arrived)
         return self._exchange
 
