@@ -24,8 +24,8 @@ from tests.pki.world import World
 from webhook.server.client_auth import ClientAuth
 from webhook.server.credentials import Credentials
 from webhook.server.http.acceptor import Acceptor
-from webhook.server.http.protocol import Terms
 from webhook.server.http.server import HttpServer
+from webhook.server.http.state import Terms
 from webhook.server.observe.log import EventLog
 from webhook.server.observe.metrics import Metrics
 from webhook.settings.process import Tls
