@@ -112,8 +112,8 @@ async def test_stalled_bodies_are_evicted_before_idle_connections(certificates: 
             assert (await line.ask(HONEST)).status == 200
         async with unfinished(server.client, 16, HALF_A_BODY):
             sent = time.monotonic()
-            await asyncio.to_thread(until, lambda: time.monotonic() - sent > STALLED + 0.1)
-            async with unfinished(server.client, 16):
+            await asyncio.to_thread(until, lambda: time.monotonic() - sent > 2 * STALLED)
+            async with unfinished(server.client, 12):
                 for line in idle:
                     assert (await line.ask(HONEST)).status == 200
                     await line.close()

@@ -18,9 +18,9 @@ from webhook.server.client_auth import ClientAuth
 from webhook.server.credentials import Credentials
 from webhook.server.health import Health
 from webhook.server.http.acceptor import Acceptor
-from webhook.server.http.protocol import Terms
 from webhook.server.http.server import Handler, HttpServer, UnsupportedAiohttpError
 from webhook.server.http.shutdown import Shutdown
+from webhook.server.http.state import Terms
 from webhook.server.lifecycle import Lifecycle, Phase
 from webhook.server.live_config import Files, LiveConfig
 from webhook.server.observe.log import Bridge, EventLog

@@ -15,25 +15,19 @@ class Framing:
     nor whether another one has started behind it.
     """
 
-    __slots__ = ("_body_left", "_header", "_kept", "_skipped", "is_lost")
+    __slots__ = ("_body_left", "_header", "_kept", "_skipped", "has_bytes", "has_header", "is_lost")
 
     def __init__(self) -> None:
         self._kept: bytes | bytearray = b""
         self._header = 0
         self._skipped = 0
         self._body_left = 0
+        self.has_bytes = False
+        """Whether bytes of a request have arrived that has not begun."""
+        self.has_header = False
+        """Whether the header of that request is complete."""
         self.is_lost = False
         """Whether the end of a request could not be found, so that its connection cannot carry another one."""
-
-    @property
-    def has_bytes(self) -> bool:
-        """Whether bytes of a request have arrived that has not begun."""
-        return bool(self._kept)
-
-    @property
-    def has_header(self) -> bool:
-        """Whether the header of that request is complete."""
-        return self._header > 0
 
     def feed(self, data: bytes) -> None:
         """Follow bytes that have arrived."""
@@ -41,7 +35,7 @@ class Framing:
             body = min(self._body_left, len(data))
             self._body_left -= body
             data = data[body:]
-        if self._kept:
+        if self.has_bytes:
             self._append(data)
         elif not self.is_lost:
             self._start(data)
@@ -49,19 +43,21 @@ class Framing:
     def begin(self, length: int | None) -> None:
         """Begin the next request. `length` is that of its body; None where that is not known beforehand."""
         behind = len(self._kept) + self._skipped - self._header - (length or 0)
-        if length is None or not self._header or (behind > 0 and self._skipped):
+        if length is None or not self.has_header or (behind > 0 and self._skipped):
             self.is_lost = True
             behind = 0
         following = bytes(self._kept[-behind:]) if behind > 0 else b""
         self._body_left = -behind if behind < 0 else 0
         self._kept = b""
-        self._header = self._skipped = 0
+        self._skipped = 0
+        self.has_bytes = self.has_header = False
         if following:
             self._start(following)
 
     def _start(self, data: bytes) -> None:
         """Keep the first bytes of a request as they are: they are usually all of it."""
         self._kept = data.lstrip(b"\r\n")  # RFC 9112, 2.2: line ends before a request are no part of it
+        self.has_bytes = bool(self._kept)
         self._find_header(0)
 
     def _append(self, data: bytes) -> None:
@@ -70,10 +66,10 @@ class Framing:
         searched, room = len(self._kept), max(0, _KEPT - len(self._kept))
         self._kept += data[:room]
         self._skipped += max(0, len(data) - room)
-        if not self._header:
+        if not self.has_header:
             self._find_header(max(0, searched - len(_HEADER_END)))
 
     def _find_header(self, start: int) -> None:
-        self._header = self._kept.find(_HEADER_END, start) + len(_HEADER_END)
-        if self._header < len(_HEADER_END):
-            self._header = 0
+        found = self._kept.find(_HEADER_END, start)
+        self.has_header = found >= 0
+        self._header = found + len(_HEADER_END)

@@ -6,9 +6,6 @@ docs/explanation/connections.md has the diagram of the states.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from enum import IntEnum, auto
 from time import monotonic
 from typing import Protocol, cast
 
@@ -18,13 +15,11 @@ from aiohttp.http import RawRequestMessage
 from webhook.server.errors import OverloadedError
 from webhook.server.http.exchange import Exchange
 from webhook.server.http.framing import Framing
+from webhook.server.http.state import State, Terms
 from webhook.server.http.transport import ReportingTransport
 
 _DIALED_FOR_REQUEST = 0.1
 """Seconds after the handshake within which a first request is the one that the client dialed for."""
-
-_CLOSE = 3.0
-"""Seconds that a client has to read its last answer, at least: longer than the end of TLS may take."""
 
 _UNREAD = 32 * 1024
 """Bytes of answers that may wait for their client before it has to read; uvloop's own limit for TLS is 512 KiB."""
@@ -38,56 +33,6 @@ _STALLED = 1.0
 The API server does not repeat a request that it sent into a connection which was just being closed
 (kubernetes/kubernetes#139105). So a connection in steady use stays.
 """
-
-
-class State(IntEnum):
-    """What a connection waits for."""
-
-    IDLE = auto()
-    """The first byte of a request. aiohttp closes the connection after `keepAlive`."""
-
-    HEADER = auto()
-    """The rest of a header, for `headerTimeout`."""
-
-    BODY = auto()
-    """The rest of a body. The handler refuses the request after `bodyTimeout` or half of its own timeout."""
-
-    ANSWERING = auto()
-    """The answer."""
-
-    UNREAD = auto()
-    """The client, which has to read its answers, for `headerTimeout`."""
-
-    CLOSING = auto()
-    """The client, which has to read its last answer and to close TLS in turn."""
-
-    CLOSED = auto()
-    """Nothing."""
-
-
-@dataclass(frozen=True, slots=True)
-class Terms:
-    """What holds for all connections of a listener.
-
-    `arrival` returns when bytes that are being read arrived, at the earliest, on the monotonic clock. `is_authorized`
-    returns whether the client of a connection may call. `count` counts a connection that is closed on its client, by
-    reason.
-    """
-
-    header_timeout: float
-    arrival: Callable[[], float]
-    is_authorized: Callable[[asyncio.BaseTransport], bool]
-    count: Callable[[str], None]
-    deadlines: Mapping[int, tuple[float, str]] = field(init=False)
-    """How many seconds a client may leave a connection in a state, and why it is closed then."""
-
-    def __post_init__(self) -> None:
-        deadlines = {
-            State.HEADER: (self.header_timeout, "header"),
-            State.UNREAD: (self.header_timeout, "unread answer"),
-            State.CLOSING: (max(self.header_timeout, _CLOSE), "unread answer"),
-        }
-        object.__setattr__(self, "deadlines", deadlines)
 
 
 class Owner(Protocol):
@@ -167,17 +112,18 @@ class GuardedConnection(asyncio.Protocol):
         self._established = self._terms.arrival()
         self.active = monotonic()
         self._owner.opened(self)
-        self.http.connection_made(ReportingTransport(transport, self._closing))
+        self.http.connection_made(cast(asyncio.Transport, ReportingTransport(transport, self._closing)))
 
     def data_received(self, data: bytes) -> None:
         """Follow the bytes, and have aiohttp parse them."""
-        self._framing.feed(data)
-        if self.state is State.BODY:
+        framing, state = self._framing, self.state
+        framing.feed(data)
+        if state is State.BODY:
             self.active = monotonic()
-        elif self._framing.has_bytes:
+        elif framing.has_bytes:
             self.active = monotonic()
             self._arrived = self._terms.arrival()
-            if self.state in (State.IDLE, State.HEADER):
+            if state <= State.HEADER:
                 self._advance()
         self.http.data_received(data)
 
@@ -221,7 +167,7 @@ class GuardedConnection(asyncio.Protocol):
         self._used = True
         if self.state < State.CLOSING:
             self._advance()
-            if self.state is State.BODY:
+            if not payload.is_eof():
                 payload.on_eof(self._body_arrived)
         return self._exchange
 
