@@ -125,6 +125,8 @@ def test_object_without_kind_is_malformed(here: Path) -> None:
         ("--config", "a: 1\n---\nb: 2\n", "file.yaml:3:1: a second document; this file may hold only one"),
         ("--facts", "nodes: 1\n", "file.yaml:1:8: nodes: must be a list, not 1; write [] for none"),
         ("--facts", "kind: Settings\n", 'file.yaml:1:7: kind: must be "Facts", not "Settings"'),
+        ("--config", "mode: audit\nitems: []\n", 'file.yaml:2:8: items: unknown key "items"; the keys here are '),
+        ("--config", "- mode: audit\n", "file.yaml:1:1: must be a mapping, not a list\n"),
     ],
 )
 def test_wrong_settings_and_facts_have_position_and_key(
@@ -139,8 +141,20 @@ def test_wrong_settings_and_facts_have_position_and_key(
 
 @pytest.mark.parametrize("option", ["--config", "--facts"])
 @pytest.mark.parametrize(
-    ("file", "said"), [("missing.yaml", "no such file or folder"), (".", "is a folder; name a file")]
+    ("file", "said"),
+    [
+        ("missing.yaml", "missing.yaml: no such file or folder"),
+        (".", ".: is a folder; name a file"),
+        ("", '"": the name is empty; name a file'),
+        ("x" * 300, f"{'x' * 300}: file name too long"),
+    ],
 )
 def test_unreadable_settings_and_facts(tree: Path, option: str, file: str, said: str) -> None:
     ended = run("check", "-f", "a.yml", option, file)
-    assert (ended.code, ended.out, ended.err) == (2, "", f"{file}: {said}\n")
+    assert (ended.code, ended.out, ended.err) == (2, "", f"{said}\n")
+
+
+def test_empty_file_name_is_not_current_folder(tree: Path) -> None:
+    ended = run("check", "-f", "")
+    assert (ended.code, ended.err) == (2, '"": the name is empty; name a file\n')
+    assert ended.out == "0 objects: nothing to check; 1 input could not be read\n"

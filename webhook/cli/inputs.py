@@ -6,11 +6,10 @@ import io
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, TypeAlias, TypeVar
 
 from webhook.diagnostics import Diagnostic, InputError
-from webhook.manifests import STDIN, Manifest, has_documents, read, sources
+from webhook.manifests import STDIN, Document, Manifest, documents, has_documents, read, source, sources
 from webhook.policy.evaluate import Evaluator
 from webhook.policy.placement.facts import UNKNOWN, Facts
 from webhook.policy.settings.settings import Settings
@@ -28,12 +27,12 @@ def manifests(filenames: Sequence[str], recursive: bool) -> Iterator[Manifest | 
     """
     empty: list[str] = []
     all_empty = True
-    for source in sources(filenames, recursive, _standard_input()):
-        if isinstance(source, Diagnostic):
+    for given in sources(filenames, recursive, _standard_input()):
+        if isinstance(given, Diagnostic):
             all_empty = False
-            yield source
+            yield given
             continue
-        file, data = source
+        file, data = given
         found = False
         for manifest in read(file, data):
             found = True
@@ -63,7 +62,7 @@ def evaluator_for(config: str | None, facts: str | None) -> Evaluator:
 
 
 def configuration(file: str | None, options: Sequence[Option] = ()) -> Configuration:
-    """The configuration of a settings file, overridden by the options. Raises InputError."""
+    """Return the configuration of a settings file, overridden by the options. Raises InputError."""
     from webhook.settings.load import load
 
     return load(None, _nowhere, "", options) if file is None else parse(*content(file), partial(load, options=options))
@@ -85,24 +84,22 @@ Load: TypeAlias = Callable[[object, Callable[..., tuple[int, int]], str], Loaded
 
 def parse(file: str, data: bytes, load: Load[Loaded]) -> Loaded:
     """Return the content of a settings or facts file of one document. Raises InputError."""
-    found = list(read(file, data))
-    diagnostics = [one for one in found if isinstance(one, Diagnostic)]
-    documents = [one for one in found if isinstance(one, Manifest)]
-    if len(documents) > 1:
-        diagnostics.append(Diagnostic(file, documents[1].line, 1, "a second document; this file may hold only one"))
+    read = list(documents(file, data))
+    diagnostics = [one for one in read if isinstance(one, Diagnostic)]
+    whole = [one for one in read if isinstance(one, Document)]
+    if len(whole) > 1:
+        diagnostics.append(Diagnostic(file, *whole[1].locate(()), "a second document; this file may hold only one"))
     if diagnostics:
         raise InputError(diagnostics)
-    return load(documents[0].value, documents[0].locate, file) if documents else load(None, _nowhere, file)
+    return load(whole[0].value, whole[0].locate, file) if whole else load(None, _nowhere, file)
 
 
 def content(file: str) -> tuple[str, bytes]:
     """Return the name of a settings or facts file in messages, and its bytes. Raises InputError."""
-    if file != "-" and Path(file).is_dir():
-        raise InputError([Diagnostic(file, 0, 0, "is a folder; name a file")])
-    (source,) = sources([file], False, _standard_input())
-    if isinstance(source, Diagnostic):
-        raise InputError([source])
-    return source
+    found = source(file, _standard_input())
+    if isinstance(found, Diagnostic):
+        raise InputError([found])
+    return found
 
 
 def _nowhere(_path: tuple[str | int, ...]) -> tuple[int, int]:

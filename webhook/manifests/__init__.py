@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from webhook.manifests.manifest import Manifest
+from webhook.manifests.manifest import Document, Manifest
 from webhook.manifests.position import Position
-from webhook.manifests.reader import has_documents, read
-from webhook.manifests.sources import STDIN, sources
+from webhook.manifests.reader import documents, has_documents, read
+from webhook.manifests.sources import STDIN, source, sources
 
-__all__ = ["STDIN", "Manifest", "Position", "has_documents", "read", "sources"]
+__all__ = ["STDIN", "Document", "Manifest", "Position", "documents", "has_documents", "read", "source", "sources"]

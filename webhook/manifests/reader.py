@@ -22,7 +22,7 @@ def read(file: str, data: bytes) -> Iterator[Manifest | Diagnostic]:
 
     Empty documents are skipped but counted. The items of a list become separate objects.
     """
-    for found in _documents(file, data):
+    for found in documents(file, data):
         if isinstance(found, Document):
             yield from _manifests(file, found, (), found.value)
         else:
@@ -31,7 +31,7 @@ def read(file: str, data: bytes) -> Iterator[Manifest | Diagnostic]:
 
 def has_documents(data: bytes) -> bool:
     """Return whether an input holds a document that is not empty. A list without items counts."""
-    return any(True for _ in _documents("", data))
+    return any(True for _ in documents("", data))
 
 
 def _manifests(file: str, document: Document, path: Path, value: object) -> Iterator[Manifest | Diagnostic]:
@@ -81,7 +81,8 @@ def _kind_of(value: object) -> str:
     return "a mapping"
 
 
-def _documents(file: str, data: bytes) -> Iterator[Document | Diagnostic]:
+def documents(file: str, data: bytes) -> Iterator[Document | Diagnostic]:
+    """Yield the documents of one input as they stand, lists included. Empty documents are skipped but counted."""
     if data.startswith(_UTF16):
         yield Diagnostic(file, 1, 1, "UTF-16 text; save the file as UTF-8")
         return

@@ -22,16 +22,28 @@ def sources(paths: Sequence[str], recursive: bool, stdin: BinaryIO) -> Iterator[
     Of a folder only files ending in .json, .yaml or .yml are read, sorted, with the folders below it if `recursive`.
     """
     for path in paths:
-        if path == "-":
-            yield _content(STDIN, stdin)
+        if path not in _NO_PATH and _is_folder(Path(path)):
+            yield from _manifests(Path(path), recursive)
         else:
-            yield from _path(Path(path), recursive)
+            yield source(path, stdin)
 
 
-def _path(path: Path, recursive: bool) -> Iterator[tuple[str, bytes] | Diagnostic]:
-    if not _is_folder(path):
-        yield _file(path)
-        return
+def source(path: str, stdin: BinaryIO) -> tuple[str, bytes] | Diagnostic:
+    """Return the name and content of one input: a file, or standard input for `-`."""
+    if path == "-":
+        return _content(STDIN, stdin)
+    if not path:
+        # pathlib would take it for the current folder; it usually stands for a variable that is not set.
+        return Diagnostic('""', 0, 0, "the name is empty; name a file")
+    if _is_folder(Path(path)):
+        return _problem(Path(path), "is a folder; name a file")
+    return _file(Path(path))
+
+
+_NO_PATH = ("-", "")
+
+
+def _manifests(path: Path, recursive: bool) -> Iterator[tuple[str, bytes] | Diagnostic]:
     found = False
     for file in _folder(path, recursive):
         found = True
