@@ -54,6 +54,12 @@ def test_validate_accepts_valid_file(settings: Path) -> None:
     assert (ended.code, ended.out, ended.err) == (0, f"{settings}: valid\n", "")
 
 
+def test_validate_names_standard_input_as_its_problems_do() -> None:
+    ended = run("config", "validate", "--config", "-", stdin=b"facts: {nodes: true}\n")
+    assert (ended.code, ended.out) == (0, "<stdin>: valid\n")
+    assert ended.err == "<stdin>: facts.nodes has no effect in this release\n"
+
+
 def test_validate_accepts_empty_file(here: Path) -> None:
     (here / "empty.yaml").write_text("")
     assert run("config", "validate", "--config", "empty.yaml").code == 0

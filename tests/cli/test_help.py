@@ -111,6 +111,13 @@ def test_completion_of_unknown_shell() -> None:
     assert run("completion", "nushell").code == 2
 
 
+def test_unknown_completion_instruction_is_wrong_usage(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("_GPUSHARE_WEBHOOK_COMPLETE", "nushell_complete")
+    ended = run("check", "-f", "-")
+    assert (ended.code, ended.out) == (2, "")
+    assert ended.err == '_GPUSHARE_WEBHOOK_COMPLETE: there is no instruction "nushell_complete"; unset the variable\n'
+
+
 def test_bash_completion_works() -> None:
     script = run("completion", "bash").out
     checked = subprocess.run(["bash", "-n"], input=script, capture_output=True, text=True, timeout=20, check=False)

@@ -106,10 +106,17 @@ def test_malformed_object_has_position(here: Path, wrong: str) -> None:
     assert ended.out == "0 objects: nothing to check; 1 input could not be read\n"
 
 
-def test_object_without_kind_is_malformed(here: Path) -> None:
-    (here / "thing.yaml").write_text("apiVersion: v1\n")
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("apiVersion: v1\n", "thing.yaml:1:1: kind: expected text, found null\n"),
+        ('apiVersion: v1\nkind: ""\n', "thing.yaml:2:7: kind: expected text, found empty text\n"),
+    ],
+)
+def test_object_without_kind_is_malformed(here: Path, text: str, said: str) -> None:
+    (here / "thing.yaml").write_text(text)
     ended = run("check", "-f", "thing.yaml")
-    assert (ended.code, ended.err) == (2, "thing.yaml:1:1: kind: expected text, found null\n")
+    assert (ended.code, ended.err) == (2, said)
 
 
 @pytest.mark.parametrize("command", ["check", "mutate"])

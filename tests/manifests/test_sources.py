@@ -109,3 +109,10 @@ def test_file_without_read_permission(tmp_path: Path) -> None:
             raise PermissionError(13, "Permission denied")
 
     assert list(sources(["-"], False, Refusing())) == [Diagnostic("<stdin>", 0, 0, "permission denied")]
+
+
+def test_file_that_cannot_be_examined_does_not_end_the_folder(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").symlink_to("x" * 300)
+    (tmp_path / "b.yaml").write_bytes(b"b")
+    unexamined = Diagnostic(str(tmp_path / "a.yaml"), 0, 0, "file name too long")
+    assert found([str(tmp_path)], recursive=True) == [unexamined, (str(tmp_path / "b.yaml"), b"b")]

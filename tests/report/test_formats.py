@@ -104,3 +104,11 @@ def test_omitted_findings_are_counted_by_code() -> None:
     ]
     (written,) = json.loads(check_json.write(report(cut)))["results"]
     assert written["omitted"] == {"GPS001": 1, "GPS005": 40}
+
+
+def test_every_line_about_a_file_has_its_whole_path() -> None:
+    file = "/".join(["folder" * 20] * 10)
+    cut = replace(result("denied", DENIAL), file=file, omitted={"GPS001": 1})
+    found, _, _, more = check_text.write(report(cut)).splitlines()[:4]
+    assert found.startswith(f"{file}:7:3: deny GPS001")
+    assert more == f"{file}:{cut.line}: and 1 more finding of GPS001"

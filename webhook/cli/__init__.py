@@ -7,12 +7,14 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
+from typing import NoReturn
 
 import click
 from click.shell_completion import shell_complete
 
 from webhook.cli.screen import tell
 from webhook.diagnostics import InputError
+from webhook.policy.printable import printable
 from webhook.report.exit_codes import ExitCode
 from webhook.runtime.exceptions import reason
 
@@ -72,7 +74,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     program = Path(sys.argv[0]).name
     try:
         if asked := os.environ.get(COMPLETE):
-            sys.exit(shell_complete(cli, {}, program, COMPLETE, asked))
+            _complete(program, asked)
         # click's own main exits with 1 after a broken pipe, and 1 means that an object is denied.
         with cli.make_context(program, list(sys.argv[1:] if arguments is None else arguments)) as context:
             cli.invoke(context)
@@ -96,6 +98,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except Exception as error:
         tell(f"internal error: {reason(error)}; please report it")
         sys.exit(ExitCode.INTERNAL_ERROR)
+
+
+def _complete(program: str, instruction: str) -> NoReturn:
+    """Print the completions, or the script, that a shell requests."""
+    # click returns 1 for an unknown instruction, and 1 means that an object is denied.
+    if shell_complete(cli, {}, program, COMPLETE, instruction) == 0:
+        sys.exit(ExitCode.OK)
+    tell(f'{COMPLETE}: there is no instruction "{printable(instruction)}"; unset the variable')
+    sys.exit(ExitCode.WRONG_INPUT)
 
 
 def _occupy_closed_descriptors() -> None:

@@ -8,6 +8,7 @@ from webhook.cli.inputs import configuration
 from webhook.cli.options import format_option
 from webhook.cli.screen import show, tell
 from webhook.diagnostics import LINE
+from webhook.manifests import STDIN
 from webhook.policy.printable import printable
 from webhook.report.data import DataFormat, json_text
 
@@ -41,10 +42,10 @@ def validate(config: str) -> None:
     """
     from webhook.settings.configuration import not_in_force
 
-    idle = not_in_force(configuration(config))
-    for key in idle:
-        tell(f"{config}: {key} has no effect in this release")
-    show(printable(f"{config}: valid", LINE) + "\n")
+    file = STDIN if config == "-" else config
+    for key in not_in_force(configuration(config)):
+        tell(f"{file}: {key} has no effect in this release")
+    show(printable(f"{file}: valid", LINE) + "\n")
 
 
 @command.command(name="schema")

@@ -54,4 +54,4 @@ def _text(found: Check | Injection) -> str:
     if isinstance(found, Injection):
         return f"{found.name}: {found.description.strip()}\n"
     head = f"{found.code}: {found.description.strip()}\n"
-    return f"{head}\nDefault severity: {found.severity.label}. Looks at {found.scope.value}.\n"
+    return f"{head}\nDefault severity: {found.severity.label}. Applies to {found.scope.value}.\n"

@@ -11,6 +11,7 @@ from webhook.manifests.errors import UnreadableError, quoted
 from webhook.manifests.manifest import Document, Manifest
 from webhook.manifests.position import Text
 from webhook.manifests.stream import Part, normal, parts
+from webhook.policy.pods.reading import type_of
 from webhook.policy.verdict import Path
 
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
@@ -38,7 +39,7 @@ def _manifests(file: str, document: Document, path: Path, value: object) -> Iter
     """Flatten lists: objects with `items`, as in kubectl (`UnstructuredJSONScheme` in k8s.io/apimachinery)."""
     if not isinstance(value, dict):
         what = f"item {path[-1]} of the list" if path else "a document"
-        message = f"{what} must be a mapping with apiVersion and kind, not {_kind_of(value)}"
+        message = f"{what} must be a mapping with apiVersion and kind, not {type_of(value)}"
         yield Diagnostic(file, *document.locate(path), message)
         return
     if "items" not in value:
@@ -50,7 +51,7 @@ def _manifests(file: str, document: Document, path: Path, value: object) -> Iter
         for index, item in enumerate(items):
             yield from _manifests(file, document, (*path, index), _of_list(value, item))
     elif items is not None:
-        yield Diagnostic(file, *document.locate(path), f'"items" must be a list, not {_kind_of(items)}')
+        yield Diagnostic(file, *document.locate(path), f'"items" must be a list, not {type_of(items)}')
 
 
 def _of_list(parent: dict[str, object], item: object) -> object:
@@ -64,21 +65,6 @@ def _of_list(parent: dict[str, object], item: object) -> object:
 def _name(value: dict[str, object], key: str) -> str:
     name = value.get(key)
     return name if isinstance(name, str) else ""
-
-
-def _kind_of(value: object) -> str:
-    match value:
-        case None:
-            return "null"
-        case bool():
-            return "a boolean"
-        case str():
-            return "text"
-        case int() | float():
-            return "a number"
-        case list():
-            return "a list"
-    return "a mapping"
 
 
 def documents(file: str, data: bytes) -> Iterator[Document | Diagnostic]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO
@@ -54,11 +55,15 @@ def _manifests(path: Path, recursive: bool) -> Iterator[tuple[str, bytes] | Diag
 
 
 def _is_folder(path: Path) -> bool:
+    return stat.S_ISDIR(_mode(path))
+
+
+def _mode(path: Path) -> int:
+    """Return the mode of what a path leads to; 0 where that fails. Reading the file then reports the reason."""
     try:
-        return path.is_dir()
-    except OSError:
-        # Reading the file reports the reason.
-        return False
+        return path.stat().st_mode
+    except (OSError, ValueError):
+        return 0
 
 
 def _folder(top: Path, recursive: bool) -> Iterator[tuple[str, bytes] | Diagnostic]:
@@ -66,14 +71,15 @@ def _folder(top: Path, recursive: bool) -> Iterator[tuple[str, bytes] | Diagnost
     pending = [top]
     while pending:
         path = pending.pop()
-        if path is top or (recursive and path.is_dir() and not path.is_symlink()):
+        if path is top or (recursive and _is_folder(path) and not path.is_symlink()):
             try:
                 pending += sorted(path.iterdir(), reverse=True)
             except OSError as error:
                 yield _problem(path, _reason(error))
-        elif path.name.endswith(_EXTENSIONS) and not path.is_dir():
+        elif path.name.endswith(_EXTENSIONS) and not _is_folder(path):
             # Reading a named pipe would never end.
-            yield _problem(path, "not a regular file") if path.exists() and not path.is_file() else _file(path)
+            mode = _mode(path)
+            yield _problem(path, "not a regular file") if mode and not stat.S_ISREG(mode) else _file(path)
 
 
 def _file(path: Path) -> tuple[str, bytes] | Diagnostic:

@@ -144,7 +144,7 @@ def _edits(context: PodContext) -> list[Edit]:
     edits = list(islice(STEERING.run(context), MOST_EDITS + 1))
     if edits:
         context.steer()
-    for injection in INJECTIONS if context.pod.is_whole else ():
+    for injection in INJECTIONS if context.pod.is_editable else ():
         edits.extend(islice(injection.run(context), MOST_EDITS + 1 - len(edits)))
     if len(edits) > MOST_EDITS and context.placement.steered:
         context.unsteer()  # none of the edits is made

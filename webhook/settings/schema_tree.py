@@ -125,7 +125,11 @@ def _node(where: str, hint: Any) -> Node:
 
 _PLAIN: Mapping[Any, Format] = {bool: Flag(), str: ANY}
 
-_CODES = dataclasses.replace(CODE, pattern="|".join(check.code for check in CHECKS))
+_CODES = dataclasses.replace(
+    CODE,
+    description=f"a check's code ({CHECKS[0].code} to {CHECKS[-1].code})",
+    pattern="|".join(check.code for check in CHECKS),
+)
 """The settings cannot import the checks, which import the settings: `CODE` becomes the codes of all checks here."""
 
 

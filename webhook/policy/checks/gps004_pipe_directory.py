@@ -38,7 +38,7 @@ def _violation(context: PodContext, request: ResourceRequest) -> Violation | Non
     value = text(entry, "value", request.container.variable_path(PIPE_DIRECTORY, ""))
     if entry.get("valueFrom") is not None or "$(" in value:
         problem = message(
-            f"{request.container.kind} {{}} sets {PIPE_DIRECTORY} by reference; it must resolve to {{}}",
+            f"{request.container.kind} {{}} sets {PIPE_DIRECTORY} by reference; it must be {{}}",
             request.container.name,
             wanted,
         )

@@ -22,7 +22,7 @@ from webhook.policy.verdict import Append, Edit
 SHARED = ("mps", "time-slicing")
 
 
-def steer(context: PodContext) -> list[Edit]:
+def run(context: PodContext) -> list[Edit]:
     """The affinity that makes the pod legal; empty if it needs none or none could help.
 
     The final hook checks a Pod as it is: no later edit reaches the scheduler.
@@ -65,4 +65,4 @@ def _affinity(context: PodContext) -> list[Edit]:
     ]
 
 
-INJECTION = Injection("steering", steer, __doc__)
+INJECTION = Injection("steering", run, __doc__)

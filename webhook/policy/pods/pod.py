@@ -131,16 +131,16 @@ _NO_ENTRIES: Final[tuple[object, ...]] = (None, [])
 class Pod:
     """A pod, or the template of one, as a view over its metadata and spec. The paths lead there from the object.
 
-    `containers` are those that name resources or set variables; no check reads the others. `is_whole`: the object has
-    both metadata and spec, so that edits can be made.
+    `containers` are those that name resources or set variables; no check reads the others. `is_editable`: the object
+    has both metadata and spec, so that edits can be made.
     """
 
-    __slots__ = ("_volumes", "annotations", "containers", "is_whole", "metadata_path", "spec", "spec_path")
+    __slots__ = ("_volumes", "annotations", "containers", "is_editable", "metadata_path", "spec", "spec_path")
 
     def __init__(self, metadata: Members, spec: Members, metadata_path: Path, spec_path: Path) -> None:
         self.metadata_path = metadata_path
         self.annotations = members(metadata, "annotations", metadata_path)
-        self.is_whole = True
+        self.is_editable = True
         self.spec_path = spec_path
         self.spec = spec
         self.containers = self._containers()
@@ -171,14 +171,14 @@ class Pod:
     def of_spec(cls, raw: Members, path: Path) -> Pod:
         """The pod of a bare PodSpec at a path."""
         pod = cls(NOTHING, raw, path, path)
-        pod.is_whole = False
+        pod.is_editable = False
         return pod
 
     @classmethod
     def of_container(cls, raw: Members, path: Path) -> Pod:
         """The pod of a bare container at a path."""
         pod = cls(NOTHING, NOTHING, path, path)
-        pod.is_whole = False
+        pod.is_editable = False
         pod.containers = (Container(raw, path, None, APP),)
         return pod
 

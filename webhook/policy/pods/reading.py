@@ -16,11 +16,12 @@ class MalformedError(Exception):
     """The object's structure is not that of its kind. `path` leads to the wrong value."""
 
     def __init__(self, path: Path, wanted: str, found: object) -> None:
-        super().__init__(f"expected {wanted}, found {_kind(found)}")
+        super().__init__(f"expected {wanted}, found {type_of(found)}")
         self.path = path
 
 
-def _kind(value: object) -> str:
+def type_of(value: object) -> str:
+    """The type of a value, as authors of manifests call it."""
     match value:
         case None:
             return "null"
@@ -29,7 +30,7 @@ def _kind(value: object) -> str:
         case int() | float():
             return "a number"
         case str():
-            return "text"
+            return "text" if value else "empty text"
         case list():
             return "a list"
         case _:

@@ -14,7 +14,7 @@ _LONG_PREFIX = "[^/]{254,}/.*"
 
 ANY = Text()
 NAMESPACE = Text("a namespace's name: lowercase letters, digits and dashes", _LABEL, 63)
-CODE = Text("a check's code such as GPS001", "GPS[0-9]{3}")
+CODE = Text("a check's code", "GPS[0-9]{3}")
 """`webhook.settings` narrows it to the codes of registered checks."""
 
 SomeText: TypeAlias = Annotated[str, Text("text that is not empty", r"(?:.|\n)+")]

@@ -28,7 +28,7 @@ def _result(result: Result, paint: Paint) -> Iterator[str]:
         yield paint(f"    {result.subject} at {printable(located.pointer or '/')}", "dim")
         yield printable(f"    remedy: {located.finding.remedy}", LINE)
     for code, count in result.omitted.items():
-        yield f"{printable(result.file)}:{result.line}: and {_counted(count, 'more finding')} of {code}"
+        yield printable(f"{result.file}:{result.line}: and {_counted(count, 'more finding')} of {code}", LINE)
 
 
 def _summary(report: Report) -> str:
