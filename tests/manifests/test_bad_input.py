@@ -14,7 +14,7 @@ from yaml import Mark, MarkedYAMLError, YAMLError
 from webhook.diagnostics import Diagnostic
 from webhook.manifests import Manifest, Position, read
 from webhook.manifests.errors import unreadable_yaml
-from webhook.manifests.position import Text
+from webhook.manifests.position import SourceText
 
 DEEP = 100_000
 
@@ -114,7 +114,7 @@ def test_wrong_encoding(data: bytes, line: int, column: int, message: str) -> No
     ],
 )
 def test_unknown_libyaml_problem_keeps_its_wording(error: YAMLError, message: str, offset: int) -> None:
-    unreadable = unreadable_yaml(error, Text("a: 1\n"))
+    unreadable = unreadable_yaml(error, SourceText("a: 1\n"))
     assert (unreadable.message, unreadable.offset) == (message, offset)
 
 

@@ -12,12 +12,12 @@ from webhook.pki import Authority, Installation, Lifetimes, rotation
 from webhook.pki.authorities import Authorities
 from webhook.pki.bundle import Bundle
 from webhook.pki.installation import due
-from webhook.pki.rotation import Publish, Served, Sign, Step, Store, Terms, View
+from webhook.pki.rotation import CertificateTerms, Publish, Served, Sign, Step, Store, View
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 SECOND, MINUTE, HOUR, DAY = (timedelta(**{unit: 1}) for unit in ("seconds", "minutes", "hours", "days"))
 LIVES = Lifetimes(ca=300 * DAY, leaf=6 * DAY)
-TERMS = Terms("guard-ca.gpu", LIVES)
+TERMS = CertificateTerms("guard-ca.gpu", LIVES)
 HOSTS = Installation("gpu", "guard").hosts
 
 OLD = Authority.create("guard-ca.gpu", NOW - 250 * DAY, LIVES.ca)

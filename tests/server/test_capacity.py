@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from webhook.server import capacity
 from webhook.server.capacity import Bounds
-from webhook.settings.process import Server
+from webhook.settings.process import ServerSettings
 
 MIB = 2**20
-DEFAULT = Bounds(Server().body_limit, Server().max_connections)
+DEFAULT = Bounds(ServerSettings().body_limit, ServerSettings().max_connections)
 AT_START = 110 * MIB
 """What a server may hold with certificates that it manages itself."""
 

@@ -22,7 +22,7 @@ from yaml.events import (
 
 from webhook.manifests import scalars
 from webhook.manifests.errors import DEEPEST, TOO_DEEP, UnreadableError, given_twice, quoted, unreadable_yaml
-from webhook.manifests.position import Spot, Spots, Text
+from webhook.manifests.position import SourceText, Spot, Spots
 
 # Stand for the pending key: inside a list, and between a merge key (`<<`) and its value.
 _ITEM: Any = object()
@@ -45,7 +45,7 @@ class _Anchored(NamedTuple):
     characters: int
 
 
-def compose(text: Text) -> tuple[object, Spot] | None:
+def compose(text: SourceText) -> tuple[object, Spot] | None:
     """Return the value of a document and its spot, or None where the text has no document.
 
     Raises UnreadableError at the offset of text that kubectl would reject or silently drop.
@@ -75,7 +75,7 @@ def _offset(event: Any) -> int:
 class _Composer:
     __slots__ = ("anchors", "deepest", "nodes", "stack", "text", "unfolded", "unfolded_characters")
 
-    def __init__(self, text: Text) -> None:
+    def __init__(self, text: SourceText) -> None:
         self.text = text
         self.stack: list[tuple[Any, ...]] = []
         # By anchor: a scalar's event, a finished container, or a bare container that is still under construction.

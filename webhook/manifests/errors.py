@@ -7,7 +7,7 @@ from typing import Any
 from yaml import YAMLError
 from yaml.reader import ReaderError
 
-from webhook.manifests.position import Text
+from webhook.manifests.position import SourceText
 from webhook.policy.printable import printable
 
 DEEPEST = 256
@@ -69,7 +69,7 @@ def given_twice(key: str, first_line: int, offset: int) -> UnreadableError:
     return UnreadableError(f"mapping key {quoted(key)} is given twice, first on line {first_line}", offset)
 
 
-def unreadable_yaml(error: YAMLError, text: Text) -> UnreadableError:
+def unreadable_yaml(error: YAMLError, text: SourceText) -> UnreadableError:
     """Return the error for a problem that libyaml found."""
     if isinstance(error, ReaderError):
         return _unreadable_character(text)
@@ -94,7 +94,7 @@ def _no_token(character: str) -> str:
     return f"a value cannot start with {quoted(character)}; put it in quotes"
 
 
-def _unreadable_character(text: Text) -> UnreadableError:
+def _unreadable_character(text: SourceText) -> UnreadableError:
     """Return the error for the first character that libyaml rejects: libyaml's own offset counts bytes."""
     for offset, character in enumerate(text.content):
         if not (character.isprintable() or _allowed(ord(character))):

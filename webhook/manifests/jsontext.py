@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 
 from webhook.manifests import scalars
 from webhook.manifests.errors import DEEPEST, TOO_DEEP, UnreadableError, given_twice
-from webhook.manifests.position import Spot, Text
+from webhook.manifests.position import SourceText, Spot
 
 # Possessive: otherwise the engine would keep every escape of a long string for backtracking.
 _STRINGS = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
@@ -40,7 +40,7 @@ class _NoJsonError(Exception):
     """The decoder found a JavaScript constant that is not JSON, at an unknown offset."""
 
 
-def values(text: Text) -> Iterator[tuple[object, int, int]]:
+def values(text: SourceText) -> Iterator[tuple[object, int, int]]:
     """Yield each value of a stream with its start and end; in place of a rejected value, an UnreadableError.
 
     Raises JsonSyntaxError where the stream stops being JSON.
@@ -60,7 +60,7 @@ def values(text: Text) -> Iterator[tuple[object, int, int]]:
         start = _skip_blanks(content, end)
 
 
-def _decode(text: Text, content: str, start: int) -> tuple[object, int]:
+def _decode(text: SourceText, content: str, start: int) -> tuple[object, int]:
     try:
         return _DECODER.raw_decode(content, start)
     except json.JSONDecodeError as error:
@@ -71,7 +71,7 @@ def _decode(text: Text, content: str, start: int) -> tuple[object, int]:
         return _refused(text, start), _end(content, start)
 
 
-def spot(text: Text, start: int) -> Spot:
+def spot(text: SourceText, start: int) -> Spot:
     """Return the spot of the JSON value at an offset. Raises UnreadableError for a value that the decoder rejects."""
     root: list[Spot] = []
     stack: list[tuple[Any, dict[str, int]]] = []
@@ -113,7 +113,7 @@ def _string(token: str) -> str:
     return str(json.loads(_without_lone_surrogates(token))) if "\\" in token else token[1:-1]
 
 
-def _refused(text: Text, start: int) -> UnreadableError:
+def _refused(text: SourceText, start: int) -> UnreadableError:
     """Return the error for a value that the decoder rejected, with its offset."""
     try:
         spot(text, start)

@@ -6,7 +6,7 @@ from typing import Any
 
 from webhook.diagnostics import Diagnostic
 from webhook.manifests import jsontext
-from webhook.manifests.position import Position, Spot, Text, follow
+from webhook.manifests.position import Position, SourceText, Spot, follow
 from webhook.policy.verdict import Path
 
 
@@ -15,7 +15,7 @@ class Document:
 
     __slots__ = ("_spot", "number", "start", "text", "value")
 
-    def __init__(self, number: int, text: Text, value: object, start: int, spot: Spot | None = None) -> None:
+    def __init__(self, number: int, text: SourceText, value: object, start: int, spot: Spot | None = None) -> None:
         self.number = number
         self.text = text
         self.value = value

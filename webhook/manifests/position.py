@@ -23,7 +23,7 @@ class Position(NamedTuple):
     column: int
 
 
-class Text:
+class SourceText:
     """A part of a file that starts `indent` characters into `first_line`. Lines end with `\\n`, as in editors."""
 
     __slots__ = ("_breaks", "content", "first_line", "indent")

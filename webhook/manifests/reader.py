@@ -9,7 +9,7 @@ from webhook.manifests import jsontext
 from webhook.manifests.compose import compose
 from webhook.manifests.errors import UnreadableError, quoted
 from webhook.manifests.manifest import Document, Manifest
-from webhook.manifests.position import Text
+from webhook.manifests.position import SourceText
 from webhook.manifests.stream import Part, normal, parts
 from webhook.policy.pods.reading import type_of
 from webhook.policy.verdict import Path
@@ -85,7 +85,7 @@ def _json_or_yaml(file: str, data: bytes) -> Iterator[Document | Diagnostic]:
     YAML allows everything that JSON allows, so where both fail the YAML parser knows the place.
     """
     try:
-        text = Text(data.decode())
+        text = SourceText(data.decode())
     except UnicodeDecodeError:
         yield from _yaml(file, data)
         return
@@ -122,9 +122,9 @@ def _document(file: str, part: Part, indent: int) -> Document | Diagnostic | Non
         message = f'only a space and a comment may follow "---", not {quoted(part.beside)}'
         return Diagnostic(file, part.first_line, 1, message)
     try:
-        text = Text(part.data.decode().removeprefix("\ufeff"), part.first_line, indent)
+        text = SourceText(part.data.decode().removeprefix("\ufeff"), part.first_line, indent)
     except UnicodeDecodeError as error:
-        before = Text(part.data[: error.start].decode(), part.first_line, indent)
+        before = SourceText(part.data[: error.start].decode(), part.first_line, indent)
         return Diagnostic(file, *before.position(len(before.content)), "not UTF-8 text")
     try:
         composed = compose(text)

@@ -18,7 +18,7 @@ from webhook.pki import bundle, rotation
 from webhook.pki.authority import Authority
 from webhook.pki.installation import Installation, Lifetimes
 from webhook.pki.objects import ApiStatusError, ClusterState, ConflictError, Objects
-from webhook.pki.rotation import Publish, Served, Sign, Step, Store, Terms, View
+from webhook.pki.rotation import CertificateTerms, Publish, Served, Sign, Step, Store, View
 from webhook.pki.trust import Trust
 from webhook.policy.printable import printable
 from webhook.runtime.certificates import InstallCertificate, InstallError
@@ -69,7 +69,7 @@ class Keeper:
         self._dependencies = dependencies
         self._objects = Objects(installation, dependencies.api)
         name = f"{installation.secret}.{installation.namespace}"
-        self._terms = Terms(name, lifetimes, jitter=dependencies.chance.uniform(-1, 1))
+        self._terms = CertificateTerms(name, lifetimes, jitter=dependencies.chance.uniform(-1, 1))
         self._served: Served | None = None
         self._last: tuple[ClusterState, View] | None = None
         self._everywhere: dict[x509.Certificate, float] = {}

@@ -64,7 +64,7 @@ class View:
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
+class CertificateTerms:
     """The name and lifetimes of an installation's certificates. `jitter`, from -1 to 1, differs between replicas."""
 
     name: str
@@ -97,7 +97,7 @@ class Sign:
 Step = Store | Publish | Sign
 
 
-def decide(view: View, terms: Terms) -> Step | None:
+def decide(view: View, terms: CertificateTerms) -> Step | None:
     """The next step; None if there is nothing to do."""
     for rule in _RULES:
         step = rule(view, terms)
@@ -106,7 +106,7 @@ def decide(view: View, terms: Terms) -> Step | None:
     return None
 
 
-def without_the_api_server(view: View, terms: Terms, confirmed: datetime) -> Sign | None:
+def without_the_api_server(view: View, terms: CertificateTerms, confirmed: datetime) -> Sign | None:
     """The next step if the cluster cannot be read: renew by the authority that was read last, at the time `confirmed`.
 
     For one lifetime of a certificate at most; a predecessor stays in the bundle long enough for that.
@@ -116,7 +116,7 @@ def without_the_api_server(view: View, terms: Terms, confirmed: datetime) -> Sig
     return _sign(view, terms)
 
 
-def _restore(view: View, terms: Terms) -> Store | None:
+def _restore(view: View, terms: CertificateTerms) -> Store | None:
     """Create an authority if none can sign, because the Secret is new or damaged, or its authority has ended."""
     held = view.authorities
     faulty = held.faults or (held.since is not None and held.since - view.now > _AHEAD)
@@ -131,7 +131,7 @@ def _restore(view: View, terms: Terms) -> Store | None:
     return Store(replace(whole, current=made, successor=None), "authority created")
 
 
-def _demote(view: View, _: Terms) -> Store | None:
+def _demote(view: View, _: CertificateTerms) -> Store | None:
     """Make an authority that another client put into the Secret a successor, if the bundles do not have it yet."""
     held, served = view.authorities, view.served
     if not view.is_valid(held.current):
@@ -145,7 +145,7 @@ def _demote(view: View, _: Terms) -> Store | None:
     return Store(_whole(waiting), "authority replaced")
 
 
-def _promote(view: View, _: Terms) -> Store | None:
+def _promote(view: View, _: CertificateTerms) -> Store | None:
     """Make the successor current once every API server has seen it; at once if no certificate in use is trusted."""
     held = view.authorities
     if not view.is_valid(held.successor):
@@ -158,7 +158,7 @@ def _promote(view: View, _: Terms) -> Store | None:
     return Store(_with_predecessors(promoted, retired, view.now), "authority rotated")
 
 
-def _retain(view: View, _: Terms) -> Store | None:
+def _retain(view: View, _: CertificateTerms) -> Store | None:
     """Keep the authority of the served certificate if the Secret has lost it."""
     served = view.served
     if served is None or not _still_serves(served, view.now) or served.issuer in view.authorities.certificates:
@@ -166,7 +166,7 @@ def _retain(view: View, _: Terms) -> Store | None:
     return Store(_with_predecessors(view.authorities, (served.issuer,), view.now), "authority retained")
 
 
-def _sign(view: View, terms: Terms) -> Sign | None:
+def _sign(view: View, terms: CertificateTerms) -> Sign | None:
     """Serve a valid certificate of the current authority that has a third of its lifetime left."""
     current, served = view.authorities.current, view.served
     if not view.is_valid(current):
@@ -180,13 +180,13 @@ def _sign(view: View, terms: Terms) -> Sign | None:
     return Sign(current) if due(served.certificate, life, terms.jitter, view.now) and longer > life / 10 else None
 
 
-def _publish(view: View, _: Terms) -> Publish | None:
+def _publish(view: View, _: CertificateTerms) -> Publish | None:
     """Publish exactly the authorities of the Secret in every entry."""
     wanted = Bundle.of(view.authorities.certificates)
     return Publish(wanted) if any(found.pem != wanted.pem for found in view.bundles) else None
 
 
-def _begin(view: View, terms: Terms) -> Store | None:
+def _begin(view: View, terms: CertificateTerms) -> Store | None:
     """Create a successor for an authority that is due for renewal."""
     held = view.authorities
     if held.current is None or view.is_valid(held.successor):
@@ -197,7 +197,7 @@ def _begin(view: View, terms: Terms) -> Store | None:
     return Store(replace(held, successor=made), "successor created")
 
 
-def _drop(view: View, terms: Terms) -> Store | None:
+def _drop(view: View, terms: CertificateTerms) -> Store | None:
     """Drop predecessors whose certificates have all ended."""
     held = view.authorities
     over = held.since is not None and view.now - held.since >= terms.lifetimes.retention
@@ -212,7 +212,7 @@ def _drop(view: View, terms: Terms) -> Store | None:
     return Store(replace(held, predecessors=kept, since=held.since if kept else None), "predecessor dropped")
 
 
-_RULES: Final[tuple[Callable[[View, Terms], Step | None], ...]] = (
+_RULES: Final[tuple[Callable[[View, CertificateTerms], Step | None], ...]] = (
     _restore,
     _demote,
     _promote,

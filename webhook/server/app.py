@@ -20,7 +20,7 @@ from webhook.server.health import Health
 from webhook.server.http.acceptor import Acceptor
 from webhook.server.http.server import Handler, HttpServer, UnsupportedAiohttpError
 from webhook.server.http.shutdown import Shutdown
-from webhook.server.http.state import Terms
+from webhook.server.http.state import ConnectionTerms
 from webhook.server.lifecycle import Lifecycle, Phase
 from webhook.server.live_config import Files, LiveConfig
 from webhook.server.observe.log import Bridge, EventLog
@@ -156,7 +156,7 @@ class Server:
 
     def _http(self, handler: Handler, clients: ClientAuth) -> HttpServer:
         settings = self.settings
-        terms = Terms(settings.header_timeout, self.watchdog.arrival, clients.knows, self.metrics.close)
+        terms = ConnectionTerms(settings.header_timeout, self.watchdog.arrival, clients.knows, self.metrics.close)
         try:
             return HttpServer(handler, terms, settings.keep_alive, self.log, self.metrics)
         except UnsupportedAiohttpError as error:

@@ -20,7 +20,7 @@ from webhook.server.live_config import LiveConfig
 from webhook.server.observe.log import EventLog
 from webhook.server.observe.metrics import Metrics
 from webhook.server.routes import Route, target
-from webhook.settings.process import Server as Limits
+from webhook.settings.process import ServerSettings as Limits
 
 _CONTINUE = "100-continue"
 

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from webhook.policy.settings.field import setting
 from webhook.policy.settings.settings import Settings
-from webhook.settings.process import Log, Server, Tls
+from webhook.settings.process import Log, ServerSettings, Tls
 from webhook.settings.schema_tree import Object, object_of, write
 
 API_VERSION = "gpushare-webhook/v1"
@@ -22,13 +22,13 @@ class Configuration:
     """All settings in effect: the file's over its profile's over the defaults."""
 
     settings: Settings = setting(Settings())
-    server: Server = setting(Server())
+    server: ServerSettings = setting(ServerSettings())
     tls: Tls = setting(Tls())
     log: Log = setting(Log())
     profile: Profile = setting("device-plugin", "Sets values together, below the keys of the file.")
 
 
-def _configuration(*, server: Server, tls: Tls, log: Log, profile: Profile, **policy: Any) -> Configuration:
+def _configuration(*, server: ServerSettings, tls: Tls, log: Log, profile: Profile, **policy: Any) -> Configuration:
     return Configuration(Settings(**policy), server, tls, log, profile)
 
 

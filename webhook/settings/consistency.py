@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from webhook.policy.settings.injections import Toleration
 from webhook.policy.settings.settings import NamespaceRule, WorkloadPath
 from webhook.policy.workloads.kinds import BUILT_IN, EVERY, PodPath, steps
-from webhook.settings.process import Server, Tls
+from webhook.settings.process import ServerSettings, Tls
 
 
 class Conflict(NamedTuple):
@@ -26,7 +26,7 @@ def conflicts(held: Any) -> Iterator[Conflict]:
             yield Conflict(("value",), 'needs the operator "Equal"; "Exists" tolerates every value')
         case NamespaceRule(names=(), selector=None):
             yield Conflict((), 'a rule needs "names" or a "selector", otherwise it matches no namespace')
-        case Server(port=port, health_port=health_port) if port == health_port != 0:
+        case ServerSettings(port=port, health_port=health_port) if port == health_port != 0:
             yield Conflict(
                 ("healthPort",), f"must differ from {{}}, which is {port} too; choose another port", ("port",)
             )

@@ -16,7 +16,7 @@ _DAY = 86_400.0
 
 
 @dataclass(frozen=True, slots=True)
-class Server:
+class ServerSettings:
     """The listeners and their limits.
 
     Durations are held in seconds, sizes in bytes.

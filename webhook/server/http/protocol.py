@@ -15,7 +15,7 @@ from aiohttp.http import RawRequestMessage
 from webhook.server.errors import OverloadedError
 from webhook.server.http.exchange import Exchange
 from webhook.server.http.framing import Framing
-from webhook.server.http.state import State, Terms
+from webhook.server.http.state import ConnectionTerms, State
 from webhook.server.http.transport import ReportingTransport
 
 _DIALED_FOR_REQUEST = 0.1
@@ -60,7 +60,7 @@ class GuardedConnection(asyncio.Protocol):
         "_loop", "_owner", "_payload", "_terms", "_transport", "_used", "active", "http", "state",
     )  # fmt: skip
 
-    def __init__(self, http: asyncio.Protocol, owner: Owner, terms: Terms, accepted: float) -> None:
+    def __init__(self, http: asyncio.Protocol, owner: Owner, terms: ConnectionTerms, accepted: float) -> None:
         self.http = http
         self._owner = owner
         self._terms = terms

@@ -23,7 +23,7 @@ from webhook.server.errors import BANNER, RequestError, answer
 from webhook.server.http.exchange import EXCHANGE
 from webhook.server.http.protocol import GuardedConnection
 from webhook.server.http.refusal import RefusalWriter
-from webhook.server.http.state import State, Terms
+from webhook.server.http.state import ConnectionTerms, State
 from webhook.server.observe.log import EventLog
 from webhook.server.observe.metrics import Metrics
 
@@ -49,7 +49,9 @@ class UnsupportedAiohttpError(Exception):
 class HttpServer:
     """Makes the connections of one handler, and keeps those that are open. Raises UnsupportedAiohttpError."""
 
-    def __init__(self, handler: Handler, terms: Terms, keep_alive: float, log: EventLog, metrics: Metrics) -> None:
+    def __init__(
+        self, handler: Handler, terms: ConnectionTerms, keep_alive: float, log: EventLog, metrics: Metrics
+    ) -> None:
         self.terms = terms
         self._handler = handler
         self._log = log

@@ -8,7 +8,7 @@ from collections.abc import Awaitable
 from webhook.server.http.acceptor import Acceptor
 from webhook.server.lifecycle import Lifecycle, Phase
 from webhook.server.reviews import Reviews
-from webhook.settings.process import Server as Limits
+from webhook.settings.process import ServerSettings as Limits
 
 _QUIET = 1.0
 """Seconds without a request on any connection after which the API server is taken to use other replicas."""

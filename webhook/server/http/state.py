@@ -37,7 +37,7 @@ class State(IntEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
+class ConnectionTerms:
     """What holds for all connections of a listener.
 
     `arrival` returns when bytes that are being read arrived, at the earliest, on the monotonic clock. `is_authorized`
