@@ -60,7 +60,7 @@ def test_schema_patterns_are_portable(made: dict[str, Any]) -> None:
 
 def test_schema_defaults_match_dataclasses() -> None:
     made, usual = schema(), view(default())
-    server = made["$defs"]["Server"]["properties"]
+    server = made["$defs"]["ServerSettings"]["properties"]
     assert {key: one["default"] for key, one in server.items()} == usual["server"]
     assert made["properties"]["resources"]["default"] == usual["resources"]
     assert made["properties"]["mode"]["default"] == "enforce"
