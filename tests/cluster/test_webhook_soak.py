@@ -44,9 +44,11 @@ SETTINGS = BASE | {"server": {"shutdownDelay": "3s"}}
 RELOADS = "gpushare_webhook_reloads_total"
 DRY_PODS = "/api/v1/namespaces/default/pods?dryRun=All"
 ENDPOINTS = f"/apis/discovery.k8s.io/v1/namespaces/{product.NAME}/endpointslices"
-# The API server's message when the kernel has closed a connection of a dead process, or refuses a new one.
+# The API server's message when the kernel has closed a connection of a dead process, or refuses a new one. Go reports
+# "use of closed network connection" where its reader saw the end, and closed the connection, before its writer did.
 BY_THE_KERNEL = re.compile(
     r": ((unexpected )?EOF|http: server closed idle connection|connect: connection refused"
+    r"|use of closed network connection"
     r"|(read|write): (connection reset by peer|broken pipe))$"
 )
 # kube-proxy batches changes for at most a second before it writes them to the kernel.
