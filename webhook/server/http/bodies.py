@@ -57,7 +57,7 @@ class Bodies:
         self.held -= _counted(size)
 
     async def _arrival(self, content: StreamReader, seconds: float) -> bytearray:
-        body = bytearray()
+        body, chunk = bytearray(), b""
         try:
             async with asyncio.timeout(seconds):
                 while not content.at_eof():
@@ -66,6 +66,10 @@ class Bodies:
                     body += chunk
         except BaseException:
             self.release(len(body))
+            # The reader keeps its error, the error keeps this frame, and the frame keeps the reader, until garbage is
+            # collected. The bytes are freed now.
+            body.clear()
+            chunk = b""
             raise
         return body
 
