@@ -85,7 +85,7 @@ SHAPES: dict[str, Shape] = {
     "one long anchor": repeated("x", "a: &", " b"),
     "directives": repeated("%TAG ! x\n"),
     "items": repeated("- {apiVersion: v1, kind: Pod}\n", "apiVersion: v1\nkind: List\nitems:\n"),
-    "items that are none": repeated("- 1\n", "apiVersion: v1\nkind: List\nitems:\n"),
+    "items that are no objects": repeated("- 1\n", "apiVersion: v1\nkind: List\nitems:\n"),
     "lists of lists": repeated("---\n" + "{items: [" * 100 + "]}" * 100 + "\n"),
     "JSON text": repeated("x", '{"a": "', '"}'),
     "JSON escapes": repeated("\\\\", '{"a": "', '"}'),
@@ -104,7 +104,7 @@ SHAPES: dict[str, Shape] = {
     "JSON quote without an end": repeated('\\"', '{"a": "'),
     "JSON that ends with YAML": numbered("k{}: 1\n", '{"a": 1}\n'),
     "JSON items": repeated('{"apiVersion": "v1", "kind": "Pod"},', '{"items": [', "{}]}"),
-    "JSON items that are none": repeated("1,", '{"kind": "List", "apiVersion": "v1", "items": [', "1]}"),
+    "JSON items that are no objects": repeated("1,", '{"kind": "List", "apiVersion": "v1", "items": [', "1]}"),
 }
 
 
