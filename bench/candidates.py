@@ -45,7 +45,7 @@ class Candidate:
 
 
 def webhook(*options: str) -> list[str]:
-    """The command of the webhook as this checkout has it, with its defaults: checks, proof, metrics, JSON journal."""
+    """The command of the webhook as this checkout has it, with its defaults: checks, proof, metrics, JSON log."""
     files = ["--tls-cert", str(CERTIFICATE), "--tls-key", str(KEY)]
     return [
         *(sys.executable, "-m", "webhook", "serve", "--host", "127.0.0.1", "--port", "0", "--health-port", "0"),

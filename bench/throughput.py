@@ -142,7 +142,7 @@ def section(results: Results) -> str:
 ![Throughput against connections](performance/throughput.svg)
 
 Each server has one core, the load another. The webhook runs as installed: all checks, proof of every patch, metrics,
-and its JSON journal on a pipe that a log collector's stand-in drains. Its peers:
+and its JSON log on a pipe that a log collector's stand-in drains. Its peers:
 
 - *{CONSTANT}*: an aiohttp server on uvloop that reads the review and answers with a constant
   (`bench/peers/constant.py`): the floor of what a webhook on these libraries can cost.

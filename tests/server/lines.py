@@ -45,7 +45,7 @@ class Lines:
                     raise AssertionError(f"no such line among {self._lines}")
 
     def event(self, name: str, **fields: Any) -> dict[str, Any]:
-        """The first event of a JSON journal with this name and these fields."""
+        """The first event of a JSON log with this name and these fields."""
 
         def wanted(line: str) -> bool:
             return is_event(json.loads(line), name, fields)

@@ -1,4 +1,4 @@
-"""The webhook as a server: listeners, health, metrics and journal."""
+"""The webhook as a server: listeners, health, metrics and log."""
 
 from __future__ import annotations
 
