@@ -6,15 +6,16 @@ from typing import Any
 
 from webhook.policy.evaluate import Evaluator
 from webhook.policy.placement.facts import Node
+from webhook.policy.placement.node_classes import NodeClasses
 from webhook.policy.placement.node_index import NodeIndex
-from webhook.policy.placement.reachability import Injected, NodeClasses, Placement
+from webhook.policy.placement.reachability import Injected, Placement
 from webhook.policy.pods.pod import Pod
 from webhook.policy.pods.requests import GpuRequests
 from webhook.policy.settings.settings import PlacementSettings, Settings
 
 Json = dict[str, Any]
 
-NODE_CLASSES = NodeClasses(PlacementSettings().mps_labels)
+NODE_CLASSES = NodeClasses(PlacementSettings().mps_labels, PlacementSettings().time_slicing_labels)
 """The kinds of nodes as the plugin labels them."""
 
 
@@ -27,7 +28,7 @@ def placement(
     """The placement of a pod among nodes, None where they are unknown."""
     view = Pod.of_template(pod)
     requests = GpuRequests(view, Evaluator.of(Settings()).ruleset.of("default").resource)
-    index = NodeIndex((*(nodes or ()), *groups), node_classes.is_mps)
+    index = NodeIndex((*(nodes or ()), *groups), node_classes)
 
     return Placement(view, requests, node_classes, index, Injected((), index.taint_keys), nodes_known=nodes is not None)
 

@@ -30,7 +30,7 @@ pytestmark = pytest.mark.slow
 Json = dict[str, Any]
 
 DEFAULTS = Evaluator.of(Settings())
-GROUPS = Evaluator.of(Settings(workloads=Workloads((WorkloadPath("Group", "spec.pods[*]", "example.com"),))))
+GROUPS = Evaluator.of(Settings(workloads=Workloads(paths=(WorkloadPath("Group", "spec.pods[*]", "example.com"),))))
 """Knows a custom kind that holds a list of pods."""
 
 STEERING = Evaluator.of(Settings(injections=Injections(steering=SteeringInjection(True))))

@@ -14,8 +14,9 @@ from tests.strategies.selecting import GPU, POOL, clusters, selecting, selecting
 from webhook.policy.context import Origin
 from webhook.policy.evaluate import Evaluator
 from webhook.policy.placement.facts import Node
-from webhook.policy.placement.reachability import CAPABLE, STRATEGY, NodeClasses, Reachability
-from webhook.policy.settings.settings import Settings
+from webhook.policy.placement.node_classes import CAPABLE, STRATEGY, NodeClasses
+from webhook.policy.placement.reachability import Reachability
+from webhook.policy.settings.settings import PlacementSettings, Settings
 
 Json = dict[str, Any]
 
@@ -36,16 +37,53 @@ def test_known_nodes_narrow_labels(
     candidates = [
         node for node in (*nodes, *groups) if node.resources.get(GPU.name, 0) >= needed and scheduler.admits(pod, node)
     ]
-    mps = {node.labels.get(STRATEGY) == "mps" or node.labels.get(CAPABLE) == "true" for node in candidates}
+    mps = {is_mps(node) for node in candidates}
     expected = by_labels
-    if by_labels is not Reachability.NO and candidates:
+    if candidates:
         expected = Reachability.UNKNOWN if len(mps) == 2 else Reachability.YES if True in mps else Reachability.NO
     assert placement(pod, nodes, groups).lands(GPU) is expected
+    sliced = {node.labels.get(STRATEGY) == "time-slicing" and not is_mps(node) for node in candidates}
+    expected = placement(pod).lands_time_sliced(GPU)
+    if candidates:
+        expected = Reachability.UNKNOWN if len(sliced) == 2 else Reachability.YES if True in sliced else Reachability.NO
+    assert placement(pod, nodes, groups).lands_time_sliced(GPU) is expected
+
+
+def is_mps(node: Node) -> bool:
+    return node.labels.get(STRATEGY) == "mps" or node.labels.get(CAPABLE) == "true"
+
+
+MPS_LABELS = PlacementSettings().mps_labels
+
+
+@given(
+    selecting_pods(names=True),
+    clusters(),
+    st.lists(st.sampled_from(sorted(MPS_LABELS)), unique=True, min_size=1),
+)
+def test_no_is_never_said_while_known_mps_node_takes_pod(
+    pod: Json, nodes: tuple[Node, ...], configured: list[str]
+) -> None:
+    labels = {key: MPS_LABELS[key] for key in configured}
+    needed = pod["spec"]["containers"][0]["resources"]["limits"][GPU.name]
+    taking = [
+        node
+        for node in nodes
+        if node.resources.get(GPU.name, 0) >= needed
+        and scheduler.admits(pod, node)
+        and any(node.labels.get(key) == value for key, value in labels.items())
+    ]
+    lands = placement(pod, nodes, node_classes=NodeClasses(labels, {})).lands(GPU)
+    assert lands is not Reachability.NO or not taking
 
 
 @given(selecting_pods(names=True), clusters())
-def test_node_groups_without_facts_narrow_nothing(pod: Json, groups: tuple[Node, ...]) -> None:
-    assert placement(pod, None, groups).lands(GPU) is placement(pod).lands(GPU)
+def test_node_groups_without_facts_relax_nothing(pod: Json, groups: tuple[Node, ...]) -> None:
+    by_labels = placement(pod).lands(GPU)
+    assert placement(pod, None, groups).lands(GPU) in (by_labels, max(by_labels, Reachability.UNKNOWN, key=CERTAINTY))
+
+
+CERTAINTY = [Reachability.NO, Reachability.UNKNOWN, Reachability.YES].index
 
 
 @given(selecting_pods(names=True), clusters())
@@ -57,7 +95,7 @@ def test_absent_node_relaxes_no_rejection(pod: Json, nodes: tuple[Node, ...]) ->
 def test_without_mps_labels_any_node_could_be_mps() -> None:
     pod = {"spec": {"containers": [{"resources": {"limits": {GPU.name: 1}}}]}}
     node = Node("n", {STRATEGY: "none"}, (), {GPU.name: 1})
-    assert placement(pod, (node,), node_classes=NodeClasses({})).lands(GPU) is Reachability.YES
+    assert placement(pod, (node,), node_classes=NodeClasses({}, {})).lands(GPU) is Reachability.YES
     assert placement(pod, (node,)).lands(GPU) is Reachability.NO
 
 

@@ -13,7 +13,8 @@ from tests import scheduler
 from tests.policy.landing import NODE_CLASSES, admitted, placement
 from tests.strategies.selecting import GPU, NUMBERS, POOL, SHARED, selecting, selecting_pods
 from webhook.policy.placement.facts import Node
-from webhook.policy.placement.reachability import CAPABLE, PRODUCT, REPLICAS, STRATEGY, Reachability
+from webhook.policy.placement.node_classes import CAPABLE, PRODUCT, REPLICAS, STRATEGY
+from webhook.policy.placement.reachability import Reachability
 from webhook.policy.placement.selector import requirement
 from webhook.policy.pods.pod import Pod
 
@@ -38,7 +39,7 @@ def keys_of(pod: Json) -> set[str]:
 
 def nodes_of_the_universe(pod: Json) -> Iterator[dict[str, str]]:
     """Every combination of values of the labels that the pod names, and of those that tell MPS nodes."""
-    unnamed: dict[str, list[str | None]] = {STRATEGY: ["mps", None], CAPABLE: ["true", None]}
+    unnamed: dict[str, list[str | None]] = {STRATEGY: ["mps", "time-slicing", None], CAPABLE: ["true", None]}
     tried = unnamed | {key: UNIVERSE[key] for key in keys_of(pod)}
     for values in product(*tried.values()):
         yield {key: value for key, value in zip(tried, values, strict=True) if value is not None}
@@ -85,16 +86,24 @@ def test_selectors_are_satisfiable(pod: Json) -> None:
 @given(selecting_pods())
 def test_whole_card_nodes_satisfy_selectors(pod: Json) -> None:
     allowed = [labels for labels in nodes_of_the_universe(pod) if scheduler.selects(pod, labels, "n")]
-    whole = any(labels.get(STRATEGY) not in ("mps", "time-slicing") for labels in allowed)
+    whole = any(
+        labels.get(STRATEGY) not in ("mps", "time-slicing") and labels.get(CAPABLE) != "true" for labels in allowed
+    )
     assert placement(pod).could_move_to_whole() is whole
+
+
+def could_be_time_sliced(labels: Labels, pod_keys: set[str]) -> bool:
+    replicas = REPLICAS not in pod_keys or labels.get(REPLICAS) in NUMBERS[3:]
+    return labels.get(STRATEGY) == "time-slicing" and replicas
 
 
 @given(selecting_pods())
 def test_sharing_nodes_satisfy_selectors(pod: Json) -> None:
     wanted = requirement(Pod.of_template(pod))
+    keys = keys_of(pod)
     allowed = [labels for labels in nodes_of_the_universe(pod) if scheduler.selects(pod, labels, "n")]
-    sharing = any(labels.get(STRATEGY) in ("mps", "time-slicing") for labels in allowed)
-    assert (wanted is None or wanted.satisfiable(NODE_CLASSES.sharing)) is sharing
+    sharing = any(could_be_mps(labels, keys, renamed=True) or could_be_time_sliced(labels, keys) for labels in allowed)
+    assert (wanted is None or NODE_CLASSES.can_share(wanted)) is sharing
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import jsonpatch
@@ -14,7 +15,7 @@ from webhook.patch import build
 from webhook.policy.context import Origin
 from webhook.policy.evaluate import Evaluator
 from webhook.policy.placement.facts import UNKNOWN, Facts, Node
-from webhook.policy.placement.reachability import STRATEGY
+from webhook.policy.placement.node_classes import CAPABLE, STRATEGY
 from webhook.policy.verdict import Decision, Verdict
 from webhook.settings.load import load
 
@@ -65,9 +66,7 @@ def test_steered_pod_avoids_sharing_nodes(pod: Json, nodes: tuple[Node, ...]) ->
         return
     assert first.decision is not Decision.DENIED
     landing = [node for node in nodes if scheduler.admits(mutated, node)]
-    assert all(node.labels.get(STRATEGY) not in ("mps", "time-slicing") for node in landing)
-    whole = [node for node in nodes if scheduler.admits(pod, node) and node.labels.get(STRATEGY) != "mps"]
-    assert landing == whole
+    assert landing == [node for node in nodes if scheduler.admits(pod, node) and has_whole_cards(node.labels)]
 
 
 @given(selecting_pods())
@@ -77,10 +76,14 @@ def test_steered_pod_keeps_other_nodes(pod: Json) -> None:
     if not is_steered(first):
         return
     for strategy in (None, "none", "mps", "time-slicing"):
-        for extra in ({}, {"pool": "a"}, {"pool": "1"}, {"nvidia.com/gpu.replicas": "2"}):
+        for extra in ({}, {"pool": "a"}, {"pool": "1"}, {"nvidia.com/gpu.replicas": "2"}, {CAPABLE: "true"}):
             labels = extra | ({} if strategy is None else {STRATEGY: strategy})
-            kept = scheduler.selects(pod, labels, "n") and strategy in (None, "none")
+            kept = scheduler.selects(pod, labels, "n") and has_whole_cards(labels)
             assert scheduler.selects(mutated, labels, "n") is kept
+
+
+def has_whole_cards(labels: Mapping[str, str]) -> bool:
+    return labels.get(STRATEGY) not in ("mps", "time-slicing") and labels.get(CAPABLE) != "true"
 
 
 def is_steered(verdict: Verdict) -> bool:

@@ -10,6 +10,7 @@ import pytest
 from webhook.policy.pipe_directory import Pipe
 from webhook.policy.settings.formats import Choice
 from webhook.policy.settings.injections import Injections
+from webhook.policy.settings.settings import Limits, Resource, TimeSlicingLimits
 from webhook.settings.configuration import Configuration, default
 from webhook.settings.profiles import DESCRIPTIONS, PROFILES
 from webhook.settings.schema_tree import Scalar, object_of
@@ -49,29 +50,46 @@ def test_gke_profile(load_text: Load) -> None:
     assert settings.injections.tolerations.enabled
     pipe = Pipe("nvidia.com/gpu", settings.injections.pipe_directory, settings.injections.pipe_mount)
     assert pipe.path == "/tmp/nvidia-mps"  # noqa: S108 - CUDA's default
-    assert settings.severities == {"GPS001": "warn"}
-    assert settings.users.host_ipc
+    assert settings.severities == {"GPS005": "off"}
+    assert settings.limits == Limits(time_slicing=TimeSlicingLimits(1), mps_may_accept_more=True)
+    assert settings.users.host_ipc == "required"
     assert settings.placement.mps_labels == {"cloud.google.com/gke-gpu-sharing-strategy": "mps"}
+    assert settings.placement.time_slicing_labels == {"cloud.google.com/gke-gpu-sharing-strategy": "time-sharing"}
 
 
-def test_openshift_profile_only_disables_pipe_mount(load_text: Load) -> None:
+def test_openshift_profile_disables_runtime_class_and_pipe_mount(load_text: Load) -> None:
     openshift = load_text("profile: openshift")
-    assert not openshift.settings.injections.pipe_mount.enabled
-    assert load_text("injections: {pipeMount: {enabled: false}}").settings == openshift.settings
+    disabled = "injections: {runtimeClass: {enabled: false}, pipeMount: {enabled: false}}"
+    assert load_text(disabled).settings == openshift.settings
+
+
+def test_kai_profile_extends_host_daemon(load_text: Load) -> None:
+    kai, daemon = load_text("profile: kai").settings, load_text("profile: host-daemon").settings
+    assert kai.injections == daemon.injections
+    assert kai.placement.mps_labels == {"nvidia.mps/enabled": "true"}
+    assert [one.annotation for one in kai.requests.annotations] == ["gpu-fraction", "gpu-memory"]
+
+
+def test_dra_profile_limits_nothing(load_text: Load) -> None:
+    settings = load_text("profile: dra").settings
+    assert settings.resources == (Resource("nvidia.com/gpu", "whole"),)
+    assert not settings.injections.pipe_directory.enabled
+    assert not settings.injections.pipe_mount.enabled
+    assert not settings.injections.runtime_class.enabled
 
 
 def test_none_profile_disables_every_injection(load_text: Load) -> None:
     settings = load_text("profile: none").settings
-    assert [getattr(settings.injections, field.name).enabled for field in fields(Injections)] == [False] * 7
+    assert [getattr(settings.injections, field.name).enabled for field in fields(Injections)] == [False] * 8
     assert (settings.severities, settings.mode) == ({}, "enforce")
 
 
 @pytest.mark.parametrize(
     ("text", "severities"),
     [
-        ("profile: gke\nseverities: {GPS005: deny}", {"GPS001": "warn", "GPS005": "deny"}),
-        ("profile: gke\nseverities: {GPS001: deny}", {"GPS001": "deny"}),
-        ("profile: gke\nseverities: {}", {"GPS001": "warn"}),
+        ("profile: gke\nseverities: {GPS005: deny}", {"GPS005": "deny"}),
+        ("profile: gke\nseverities: {GPS001: deny}", {"GPS001": "deny", "GPS005": "off"}),
+        ("profile: gke\nseverities: {}", {"GPS005": "off"}),
     ],
 )
 def test_severities_merge_with_profile(load_text: Load, text: str, severities: dict[str, str]) -> None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from webhook.diagnostics import InputError
-from webhook.policy.settings.formats import Choice, Flag, Format, Range, Text
+from webhook.policy.settings.formats import Choice, Flag, FlagOr, Format, Range, Text
 from webhook.policy.settings.units import Duration, Size
 from webhook.settings.configuration import SETTINGS_FILE, not_in_force, view
 from webhook.settings.load import FACTS_FILE, load, load_facts
@@ -25,6 +25,8 @@ def scalar(form: Format) -> st.SearchStrategy[Any]:
     match form:
         case Choice(words):
             return st.sampled_from(words)
+        case FlagOr(word):
+            return st.sampled_from([True, False, word])
         case Flag():
             return st.booleans()
         case Range(least, most):

@@ -92,10 +92,13 @@ def test_reference_names_every_key() -> None:
 
 def test_keys_without_effect() -> None:
     assert [key for key, field in fields(SETTINGS_FILE) if field.later] == [
+        "injections.memory.enabled",
         "facts.nodes",
         "facts.namespaces",
+        "facts.deviceClasses",
         "facts.devicePlugin",
         "facts.maxAge",
+        "workloads.presets",
     ]
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from webhook.policy.placement.facts import Node, Taint
-from webhook.policy.placement.reachability import CAPABLE, PRODUCT, REPLICAS, STRATEGY
+from webhook.policy.placement.node_classes import CAPABLE, PRODUCT, REPLICAS, STRATEGY
 from webhook.policy.settings.settings import Resource
 
 Json = dict[str, Any]
@@ -89,14 +89,22 @@ tolerations = st.fixed_dictionaries(
 )
 
 
+LABELLED: list[dict[str, str]] = [
+    {STRATEGY: "mps", CAPABLE: "true", REPLICAS: "2", PRODUCT: "T4-SHARED"},
+    {CAPABLE: "true"},
+    {STRATEGY: "mps"},
+    {STRATEGY: "time-slicing", CAPABLE: "false", REPLICAS: "2", PRODUCT: "T4-SHARED"},
+    {STRATEGY: "none", CAPABLE: "false", REPLICAS: "1", PRODUCT: "T4"},
+    {},
+]
+"""Nodes as GPU feature discovery labels them, labelled by hand with one label, and without labels."""
+
+
 @st.composite
 def clusters(draw: st.DrawFn, prefix: str = "n") -> tuple[Node, ...]:
     found = []
     for index in range(draw(st.integers(0, 3))):
-        kind = draw(st.sampled_from(["mps", "none", "bare"]))
-        mps = {STRATEGY: "mps", CAPABLE: "true", REPLICAS: "2", PRODUCT: "T4-SHARED"}
-        whole = {STRATEGY: "none", CAPABLE: "false", REPLICAS: "1", PRODUCT: "T4"}
-        labels = {"mps": mps, "none": whole, "bare": {}}[kind] | draw(st.sampled_from([{}, {POOL: "a"}, {POOL: "1"}]))
+        labels = draw(st.sampled_from(LABELLED)) | draw(st.sampled_from([{}, {POOL: "a"}, {POOL: "1"}]))
         offered = {GPU.name: draw(st.integers(0, 3))} if draw(st.booleans()) else {}
         found.append(Node(f"{prefix}{index}", labels, tuple(draw(st.lists(taints, max_size=1))), offered))
     return tuple(found)

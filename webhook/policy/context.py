@@ -88,7 +88,7 @@ class PodContext:
             rules.node_classes,
             rules.nodes,
             Injected(self.injected_tolerations, rules.taint_keys),
-            nodes_known=rules.facts.nodes is not None,
+            nodes_known=rules.nodes_known,
         )
         self._find_mps_requests()
 

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from enum import Enum
+from typing import NamedTuple
+
 from webhook.policy.context import PodContext
 from webhook.policy.placement.reachability import Reachability
 from webhook.policy.pods.quantity import NANO, is_whole
@@ -9,16 +13,43 @@ from webhook.policy.pods.requests import PeakRequest, ResourceRequest
 from webhook.policy.verdict import Severity
 
 
-def over_container(context: PodContext) -> list[ResourceRequest]:
+class Excess(NamedTuple):
+    """A request for more replicas than a class of nodes allows: its `limit`, and how the class shares its cards."""
+
+    request: ResourceRequest
+    limit: int
+    sharing: Sharing
+
+
+class Sharing(Enum):
+    """How nodes share their cards. The value ends the message of GPS001."""
+
+    MPS = "where it is shared through MPS"
+    TIME_SLICING = "where it is time-sliced"
+
+
+def over_container(context: PodContext) -> list[Excess]:
     """The requests for more replicas than a container may have. GPS003 reports amounts that are not whole."""
-    limit = context.rules.per_container
-    if limit is None:
-        return []
     return [
-        request
-        for request in context.mps_requests
-        if request.billionths > limit * NANO and is_whole(request.billionths)
+        excess
+        for request in context.requests.positive
+        if request.resource.kind == "shared" and is_whole(request.billionths)
+        if (excess := _excess(context, request)) is not None
     ]
+
+
+def _excess(context: PodContext, request: ResourceRequest) -> Excess | None:
+    placement = context.placement
+    classes = (
+        (Sharing.MPS, context.rules.per_container, placement.lands),
+        (Sharing.TIME_SLICING, context.rules.time_sliced_per_container, placement.lands_time_sliced),
+    )
+    for sharing, limit, lands in classes:
+        if limit is None or request.billionths <= limit * NANO:
+            continue
+        if lands(request.resource) is not Reachability.NO:
+            return Excess(request, limit, sharing)
+    return None
 
 
 def replicas_of_pod(context: PodContext) -> int:
@@ -45,12 +76,30 @@ def is_over_pod(context: PodContext) -> bool:
     return replicas_of_pod(context) > limit * NANO
 
 
-def cap(context: PodContext, requests: list[ResourceRequest]) -> Severity:
-    """The highest severity for a pod over a limit: a warning where a later placement could still make it legal."""
+def cap(context: PodContext, requests: Sequence[ResourceRequest]) -> Severity:
+    """The highest severity for requests over a limit: a warning where the pod could still run."""
+    if context.rules.settings.limits.mps_may_accept_more and not _only_time_sliced(context, requests):
+        return Severity.WARN
     if not (context.is_suspended or context.pod.elements("schedulingGates")):
         return Severity.DENY
-    movable = all(
-        not request.resource.renamed and context.placement.lands(request.resource) is Reachability.UNKNOWN
+    return Severity.WARN if _may_be_placed(context, requests) else Severity.DENY
+
+
+def _only_time_sliced(context: PodContext, requests: Sequence[ResourceRequest]) -> bool:
+    """Whether every node that could take the pod time-slices."""
+    lands = context.placement.lands_time_sliced
+    return any(lands(request.resource) is Reachability.YES for request in requests)
+
+
+def _may_be_placed(context: PodContext, requests: Sequence[ResourceRequest]) -> bool:
+    """Whether a later placement could make the requests legal: the scheduler could choose nodes without a limit."""
+    placement = context.placement
+    return all(
+        not request.resource.renamed
+        and placement.lands(request.resource) is not Reachability.YES
+        and (
+            context.rules.time_sliced_per_container is None
+            or placement.lands_time_sliced(request.resource) is not Reachability.YES
+        )
         for request in requests
     )
-    return Severity.WARN if movable else Severity.DENY

@@ -9,8 +9,8 @@ from typing import Any
 
 from webhook.policy.pipe_directory import Pipe
 from webhook.policy.placement.facts import Facts, Node, Taint
+from webhook.policy.placement.node_classes import NodeClasses
 from webhook.policy.placement.node_index import NodeIndex
-from webhook.policy.placement.reachability import NodeClasses
 from webhook.policy.placement.tolerations import as_raw
 from webhook.policy.pods.known_names import KnownNames
 from webhook.policy.pods.requests import GpuRequests
@@ -25,7 +25,8 @@ class Rules:
     """The settings that apply in one namespace.
 
     `namespace_labels` is None when they are unknown. `severities` holds every check by its code, `active` those
-    that are not off. `per_container` and `per_pod` are the limits on replicas.
+    that are not off. `per_container` and `per_pod` are the limits on replicas of MPS nodes,
+    `time_sliced_per_container` that of time-slicing nodes. `nodes_known`: `nodes` holds all of the cluster.
     """
 
     def __init__(
@@ -49,10 +50,12 @@ class Rules:
         lifted = limits.from_device_plugin and _accepts_more(facts)
         self.per_container = None if lifted else limits.per_container
         self.per_pod = None if lifted else limits.per_pod
+        self.time_sliced_per_container = limits.time_slicing.per_container
         self.resources = common.resources
         self.known_names = common.known_names
         self.node_classes = common.node_classes
         self.nodes = common.nodes
+        self.nodes_known = common.nodes_known
         self.taint_keys = common.taint_keys
         self.runtime_classes = common.runtime_classes
         self.pipes = common.pipes
@@ -95,6 +98,7 @@ class CommonRules:
         "node_classes",
         "node_tolerations",
         "nodes",
+        "nodes_known",
         "pipes",
         "resources",
         "runtime_classes",
@@ -105,9 +109,11 @@ class CommonRules:
     def __init__(self, settings: Settings, facts: Facts) -> None:
         self.resources = {resource.name: resource for resource in settings.resources}
         self.known_names = KnownNames(self.resources)
-        self.node_classes = NodeClasses(settings.placement.mps_labels)
-        nodes = (*(facts.nodes or ()), *map(_as_node, settings.placement.node_groups))
-        self.nodes = NodeIndex(nodes, self.node_classes.is_mps)
+        placement = settings.placement
+        self.node_classes = NodeClasses(placement.mps_labels, placement.time_slicing_labels)
+        nodes = (*(facts.nodes or ()), *map(_as_node, placement.node_groups))
+        self.nodes = NodeIndex(nodes, self.node_classes)
+        self.nodes_known = facts.nodes is not None or placement.groups_are_complete
         self.exempt = frozenset(settings.exempt.namespaces)
         self.namespaces = {known.name: known.labels for known in reversed(facts.namespaces or ())}
         self.runtime_classes = {known.name: known for known in reversed(facts.runtime_classes or ())}

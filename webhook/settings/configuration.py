@@ -14,7 +14,7 @@ from webhook.settings.schema_tree import Object, object_of, write
 API_VERSION = "gpushare-webhook/v1"
 KIND = "Settings"
 
-Profile = Literal["device-plugin", "host-daemon", "gke", "openshift", "none"]
+Profile = Literal["device-plugin", "host-daemon", "gke", "openshift", "kai", "dra", "none"]
 
 
 @dataclass(frozen=True, slots=True)

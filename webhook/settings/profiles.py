@@ -15,27 +15,46 @@ from webhook.settings.schema_tree import object_of
 
 _CUDA_DEFAULT = "/tmp/nvidia-mps"  # noqa: S108 - where CUDA clients look by default
 _OFF = {"enabled": False}
+_GKE_STRATEGY = "cloud.google.com/gke-gpu-sharing-strategy"
+
+_HOST_DAEMON = {
+    "pipeDirectory": {"containerRoot": _CUDA_DEFAULT, "perResource": False},
+    "pipeMount": {"mpsRoot": _CUDA_DEFAULT, "type": "Directory"},
+}
+_KAI_CONTAINER = "gpu-fraction-container-name"
 
 PROFILES: Mapping[str, Mapping[str, Any]] = {
     "device-plugin": {},
-    "host-daemon": {
-        "injections": {
-            "pipeDirectory": {"containerRoot": _CUDA_DEFAULT, "perResource": False},
-            "pipeMount": {"mpsRoot": _CUDA_DEFAULT, "type": "Directory"},
-        },
-        "placement": {"mpsLabels": {}},
-    },
+    "host-daemon": {"injections": _HOST_DAEMON, "placement": {"mpsLabels": {}}},
     "gke": {
-        "severities": {"GPS001": "warn"},
+        "severities": {"GPS005": "off"},
+        "limits": {"mpsMayAcceptMore": True, "timeSlicing": {"perContainer": 1}},
         "injections": {
             "runtimeClass": _OFF,
             "pipeDirectory": {**_OFF, "containerRoot": _CUDA_DEFAULT, "perResource": False},
             "pipeMount": {**_OFF, "mpsRoot": _CUDA_DEFAULT},
         },
-        "users": {"hostIPC": True},
-        "placement": {"mpsLabels": {"cloud.google.com/gke-gpu-sharing-strategy": "mps"}},
+        "users": {"hostIPC": "required"},
+        "placement": {
+            "mpsLabels": {_GKE_STRATEGY: "mps"},
+            "timeSlicingLabels": {_GKE_STRATEGY: "time-sharing"},
+        },
     },
-    "openshift": {"injections": {"pipeMount": _OFF}},
+    "openshift": {"injections": {"runtimeClass": _OFF, "pipeMount": _OFF}},
+    "kai": {
+        "injections": _HOST_DAEMON,
+        "placement": {"mpsLabels": {"nvidia.mps/enabled": "true"}},
+        "requests": {
+            "annotations": [
+                {"annotation": "gpu-fraction", "container": _KAI_CONTAINER},
+                {"annotation": "gpu-memory", "container": _KAI_CONTAINER},
+            ]
+        },
+    },
+    "dra": {
+        "resources": [{"name": "nvidia.com/gpu", "kind": "whole"}],
+        "injections": {"runtimeClass": _OFF, "pipeDirectory": _OFF, "pipeMount": _OFF},
+    },
     "none": {"injections": dict.fromkeys(object_of(Injections).keys, _OFF)},
 }
 """The values by profile, as a settings file spells them."""
@@ -47,11 +66,13 @@ DESCRIPTIONS: Mapping[str, str] = {
     "gke": "GKE's own device plugin, which mounts the directory itself and accepts more than one replica on a node "
     "with one card.",
     "openshift": "NVIDIA's device plugin where pods may not mount hostPath volumes.",
+    "kai": "KAI Scheduler, whose MPS daemon runs on the host: its annotations count as requests for a share.",
+    "dra": "A DeviceClass serves `nvidia.com/gpu` (`extendedResourceName`): nothing limits requests for it.",
     "none": "Nothing is injected; the checks stay.",
 }
 """What each profile is for."""
 
-_REPLACED_WHOLE = frozenset({"mpsLabels"})
+_REPLACED_WHOLE = frozenset({"mpsLabels", "timeSlicingLabels"})
 """Labels of the file replace those of the profile: together they would name two kinds of nodes."""
 
 

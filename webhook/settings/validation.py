@@ -18,7 +18,7 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
-from webhook.policy.settings.formats import Choice, Flag, Format, Range, Text
+from webhook.policy.settings.formats import Choice, Flag, FlagOr, Format, Range, Text
 from webhook.policy.settings.units import SIZE_NUMBER, SIZE_TEXT, Duration, Size
 from webhook.settings.consistency import Conflict, conflicts, repeated
 from webhook.settings.schema_tree import MISSING, Array, Field, Map, Node, Nullable, Object, Scalar, write
@@ -56,6 +56,9 @@ def _scalar(form: Format) -> Any:
     match form:
         case Flag():
             return StrictBool
+        case FlagOr(word):
+            either: Any = Union[StrictBool, Literal[word]]  # noqa: UP007 - made at run time
+            return Annotated[Any, PlainValidator(form.read, json_schema_input_type=either)]
         case Range(least, most):
             return Annotated[StrictInt, pydantic.Field(ge=least, le=most)]
         case Choice(words, ()):

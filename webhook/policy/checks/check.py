@@ -17,6 +17,7 @@ class Scope(Enum):
     """Which pods a check runs on. The reference prints the value after "applies to"."""
 
     MPS = "pods that request a shared resource and could land on an MPS node"
+    SHARED = "pods that request a shared resource"
     GPU = "pods that request a GPU"
     NAMES_GPU = "pods that name a GPU resource"
     ANY = "every pod"
@@ -29,7 +30,7 @@ class Scope(Enum):
             return self is Scope.EPHEMERAL
         if self is Scope.MPS:
             return bool(context.mps_requests)
-        if self is Scope.GPU:
+        if self in (Scope.GPU, Scope.SHARED):
             return bool(context.requests.positive)
         if self is Scope.NAMES_GPU:
             return bool(context.requests.named)

@@ -19,26 +19,22 @@ from webhook.policy.wording import amount, message
 
 def run(context: PodContext) -> Violations:
     """One violation per container and resource over its limit."""
-    over = over_container(context)
-    if not over:
-        return ()
-    limit = context.rules.per_container
     return (
         Violation(
-            request.path,
+            excess.request.path,
             message(
-                f"{request.container.kind} {{}} asks for {amount(request.billionths)} of {{}}; "
-                f"the limit is {limit} where it is shared through MPS",
-                request.container.name,
-                request.resource.name,
+                f"{excess.request.container.kind} {{}} asks for {amount(excess.request.billionths)} of {{}}; "
+                f"the limit is {excess.limit} {excess.sharing.value}",
+                excess.request.container.name,
+                excess.request.resource.name,
             ),
-            "ask for 1" if request.resource.renamed else WHOLE_CARDS,
-            cap(context, [request]),
+            "ask for 1" if excess.request.resource.renamed else WHOLE_CARDS,
+            cap(context, [excess.request]),
         )
-        for request in over
+        for excess in over_container(context)
     )
 
 
 WHOLE_CARDS = "ask for 1, or select nodes with whole cards (nvidia.com/gpu.sharing-strategy: none)"
 
-CHECK = Check("GPS001", Severity.DENY, Scope.MPS, run, __doc__)
+CHECK = Check("GPS001", Severity.DENY, Scope.SHARED, run, __doc__)

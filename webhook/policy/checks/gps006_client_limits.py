@@ -14,7 +14,7 @@ from __future__ import annotations
 from webhook.policy.checks.check import Check, Scope, Violations
 from webhook.policy.context import PodContext
 from webhook.policy.injections.limits import AnnotatedLimit, annotated_limits
-from webhook.policy.placement.reachability import REPLICAS
+from webhook.policy.placement.node_classes import REPLICAS
 from webhook.policy.pods.client_limits import VARIABLES, MemoryLimit
 from webhook.policy.pods.reading import text
 from webhook.policy.pods.requests import ResourceRequest

@@ -2,15 +2,16 @@
 
 Reads: `hostUsers`, `hostIPC` and `hostPID`.
 Why: with `hostUsers: false` each pod is a different user to the MPS daemon, so pods wait for each other. MPS clients do
-not need `hostIPC` and `hostPID`, because the device plugin mounts what they share; both only expose the host.
-Remedy: omit these fields.
+not need `hostIPC` and `hostPID`, because the device plugin mounts what they share; both only expose the host. Where
+`users.hostIPC` is `required`, as on GKE, clients share the host's memory with the daemon and need `hostIPC: true`.
+Remedy: omit these fields; set `hostIPC: true` where it is required.
 """
 
 from __future__ import annotations
 
 from webhook.policy.checks.check import Check, Scope, Violations
 from webhook.policy.context import PodContext
-from webhook.policy.verdict import Severity, Violation
+from webhook.policy.verdict import Path, Severity, Violation
 
 
 def run(context: PodContext) -> Violations:
@@ -20,13 +21,23 @@ def run(context: PodContext) -> Violations:
     if spec.get("hostUsers") is False:
         problem = "hostUsers: false makes each pod a different MPS user, so pods wait for each other"
         violations.append(Violation((*path, "hostUsers"), problem, "omit hostUsers"))
-    if spec.get("hostIPC") is True and not context.rules.settings.users.host_ipc:
+    wanted = context.rules.settings.users.host_ipc
+    if wanted == "required" and spec.get("hostIPC") is not True:
+        problem = "hostIPC: true is missing, which MPS clients need in this cluster"
+        violations.append(Violation(_ipc(context), problem, "set hostIPC: true"))
+    if wanted is False and spec.get("hostIPC") is True:
         problem = "hostIPC: true is not needed for MPS and exposes the host's shared memory"
         violations.append(Violation((*path, "hostIPC"), problem, "omit hostIPC"))
     if spec.get("hostPID") is True:
         problem = "hostPID: true is for the MPS control daemon, not for its clients"
         violations.append(Violation((*path, "hostPID"), problem, "omit hostPID"))
     return violations
+
+
+def _ipc(context: PodContext) -> Path:
+    """The path of `hostIPC`, or of the pod's spec where it is absent."""
+    path = context.pod.spec_path
+    return (*path, "hostIPC") if "hostIPC" in context.pod.spec else path
 
 
 CHECK = Check("GPS009", Severity.WARN, Scope.MPS, run, __doc__)

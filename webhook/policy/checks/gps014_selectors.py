@@ -23,8 +23,8 @@ def run(context: PodContext) -> Violations:
         if not requirement.satisfiable({}):
             problem: object = "no node can satisfy both the node selector and the required node affinity"
             return (Violation(_selector(context), problem, "make them agree"),)
-        renamed = context.requests.has_renamed and not requirement.satisfiable(node_classes.sharing)
-        mig = context.requests.has_mig and node_classes.labels and not requirement.satisfiable(node_classes.other)
+        renamed = context.requests.has_renamed and not node_classes.can_share(requirement)
+        mig = context.requests.has_mig and node_classes.mps.required_by(requirement)
         for request in context.requests.positive if renamed or mig else ():
             if renamed and request.resource.renamed:
                 problem = message(

@@ -1,7 +1,8 @@
 """Steering of pods over the limit to whole cards, instead of a rejection. Off by default.
 
-Adds: required node affinity `nvidia.com/gpu.sharing-strategy NotIn [mps, time-slicing]`, in every term that is not
-empty.
+Adds: required node affinity that excludes every label of MPS and time-slicing nodes, by default
+`nvidia.com/gpu.sharing-strategy NotIn [mps, time-slicing]` and `nvidia.com/mps.capable NotIn ["true"]`, in every term
+that is not empty.
 Why: a request for two of `nvidia.com/gpu` is legal on nodes that do not share their GPUs, and many authors mean that.
 Not when: the pod's own selectors require an MPS node; the resource exists only on nodes that share GPUs; the facts
 contain no whole-card node that could take the pod. Then the pod is rejected. Templates are checked as if their pods
@@ -14,12 +15,10 @@ from typing import Any
 
 from webhook.policy.context import PodContext
 from webhook.policy.injections.injection import Injection
-from webhook.policy.placement.reachability import STRATEGY, Reachability
+from webhook.policy.placement.reachability import Reachability
 from webhook.policy.placement.selector import AFFINITY
 from webhook.policy.replica_limits import is_over_pod, over_container
 from webhook.policy.verdict import Append, Edit
-
-SHARED = ("mps", "time-slicing")
 
 
 def run(context: PodContext) -> list[Edit]:
@@ -36,32 +35,35 @@ def run(context: PodContext) -> list[Edit]:
 
 def _whole_card_could_take(context: PodContext) -> bool:
     placement = context.placement
-    if placement.node_classes.labels.get(STRATEGY) != "mps":
-        return False  # the label does not identify MPS nodes here
-    for resource in {request.resource.name: request.resource for request in context.mps_requests}.values():
+    if not placement.node_classes.mps.labels:
+        return False  # any node could be an MPS node
+    for resource in {request.resource.name: request.resource for request in context.requests.positive}.values():
+        if resource.kind != "shared":
+            continue
         if resource.renamed or placement.lands(resource) is Reachability.YES:
             return False
-        others = placement.candidates(resource) & ~placement.index.mps
-        if placement.nodes_known and not any(
-            node.labels.get(STRATEGY) not in SHARED for node in placement.index.nodes(others)
-        ):
+        if placement.nodes_known and not placement.whole_candidates(resource):
             return False
     return placement.could_move_to_whole()
 
 
 def _affinity(context: PodContext) -> list[Edit]:
-    expression = {"key": STRATEGY, "operator": "NotIn", "values": list(SHARED)}
+    expressions = [
+        {"key": key, "operator": "NotIn", "values": list(values)}
+        for key, values in context.placement.node_classes.excluded.items()
+    ]
     path = (*context.pod.spec_path, *AFFINITY, "nodeSelectorTerms")
     required: Any = context.pod.spec
     for field in AFFINITY:
         required = required.get(field) or {}
     terms = required.get("nodeSelectorTerms") or []
     if not terms:
-        return [Append(path, {"matchExpressions": [expression]})]
+        return [Append(path, {"matchExpressions": expressions})]
     return [
         Append((*path, index, "matchExpressions"), expression)
         for index, term in enumerate(terms)
         if term.get("matchExpressions") or term.get("matchFields")
+        for expression in expressions
     ]
 
 

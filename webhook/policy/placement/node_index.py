@@ -11,6 +11,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from typing import TypeVar
 
 from webhook.policy.placement.facts import Node, Taint
+from webhook.policy.placement.node_classes import NodeClasses
 from webhook.policy.placement.selector import NAME_FIELD, Constraint, Requirement, integer
 from webhook.policy.placement.tolerations import Tolerations
 from webhook.policy.pods.quantity import NANO
@@ -63,14 +64,18 @@ _NO_LABEL = _Label({})
 
 
 class NodeIndex:
-    """Nodes and declared node groups. `mps`: those that could be MPS nodes. `offered`: the resources of all of them."""
+    """Nodes and declared node groups. `mps`: those that could be MPS nodes. `time_sliced`: those that time-slice.
 
-    __slots__ = ("_amounts", "_labels", "_nodes", "_taints", "all", "mps", "offered")
+    `offered`: the resources of all of them.
+    """
 
-    def __init__(self, nodes: Sequence[Node], is_mps: Callable[[Node], bool]) -> None:
+    __slots__ = ("_amounts", "_labels", "_nodes", "_taints", "all", "mps", "offered", "time_sliced")
+
+    def __init__(self, nodes: Sequence[Node], node_classes: NodeClasses) -> None:
         self._nodes = tuple(nodes)
         self.all: Nodes = (1 << len(self._nodes)) - 1
-        self.mps: Nodes = _union(1 << bit for bit, node in enumerate(self._nodes) if is_mps(node))
+        self.mps = self._those(node_classes.is_mps)
+        self.time_sliced = self._those(node_classes.is_time_sliced)
         labels: dict[str, dict[str, Nodes]] = {}
         self._taints: dict[Taint, Nodes] = {}
         amounts: dict[str, dict[int, Nodes]] = {}
@@ -84,6 +89,9 @@ class NodeIndex:
         self._labels = {key: _Label(values) for key, values in labels.items()}
         self._amounts = {resource: _at_or_above(by_amount.items()) for resource, by_amount in amounts.items()}
         self.offered = frozenset(amounts)
+
+    def _those(self, is_member: Callable[[Node], bool]) -> Nodes:
+        return _union(1 << bit for bit, node in enumerate(self._nodes) if is_member(node))
 
     @property
     def taint_keys(self) -> frozenset[str]:

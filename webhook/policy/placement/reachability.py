@@ -1,60 +1,33 @@
-"""Whether a pod could land on an MPS node: yes, no or unknown, per resource. Unknown counts as yes.
+"""Whether a pod could land on nodes that share their cards: yes, no or unknown, per resource. Unknown counts as yes.
 
-Labels decide first, through node selector and required affinity. Known nodes narrow the result further, but only nodes
-that exist do: an absent node never relaxes a rejection.
+Known nodes that could take the pod decide. Without them its labels do, through node selector and required affinity: an
+absent node never relaxes a rejection.
 """
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Sequence
 from enum import Enum
 from typing import NamedTuple
 
-from webhook.policy.placement.facts import Node
+from webhook.policy.placement.node_classes import NodeClasses, SharingClass
 from webhook.policy.placement.node_index import NodeIndex, Nodes
-from webhook.policy.placement.selector import Domain, Requirement, requirement
+from webhook.policy.placement.selector import Requirement, requirement
 from webhook.policy.placement.tolerations import Tolerations, tolerations_of
 from webhook.policy.pods.pod import Pod
 from webhook.policy.pods.requests import GpuRequests
 from webhook.policy.settings.settings import Resource
-
-STRATEGY = "nvidia.com/gpu.sharing-strategy"
-REPLICAS = "nvidia.com/gpu.replicas"
-PRODUCT = "nvidia.com/gpu.product"
-CAPABLE = "nvidia.com/mps.capable"
 
 _SCHEDULED = frozenset({"NoSchedule", "NoExecute"})
 _BOUND = frozenset({"NoExecute"})
 
 
 class Reachability(Enum):
-    """Whether a pod could land on an MPS node for a resource."""
+    """Whether a pod could land on a class of nodes for a resource."""
 
     NO = "no"
     UNKNOWN = "unknown"
     YES = "yes"
-
-
-class NodeClasses:
-    """The classes of nodes, described by the values that their labels may have."""
-
-    __slots__ = ("labels", "mps", "other", "renamed", "sharing", "whole")
-
-    def __init__(self, mps_labels: Mapping[str, str]) -> None:
-        self.labels = mps_labels
-        certain = {key: Domain(only=frozenset({value})) for key, value in mps_labels.items()}
-        plugin = STRATEGY in mps_labels or CAPABLE in mps_labels
-        # GPU feature discovery sets these for the plugin's own sharing; the value is 1 for a card that is not shared.
-        self.renamed = {**certain, REPLICAS: Domain(least=2)} if plugin else certain
-        # The product of a shared card has the suffix, unless the resource is renamed (k8s-device-plugin internal/lm).
-        self.mps = {**self.renamed, PRODUCT: Domain(suffix="-SHARED")} if plugin else certain
-        self.other = {key: Domain(but=frozenset({value}), absent=True) for key, value in mps_labels.items()}
-        self.whole = {STRATEGY: Domain(but=frozenset({"mps", "time-slicing"}), absent=True)} if plugin else self.other
-        self.sharing = {STRATEGY: Domain(only=frozenset({"mps", "time-slicing"}))} if plugin else {}
-
-    def is_mps(self, node: Node) -> bool:
-        """Whether a node's labels mark it as an MPS node; without configured labels any node could be one."""
-        return not self.labels or any(node.labels.get(key) == value for key, value in self.labels.items())
 
 
 class Injected(NamedTuple):
@@ -65,12 +38,13 @@ class Injected(NamedTuple):
 
 
 class Placement:
-    """Which nodes could take a pod. `index`: known nodes and node groups. `nodes_known`: the facts include nodes."""
+    """Which nodes could take a pod. `index`: known nodes and node groups; with `nodes_known` all of the cluster's."""
 
     __slots__ = (
         "_admitted",
         "_candidates",
-        "_known",
+        "_mps",
+        "_time_sliced",
         "index",
         "injected",
         "node_classes",
@@ -99,50 +73,64 @@ class Placement:
         self.nodes_known = nodes_known
         self.steered = False
         self.requirement: Requirement | None = requirement(pod)
-        self._known: dict[str, Reachability] = {}
+        self._mps: dict[str, Reachability] = {}
+        self._time_sliced: dict[str, Reachability] = {}
         self._admitted: Nodes | None = None
         self._candidates: dict[str, Nodes] = {}
 
     def steer(self) -> None:
         """From now on, decide as if the pod were kept off shared GPUs."""
         self.steered = True
-        self._known.clear()
+        self._mps.clear()
 
     def unsteer(self) -> None:
         """Decide for the pod as it is again."""
         self.steered = False
-        self._known.clear()
+        self._mps.clear()
 
     def lands(self, resource: Resource) -> Reachability:
         """Whether the pod could land on an MPS node for this resource."""
-        known = self._known.get(resource.name)
+        known = self._mps.get(resource.name)
         if known is None:
-            known = self._known[resource.name] = self._decide(resource)
+            # The plugin rejects MIG together with MPS.
+            known = self._mps[resource.name] = (
+                Reachability.NO
+                if self.steered or self.requests.has_mig
+                else self._decide(resource, self.node_classes.mps, self.index.mps)
+            )
         return known
 
-    def _decide(self, resource: Resource) -> Reachability:
-        if self.steered or self.requests.has_mig:
-            return Reachability.NO  # the plugin rejects MIG together with MPS
-        by_labels = self._by_labels(resource)
-        if by_labels is Reachability.NO or not self.nodes_known:
-            return by_labels
-        candidates = self.candidates(resource)
-        if not candidates:
-            return by_labels
-        shared = candidates & self.index.mps
-        if not shared:
-            # These nodes need not satisfy an affinity that was not analysed in full; then they prove nothing.
-            return by_labels if self.requirement is not None and self.requirement.is_partial else Reachability.NO
-        return Reachability.YES if shared == candidates else Reachability.UNKNOWN
+    def lands_time_sliced(self, resource: Resource) -> Reachability:
+        """Whether the pod could land on a time-slicing node for this resource."""
+        if self.steered or not self.node_classes.time_slicing.labels:
+            return Reachability.NO
+        known = self._time_sliced.get(resource.name)
+        if known is None:
+            known = self._time_sliced[resource.name] = self._decide(
+                resource, self.node_classes.time_slicing, self.index.time_sliced
+            )
+        return known
 
-    def _by_labels(self, resource: Resource) -> Reachability:
+    def _decide(self, resource: Resource, sharing: SharingClass, members: Nodes) -> Reachability:
+        candidates = self.candidates(resource) if self.index.all else 0
+        sharing_candidates = candidates & members
+        # Nodes need not satisfy an affinity that was not analysed in full; then those of other classes prove nothing.
+        is_partial = self.requirement is not None and self.requirement.is_partial
+        if self.nodes_known and candidates and (sharing_candidates or not is_partial):
+            if not sharing_candidates:
+                return Reachability.NO
+            return Reachability.YES if sharing_candidates == candidates else Reachability.UNKNOWN
+        by_labels = self._by_labels(resource, sharing)
+        if by_labels is Reachability.NO and sharing_candidates:
+            return Reachability.UNKNOWN  # a declared group of nodes
+        return by_labels
+
+    def _by_labels(self, resource: Resource, sharing: SharingClass) -> Reachability:
         if self.requirement is None:
             return Reachability.UNKNOWN
-        if not self.requirement.satisfiable(self.node_classes.renamed if resource.renamed else self.node_classes.mps):
+        if sharing.excluded_by(self.requirement, renamed=resource.renamed):
             return Reachability.NO
-        if self.node_classes.labels and not self.requirement.satisfiable(self.node_classes.other):
-            return Reachability.YES
-        return Reachability.UNKNOWN
+        return Reachability.YES if sharing.required_by(self.requirement) else Reachability.UNKNOWN
 
     def candidates(self, resource: Resource) -> Nodes:
         """The known nodes and declared groups that could take the pod for this resource."""
@@ -179,3 +167,7 @@ class Placement:
     def could_move_to_whole(self) -> bool:
         """Whether whole-card nodes satisfy the pod's own selectors, as far as labels show."""
         return self.requirement is None or self.requirement.satisfiable(self.node_classes.whole)
+
+    def whole_candidates(self, resource: Resource) -> Nodes:
+        """The known nodes and declared groups with whole cards that could take the pod for this resource."""
+        return self.candidates(resource) & ~(self.index.mps | self.index.time_sliced)

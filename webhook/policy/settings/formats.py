@@ -91,6 +91,32 @@ class Flag(_AsWritten):
 
 
 @dataclass(frozen=True, slots=True)
+class FlagOr(_AsWritten):
+    """true, false or one word."""
+
+    word: str
+
+    @property
+    def description(self) -> str:
+        """The flag and the word in quotes."""
+        return f'true, false or "{self.word}"'
+
+    def allows(self, held: object) -> bool:
+        """Whether it is a boolean or the word."""
+        return isinstance(held, bool) or held == self.word
+
+    def read(self, value: object) -> object:
+        """The value itself. Raises ValueError if it is neither."""
+        if not self.allows(value):
+            raise ValueError(self.description)
+        return value
+
+    def remedy(self, value: object) -> str:
+        """No quotes around a word that YAML reads as a boolean, or the nearest word."""
+        return Flag().remedy(value) or (did_you_mean(value, (self.word,)) if isinstance(value, str) else "")
+
+
+@dataclass(frozen=True, slots=True)
 class Range(_AsWritten):
     """A whole number from `least` to `most`, both included."""
 

@@ -18,6 +18,11 @@ class RuntimeClassInjection:
     when_unknown: Literal["inject", "skip"] = setting(
         "inject", "What to do while the cluster's RuntimeClasses are unknown."
     )
+    when_cdi: Literal["inject", "skip"] = setting(
+        "skip",
+        "What to do where the cluster injects devices through CDI, which the RuntimeClass `nvidia-legacy` shows. Set "
+        "`inject` for GPU operator 25.3 with `cdi.enabled: true` and `cdi.default: false`.",
+    )
     sandboxes: tuple[ClassPattern, ...] = setting(
         ("gvisor", "runsc", "kata*"), "Classes or handlers with which MPS does not work (GPS011)."
     )
@@ -86,6 +91,13 @@ class LimitsInjection:
 
 
 @dataclass(frozen=True, slots=True)
+class MemoryInjection:
+    """Placement by memory, from the annotation `gpushare-webhook/memory` of a pod."""
+
+    enabled: bool = setting(False, "Whether to read the annotation.", later=True)
+
+
+@dataclass(frozen=True, slots=True)
 class VoidDevicesInjection:
     """`NVIDIA_VISIBLE_DEVICES=void`, for containers that ask for no GPU."""
 
@@ -109,5 +121,6 @@ class Injections:
     pipe_mount: PipeMountInjection = setting(PipeMountInjection())
     tolerations: TolerationInjection = setting(TolerationInjection())
     limits: LimitsInjection = setting(LimitsInjection())
+    memory: MemoryInjection = setting(MemoryInjection())
     void_devices: VoidDevicesInjection = setting(VoidDevicesInjection())
     steering: SteeringInjection = setting(SteeringInjection())

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Annotated, Literal, TypeAlias, get_args
 
 from webhook.policy.settings.field import setting
-from webhook.policy.settings.formats import Choice
+from webhook.policy.settings.formats import Choice, FlagOr
 from webhook.policy.settings.injections import Injections
 from webhook.policy.settings.names import (
     Amount,
@@ -36,6 +36,7 @@ Mode = Literal["enforce", "warn", "audit"]
 SeverityName = Literal["deny", "warn", "audit", "off"]
 # YAML as kubectl and Helm read it takes a bare `off` for false.
 Severities: TypeAlias = Mapping[Code, Annotated[SeverityName, Choice(get_args(SeverityName), ((False, "off"),))]]
+HostIpc: TypeAlias = Annotated[bool | Literal["required"], FlagOr("required")]
 Level = Literal["privileged", "baseline", "restricted"]
 
 
@@ -51,11 +52,32 @@ class Resource:
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
-    """How many replicas pods may ask for where GPUs are shared through MPS."""
+class TimeSlicingLimits:
+    """How many replicas pods may ask for where GPUs are shared through time-slicing."""
 
-    per_container: Count | None = setting(1, "Replicas that one container may ask for (GPS001). null: no limit.")
-    per_pod: Count | None = setting(1, "Replicas that a pod may ask for as a whole (GPS002). null: no limit.")
+    per_container: Count | None = setting(
+        None,
+        "Replicas that one container may ask for (GPS001). Set 1 where the device plugin runs with "
+        "`failRequestsGreaterThanOne: true`. null: no limit.",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How many replicas pods may ask for where GPUs are shared."""
+
+    per_container: Count | None = setting(
+        1, "Replicas that one container may ask for on MPS nodes (GPS001). null: no limit."
+    )
+    per_pod: Count | None = setting(
+        1, "Replicas that a pod may ask for as a whole on MPS nodes (GPS002). null: no limit."
+    )
+    time_slicing: TimeSlicingLimits = setting(TimeSlicingLimits())
+    mps_may_accept_more: bool = setting(
+        False,
+        "The device plugin accepts more on some MPS nodes, as GKE's does on nodes with one card: GPS001 and GPS002 "
+        "deny only where every node that could take the pod time-slices, and warn elsewhere.",
+    )
     from_device_plugin: bool = setting(
         False, "Lifts the limits where the device plugin is known to accept more than one."
     )
@@ -95,14 +117,36 @@ class Exempt:
 
 
 @dataclass(frozen=True, slots=True)
+class AnnotationRequest:
+    """An annotation by which a pod asks for a share of a GPU without naming a resource."""
+
+    annotation: LabelKey = field(metadata={"description": "The annotation's key, such as `gpu-fraction`."})
+    container: LabelKey | None = setting(
+        None, "The annotation that names the container which gets the share. null, or absent on a pod: the first one."
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Requests:
+    """What counts as a request for a share of a GPU besides the resources of containers."""
+
+    annotations: tuple[AnnotationRequest, ...] = setting(
+        (), "Annotations of pods. Each counts as one replica of the first shared resource."
+    )
+
+
+@dataclass(frozen=True, slots=True)
 class Users:
     """The user and the IPC namespace with which containers use MPS."""
 
     run_as_user: Amount | None = setting(
         None, "ID of the user that the MPS daemon serves (GPS008). null: any, if all containers of a pod use the same."
     )
-    host_ipc: bool = setting(
-        False, "Pods set `hostIPC: true` in this cluster: GPS009 does not report it.", key="hostIPC"
+    host_ipc: HostIpc = setting(
+        False,
+        "Whether MPS clients set `hostIPC: true` in this cluster (GPS009). false: they need not. true: they may. "
+        "`required`: they must, as on GKE.",
+        key="hostIPC",
     )
 
 
@@ -136,13 +180,22 @@ class NodeTaint:
 
 @dataclass(frozen=True, slots=True)
 class PlacementSettings:
-    """How to recognise MPS nodes, and which nodes may be added."""
+    """How to recognise nodes that share GPUs, and which nodes may be added."""
 
     mps_labels: Mapping[LabelKey, LabelValue] = setting(
         {"nvidia.com/mps.capable": "true", "nvidia.com/gpu.sharing-strategy": "mps"},
         "Labels of MPS nodes; a node needs one of them. Empty: any node with GPUs may be an MPS node.",
     )
-    node_groups: tuple[NodeGroup, ...] = setting((), "Groups of nodes that an autoscaler may add.")
+    time_slicing_labels: Mapping[LabelKey, LabelValue] = setting(
+        {"nvidia.com/gpu.sharing-strategy": "time-slicing"},
+        "Labels of nodes that share GPUs through time-slicing; a node needs one of them, and none of `mpsLabels`.",
+    )
+    node_groups: tuple[NodeGroup, ...] = setting(
+        (), "Groups of nodes that an autoscaler may add. They count like nodes where nodes are known."
+    )
+    groups_are_complete: bool = setting(
+        False, "The groups describe all GPU nodes of the cluster: they count like nodes even where nodes are unknown."
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,6 +205,7 @@ class FactsSettings:
     nodes: bool = setting(False, "Reads and watches nodes.", later=True)
     namespaces: bool = setting(False, "Reads and watches namespaces.", later=True)
     runtime_classes: bool = setting(False, "Reads and watches RuntimeClasses.")
+    device_classes: bool = setting(False, "Reads and watches DeviceClasses.", later=True)
     device_plugin: NamespacedName | None = setting(
         None, "`namespace/name` of the device plugin's ConfigMap.", later=True
     )
@@ -177,6 +231,9 @@ class WorkloadPath:
 class Workloads:
     """Kinds that the webhook checks besides the built-in ones."""
 
+    presets: tuple[SomeText, ...] = setting(
+        ("all",), "Presets of custom kinds that are checked; `all` stands for every one.", later=True
+    )
     paths: tuple[WorkloadPath, ...] = setting((), "Where custom kinds keep their pod templates.")
 
 
@@ -195,6 +252,7 @@ class Settings:
     namespaces: tuple[NamespaceRule, ...] = setting((), "Severities and modes by namespace.")
     exempt: Exempt = setting(Exempt())
     injections: Injections = setting(Injections())
+    requests: Requests = setting(Requests())
     users: Users = setting(Users())
     pod_security: PodSecurity = setting(PodSecurity())
     placement: PlacementSettings = setting(PlacementSettings())

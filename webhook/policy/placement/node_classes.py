@@ -1,0 +1,79 @@
+"""Classes of nodes by how they share their cards: MPS, time-slicing, or not at all. Labels describe them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from webhook.policy.placement.facts import Node
+from webhook.policy.placement.selector import Domain, Requirement
+
+STRATEGY = "nvidia.com/gpu.sharing-strategy"
+REPLICAS = "nvidia.com/gpu.replicas"
+PRODUCT = "nvidia.com/gpu.product"
+CAPABLE = "nvidia.com/mps.capable"
+
+
+class SharingClass:
+    """Nodes that share their cards in one way. `labels` marks them; a known node needs one of these labels.
+
+    `shared` and `renamed` describe the labels of a node that offers the resource under the card's name, or under a
+    name of its own; `others` those of nodes outside the class.
+    """
+
+    __slots__ = ("labels", "others", "renamed", "shared")
+
+    def __init__(self, labels: Mapping[str, str]) -> None:
+        self.labels = labels
+        certain = {key: Domain(only=frozenset({value})) for key, value in labels.items()}
+        plugin = STRATEGY in labels or CAPABLE in labels
+        # GPU feature discovery sets these for the plugin's own sharing; the value is 1 for a card that is not shared.
+        self.renamed = {**certain, REPLICAS: Domain(least=2)} if plugin else certain
+        # The product of a shared card has the suffix, unless the resource is renamed (k8s-device-plugin internal/lm).
+        self.shared = {**self.renamed, PRODUCT: Domain(suffix="-SHARED")} if plugin else certain
+        self.others = {key: Domain(but=frozenset({value}), absent=True) for key, value in labels.items()}
+
+    def marks(self, node: Node) -> bool:
+        """Whether one of the labels is on the node."""
+        return any(node.labels.get(key) == value for key, value in self.labels.items())
+
+    def excluded_by(self, requirement: Requirement, *, renamed: bool) -> bool:
+        """Whether the requirement keeps a pod off all nodes of the class, as far as labels show.
+
+        Its author means the class, even if the requirement excludes only one of several labels.
+        """
+        return not requirement.satisfiable(self.renamed if renamed else self.shared)
+
+    def required_by(self, requirement: Requirement) -> bool:
+        """Whether the requirement keeps a pod off all nodes outside the class."""
+        return bool(self.labels) and not requirement.satisfiable(self.others)
+
+
+class NodeClasses:
+    """The sharing classes of a cluster. A node with labels of both is an MPS node, as with the device plugin."""
+
+    __slots__ = ("excluded", "mps", "time_slicing", "whole")
+
+    def __init__(self, mps_labels: Mapping[str, str], time_slicing_labels: Mapping[str, str]) -> None:
+        self.mps = SharingClass(mps_labels)
+        self.time_slicing = SharingClass(time_slicing_labels)
+        values: dict[str, set[str]] = {}
+        for labels in (time_slicing_labels, mps_labels):
+            for key, value in labels.items():
+                values.setdefault(key, set()).add(value)
+        self.excluded: Mapping[str, tuple[str, ...]] = {key: tuple(sorted(values[key])) for key in sorted(values)}
+        """By label, the values that mark nodes which share their cards."""
+        self.whole = {key: Domain(but=frozenset(marks), absent=True) for key, marks in self.excluded.items()}
+
+    def is_mps(self, node: Node) -> bool:
+        """Whether a node is, or without configured labels could be, an MPS node."""
+        return not self.mps.labels or self.mps.marks(node)
+
+    def is_time_sliced(self, node: Node) -> bool:
+        """Whether a node shares its cards through time-slicing."""
+        return self.time_slicing.marks(node) and not self.is_mps(node)
+
+    def can_share(self, requirement: Requirement) -> bool:
+        """Whether nodes that share their cards, and offer them under a name of their own, satisfy the requirement."""
+        if not self.mps.excluded_by(requirement, renamed=True):
+            return True
+        return bool(self.time_slicing.labels) and not self.time_slicing.excluded_by(requirement, renamed=True)
