@@ -59,6 +59,7 @@ def test_json_report_contract(data: Path) -> None:
                 "decision": "skipped",
                 "findings": [],
                 "patch": [],
+                "reason": "skipped: objects of this kind hold no pods that the settings name",
             },
             {
                 "file": "pods.yaml",
@@ -170,8 +171,9 @@ def test_list_gives_one_result_per_item(data: Path, file: str, lines: list[int])
 
 def test_namespace_option_applies_to_objects_without_namespace(data: Path) -> None:
     results = run("check", "-f", "pods.yaml", "-o", "json", "-n", "kube-system").json()["results"]
+    assert results[0]["reason"] == "exempt: the namespace is listed in exempt.namespaces"
     assert [(result["object"]["namespace"], result["decision"]) for result in results] == [
-        ("kube-system", "allowed"),  # an exempt namespace
+        ("kube-system", "allowed"),
         ("kube-system", "skipped"),
         ("lab", "denied"),
     ]
@@ -196,3 +198,20 @@ def test_facts_and_settings_apply(here: Path) -> None:
 def test_output_is_deterministic(data: Path) -> None:
     command = ["check", "-f", ".", "-o", "json"]
     assert run(*command).out == run(*command).out
+
+
+@pytest.mark.parametrize(
+    ("manifest", "reason"),
+    [
+        ("kind: Pod, metadata: {name: p, namespace: kube-system}, spec: {", "exempt: "),
+        ("kind: Pod, metadata: {name: p}, spec: {os: {name: windows}, ", "exempt: "),
+        ("kind: Pod, metadata: {name: p}, spec: {schedulingGates: [{name: g}], ", "gated: "),
+        ("kind: Pod, metadata: {name: p, labels: {kueue.x-k8s.io/queue-name: q}}, spec: {", "queued: "),
+    ],
+)
+def test_text_report_gives_reason_of_object(here: Path, manifest: str, reason: str) -> None:
+    (here / "p.yaml").write_text(f"{{apiVersion: v1, {manifest}containers: [{{name: c}}]}}}}")
+    shown = run("check", "-f", "p.yaml").out
+    assert f"p.yaml:1: Pod {'kube-system/' if 'kube-system' in manifest else ''}p: {reason}" in shown
+    (result,) = run("check", "-f", "p.yaml", "-o", "json").json()["results"]
+    assert result["reason"].startswith(reason)

@@ -35,7 +35,7 @@ def test_view_shows_defaults() -> None:
 def test_file_overrides_profile_overrides_defaults(settings: Path) -> None:
     shown = view("--config", settings)
     assert shown["server"]["port"] == 9443
-    assert shown["severities"] == {"GPS001": "warn", "GPS005": "deny"}
+    assert shown["severities"] == {"GPS005": "deny"}
     assert shown["injections"]["pipeMount"]["enabled"] is False
     assert shown["server"]["healthPort"] == 8080
 

@@ -167,3 +167,24 @@ def test_object_with_too_many_edits_is_left_out(data: Path) -> None:
     assert refused.code == 2
     assert refused.out == ""
     assert refused.err == "<stdin>:1: Pod hostile needs more than 4096 edits, so the webhook makes none\n"
+
+
+def test_verbose_names_what_is_not_injected(here: Path) -> None:
+    (here / "pod.yaml").write_text(
+        "{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: "
+        "[{name: c, resources: {limits: {nvidia.com/gpu: 1}}}]}}"
+    )
+    (here / "facts.yaml").write_text("runtimeClasses: [{name: nvidia}, {name: nvidia-legacy}]\n")
+    ended = run("mutate", "-f", "pod.yaml", "--facts", "facts.yaml", "-o", "patch", "-v")
+    assert "runtimeClassName" not in ended.out
+    assert (
+        "pod.yaml:1: Pod p: runtimeClass is not injected: the cluster injects devices through CDI "
+        "(RuntimeClass nvidia-legacy), see injections.runtimeClass.whenCdi\n"
+    ) in ended.err
+    assert ended.json() == run("mutate", "-f", "pod.yaml", "--facts", "facts.yaml", "-o", "patch").json()
+    assert run("mutate", "-f", "pod.yaml").err == ""
+
+
+def test_verbose_gives_reason_of_exempt_and_skipped_objects(here: Path) -> None:
+    (here / "map.yaml").write_text("{apiVersion: v1, kind: ConfigMap, metadata: {name: m}}")
+    assert "ConfigMap m: skipped: " in run("mutate", "-f", "map.yaml", "-v").err

@@ -36,6 +36,7 @@ DIFFER = {
     "severities/denied-outside-mutate": "with denyInMutate off only the final hook denies, the command line always",
     "steering/final-hook-unsteered": "the final hook checks the pod as it is, the command line steers",
     "steering/ungated-unsteered": "a pod that lost its gates cannot be steered, a new one can",
+    "GPS001/queued-pod-without-gate": "a queue gates a pod before the final hook, the command line cannot know",
     "GPS001/one-of-two-gates-removed": NOT_AN_UPDATE,
     "GPS001/update-without-a-gate-before": NOT_AN_UPDATE,
     "GPS007/ephemeral-container-alone-is-checked": NOT_AN_UPDATE,

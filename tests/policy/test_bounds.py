@@ -169,7 +169,7 @@ def test_rules_of_valid_namespace_are_cached() -> None:
 def test_exemption_and_namespace_rule_apply_to_any_name() -> None:
     evaluator = Evaluator.of(Settings(namespaces=(NamespaceRule(("UPPER",), mode="audit"),)))
     assert evaluator.ruleset.of("UPPER").severities["GPS001"] is Severity.AUDIT
-    assert evaluator.ruleset.of("kube-system").exempt
+    assert evaluator.ruleset.of("kube-system").exemption
 
 
 def test_taints_of_nodes_are_tolerated_once_each() -> None:

@@ -8,7 +8,18 @@ import pytest
 
 from webhook.policy.pods.reading import MalformedError
 from webhook.policy.settings.settings import WorkloadPath
-from webhook.policy.workloads.kinds import BUILT_IN, PodPath, extract, group_of, is_pod, is_suspended, kinds_with, steps
+from webhook.policy.workloads.kinds import (
+    BUILT_IN,
+    QUEUE_LABEL,
+    Deferral,
+    PodPath,
+    extract,
+    group_of,
+    is_pod,
+    is_suspended,
+    kinds_with,
+    steps,
+)
 
 SETS = kinds_with([WorkloadPath("Set", "spec.jobs[*].template", "example.com")])
 MAPS = kinds_with([WorkloadPath("Map", "spec.roles.*.template", "example.com")])
@@ -116,12 +127,28 @@ def test_kind_without_paths_holds_no_pods(group: str, kind: str) -> None:
 
 @pytest.mark.parametrize(
     ("group", "kind", "expected"),
-    [("", "Pod", (True, False)), ("batch", "Job", (False, True)), ("example.com", "Set", (False, True))],
+    [
+        ("", "Pod", (True, None)),
+        ("batch", "Job", (False, Deferral.SUSPENDED)),
+        ("example.com", "Set", (False, Deferral.SUSPENDED)),
+    ],
 )
 def test_extracted_pod_is_pod_or_suspended_by_group_and_kind(
-    group: str, kind: str, expected: tuple[bool, bool]
+    group: str, kind: str, expected: tuple[bool, Deferral | None]
 ) -> None:
     manifest = {"spec": {"suspend": True, "template": {"spec": {}}, "jobs": [{"template": {}}]}}
     (found,) = extract(SETS, manifest, group, kind)
-    assert (found.is_pod, found.is_suspended) == expected
+    assert (found.is_pod, found.deferral) == expected
     assert is_pod(group, kind) is found.is_pod
+
+
+@pytest.mark.parametrize(
+    ("group", "kind"), [("", "Pod"), ("batch", "Job"), ("apps", "Deployment"), ("example.com", "Set")]
+)
+@pytest.mark.parametrize(
+    ("labels", "deferral"), [({QUEUE_LABEL: "team-a"}, Deferral.QUEUED), ({QUEUE_LABEL: ""}, None)]
+)
+def test_queue_label_defers_pods(group: str, kind: str, labels: dict[str, str], deferral: Deferral | None) -> None:
+    manifest = {"metadata": {"labels": labels}, "spec": {"template": {"spec": {}}, "jobs": [{"template": {}}]}}
+    (found,) = extract(SETS, manifest, group, kind)
+    assert found.deferral is deferral

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -32,7 +32,11 @@ def modules_in(package: str, pattern: str) -> set[str]:
 
 def modules_of(registered: Sequence[Check | Injection]) -> set[str]:
     """The modules that define what is registered."""
-    return {one.run.__module__.rpartition(".")[2] for one in registered}
+    return {_function(one).__module__.rpartition(".")[2] for one in registered}
+
+
+def _function(one: Check | Injection) -> Callable[..., object]:
+    return one.run if isinstance(one, Check) else one.edits
 
 
 def test_check_registry_matches_folder() -> None:

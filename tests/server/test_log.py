@@ -102,3 +102,11 @@ async def test_text_format_is_one_line(certificates: Certificates) -> None:
     assert datetime.fromisoformat(time).tzinfo is not None
     assert (level, event) == ("info", "review")
     assert {"hook=mutate", "namespace=team-a", "kind=Pod", "decision=denied", 'codes=["GPS001"]'} <= set(fields)
+
+
+async def test_debug_log_names_what_is_not_injected(certificates: Certificates) -> None:
+    known = "runtimeClasses: [{name: nvidia}, {name: nvidia-legacy}]"
+    async with running(certificates, known=known) as server:
+        await server.ask(server.client.review, "/mutate", review(pod(), uid="cdi"))
+        event = await server.ask(lambda: server.log.event("not injected", uid="cdi", injection="runtimeClass"))
+    assert (event["level"], "CDI" in event["reason"]) == ("debug", True)

@@ -11,7 +11,7 @@ from collections.abc import Set
 
 from webhook.policy.context import Origin
 from webhook.policy.evaluate import Evaluator
-from webhook.policy.exemption import is_exempt
+from webhook.policy.exemption import exemption
 from webhook.policy.pods.pod import Pod
 from webhook.policy.verdict import Append, Edit
 from webhook.policy.workloads.kinds import ExtractedPod
@@ -20,7 +20,7 @@ from webhook.policy.workloads.kinds import ExtractedPod
 def lost_tolerations(updated: ExtractedPod, before: ExtractedPod, origin: Origin, evaluator: Evaluator) -> list[Edit]:
     """The edits that restore the injected tolerations; an update gets no other edits."""
     context = evaluator.context(updated, origin)
-    if is_exempt(context):
+    if exemption(context) is not None:
         return []
     keys = {injected["key"] for injected in context.injected_tolerations}
     present, earlier = _with_keys(updated.pod, keys), _with_keys(before.pod, keys)

@@ -15,6 +15,7 @@ import msgspec
 from webhook.admission import structure
 from webhook.admission.errors import BadReviewError
 from webhook.policy.printable import printable
+from webhook.policy.workloads.kinds import QUEUE_LABEL
 
 __all__ = ["BadReviewError", "Request", "read"]
 
@@ -34,11 +35,16 @@ class User(msgspec.Struct, frozen=True):
     groups: list[str] | None = None
 
 
+Labels = TypedDict("Labels", {QUEUE_LABEL: Any}, total=False)  # type: ignore[misc]  # mypy wants the text itself
+"""The only label of an object that matters."""
+
+
 class Metadata(TypedDict, total=False):
     """The part of an object's metadata that is decoded."""
 
     name: str | None
     generateName: str | None
+    labels: Labels | None
     annotations: dict[str, Any] | None
 
 

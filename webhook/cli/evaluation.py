@@ -15,6 +15,9 @@ from webhook.policy.verdict import Decision, Verdict
 from webhook.policy.workloads.kinds import group_of, is_pod
 from webhook.report import Located, Result, Subject
 
+SKIPPED = "skipped: objects of this kind hold no pods that the settings name"
+"""The reason of an object without pods."""
+
 
 @dataclass(frozen=True, slots=True)
 class Evaluated:
@@ -61,6 +64,7 @@ class Evaluated:
             tuple(self._located()),
             tuple(patch),
             {} if self.verdict is None else self.verdict.omitted(),
+            SKIPPED if self.verdict is None else self.verdict.reason,
         )
 
     def _located(self) -> list[Located]:

@@ -7,7 +7,7 @@ from functools import partial
 
 import click
 
-from webhook.cli.evaluation import Evaluated, evaluate
+from webhook.cli.evaluation import SKIPPED, Evaluated, evaluate
 from webhook.cli.inputs import evaluator_for, manifests
 from webhook.cli.options import format_option, manifest_options, read_standard_input_once
 from webhook.cli.screen import paint, show, tell
@@ -23,6 +23,7 @@ from webhook.report.mutation import Mutation
 @click.command(name="mutate")
 @manifest_options
 @format_option(MutateFormat.JSON, "The edited objects, the edits as JSON Patch, or a diff.")
+@click.option("-v", "--verbose", is_flag=True, help="Name on standard error what is not injected, and why.")
 def command(
     filenames: tuple[str, ...],
     recursive: bool,
@@ -30,6 +31,7 @@ def command(
     config: str | None,
     facts: str | None,
     output: MutateFormat,
+    verbose: bool,
 ) -> None:
     """Print manifests with the edits that the webhook makes.
 
@@ -59,6 +61,8 @@ def command(
             code = ExitCode.WRONG_INPUT
         else:
             mutations.append(_mutation(checked))
+        if verbose and isinstance(checked, Evaluated):
+            _explain(checked)
     for piece in output.to_format(paint(sys.stdout))(mutations):
         show(piece)
     sys.exit(code)
@@ -70,6 +74,16 @@ def _report_denial(checked: Evaluated) -> None:
         if finding.severity is Severity.DENY:
             tell(f"{located.at(checked.manifest.file)}: {checked.subject} is denied: {located}")
             tell(f"    remedy: {finding.remedy}")
+
+
+def _explain(checked: Evaluated) -> None:
+    """Name what the webhook does not inject into the object, and why."""
+    place = f"{checked.manifest.file}:{checked.manifest.line}: {checked.subject}"
+    reason = SKIPPED if checked.verdict is None else checked.verdict.reason
+    if reason:
+        tell(f"{place}: {reason}")
+    for name, why in checked.verdict.withheld if checked.verdict is not None else ():
+        tell(f"{place}: {name} is not injected: {why}")
 
 
 def _mutation(checked: Evaluated) -> Mutation:

@@ -12,7 +12,7 @@ from webhook.policy.pods.pod import Container
 from webhook.policy.pods.requests import GpuRequests, ResourceRequest
 from webhook.policy.rules import Rules
 from webhook.policy.verdict import Edit
-from webhook.policy.workloads.kinds import ExtractedPod
+from webhook.policy.workloads.kinds import Deferral, ExtractedPod
 
 ENFORCE_LABEL = "pod-security.kubernetes.io/enforce"
 
@@ -50,18 +50,18 @@ class Origin:
 class PodContext:
     """One pod with its origin, the rules of its namespace, and the known facts.
 
-    `is_pod`: the object is a Pod, not a workload with a template. `is_suspended`: the workload is suspended.
+    `is_pod`: the object is a Pod, not a workload with a template. `deferral`: why the pod's nodes are chosen later.
     `mps_requests` holds the requests for shared resources with which the pod could land on an MPS node,
     `first_mps_requests` the first one of each container. The evaluator fills `edits`.
     """
 
     __slots__ = (
+        "deferral",
         "edits",
         "facts",
         "first_mps_requests",
         "injected_tolerations",
         "is_pod",
-        "is_suspended",
         "mps_requests",
         "origin",
         "placement",
@@ -74,8 +74,8 @@ class PodContext:
         pod = extracted.pod
         self.pod = pod
         self.is_pod = extracted.is_pod
-        self.is_suspended = extracted.is_suspended
         self.origin = origin
+        self.deferral = self._deferral(extracted.deferral)
         self.rules = rules
         self.facts = rules.facts
         self.edits: list[Edit] = []
@@ -110,6 +110,12 @@ class PodContext:
     def tolerations(self) -> Tolerations:
         """The pod's own tolerations."""
         return tolerations_of(self.pod, self.rules.taint_keys)
+
+    def _deferral(self, of_object: Deferral | None) -> Deferral | None:
+        if self.pod.elements("schedulingGates"):
+            return Deferral.GATED
+        # A queue gates a pod at its creation, and the final hook sees whether it did.
+        return None if self.is_pod and self.origin.is_final_hook else of_object
 
     def _find_mps_requests(self) -> None:
         lands = self.placement.lands

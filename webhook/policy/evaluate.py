@@ -11,8 +11,9 @@ from itertools import islice
 from webhook.policy.checks import CHECKS
 from webhook.policy.checks.check import Check
 from webhook.policy.context import Origin, PodContext
-from webhook.policy.exemption import is_exempt
+from webhook.policy.exemption import exemption
 from webhook.policy.injections import INJECTIONS, STEERING
+from webhook.policy.injections.injection import Injection
 from webhook.policy.placement.facts import UNKNOWN, Facts
 from webhook.policy.pods.reading import Members
 from webhook.policy.rules import Ruleset
@@ -70,10 +71,14 @@ class Evaluator:
         verdict = _VerdictBuilder()
         for extracted in pods:
             context = PodContext(extracted, origin, rules)
-            if is_exempt(context):
+            exempt = exemption(context)
+            if exempt is not None:
+                verdict.reason = exempt
                 continue
+            if context.deferral is not None:
+                verdict.reason = context.deferral.value
             if origin.added_containers is None:
-                context.edits = _edits(context)
+                context.edits = _inject(context, verdict.withheld)
                 verdict.add_edits(context.edits)
             verdict.run(self._checks_for(context), context)
         return verdict.build()
@@ -103,12 +108,14 @@ class Evaluator:
 class _VerdictBuilder:
     """Collects the findings and edits of the pods of one object."""
 
-    __slots__ = ("counts", "edits", "findings")
+    __slots__ = ("counts", "edits", "findings", "reason", "withheld")
 
     def __init__(self) -> None:
         self.findings: dict[str, list[Finding]] = {}
         self.counts: dict[tuple[str, Severity], int] = {}
         self.edits: list[Edit] = []
+        self.reason = ""
+        self.withheld: dict[str, str] = {}
 
     def add_edits(self, edits: Iterable[Edit]) -> None:
         """Collect edits, at most one more than an object may get."""
@@ -132,20 +139,30 @@ class _VerdictBuilder:
         """The verdict for the object."""
         too_many = len(self.edits) > MOST_EDITS
         edits = () if too_many else tuple(self.edits)
-        if not self.counts:
-            return Verdict(Decision.ALLOWED, (), edits, {}, too_many) if self.edits else UNTOUCHED
-        decision = _DECISIONS[max(severity for _, severity in self.counts)]
+        if not (self.counts or edits or too_many or self.reason or self.withheld):
+            return UNTOUCHED
+        decision = _DECISIONS[max((severity for _, severity in self.counts), default=Severity.AUDIT)]
         findings = tuple(finding for code in sorted(self.findings) for finding in self.findings[code])
-        return Verdict(decision, findings, edits, self.counts, too_many)
+        return Verdict(decision, findings, edits, self.counts, too_many, self.reason, tuple(self.withheld.items()))
 
 
-def _edits(context: PodContext) -> list[Edit]:
-    """The edits of a pod; when there are too many, one more than an object may get."""
-    edits = list(islice(STEERING.run(context), MOST_EDITS + 1))
+def _inject(context: PodContext, withheld: dict[str, str]) -> list[Edit]:
+    """The edits of a pod; when there are too many, one more than an object may get. Notes what is withheld, and why."""
+    edits = _injected(STEERING, context, [], withheld)
     if edits:
         context.steer()
     for injection in INJECTIONS if context.pod.is_editable else ():
-        edits.extend(islice(injection.run(context), MOST_EDITS + 1 - len(edits)))
+        edits = _injected(injection, context, edits, withheld)
     if len(edits) > MOST_EDITS and context.placement.steered:
         context.unsteer()  # none of the edits is made
+    return edits
+
+
+def _injected(injection: Injection, context: PodContext, edits: list[Edit], withheld: dict[str, str]) -> list[Edit]:
+    """The edits so far and those of one more injection."""
+    reason = injection.why_not(context)
+    if reason is None:
+        edits.extend(islice(injection.edits(context), MOST_EDITS + 1 - len(edits)))
+    elif context.requests.positive:
+        withheld[injection.name] = reason
     return edits

@@ -1,4 +1,4 @@
-"""Exempt pods: those that are neither checked nor changed."""
+"""Exempt pods: those that are neither checked nor changed, and why."""
 
 from __future__ import annotations
 
@@ -10,14 +10,16 @@ _NODES = "system:nodes"
 _OS_LABEL = "kubernetes.io/os"
 
 
-def is_exempt(context: PodContext) -> bool:
-    """Whether the pod is left alone: exempt by the settings, a mirror pod, or a Windows pod."""
-    if context.rules.exempt:
-        return True
+def exemption(context: PodContext) -> str | None:
+    """Why the pod is left alone; None for one that is checked."""
+    if context.rules.exemption is not None:
+        return context.rules.exemption
     annotation = context.rules.settings.exempt.annotation
     if annotation is not None and carries(context.pod.annotations, annotation):
-        return True
-    return _is_mirror(context) or _is_windows(context)
+        return "exempt: the pod has the annotation of exempt.annotation"
+    if _is_mirror(context):
+        return "exempt: the pod mirrors a static pod, which a kubelet runs already"
+    return "exempt: the pod runs on Windows" if _is_windows(context) else None
 
 
 def _is_mirror(context: PodContext) -> bool:

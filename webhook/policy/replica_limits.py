@@ -22,10 +22,10 @@ class Excess(NamedTuple):
 
 
 class Sharing(Enum):
-    """How nodes share their cards. The value ends the message of GPS001."""
+    """How nodes share their cards, in the words of messages."""
 
-    MPS = "where it is shared through MPS"
-    TIME_SLICING = "where it is time-sliced"
+    MPS = "shared through MPS"
+    TIME_SLICING = "time-sliced"
 
 
 def over_container(context: PodContext) -> list[Excess]:
@@ -80,9 +80,7 @@ def cap(context: PodContext, requests: Sequence[ResourceRequest]) -> Severity:
     """The highest severity for requests over a limit: a warning where the pod could still run."""
     if context.rules.settings.limits.mps_may_accept_more and not _only_time_sliced(context, requests):
         return Severity.WARN
-    if not (context.is_suspended or context.pod.elements("schedulingGates")):
-        return Severity.DENY
-    return Severity.WARN if _may_be_placed(context, requests) else Severity.DENY
+    return Severity.WARN if is_open(context, requests) else Severity.DENY
 
 
 def _only_time_sliced(context: PodContext, requests: Sequence[ResourceRequest]) -> bool:
@@ -91,8 +89,10 @@ def _only_time_sliced(context: PodContext, requests: Sequence[ResourceRequest]) 
     return any(lands(request.resource) is Reachability.YES for request in requests)
 
 
-def _may_be_placed(context: PodContext, requests: Sequence[ResourceRequest]) -> bool:
-    """Whether a later placement could make the requests legal: the scheduler could choose nodes without a limit."""
+def is_open(context: PodContext, requests: Sequence[ResourceRequest]) -> bool:
+    """Whether the pod's nodes are chosen later, and could be nodes without a limit on the requests."""
+    if context.deferral is None:
+        return False
     placement = context.placement
     return all(
         not request.resource.renamed

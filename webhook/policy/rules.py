@@ -24,9 +24,10 @@ _MIG = "nvidia.com/mig-"
 class Rules:
     """The settings that apply in one namespace.
 
-    `namespace_labels` is None when they are unknown. `severities` holds every check by its code, `active` those
-    that are not off. `per_container` and `per_pod` are the limits on replicas of MPS nodes,
-    `time_sliced_per_container` that of time-slicing nodes. `nodes_known`: `nodes` holds all of the cluster.
+    `namespace_labels` is None when they are unknown. `exemption` says why the namespace is exempt, None if it is not.
+    `severities` holds every check by its code, `active` those that are not off. `per_container` and `per_pod` are the
+    limits on replicas of MPS nodes, `time_sliced_per_container` that of time-slicing nodes. `nodes_known`: `nodes`
+    holds all of the cluster.
     """
 
     def __init__(
@@ -40,7 +41,7 @@ class Rules:
         self.settings = settings
         self.facts = facts
         self.namespace_labels = common.namespaces.get(namespace)
-        self.exempt = namespace in common.exempt or _opted_out(settings.exempt.label, self.namespace_labels)
+        self.exemption = _exemption(settings, namespace, self.namespace_labels)
         rule = _rule(settings.namespaces, namespace, self.namespace_labels)
         mode = (rule and rule.mode) or settings.mode
         named = {**settings.severities, **(rule.severities if rule else {})}
@@ -92,7 +93,6 @@ class CommonRules:
     """The part of the rules that is the same in every namespace."""
 
     __slots__ = (
-        "exempt",
         "known_names",
         "namespaces",
         "node_classes",
@@ -114,7 +114,6 @@ class CommonRules:
         nodes = (*(facts.nodes or ()), *map(_as_node, placement.node_groups))
         self.nodes = NodeIndex(nodes, self.node_classes)
         self.nodes_known = facts.nodes is not None or placement.groups_are_complete
-        self.exempt = frozenset(settings.exempt.namespaces)
         self.namespaces = {known.name: known.labels for known in reversed(facts.namespaces or ())}
         self.runtime_classes = {known.name: known for known in reversed(facts.runtime_classes or ())}
         self.pipes = {
@@ -186,8 +185,13 @@ def _accepts_more(facts: Facts) -> bool:
     return facts.device_plugin is not None and not facts.device_plugin.fail_requests_greater_than_one
 
 
-def _opted_out(label: str | None, labels: Mapping[str, str] | None) -> bool:
-    return label is not None and labels is not None and carries(labels, label)
+def _exemption(settings: Settings, namespace: str, labels: Mapping[str, str] | None) -> str | None:
+    """Why the pods of a namespace are exempt; None if they are not."""
+    if namespace in settings.exempt.namespaces:
+        return "exempt: the namespace is listed in exempt.namespaces"
+    if settings.exempt.label is not None and labels is not None and carries(labels, settings.exempt.label):
+        return "exempt: the namespace has the label of exempt.label"
+    return None
 
 
 def carries(labels: Mapping[str, Any], wanted: str) -> bool:

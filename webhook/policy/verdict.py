@@ -97,7 +97,9 @@ class Verdict:
     """The decision about one object, its findings in the order of their codes, and its edits.
 
     `findings` holds the first KEPT_PER_CODE of each code; `counts` counts all of them, by code and severity. When an
-    object needs more than MOST_EDITS edits, `too_many_edits` is set and `edits` is empty.
+    object needs more than MOST_EDITS edits, `too_many_edits` is set and `edits` is empty. `reason` says why pods of the
+    object are exempt, or get their nodes later. `withheld` names the injections that do not apply to a pod with GPU
+    requests, each with its reason.
     """
 
     decision: Decision
@@ -105,6 +107,8 @@ class Verdict:
     edits: tuple[Edit, ...]
     counts: Mapping[tuple[str, Severity], int] = field(default_factory=dict)
     too_many_edits: bool = False
+    reason: str = ""
+    withheld: tuple[tuple[str, str], ...] = ()
 
     def omitted(self) -> dict[str, int]:
         """How many findings of each code were counted but not kept."""

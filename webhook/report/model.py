@@ -55,7 +55,7 @@ class Result:
     """The result for one object.
 
     `patch` is the patch of the mutating hook for a pod that is not denied. `omitted` counts, by code, the findings that
-    are not listed.
+    are not listed. `reason` says why the object is exempt or skipped, or why its pods get their nodes later.
     """
 
     file: str
@@ -66,6 +66,7 @@ class Result:
     findings: tuple[Located, ...] = ()
     patch: tuple[dict[str, Any], ...] = ()
     omitted: Mapping[str, int] = field(default_factory=dict)
+    reason: str = ""
 
 
 DECISIONS = ("allowed", "warned", "denied", "skipped")

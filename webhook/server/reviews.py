@@ -115,6 +115,8 @@ class Reviews:
             edits=len(outcome.operations),
             microseconds=round(seconds * 1e6),
         )
+        for name, reason in outcome.verdict.withheld:
+            self._log.event("debug", "not injected", uid=request.uid, injection=name, reason=reason)
         if outcome.proof_failure is not None:
             self._log.event("error", "patch not sent", uid=request.uid, reason=outcome.proof_failure)
         if outcome.unpatched is not None:

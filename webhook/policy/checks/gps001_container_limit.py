@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from webhook.policy.checks.check import Check, Scope, Violations
 from webhook.policy.context import PodContext
-from webhook.policy.replica_limits import cap, over_container
+from webhook.policy.replica_limits import Excess, cap, is_open, over_container
 from webhook.policy.verdict import Severity, Violation
 from webhook.policy.wording import amount, message
 
@@ -24,7 +24,7 @@ def run(context: PodContext) -> Violations:
             excess.request.path,
             message(
                 f"{excess.request.container.kind} {{}} asks for {amount(excess.request.billionths)} of {{}}; "
-                f"the limit is {excess.limit} {excess.sharing.value}",
+                + _rule(excess, is_open=is_open(context, [excess.request])),
                 excess.request.container.name,
                 excess.request.resource.name,
             ),
@@ -33,6 +33,12 @@ def run(context: PodContext) -> Violations:
         )
         for excess in over_container(context)
     )
+
+
+def _rule(excess: Excess, *, is_open: bool) -> str:
+    if is_open:
+        return f"its nodes, chosen later, must not be {excess.sharing.value}"
+    return f"the limit is {excess.limit} where it is {excess.sharing.value}"
 
 
 WHOLE_CARDS = "ask for 1, or select nodes with whole cards (nvidia.com/gpu.sharing-strategy: none)"

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from webhook.policy.checks.check import Check, Scope, Violations
 from webhook.policy.context import PodContext
-from webhook.policy.replica_limits import cap, is_over_pod, replicas_of_pod
+from webhook.policy.replica_limits import cap, is_open, is_over_pod, replicas_of_pod
 from webhook.policy.verdict import Severity, Violation
 from webhook.policy.wording import amount
 
@@ -26,11 +26,15 @@ def run(context: PodContext) -> Violations:
     return [
         Violation(
             context.mps_requests[-1].path,
-            f"the pod asks for {total} replicas as a whole; the limit is {limit} where GPUs are shared through MPS",
+            f"the pod asks for {total} replicas as a whole; "
+            + (_LATER if is_open(context, context.mps_requests) else f"the limit is {limit} {_WHERE}"),
             "split the pod, or ask the administrator to raise limits.perPod",
             cap(context, context.mps_requests),
         )
     ]
 
+
+_WHERE = "where GPUs are shared through MPS"
+_LATER = "its nodes, chosen later, must not share GPUs through MPS"
 
 CHECK = Check("GPS002", Severity.DENY, Scope.MPS, run, __doc__)

@@ -1,4 +1,4 @@
-"""An injection: a name, a function that returns the edits of a pod, and its description."""
+"""An injection: a name, its condition, its edits, and its description."""
 
 from __future__ import annotations
 
@@ -8,16 +8,22 @@ from dataclasses import dataclass
 from webhook.policy.context import PodContext
 from webhook.policy.verdict import Edit
 
+OFF = "it is off in the settings"
+NO_GPU = "the pod requests no GPU"
+NO_SHARE = "the pod requests no GPU that could be shared through MPS"
+"""Reasons that several injections give."""
+
 
 @dataclass(frozen=True, slots=True)
 class Injection:
-    """One injection. Its function holds its condition, and its edits only add.
+    """One injection. `why_not` says why it does not apply to a pod, if so; otherwise `edits` adds what is missing.
 
     `description` explains it to users: a title, then Adds, Why and Not when.
     """
 
     name: str
-    run: Callable[[PodContext], Iterable[Edit]]
+    why_not: Callable[[PodContext], str | None]
+    edits: Callable[[PodContext], Iterable[Edit]]
     description: str
 
     @property

@@ -14,7 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from webhook.policy.context import PodContext
-from webhook.policy.injections.injection import Injection
+from webhook.policy.injections.injection import NO_SHARE, OFF, Injection
 from webhook.policy.pods.client_limits import ANNOTATIONS
 from webhook.policy.verdict import Append, Edit
 
@@ -41,7 +41,16 @@ def annotated_limits(context: PodContext) -> dict[str, AnnotatedLimit]:
     return found
 
 
-def run(context: PodContext) -> Iterable[Edit]:
+def why_not(context: PodContext) -> str | None:
+    """Why no limits are injected."""
+    if not context.rules.settings.injections.limits.enabled:
+        return OFF
+    if not context.mps_requests:
+        return NO_SHARE
+    return None if annotated_limits(context) else "the pod has no well-formed annotation for limits"
+
+
+def edits(context: PodContext) -> Iterable[Edit]:
     """The variables of the annotations, in each container that does not set them."""
     return (
         Append((*request.container.path, "env"), {"name": variable, "value": limit.value})
@@ -51,4 +60,4 @@ def run(context: PodContext) -> Iterable[Edit]:
     )
 
 
-INJECTION = Injection("limits", run, __doc__)
+INJECTION = Injection("limits", why_not, edits, __doc__)

@@ -11,10 +11,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from webhook.policy.context import PodContext
-from webhook.policy.injections.injection import Injection
+from webhook.policy.injections.injection import NO_SHARE, OFF, Injection
 from webhook.policy.pods.requests import ResourceRequest
 from webhook.policy.pods.variables import PIPE_DIRECTORY
 from webhook.policy.verdict import Append, Edit
+
+ELSEWHERE = "a known node without MPS could take the pod; the device plugin sets it where it is needed"
 
 
 def needing_pipe(context: PodContext) -> Sequence[ResourceRequest]:
@@ -25,10 +27,17 @@ def needing_pipe(context: PodContext) -> Sequence[ResourceRequest]:
     return [request for request in context.first_mps_requests if not placement.other_candidate(request.resource)]
 
 
-def run(context: PodContext) -> Iterable[Edit]:
+def why_not(context: PodContext) -> str | None:
+    """Why the variable is not injected."""
+    if not context.rules.settings.injections.pipe_directory.enabled:
+        return OFF
+    if not context.mps_requests:
+        return NO_SHARE
+    return None if needing_pipe(context) else ELSEWHERE
+
+
+def edits(context: PodContext) -> Iterable[Edit]:
     """The variable, for each container that does not set it."""
-    if not context.mps_requests or not context.rules.settings.injections.pipe_directory.enabled:
-        return ()
     return (
         Append(
             (*request.container.path, "env"),
@@ -39,4 +48,4 @@ def run(context: PodContext) -> Iterable[Edit]:
     )
 
 
-INJECTION = Injection("pipeDirectory", run, __doc__)
+INJECTION = Injection("pipeDirectory", why_not, edits, __doc__)

@@ -15,13 +15,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from webhook.policy.context import PodContext
-from webhook.policy.injections.injection import Injection
-from webhook.policy.injections.pipe_directory import needing_pipe
+from webhook.policy.injections.injection import NO_SHARE, OFF, Injection
+from webhook.policy.injections.pipe_directory import ELSEWHERE, needing_pipe
 from webhook.policy.pipe_directory import Pipe
 from webhook.policy.pods.reading import text
 from webhook.policy.pods.requests import ResourceRequest
 from webhook.policy.pods.variables import PIPE_DIRECTORY
-from webhook.policy.settings.injections import PipeMountInjection
 from webhook.policy.verdict import Append, Edit, Extend
 
 SAFE_TO_EVICT = "cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes"
@@ -41,15 +40,21 @@ def unmounted(context: PodContext) -> list[ResourceRequest]:
     ]
 
 
-def run(context: PodContext) -> Iterable[Edit]:
-    """Volumes, mounts and the annotation."""
+def why_not(context: PodContext) -> str | None:
+    """Why nothing is mounted."""
+    if not context.rules.settings.injections.pipe_mount.enabled:
+        return OFF
+    if not context.mps_requests:
+        return NO_SHARE
     # `/validate` does not know the path on which `/mutate` was called, so None does not count as a missing mount.
-    if not context.mps_requests or not context.hostpath_allowed():
-        return ()
-    return _edits(context, context.rules.settings.injections.pipe_mount)
+    if not context.hostpath_allowed():
+        return "the namespace does not allow hostPath volumes"
+    return None if needing_pipe(context) else ELSEWHERE
 
 
-def _edits(context: PodContext, settings: PipeMountInjection) -> Iterator[Edit]:
+def edits(context: PodContext) -> Iterator[Edit]:
+    """Volumes, mounts and the annotation."""
+    settings = context.rules.settings.injections.pipe_mount
     volumes: dict[str, str] = {}
     for request in unmounted(context):
         if PIPE_DIRECTORY in request.container.variables:
@@ -84,4 +89,4 @@ def _safe_to_evict(context: PodContext, names: Iterable[str]) -> list[Edit]:
     return [Extend((*path, SAFE_TO_EVICT), name) for name in names if name not in listed]
 
 
-INJECTION = Injection("pipeMount", run, __doc__)
+INJECTION = Injection("pipeMount", why_not, edits, __doc__)

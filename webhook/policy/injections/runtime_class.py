@@ -3,7 +3,9 @@
 Adds: `runtimeClassName`, by default `nvidia`, for shared, whole-card and MIG resources alike.
 Why: where the nvidia runtime is not the default, a pod without the class starts and sees no driver.
 Not when: the pod names a class; the class is known to be missing, its node selector contradicts the pod's, or MPS does
-not work in it (GPS011 warns); the webhook is configured to read RuntimeClasses and has not read them yet.
+not work in it (GPS011 warns); the webhook is configured to read RuntimeClasses and has not read them yet; the cluster
+injects devices through CDI, which needs no runtime class and fails with this one (NVIDIA/nvidia-container-toolkit#1239,
+NVIDIA/gpu-operator#1876). The RuntimeClass `nvidia-legacy` shows CDI; `injections.runtimeClass.whenCdi` decides.
 """
 
 from __future__ import annotations
@@ -13,18 +15,26 @@ from enum import Enum
 from fnmatch import fnmatchcase
 
 from webhook.policy.context import PodContext
-from webhook.policy.injections.injection import Injection
+from webhook.policy.injections.injection import NO_GPU, OFF, Injection
 from webhook.policy.placement.facts import RuntimeClass
 from webhook.policy.verdict import Assign, Edit
 
 
 class Obstacle(Enum):
-    """Why the class is not injected."""
+    """Why the class cannot be injected. The value is the reason for users."""
 
-    MISSING = "missing"
-    CONTRADICTS = "contradicts"
-    SANDBOX = "sandbox"
-    UNREAD = "unread"
+    MISSING = "the class does not exist in the cluster"
+    CONTRADICTS = "the node selector of the class contradicts the pod's"
+    SANDBOX = "the class is a sandbox, in which MPS does not work"
+    UNREAD = "the cluster's RuntimeClasses are not known"
+    CDI = "the cluster injects devices through CDI (RuntimeClass nvidia-legacy), see injections.runtimeClass.whenCdi"
+
+
+_CDI_MARKER = "nvidia-legacy"
+"""The GPU operator creates this class only with CDI enabled (NVIDIA/gpu-operator controllers/object_controls.go).
+
+`nvidia-cdi` shows nothing: k3s creates one wherever it finds the runtime (k3s-io/k3s#11065).
+"""
 
 
 def obstacle(context: PodContext) -> Obstacle | None:
@@ -33,6 +43,8 @@ def obstacle(context: PodContext) -> Obstacle | None:
     if context.facts.runtime_classes is None:
         waiting = settings.facts.runtime_classes or settings.injections.runtime_class.when_unknown == "skip"
         return Obstacle.UNREAD if waiting else None
+    if settings.injections.runtime_class.when_cdi == "skip" and context.runtime_class(_CDI_MARKER) is not None:
+        return Obstacle.CDI
     known = context.runtime_class(settings.injections.runtime_class.name)
     if known is None:
         return Obstacle.MISSING
@@ -62,14 +74,21 @@ def contradicts(context: PodContext, known: RuntimeClass) -> bool:
     return any(selector.get(key, value) != value for key, value in known.node_selector.items())
 
 
-def run(context: PodContext) -> Sequence[Edit]:
-    """The class, unless the pod names one."""
-    settings = context.rules.settings.injections.runtime_class
-    if not settings.enabled or not context.requests.positive or context.pod.spec.get("runtimeClassName") is not None:
-        return ()
-    if obstacle(context) is not None:
-        return ()
-    return (Assign((*context.pod.spec_path, "runtimeClassName"), settings.name),)
+def why_not(context: PodContext) -> str | None:
+    """Why the class is not injected."""
+    if not context.rules.settings.injections.runtime_class.enabled:
+        return OFF
+    if not context.requests.positive:
+        return NO_GPU
+    if context.pod.spec.get("runtimeClassName") is not None:
+        return "the pod names a class"
+    found = obstacle(context)
+    return None if found is None else found.value
 
 
-INJECTION = Injection("runtimeClass", run, __doc__)
+def edits(context: PodContext) -> Sequence[Edit]:
+    """The class."""
+    return (Assign((*context.pod.spec_path, "runtimeClassName"), context.rules.settings.injections.runtime_class.name),)
+
+
+INJECTION = Injection("runtimeClass", why_not, edits, __doc__)

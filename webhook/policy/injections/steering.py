@@ -14,23 +14,23 @@ from __future__ import annotations
 from typing import Any
 
 from webhook.policy.context import PodContext
-from webhook.policy.injections.injection import Injection
+from webhook.policy.injections.injection import OFF, Injection
 from webhook.policy.placement.reachability import Reachability
 from webhook.policy.placement.selector import AFFINITY
 from webhook.policy.replica_limits import is_over_pod, over_container
 from webhook.policy.verdict import Append, Edit
 
 
-def run(context: PodContext) -> list[Edit]:
-    """The affinity that makes the pod legal; empty if it needs none or none could help.
-
-    The final hook checks a Pod as it is: no later edit reaches the scheduler.
-    """
-    if not context.rules.settings.injections.steering.enabled or (context.is_pod and context.origin.is_final_hook):
-        return []
+def why_not(context: PodContext) -> str | None:
+    """Why the pod is not steered."""
+    if not context.rules.settings.injections.steering.enabled:
+        return OFF
+    # The final hook checks a Pod as it is: no later edit reaches the scheduler.
+    if context.is_pod and context.origin.is_final_hook:
+        return "the pod is checked as it is"
     if not over_container(context) and not is_over_pod(context):
-        return []
-    return _affinity(context) if _whole_card_could_take(context) else []
+        return "the pod is within the limits"
+    return None if _whole_card_could_take(context) else "no node with whole cards could take the pod"
 
 
 def _whole_card_could_take(context: PodContext) -> bool:
@@ -47,7 +47,8 @@ def _whole_card_could_take(context: PodContext) -> bool:
     return placement.could_move_to_whole()
 
 
-def _affinity(context: PodContext) -> list[Edit]:
+def edits(context: PodContext) -> list[Edit]:
+    """The affinity that makes the pod legal."""
     expressions = [
         {"key": key, "operator": "NotIn", "values": list(values)}
         for key, values in context.placement.node_classes.excluded.items()
@@ -67,4 +68,4 @@ def _affinity(context: PodContext) -> list[Edit]:
     ]
 
 
-INJECTION = Injection("steering", run, __doc__)
+INJECTION = Injection("steering", why_not, edits, __doc__)

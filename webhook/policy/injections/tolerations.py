@@ -12,23 +12,29 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from webhook.policy.context import PodContext
-from webhook.policy.injections.injection import Injection
+from webhook.policy.injections.injection import NO_GPU, OFF, Injection
 from webhook.policy.verdict import Append, Edit
 
 
-def run(context: PodContext) -> Sequence[Edit]:
+def why_not(context: PodContext) -> str | None:
+    """Why no toleration is injected."""
+    if not context.rules.settings.injections.tolerations.enabled:
+        return OFF
+    if not context.requests.positive:
+        return NO_GPU
+    return None if context.injected_tolerations else "the settings name no toleration for these resources"
+
+
+def edits(context: PodContext) -> Sequence[Edit]:
     """The tolerations that the pod does not cover."""
-    injected = context.injected_tolerations
-    if not injected:
-        return ()
     path = (*context.pod.spec_path, "tolerations")
     own = context.tolerations()
-    edits: list[Edit] = []
-    for toleration in injected:
+    missing: list[Edit] = []
+    for toleration in context.injected_tolerations:
         if not own.cover(toleration):
             own.add([toleration], path)
-            edits.append(Append(path, toleration))
-    return edits
+            missing.append(Append(path, toleration))
+    return missing
 
 
-INJECTION = Injection("tolerations", run, __doc__)
+INJECTION = Injection("tolerations", why_not, edits, __doc__)

@@ -10,16 +10,21 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from webhook.policy.context import PodContext
-from webhook.policy.injections.injection import Injection
+from webhook.policy.injections.injection import NO_GPU, OFF, Injection
 from webhook.policy.pods.variables import VISIBLE_DEVICES
 from webhook.policy.verdict import Append, Edit
 
 
-def run(context: PodContext) -> Iterable[Edit]:
-    """The variable, for each container that requests no GPU and does not set it."""
+def why_not(context: PodContext) -> str | None:
+    """Why the variable is not injected."""
     settings = context.rules.settings.injections.void_devices
-    if not settings.enabled or (settings.pods == "gpu" and not context.requests.positive):
-        return ()
+    if not settings.enabled:
+        return OFF
+    return NO_GPU if settings.pods == "gpu" and not context.requests.positive else None
+
+
+def edits(context: PodContext) -> Iterable[Edit]:
+    """The variable, for each container that requests no GPU and does not set it."""
     requesting = {request.container for request in context.requests.positive}
     return (
         Append((*container.path, "env"), {"name": VISIBLE_DEVICES, "value": "void"})
@@ -28,4 +33,4 @@ def run(context: PodContext) -> Iterable[Edit]:
     )
 
 
-INJECTION = Injection("voidDevices", run, __doc__)
+INJECTION = Injection("voidDevices", why_not, edits, __doc__)

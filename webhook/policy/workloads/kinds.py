@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from enum import Enum
 from typing import Any, Literal
 
 from webhook.policy.pods.pod import Pod
@@ -63,20 +64,28 @@ def is_pod(group: str, kind: str) -> bool:
     return kind == "Pod" and not group
 
 
+class Deferral(Enum):
+    """Why the nodes of a pod are chosen later. The value is the reason in reports."""
+
+    SUSPENDED = "suspended: the nodes of its pods are chosen when it resumes"
+    QUEUED = "queued: a queue chooses the nodes of its pods"
+    GATED = "gated: its nodes are chosen when its scheduling gates are removed"
+
+
 class ExtractedPod:
     """A pod that an object holds. `raw` is the value at its path.
 
-    `is_pod`: the object is a Pod, not a workload with a template. `is_suspended`: the workload is suspended, so that
-    its pods get their placement later.
+    `is_pod`: the object is a Pod, not a workload with a template. `deferral`: why the nodes of its
+    pods are chosen later, if they are.
     """
 
-    __slots__ = ("is_pod", "is_suspended", "path", "pod", "raw")
+    __slots__ = ("deferral", "is_pod", "path", "pod", "raw")
 
-    def __init__(self, path: Path, raw: Members, holds: Holds, *, is_pod: bool, is_suspended: bool) -> None:
+    def __init__(self, path: Path, raw: Members, holds: Holds, *, is_pod: bool, deferral: Deferral | None) -> None:
         self.path = path
         self.raw = raw
         self.is_pod = is_pod
-        self.is_suspended = is_suspended
+        self.deferral = deferral
         self.pod = _VIEWS[holds](raw, path)
 
 
@@ -93,13 +102,13 @@ def extract(kinds: Kinds, manifest: Members, group: str, kind: str) -> list[Extr
     if paths is None:
         return []
     is_itself = is_pod(group, kind)
-    is_deferred = not is_itself and is_suspended(group, kind, manifest)
+    deferral = _deferral(group, kind, manifest)
     found: list[ExtractedPod] = []
     for path in paths:
         for where, raw in _walk(manifest, path.steps, ()):
             if len(found) == MOST_PODS:
                 raise TooManyPodsError(where)
-            found.append(ExtractedPod(where, raw, path.holds, is_pod=is_itself, is_suspended=is_deferred))
+            found.append(ExtractedPod(where, raw, path.holds, is_pod=is_itself, deferral=deferral))
     return found
 
 
@@ -136,8 +145,18 @@ _SUSPENDED_AT: Mapping[tuple[str, str], tuple[tuple[str, ...], ...]] = {
 _SUSPENDED = (("spec", "suspend"), ("spec", "runPolicy", "suspend"))
 
 
+QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
+"""The label by which Kueue suspends a workload, or gates a pod, when it is created (kubernetes-sigs/kueue)."""
+
+
+def _deferral(group: str, kind: str, manifest: Members) -> Deferral | None:
+    if not is_pod(group, kind) and is_suspended(group, kind, manifest):
+        return Deferral.SUSPENDED
+    return Deferral.QUEUED if _at(manifest, ("metadata", "labels", QUEUE_LABEL)) else None
+
+
 def is_suspended(group: str, kind: str, manifest: Members) -> bool:
-    """Whether a workload is suspended: a queue creates its pods later and chooses their nodes."""
+    """Whether a workload is suspended, so that its pods are created later."""
     return any(_at(manifest, path) is True for path in _SUSPENDED_AT.get((group, kind), _SUSPENDED))
 
 

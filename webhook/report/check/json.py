@@ -33,6 +33,7 @@ def _result(result: Result) -> dict[str, Any]:
         "findings": [_finding(located) for located in result.findings],
         "patch": result.patch,
         **({"omitted": result.omitted} if result.omitted else {}),
+        **({"reason": result.reason} if result.reason else {}),
     }
 
 

@@ -27,6 +27,8 @@ def _result(result: Result, paint: Paint) -> Iterator[str]:
         yield f"{located.at(result.file)}: {paint(severity.label, _COLOURS[severity])} {located}"
         yield paint(f"    {result.subject} at {printable(located.pointer or '/')}", "dim")
         yield printable(f"    remedy: {located.finding.remedy}", LINE)
+    if result.reason and result.decision != "skipped":
+        yield printable(f"{result.file}:{result.line}: {result.subject}: {result.reason}", LINE)
     for code, count in result.omitted.items():
         yield printable(f"{result.file}:{result.line}: and {_counted(count, 'more finding')} of {code}", LINE)
 
