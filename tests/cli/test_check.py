@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from tests.cli.run import run
+from tests.remedies import ASK_FOR_ONE
 
 TWO = 'asks for 2 of "nvidia.com/gpu"; the limit is 1 where it is shared through MPS'
-ASK_FOR_ONE = "ask for 1, or select nodes with whole cards (nvidia.com/gpu.sharing-strategy: none)"
 
 PLACES = {
     "pods.yaml": [("GPS001", 10, 34), ("GPS004", 29, 18), ("GPS005", 32, 22), ("GPS015", 22, 34)],

@@ -12,6 +12,7 @@ import yaml
 
 from tests.cli.run import run
 from tests.hostile import container, each, pod
+from tests.remedies import ASK_FOR_ONE
 from webhook.policy.verdict import MOST_EDITS
 
 
@@ -84,7 +85,7 @@ def test_denied_object_prints_no_data(data: Path, output: str) -> None:
     assert ended.err.splitlines() == [
         'pod.json:7:64: Pod json is denied: GPS001 container "c" asks for 2 of "nvidia.com/gpu"; '
         "the limit is 1 where it is shared through MPS",
-        "    remedy: ask for 1, or select nodes with whole cards (nvidia.com/gpu.sharing-strategy: none)",
+        f"    remedy: {ASK_FOR_ONE}",
     ]
 
 

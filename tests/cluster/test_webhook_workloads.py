@@ -9,6 +9,7 @@ import pytest
 from tests.cluster.harness.manifests import container
 from tests.cluster.harness.webhook import webhook
 from tests.cluster.workloads import KINDS, assert_completed, make_due, pod_of_workload, workload
+from tests.remedies import ASK_FOR_ONE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 TWO = (
     'GPS001 container "main" asks for 2 of "nvidia.com/gpu"; the limit is 1 where it is shared through MPS; '
-    "ask for 1, or select nodes with whole cards (nvidia.com/gpu.sharing-strategy: none)"
+    + ASK_FOR_ONE
 )
 ONE_AND_ONE = (
     "GPS002 the pod asks for 2 replicas as a whole; the limit is 1 where GPUs are shared through MPS; "

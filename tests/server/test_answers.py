@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.apiserver import receive
+from tests.remedies import ASK_FOR_ONE
 from tests.server.certificates import Certificates
 from tests.server.client import Client
 from tests.server.reviews import Json, deployment, patch_of, pod, review
@@ -15,7 +16,7 @@ from tests.server.within import running
 OURS = {"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"}
 REFUSAL = (
     'GPS001 container "train" asks for 2 of "nvidia.com/gpu"; the limit is 1 where it is shared through MPS; '
-    "ask for 1, or select nodes with whole cards (nvidia.com/gpu.sharing-strategy: none)"
+    + ASK_FOR_ONE
 )
 
 

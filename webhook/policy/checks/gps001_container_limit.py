@@ -1,17 +1,21 @@
 """A container requests more replicas than its limit.
 
 Reads: `resources.limits` and `resources.requests` of init containers, sidecars and containers.
-Why: the device plugin rejects a request for more than one replica of a GPU that is shared through MPS. The kubelet then
-fails the pod permanently with `UnexpectedAdmissionError`, and its controller creates the next one immediately: about
-300 failed pods in 30 seconds. More replicas would not give a container a larger share of one GPU.
-Remedy: ask for 1, or select nodes with whole cards through the label `nvidia.com/gpu.sharing-strategy: none`. Where the
-plugin accepts more (`failRequestsGreaterThanOne: false`, v0.20 or newer), raise `limits.perContainer`.
+Why: the device plugin rejects a request for more than one replica of a GPU that is shared through MPS, and of one that
+is time-sliced where its option `failRequestsGreaterThanOne` is set. The kubelet then fails the pod permanently with
+`UnexpectedAdmissionError`, and its controller creates the next one immediately: about 300 failed pods in 30 seconds.
+More replicas would not give a container a larger share of one GPU.
+Remedy: ask for 1, or keep the pod on nodes with whole cards: exclude every label of nodes that share theirs, which the
+message spells out, in the required node affinity. Where the plugin accepts more (`failRequestsGreaterThanOne: false`,
+for MPS in v0.20 or newer), raise `limits.perContainer`; where it time-slices and rejects more, set
+`limits.timeSlicing.perContainer`.
 """
 
 from __future__ import annotations
 
 from webhook.policy.checks.check import Check, Scope, Violations
 from webhook.policy.context import PodContext
+from webhook.policy.remedies import fewer_replicas, whole_cards
 from webhook.policy.replica_limits import Excess, cap, is_open, over_container
 from webhook.policy.verdict import Severity, Violation
 from webhook.policy.wording import amount, message
@@ -28,7 +32,7 @@ def run(context: PodContext) -> Violations:
                 excess.request.container.name,
                 excess.request.resource.name,
             ),
-            "ask for 1" if excess.request.resource.renamed else WHOLE_CARDS,
+            fewer_replicas(context, excess.limit) + whole_cards(context, excess.request.resource),
             cap(context, [excess.request]),
         )
         for excess in over_container(context)
@@ -40,7 +44,5 @@ def _rule(excess: Excess, *, is_open: bool) -> str:
         return f"its nodes, chosen later, must not be {excess.sharing.value}"
     return f"the limit is {excess.limit} where it is {excess.sharing.value}"
 
-
-WHOLE_CARDS = "ask for 1, or select nodes with whole cards (nvidia.com/gpu.sharing-strategy: none)"
 
 CHECK = Check("GPS001", Severity.DENY, Scope.SHARED, run, __doc__)

@@ -32,7 +32,7 @@ def run(context: PodContext) -> Violations:
         violations.append(Violation(path, problem, "make the pod's nodeSelector agree with the class"))
     if context.mps_requests and is_sandbox(context, name):
         problem = message("RuntimeClass {} is a sandbox in which MPS does not work", name)
-        violations.append(Violation(path, problem, "name another class, or select nodes with whole cards"))
+        violations.append(Violation(path, problem, "name a class without a sandbox"))
     return violations
 
 

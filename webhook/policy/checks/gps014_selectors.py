@@ -12,6 +12,7 @@ from webhook.policy.checks.check import Check, Scope, Violations
 from webhook.policy.context import PodContext
 from webhook.policy.placement.reachability import Reachability
 from webhook.policy.pods.requests import ResourceRequest
+from webhook.policy.remedies import sharing_nodes
 from webhook.policy.verdict import Path, Severity, Violation
 from webhook.policy.wording import message
 
@@ -30,7 +31,7 @@ def run(context: PodContext) -> Violations:
                 problem = message(
                     "{} exists only on nodes that share GPUs, which the selectors exclude", request.resource.name
                 )
-                return (Violation(_selector(context), problem, "select sharing nodes, or ask for nvidia.com/gpu"),)
+                return (Violation(_selector(context), problem, sharing_nodes(context)),)
             if mig and request.resource.kind == "mig":
                 problem = message("MPS nodes never offer {}, but the selectors require them", request.resource.name)
                 return (Violation(_selector(context), problem, "remove the selector, or ask for a shared GPU"),)
