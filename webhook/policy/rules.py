@@ -53,6 +53,8 @@ class Rules:
         self.per_pod = None if lifted else limits.per_pod
         self.time_sliced_per_container = limits.time_slicing.per_container
         self.resources = common.resources
+        self.annotation_requests = settings.requests.annotations
+        self.annotated_resource = common.annotated_resource
         self.known_names = common.known_names
         self.node_classes = common.node_classes
         self.nodes = common.nodes
@@ -93,6 +95,7 @@ class CommonRules:
     """The part of the rules that is the same in every namespace."""
 
     __slots__ = (
+        "annotated_resource",
         "known_names",
         "namespaces",
         "node_classes",
@@ -108,6 +111,7 @@ class CommonRules:
 
     def __init__(self, settings: Settings, facts: Facts) -> None:
         self.resources = {resource.name: resource for resource in settings.resources}
+        self.annotated_resource = next((one for one in settings.resources if one.kind == "shared"), None)
         self.known_names = KnownNames(self.resources)
         placement = settings.placement
         self.node_classes = NodeClasses(placement.mps_labels, placement.time_slicing_labels)

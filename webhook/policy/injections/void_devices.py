@@ -25,11 +25,11 @@ def why_not(context: PodContext) -> str | None:
 
 def edits(context: PodContext) -> Iterable[Edit]:
     """The variable, for each container that requests no GPU and does not set it."""
-    requesting = {request.container for request in context.requests.positive}
+    requesting = {request.container.path for request in context.requests.positive}
     return (
         Append((*container.path, "env"), {"name": VISIBLE_DEVICES, "value": "void"})
         for container in context.pod.every_container()
-        if container not in requesting and VISIBLE_DEVICES not in container.variables
+        if container.path not in requesting and VISIBLE_DEVICES not in container.variables
     )
 
 

@@ -128,6 +128,11 @@ _NO_RESOURCES: Final[tuple[object, ...]] = (None, {})
 _NO_ENTRIES: Final[tuple[object, ...]] = (None, [])
 
 
+def _first(raw: Members) -> str:
+    """The kind of a container among `initContainers`."""
+    return SIDECAR if raw.get("restartPolicy") == "Always" else INIT
+
+
 class Pod:
     """A pod, or the template of one, as a view over its metadata and spec. The paths lead there from the object.
 
@@ -186,7 +191,7 @@ class Pod:
         """Init containers and sidecars in their order, then app containers."""
         path = (*self.spec_path, "initContainers")
         first = [
-            Container(raw, path, index, SIDECAR if raw.get("restartPolicy") == "Always" else INIT)
+            Container(raw, path, index, _first(raw))
             for index, raw in enumerate(self.elements("initContainers"))
             if _matters(raw)
         ]
@@ -206,7 +211,14 @@ class Pod:
                     yield following
                     following = next(known)
                 else:
-                    yield Container(raw, (*self.spec_path, field), index, APP)
+                    yield Container(raw, (*self.spec_path, field), index, APP if field == "containers" else _first(raw))
+
+    def container(self, name: object) -> Container | None:
+        """The container of a name, app containers first; the first app container without a name. None if absent."""
+        if name is None:
+            return next((one for one in self.every_container() if one.kind is APP), None)
+        named = [one for one in self.every_container() if one.raw.get("name") == name]
+        return next((one for one in named if one.kind is APP), named[0] if named else None)
 
     def ephemeral_containers(self) -> Iterator[Container]:
         """The containers that were added after the pod was created, as `kubectl debug` does."""

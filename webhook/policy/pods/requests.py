@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from webhook.policy.pods.pod import APP, INIT, Container, Pod
-from webhook.policy.pods.quantity import QuantityError, parse
-from webhook.policy.settings.settings import Resource
+from webhook.policy.pods.quantity import NANO, QuantityError, parse
+from webhook.policy.settings.settings import AnnotationRequest, Resource
 from webhook.policy.verdict import Path
 
 Lookup = Callable[[str], Resource | None]
@@ -31,6 +31,21 @@ class ResourceRequest:
     def path(self) -> Path:
         """The path to the quantity."""
         return (*self.container.path, "resources", self.field, self.resource.name)
+
+
+class AnnotatedRequest(ResourceRequest):
+    """One replica that an annotation of the pod asks for, instead of the container. `path` leads to the annotation."""
+
+    __slots__ = ("_path",)
+
+    def __init__(self, container: Container, resource: Resource, path: Path) -> None:
+        super().__init__(container, resource, "", NANO)
+        self._path = path
+
+    @property
+    def path(self) -> Path:
+        """The path to the annotation."""
+        return self._path
 
 
 class PeakRequest:
@@ -96,6 +111,23 @@ class GpuRequests:
             self.has_mig = self.has_mig or resource.kind == "mig"
             self.has_renamed = self.has_renamed or resource.renamed
             self.positive.append(request)
+
+    def add_annotated(self, annotations: Iterable[AnnotationRequest], resource: Resource) -> None:
+        """Count the first of these annotations that the pod has as one replica of a resource.
+
+        The container that gets it is the one that another annotation names, else the first one. It gets none if it
+        requests a GPU itself. Raises MalformedError.
+        """
+        held = self.pod.annotations
+        asked = next((one for one in annotations if one.annotation in held), None)
+        if asked is None:
+            return
+        container = self.pod.container(held.get(asked.container) if asked.container is not None else None)
+        if container is None or any(request.container.path == container.path for request in self.positive):
+            return
+        path = (*self.pod.metadata_path, "annotations", asked.annotation)
+        self.positive.append(AnnotatedRequest(container, resource, path))
+        self.has_renamed = self.has_renamed or resource.renamed
 
     def peak(self, name: str) -> int:
         """The pod's peak request of one resource, in billionths."""
