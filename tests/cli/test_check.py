@@ -215,3 +215,39 @@ def test_text_report_gives_reason_of_object(here: Path, manifest: str, reason: s
     assert f"p.yaml:1: Pod {'kube-system/' if 'kube-system' in manifest else ''}p: {reason}" in shown
     (result,) = run("check", "-f", "p.yaml", "-o", "json").json()["results"]
     assert result["reason"].startswith(reason)
+
+
+USER = "[{name: c, securityContext: {runAsUser: %d}, resources: {limits: {nvidia.com/gpu: 1}}}]"
+
+
+def objects_with_users(*users: int) -> str:
+    return "\n---\n".join(
+        f"{{apiVersion: v1, kind: Pod, metadata: {{name: p{index}}}, spec: {{containers: {USER % user}}}}}"
+        for index, user in enumerate(users)
+    )
+
+
+def test_users_of_different_objects_are_compared(here: Path) -> None:
+    (here / "pods.yaml").write_text(objects_with_users(1000, 1000, 1001))
+    report = run("check", "-f", "pods.yaml", "-o", "json").json()
+    assert [result["decision"] for result in report["results"]] == ["allowed", "allowed", "warned"]
+    (finding,) = findings(report)
+    assert finding["code"] == "GPS008"
+    assert finding["path"] == "/spec/containers/0/securityContext/runAsUser"
+    assert finding["message"] == 'uses MPS as user 1001, "Pod p0" as user 1000; on one node they wait for each other'
+
+
+@pytest.mark.parametrize(
+    ("users", "settings", "codes"),
+    [
+        ((1000, 1000), "", []),
+        ((1000, 1001), "severities: {GPS008: 'off'}", []),
+        ((1000, 1001), "users: {runAsUser: 1001}", ["GPS008"]),
+        ((1000, 1001), "placement: {mpsLabels: {}}\nresources: [{name: nvidia.com/gpu, kind: whole}]", []),
+    ],
+)
+def test_users_of_objects_follow_settings(here: Path, users: tuple[int, ...], settings: str, codes: list[str]) -> None:
+    (here / "pods.yaml").write_text(objects_with_users(*users))
+    (here / "settings.yaml").write_text(settings)
+    report = run("check", "-f", "pods.yaml", "--config", "settings.yaml", "-o", "json").json()
+    assert [finding["code"] for finding in findings(report)] == codes

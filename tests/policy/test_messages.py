@@ -53,7 +53,7 @@ def test_long_container_names(fixture: Fixture) -> None:
 
 
 def _rename(mapping: Json) -> Json:
-    return mapping | {"name": (mapping["name"] * 63)[:63]} if "image" in mapping else mapping
+    return mapping | {"name": (mapping.get("name", "c") * 63)[:63]} if "image" in mapping else mapping
 
 
 @pytest.mark.parametrize("code", ["GPS001", "GPS002", "GPS003", "GPS004", "GPS010", "GPS013", "GPS017"])

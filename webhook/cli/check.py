@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 
 import click
 
-from webhook.cli.evaluation import evaluate
+from webhook.cli.evaluation import DEFAULT_NAMESPACE, Evaluated, evaluate
 from webhook.cli.inputs import evaluator_for, manifests
 from webhook.cli.options import format_option, manifest_options, read_standard_input_once
 from webhook.cli.screen import paint, show, tell
+from webhook.cli.users_of_run import UsersOfRun
 from webhook.diagnostics import Diagnostic
+from webhook.policy.evaluate import Evaluator
 from webhook.report import Report
 from webhook.report.check import CheckFormat
 
@@ -45,12 +48,22 @@ def command(
     read_standard_input_once(f=filenames, config=config, facts=facts)
     evaluator = evaluator_for(config, facts)
     report = Report()
+    users = UsersOfRun()
     for manifest in manifests(filenames, recursive):
         checked = manifest if isinstance(manifest, Diagnostic) else evaluate(manifest, evaluator, namespace)
         if isinstance(checked, Diagnostic):
             report.errors.append(checked)
             tell(str(checked))
         else:
-            report.results.append(checked.result())
+            report.results.append(_compared(checked, users, evaluator).result())
     show(output.to_format(paint(sys.stdout))(report))
     sys.exit(report.exit_code(fail_on))
+
+
+def _compared(checked: Evaluated, users: UsersOfRun, evaluator: Evaluator) -> Evaluated:
+    """The evaluated object, with what its comparison with earlier objects of the run finds."""
+    if checked.verdict is None or evaluator.ruleset.settings.users.run_as_user is not None:
+        return checked  # each object is checked against the configured user
+    rules = evaluator.ruleset.of(checked.subject.namespace or DEFAULT_NAMESPACE)
+    severity = rules.severities["GPS008"]
+    return replace(checked, verdict=users.compare(checked.verdict, str(checked.subject), severity))

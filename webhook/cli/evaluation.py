@@ -15,6 +15,9 @@ from webhook.policy.verdict import Decision, Verdict
 from webhook.policy.workloads.kinds import group_of, is_pod
 from webhook.report import Located, Result, Subject
 
+DEFAULT_NAMESPACE = "default"
+"""The namespace of objects that name none."""
+
 SKIPPED = "skipped: objects of this kind hold no pods that the settings name"
 """The reason of an object without pods."""
 
@@ -81,7 +84,7 @@ def evaluate(manifest: Manifest, evaluator: Evaluator, namespace: str) -> Evalua
         value = mapping(manifest.value, ())
         subject = _subject(value, namespace)
         pods = evaluator.pods(value, group_of(subject.api_version), subject.kind)
-        verdict = evaluator.verdict(pods, Origin(subject.namespace or "default")) if pods else None
+        verdict = evaluator.verdict(pods, Origin(subject.namespace or DEFAULT_NAMESPACE)) if pods else None
         return Evaluated(manifest, subject, verdict)
     except MalformedError as error:
         field = printable(dotted(error.path))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from itertools import chain
 
 from webhook.policy.placement.facts import RuntimeClass
@@ -45,6 +45,11 @@ class Origin:
         self.added_containers = added_containers
         self.hostpath = hostpath
         self.groups = groups
+
+    @property
+    def is_offline(self) -> bool:
+        """Whether no request is behind it: the command line checks a manifest."""
+        return self.groups is None
 
 
 class PodContext:
@@ -138,6 +143,16 @@ class PodContext:
             return chain(self.pod.containers, ephemeral)
         return (container for container in ephemeral if container.name in added)
 
+    def mounting_containers(self) -> Iterator[Container]:
+        """The containers to check that mount volumes, also those without resources and variables."""
+        added = self.origin.added_containers
+        containers = chain(self.pod.every_container() if added is None else (), self.pod.ephemeral_containers())
+        return (
+            container
+            for container in containers
+            if container.raw.get("volumeMounts") and (added is None or container.name in added)
+        )
+
     def hostpath_allowed(self) -> bool | None:
         """Whether the namespace's Pod Security level allows hostPath volumes; None when unknown.
 
@@ -148,7 +163,7 @@ class PodContext:
         labels = self.rules.namespace_labels
         if labels is not None:
             return labels.get(ENFORCE_LABEL, self.rules.settings.pod_security.unlabelled) == "privileged"
-        if self.origin.groups is None:
+        if self.origin.is_offline:
             return self.rules.settings.pod_security.unlabelled == "privileged"
         return None
 

@@ -14,17 +14,19 @@ from webhook.policy.context import Origin, PodContext
 from webhook.policy.exemption import exemption
 from webhook.policy.injections import INJECTIONS, STEERING
 from webhook.policy.injections.injection import Injection
+from webhook.policy.mps_users import mps_users
 from webhook.policy.placement.facts import UNKNOWN, Facts
 from webhook.policy.pods.reading import Members
 from webhook.policy.rules import Ruleset
 from webhook.policy.settings.settings import Settings
 from webhook.policy.verdict import (
+    DECISIONS,
     KEPT_PER_CODE,
     MOST_EDITS,
     UNTOUCHED,
-    Decision,
     Edit,
     Finding,
+    Path,
     Severity,
     Verdict,
     Violation,
@@ -32,7 +34,6 @@ from webhook.policy.verdict import (
 from webhook.policy.workloads.kinds import ExtractedPod, Kinds, extract, kinds_with
 
 _DEFAULT_SEVERITIES = {check.code: check.severity for check in CHECKS}
-_DECISIONS = {Severity.AUDIT: Decision.ALLOWED, Severity.WARN: Decision.WARNED, Severity.DENY: Decision.DENIED}
 
 
 class Evaluator:
@@ -81,6 +82,8 @@ class Evaluator:
                 context.edits = _inject(context, verdict.withheld)
                 verdict.add_edits(context.edits)
             verdict.run(self._checks_for(context), context)
+            if origin.is_offline:
+                verdict.users.extend((user, path) for _, user, path in mps_users(context))
         return verdict.build()
 
     def _checks_for(self, context: PodContext) -> tuple[Check, ...]:
@@ -108,7 +111,7 @@ class Evaluator:
 class _VerdictBuilder:
     """Collects the findings and edits of the pods of one object."""
 
-    __slots__ = ("counts", "edits", "findings", "reason", "withheld")
+    __slots__ = ("counts", "edits", "findings", "reason", "users", "withheld")
 
     def __init__(self) -> None:
         self.findings: dict[str, list[Finding]] = {}
@@ -116,6 +119,7 @@ class _VerdictBuilder:
         self.edits: list[Edit] = []
         self.reason = ""
         self.withheld: dict[str, str] = {}
+        self.users: list[tuple[int, Path]] = []
 
     def add_edits(self, edits: Iterable[Edit]) -> None:
         """Collect edits, at most one more than an object may get."""
@@ -139,11 +143,20 @@ class _VerdictBuilder:
         """The verdict for the object."""
         too_many = len(self.edits) > MOST_EDITS
         edits = () if too_many else tuple(self.edits)
-        if not (self.counts or edits or too_many or self.reason or self.withheld):
+        if not (self.counts or edits or too_many or self.reason or self.withheld or self.users):
             return UNTOUCHED
-        decision = _DECISIONS[max((severity for _, severity in self.counts), default=Severity.AUDIT)]
+        decision = DECISIONS[max((severity for _, severity in self.counts), default=Severity.AUDIT)]
         findings = tuple(finding for code in sorted(self.findings) for finding in self.findings[code])
-        return Verdict(decision, findings, edits, self.counts, too_many, self.reason, tuple(self.withheld.items()))
+        return Verdict(
+            decision,
+            findings,
+            edits,
+            self.counts,
+            too_many,
+            self.reason,
+            tuple(self.withheld.items()),
+            tuple(self.users),
+        )
 
 
 def _inject(context: PodContext, withheld: dict[str, str]) -> list[Edit]:

@@ -29,7 +29,7 @@ def _is_mirror(context: PodContext) -> bool:
     """
     if _MIRROR not in context.pod.annotations or not context.is_pod:
         return False
-    return context.origin.groups is None or _NODES in context.origin.groups
+    return context.origin.is_offline or _NODES in (context.origin.groups or ())
 
 
 def _is_windows(context: PodContext) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from webhook.policy.context import PodContext
 from webhook.policy.placement.node_classes import NodeClasses
+from webhook.policy.pods.pod import Container
 from webhook.policy.printable import printable
 from webhook.policy.settings.settings import Resource
 
@@ -32,6 +33,17 @@ def whole_cards(context: PodContext, resource: Resource) -> str:
     if found is None:
         return "; no node with whole cards could take the pod"
     return f", or require whole cards, as on {printable(found.name, 63)}, by node affinity: {_exclusion(classes)}"
+
+
+_HAMI = ("nvidia.com/gpumem", "nvidia.com/gpumem-percentage", "nvidia.com/gpucores")
+"""Resources of HAMi, whose own device plugin shares cards without MPS (Project-HAMi/HAMi)."""
+
+
+def hami(container: Container) -> str:
+    """To exempt a pod of HAMi, whose nodes have no such limit; empty for other pods."""
+    if not any(name in container.limits or name in container.requests for name in _HAMI):
+        return ""
+    return "; for a cluster that HAMi manages, set limits.perContainer and limits.perPod to null"
 
 
 def sharing_nodes(context: PodContext) -> str:

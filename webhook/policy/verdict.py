@@ -44,6 +44,14 @@ class Decision(IntEnum):
         return self.name.lower()
 
 
+DECISIONS: Mapping[Severity, Decision] = {
+    Severity.AUDIT: Decision.ALLOWED,
+    Severity.WARN: Decision.WARNED,
+    Severity.DENY: Decision.DENIED,
+}
+"""The outcome for an object by its most severe finding."""
+
+
 class Violation(NamedTuple):
     """What a check reports, before the settings give it a severity.
 
@@ -99,7 +107,8 @@ class Verdict:
     `findings` holds the first KEPT_PER_CODE of each code; `counts` counts all of them, by code and severity. When an
     object needs more than MOST_EDITS edits, `too_many_edits` is set and `edits` is empty. `reason` says why pods of the
     object are exempt, or get their nodes later. `withheld` names the injections that do not apply to a pod with GPU
-    requests, each with its reason.
+    requests, each with its reason. `users` holds the users with which the
+    object's containers use MPS and the paths of these settings, for a comparison of objects; offline only.
     """
 
     decision: Decision
@@ -109,6 +118,7 @@ class Verdict:
     too_many_edits: bool = False
     reason: str = ""
     withheld: tuple[tuple[str, str], ...] = ()
+    users: tuple[tuple[int, Path], ...] = ()
 
     def omitted(self) -> dict[str, int]:
         """How many findings of each code were counted but not kept."""

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from webhook.policy.checks.check import Check, Scope, Violations
 from webhook.policy.context import PodContext
-from webhook.policy.remedies import fewer_replicas, whole_cards
+from webhook.policy.remedies import fewer_replicas, hami, whole_cards
 from webhook.policy.replica_limits import Excess, cap, is_open, over_container
 from webhook.policy.verdict import Severity, Violation
 from webhook.policy.wording import amount, message
@@ -29,10 +29,12 @@ def run(context: PodContext) -> Violations:
             message(
                 f"{excess.request.container.kind} {{}} asks for {amount(excess.request.billionths)} of {{}}; "
                 + _rule(excess, is_open=is_open(context, [excess.request])),
-                excess.request.container.name,
+                excess.request.container.label,
                 excess.request.resource.name,
             ),
-            fewer_replicas(context, excess.limit) + whole_cards(context, excess.request.resource),
+            fewer_replicas(context, excess.limit)
+            + whole_cards(context, excess.request.resource)
+            + hami(excess.request.container),
             cap(context, [excess.request]),
         )
         for excess in over_container(context)

@@ -31,18 +31,18 @@ def _container(container: Container, name: str) -> Sequence[Violation]:
         if name in values and (wrong := _wrong(values[name])) is not None:
             path = (*container.path, "resources", field, name)
             problem = message(
-                f"{container.kind} {{}}: {{}} of {{}} {wrong}", container.name, _shown(values[name]), name
+                f"{container.kind} {{}}: {{}} of {{}} {wrong}", container.label, _shown(values[name]), name
             )
             violations.append(Violation(path, problem, "use a whole number, such as 1"))
     if violations or name not in requests:
         return violations
     path = (*container.path, "resources", "requests", name)
     if name not in limits:
-        problem = message(f"{container.kind} {{}} requests {{}} without a limit", container.name, name)
+        problem = message(f"{container.kind} {{}} requests {{}} without a limit", container.label, name)
         return [Violation(path, problem, "set it under limits, alone or with the same value")]
     if parse(limits[name]) != parse(requests[name]):
         problem = message(
-            f"{container.kind} {{}} requests an amount of {{}} that differs from its limit", container.name, name
+            f"{container.kind} {{}} requests an amount of {{}} that differs from its limit", container.label, name
         )
         return [Violation(path, problem, "make both equal, or omit the request")]
     return []

@@ -39,7 +39,7 @@ def _violation(context: PodContext, request: ResourceRequest) -> Violation | Non
     if entry.get("valueFrom") is not None or "$(" in value:
         problem = message(
             f"{request.container.kind} {{}} sets {PIPE_DIRECTORY} by reference; it must be {{}}",
-            request.container.name,
+            request.container.label,
             wanted,
         )
         return Violation(path, problem, f"omit the variable, or set it to {wanted}", Severity.WARN)
@@ -47,7 +47,7 @@ def _violation(context: PodContext, request: ResourceRequest) -> Violation | Non
         return None
     problem = message(
         f"{request.container.kind} {{}} sets {PIPE_DIRECTORY} to {{}}, where no MPS daemon listens",
-        request.container.name,
+        request.container.label,
         value,
     )
     return Violation(path, problem, f"omit the variable, or set it to {wanted}")

@@ -24,7 +24,7 @@ def run(context: PodContext) -> Violations:
             (*request.container.path, "volumeMounts", request.container.mounts[_SHARED_MEMORY], "mountPath"),
             message(
                 f"{request.container.kind} {{}} mounts a volume at /dev/shm, which hides the MPS daemon's",
-                request.container.name,
+                request.container.label,
             ),
             "remove the mount; the device plugin mounts the daemon's /dev/shm",
         )

@@ -53,14 +53,14 @@ def _violation(
     try:
         limit = VARIABLES[name](value)
     except ValueError as wanted:
-        problem = message(f"{request.container.kind} {{}}: {{}} cannot be {{}}", request.container.name, name, value)
+        problem = message(f"{request.container.kind} {{}}: {{}} cannot be {{}}", request.container.label, name, value)
         return Violation(path, problem, f"use {wanted}")
     share = shares.exceeded(request.resource, name, limit)
     if share is None:
         return None
     problem = message(
         f"{request.container.kind} {{}}: {{}} exceeds a replica's share of {share}, so it has no effect",
-        request.container.name,
+        request.container.label,
         name,
     )
     return Violation(path, problem, f"use at most {share}, or omit it")

@@ -1,12 +1,14 @@
 """The pod reaches GPUs beyond its allocation.
 
-Reads: `NVIDIA_VISIBLE_DEVICES` in `env` of every container, including ephemeral ones, whether or not the pod requests a
-GPU; `privileged` of containers that request a GPU, and of ephemeral containers in such a pod.
+Reads: `NVIDIA_VISIBLE_DEVICES` in `env`, and mounts below `/var/run/nvidia-container-devices`, of every container,
+including ephemeral ones, whether or not the pod requests a GPU; `privileged` of containers that request a GPU, and of
+ephemeral containers in such a pod.
 Why: the pod's value overrides the device plugin's, so `all` exposes every GPU of the node, and a container with one
-replica can use the GPUs of other pods. A privileged container sees every device, whatever was allocated. An ephemeral
-container has no resource requests and gets no allocation, so every GPU that it sees is beyond it. A value in the image
-or in `envFrom` is not visible here.
-Remedy: omit the variable, or set it to `void`; remove `privileged`.
+replica can use the GPUs of other pods. A mount names a GPU in the same way, to a container toolkit that reads devices
+from mounts. A privileged container sees every device, whatever was allocated. An ephemeral container has no resource
+requests and gets no allocation, so every GPU that it sees is beyond it. A value in the image or in `envFrom` is not
+visible here.
+Remedy: omit the variable, or set it to `void`; remove the mount; remove `privileged`.
 """
 
 from __future__ import annotations
@@ -26,15 +28,29 @@ _HARMLESS = frozenset({"", "void", "none"})
 
 
 def run(context: PodContext) -> Iterator[Violation]:
-    """One violation per container for the variable, and one for `privileged`."""
+    """One violation per container for the variable, one for each mount of a device, and one for `privileged`."""
     for container in context.checked_containers():
         if VISIBLE_DEVICES in container.variables:
             yield from _visible(container)
+    for container in context.mounting_containers():
+        yield from _mounted(container)
     for container in _with_gpus(context) if context.requests.positive else ():
         if _is_privileged(container):
             path = (*container.path, "securityContext", "privileged")
-            problem = message(f"{container.kind} {{}} is privileged and sees every GPU of its node", container.name)
+            problem = message(f"{container.kind} {{}} is privileged and sees every GPU of its node", container.label)
             yield Violation(path, problem, "remove privileged; using a GPU requires no privileges")
+
+
+_DEVICES = "/var/run/nvidia-container-devices"
+"""Where the container toolkit reads devices from mounts (NVIDIA/nvidia-container-toolkit internal/config/image)."""
+
+
+def _mounted(container: Container) -> Iterator[Violation]:
+    for path, index in container.mounts.items():
+        if path == _DEVICES or path.startswith(f"{_DEVICES}/"):
+            problem = message(f"{container.kind} {{}} mounts {{}}, which exposes GPUs to it", container.label, path)
+            place = (*container.path, "volumeMounts", index, "mountPath")
+            yield Violation(place, problem, "remove the mount; the device plugin adds what it allocates")
 
 
 def _with_gpus(context: PodContext) -> Iterator[Container]:
@@ -55,12 +71,12 @@ def _visible(container: Container) -> list[Violation]:
     value = text(entry, "value", container.variable_path(VISIBLE_DEVICES, ""))
     if entry.get("valueFrom") is not None:
         path = container.variable_path(VISIBLE_DEVICES, "valueFrom")
-        problem = message(f"{container.kind} {{}} sets {VISIBLE_DEVICES} by reference", container.name)
+        problem = message(f"{container.kind} {{}} sets {VISIBLE_DEVICES} by reference", container.label)
         return [Violation(path, problem, "omit it; the device plugin sets it")]
     if value in _HARMLESS:
         return []
     problem = message(
-        f"{container.kind} {{}} sets {VISIBLE_DEVICES} to {{}}, beyond its allocation", container.name, value
+        f"{container.kind} {{}} sets {VISIBLE_DEVICES} to {{}}, beyond its allocation", container.label, value
     )
     return [Violation(path, problem, "omit it, or set it to void")]
 

@@ -29,7 +29,7 @@ def run(context: PodContext) -> Violations:
             reported.add(request.container)
             problem = message(
                 f"{request.container.kind} {{}} asks for both {{}} and {{}}; it can use only one pipe directory",
-                request.container.name,
+                request.container.label,
                 earlier.resource.name,
                 request.resource.name,
             )

@@ -44,7 +44,7 @@ def _typos(context: PodContext, container: Container) -> Iterator[Violation]:
             meant = context.rules.known_names.meant_by(name)
             if meant is not None:
                 problem = message(
-                    f"{container.kind} {{}} asks for {{}}; did you mean {{}}?", container.name, name, meant
+                    f"{container.kind} {{}} asks for {{}}; did you mean {{}}?", container.label, name, meant
                 )
                 path = (*container.path, "resources", field, name)
                 yield Violation(path, problem, f"ask for {meant}")
@@ -58,7 +58,7 @@ def _unoffered(context: PodContext) -> Iterator[Violation]:
             request.path,
             message(
                 f"{request.container.kind} {{}} asks for {{}}, which no node offers",
-                request.container.name,
+                request.container.label,
                 request.resource.name,
             ),
             "correct the name, or find out why the device plugin does not advertise it",

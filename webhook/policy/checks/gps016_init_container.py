@@ -28,7 +28,7 @@ def run(context: PodContext) -> Violations:
             request.path,
             message(
                 "{} and later {} both request a GPU; a kubelet restart can fail the pod",
-                request.container.name,
+                request.container.label,
                 later.name,
             ),
             "request the GPU in only one of them",

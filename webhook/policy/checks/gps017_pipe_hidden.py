@@ -26,7 +26,7 @@ def run(context: PodContext) -> Violations:
         Violation(
             (*request.container.path, "volumeMounts", index, "mountPath"),
             message(
-                f"{request.container.kind} {{}} mounts {{}} over the MPS pipe directory", request.container.name, path
+                f"{request.container.kind} {{}} mounts {{}} over the MPS pipe directory", request.container.label, path
             ),
             "mount it elsewhere, since the device plugin mounts the pipe directory there",
         )

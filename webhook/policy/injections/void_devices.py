@@ -2,7 +2,8 @@
 
 Adds: `NVIDIA_VISIBLE_DEVICES=void`, in pods that request a GPU or in all pods.
 Why: many images set `NVIDIA_VISIBLE_DEVICES=all`, and with the nvidia runtime such a container sees every GPU.
-Not when: the container sets the variable (GPS007 checks the value).
+Not when: the container sets the variable (GPS007 checks the value); the pod mounts the kubelet's `pod-resources` or
+`device-plugins` folder, as dcgm-exporter does to see all GPUs of its node.
 """
 
 from __future__ import annotations
@@ -20,7 +21,19 @@ def why_not(context: PodContext) -> str | None:
     settings = context.rules.settings.injections.void_devices
     if not settings.enabled:
         return OFF
-    return NO_GPU if settings.pods == "gpu" and not context.requests.positive else None
+    if settings.pods == "gpu" and not context.requests.positive:
+        return NO_GPU
+    return (
+        "the pod mounts a folder of the kubelet's device manager, as monitors of GPUs do" if _watches(context) else None
+    )
+
+
+_KUBELET = frozenset({"pod-resources", "device-plugins"})
+"""Folders of the kubelet, by which dcgm-exporter and device plugins see all GPUs of a node."""
+
+
+def _watches(context: PodContext) -> bool:
+    return any(_KUBELET.intersection(path.split("/")) for path in context.pod.host_paths())
 
 
 def edits(context: PodContext) -> Iterable[Edit]:

@@ -59,8 +59,13 @@ class Container:
 
     @property
     def name(self) -> str:
-        """Its name, for messages."""
+        """Its name; empty text without one."""
         return text(self.raw, "name", self.path)
+
+    @property
+    def label(self) -> str:
+        """Its name, or its index in brackets where it has none, for messages."""
+        return self.name or ("" if self._place is None else f"[{self._place}]")
 
     @property
     def variables(self) -> Mapping[str, int]:
@@ -165,6 +170,13 @@ class Pod:
         """The volume of a name, or None."""
         index = self.volumes.get(name)
         return None if index is None else self.spec["volumes"][index]
+
+    def host_paths(self) -> Iterator[str]:
+        """The paths of its hostPath volumes."""
+        for index, volume in enumerate(self.elements("volumes")):
+            if volume.get("hostPath") is not None:
+                place = (*self.spec_path, "volumes", index)
+                yield text(members(volume, "hostPath", place), "path", (*place, "hostPath"))
 
     @classmethod
     def of_template(cls, raw: Members, path: Path = ()) -> Pod:
