@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from webhook.policy.context import PodContext
 from webhook.policy.placement.node_classes import NodeClasses
 from webhook.policy.pods.pod import Container
+from webhook.policy.pods.requests import ResourceRequest
 from webhook.policy.printable import printable
-from webhook.policy.settings.settings import Resource
 
 _LONGEST_EXPRESSION = 200
 """Characters of node affinity that a remedy spells out. A line of a denial has about 300 characters."""
@@ -21,12 +21,14 @@ def fewer_replicas(context: PodContext, limit: int) -> str:
     return "ask for 1" if most == 1 else f"ask for at most {most}"
 
 
-def whole_cards(context: PodContext, resource: Resource) -> str:
+def whole_cards(context: PodContext, request: ResourceRequest) -> str:
     """To keep the pod on nodes with whole cards, with the words that join it to another remedy; empty if none helps."""
-    placement = context.placement
+    placement, resource = context.placement, request.resource
     classes = placement.node_classes
-    if resource.renamed or not classes.mps.labels or not placement.could_move_to_whole():
-        return ""  # only sharing nodes offer it, any node could be an MPS node, or the pod selects sharing nodes
+    if resource.renamed or request.container.path == context.pod.spec_path:
+        return ""  # only sharing nodes offer it, or it is a bare container, which selects no nodes
+    if not classes.mps.labels or not placement.could_move_to_whole():
+        return ""  # any node could be an MPS node, or the pod selects nodes that share their cards
     if not placement.nodes_known:
         return f", or, if the cluster has whole cards, require them by node affinity: {_exclusion(classes)}"
     found = next(placement.index.nodes(placement.whole_candidates(resource)), None)

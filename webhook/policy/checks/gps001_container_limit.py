@@ -33,7 +33,7 @@ def run(context: PodContext) -> Violations:
                 excess.request.resource.name,
             ),
             fewer_replicas(context, excess.limit)
-            + whole_cards(context, excess.request.resource)
+            + whole_cards(context, excess.request)
             + hami(excess.request.container),
             cap(context, [excess.request]),
         )

@@ -1,0 +1,295 @@
+"""Remedies work: a pod changed as a remedy says has no finding with that remedy."""
+
+from __future__ import annotations
+
+import copy
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from tests.fixture import HOOKS, Fixture, evaluator_of, load_all
+from webhook.policy.context import Origin
+from webhook.policy.placement.selector import AFFINITY
+from webhook.policy.pods.pod import Pod
+from webhook.policy.verdict import Finding, Path, Verdict
+
+Json = dict[str, Any]
+Change = Callable[[Json, Finding, re.Match[str]], None]
+
+
+def at(root: Any, path: Path) -> Any:
+    for step in path:
+        root = root[step]
+    return root
+
+
+def delete(root: Json, finding: Finding, _: re.Match[str]) -> None:
+    """Remove the value; of an element of a list, such as a variable or a mount, the whole element."""
+    lists = [index for index, step in enumerate(finding.path) if isinstance(step, int)]
+    within = finding.path[lists[-1] - 1] if lists else ""
+    path = finding.path[: lists[-1] + 1] if within in ("env", "volumeMounts") else finding.path
+    del at(root, path[:-1])[path[-1]]
+
+
+def assign(value: object) -> Change:
+    def change(root: Json, finding: Finding, _: re.Match[str]) -> None:
+        at(root, finding.path[:-1])[finding.path[-1]] = value
+
+    return change
+
+
+def matched(root: Json, finding: Finding, found: re.Match[str]) -> None:
+    """Set the value that the remedy names; at a variable without a value, its value."""
+    held = at(root, finding.path if isinstance(finding.path[-1], int) else finding.path[:-1])
+    if "env" in finding.path:
+        held.pop("valueFrom", None)
+        held["value"] = found[1]
+    else:
+        held[finding.path[-1]] = found[1]
+
+
+def amount(root: Json, finding: Finding, found: re.Match[str]) -> None:
+    """Set the quantity under limits and requests."""
+    resources = at(root, finding.path[:-2])
+    for field in ("limits", "requests"):
+        if finding.path[-1] in (resources.get(field) or {}):
+            resources[field][finding.path[-1]] = int(found[1])
+
+
+def one(root: Json, finding: Finding, _: re.Match[str]) -> None:
+    resources = at(root, finding.path[:-2])
+    for field in ("limits", "requests"):
+        if finding.path[-1] in (resources.get(field) or {}):
+            resources[field][finding.path[-1]] = 1
+
+
+def specs(root: Json) -> Iterator[Json]:
+    """The pod specs of an object."""
+    if "containers" in root:
+        yield root
+    for value in root.values():
+        for member in value if isinstance(value, list) else (value,):
+            if isinstance(member, dict):
+                yield from specs(member)
+
+
+def require(root: Json, _: Finding, found: re.Match[str]) -> None:
+    expressions = [
+        {"key": key, "operator": "NotIn", "values": re.findall('"([^"]*)"', values)}
+        for key, values in re.findall(r"(\S+) NotIn \[([^\]]*)\]", found[1])
+    ]
+    for spec in specs(root):
+        required = spec
+        for step in AFFINITY:
+            required[step] = required.get(step) or {}
+            required = required[step]
+        required["nodeSelectorTerms"] = required.get("nodeSelectorTerms") or [{}]
+        for term in required["nodeSelectorTerms"]:
+            term.setdefault("matchExpressions", []).extend(expressions)
+
+
+def split(root: Json, finding: Finding, _: re.Match[str]) -> None:
+    """Keep the container of the finding, and leave the others to a pod of their own."""
+    kept = at(root, finding.path[:-3])
+    for spec in specs(root):
+        spec.pop("initContainers", None)
+        spec["containers"] = [kept]
+        resources = kept["resources"]
+        for field in ("limits", "requests"):
+            held = resources.get(field) or {}
+            resources[field] = {name: 1 for name in held if name == finding.path[-1]}
+
+
+def equal(root: Json, finding: Finding, _: re.Match[str]) -> None:
+    resources, name = at(root, finding.path[:-2]), finding.path[-1]
+    resources["requests"][name] = resources["limits"][name]
+
+
+def move(root: Json, finding: Finding, _: re.Match[str]) -> None:
+    resources, name = at(root, finding.path[:-2]), finding.path[-1]
+    resources["limits"] = {**(resources.get("limits") or {}), name: resources["requests"].pop(name)}
+
+
+def omit_request(root: Json, finding: Finding, _: re.Match[str]) -> None:
+    del at(root, finding.path[:-2])["requests"][finding.path[-1]]
+
+
+def same_user(root: Json, finding: Finding, found: re.Match[str]) -> None:
+    user = int(found[1]) if found.re.groups else 1000
+    for spec in specs(root):
+        spec.setdefault("securityContext", {})["runAsUser"] = user
+        for container in (*(spec.get("initContainers") or ()), *spec["containers"]):
+            container.setdefault("securityContext", {})["runAsUser"] = user
+
+
+def field(value: object) -> Change:
+    """Set the member of the pod spec that the remedy names, or remove it."""
+
+    def change(root: Json, _: Finding, found: re.Match[str]) -> None:
+        for spec in specs(root):
+            spec.pop(found[1], None)
+            if value is not None:
+                spec[found[1]] = value
+
+    return change
+
+
+def first_only(root: Json, finding: Finding, _: re.Match[str]) -> None:
+    """Ask for the first of several resources."""
+    resources = at(root, finding.path[:-2])
+    for field, held in resources.items():
+        resources[field] = dict(list(held.items())[:1])
+
+
+def rename(root: Json, finding: Finding, found: re.Match[str]) -> None:
+    for amounts in at(root, finding.path[:-2]).values():
+        if finding.path[-1] in amounts:
+            amounts[found[1]] = amounts.pop(finding.path[-1])
+
+
+def without_selectors(root: Json, _: Finding, __: re.Match[str]) -> None:
+    for spec in specs(root):
+        for name in ("affinity", "nodeSelector", "nodeName"):
+            spec.pop(name, None)
+
+
+def instead(root: Json, _: Finding, found: re.Match[str]) -> None:
+    """Ask for another resource in place of all GPU resources."""
+    name = found[1] if found.re.groups else "nvidia.com/gpu"
+    for spec in specs(root):
+        for container in spec["containers"]:
+            for amounts in (container.get("resources") or {}).values():
+                for held in [held for held in amounts if "/" in held]:
+                    amounts[name] = amounts.pop(held)
+
+
+CLIENT_VALUES = {"ACTIVE_THREAD_PERCENTAGE": "20", "PINNED_DEVICE_MEM_LIMIT": "0=1G", "CLIENT_PRIORITY": "0"}
+
+CHANGES: list[tuple[str, str, tuple[Change, ...]]] = [
+    ("GPS001", r"ask for (?:at most )?(\d+)(?:;.*|, or .*)?", (amount,)),
+    ("GPS001", r".* by node affinity: (.*)", (require,)),
+    ("GPS002", r"split the pod, or ask the administrator to raise limits\.perPod", (split,)),
+    ("GPS003", r"make both equal, or omit the request", (equal, omit_request)),
+    ("GPS003", r"set it under limits, alone or with the same value", (move,)),
+    ("GPS003", r"use a whole number, such as 1", (one,)),
+    ("GPS004", r"omit the variable, or set it to (.*)", (delete, matched)),
+    ("GPS005", r"remove the mount; .*", (delete,)),
+    ("GPS006", r"use 0 \(normal\) or 1 \(below normal\)|use 0 or 1", (assign("1"), assign("0"))),
+    ("GPS006", r"use a number from 1 to 32", (assign("1"), assign("32"))),
+    ("GPS006", r"use a percentage above 0 and up to 100", (assign("5"),)),
+    ("GPS006", r"use at most (\d+) %, or omit it", (matched, delete)),
+    ("GPS006", r"use at most (\d+) MiB, or omit it", (assign("0=1024M"), delete)),
+    ("GPS006", r"use limits such as (0=4G,1=512M)", (matched,)),
+    ("GPS007", r"omit it, or set it to (void)", (delete, matched)),
+    ("GPS007", r"(?:omit it|remove the mount|remove privileged); .*", (delete,)),
+    ("GPS008", r"set runAsUser: (\d+)", (same_user,)),
+    ("GPS008", r"set the same runAsUser in all of them", (same_user,)),
+    ("GPS009", r"omit (\w+)", (field(None),)),
+    ("GPS009", r"set (hostIPC): true", (field(True),)),
+    ("GPS010", r"ask for one of them, or use two containers", (first_only,)),
+    ("GPS011", r"make the pod's nodeSelector agree with the class", (without_selectors,)),
+    ("GPS011", r"name an existing class, or omit it", (assign("nvidia"), delete)),
+    ("GPS011", r"name a class without a sandbox", (assign("nvidia"),)),
+    ("GPS013", r"ask for (.*)", (rename,)),
+    ("GPS014", r"make them agree", (without_selectors,)),
+    ("GPS014", r"remove the selector, or ask for a shared GPU", (without_selectors, instead)),
+    ("GPS014", r"remove the selectors that exclude these nodes", (without_selectors,)),
+    ("GPS014", r"remove the selectors that exclude these nodes, or ask for (.*)", (without_selectors, instead)),
+    ("GPS015", r"omit it, or set it to a few seconds or more", (delete, assign(5))),
+    ("GPS016", r"request the GPU in only one of them", (delete,)),
+    ("GPS017", r"mount it elsewhere, .*", (assign("/elsewhere"),)),
+    ("GPS018", r"use 0 \(normal\) or 1 \(below normal\), in quotes", (assign("0"), assign("1"))),
+    ("GPS018", r"use a percentage above 0 and up to 100, in quotes", (assign("30"),)),
+    ("GPS018", r"use limits such as (0=4G,1=512M), in quotes", (matched,)),
+    ("GPS018", r"use one of (\S+), .*", (delete,)),
+]
+"""By code, what a remedy says, and the changes that it names, each tried alone."""
+
+NOT_IN_THE_MANIFEST = [
+    ("GPS011", r"create it, or set injections\.runtimeClass\.name.*"),
+    ("GPS011", r"set injections\.runtimeClass\.name to a class without a sandbox"),
+    ("GPS012", r"none needed .*"),
+    ("GPS013", r"correct the name, or find out why .*"),
+    ("GPS014", r"check selectors, affinity and taints against the nodes"),
+    ("GPS018", r"(?!use ).*"),
+    ("GPS019", r"recreate the pod .*"),
+]
+"""Remedies for the administrator, or that name no change."""
+
+
+def verdict(fixture: Fixture, manifest: Json) -> Verdict:
+    hook = HOOKS[fixture.hook]
+    origin = Origin(
+        fixture.namespace,
+        is_final_hook=fixture.hook == "validate",
+        hostpath=None if hook is None else hook.hostpath,
+        groups=None if hook is None else fixture.groups,
+    )
+    return evaluator_of(fixture).evaluate(manifest, fixture.group, manifest["kind"], origin)
+
+
+def remedies() -> Iterator[tuple[Fixture, str, int]]:
+    """Each fixture with a finding whose remedy names a change, its code, and the number of the change."""
+    for fixture in load_all():
+        if fixture.operation != "CREATE" or fixture.subresource:
+            continue
+        for code in sorted({finding["code"] for finding in fixture.expect.findings}):
+            changes = [changed for known, _, several in CHANGES if known == code for changed in several]
+            for number in range(len(changes)):
+                yield fixture, code, number
+
+
+def applied(fixture: Fixture, code: str, number: int) -> Json | None:
+    """The object after one change for each finding of a code, from the last; None if the remedies name another."""
+    changes = [(pattern, changed) for known, pattern, several in CHANGES if known == code for changed in several]
+    pattern, change = changes[number]
+    manifest = copy.deepcopy(fixture.object)
+    used = False
+    for finding in reversed([one for one in verdict(fixture, manifest).findings if one.code == code]):
+        found = re.fullmatch(pattern, finding.remedy)
+        if found is not None:
+            change(manifest, finding, found)
+            used = True
+    return manifest if used else None
+
+
+CASES = [case for case in remedies() if applied(*case) is not None]
+
+
+@pytest.mark.parametrize(("fixture", "code", "number"), CASES, ids=lambda one: getattr(one, "name", str(one)))
+def test_applied_remedy_is_not_given_again(fixture: Fixture, code: str, number: int) -> None:
+    manifest = applied(fixture, code, number)
+    assert manifest is not None
+    patterns = [pattern for known, pattern, several in CHANGES if known == code for _ in several]
+    left = [
+        finding
+        for finding in verdict(fixture, manifest).findings
+        if finding.code == code and re.fullmatch(patterns[number], finding.remedy)
+    ]
+    assert left == [], (fixture.object, manifest)
+
+
+def test_every_remedy_is_applied_or_not_in_the_manifest() -> None:
+    for fixture in load_all():
+        if fixture.operation != "CREATE" or fixture.subresource:
+            continue
+        for finding in verdict(fixture, fixture.object).findings:
+            known = [pattern for code, pattern, _ in CHANGES if code == finding.code]
+            known += [pattern for code, pattern in NOT_IN_THE_MANIFEST if code == finding.code]
+            assert any(re.fullmatch(pattern, finding.remedy) for pattern in known), (fixture.name, finding)
+
+
+def test_every_change_is_tried() -> None:
+    tried = {(code, number) for _, code, number in CASES}
+    numbers: dict[str, int] = {}
+    for code, _, several in CHANGES:
+        for _ in several:
+            number = numbers[code] = numbers.get(code, -1) + 1
+            assert (code, number) in tried, (code, number)
+
+
+def test_specs_finds_the_pod_of_a_template() -> None:
+    assert list(specs({"spec": {"template": {"spec": {"containers": []}}}})) == [{"containers": []}]
+    assert Pod.of_template({"spec": {"containers": []}}).containers == ()
