@@ -49,6 +49,18 @@ REFUSED: dict[str, tuple[Values, str]] = {
         {"replicas": 9, "autoscaling": {"enabled": True}, "podDisruptionBudget": {"minAvailable": 2}},
         "minAvailable 2 of 2 replicas allows no disruption",
     ),
+    "a budget of the only replica that an autoscaler leaves": (
+        {"autoscaling": {"enabled": True, "minReplicas": 1}, "podDisruptionBudget": {"minAvailable": 1}},
+        "minAvailable 1 of 1 replicas allows no disruption",
+    ),
+    "a quota of the replicas alone": (
+        {"resourceQuota": {"pods": 2}},
+        "resourceQuota.pods 2 leaves no room to update 2 replicas: increase it",
+    ),
+    "a quota of all that an autoscaler may start": (
+        {"resourceQuota": {"pods": 6}, "autoscaling": {"enabled": True}},
+        "resourceQuota.pods 6 leaves no room to update 6 replicas",
+    ),
     "a budget of nothing": ({"podDisruptionBudget": {"maxUnavailable": 0}}, "maxUnavailable is 0"),
     "a budget without a number": ({"podDisruptionBudget": {"maxUnavailable": None}}, "are both null"),
     "a node's port without nodes": ({"service": {"nodePort": 30443}}, "service.nodePort is set, but service.type is"),
@@ -94,10 +106,6 @@ def test_self_managed_url_with_covered_host_is_accepted() -> None:
     assert rendered({"webhooks": {"url": f"https://{FULLNAME}.{NAMESPACE}.svc:30443"}})
     for host, url in (("gpus.example.com", "https://gpus.example.com"), ("fd00::1", "https://[fd00::1]:8443")):
         assert rendered({"webhooks": {"url": url}, "config": {"tls": {"extraHosts": [host]}}})
-
-
-def test_null_section_of_unused_mode_is_accepted() -> None:
-    assert rendered({"tls": {"existingSecret": None}})
 
 
 def test_disruption_budget_that_allows_eviction_is_accepted() -> None:

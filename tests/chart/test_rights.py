@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.chart.render import FULLNAME, MODES, NAMESPACE, Values, is_test, of_kind, only, pod_spec
+from tests.chart.render import FULLNAME, MODES, NAMESPACE, Values, container, is_test, of_kind, only, pod_spec
 
 pytestmark = pytest.mark.slow
 
@@ -59,6 +59,14 @@ def test_rights_of_each_mode(values: str | Values, cluster: set[Rule], own: set[
     assert rules(of_kind("ClusterRole", values)) == cluster
     assert rules(of_kind("Role", values)) == own
     assert pod_spec(values)["automountServiceAccountToken"] is token
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_only_self_managed_mode_may_patch_configurations(mode: str) -> None:
+    granted = rules([*of_kind("ClusterRole", mode), *of_kind("Role", mode)])
+    of_configurations = {rule for rule in granted if rule[0] in ("admissionregistration.k8s.io", "*")}
+    self_managed = "--tls-mode=self-managed" in container(mode)["args"]
+    assert of_configurations == (BUNDLES if self_managed else set())
 
 
 @pytest.mark.parametrize("mode", MODES)

@@ -5,14 +5,16 @@ from __future__ import annotations
 import json
 import re
 import runpy
+import shutil
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 from jsonschema import Draft202012Validator
 
-from tests.chart.render import CHART, MODES, RefusedError, Values, entries, rendered
+from tests.chart.render import CHART, MODES, NAMESPACE, RELEASE, RefusedError, Values, entries, helm, rendered
 from tests.project.repository import ROOT
 from webhook import __version__
 
@@ -104,8 +106,8 @@ def test_modes_set_every_value() -> None:
     assert unset == UNSET
 
 
-# The first three would change every object, and the snapshots with them: they have tests of their own.
-UNSET = {"nameOverride", "fullnameOverride", "commonLabels", "podDisruptionBudget.enabled"}
+# The first four would change every object, and the snapshots with them: they have tests of their own.
+UNSET = {"nameOverride", "fullnameOverride", "namespaceOverride", "commonLabels", "podDisruptionBudget.enabled"}
 
 WRONG: dict[str, tuple[Values, str]] = {
     "an unknown key": ({"replica": 2}, "'replica' not allowed"),
@@ -165,6 +167,9 @@ WRONG: dict[str, tuple[Values, str]] = {
     "a label that is no text": ({"podLabels": {"a": 1}}, "/podLabels/a"),
     "a toleration's unknown effect": ({"tolerations": [{"effect": "No"}]}, "/tolerations/0/effect"),
     "a network that is none": ({"networkPolicy": {"apiServer": ["kubernetes"]}}, "/networkPolicy/apiServer/0"),
+    "a namespace to install into that is none": ({"namespaceOverride": "A"}, "/namespaceOverride"),
+    "a history below nothing": ({"revisionHistoryLimit": -1}, "/revisionHistoryLimit"),
+    "a quota of nothing": ({"resourceQuota": {"pods": 0}}, "/resourceQuota/pods"),
     "a budget that is none": ({"podDisruptionBudget": {"minAvailable": "half"}}, "/podDisruptionBudget/minAvailable"),
 }
 
@@ -182,5 +187,67 @@ def test_wrong_values_rejected_with_path(label: str) -> None:
         rendered(values)
 
 
-def test_values_of_parent_chart_allowed() -> None:
-    assert rendered({"global": {"anything": 1}, "enabled": True})
+def below(values: tuple[Any, ...]) -> Iterator[Any]:
+    for value in values:
+        yield value
+        yield from below(value.below)
+
+
+def nulled(path: tuple[str, ...]) -> Values:
+    values: Any = None
+    for key in reversed(path):
+        values = {key: values}
+    assert isinstance(values, dict)
+    return values
+
+
+SECTIONS = [value.path for value in below(GENERATOR["values"]()) if value.below]
+
+
+@pytest.mark.parametrize("path", SECTIONS, ids=".".join)
+def test_null_section_is_rejected_by_name(path: tuple[str, ...]) -> None:
+    """Helm deletes a key that is null, and the templates would fail where they read a key below it."""
+    *above, key = path
+    place = "".join(f"/{name}" for name in above)
+    with pytest.raises(RefusedError, match=re.escape(f"at '{place}': missing property '{key}'")):
+        rendered(nulled(path))
+
+
+# Null means "none" for these two, and something has to be chosen.
+CHOSEN = {
+    ("tls", "mode"): "tls.mode is null: set it to self-managed, cert-manager or existing-secret",
+    ("podDisruptionBudget", "maxUnavailable"): "minAvailable and maxUnavailable are both null; set one",
+}
+
+
+@pytest.mark.parametrize("path", [value.path for value in leaves(GENERATOR["values"]())], ids=".".join)
+def test_null_value_is_rendered_or_rejected_with_remedy(path: tuple[str, ...]) -> None:
+    if path in CHOSEN:
+        with pytest.raises(RefusedError, match=re.escape(CHOSEN[path])):
+            rendered(nulled(path))
+    else:
+        assert "<no value>" not in rendered(nulled(path))
+
+
+@pytest.mark.parametrize("section", sorted(SCHEMA["properties"]["config"]["properties"].keys() - {"facts"}))
+def test_null_setting_is_rejected_by_name(section: str) -> None:
+    """Helm deletes only keys that have a default in values.yaml, which only `facts` has."""
+    with pytest.raises(RefusedError, match=f"at '/config/{section}'"):
+        rendered({"config": {section: None}})
+    assert rendered({"config": {"facts": None}})
+
+
+def test_global_value_is_rejected_without_parent_chart() -> None:
+    with pytest.raises(RefusedError, match=r"global\.imageRegistry is set, but no value of this chart is global"):
+        rendered({"global": {"imageRegistry": "registry.example.com"}})
+    assert rendered({"global": {}})
+
+
+def test_global_values_of_parent_chart_are_allowed(tmp_path: Path) -> None:
+    parent = {"apiVersion": "v2", "name": "parent", "version": "0.1.0"}
+    (tmp_path / "Chart.yaml").write_text(json.dumps(parent))
+    (tmp_path / "charts").mkdir()
+    shutil.copytree(CHART, tmp_path / "charts" / CHART.name)
+    values = {"global": {"imageRegistry": "registry.example.com"}, CHART.name: {"enabled": True, "replicas": 3}}
+    text = helm("template", RELEASE, str(tmp_path), "--namespace", NAMESPACE, values=values)
+    assert "  replicas: 3\n" in text
