@@ -81,6 +81,25 @@ def test_rights_are_bound_only_to_webhook_account(mode: str) -> None:
         ]
 
 
+@pytest.mark.parametrize(
+    ("values", "there"),
+    [
+        ("default", False),
+        ({"rbac": {"limitPatches": True}}, True),
+        ({"rbac": {"limitPatches": True}, "tls": {"mode": "cert-manager"}}, False),
+        ({"rbac": {"limitPatches": True, "create": False}}, False),
+    ],
+    ids=str,
+)
+def test_policy_limits_patches_of_webhook_account(values: str | Values, there: bool) -> None:
+    policies = of_kind("ValidatingAdmissionPolicy", values)
+    assert bool(policies) is bool(of_kind("ValidatingAdmissionPolicyBinding", values)) is there
+    for policy in policies:
+        (condition,) = policy["spec"]["matchConditions"]
+        account = f"system:serviceaccount:{NAMESPACE}:{pod_spec(values)['serviceAccountName']}"
+        assert condition["expression"] == f"request.userInfo.username == '{account}'"
+
+
 def test_service_accounts_do_not_automount_tokens() -> None:
     for mode in MODES:
         for account in of_kind("ServiceAccount", mode):

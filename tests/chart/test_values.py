@@ -244,7 +244,7 @@ def test_global_value_is_rejected_without_parent_chart() -> None:
 
 
 def test_global_values_of_parent_chart_are_allowed(tmp_path: Path) -> None:
-    parent = {"apiVersion": "v2", "name": "parent", "version": "0.1.0"}
+    parent = {"apiVersion": "v2", "name": "parent", "version": "1.0.0"}
     (tmp_path / "Chart.yaml").write_text(json.dumps(parent))
     (tmp_path / "charts").mkdir()
     shutil.copytree(CHART, tmp_path / "charts" / CHART.name)

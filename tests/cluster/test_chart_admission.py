@@ -10,7 +10,7 @@ import pytest
 
 from tests.cluster.harness.cluster import ControlPlaneOnly, control_plane
 from tests.cluster.harness.helm import Helm
-from tests.cluster.harness.hooks import namespace
+from tests.cluster.harness.hooks import MUTATING, VALIDATING, namespace
 from tests.cluster.harness.options import ControlPlaneOptions
 from tests.cluster.harness.release import CHART, NAME, RELEASE
 from tests.cluster.harness.waiting import wait_for
@@ -135,3 +135,60 @@ def test_installer_without_right_to_get_namespaces(running: ControlPlaneOnly) ->
         assert "is installed as" in said
         assert "WARNING" not in said
         helm("uninstall", RELEASE, *flags)
+
+
+BUNDLE = [{"op": "add", "path": "/webhooks/0/clientConfig/caBundle", "value": "LS0t"}]
+WIDER = {
+    "rules": [{"op": "replace", "path": "/webhooks/0/rules/0/resources", "value": ["*"]}],
+    "operations": [{"op": "add", "path": "/webhooks/0/rules/0/operations/-", "value": "DELETE"}],
+    "address": [{"op": "replace", "path": "/webhooks/0/clientConfig/service/name", "value": "other"}],
+    "path": [{"op": "replace", "path": "/webhooks/0/clientConfig/service/path", "value": "/other"}],
+    "url": [
+        {"op": "remove", "path": "/webhooks/0/clientConfig/service"},
+        {"op": "add", "path": "/webhooks/0/clientConfig/url", "value": "https://other.example.com/"},
+    ],
+    "failure policy": [{"op": "replace", "path": "/webhooks/0/failurePolicy", "value": "POLICY"}],
+    "match policy": [{"op": "replace", "path": "/webhooks/0/matchPolicy", "value": "Exact"}],
+    "namespaces": [{"op": "replace", "path": "/webhooks/0/namespaceSelector", "value": {}}],
+    "objects": [{"op": "replace", "path": "/webhooks/0/objectSelector", "value": {"matchLabels": {"a": "b"}}}],
+    "conditions": [{"op": "remove", "path": "/webhooks/0/matchConditions/0"}],
+    "side effects": [{"op": "replace", "path": "/webhooks/0/sideEffects", "value": "NoneOnDryRun"}],
+    "timeout": [{"op": "replace", "path": "/webhooks/0/timeoutSeconds", "value": 30}],
+    "versions": [{"op": "add", "path": "/webhooks/0/admissionReviewVersions/-", "value": "v1beta1"}],
+    "entry removed": [{"op": "remove", "path": "/webhooks/0"}],
+    "entry renamed": [{"op": "replace", "path": "/webhooks/0/name", "value": "other.example.com"}],
+    "label": [{"op": "add", "path": "/metadata/labels/other", "value": "yes"}],
+    "annotations": [{"op": "add", "path": "/metadata/annotations", "value": {"other": "yes"}}],
+    "finalizers": [{"op": "add", "path": "/metadata/finalizers", "value": ["example.com/other"]}],
+}
+REJECTED = f"the service account of {NAME} may change only caBundle"
+OTHER_POLICY = {"Fail": "Ignore", "Ignore": "Fail"}
+
+
+@pytest.mark.parametrize("path", [MUTATING, VALIDATING], ids=["mutating", "validating"])
+def test_policy_limits_patches_to_bundle(running: ControlPlaneOnly, path: str) -> None:
+    """The API server rejects all that a compromised replica could do with the right to patch its configurations."""
+    name = path.rpartition("/")[2].removesuffix("webhookconfigurations")
+    with _installed(running, f"limits-{name}", "--set=rbac.limitPatches=true"):
+        account = f"--as=system:serviceaccount:limits-{name}:{NAME}"
+        before = running.api.get(f"{path}/{NAME}")
+        policy = OTHER_POLICY[before["webhooks"][0]["failurePolicy"]]
+        reinvocation = [{"op": "replace", "path": "/webhooks/0/reinvocationPolicy", "value": "Never"}]
+        wider = WIDER | ({"reinvocation": reinvocation} if path == MUTATING else {})
+
+        def answer(patch: list[Object], *flags: str) -> str:
+            text = json.dumps(patch).replace("POLICY", policy)
+            command = ("patch", path.rpartition("/")[2], NAME, account, "--type=json", f"--patch={text}")
+            done = running.kubectl.run(*command, *flags)
+            return done.stderr if done.returncode else ""
+
+        def tried(patch: list[Object]) -> str:
+            return answer(patch, "--dry-run=server")
+
+        wait_for("the policy to be in force", lambda: REJECTED in tried(wider["label"]))
+        assert {change: said for change, patch in wider.items() if REJECTED not in (said := tried(patch))} == {}
+        assert answer(BUNDLE) == ""
+        after = running.api.get(f"{path}/{NAME}")
+        assert after["webhooks"][0]["clientConfig"].pop("caBundle") == "LS0t"
+        assert after["webhooks"] == before["webhooks"]
+        assert after["metadata"]["labels"] == before["metadata"]["labels"]

@@ -39,6 +39,16 @@ def test_first_create_after_install_succeeds_and_uninstall_cleans_up(cluster: Cl
         assert not is_mutated(cluster.api.create(DRY_POD, pod("one")))
 
 
+def test_self_managed_mode_works_where_policy_limits_patches(cluster: Cluster) -> None:
+    with prepared(cluster, "self-managed", server=AT_ONCE, tls={"settle": "5s"}) as release:
+        release.upgrade({"rbac": {"limitPatches": True}})
+        assert is_mutated(cluster.api.create(DRY_POD, pod("one")))
+        before = set(release.bundles().values())
+        cluster.api.delete(f"{CORE}/secrets/{NAME}-ca")
+        wait_for("another authority", lambda: before.isdisjoint(release.bundles().values()))
+        assert [one for one in release.asked() if one.refused] == []
+
+
 def test_deleted_authority_secret_is_recreated_without_lost_creates(cluster: Cluster, space: Workspace) -> None:
     secret = f"{CORE}/secrets/{NAME}-ca"
     with prepared(cluster, "self-managed", server=AT_ONCE, tls={"settle": "5s"}) as release:
