@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.chart import render
 from tests.cluster.harness.cluster import ControlPlaneOnly, control_plane
 from tests.cluster.harness.helm import Helm
 from tests.cluster.harness.hooks import MUTATING, VALIDATING, namespace
@@ -85,6 +86,29 @@ def test_quota_of_chart_admits_limited_priority_class(running: ControlPlaneOnly)
         wait_for("the first pod of the update", lambda: len(running.api.items(f"{path}/pods")) == 4)
 
 
+@pytest.mark.parametrize("mode", render.MODES)
+def test_every_object_passes_strict_validation(running: ControlPlaneOnly, mode: str) -> None:
+    """All but the kinds of the Prometheus operator and cert-manager, whose definitions are not installed here."""
+    foreign = ("monitoring.coreos.com/", "cert-manager.io/")
+    found = [
+        one for one in render.objects(mode, namespace=f"strict-{mode}") if not one["apiVersion"].startswith(foreign)
+    ]
+    assert len(found) > 5
+    with ExitStack() as stack:
+        for space in {one["metadata"].get("namespace", "default") for one in found} - {"default"}:
+            stack.enter_context(namespace(running, space))
+        for one in found:
+            # The pod of `helm test` needs its account.
+            dry = [] if one["kind"] == "ServiceAccount" else ["--dry-run=server"]
+            running.kubectl("create", *dry, "--validate=strict", "--filename=-", manifest=_in_ipv4(one))
+
+
+def _in_ipv4(manifest: Object) -> Object:
+    """The manifest for a cluster that has only IPv4."""
+    spec = manifest.get("spec", {})
+    return manifest | {"spec": spec | {"ipFamilies": ["IPv4"]}} if "ipFamilies" in spec else manifest
+
+
 def test_notes_name_missing_exempt_namespaces(running: ControlPlaneOnly) -> None:
     helm = Helm(running, "gpu-admission")
     with namespace(running, EXEMPT[0]):
@@ -138,7 +162,7 @@ def test_installer_without_right_to_get_namespaces(running: ControlPlaneOnly) ->
 
 
 BUNDLE = [{"op": "add", "path": "/webhooks/0/clientConfig/caBundle", "value": "LS0t"}]
-WIDER = {
+WIDER: dict[str, list[Object]] = {
     "rules": [{"op": "replace", "path": "/webhooks/0/rules/0/resources", "value": ["*"]}],
     "operations": [{"op": "add", "path": "/webhooks/0/rules/0/operations/-", "value": "DELETE"}],
     "address": [{"op": "replace", "path": "/webhooks/0/clientConfig/service/name", "value": "other"}],
