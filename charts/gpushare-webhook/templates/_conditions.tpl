@@ -120,10 +120,10 @@ name that may be a typo (GPS013), or it has gpushare-webhook annotations (GPS018
 {{- range $field := list "labels" "annotations" "ownerReferences" "finalizers" -}}
 {{- $same = append $same (printf "object.metadata.?%s == oldObject.metadata.?%s" $field $field) -}}
 {{- end -}}
-{{- $entry := list "now.name == before.name" -}}
+{{- $entry := list "after.name == before.name" -}}
 {{- range $field := list "clientConfig.?service" "clientConfig.?url" "?rules" "?failurePolicy" "?matchPolicy" "?namespaceSelector" "?objectSelector" "?sideEffects" "?timeoutSeconds" "?admissionReviewVersions" "?reinvocationPolicy" "?matchConditions" -}}
-{{- $entry = append $entry (printf "now.%s == before.%s" $field $field) -}}
+{{- $entry = append $entry (printf "after.%s == before.%s" $field $field) -}}
 {{- end -}}
-{{- $same = append $same (printf "object.webhooks.all(now, oldObject.webhooks.exists(before, %s))" ($entry | join " && ")) -}}
+{{- $same = append $same (printf "object.webhooks.all(after, oldObject.webhooks.exists(before, %s))" ($entry | join " && ")) -}}
 {{- $same | join " &&\n" -}}
 {{- end -}}
