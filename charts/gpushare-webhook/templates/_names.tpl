@@ -1,11 +1,11 @@
-{{/* What all objects are called. Short enough for a Service's name and a certificate's common name. */}}
+{{/* The name of all objects. Short enough for a Service's name and a certificate's common name. */}}
 {{- define "gpushare-webhook.fullname" -}}
 {{- $name := .Values.nameOverride | default .Chart.Name -}}
 {{- $full := ternary .Release.Name (printf "%s-%s" .Release.Name $name) (contains $name .Release.Name) -}}
 {{- .Values.fullnameOverride | default $full | trunc 50 | trimSuffix "-" -}}
 {{- end -}}
 
-{{/* The namespace of everything but the test's pod, and not that of the release where `namespaceOverride` is set. */}}
+{{/* The namespace of the objects: that of the release, unless `namespaceOverride` is set. */}}
 {{- define "gpushare-webhook.namespace" -}}
 {{- .Values.namespaceOverride | default .Release.Namespace -}}
 {{- end -}}
@@ -56,7 +56,7 @@ labels:
 {{- include "gpushare-webhook.metadataWith" (dict "root" . "labels" dict) -}}
 {{- end -}}
 
-{{/* What tells the Service for metrics from the one for reviews. */}}
+{{/* The label that distinguishes the Service for metrics from the one for reviews. */}}
 {{- define "gpushare-webhook.metricsLabel" -}}
 app.kubernetes.io/component: metrics
 {{- end -}}
