@@ -185,6 +185,7 @@ WIDER: dict[str, list[Object]] = {
     "annotations": [{"op": "add", "path": "/metadata/annotations", "value": {"other": "yes"}}],
     "finalizers": [{"op": "add", "path": "/metadata/finalizers", "value": ["example.com/other"]}],
 }
+POLICIES = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies"
 REJECTED = f"the service account of {NAME} may change only caBundle"
 OTHER_POLICY = {"Fail": "Ignore", "Ignore": "Fail"}
 
@@ -209,6 +210,8 @@ def test_policy_limits_patches_to_bundle(running: ControlPlaneOnly, path: str) -
         def tried(patch: list[Object]) -> str:
             return answer(patch, "--dry-run=server")
 
+        checked = running.api.wait_for(f"{POLICIES}/{NAME}", "to be checked", _is_type_checked)
+        assert "expressionWarnings" not in checked["status"].get("typeChecking", {})
         wait_for("the policy to be in force", lambda: REJECTED in tried(wider["label"]))
         assert {change: said for change, patch in wider.items() if REJECTED not in (said := tried(patch))} == {}
         assert answer(BUNDLE) == ""
@@ -216,3 +219,7 @@ def test_policy_limits_patches_to_bundle(running: ControlPlaneOnly, path: str) -
         assert after["webhooks"][0]["clientConfig"].pop("caBundle") == "LS0t"
         assert after["webhooks"] == before["webhooks"]
         assert after["metadata"]["labels"] == before["metadata"]["labels"]
+
+
+def _is_type_checked(policy: Object) -> bool:
+    return "observedGeneration" in policy.get("status", {})
