@@ -59,7 +59,7 @@ def test_rendering_is_deterministic(mode: str) -> None:
 
 def actions(pattern: str) -> list[tuple[str, str]]:
     """The template actions that match a pattern, each with the name of its file."""
-    templates = [file for file in (CHART / "templates").rglob("*") if file.is_file()]
+    templates = [file for folder in ("templates", "files") for file in (CHART / folder).rglob("*") if file.is_file()]
     code = {file.name: re.findall(r"\{\{(?!-? ?/\*).*?\}\}", file.read_text(), re.DOTALL) for file in templates}
     assert len(code) > 20
     return [(name, action) for name, found in code.items() for action in found if re.search(pattern, action)]
@@ -84,10 +84,7 @@ def test_only_helm_commands_use_release_namespace() -> None:
     assert found == {("NOTES.txt", "{{ .Release.Namespace }}")}
 
 
-_LATER = pytest.mark.xfail(strict=True, reason="files/alerts.yaml selects series of the release's namespace")
-
-
-@pytest.mark.parametrize("mode", [pytest.param(mode, marks=[_LATER] * (mode == "monitoring")) for mode in MODES])
+@pytest.mark.parametrize("mode", MODES)
 def test_namespace_override_moves_every_object(mode: str) -> None:
     values = yaml.safe_load((CHART / "ci" / f"{mode}-values.yaml").read_text()) or {}
     assert rendered(values | {"namespaceOverride": "elsewhere"}) == rendered(mode, namespace="elsewhere")
