@@ -16,11 +16,7 @@ from webhook.report.exit_codes import ExitCode
 from webhook.settings.configuration import default, view
 
 PROGRAM = "gpushare-webhook"
-EXAMPLES = {
-    "check": "run: cluster",
-    "mutate": "run: cluster",
-    "serve": "serves: http://127.0.0.1:8080/readyz",
-}
+EXAMPLES = {"serve": "serves: http://127.0.0.1:8080/readyz"}
 """The comment before the examples of a command: see "Show commands" in CONTRIBUTING.md."""
 PROSE = Path(__file__).parent / "prose" / "command-line.md"
 HEAD = f"""\

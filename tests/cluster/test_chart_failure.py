@@ -134,7 +134,7 @@ def test_pods_without_gpu_and_nvidia_pods_are_created_without_servers(release: R
 
 
 def test_emergency_page_commands_switch_enforcement(release: Release) -> None:
-    shown = page_block("docs/how-to/emergency.md", "--reuse-values")
+    shown = page_block("docs/how-to/emergency.md", "--reuse-values").script
     words = shlex.split(shown.replace("\\\n", " "))
     with _dead(release):
         release.helm("upgrade", RELEASE, str(CHART), *words[words.index("--reuse-values") :])
@@ -145,7 +145,7 @@ def test_emergency_page_commands_switch_enforcement(release: Release) -> None:
 
 def test_emergency_page_command_without_helm_ignores_failures(release: Release) -> None:
     with _dead(release):
-        _sh(release, page_block("docs/how-to/emergency.md", "| sed "))
+        _sh(release, page_block("docs/how-to/emergency.md", "| sed ").script)
         wait_for("GPU pods to be taken", lambda: _refusal(release, pod("asks")) == "")
     with pytest.raises(RuntimeError, match=r"conflict.*\.failurePolicy"):
         release.upgrade()
@@ -167,7 +167,7 @@ def _sh(release: Release, script: str) -> None:
 
 def test_deleted_configurations_stop_rejections_and_upgrade_restores_them(release: Release) -> None:
     with _dead(release):
-        _sh(release, page_block("docs/how-to/emergency.md", "kubectl delete"))
+        _sh(release, page_block("docs/how-to/emergency.md", "kubectl delete").script)
         wait_for("GPU pods to be taken", lambda: _refusal(release, pod("asks")) == "")
     release.upgrade()
     wait_for("the hooks to be back", lambda: "GPS001" in _refusal(release, pod("two", container(gpus=2))))

@@ -1,7 +1,7 @@
 """The shell blocks of the pages, and how each of them is run.
 
-A comment of the form `<!-- KEY: VALUE -->` on the line before a block says how; CONTRIBUTING.md lists the keys. A block
-without a comment is run by `tests/project/test_pages.py`.
+A block that calls kubectl or helm is run by `tests/cluster/test_pages.py`, any other by `tests/project/test_pages.py`.
+A comment of the form `<!-- KEY: VALUE -->` on the line before a block says otherwise; CONTRIBUTING.md lists the keys.
 """
 
 from __future__ import annotations
@@ -15,8 +15,6 @@ from textwrap import dedent
 from tests.project.repository import ROOT, name, tracked
 
 SHELL = ("sh", "console", "shell", "bash")
-CLUSTER = "cluster"
-"""The value of `run` that has `tests/cluster/test_pages.py` run a block."""
 
 _FENCE = re.compile(r"^(?P<indent> *)```(?P<language>\w*)[^\n]*\n(?P<content>.*?)^(?P=indent)```$", re.M | re.S)
 _NOTES = re.compile(r"(?:^ *<!-- [^\n]*? -->\n)+\Z", re.M)
@@ -44,14 +42,22 @@ class Block:
         return [int(status) for status in self.notes.get("exits", "").split()]
 
     @property
-    def by(self) -> str:
-        """What runs it instead of `tests/project/test_pages.py`; empty if nothing does."""
-        return self.notes.get("run", "")
+    def runs_in_cluster(self) -> bool:
+        """Whether `tests/cluster/test_pages.py` runs it."""
+        return self._runs_with_page and self._calls_cluster
 
     @property
-    def runs_here(self) -> bool:
+    def runs_in_clone(self) -> bool:
         """Whether `tests/project/test_pages.py` runs it."""
+        return self._runs_with_page and not self._calls_cluster
+
+    @property
+    def _runs_with_page(self) -> bool:
         return self.notes.keys().isdisjoint(("run", "not run"))
+
+    @property
+    def _calls_cluster(self) -> bool:
+        return re.search(r"^\s*(?:kubectl|helm) |\| (?:kubectl|helm) ", self.script, re.MULTILINE) is not None
 
     def commands(self) -> list[list[str]]:
         """The words of each command, without leading assignments; of a pipeline, those of its first."""
@@ -91,10 +97,10 @@ def _transcript(content: str) -> tuple[str, str]:
     return "".join(commands), "".join(line for line in lines if not line.startswith("$ "))
 
 
-def page_block(page: str, word: str) -> str:
-    """The script of the only shell block of a page that has a word in it.
+def page_block(page: str, word: str) -> Block:
+    """The only shell block of a page that has a word in it.
 
     Call it with literals, in the test that a block names: `tests/project/test_pages.py` looks for the call.
     """
     (block,) = [block for block in shell_blocks(ROOT / page) if word in block.script]
-    return block.script
+    return block

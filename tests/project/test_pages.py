@@ -3,26 +3,21 @@
 from __future__ import annotations
 
 import ast
-import os
 import re
-import shutil
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from tests.chart import tools
-from tests.cluster.harness import cache
 from tests.project import page_shell
-from tests.project.pages import CLUSTER, Block, pages, shell_blocks
-from tests.project.repository import ROOT, modules, name, tracked
+from tests.project.clone import copied, reader
+from tests.project.pages import Block, pages, shell_blocks
+from tests.project.repository import ROOT, modules, tracked
 
 BLOCKS = [block for page in pages() for block in shell_blocks(page)]
-RUN_HERE = {
-    page: [block for block in BLOCKS if block.page == page and block.runs_here]
-    for page in dict.fromkeys(block.page for block in BLOCKS if block.runs_here)
+IN_CLONE = {
+    page: [block for block in BLOCKS if block.page == page and block.runs_in_clone]
+    for page in dict.fromkeys(block.page for block in BLOCKS if block.runs_in_clone)
 }
 KEYS = {"run", "not run", "exits", "serves", "needs"}
 CI = ".ci/run"
@@ -68,7 +63,7 @@ def ci_targets() -> set[str]:
     return set(found)
 
 
-@pytest.mark.parametrize("block", [one for one in BLOCKS if one.by == CI], ids=in_words)
+@pytest.mark.parametrize("block", [one for one in BLOCKS if one.notes.get("run") == CI], ids=in_words)
 def test_block_of_ci_has_targets_that_ci_makes(block: Block) -> None:
     for program, *words in block.commands():
         assert program == "make"
@@ -86,83 +81,25 @@ def page_blocks_read(test: str) -> list[tuple[str, str]]:
     return [(ast.literal_eval(call.args[0]), ast.literal_eval(call.args[1])) for call in named]
 
 
-@pytest.mark.parametrize("block", [one for one in BLOCKS if one.by not in ("", CI, CLUSTER)], ids=in_words)
+@pytest.mark.parametrize("block", [one for one in BLOCKS if one.notes.get("run", CI) != CI], ids=in_words)
 def test_block_is_read_by_test_that_it_names(block: Block) -> None:
-    words = [word for page, word in page_blocks_read(block.by) if page == block.page]
+    words = [word for page, word in page_blocks_read(block.notes["run"]) if page == block.page]
     assert [word for word in words if word in block.script]
-
-
-@pytest.fixture(scope="session")
-def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of the repository with its virtual environment, as after `make`, and files that a reader may have."""
-    folder = tmp_path_factory.mktemp("clone") / "gpushare-webhook"
-    for file in tracked():
-        copied = folder / name(file)
-        copied.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy2(file, copied)
-    shutil.copytree(ROOT / "tests" / "project" / "reader", folder, dirs_exist_ok=True)
-    for command in (["init", "--quiet"], ["add", "--all"]):
-        subprocess.run(["git", *command], cwd=folder, check=True, timeout=60)
-    subprocess.run([sys.executable, "certs/generate.py"], cwd=folder, check=True, timeout=60, capture_output=True)
-    (folder / ".venv").mkdir()
-    for entry in Path(sys.prefix).iterdir():
-        if entry.name != ".ready":
-            (folder / ".venv" / entry.name).symlink_to(entry)
-    (folder / ".venv" / ".ready").touch()
-    return folder
-
-
-def usable(command: list[str]) -> None:
-    """Skip the test where a command fails that its shell needs; in CI, fail."""
-    tried = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
-    if tried.returncode:
-        assert os.environ.get("CI") != "true", tried.stderr
-        pytest.skip(tried.stderr.strip())
-
-
-@pytest.fixture(scope="session")
-def alone() -> list[str]:
-    """The command of a shell with a network of its own, where the ports of a page are free."""
-    command = ["unshare", *NAMESPACES, "--net", "bash", "-c", 'ip link set lo up && exec bash "$@"', "-"]
-    usable([*command, "/dev/null"])
-    return command
-
-
-@pytest.fixture(scope="session")
-def online(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
-    """The command of a shell that reaches the registry from which `make` installed."""
-    usable(
-        [sys.executable, "-m", "pip", "download", "hatchling", "--no-deps", f"--dest={tmp_path_factory.mktemp('pip')}"]
-    )
-    return ["unshare", *NAMESPACES, "bash"]
-
-
-NAMESPACES = ("--map-root-user", "--pid", "--fork", "--kill-child")
-"""What a shell has to itself: its processes, of which none outlives it."""
 
 
 def shell_of(page: str) -> str:
     """The fixture with the shell of a page."""
-    return "online" if any("needs" in block.notes for block in RUN_HERE[page]) else "alone"
+    return "online" if any("needs" in block.notes for block in IN_CLONE[page]) else "alone"
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("page", RUN_HERE)
+@pytest.mark.parametrize("page", IN_CLONE)
 def test_commands_of_page_run(page: str, clone: Path, request: pytest.FixtureRequest, tmp_path: Path) -> None:
     """In one shell, in order. pytest collects only: `make test` runs the tests that a page names."""
+    folder = copied(clone, tmp_path)
+    blocks = [replace(block, script=block.script.replace(CLONE, str(folder))) for block in IN_CLONE[page]]
+    environment = reader(folder) | {"PYTEST_ADDOPTS": "--collect-only --quiet"}
     shell: list[str] = request.getfixturevalue(shell_of(page))
-    folder = tmp_path / "gpushare-webhook"
-    shutil.copytree(clone, folder, symlinks=True)
-    (tmp_path / "home").mkdir()
-    environment = os.environ | {
-        "PATH": f"{folder}/.venv/bin:{Path(tools.helm()).parent}:{os.environ['PATH']}",
-        "PYTHONPATH": str(folder),
-        "PYTEST_ADDOPTS": "--collect-only --quiet",
-        "HOME": str(tmp_path / "home"),
-        "XDG_CACHE_HOME": str(cache.cache_root().parents[1]),
-        "LANG": "C.UTF-8",
-    }
-    blocks = [replace(block, script=block.script.replace(CLONE, str(folder))) for block in RUN_HERE[page]]
     ran = page_shell.run(blocks, folder, tmp_path / "record", shell, environment)
     for block, result in zip(blocks, ran, strict=True):
         page_shell.check(block, result)
@@ -170,6 +107,6 @@ def test_commands_of_page_run(page: str, clone: Path, request: pytest.FixtureReq
 
 def test_pages_show_output() -> None:
     """That of the README and of the tutorial is compared above."""
-    showing = [block.page for block in BLOCKS if block.output is not None and not block.by]
+    showing = [block.page for block in BLOCKS if block.output is not None and block.runs_in_clone]
     assert showing.count("README.md") == 1
     assert showing.count("docs/tutorial/first-steps.md") == 3
