@@ -14,6 +14,9 @@ from textwrap import dedent
 
 from tests.project.repository import ROOT, name, tracked
 
+CLUSTER = "cluster"
+"""The value of `run` for a block that needs the cluster without calling kubectl or helm."""
+
 SHELL = ("sh", "console", "shell", "bash")
 
 _FENCE = re.compile(r"^(?P<indent> *)```(?P<language>\w*)[^\n]*\n(?P<content>.*?)^(?P=indent)```$", re.M | re.S)
@@ -44,7 +47,7 @@ class Block:
     @property
     def runs_in_cluster(self) -> bool:
         """Whether `tests/cluster/test_pages.py` runs it."""
-        return self._runs_with_page and self._calls_cluster
+        return self.notes.get("run") == CLUSTER or (self._runs_with_page and self._calls_cluster)
 
     @property
     def runs_in_clone(self) -> bool:
