@@ -63,10 +63,10 @@ class Block:
         return re.search(r"^\s*(?:kubectl|helm) |\| (?:kubectl|helm) ", self.script, re.MULTILINE) is not None
 
     def commands(self) -> list[list[str]]:
-        """The words of each command, without leading assignments; of a pipeline, those of its first."""
+        """The words of each command, without assignments; of a pipeline, those of its first."""
         joined = re.sub(r"(?<!\S)#.*$", "", self.script.replace("\\\n", " "), flags=re.MULTILINE)
-        lines = [shlex.split(line) for line in joined.splitlines() if line.strip()]
-        return [[word for word in line if not re.match(r"[A-Z_]+=", word)] for line in lines]
+        lines = [re.sub(r"^\s*(?:[A-Z_]+=(?:\$\(.*\)|\S*)(?:\s+|$))*", "", line) for line in joined.splitlines()]
+        return [shlex.split(line) for line in lines if line.strip()]
 
 
 def pages() -> list[Path]:
