@@ -113,3 +113,20 @@ name that may be a typo (GPS013), or it has gpushare-webhook annotations (GPS018
 {{- end -}}
 {{- $lost | join " || " -}}
 {{- end -}}
+
+{{/*
+Whether an update of a webhook configuration changes nothing but the authorities in `caBundle`. Only entries of mutating
+configurations have a `reinvocationPolicy`, so the API server must not check its type.
+*/}}
+{{- define "gpushare-webhook.cel.sameExceptBundle" -}}
+{{- $same := list "object.webhooks.size() == oldObject.webhooks.size()" -}}
+{{- range $field := list "labels" "annotations" "ownerReferences" "finalizers" -}}
+{{- $same = append $same (printf "object.metadata.?%s == oldObject.metadata.?%s" $field $field) -}}
+{{- end -}}
+{{- $entry := list "after.name == before.name" "dyn(after).?reinvocationPolicy == dyn(before).?reinvocationPolicy" -}}
+{{- range $field := list "clientConfig.?service" "clientConfig.?url" "?rules" "?failurePolicy" "?matchPolicy" "?namespaceSelector" "?objectSelector" "?sideEffects" "?timeoutSeconds" "?admissionReviewVersions" "?matchConditions" -}}
+{{- $entry = append $entry (printf "after.%s == before.%s" $field $field) -}}
+{{- end -}}
+{{- $same = append $same (printf "object.webhooks.all(after, oldObject.webhooks.exists(before, %s))" ($entry | join " && ")) -}}
+{{- $same | join " &&\n" -}}
+{{- end -}}
