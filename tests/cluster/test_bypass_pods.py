@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 PODS = "/api/v1/namespaces/default/pods"
 SHARED = "nvidia.com/gpu.shared"
 PLAIN = container(gpus=0)
-WHOLE = {"nvidia.com/gpu.sharing-strategy": "none"}
-MPS = {"nvidia.com/gpu.sharing-strategy": "mps"}
+STRATEGY = "nvidia.com/gpu.sharing-strategy"
+WHOLE, MPS = {STRATEGY: "none"}, {STRATEGY: "mps"}
 
 
 @pytest.fixture(scope="module")
@@ -50,6 +50,19 @@ def limits(amounts: Object, field: str = "limits") -> Object:
 
 def two(**spec: Any) -> Object:
     return pod("two", container(gpus=2), **spec)
+
+
+NOT_MPS = {"key": STRATEGY, "operator": "NotIn", "values": ["mps"]}
+
+
+def affinity(*required: list[Object], preferred: list[Object] | None = None) -> Object:
+    """Node affinity of these terms, each a list of expressions."""
+    terms = [{"matchExpressions": expressions} for expressions in required]
+    rule: Object = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}} if terms else {}
+    if preferred:
+        preference = {"weight": 1, "preference": {"matchExpressions": preferred}}
+        rule["preferredDuringSchedulingIgnoredDuringExecution"] = [preference]
+    return {"nodeAffinity": rule}
 
 
 MIRROR = {"kubernetes.io/config.mirror": "0123456789abcdef"}
@@ -94,6 +107,11 @@ ELSEWHERE = {
     "linux by name": two(os={"name": "linux"}),
     "selector of MPS nodes": two(nodeSelector=MPS),
     "unknown selector": two(nodeSelector={"pool": "mine"}),
+    "another selector of Windows nodes": two(nodeSelector={"beta.kubernetes.io/os": "windows"}),
+    "preferred whole cards": two(affinity=affinity(preferred=[NOT_MPS])),
+    "whole cards in one of two terms": two(affinity=affinity([NOT_MPS], [{"key": "pool", "operator": "Exists"}])),
+    "no scheduling gate": two(schedulingGates=[]),
+    "two resources, one of them zero": pod("x", limits({"nvidia.com/mig-1g.5gb": 0, GPU: 2})),
 }
 
 
@@ -190,7 +208,16 @@ def test_windows_pod_passes_unchanged(running: ControlPlaneOnly, spec: Object) -
     assert not is_mutated(running.api.create(DRY_POD, two(**spec)))
 
 
-@pytest.mark.parametrize("spec", [{"nodeSelector": WHOLE}, {"nodeSelector": WHOLE, "nodeName": "shared-1"}])
+LEAVES_MPS: list[Object] = [
+    {"nodeSelector": WHOLE},
+    {"nodeSelector": WHOLE, "nodeName": "shared-1"},
+    {"affinity": affinity([NOT_MPS])},
+    {"affinity": affinity([{"key": "nvidia.com/mps.capable", "operator": "DoesNotExist"}])},
+    {"nodeSelector": {"nvidia.com/gpu.replicas": "1"}},
+]
+
+
+@pytest.mark.parametrize("spec", LEAVES_MPS)
 def test_pod_that_selects_whole_cards_passes(running: ControlPlaneOnly, spec: Object) -> None:
     assert rejection(running, two(**spec)) == ""
 
@@ -239,16 +266,20 @@ def test_visible_devices_without_request_warn(running: ControlPlaneOnly, seeing:
     assert "GPS007" in warnings(running, pod("x", seeing))
 
 
+DEVICES = "/var/run/nvidia-container-devices"
+"""Where NVIDIA's container toolkit reads devices from mounts, if it is configured to."""
 PASSING = {
     "image": container(gpus=0, image="nvidia/cuda"),
     "envFrom": {**PLAIN, "envFrom": [{"configMapRef": {"name": "devices"}}]},
     "privileged": {**PLAIN, "securityContext": {"privileged": True}},
+    "mount that names devices": {**PLAIN, "volumeMounts": [{"name": "null", "mountPath": f"{DEVICES}/all"}]},
 }
 
 
 @pytest.mark.parametrize("way", PASSING)
 def test_container_without_request_passes(running: ControlPlaneOnly, way: str) -> None:
-    assert warnings(running, pod("x", PASSING[way])) == ""
+    null = host_path("null", "/dev/null", "CharDevice")
+    assert warnings(running, pod("x", PASSING[way], volumes=[null], runtimeClassName="nvidia")) == ""
 
 
 PIPE = "/run/nvidia/mps/nvidia.com/gpu/pipe"

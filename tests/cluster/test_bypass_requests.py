@@ -119,7 +119,7 @@ def test_suspended_job_warns_and_its_pods_are_rejected(running: ControlPlaneOnly
 
 AMOUNTS = {"limits": {GPU: 2}, "requests": {GPU: 2}}
 RESOURCES = "/spec/template/spec/containers/0/resources"
-TO_TWO = {
+TO_TWO: dict[str, Object | list[Object]] = {
     "json": [{"op": "replace", "path": RESOURCES, "value": AMOUNTS}],
     "merge": {"spec": {"template": {"spec": {"containers": [container(gpus=2)]}}}},
     "strategic": {"spec": {"template": {"spec": {"containers": [{"name": "main", "resources": AMOUNTS}]}}}},
