@@ -12,7 +12,7 @@ import pytest
 from tests.cluster.harness.api import ApiError
 from tests.cluster.harness.chart_hooks import TWO, chart_hooks, gpu_control_plane, rejection
 from tests.cluster.harness.hooks import DRY_POD, namespace
-from tests.cluster.harness.manifests import container, labelled, pod
+from tests.cluster.harness.manifests import container, host_path, labelled, pod
 from tests.cluster.harness.waiting import wait_for
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 TWO_GPUS = pod("two", container(gpus=2))
 PLAIN = container(gpus=0)
+VOID = {"name": "NVIDIA_VISIBLE_DEVICES", "value": "void"}
 SEES_ALL = {**PLAIN, "env": [{"name": "NVIDIA_VISIBLE_DEVICES", "value": "all"}]}
 
 
@@ -72,5 +73,7 @@ def test_visible_devices_are_rejected_where_gps007_denies(running: ControlPlaneO
 def test_visible_devices_of_image_are_overridden_where_void_devices_covers_all_pods(running: ControlPlaneOnly) -> None:
     with chart_hooks(running, {"injections": {"voidDevices": {"enabled": True, "pods": "all"}}}):
         stored = running.api.create(DRY_POD, pod("x", {**PLAIN, "envFrom": [{"configMapRef": {"name": "devices"}}]}))
-        entries = stored["spec"]["containers"][0]["env"]
-        assert {"name": "NVIDIA_VISIBLE_DEVICES", "value": "void"} in entries
+        assert VOID in stored["spec"]["containers"][0]["env"]
+        # The monitoring agents that mount this directory need to see every GPU.
+        agent = pod("x", PLAIN, volumes=[host_path("own", "/var/lib/kubelet/pod-resources")])
+        assert "env" not in running.api.create(DRY_POD, agent)["spec"]["containers"][0]
