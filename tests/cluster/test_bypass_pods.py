@@ -305,6 +305,14 @@ def test_padding_hides_no_request(running: ControlPlaneOnly) -> None:
     assert 'asks for 2 of "nvidia.com/gpu"' in rejection(running, pod("x", *many, container("last", gpus=2)))
 
 
+def test_many_resource_names_do_not_occupy_api_server(running: ControlPlaneOnly) -> None:
+    """Reading each name in CEL took the API server longer than it gives a request, so that it answered 504."""
+    names = {f"example.com/{index}": "0" for index in range(60_000)}
+    assert warnings(running, pod("x", limits(names))) == ""
+    said = rejection(running, pod("x", limits({**names, GPU: 2})))
+    assert 'asks for 2 of "nvidia.com/gpu"' in said
+
+
 def test_annotations_hide_no_visible_devices(running: ControlPlaneOnly) -> None:
     padding = {f"a{index}": "" for index in range(40_000)}
     assert "GPS007" in warnings(running, annotated(pod("x", sees(value="all")), **padding))

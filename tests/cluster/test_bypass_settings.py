@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,7 +13,7 @@ import pytest
 from tests.cluster.harness.api import ApiError
 from tests.cluster.harness.chart_hooks import TWO, chart_hooks, gpu_control_plane, rejection
 from tests.cluster.harness.hooks import DRY_POD, namespace
-from tests.cluster.harness.manifests import container, host_path, labelled, pod
+from tests.cluster.harness.manifests import container, labelled, pod
 from tests.cluster.harness.waiting import wait_for
 
 if TYPE_CHECKING:
@@ -74,6 +75,14 @@ def test_visible_devices_of_image_are_overridden_where_void_devices_covers_all_p
     with chart_hooks(running, {"injections": {"voidDevices": {"enabled": True, "pods": "all"}}}):
         stored = running.api.create(DRY_POD, pod("x", {**PLAIN, "envFrom": [{"configMapRef": {"name": "devices"}}]}))
         assert VOID in stored["spec"]["containers"][0]["env"]
-        # The monitoring agents that mount this directory need to see every GPU.
-        agent = pod("x", PLAIN, volumes=[host_path("own", "/var/lib/kubelet/pod-resources")])
-        assert "env" not in running.api.create(DRY_POD, agent)["spec"]["containers"][0]
+
+
+@pytest.mark.parametrize("severity", ["warn", "deny"])
+def test_too_many_containers_to_edit_warn_or_are_rejected(running: ControlPlaneOnly, severity: str) -> None:
+    void = {"voidDevices": {"enabled": True, "pods": "all"}}
+    many = [container(f"i{index}", gpus=0) for index in range(4_100)]
+    with chart_hooks(running, {"injections": void, "severities": {"GPS019": severity}}):
+        code, headers, answer = running.api.request("POST", DRY_POD, pod("x", PLAIN, initContainers=many))
+        said = headers["Warning"] if severity == "warn" else json.loads(answer)["message"]
+        assert code == (201 if severity == "warn" else 403)
+        assert "GPS019" in said
