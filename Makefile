@@ -94,5 +94,9 @@ $(RELEASE)/.ready: pyproject.toml constraints.txt
 image-lock: $(RELEASE)/.ready ## Write image/requirements.txt: the libraries of the image, with the digests of their wheels.
 	@$(RELEASE)/bin/python -m image.lock
 
+sbom: export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct)
+sbom: $(RELEASE)/.ready ## Write the image's bill of materials (CycloneDX) to build/sbom/gpushare-webhook.cdx.json.
+	@$(RELEASE)/bin/python -m image.sbom build/sbom/gpushare-webhook.cdx.json
+
 clean: ## Remove everything that make created here.
 	rm -rf $(VENV) build dist certs/*.crt certs/*.key .coverage .mypy_cache .ruff_cache .pytest_cache .hypothesis
