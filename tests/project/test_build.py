@@ -36,6 +36,12 @@ def test_changelog_has_section_for_version() -> None:
     assert f"\n## [{__version__}]" in (ROOT / "CHANGELOG.md").read_text()
 
 
+@pytest.mark.parametrize("page", ["README.md", "docs/how-to/install.md", "docs/how-to/release.md"])
+def test_page_names_current_version_of_image_and_chart(page: str) -> None:
+    named = re.findall(r"gpushare-webhook[:-](\d+\.\d+\.\d+)|\$IMAGE:([\d.]+)\"", (ROOT / page).read_text())
+    assert {image or variable for image, variable in named} == {__version__}
+
+
 def test_licence_is_complete() -> None:
     licence = (ROOT / "LICENSE").read_text()
     assert licence.split()[:6] == ["Apache", "License", "Version", "2.0,", "January", "2004"]

@@ -102,7 +102,7 @@ def test_library_installs_only_with_its_locked_digest(option: str, complaint: st
     for part in ("client", "aio/client"):
         for kind in ("models", "api"):
             (installed / "kubernetes" / part / kind).mkdir(parents=True)
-    command = [script, sys.executable, installed, "--no-index", f"--find-links={tmp_path}"]
+    command = [script, sys.executable, installed, "--no-index", "-f", tmp_path]
     ended = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert complaint in ended.stderr
     assert (installed / "empty.py").exists() is (ended.returncode == 0) is (complaint == "")
