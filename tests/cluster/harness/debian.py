@@ -14,6 +14,9 @@ from tests.cluster.harness.cache import Recipe, ToolsMissingError, key_of
 
 NODE_PACKAGES = ("containerd", "runc", "containernetworking-plugins", "nftables", "busybox-static")
 
+KEYS = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
+"""With these, apt verifies what it downloads from any supported release of Debian."""
+
 
 def node_packages() -> Recipe:
     """Container runtime, network plugins, nft and busybox, with those of their dependencies that are missing here."""
@@ -45,7 +48,7 @@ def bare(release: str, state: Path) -> tuple[str, ...]:
     (state / "lists/partial").mkdir(parents=True)
     (state / "cache/archives/partial").mkdir(parents=True)
     sources = state / "debian.list"
-    lines = (f"deb [signed-by={_KEYS}] {mirror} {suite} main\n" for mirror, suite in _suites(release))
+    lines = (f"deb [signed-by={KEYS}] {mirror} {suite} main\n" for mirror, suite in _suites(release))
     sources.write_text("".join(lines))
     settings = {
         "Dir::Etc::sourcelist": sources,
@@ -63,7 +66,7 @@ def bare(release: str, state: Path) -> tuple[str, ...]:
 
 def unpack(packages: tuple[str, ...], options: tuple[str, ...], folder: Path) -> None:
     """Unpack packages, and what apt would install with them, into a folder. Raises `ToolsMissingError`."""
-    _check(packages)
+    _check()
     downloads = folder / "downloads"
     downloads.mkdir()
     wanted = sorted({*packages, *_dependencies(packages, options)})
@@ -73,24 +76,22 @@ def unpack(packages: tuple[str, ...], options: tuple[str, ...], folder: Path) ->
     shutil.rmtree(downloads)
 
 
-_KEYS = "/usr/share/keyrings/debian-archive-keyring.gpg"
-
 # apt's own user may not enter the cache folder.
 _AS_BUILDER = {"APT::Sandbox::User": "root"}
 
 
 def _suites(release: str) -> Iterable[tuple[str, str]]:
     """The mirrors of Debian that this machine uses, each with its suite of another release."""
-    _check(("python3",))
+    _check()
     form = ("--format", "$(REPO_URI) $(RELEASE)")
     listed = _run(["apt-get", "indextargets", *form, "Created-By: Packages", "Origin: Debian"], cwd=Path("/"))
     known = {(mirror, suite) for mirror, suite in map(str.split, listed.splitlines())}
     # bookworm, bookworm-updates, bookworm-security; backports and other suites are not part of the image.
     found = {(mirror, re.sub(r"^[a-z]+", release, suite)) for mirror, suite in known if "backports" not in suite}
-    if not found or not Path(_KEYS).is_file():
+    if not found or not KEYS.is_file():
         raise ToolsMissingError(
             f"the image's Python comes from Debian {release}: apt needs package lists of a Debian mirror "
-            f"(`apt-get update`) and {_KEYS} (package debian-archive-keyring)"
+            f"(`apt-get update`) and {KEYS} (package debian-archive-keyring)"
         )
     return sorted(found)
 
@@ -105,10 +106,12 @@ def _options(settings: Mapping[str, object]) -> tuple[str, ...]:
     return tuple(word for name, value in settings.items() for word in ("-o", f"{name}={value}"))
 
 
-def _check(packages: tuple[str, ...]) -> None:
+def _check() -> None:
     for program in ("apt-get", "dpkg"):
         if not shutil.which(program):
-            raise ToolsMissingError(f"{program} is not on PATH: {', '.join(packages)} come from Debian or Ubuntu")
+            raise ToolsMissingError(
+                f"{program} is not on PATH: the node's programs and the image's Python are packages of Debian or Ubuntu"
+            )
 
 
 def _run(command: list[str], cwd: Path) -> str:
