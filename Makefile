@@ -15,7 +15,7 @@ $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed, this is " + sys.version.split()[0])'
 	@echo "installing into $(VENV) ..."
 	@$(PYTHON) -m venv $(VENV)
-	@$(BIN)/python -m pip uninstall --quiet --yes setuptools
+	@$(BIN)/python -m pip uninstall -qq --yes setuptools
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --upgrade pip
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --group dev --editable .
 	@touch $@
@@ -79,7 +79,7 @@ docs: $(READY) ## Generate the pages and pictures of docs.
 # installs the newest.
 constraints: ## Write the newest versions that pyproject.toml allows to constraints.txt, and lock the image's libraries.
 	@rm -rf build/constraints && $(PYTHON) -m venv build/constraints
-	@build/constraints/bin/python -m pip uninstall --quiet --yes setuptools
+	@build/constraints/bin/python -m pip uninstall -qq --yes setuptools
 	@build/constraints/bin/python -m pip install --quiet --upgrade pip
 	@build/constraints/bin/python -m pip install --quiet --group dev --group release --editable . hatchling
 	@build/constraints/bin/python -m pip freeze --all --exclude-editable > constraints.txt
