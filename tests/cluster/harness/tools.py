@@ -82,7 +82,7 @@ def recipes(version: str) -> list[Recipe]:
     """All recipes, the quick ones first, so that a failure shows early."""
     return [
         debian.node_packages(),
-        debian.python(),
+        webhook_image.python(),
         webhook_image.libraries(),
         gobuild.etcd(),
         gobuild.device_plugin(),
