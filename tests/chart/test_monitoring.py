@@ -14,15 +14,28 @@ from webhook.server.observe.metrics import FAMILIES
 
 pytestmark = pytest.mark.slow
 
-# Of the API server and of kube-state-metrics.
+# Prometheus adds these to every series that it scrapes.
+TARGET = {"job", "instance"}
+# And these to those from a pod.
+SCRAPED = {*TARGET, "namespace", "pod", "le"}
+CONTAINER = {"namespace", "pod", "container"}
+# Of the API server (apiserver/pkg/admission/metrics/metrics.go), of kube-state-metrics (docs/metrics/workload), of
+# prometheus_client's ProcessCollector, and of Prometheus itself.
 OTHERS = {
-    "apiserver_admission_webhook_fail_open_count": {"name"},
+    "apiserver_admission_webhook_fail_open_count": {"name", "type", *TARGET},
+    "apiserver_admission_webhook_rejection_count": {
+        *("name", "type", "operation", "error_type", "rejection_code"),
+        *TARGET,
+    },
     "kube_deployment_spec_replicas": {"namespace", "deployment"},
     "kube_deployment_status_replicas_available": {"namespace", "deployment"},
+    "kube_pod_container_status_last_terminated_reason": {*CONTAINER, "reason"},
+    "kube_pod_container_status_restarts_total": CONTAINER,
+    "process_resident_memory_bytes": SCRAPED,
+    "process_start_time_seconds": SCRAPED,
+    "up": TARGET,
 }
-# Prometheus adds these to every series that it scrapes from a pod.
-SCRAPED = {"namespace", "pod", "le"}
-SERIES = re.compile(r"\b((?:gpushare_webhook|apiserver|kube)_\w+)(?:\{([^}]*)\})?")
+SERIES = re.compile(r"\b((?:gpushare_webhook|apiserver|kube|process)_\w+|up)\b(?:\{([^}]*)\})?")
 
 
 def known() -> dict[str, set[str]]:
@@ -67,7 +80,7 @@ def test_every_series_and_label_exists() -> None:
         for name, matchers in series:
             assert name in known(), expression
             assert set(re.findall(r"(\w+)\s*(?:=~|!~|!=|=)", matchers)) <= known()[name], expression
-        for group in re.findall(r"by \(([^)]*)\)", expression):
+        for group in re.findall(r"\b(?:by|on) \(([^)]*)\)", expression):
             assert {label.strip() for label in group.split(",")} <= labels_of(expression), expression
 
 
@@ -111,7 +124,7 @@ def test_certificate_alert_fires_after_renewal_is_due(values: Any, leaf: int, au
 def test_expressions_select_namespace_of_release() -> None:
     for expression in (rule["expr"] for rule in alerts("monitoring").values()):
         for name, matchers in SERIES.findall(expression):
-            assert name.startswith("apiserver") or f'namespace="{NAMESPACE}"' in matchers
+            assert name.startswith(("apiserver", "up")) or f'namespace="{NAMESPACE}"' in matchers
 
 
 def test_dashboard_matches_file() -> None:
@@ -136,8 +149,9 @@ def test_monitors_scrape_the_health_port() -> None:
     assert [kind for kind in ("ServiceMonitor", "PodMonitor", "PrometheusRule") if of_kind(kind, "default")] == []
 
 
-def test_fail_open_alert_covers_every_entry() -> None:
-    (pattern,) = re.findall(r'name=~"([^"]+)"', alerts("monitoring")["GpushareWebhookFailedOpen"]["expr"])
+@pytest.mark.parametrize("alert", ["GpushareWebhookFailedOpen", "GpushareWebhookFailedClosed"])
+def test_alerts_on_calls_cover_every_entry(alert: str) -> None:
+    (pattern,) = set(re.findall(r'name=~"([^"]+)"', alerts("monitoring")[alert]["expr"]))
     names = {
         entry["name"]
         for mode in MODES
