@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -29,9 +30,8 @@ def promtool(*arguments: str, cwd: Path) -> str:
 
 def groups() -> list[dict[str, Any]]:
     """The groups of rules with the default values."""
-    found: list[dict[str, Any]] = only("PrometheusRule", {"metrics": {"prometheusRule": {"enabled": True}}})["spec"][
-        "groups"
-    ]
+    rule = only("PrometheusRule", {"metrics": {"prometheusRule": {"enabled": True}}})
+    found: list[dict[str, Any]] = deepcopy(rule["spec"]["groups"])  # the manifests are shared
     return found
 
 

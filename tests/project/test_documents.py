@@ -16,7 +16,7 @@ from tests.cli.run import run
 from tests.cluster import pod_storm
 from tests.project.repository import ROOT, blocks, name, project, tracked
 from webhook.cli import cli
-from webhook.server.observe.metrics import FAMILIES
+from webhook.server.observe.metrics import FAMILIES, Metrics
 
 PAGES = [file for file in tracked("*.md") if not file.is_relative_to(ROOT / "tests")]
 PROGRAM = "gpushare-webhook"
@@ -164,7 +164,8 @@ def test_quoted_log_events_exist(page: str) -> None:
 
 @pytest.mark.parametrize("page", [name(page) for page in PAGES if page.name != "CHANGELOG.md"])
 def test_named_metrics_exist(page: str) -> None:
-    known = {family.full_name.removeprefix("gpushare_webhook_") for family in FAMILIES}
+    exported = {sample.name for family in Metrics().registry.collect() for sample in family.samples}
+    known = {name.removeprefix("gpushare_webhook_") for name in exported | {family.full_name for family in FAMILIES}}
     named = {metric.removeprefix("gpushare_webhook_") for metric in quoted(page, r"\w+_(total|seconds|bytes)")}
     assert named - known == set()
 

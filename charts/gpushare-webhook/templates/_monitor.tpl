@@ -38,11 +38,11 @@ or {{ $series }} > 0 and on (job, instance) process_start_time_seconds{ {{- $of 
 {{- end -}}
 
 {{/*
-The calls that a counter of the API server counted in the last ten minutes. Its series appear with their first event, at 1,
-which `increase` does not see. A series that is new counts as a whole if its API server was scraped before, so that the old
-total of an API server that Prometheus begins to scrape does not. Takes the series.
+The events that a counter of the API server or of kube-state-metrics counted in the last ten minutes. Its series may appear
+with their first event, at 1, which `increase` does not see. A series that is new counts as a whole if its target was scraped
+before, so that the old total of a target that Prometheus begins to scrape does not. Takes the series.
 */}}
-{{- define "gpushare-webhook.calls" -}}
+{{- define "gpushare-webhook.otherEvents" -}}
 ({{ . }} unless {{ . }} offset 10m) and on (job, instance) up offset 10m == 1
 or increase({{ . }}[10m]) > 0
 {{- end -}}

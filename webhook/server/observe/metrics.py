@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
+from itertools import product
 from math import inf
 from typing import Any
 
@@ -20,6 +21,7 @@ from prometheus_client.process_collector import ProcessCollector
 
 from webhook import __version__
 from webhook.admission import Hook, Outcome
+from webhook.policy.verdict import Decision
 
 disable_created_metrics()  # type: ignore[no-untyped-call]  # they double the series without adding information
 
@@ -119,6 +121,8 @@ class Metrics:
         self._reloads = cache(made["reloads"].labels)
         self._review = cache(made["reviews"].labels)
         self._finding = cache(made["findings"].labels)
+        for hook, decision in product(Hook, Decision):
+            self._review(hook.label, decision.label)
         self._seconds = {hook: made["review_seconds"].labels(hook.label) for hook in Hook}
         self._refused = cache(made["refused_requests"].labels)
 
