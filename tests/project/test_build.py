@@ -70,6 +70,7 @@ def test_ci_runs_make_test() -> None:
         "make bench-gate",
         "make fuzz SECONDS=30",
         "make test-cluster",
+        "make demo-cluster",
     ]
 
 

@@ -13,6 +13,7 @@ from pydantic import ValidationError
 from pydantic_core import PydanticCustomError
 
 from webhook.diagnostics import InputError
+from webhook.policy.checks import CHECKS
 from webhook.policy.settings.settings import Settings
 from webhook.settings.configuration import SETTINGS_FILE, Configuration, default, view
 from webhook.settings.load import load
@@ -22,7 +23,7 @@ from webhook.settings.schema import schema
 Load = Callable[[str], Configuration]
 
 DATA = Path(__file__).parent / "data"
-WRONG = yaml.safe_load((DATA / "wrong.yaml").read_text(encoding="utf-8"))
+WRONG = yaml.safe_load((DATA / "wrong.yaml").read_text(encoding="utf-8").replace("LATEST", CHECKS[-1].code))
 
 
 def leaves(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, ...], Any]]:

@@ -40,7 +40,7 @@ _COMMON = {
     "image": {"repository": webhook_image.IMAGE.partition(":")[0], "tag": webhook_image.IMAGE.partition(":")[2]},
     "config": {"server": {"shutdownDelay": "2s"}},
 }
-_RUNTIME_CLASS = {
+RUNTIME_CLASS = {
     "apiVersion": "node.k8s.io/v1",
     "kind": "RuntimeClass",
     "metadata": {"name": "nvidia"},
@@ -176,7 +176,7 @@ def prepared(cluster: Cluster, mode: str, **config: Object) -> Iterator[Release]
     `config` are settings of all its upgrades. Nothing is installed yet. At the end everything is gone, the release too.
     """
     webhook_image.load(cluster)
-    cluster.kubectl("apply", "-f", "-", manifest=_RUNTIME_CLASS)
+    cluster.kubectl("apply", "-f", "-", manifest=RUNTIME_CLASS)
     labels = {"pod-security.kubernetes.io/enforce": "restricted"}
     cluster.api.create("/api/v1/namespaces", {"metadata": {"name": NAMESPACE, "labels": labels}})
     for usual in ("serviceaccounts/default", "configmaps/kube-root-ca.crt"):
