@@ -1,9 +1,9 @@
 """NetworkPolicies, enforced by packet filters of the node: this stands for a network plugin that supports them.
 
-The cluster's own network plugin ignores NetworkPolicies. Of a policy's fields, this reads those of the chart: the pods by
-labels, and for ingress the ports and the networks. One thing differs from a plugin. A plugin admits everything from a
-pod's own node, and here the API server runs on that node; so these filters apply to what the node sends, and spare only
-the port that the kubelet probes.
+The cluster's own network plugin ignores NetworkPolicies. Of a policy's fields, this reads those that the chart sets:
+the pods by labels, and for ingress the ports and the networks. One thing differs from a plugin. A plugin admits
+everything from a pod's own node, and here the API server runs on that node; so these filters apply to what the node
+sends, and spare only the port that the kubelet probes.
 """
 
 from __future__ import annotations

@@ -29,8 +29,9 @@ _INTERVAL = "1s"  # of scrapes and evaluations; 60 s in the real time of the rul
 _LOOKBACK = "5m"  # how old the newest sample of a series may be: the default of Prometheus
 
 _MILLISECONDS = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000, "w": 604_800_000}
-# A duration, but not a part of a name, a number or a text such as "5..".
-_DURATION = re.compile(r'(?<![\w."])(\d+)(ms|[smhdw])(?![\w"])')
+_PART = re.compile(r"(\d+)(ms|[smhdw])")
+# One or more parts, but not within a name, a number or a text such as "5..".
+_DURATION = re.compile(rf'(?<![\w."])(?:{_PART.pattern})+(?![\w"])')
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +113,8 @@ def scaled(text: str) -> str:
     """A text of PromQL or a duration, with every duration divided by `SPEEDUP`."""
 
     def divided(found: re.Match[str]) -> str:
-        return f"{int(found[1]) * _MILLISECONDS[found[2]] // SPEEDUP}ms"
+        total = sum(int(count) * _MILLISECONDS[unit] for count, unit in _PART.findall(found[0]))
+        return f"{total // SPEEDUP}ms"
 
     return _DURATION.sub(divided, text)
 
