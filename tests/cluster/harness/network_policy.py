@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from tests.cluster.harness import cluster as clusters
 from tests.cluster.harness import debian
+from tests.cluster.harness.waiting import wait_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 PROBED = "health"
 _TABLE = "inet network-policies"
-_POLL = 0.2  # seconds
+_LONGEST = 3600  # seconds without a change, after which something is wrong
 
 
 @contextmanager
@@ -45,15 +46,19 @@ def network_policies(cluster: Cluster, namespace: str) -> Iterator[None]:
 def _enforce(cluster: Cluster, namespace: str, ended: Event) -> None:
     """Replace the filters whenever the policies or the pods change, and remove them at the end."""
     policies = f"/apis/networking.k8s.io/v1/namespaces/{namespace}/networkpolicies"
+    pods = f"/api/v1/namespaces/{namespace}/pods"
     filters = Filters(cluster)
     applied: set[tuple[str, int]] = set()
+
+    def wanted() -> set[tuple[str, int]]:
+        items = cluster.api.items(policies)
+        return {port for pod in cluster.api.items(pods) for port in blocked(items, pod, cluster.place.address)}
+
     try:
-        while not ended.wait(_POLL):
-            items, pods = cluster.api.items(policies), cluster.api.items(f"/api/v1/namespaces/{namespace}/pods")
-            wanted = {port for pod in pods for port in blocked(items, pod, cluster.place.address)}
-            if wanted != applied:
-                filters.replace(wanted)
-                applied = wanted
+        while not ended.is_set():
+            wait_for("a change or the end", lambda: ended.is_set() or wanted() != applied, seconds=_LONGEST, every=0.2)
+            applied = wanted()
+            filters.replace(applied)
     finally:
         filters.replace(set())
 
