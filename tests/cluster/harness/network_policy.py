@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
 from ipaddress import ip_address, ip_network
 from threading import Event
 from typing import TYPE_CHECKING
@@ -48,17 +47,18 @@ def _enforce(cluster: Cluster, namespace: str, ended: Event) -> None:
     policies = f"/apis/networking.k8s.io/v1/namespaces/{namespace}/networkpolicies"
     pods = f"/api/v1/namespaces/{namespace}/pods"
     filters = Filters(cluster)
-    applied: set[tuple[str, int]] = set()
 
     def wanted() -> set[tuple[str, int]]:
         items = cluster.api.items(policies)
         return {port for pod in cluster.api.items(pods) for port in blocked(items, pod, cluster.place.address)}
 
+    def changed() -> bool:
+        return ended.is_set() or wanted() != filters.dropped
+
     try:
         while not ended.is_set():
-            wait_for("a change or the end", lambda: ended.is_set() or wanted() != applied, seconds=_LONGEST, every=0.2)
-            applied = wanted()
-            filters.replace(applied)
+            wait_for("a change or the end", changed, seconds=_LONGEST, every=0.2)
+            filters.replace(wanted())
     finally:
         filters.replace(set())
 
@@ -94,23 +94,25 @@ def _contains(peer: Object, source: str) -> bool:
     return "ipBlock" in peer and ip_address(source) in ip_network(peer["ipBlock"]["cidr"])
 
 
-@dataclass(frozen=True, slots=True)
 class Filters:
     """The packet filters of the node: they drop what it sends to ports of pods, on open connections too."""
 
-    cluster: Cluster
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+        self.dropped: set[tuple[str, int]] = set()
 
     def replace(self, dropped: set[tuple[str, int]]) -> None:
         """Drop what goes to these addresses and ports, and nothing else. Raises `RuntimeError` when nft fails."""
         rules = [f"ip daddr {address} tcp dport {port} drop" for address, port in sorted(dropped)]
         chain = ["type filter hook output priority filter", *rules]
-        file = self.cluster.place.folder / "network-policies.nft"
+        file = self._cluster.place.folder / "network-policies.nft"
         lines = [f"table {_TABLE}", f"delete table {_TABLE}"]
         if rules:
             lines.append(f"table {_TABLE} {{ chain output {{ {'; '.join(chain)}; }}; }}")
         file.write_text("\n".join(lines) + "\n")
         packages = clusters.node_tools().packages
         command = [str(packages / "usr/sbin/nft"), f"--file={file}"]
-        done = self.cluster.inside.run(command, environment=debian.environment(packages))
+        done = self._cluster.inside.run(command, environment=debian.environment(packages))
         if done.returncode:
             raise RuntimeError(f"nft rejected {file.read_text()}: {done.stderr}")
+        self.dropped = dropped
