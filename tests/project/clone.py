@@ -22,7 +22,8 @@ def make(folder: Path) -> None:
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(file, target)
     shutil.copytree(READER, folder, dirs_exist_ok=True)
-    for command in (["git", "init", "--quiet"], ["git", "add", "--all"], [sys.executable, "certs/generate.py"]):
+    committed = ["git", "-c", "user.name=reader", "-c", "user.email=reader@example.com", "commit", "--message=Clone"]
+    for command in (["git", "init"], ["git", "add", "--all"], committed, [sys.executable, "certs/generate.py"]):
         subprocess.run(command, cwd=folder, check=True, timeout=60, capture_output=True)
     (folder / ".venv").mkdir()
     for entry in Path(sys.prefix).iterdir():

@@ -14,6 +14,9 @@ from textwrap import dedent
 
 from tests.project.repository import ROOT, name, tracked
 
+CLUSTER = "cluster"
+"""The value of `run` for a block that needs the cluster without calling kubectl or helm."""
+
 SHELL = ("sh", "console", "shell", "bash")
 
 _FENCE = re.compile(r"^(?P<indent> *)```(?P<language>\w*)[^\n]*\n(?P<content>.*?)^(?P=indent)```$", re.M | re.S)
@@ -44,7 +47,7 @@ class Block:
     @property
     def runs_in_cluster(self) -> bool:
         """Whether `tests/cluster/test_pages.py` runs it."""
-        return self._runs_with_page and self._calls_cluster
+        return self.notes.get("run") == CLUSTER or (self._runs_with_page and self._calls_cluster)
 
     @property
     def runs_in_clone(self) -> bool:
@@ -60,10 +63,10 @@ class Block:
         return re.search(r"^\s*(?:kubectl|helm) |\| (?:kubectl|helm) ", self.script, re.MULTILINE) is not None
 
     def commands(self) -> list[list[str]]:
-        """The words of each command, without leading assignments; of a pipeline, those of its first."""
+        """The words of each command, without assignments; of a pipeline, those of its first."""
         joined = re.sub(r"(?<!\S)#.*$", "", self.script.replace("\\\n", " "), flags=re.MULTILINE)
-        lines = [shlex.split(line) for line in joined.splitlines() if line.strip()]
-        return [[word for word in line if not re.match(r"[A-Z_]+=", word)] for line in lines]
+        lines = [re.sub(r"^\s*(?:[A-Z_]+=(?:\$\(.*\)|\S*)(?:\s+|$))*", "", line) for line in joined.splitlines()]
+        return [shlex.split(line) for line in lines if line.strip()]
 
 
 def pages() -> list[Path]:
