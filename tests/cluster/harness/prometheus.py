@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from tests.cluster.harness.cluster import ControlPlaneOnly
     from tests.cluster.harness.place import Place
 
-SPEEDUP = 60  # a second here stands for a minute of the rules
+SPEEDUP = 60  # minutes of the rules pass as seconds here
 _INTERVAL = "1s"  # of scrapes and evaluations; 60 s in the real time of the rules
 _LOOKBACK = "5m"  # how old the newest sample of a series may be: the default of Prometheus
 
