@@ -11,6 +11,7 @@ import json
 import re
 from contextlib import contextmanager
 from dataclasses import dataclass
+from http import HTTPStatus
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
@@ -43,16 +44,27 @@ class Prometheus:
 
     def get(self, path: str, **parameters: str) -> Object:
         """The data of an answer of its API. Raises `OSError` while nothing listens."""
+        status, content = self._request(f"/api/v1/{path}?{urlencode(parameters)}")
+        assert status == HTTPStatus.OK, f"{path} {parameters}: {status} {content}"
+        data: Object = json.loads(content)["data"]
+        return data
+
+    def ready(self) -> bool:
+        """Whether it serves its API; it listens before that, and answers 503."""
+        try:
+            return self._request("/-/ready")[0] == HTTPStatus.OK
+        except OSError:
+            return False
+
+    def _request(self, path: str) -> tuple[int, str]:
         connection = http.client.HTTPConnection(self.place.address, self.port)
         connection.sock = self.place.connect(self.place.address, self.port, 5)
         try:
-            connection.request("GET", f"/api/v1/{path}?{urlencode(parameters)}")
-            answer = json.loads(connection.getresponse().read())
+            connection.request("GET", path)
+            answer = connection.getresponse()
+            return answer.status, answer.read().decode()
         finally:
             connection.close()
-        assert answer["status"] == "success", answer
-        data: Object = answer["data"]
-        return data
 
     def query(self, expression: str) -> list[Object]:
         """The series of an expression now, each with its labels (`metric`) and its sample (`value`)."""
@@ -103,7 +115,7 @@ def prometheus(
     process = running.place.start("prometheus", command)
     started = Prometheus(running.place, port)
     try:
-        process.wait_until("Prometheus scrapes the API server", lambda: _scrapes(started))
+        process.wait_until("Prometheus is ready", started.ready)
         yield started
     finally:
         process.stop()
@@ -123,13 +135,6 @@ def _faster(group: Object) -> Object:
     durations = ("expr", "for", "keep_firing_for")
     rules = [rule | {key: scaled(rule[key]) for key in durations if key in rule} for rule in group["rules"]]
     return group | {"rules": rules}
-
-
-def _scrapes(started: Prometheus) -> bool:
-    try:
-        return bool(started.query('up{job="apiserver"} == 1'))
-    except OSError:
-        return False  # it does not listen yet
 
 
 def _config(running: ControlPlaneOnly, namespace: str, state_metrics: str) -> Object:
