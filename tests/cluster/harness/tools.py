@@ -87,6 +87,8 @@ def recipes(version: str) -> list[Recipe]:
         gobuild.etcd(),
         gobuild.device_plugin(),
         gobuild.cert_manager(),
+        gobuild.kube_state_metrics(),
+        gobuild.prometheus(),
         gobuild.kubernetes(version),
     ]
 
