@@ -35,7 +35,6 @@ OTHERS = {
     "kube_deployment_status_replicas_available": {"namespace", "deployment"},
     "kube_pod_container_status_last_terminated_reason": {*CONTAINER, "reason"},
     "kube_pod_container_status_restarts_total": CONTAINER,
-    "process_resident_memory_bytes": SCRAPED,
     "process_start_time_seconds": SCRAPED,
     "up": TARGET,
 }

@@ -38,6 +38,7 @@ METRICS = {
     "patch_proof_failures": ("counter", set()),
     "unmutated": ("counter", set()),
     "log_lines_dropped": ("counter", set()),
+    "memory_bytes": ("gauge", set()),
     "memory_limit_bytes": ("gauge", set()),
     "certificate_expiry_seconds": ("gauge", {"kind"}),
     "facts_age_seconds": ("gauge", set()),

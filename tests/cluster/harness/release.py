@@ -9,6 +9,7 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import yaml
 from cryptography import x509
 
 from tests.cluster.harness import audit, webhook_image
@@ -97,6 +98,12 @@ class Release:
         """Install it, or upgrade it, with more values, and wait until it is ready. Raises `RuntimeError`."""
         command = ("upgrade", RELEASE, str(CHART), "--install", "--wait", "--timeout=180s", *flags)
         return self.helm(*command, values=(*self._values, *values))
+
+    def rendered(self, template: str, *values: Object) -> Object:
+        """The object of one template of the chart, with more values, without creating it. Raises `RuntimeError`."""
+        command = ("template", RELEASE, str(CHART), f"--show-only=templates/{template}")
+        made: Object = yaml.safe_load(self.helm(*command, values=(*self._values, *values)))
+        return made
 
     def uninstall(self) -> None:
         """Remove it and wait until its pods are gone; Helm itself does not wait."""

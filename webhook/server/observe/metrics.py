@@ -22,6 +22,7 @@ from prometheus_client.process_collector import ProcessCollector
 from webhook import __version__
 from webhook.admission import Hook, Outcome
 from webhook.policy.verdict import Decision
+from webhook.server import capacity
 
 disable_created_metrics()  # type: ignore[no-untyped-call]  # they double the series without adding information
 
@@ -69,6 +70,7 @@ FAMILIES = (
     Family(Histogram, "loop_lag_seconds", "Seconds by which the event loop runs behind.", (), _LAG_SECONDS),
     Family(Counter, "loop_stalls", "Stalls of the event loop or the process for more than one second.", ("cause",)),
     Family(Counter, "log_lines_dropped", "Log lines dropped."),
+    Family(Gauge, "memory_bytes", "Memory in bytes that the kernel cannot reclaim: without pages of files."),
     Family(Gauge, "memory_limit_bytes", "Memory limit of the container in bytes; +Inf without one."),
     Family(Gauge, "certificate_expiry_seconds", "Time at which a certificate expires, in Unix seconds.", ("kind",)),
     Family(Counter, "certificate_events", "Events of self-managed certificates, such as rotations.", ("what",)),
@@ -101,6 +103,7 @@ class Metrics:
             for value in values:
                 made[name].labels(value)
         made["build"].labels(__version__).set(1)
+        made["memory_bytes"].set_function(capacity.unreclaimable)
         self.memory_limit: Gauge = made["memory_limit_bytes"]
         self.memory_limit.set(inf)
         self.unmutated: Counter = made["unmutated"]
