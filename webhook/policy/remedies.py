@@ -8,7 +8,6 @@ from webhook.policy.context import PodContext
 from webhook.policy.placement.node_classes import NodeClasses
 from webhook.policy.pods.pod import Container
 from webhook.policy.pods.requests import ResourceRequest
-from webhook.policy.printable import printable
 
 _LONGEST_EXPRESSION = 200
 """Characters of node affinity that a remedy spells out. A line of a denial has about 300 characters."""
@@ -31,10 +30,9 @@ def whole_cards(context: PodContext, request: ResourceRequest) -> str:
         return ""  # any node could be an MPS node, or the pod selects nodes that share their cards
     if not placement.nodes_known:
         return f", or, if the cluster has whole cards, require them by node affinity: {_exclusion(classes)}"
-    found = next(placement.index.nodes(placement.whole_candidates(resource)), None)
-    if found is None:
+    if not placement.whole_candidates(resource):
         return "; no node with whole cards could take the pod"
-    return f", or require whole cards, as on {printable(found.name, 63)}, by node affinity: {_exclusion(classes)}"
+    return f", or require whole cards, which the cluster has, by node affinity: {_exclusion(classes)}"
 
 
 _HAMI = ("nvidia.com/gpumem", "nvidia.com/gpumem-percentage", "nvidia.com/gpucores")

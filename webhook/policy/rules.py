@@ -186,7 +186,7 @@ def _severity(named: str | None, default: Severity, mode: str) -> Severity:
 
 
 def _accepts_more(facts: Facts) -> bool:
-    return facts.device_plugin is not None and not facts.device_plugin.fail_requests_greater_than_one
+    return facts.device_plugin is not None and facts.device_plugin.accepts_more
 
 
 def _exemption(settings: Settings, namespace: str, labels: Mapping[str, str] | None) -> str | None:
