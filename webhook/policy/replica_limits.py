@@ -30,10 +30,11 @@ class Sharing(Enum):
 
 def over_container(context: PodContext) -> list[Excess]:
     """The requests for more replicas than a container may have. GPS003 reports amounts that are not whole."""
+    least = context.rules.least_limit
     return [
         excess
         for request in context.requests.positive
-        if request.resource.kind == "shared" and is_whole(request.billionths)
+        if request.billionths > least and request.resource.kind == "shared" and is_whole(request.billionths)
         if (excess := _excess(context, request)) is not None
     ]
 
