@@ -168,7 +168,7 @@ def instead(root: Json, _: Finding, found: re.Match[str]) -> None:
 CLIENT_VALUES = {"ACTIVE_THREAD_PERCENTAGE": "20", "PINNED_DEVICE_MEM_LIMIT": "0=1G", "CLIENT_PRIORITY": "0"}
 
 CHANGES: list[tuple[str, str, tuple[Change, ...]]] = [
-    ("GPS001", r"ask for (?:at most )?(\d+)(?:;.*|, or .*)?", (amount,)),
+    ("GPS001", r"ask for (?:at most )?(\d+)(?:;.*|, or\b.*)?", (amount,)),
     ("GPS001", r".* by node affinity: (.*)", (require,)),
     ("GPS002", r"split the pod, or ask the administrator to raise limits\.perPod", (split,)),
     ("GPS003", r"make both equal, or omit the request", (equal, omit_request)),
