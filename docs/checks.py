@@ -63,7 +63,7 @@ def pages() -> dict[str, str]:
 def _page(check: Check) -> Iterator[str]:
     yield f"# {check.code}: {check.title}\n"
     yield "Generated from the code by `make docs`. [All checks](../checks.md) explains the terms.\n"
-    yield f"- **Default severity:** `{check.severity.label}`; `severities` in the [settings](../settings.md) changes it."
+    yield f"- **Default severity:** `{check.severity.label}`; [settings](../settings.md) change it."
     yield f"- **Applies to:** {check.scope.value}."
     yield from paragraphs(check.description)
     yield ""

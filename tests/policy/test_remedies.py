@@ -170,7 +170,8 @@ CLIENT_VALUES = {"ACTIVE_THREAD_PERCENTAGE": "20", "PINNED_DEVICE_MEM_LIMIT": "0
 CHANGES: list[tuple[str, str, tuple[Change, ...]]] = [
     ("GPS001", r"ask for (?:at most )?(\d+)(?:;.*|, or\b.*)?", (amount,)),
     ("GPS001", r".* by node affinity: (.*)", (require,)),
-    ("GPS002", r"split the pod, or ask the administrator to raise limits\.perPod", (split,)),
+    ("GPS002", r"split the pod, or ask the administrator to raise limits\.perPod(?:;.*|, or\b.*)?", (split,)),
+    ("GPS002", r".* by node affinity: (.*)", (require,)),
     ("GPS003", r"make both equal, or omit the request", (equal, omit_request)),
     ("GPS003", r"set it under limits, alone or with the same value", (move,)),
     ("GPS003", r"use a whole number, such as 1", (one,)),

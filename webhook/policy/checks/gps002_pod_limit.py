@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from webhook.policy.checks.check import Check, Scope, Violations
 from webhook.policy.context import PodContext
+from webhook.policy.remedies import whole_cards
 from webhook.policy.replica_limits import cap, is_open, is_over_pod, replicas_of_pod
 from webhook.policy.verdict import Severity, Violation
 from webhook.policy.wording import amount
@@ -28,10 +29,17 @@ def run(context: PodContext) -> Violations:
             context.mps_requests[-1].path,
             f"the pod asks for {total} replicas as a whole; "
             + (_LATER if is_open(context, context.mps_requests) else f"the limit is {limit} {_WHERE}"),
-            "split the pod, or ask the administrator to raise limits.perPod",
+            "split the pod, or ask the administrator to raise limits.perPod" + _whole_cards(context),
             cap(context, context.mps_requests),
         )
     ]
+
+
+def _whole_cards(context: PodContext) -> str:
+    """The remedy that needs no share at all, if it suits every request."""
+    if any(request.resource.renamed for request in context.mps_requests):
+        return ""
+    return whole_cards(context, context.mps_requests[-1])
 
 
 _WHERE = "where GPUs are shared through MPS"
