@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from docs.descriptions import paragraphs
@@ -65,12 +66,21 @@ def _page(check: Check) -> Iterator[str]:
     yield "Generated from the code by `make docs`. [All checks](../checks.md) explains the terms.\n"
     yield f"- **Default severity:** `{check.severity.label}`; [settings](../settings.md) change it."
     yield f"- **Applies to:** {check.scope.value}."
-    yield from paragraphs(check.description)
+    text, _, settings = check.description.partition("\nSettings: ")
+    yield from paragraphs(text)
+    if settings:
+        yield f"- **Settings:** {', '.join(_linked(key) for key in re.findall('`([^`]+)`', settings))}."
     yield ""
     examples = examples_of(check.code)
     for number, example in enumerate(examples, 1):
         yield f"## Example {number}\n" if len(examples) > 1 else "## Example\n"
         yield from _example(check, example)
+
+
+def _linked(key: str) -> str:
+    """A key of the settings file, as a link to its section."""
+    section, inner, _ = key.partition(".")
+    return f"[`{key}`](../settings.md#{section.lower() if inner else 'top-level'})"
 
 
 def _example(check: Check, example: Example) -> Iterator[str]:

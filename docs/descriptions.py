@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-PARTS = ("Reads", "Adds", "Why", "Remedy", "Not when", "Settings")
+PARTS = ("Reads", "Adds", "Why", "Remedy", "Not when")
 """The words with which a part of a description begins."""
 
 

@@ -5,8 +5,9 @@ Reads: `CUDA_MPS_ACTIVE_THREAD_PERCENTAGE`, `CUDA_MPS_PINNED_DEVICE_MEM_LIMIT`, 
 that request a replica, and the annotations that set them; with facts, also the number of replicas per card on the
 candidate nodes.
 Why: CUDA ignores a value that it cannot parse. A client can only lower the daemon's limits, so a value above the
-replica's share has no effect.
+replica's share has no effect. The limits hold for each process, not for the container as a whole.
 Remedy: correct the value, or omit it.
+Settings: `injections.limits.enabled`.
 """
 
 from __future__ import annotations

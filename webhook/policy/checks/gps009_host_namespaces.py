@@ -5,6 +5,7 @@ Why: with `hostUsers: false` each pod is a different user to the MPS daemon, so 
 not need `hostIPC` and `hostPID`, because the device plugin mounts what they share; both only expose the host. Where
 `users.hostIPC` is `required`, as on GKE, clients share the host's memory with the daemon and need `hostIPC: true`.
 Remedy: omit these fields; set `hostIPC: true` where it is required.
+Settings: `users.hostIPC`.
 """
 
 from __future__ import annotations

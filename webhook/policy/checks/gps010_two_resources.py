@@ -4,6 +4,7 @@ Reads: `resources.limits` and `resources.requests` of each container.
 Why: each shared resource has its own daemon and pipe directory, and `CUDA_MPS_PIPE_DIRECTORY` holds only one. The
 container would reach one daemon and not the other.
 Remedy: ask for one of them, or use two containers.
+Settings: `resources`.
 """
 
 from __future__ import annotations
