@@ -55,11 +55,13 @@ def injections() -> str:
     lines = [
         "# Injections",
         "",
-        "Generated from the code by `make docs`. The mutating hook makes these injections into pods on",
-        "CREATE, in this order. It never replaces a value that the user set.",
+        "Generated from the code by `make docs`. The mutating hook makes these injections into pods on CREATE, in this",
+        "order. It never replaces a value that the user set. Where an injection does not apply to a pod with a GPU,",
+        "`gpushare-webhook mutate -v` and the server's debug log name the reason.",
     ]
     for injection in ALL:
         lines += ["", f"## {injection.name}", "", f"**{injection.title}.**", "", *paragraphs(injection.description)]
+        lines += ["- **Withheld where:**", *(f"  - {reason}" for reason in injection.reasons)]
     return "\n".join(lines) + "\n"
 
 

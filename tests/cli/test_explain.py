@@ -48,6 +48,8 @@ def test_explain_injection(name: str) -> None:
     assert ended.out.startswith(f"{name}: ")
     for part in ("\nAdds: ", "\nWhy: ", "\nNot when: "):
         assert part in ended.out
+    reasons = next(injection.reasons for injection in ALL if injection.name == name)
+    assert ended.out.endswith("".join(f"  - {reason}\n" for reason in reasons))
 
 
 @pytest.mark.parametrize("name", [*CODES, *INJECTIONS])

@@ -59,7 +59,8 @@ def _find(code: str) -> Check | Injection | None:
 
 def _text(found: Check | Injection) -> str:
     if isinstance(found, Injection):
-        return f"{found.name}: {found.description.strip()}\n"
+        reasons = "".join(f"  - {reason}\n" for reason in found.reasons)
+        return f"{found.name}: {found.description.strip()}\n\nWithheld where:\n{reasons}"
     head = f"{found.code}: {found.description.strip()}\n"
     scope = f"\nDefault severity: {found.severity.label}. Applies to {found.scope.value}.\n"
     return head + scope + "".join(line for example in examples_of(found.code) for line in _example(found, example))
