@@ -3,10 +3,10 @@
 Reads: the requests of all containers for all shared resources together, counted as the scheduler counts them:
 containers that run at the same time add up, init containers that run before them do not. Each container counts up to
 its own limit.
-Why: replicas need not be on the same card, and each replica limits the memory and threads of its container
-independently. The device plugin would accept the pod. That a pod gets one share is a rule of this webhook, for
-administrators who want GPU shares to be fair. On nodes with whole cards it does not apply. The check only warns where a
-queue, a scheduling gate or the suspension of a workload leaves the choice of nodes open.
+Why: replicas need not be on the same card, and each limits only the processes of its own container. The device plugin
+would accept the pod. That a pod gets one share is a rule of this webhook, for administrators who want GPU shares to be
+fair. On nodes with whole cards it does not apply. The check only warns where a queue, a scheduling gate or the
+suspension of a workload leaves the choice of nodes open.
 Remedy: split the pod; or keep it on nodes with whole cards, if its containers need a card each: exclude every label of
 nodes that share theirs, which the message spells out, in the required node affinity. An administrator can raise
 `limits.perPod`, or set GPS002 to `warn` in `severities`.
