@@ -14,12 +14,12 @@ NO_SHARE = "the pod requests no GPU that could be shared through MPS"
 """Reasons that several injections give."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Injection:
     """One injection. `why_not` says why it does not apply to a pod, if so; otherwise `edits` adds what is missing.
 
     `reasons` holds all texts that `why_not` returns. `description` explains the injection to users: a title, then Adds,
-    Why and Not when.
+    Why and Not when. Each exists once, so they are compared by identity.
     """
 
     name: str
