@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
-from docs import command_line
-from webhook.policy.checks import CHECKS
+from docs import checks, command_line
+from docs.descriptions import paragraphs
 from webhook.policy.injections import ALL
 from webhook.server.observe.metrics import FAMILIES
 
@@ -15,6 +14,7 @@ REFERENCE = Path(__file__).parent / "reference"
 
 def main() -> None:
     """Write every page."""
+    (REFERENCE / "checks").mkdir(exist_ok=True)
     for name, content in pages().items():
         (REFERENCE / name).write_text(content, encoding="utf-8")
 
@@ -22,7 +22,8 @@ def main() -> None:
 def pages() -> dict[str, str]:
     """Return the generated pages by file name."""
     return {
-        "checks.md": checks(),
+        "checks.md": checks.index(),
+        **checks.pages(),
         "command-line.md": command_line.page(),
         "injections.md": injections(),
         "metrics.md": metrics(),
@@ -49,47 +50,20 @@ def metrics() -> str:
     return "\n".join(lines) + "\n"
 
 
-def checks() -> str:
-    """Return the page of all checks."""
-    lines = [
-        "# Checks",
-        "",
-        "Generated from the code by `make docs`. `gpushare-webhook explain CODE` prints the same.",
-        "Settings can change a severity by code and by namespace, and the mode caps it.",
-        "",
-        "| code | default | applies to | reports |",
-        "|---|---|---|---|",
-    ]
-    lines += [f"| [{c.code}](#{c.code.lower()}) | {c.severity.label} | {c.scope.value} | {c.title} |" for c in CHECKS]
-    for check in CHECKS:
-        lines += ["", f"## {check.code}", "", *paragraphs(check.description)]
-    return "\n".join(lines) + "\n"
-
-
 def injections() -> str:
     """Return the page of all injections."""
     lines = [
         "# Injections",
         "",
-        "Generated from the code by `make docs`. The mutating hook makes these injections into pods on",
-        "CREATE, in this order. It never replaces a value that the user set.",
+        "Generated from the code by `make docs`. The mutating hook makes these injections into pods on CREATE, in this",
+        "order. It never replaces a value that the user set. Where an injection does not apply to a pod with a GPU,",
+        "`gpushare-webhook mutate -v` and the server's debug log name the reason.",
     ]
     for injection in ALL:
-        lines += ["", f"## {injection.name}", "", *paragraphs(injection.description)]
+        lines += ["", f"## {injection.name}", "", f"**{injection.title}.**", "", *paragraphs(injection.description)]
+        lines += ["- **Withheld where:**", *(f"  - {reason}" for reason in injection.reasons)]
     return "\n".join(lines) + "\n"
 
-
-def paragraphs(says: str) -> Iterator[str]:
-    """Yield an explanation as Markdown: its title, then a list of its parts."""
-    title, _, rest = says.strip().partition("\n\n")
-    yield f"**{title}**"
-    yield ""
-    for line in rest.splitlines():
-        word, colon, text = line.partition(":")
-        yield f"- **{word}:**{text}" if colon and word in PARTS else f"  {line}"
-
-
-PARTS = ("Reads", "Adds", "Why", "Remedy", "Not when")
 
 if __name__ == "__main__":
     main()

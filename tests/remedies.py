@@ -1,6 +1,8 @@
 """The remedies that several tests expect word by word."""
 
-ASK_FOR_ONE = (
-    "ask for 1, or, if the cluster has whole cards, require them by node affinity: "
+_WHOLE_CARDS = (
+    ", or, if the cluster has whole cards, require them by node affinity: "
     'nvidia.com/gpu.sharing-strategy NotIn ["mps", "time-slicing"] and nvidia.com/mps.capable NotIn ["true"]'
 )
+ASK_FOR_ONE = f"ask for 1{_WHOLE_CARDS}"
+SPLIT_THE_POD = f"split the pod, or ask the administrator to raise limits.perPod{_WHOLE_CARDS}"

@@ -12,7 +12,7 @@ import pytest
 
 from tests.apiserver import receive
 from tests.recorded import body
-from tests.remedies import ASK_FOR_ONE
+from tests.remedies import ASK_FOR_ONE, SPLIT_THE_POD
 from webhook.admission import BadReviewError, Hook, Outcome, respond
 from webhook.policy.evaluate import Evaluator
 from webhook.policy.settings.settings import Settings
@@ -167,7 +167,7 @@ def test_denial_has_one_line_per_finding() -> None:
         "message": 'GPS001 container "a" asks for 2 of "nvidia.com/gpu"; the limit is 1 where it is shared through MPS'
         f"; {ASK_FOR_ONE}\n"
         "GPS002 the pod asks for 2 replicas as a whole; the limit is 1 where GPUs are shared through MPS; "
-        "split the pod, or ask the administrator to raise limits.perPod",
+        + SPLIT_THE_POD,
     }
     assert [warning[:6] for warning in response["warnings"]] == ["GPS015"]
     assert response["auditAnnotations"] == {"findings": "GPS001=deny,GPS002=deny,GPS015=warn"}

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
+from textwrap import indent
 
 import pytest
 
 from tests.cli.run import run
+from webhook.cli.examples import examples_of
 from webhook.policy import checks
 from webhook.policy.injections import ALL
 
@@ -25,6 +28,19 @@ def test_explain_check(code: str) -> None:
         assert part in ended.out
 
 
+@pytest.mark.parametrize("code", CODES)
+def test_explain_check_prints_examples(code: str) -> None:
+    _, *shown = run("explain", code).out.split("\nExample: ")
+    assert len(shown) == len(examples_of(code))
+    for text, example in zip(shown, examples_of(code), strict=True):
+        parts = [example.settings, example.facts, example.wrong, example.right]
+        assert [part for part in parts if indent(part, "    ") not in text] == []
+        assert re.search(rf"\n    wrong\.yaml:\d+:\d+: (warn|deny) {code} ", text)
+        titles = re.findall(r"^  (\w+):$", text, re.MULTILINE)
+        given = [name for name in ("settings", "facts") if getattr(example, name)]
+        assert titles == [*given, "wrong", "findings", "right"]
+
+
 @pytest.mark.parametrize("name", INJECTIONS)
 def test_explain_injection(name: str) -> None:
     ended = run("explain", name)
@@ -32,6 +48,8 @@ def test_explain_injection(name: str) -> None:
     assert ended.out.startswith(f"{name}: ")
     for part in ("\nAdds: ", "\nWhy: ", "\nNot when: "):
         assert part in ended.out
+    reasons = next(injection.reasons for injection in ALL if injection.name == name)
+    assert ended.out.endswith("".join(f"  - {reason}\n" for reason in reasons))
 
 
 @pytest.mark.parametrize("name", [*CODES, *INJECTIONS])

@@ -9,7 +9,7 @@ import pytest
 from tests.cluster.harness.manifests import container
 from tests.cluster.harness.webhook import webhook
 from tests.cluster.workloads import KINDS, assert_completed, make_due, pod_of_workload, workload
-from tests.remedies import ASK_FOR_ONE
+from tests.remedies import ASK_FOR_ONE, SPLIT_THE_POD
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,8 +22,7 @@ TWO = (
     + ASK_FOR_ONE
 )
 ONE_AND_ONE = (
-    "GPS002 the pod asks for 2 replicas as a whole; the limit is 1 where GPUs are shared through MPS; "
-    "split the pod, or ask the administrator to raise limits.perPod"
+    "GPS002 the pod asks for 2 replicas as a whole; the limit is 1 where GPUs are shared through MPS; " + SPLIT_THE_POD
 )
 HOOKS = {"Pod": "pods", "CronJob": "workloads-job-template", "PodTemplate": "workloads-pod-template"}
 

@@ -168,9 +168,10 @@ def instead(root: Json, _: Finding, found: re.Match[str]) -> None:
 CLIENT_VALUES = {"ACTIVE_THREAD_PERCENTAGE": "20", "PINNED_DEVICE_MEM_LIMIT": "0=1G", "CLIENT_PRIORITY": "0"}
 
 CHANGES: list[tuple[str, str, tuple[Change, ...]]] = [
-    ("GPS001", r"ask for (?:at most )?(\d+)(?:;.*|, or .*)?", (amount,)),
+    ("GPS001", r"ask for (?:at most )?(\d+)(?:;.*|, or\b.*)?", (amount,)),
     ("GPS001", r".* by node affinity: (.*)", (require,)),
-    ("GPS002", r"split the pod, or ask the administrator to raise limits\.perPod", (split,)),
+    ("GPS002", r"split the pod, or ask the administrator to raise limits\.perPod(?:;.*|, or\b.*)?", (split,)),
+    ("GPS002", r".* by node affinity: (.*)", (require,)),
     ("GPS003", r"make both equal, or omit the request", (equal, omit_request)),
     ("GPS003", r"set it under limits, alone or with the same value", (move,)),
     ("GPS003", r"use a whole number, such as 1", (one,)),
@@ -188,7 +189,7 @@ CHANGES: list[tuple[str, str, tuple[Change, ...]]] = [
     ("GPS008", r"set the same runAsUser in all of them", (same_user,)),
     ("GPS009", r"omit (\w+)", (field(None),)),
     ("GPS009", r"set (hostIPC): true", (field(True),)),
-    ("GPS010", r"ask for one of them, or use two containers", (first_only,)),
+    ("GPS010", r"ask for one of them, or use two pods", (first_only,)),
     ("GPS011", r"make the pod's nodeSelector agree with the class", (without_selectors,)),
     ("GPS011", r"name an existing class, or omit it", (assign("nvidia"), delete)),
     ("GPS011", r"name a class without a sandbox", (assign("nvidia"),)),

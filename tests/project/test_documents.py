@@ -138,6 +138,11 @@ def test_generated_pages_are_current() -> None:
     assert {page: (reference / page).read_text() for page in made} == made
 
 
+def test_every_page_of_a_check_is_generated() -> None:
+    folder = ROOT / "docs" / "reference" / "checks"
+    assert {f"checks/{file.name}" for file in folder.iterdir()} == {page for page in generated() if "/" in page}
+
+
 def storm() -> pod_storm.Storm:
     """The recorded run that the README's picture shows."""
     return pod_storm.from_json((ROOT / "docs" / "pod-storm.json").read_text())

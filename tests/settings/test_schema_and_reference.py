@@ -12,6 +12,8 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
+from webhook.policy.checks import CHECKS
+from webhook.policy.checks.check import Check
 from webhook.settings.configuration import SETTINGS_FILE, Configuration, default, not_in_force, view
 from webhook.settings.load import FACTS_FILE
 from webhook.settings.reference import facts_page, settings_page
@@ -88,6 +90,14 @@ def test_reference_names_every_key() -> None:
     assert not [
         key for key, field in fields(SETTINGS_FILE) if f"`{key}`" not in page and not isinstance(field.node, Object)
     ]
+
+
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.code)
+def test_check_names_existing_settings(check: Check) -> None:
+    _, _, named = check.description.partition("\nSettings: ")
+    keys = re.findall("`([^`]+)`", named)
+    assert ", ".join(f"`{key}`" for key in keys) + "." == " ".join(named.split()) or not named
+    assert set(keys) <= {key for key, _ in fields(SETTINGS_FILE)}
 
 
 def test_keys_without_effect() -> None:

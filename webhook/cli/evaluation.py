@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from webhook.diagnostics import Diagnostic, dotted
@@ -78,13 +79,18 @@ class Evaluated:
         return located
 
 
-def evaluate(manifest: Manifest, evaluator: Evaluator, namespace: str) -> Evaluated | Diagnostic:
-    """Evaluate one manifest; an object whose structure is not that of its kind is an error."""
+def evaluate(
+    manifest: Manifest, evaluator: Evaluator, namespace: str, origin: Callable[[str], Origin] = Origin
+) -> Evaluated | Diagnostic:
+    """Evaluate one manifest; an object whose structure is not that of its kind is an error.
+
+    `origin` returns the origin of an object in a namespace; by default the object comes from the command line.
+    """
     try:
         value = mapping(manifest.value, ())
         subject = _subject(value, namespace)
         pods = evaluator.pods(value, group_of(subject.api_version), subject.kind)
-        verdict = evaluator.verdict(pods, Origin(subject.namespace or DEFAULT_NAMESPACE)) if pods else None
+        verdict = evaluator.verdict(pods, origin(subject.namespace or DEFAULT_NAMESPACE)) if pods else None
         return Evaluated(manifest, subject, verdict)
     except MalformedError as error:
         field = printable(dotted(error.path))

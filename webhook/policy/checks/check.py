@@ -39,9 +39,12 @@ class Scope(Enum):
         return True
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Check:
-    """One check. `description` explains it to users: a title, then Reads, Why and Remedy."""
+    """One check. `description` explains it to users: a title, then Reads, Why, Remedy and, if there are any, Settings.
+
+    Each exists once, so they are compared by identity; methods for more would slow down the start of `check`.
+    """
 
     code: str
     severity: Severity

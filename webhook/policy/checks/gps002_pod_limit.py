@@ -3,16 +3,21 @@
 Reads: the requests of all containers for all shared resources together, counted as the scheduler counts them:
 containers that run at the same time add up, init containers that run before them do not. Each container counts up to
 its own limit.
-Why: replicas need not be on the same card, and each replica limits the memory and threads of its container
-independently. The device plugin would accept the pod. That a pod gets one share is a rule of this webhook, for
-administrators who want GPU shares to be fair.
-Remedy: split the pod, raise `limits.perPod`, or set GPS002 to `warn` in `severities`.
+Why: replicas need not be on the same card, and each limits only the processes of its own container. The device plugin
+would accept the pod. That a pod gets one share is a rule of this webhook, for administrators who want GPU shares to be
+fair. On nodes with whole cards it does not apply. The check only warns where a queue, a scheduling gate or the
+suspension of a workload leaves the choice of nodes open.
+Remedy: split the pod; or keep it on nodes with whole cards, if its containers need a card each: exclude every label of
+nodes that share theirs, which the message spells out, in the required node affinity. An administrator can raise
+`limits.perPod`, or set GPS002 to `warn` in `severities`.
+Settings: `limits.perPod`, `limits.perContainer`, `placement.mpsLabels`.
 """
 
 from __future__ import annotations
 
 from webhook.policy.checks.check import Check, Scope, Violations
 from webhook.policy.context import PodContext
+from webhook.policy.remedies import whole_cards
 from webhook.policy.replica_limits import cap, is_open, is_over_pod, replicas_of_pod
 from webhook.policy.verdict import Severity, Violation
 from webhook.policy.wording import amount
@@ -28,10 +33,17 @@ def run(context: PodContext) -> Violations:
             context.mps_requests[-1].path,
             f"the pod asks for {total} replicas as a whole; "
             + (_LATER if is_open(context, context.mps_requests) else f"the limit is {limit} {_WHERE}"),
-            "split the pod, or ask the administrator to raise limits.perPod",
+            "split the pod, or ask the administrator to raise limits.perPod" + _whole_cards(context),
             cap(context, context.mps_requests),
         )
     ]
+
+
+def _whole_cards(context: PodContext) -> str:
+    """The remedy that needs no share at all, if it suits every request."""
+    if any(request.resource.renamed for request in context.mps_requests):
+        return ""
+    return whole_cards(context, context.mps_requests[-1])
 
 
 _WHERE = "where GPUs are shared through MPS"

@@ -2,8 +2,10 @@
 
 Reads: `resources.limits` and `resources.requests` of every GPU resource.
 Why: the quantity of an extended resource is a whole number and not negative. It cannot be overcommitted and is set as
-a limit, so a request must equal its limit and cannot stand alone.
+a limit, so a request must equal its limit and cannot stand alone. One replica is the smallest share: `0.5` does not ask
+for half of one.
 Remedy: set a whole number, under `limits` only.
+Settings: `resources`.
 """
 
 from __future__ import annotations

@@ -4,7 +4,9 @@ Reads: `env` of containers that request a replica. If the variable occurs more t
 Why: the pod's value overrides the device plugin's. A client that uses another directory does not find the daemon: it
 runs without MPS, or fails with "all CUDA-capable devices are busy or unavailable". The value of `valueFrom` or
 `$(NAME)` is unknown here, so those only cause a warning.
-Remedy: omit the variable; the device plugin and this webhook set it.
+Remedy: omit the variable; the device plugin and this webhook set it. The right directory is `/mps/<resource>/pipe` with
+NVIDIA's device plugin, and `/tmp/nvidia-mps` with a daemon on the host and on GKE.
+Settings: `injections.pipeDirectory.containerRoot`, `injections.pipeDirectory.perResource`.
 """
 
 from __future__ import annotations

@@ -1,10 +1,11 @@
 """A mount at `/dev/shm` hides the MPS daemon's.
 
 Reads: `volumeMounts` of containers that request a replica.
-Why: the device plugin mounts the MPS daemon's shared memory at `/dev/shm`, sized at half the node's memory. A volume
-that the pod mounts at the same path hides it. Clients on GPUs older than Volta need the daemon's shared memory.
+Why: the device plugin mounts the MPS daemon's shared memory at `/dev/shm`. A volume that the pod mounts at the same
+path hides it. Clients on GPUs older than Volta need the daemon's shared memory. GKE's plugin mounts nothing there, so
+profile `gke` turns the check off.
 Remedy: remove the mount. It is usually there to give PyTorch's workers enough shared memory, which the daemon's mount
-provides as well.
+provides as well: half of the node's memory, shared by all MPS pods of the node (64 MiB in v0.15 of the plugin).
 """
 
 from __future__ import annotations

@@ -9,6 +9,7 @@ from mounts. A privileged container sees every device, whatever was allocated. A
 requests and gets no allocation, so every GPU that it sees is beyond it. A value in the image or in `envFrom` is not
 visible here.
 Remedy: omit the variable, or set it to `void`; remove the mount; remove `privileged`.
+Settings: `injections.voidDevices.enabled`.
 """
 
 from __future__ import annotations

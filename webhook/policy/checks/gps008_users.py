@@ -1,10 +1,11 @@
 """Containers use MPS as different users.
 
-Reads: `securityContext.runAsUser` of the pod and of containers that request a replica.
+Reads: `securityContext.runAsUser` of the pod and of containers that request a replica. `gpushare-webhook check` also
+compares the objects of one run, because the pods on a node share its daemon.
 Why: an MPS daemon serves one user at a time. Clients of another user wait until all clients of the first user have
 exited, and appear to hang. Without `runAsUser` the image determines the user, which is not visible here.
-`check` also compares the objects of one run.
 Remedy: set the same `runAsUser` in all of them: the configured one, if the administrator has configured one.
+Settings: `users.runAsUser`.
 """
 
 from __future__ import annotations

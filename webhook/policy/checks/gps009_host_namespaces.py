@@ -3,8 +3,10 @@
 Reads: `hostUsers`, `hostIPC` and `hostPID`.
 Why: with `hostUsers: false` each pod is a different user to the MPS daemon, so pods wait for each other. MPS clients do
 not need `hostIPC` and `hostPID`, because the device plugin mounts what they share; both only expose the host. Where
-`users.hostIPC` is `required`, as on GKE, clients share the host's memory with the daemon and need `hostIPC: true`.
+`users.hostIPC` is `required`, as on GKE, clients share the host's memory with the daemon and need `hostIPC: true`;
+where it is `true`, the check accepts both.
 Remedy: omit these fields; set `hostIPC: true` where it is required.
+Settings: `users.hostIPC`.
 """
 
 from __future__ import annotations

@@ -2,8 +2,10 @@
 
 Reads: `resources.limits` and `resources.requests` of each container.
 Why: each shared resource has its own daemon and pipe directory, and `CUDA_MPS_PIPE_DIRECTORY` holds only one. The
-container would reach one daemon and not the other.
-Remedy: ask for one of them, or use two containers.
+container would reach one daemon and not the other. Two containers of one pod would exceed the limit of the pod
+(GPS002).
+Remedy: ask for one of them, or use two pods.
+Settings: `resources`.
 """
 
 from __future__ import annotations
@@ -33,7 +35,7 @@ def run(context: PodContext) -> Violations:
                 earlier.resource.name,
                 request.resource.name,
             )
-            violations.append(Violation(request.path, problem, "ask for one of them, or use two containers"))
+            violations.append(Violation(request.path, problem, "ask for one of them, or use two pods"))
     return violations
 
 

@@ -3,8 +3,11 @@
 Reads: `runtimeClassName`; with facts, the cluster's RuntimeClasses with their handlers and node selectors.
 Why: the API server rejects a pod whose RuntimeClass does not exist or whose class's node selector contradicts the
 pod's. MPS does not work in sandboxes such as gVisor and Kata Containers. If one of these applies to the configured
-class, the webhook does not inject it.
+class, the webhook does not inject it and reports that. Where the cluster injects devices through CDI, a pod needs no
+class: the webhook injects none and reports nothing, but `gpushare-webhook mutate -v` prints the reason.
 Remedy: name an existing class, or create it; use sandboxed classes only for pods without MPS.
+Settings: `injections.runtimeClass.name`, `injections.runtimeClass.whenUnknown`, `injections.runtimeClass.whenCdi`,
+`injections.runtimeClass.sandboxes`, `facts.runtimeClasses`.
 """
 
 from __future__ import annotations

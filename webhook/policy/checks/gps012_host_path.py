@@ -4,8 +4,9 @@ Reads: the namespace's label `pod-security.kubernetes.io/enforce`, or the hook's
 label.
 Why: the Pod Security levels baseline and restricted forbid hostPath volumes and would reject the whole pod because of
 the injected one, so the webhook does not inject it. With the device plugin this is harmless: the plugin mounts the
-directory on the node.
-Remedy: none needed with the device plugin; with a daemon on the host, label the namespace privileged.
+directory on the node. With a daemon on the host, the program does not find the daemon without the mount.
+Remedy: none needed with the device plugin; with a daemon on the host, use a namespace whose label is `privileged`.
+Settings: `injections.pipeMount.enabled`, `podSecurity.unlabelled`.
 """
 
 from __future__ import annotations

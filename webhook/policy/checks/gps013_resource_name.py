@@ -1,9 +1,13 @@
 """A resource name looks like a typo, or no node offers it.
 
 Reads: the names under `resources.limits` and `resources.requests`; with facts, the resources that nodes offer.
-Why: `nvidia.com/gpus` is a valid name that no node offers. Its pod stays Pending, and nothing tells the author why.
+Why: `nvidia.com/gpus` is a valid name that no node offers. Its pod stays Pending, and the scheduler's event only says
+that the resource is insufficient. The check knows names with one wrong letter or in other case, node labels such as
+`nvidia.com/gpu.memory`, which are not resources, and names that users often write (`nvidia.com/gpu-shared`,
+`nvidia-gpu`). The API server rejects a name without a domain in any case.
 Remedy: correct the name. The check accepts the names that other software gives to GPUs (`gpumem`, `gpucores`, `vgpu`,
-`pgpu`, `mig-*`).
+`pgpu`, `mig-*`). Where the name is right and no node offers it, look at the device plugin of the node.
+Settings: `resources`, `placement.nodeGroups`.
 """
 
 from __future__ import annotations

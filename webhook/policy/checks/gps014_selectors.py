@@ -2,8 +2,11 @@
 
 Reads: `nodeSelector`, the required node affinity, `nodeName` and `tolerations`; with facts, the nodes' labels and
 taints.
-Why: no node can satisfy both, so the pod stays Pending.
-Remedy: change the selector, or request the resource that such nodes offer.
+Why: no node that the pod selects and tolerates offers the resource, so the pod stays Pending. A share under a name of
+its own, such as `nvidia.com/gpu.shared`, exists only on nodes that share their GPUs, and MIG resources never exist on
+MPS nodes.
+Remedy: change the selector, tolerate the taint, or request the resource that such nodes offer.
+Settings: `placement.mpsLabels`, `placement.timeSlicingLabels`, `placement.nodeGroups`, `injections.tolerations.add`.
 """
 
 from __future__ import annotations

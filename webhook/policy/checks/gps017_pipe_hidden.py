@@ -4,6 +4,7 @@ Reads: `volumeMounts` and `volumes` of containers that request a replica.
 Why: a volume that the pod mounts at or below the pipe directory hides the device plugin's mount, so the client does not
 find the daemon. A mount above it, such as the MPS root at `/mps`, is harmless, because the plugin mounts below it.
 Remedy: mount the volume elsewhere.
+Settings: `injections.pipeDirectory.containerRoot`, `injections.pipeMount.mpsRoot`.
 """
 
 from __future__ import annotations

@@ -3,7 +3,8 @@
 Reads: the pod's annotations `gpushare-webhook/active-thread-percentage`, `gpushare-webhook/pinned-device-memory-limit`
 and `gpushare-webhook/client-priority`.
 Why: the limit that the author intended would silently be missing. An unknown name with this prefix causes a warning.
-Remedy: correct the value, such as `"50"`, `"0=4G,1=512M"` or `"1"`.
+Remedy: correct the value, such as `"50"`, `"0=4G,1=512M"` or `"1"`. Values are text, so a number needs quotes.
+Settings: `exempt.annotation`.
 """
 
 from __future__ import annotations

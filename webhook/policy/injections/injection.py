@@ -14,16 +14,18 @@ NO_SHARE = "the pod requests no GPU that could be shared through MPS"
 """Reasons that several injections give."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Injection:
     """One injection. `why_not` says why it does not apply to a pod, if so; otherwise `edits` adds what is missing.
 
-    `description` explains it to users: a title, then Adds, Why and Not when.
+    `reasons` holds all texts that `why_not` returns. `description` explains the injection to users: a title, then Adds,
+    Why and Not when. Each exists once, so they are compared by identity.
     """
 
     name: str
     why_not: Callable[[PodContext], str | None]
     edits: Callable[[PodContext], Iterable[Edit]]
+    reasons: tuple[str, ...]
     description: str
 
     @property

@@ -47,7 +47,10 @@ def why_not(context: PodContext) -> str | None:
         return OFF
     if not context.mps_requests:
         return NO_SHARE
-    return None if annotated_limits(context) else "the pod has no well-formed annotation for limits"
+    return None if annotated_limits(context) else _NO_ANNOTATION
+
+
+_NO_ANNOTATION = "the pod has no well-formed annotation for limits"
 
 
 def edits(context: PodContext) -> Iterable[Edit]:
@@ -60,4 +63,4 @@ def edits(context: PodContext) -> Iterable[Edit]:
     )
 
 
-INJECTION = Injection("limits", why_not, edits, __doc__)
+INJECTION = Injection("limits", why_not, edits, (OFF, NO_SHARE, _NO_ANNOTATION), __doc__)

@@ -48,4 +48,4 @@ def edits(context: PodContext) -> Iterable[Edit]:
     )
 
 
-INJECTION = Injection("pipeDirectory", why_not, edits, __doc__)
+INJECTION = Injection("pipeDirectory", why_not, edits, (OFF, NO_SHARE, ELSEWHERE), __doc__)

@@ -48,8 +48,11 @@ def why_not(context: PodContext) -> str | None:
         return NO_SHARE
     # `/validate` does not know the path on which `/mutate` was called, so None does not count as a missing mount.
     if not context.hostpath_allowed():
-        return "the namespace does not allow hostPath volumes"
+        return _NO_HOST_PATH
     return ELSEWHERE if context.placement.index.all and not needing_pipe(context) else None
+
+
+_NO_HOST_PATH = "the namespace does not allow hostPath volumes"
 
 
 def edits(context: PodContext) -> Iterator[Edit]:
@@ -89,4 +92,4 @@ def _safe_to_evict(context: PodContext, names: Iterable[str]) -> list[Edit]:
     return [Extend((*path, SAFE_TO_EVICT), name) for name in names if name not in listed]
 
 
-INJECTION = Injection("pipeMount", why_not, edits, __doc__)
+INJECTION = Injection("pipeMount", why_not, edits, (OFF, NO_SHARE, _NO_HOST_PATH, ELSEWHERE), __doc__)

@@ -81,9 +81,13 @@ def why_not(context: PodContext) -> str | None:
     if not context.requests.positive:
         return NO_GPU
     if context.pod.spec.get("runtimeClassName") is not None:
-        return "the pod names a class"
+        return _NAMED
     found = obstacle(context)
     return None if found is None else found.value
+
+
+_NAMED = "the pod names a class"
+_REASONS = (OFF, NO_GPU, _NAMED, *(obstacle.value for obstacle in Obstacle))
 
 
 def edits(context: PodContext) -> Sequence[Edit]:
@@ -91,4 +95,4 @@ def edits(context: PodContext) -> Sequence[Edit]:
     return (Assign((*context.pod.spec_path, "runtimeClassName"), context.rules.settings.injections.runtime_class.name),)
 
 
-INJECTION = Injection("runtimeClass", why_not, edits, __doc__)
+INJECTION = Injection("runtimeClass", why_not, edits, _REASONS, __doc__)

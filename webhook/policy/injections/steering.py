@@ -27,10 +27,15 @@ def why_not(context: PodContext) -> str | None:
         return OFF
     # The final hook checks a Pod as it is: no later edit reaches the scheduler.
     if context.is_pod and context.origin.is_final_hook:
-        return "the pod is checked as it is"
+        return _FINAL
     if not over_container(context) and not is_over_pod(context):
-        return "the pod is within the limits"
-    return None if _whole_card_could_take(context) else "no node with whole cards could take the pod"
+        return _WITHIN
+    return None if _whole_card_could_take(context) else _NO_WHOLE_CARD
+
+
+_FINAL = "the pod is checked as it is"
+_WITHIN = "the pod is within the limits"
+_NO_WHOLE_CARD = "no node with whole cards could take the pod"
 
 
 def _whole_card_could_take(context: PodContext) -> bool:
@@ -68,4 +73,4 @@ def edits(context: PodContext) -> list[Edit]:
     ]
 
 
-INJECTION = Injection("steering", why_not, edits, __doc__)
+INJECTION = Injection("steering", why_not, edits, (OFF, _FINAL, _WITHIN, _NO_WHOLE_CARD), __doc__)

@@ -22,7 +22,10 @@ def why_not(context: PodContext) -> str | None:
         return OFF
     if not context.requests.positive:
         return NO_GPU
-    return None if context.injected_tolerations else "the settings name no toleration for these resources"
+    return None if context.injected_tolerations else _NONE_CONFIGURED
+
+
+_NONE_CONFIGURED = "the settings name no toleration for these resources"
 
 
 def edits(context: PodContext) -> Sequence[Edit]:
@@ -37,4 +40,4 @@ def edits(context: PodContext) -> Sequence[Edit]:
     return missing
 
 
-INJECTION = Injection("tolerations", why_not, edits, __doc__)
+INJECTION = Injection("tolerations", why_not, edits, (OFF, NO_GPU, _NONE_CONFIGURED), __doc__)

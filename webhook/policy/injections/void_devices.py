@@ -23,11 +23,10 @@ def why_not(context: PodContext) -> str | None:
         return OFF
     if settings.pods == "gpu" and not context.requests.positive:
         return NO_GPU
-    return (
-        "the pod mounts a folder of the kubelet's device manager, as monitors of GPUs do" if _watches(context) else None
-    )
+    return _MONITOR if _watches(context) else None
 
 
+_MONITOR = "the pod mounts a folder of the kubelet's device manager, as monitors of GPUs do"
 _KUBELET = frozenset({"pod-resources", "device-plugins"})
 """Folders of the kubelet, by which dcgm-exporter and device plugins see all GPUs of a node."""
 
@@ -46,4 +45,4 @@ def edits(context: PodContext) -> Iterable[Edit]:
     )
 
 
-INJECTION = Injection("voidDevices", why_not, edits, __doc__)
+INJECTION = Injection("voidDevices", why_not, edits, (OFF, NO_GPU, _MONITOR), __doc__)
