@@ -2,7 +2,7 @@
 
 values.yaml is the source of the values: the comment above a key describes it, and a comment line `schema: {…}` adds to
 its type what the default does not show, with the definitions of definitions.yaml. Schema and defaults of `config` are
-those of the settings file, from the fields of its dataclasses. The names that users write by mistake are those of GPS013.
+those of the settings file, from the fields of its dataclasses. The wrong names are those that GPS013 knows.
 """
 
 from __future__ import annotations

@@ -59,7 +59,7 @@ slash with its neighbour changes the domain and the rest.
 {{/*
 Whether a list of containers has more elements than the API server's budget for CEL allows. The API server skips an entry
 with the policy `Ignore` whose condition costs more, so a pod could hide one variable behind 150,000 others. The webhook
-reads all of them. Takes `list` and `sizes`, the number of elements in a container `c`.
+reads all of them. Takes `list` and `sizes`, the number of elements in a container `c`. Half of the budget is left.
 */}}
 {{- define "gpushare-webhook.cel.tooMany" -}}
 {{ .list }}.size() > 500 || {{ .list }}.map(c, {{ .sizes }}).sum() > 5000
@@ -70,7 +70,7 @@ Whether the environment of a container `c` or one of its mounts exposes GPUs to 
 no spelling of the folder is without its name. Searching long text is costly, and such paths are rare.
 */}}
 {{- define "gpushare-webhook.cel.sees" -}}
-c.?env.orValue([]).exists(e, e.name == 'NVIDIA_VISIBLE_DEVICES' && !(e.?value.orValue('') in ['void', 'none'])) || c.?volumeMounts.orValue([]).exists(m, m.mountPath.size() > 200 || m.mountPath.contains('nvidia-container-devices'))
+c.?env.orValue([]).exists(e, e.name == 'NVIDIA_VISIBLE_DEVICES' && !(e.?value.orValue('') in ['void', 'none'])) || c.?volumeMounts.orValue([]).exists(m, m.mountPath.size() > 100 || m.mountPath.contains('nvidia-container-devices'))
 {{- end -}}
 
 {{/*
@@ -101,8 +101,9 @@ a mount exposes GPUs (GPS007), it asks for a name that may be a typo (GPS013), o
 {{- $sizes := "c.?env.orValue([]).size() + c.?volumeMounts.orValue([]).size() + c.?resources.?limits.orValue({}).size() + c.?resources.?requests.orValue({}).size()" -}}
 {{- $many := include "gpushare-webhook.cel.tooMany" (dict "list" "list" "sizes" $sizes) -}}
 {{- $spec := printf "%s.?spec" .template -}}
+{{- $annotations := printf "%s.?metadata.?annotations.orValue({})" .template -}}
 {{- with include "gpushare-webhook.cel.asksByAnnotation" . }}{{ . }} || {{ end -}}
-[{{ $spec }}.?containers.orValue([]), {{ $spec }}.?initContainers.orValue([])].exists(list, list != null && ({{ $many }} || list.exists(c, {{ $sees }} || {{ $named }}))) || {{ .template }}.?metadata.?annotations.orValue({}).exists(key, key.startsWith('gpushare-webhook/'))
+[{{ $spec }}.?containers.orValue([]), {{ $spec }}.?initContainers.orValue([])].exists(list, list != null && ({{ $many }} || list.exists(c, {{ $sees }} || {{ $named }}))) || {{ $annotations }}.size() > 1000 || {{ $annotations }}.exists(key, key.startsWith('gpushare-webhook/'))
 {{- end -}}
 
 {{/* The kubelet already runs what a mirror pod shows. Any user can set the annotation, so it counts only from nodes. */}}
