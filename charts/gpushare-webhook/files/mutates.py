@@ -58,7 +58,7 @@ def main() -> str:
         return ""
     first = answer.get("message") or f"it came back unchanged {warnings}"
     second = said.strip() or "accepted"
-    return f"no trace of the webhook. A valid pod that asks for one: {first}. A wrong one that asks for a million: {second}."
+    return f"no trace of the webhook. A valid pod that asks for one: {first}. A wrong one that asks for more: {second}."
 
 
 if __name__ == "__main__":
