@@ -181,6 +181,15 @@ def test_workload_update_is_sent_only_when_its_template_changes(kind: str) -> No
         assert rest == [set()] * len(rest)
 
 
+def test_resumed_job_is_sent_only_when_its_template_changes() -> None:
+    spec = NAMES_GPU["a container"]
+    placed = {**spec, "nodeSelector": {"nvidia.com/gpu.sharing-strategy": "mps"}}
+    before, resumed = (holder("Job", spec, suspend=value) for value in (True, False))
+    moved = holder("Job", placed, suspend=False)
+    found = called("default", [request(resumed, before=before), request(moved, before=before)])
+    assert found == [set(), {"templates.validate"}]
+
+
 def test_fail_policy_covers_only_objects_that_name_a_gpu_resource() -> None:
     requests = [request(holder(kind, spec)) for kind, _, spec, wanted in CASES if wanted != "named"]
     for entries in called("default", requests):
