@@ -72,14 +72,14 @@ DESCRIPTIONS: Mapping[str, str] = {
 }
 """What each profile is for."""
 
-_REPLACED_WHOLE = frozenset({"mpsLabels", "timeSlicingLabels"})
+REPLACED_WHOLE = frozenset({"mpsLabels", "timeSlicingLabels"})
 """Labels of the file replace those of the profile: together they would name two kinds of nodes."""
 
 
 def beneath(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
     """The mapping `above`, completed with keys of `below` at every depth. Lists are not merged."""
     merged = {**below, **above}
-    for key in below.keys() & above.keys() - _REPLACED_WHOLE:
+    for key in below.keys() & above.keys() - REPLACED_WHOLE:
         if isinstance(below[key], Mapping) and isinstance(above[key], Mapping):
             merged[key] = beneath(below[key], above[key])
     return merged
