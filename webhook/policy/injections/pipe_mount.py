@@ -50,7 +50,7 @@ def why_not(context: PodContext) -> str | None:
     # `/validate` does not know the path on which `/mutate` was called, so None does not count as a missing mount.
     if not context.hostpath_allowed():
         return "the namespace does not allow hostPath volumes"
-    return None if needing_pipe(context) else ELSEWHERE
+    return ELSEWHERE if context.placement.index.all and not needing_pipe(context) else None
 
 
 def edits(context: PodContext) -> Iterator[Edit]:
