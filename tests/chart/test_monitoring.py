@@ -185,7 +185,7 @@ OF_NO_RELEASE = {"GpushareWebhookFailedOpen", "GpushareWebhookFailedClosed"}
 
 
 def test_alerts_of_two_releases_differ_by_namespace() -> None:
-    """Alertmanager takes alerts with the same labels for one, so that one release would resolve the alert of another."""
+    """Alertmanager takes alerts with the same labels for one: one release would resolve the alert of another."""
     for alert, rule in alerts("monitoring").items():
         kept = re.findall(r"\b(?:sum|max|min|avg)\b(?: by \(([^)]*)\))?", rule["expr"])
         by_namespace = all("namespace" in labels.split(", ") for labels in kept)
