@@ -62,7 +62,7 @@ def _create(space: Workspace, manifest: Object) -> str:
     return space.cluster.kubectl.run("-n", space.name, "create", "-f", "-", manifest=manifest).stderr
 
 
-def test_exclusion_of_other_label_starts_pod_storm_without_webhook_and_is_rejected_with_it(space: Workspace) -> None:
+def test_pod_excluding_one_mps_label_is_rejected_instead_of_pod_storm(space: Workspace) -> None:
     # NotIn also matches nodes without the label, so the scheduler binds the pods to the MPS node: its kubelet fails
     # each, and the ReplicaSet creates the next one.
     storm = deployment("storm", container(gpus=2), **EXCLUDES_STRATEGY)

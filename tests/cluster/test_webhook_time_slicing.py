@@ -14,6 +14,7 @@ from tests.cluster.harness.manifests import container, deployment, pod
 from tests.cluster.harness.options import time_slicing
 from tests.cluster.harness.waiting import wait_for
 from tests.cluster.harness.webhook import BASE, webhook
+from tests.cluster.workloads import REFUSAL
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,11 +28,6 @@ STRATEGY = "nvidia.com/gpu.sharing-strategy"
 TIME_SLICED = {STRATEGY: "time-slicing"}
 LIMITED = {"limits": {"timeSlicing": {"perContainer": 1}}}
 GPS001 = 'GPS001 container "main" asks for 2 of "nvidia.com/gpu"; the limit is 1 where it is time-sliced; ask for 1'
-REFUSAL = (
-    "Pod was rejected: Allocate failed due to rpc error: code = Unknown desc = "
-    'invalid allocation request for "nvidia.com/gpu": '
-    "invalid request: maximum request size for shared resources is 1; found 2, which is unexpected"
-)
 TWO = pod("two", container(gpus=2), nodeSelector=TIME_SLICED)
 STORM = deployment("storm", container(gpus=2), nodeSelector=TIME_SLICED)
 
@@ -62,7 +58,7 @@ def _check(folder: Path, manifest: Object, settings: Object) -> tuple[int, list[
     file = folder / "settings.yaml"
     file.write_text(json.dumps(BASE | settings))
     command = [sys.executable, "-m", "webhook", "check", "--filename=-", f"--config={file}", "--output=json"]
-    done = subprocess.run(command, input=json.dumps(manifest), capture_output=True, text=True, check=False)
+    done = subprocess.run(command, input=json.dumps(manifest), capture_output=True, text=True, timeout=60, check=False)
     assert done.stderr == ""
     findings = [found for result in json.loads(done.stdout)["results"] for found in result["findings"]]
     return done.returncode, [f"{found['code']} {found['message']}; {found['remedy']}" for found in findings]
