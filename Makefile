@@ -2,8 +2,11 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
+# The tools of a release, apart from what the project itself needs.
+RELEASE := build/release
 
-.PHONY: help demo serve certs test lint types layers unit quick fuzz bench bench-gate bench-accept docs constraints clean
+.PHONY: help demo serve certs test lint types layers unit quick fuzz bench bench-gate bench-accept docs
+.PHONY: constraints image-lock sbom clean
 
 help: ## List the targets.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -12,6 +15,7 @@ $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed, this is " + sys.version.split()[0])'
 	@echo "installing into $(VENV) ..."
 	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip uninstall -qq --yes setuptools
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --upgrade pip
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --group dev --editable .
 	@touch $@
@@ -71,11 +75,28 @@ docs: $(READY) ## Generate the pages and pictures of docs.
 	$(BIN)/python -m tests.cluster.pod_storm
 	$(BIN)/python -m webhook.settings.reference docs/reference
 
-constraints: ## Write the newest versions that pyproject.toml allows to constraints.txt.
+# A new environment of Python 3.11 contains an old setuptools, which nothing here needs. If a library comes to need it, pip
+# installs the newest.
+constraints: ## Write the newest versions that pyproject.toml allows to constraints.txt, and lock the image's libraries.
 	@rm -rf build/constraints && $(PYTHON) -m venv build/constraints
+	@build/constraints/bin/python -m pip uninstall -qq --yes setuptools
 	@build/constraints/bin/python -m pip install --quiet --upgrade pip
-	@build/constraints/bin/python -m pip install --quiet --group dev --editable . hatchling
+	@build/constraints/bin/python -m pip install --quiet --group dev --group release --editable . hatchling
 	@build/constraints/bin/python -m pip freeze --all --exclude-editable > constraints.txt
+	@$(MAKE) --no-print-directory image-lock
+
+$(RELEASE)/.ready: pyproject.toml constraints.txt
+	@$(PYTHON) -m venv $(RELEASE)
+	@$(RELEASE)/bin/python -m pip install --quiet --constraint constraints.txt --upgrade pip
+	@$(RELEASE)/bin/python -m pip install --quiet --constraint constraints.txt --group release
+	@touch $@
+
+image-lock: $(RELEASE)/.ready ## Write image/requirements.txt: the libraries of the image, with the digests of their wheels.
+	@$(RELEASE)/bin/python -m image.lock
+
+sbom: export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct)
+sbom: $(RELEASE)/.ready ## Write the image's bill of materials (CycloneDX) to build/sbom/gpushare-webhook.cdx.json.
+	@$(RELEASE)/bin/python -m image.sbom build/sbom/gpushare-webhook.cdx.json
 
 clean: ## Remove everything that make created here.
 	rm -rf $(VENV) build dist certs/*.crt certs/*.key .coverage .mypy_cache .ruff_cache .pytest_cache .hypothesis

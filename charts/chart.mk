@@ -2,7 +2,7 @@
 
 .PHONY: chart-tools charts
 
-chart-tools: $(READY) ## Build the tools for the chart's tests into the cache folder; Helm 4 only if it is not on PATH.
+chart-tools: $(READY) ## Build the tools for the chart's tests into the cache folder.
 	@$(BIN)/python -m tests.chart.tools
 
 charts: chart-tools ## Generate the files of charts/ and the snapshots of its tests.

@@ -89,6 +89,7 @@ def values_schema() -> dict[str, Any]:
         "title": "Values of the chart gpushare-webhook",
         "type": "object",
         "additionalProperties": False,
+        "required": _sections(values()),
         "properties": {**properties, **_OF_PARENTS},
         "$defs": {**yaml.safe_load((HERE / "definitions.yaml").read_text()), **definitions},
     }
@@ -103,9 +104,22 @@ def _schema(value: Value) -> dict[str, Any]:
     if value.below:
         del described["default"]
         members = {member.path[-1]: _schema(member) for member in value.below}
-        return {"type": "object", "additionalProperties": False, "properties": members, **described, **value.adds}
+        required = {"required": sections} if (sections := _sections(value.below)) else {}
+        return {
+            "type": "object",
+            "additionalProperties": False,
+            **required,
+            "properties": members,
+            **described,
+            **value.adds,
+        }
     typed = {} if {"$ref", "enum", "type"} & value.adds.keys() else {"type": _TYPES[type(value.default)]}
     return {**typed, **described, **value.adds}
+
+
+def _sections(found: tuple[Value, ...]) -> list[str]:
+    """The keys that hold other keys, which all must exist: Helm deletes a key that is set to null."""
+    return [value.path[-1] for value in found if value.below]
 
 
 def _described(value: Value) -> dict[str, Any]:

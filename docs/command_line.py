@@ -16,6 +16,8 @@ from webhook.report.exit_codes import ExitCode
 from webhook.settings.configuration import default, view
 
 PROGRAM = "gpushare-webhook"
+EXAMPLES = {"serve": "serves: http://127.0.0.1:8080/readyz"}
+"""The comment before the examples of a command: see "Show commands" in CONTRIBUTING.md."""
 PROSE = Path(__file__).parent / "prose" / "command-line.md"
 HEAD = f"""\
 # Command line
@@ -54,7 +56,7 @@ def _command(command: click.Command, context: click.Context, heading: str) -> It
     usage = " ".join([context.command_path, *command.collect_usage_pieces(context)])
     yield f"{heading} {path}\n"
     yield f"```text\n{usage}\n```\n"
-    yield from _description(command.help or "")
+    yield from _description(command.help or "", EXAMPLES.get(path))
     options = [_option(one, context) for one in command.params if isinstance(one, click.Option)]
     if options:
         yield table(("option", "value", "default", "description"), options)
@@ -64,12 +66,13 @@ def _command(command: click.Command, context: click.Context, heading: str) -> It
             yield from _command(inner, click.Context(inner, parent=context, info_name=name), f"{heading}#")
 
 
-def _description(text: str) -> Iterator[str]:
-    """Yield a docstring as Markdown: paragraphs, and the examples as a block of shell commands."""
+def _description(text: str, comment: str | None) -> Iterator[str]:
+    """Yield a docstring as Markdown: paragraphs, and the examples as a block of shell commands behind a comment."""
     for paragraph in cleandoc(text).split("\n\n"):
         title, _, lines = paragraph.removeprefix("\b\n").partition("\n")
         if title.startswith("Example"):
-            yield f"{title}\n\n```sh\n{dedent(lines).strip()}\n```\n"
+            before = f"<!-- {comment} -->\n" if comment else ""
+            yield f"{title}\n\n{before}```sh\n{dedent(lines).strip()}\n```\n"
         else:
             yield paragraph + "\n"
 

@@ -6,16 +6,11 @@
 set -eu
 python=$1 folder=$2
 shift 2
-here=$(dirname "$0")/..
+here=$(dirname "$0")
 
-needed=$("$python" -c '
-import sys, tomllib
-with open(sys.argv[1], "rb") as file:
-    print("\n".join(tomllib.load(file)["project"]["dependencies"]))' "$here/pyproject.toml")
-# Split into words: no requirement of this project contains a blank.
-# shellcheck disable=SC2086
-"$python" -m pip install --quiet --disable-pip-version-check --no-compile --only-binary=:all: \
-  --target="$folder" --constraint="$here/constraints.txt" "$@" $needed
+# Exactly the wheels of requirements.txt: pip rejects a file with another digest, and adds no package.
+"$python" -m pip install --quiet --disable-pip-version-check --no-compile --only-binary=:all: --no-deps --require-hashes \
+  --target="$folder" --requirement="$here/requirements.txt" "$@"
 
 # The typed half of the Kubernetes client, 65 MB: the webhook sends raw requests. Its packages, which load it on demand, stay.
 for part in client aio/client; do

@@ -13,11 +13,11 @@ pytestmark = pytest.mark.slow
 _PEM = "-----BEGIN CERTIFICATE-----"
 _SECRET = {"name": "x", "caBundle": _PEM}
 REFUSED: dict[str, tuple[Values, str]] = {
-    "a secret under another mode": (
+    "a Secret in another mode": (
         {"tls": {"existingSecret": {"name": "x"}}},
         "tls.existingSecret.name is set, but tls.mode is self-managed: set tls.mode to existing-secret",
     ),
-    "an issuer under another mode": (
+    "an issuer in another mode": (
         {"tls": {"mode": "existing-secret", "existingSecret": _SECRET, "certManager": {"issuerRef": {"name": "x"}}}},
         "tls.certManager.issuerRef is set, but tls.mode is existing-secret: set tls.mode to cert-manager",
     ),
@@ -25,58 +25,76 @@ REFUSED: dict[str, tuple[Values, str]] = {
         {"tls": {"mode": "existing-secret", "existingSecret": _SECRET | {"annotations": {"a": "b"}}}},
         "both would write the authority",
     ),
-    "another writer by an annotation": (
+    "a second writer through an annotation": (
         {"webhooks": {"annotations": {"cert-manager.io/inject-ca-from": "a/b"}}},
         "webhooks.annotations has cert-manager.io/inject-ca-from",
     ),
-    "a certificate that is renewed before it is made": (
+    "a renewal before the certificate exists": (
         {"tls": {"mode": "cert-manager", "certManager": {"duration": "1h", "renewBefore": "60m"}}},
         "tls.certManager.duration 1h is not longer than renewBefore 60m",
     ),
-    "an autoscaler that must not": (
+    "more minimum than maximum replicas": (
         {"autoscaling": {"enabled": True, "minReplicas": 7}},
         "autoscaling.minReplicas 7 is more than maxReplicas 6",
     ),
-    "a budget of all": (
+    "a disruption budget that keeps every replica": (
         {"podDisruptionBudget": {"minAvailable": 2}},
         "minAvailable 2 of 2 replicas allows no disruption",
     ),
-    "a budget of all, in percent, of which the API server rounds up": (
+    "a percentage that the API server rounds up to every replica": (
         {"podDisruptionBudget": {"minAvailable": "51%"}},
         "minAvailable 51% of 2 replicas allows no disruption",
     ),
-    "a budget of all an autoscaler leaves": (
+    "a disruption budget that keeps every replica of the autoscaler's minimum": (
         {"replicas": 9, "autoscaling": {"enabled": True}, "podDisruptionBudget": {"minAvailable": 2}},
         "minAvailable 2 of 2 replicas allows no disruption",
     ),
-    "a budget of nothing": ({"podDisruptionBudget": {"maxUnavailable": 0}}, "maxUnavailable is 0"),
-    "a budget without a number": ({"podDisruptionBudget": {"maxUnavailable": None}}, "are both null"),
-    "a node's port without nodes": ({"service": {"nodePort": 30443}}, "service.nodePort is set, but service.type is"),
-    "no time to stop": (
+    "a disruption budget that keeps the only replica of the autoscaler's minimum": (
+        {"autoscaling": {"enabled": True, "minReplicas": 1}, "podDisruptionBudget": {"minAvailable": 1}},
+        "minAvailable 1 of 1 replicas allows no disruption",
+    ),
+    "a quota without room for an update": (
+        {"resourceQuota": {"pods": 2}},
+        "resourceQuota.pods 2 leaves no room to update 2 replicas: increase it",
+    ),
+    "a quota without room for an update of an autoscaler's maximum": (
+        {"resourceQuota": {"pods": 6}, "autoscaling": {"enabled": True}},
+        "resourceQuota.pods 6 leaves no room to update 6 replicas",
+    ),
+    "a disruption budget of zero": ({"podDisruptionBudget": {"maxUnavailable": 0}}, "maxUnavailable is 0"),
+    "a disruption budget without a number": ({"podDisruptionBudget": {"maxUnavailable": None}}, "are both null"),
+    "a node port of a ClusterIP Service": (
+        {"service": {"nodePort": 30443}},
+        "service.nodePort is set, but service.type is",
+    ),
+    "a grace period that is too short": (
         {"terminationGracePeriodSeconds": 19},
         "terminationGracePeriodSeconds 19 is shorter than the 20 of config.server.shutdownDelay and drainTimeout",
     ),
-    "a condition's name twice": (
+    "a duplicate condition name": (
         {"webhooks": {"matchConditions": [{"name": "a", "expression": "true"}] * 2}},
         "webhooks.matchConditions uses a name twice",
     ),
-    "another secret": ({"tls": {"mode": "existing-secret"}}, "set the Secret in tls.existingSecret.name"),
-    "no authority": (
+    "no Secret in existing-secret mode": (
+        {"tls": {"mode": "existing-secret"}},
+        "set the Secret in tls.existingSecret.name",
+    ),
+    "no authority in existing-secret mode": (
         {"tls": {"mode": "existing-secret", "existingSecret": {"name": "x"}}},
         "set the authority in tls.existingSecret.caBundle, or the annotation that makes",
     ),
-    "the kubelet's port": ({"hostNetwork": True}, "port 10250 of a node is the kubelet's"),
-    "a free port": ({"config": {"server": {"port": 0}}}, "must not be 0 here"),
-    "one port twice": ({"config": {"server": {"port": 8080}}}, "are both 8080"),
-    "clients without their authority": (
+    "the port of the kubelet": ({"hostNetwork": True}, "port 10250 of a node is the kubelet's"),
+    "port zero": ({"config": {"server": {"port": 0}}}, "must not be 0 here"),
+    "one port for two listeners": ({"config": {"server": {"port": 8080}}}, "are both 8080"),
+    "a client authority that the server does not read": (
         {"tls": {"clientCA": {"secretName": "x"}}},
         "set config.tls.clientCA to /etc/gpushare-webhook/client-ca/ca.crt",
     ),
-    "an authority without its secret": (
+    "a client authority without its Secret": (
         {"config": {"tls": {"clientCA": "/etc/gpushare-webhook/client-ca/ca.crt"}}},
         "set its Secret in tls.clientCA.secretName",
     ),
-    "a url that no certificate holds": (
+    "a URL that no certificate contains": (
         {"webhooks": {"url": "https://gpus.example.com"}},
         "add gpus.example.com to config.tls.extraHosts",
     ),
@@ -94,10 +112,6 @@ def test_self_managed_url_with_covered_host_is_accepted() -> None:
     assert rendered({"webhooks": {"url": f"https://{FULLNAME}.{NAMESPACE}.svc:30443"}})
     for host, url in (("gpus.example.com", "https://gpus.example.com"), ("fd00::1", "https://[fd00::1]:8443")):
         assert rendered({"webhooks": {"url": url}, "config": {"tls": {"extraHosts": [host]}}})
-
-
-def test_null_section_of_unused_mode_is_accepted() -> None:
-    assert rendered({"tls": {"existingSecret": None}})
 
 
 def test_disruption_budget_that_allows_eviction_is_accepted() -> None:

@@ -130,5 +130,5 @@ def test_path_steps_may_be_cel_keywords_or_contain_dashes() -> None:
 
 def test_kind_without_path_is_rejected() -> None:
     kind = {"group": "ray.io", "kind": "RayJob", "versions": ["v1"], "resource": "rayjobs"}
-    with pytest.raises(RefusedError, match=r"config\.workloads\.paths says not where it keeps its pod templates"):
+    with pytest.raises(RefusedError, match=r"config\.workloads\.paths does not say where it keeps its pod templates"):
         rendered({"webhooks": {"customKinds": [kind]}})

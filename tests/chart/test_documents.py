@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+import shlex
+from itertools import pairwise
 from typing import Any
 
 import pytest
 import yaml
 
-from tests.chart.render import CHART, MODES, Values, container, entries, objects, rendered
+from tests.chart.render import CHART, MODES, NAMESPACE, RELEASE, Values, container, entries, helm, objects, rendered
 from tests.chart.test_settings import read, settings_file
 from tests.project.repository import ROOT, blocks
 
@@ -53,6 +55,19 @@ def test_documented_build_and_install_use_same_image(page: str) -> None:
     (registry,) = re.findall(r"--set image\.registry=(\S+)", text)
     pulled = container({"image": {"registry": registry}})["image"]
     assert f"docker build --tag {pulled} .\ndocker push {pulled}\n" in text
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/how-to/install.md", "charts/gpushare-webhook/README.md"])
+def test_documented_install_limits_network_traffic(page: str) -> None:
+    (command,) = [one for _, text in blocks(ROOT / page) for one in commands(text) if one[:2] == ["helm", "install"]]
+    sets = [one for word, value in pairwise(command) if word == "--set" for one in ("--set", value)]
+    text = helm("template", RELEASE, str(CHART), "--namespace", NAMESPACE, *sets)
+    assert "\nkind: NetworkPolicy\n" in text
+
+
+def commands(text: str) -> list[list[str]]:
+    """The commands of a shell block, as words."""
+    return [shlex.split(line) for line in text.replace("\\\n", " ").splitlines() if not line.startswith("#")]
 
 
 def test_documented_command_without_helm_patches_both_configurations() -> None:

@@ -236,6 +236,26 @@ def test_padding_does_not_hide_container_that_sees_gpus(label: str) -> None:
     assert called("default", requests) == [{f"{name}.validate"} for name in expected]
 
 
+@pytest.mark.parametrize("field", ["limits", "requests"])
+@pytest.mark.parametrize("containers", [1, 50])
+def test_many_resource_names_are_sent_without_being_read(containers: int, field: str) -> None:
+    """CEL reads names so slowly that tens of thousands of them would occupy the API server for its whole timeout."""
+
+    def naming(count: int) -> Json:
+        each = [container(resources={field: {f"example.com/{n}": 0 for n in range(count // containers)}})] * containers
+        return holder("Pod", {"containers": each})
+
+    few, many = naming(2_000), naming(2_050)
+    assert called("default", [request(few), request(many)]) == [set(), {"pods.validate"} | MUTATED]
+
+
+@pytest.mark.parametrize("kind", VERSIONS)
+def test_many_annotations_are_sent_without_being_read(kind: str) -> None:
+    few, many = ({f"a{n}": "" for n in range(count)} for count in (500, 501))
+    requests = [request(holder(kind, UNRELATED["plain"], annotations)) for annotations in (few, many)]
+    assert called("default", requests) == [set(), {f"other-{ENTRIES.get(kind, 'templates')}.validate"}]
+
+
 OURS = {"key": GPU, "operator": "Exists", "effect": "NoSchedule"}
 OURS_RENAMED = {**OURS, "key": SHARED}
 CANDIDATES = [OURS, OURS_RENAMED, {**OURS, "effect": "NoExecute"}, {"operator": "Exists"}]

@@ -64,7 +64,8 @@ def test_default_values_give_no_warning() -> None:
 @pytest.mark.parametrize(
     ("values", "expected"),
     [
-        ({"replicas": 1}, "a single replica cannot answer"),
+        ({"replicas": 1}, "a single replica cannot answer while it moves to another node. Set replicas to"),
+        ({"autoscaling": {"enabled": True, "minReplicas": 1}}, "Set autoscaling.minReplicas to 2 or more"),
         ({"webhooks": {"validating": {"failurePolicy": "Ignore"}}}, "GPU pods are admitted unchecked"),
         ({"webhooks": {"mutating": {"failurePolicy": "Fail"}}}, "GPU pods are rejected"),
         ({"rbac": {"create": False}}, f"grant the service account {FULLNAME} its permissions"),
@@ -81,6 +82,14 @@ def test_default_values_give_no_warning() -> None:
 def test_risky_values_give_warning(values: Any, expected: str) -> None:
     (warning,) = warnings(values)
     assert expected in warning
+
+
+def test_namespace_override_names_namespace_of_objects() -> None:
+    said = notes({"namespaceOverride": "elsewhere"})
+    assert f"is installed as elsewhere/{FULLNAME}.\n" in said
+    assert f"helm test {RELEASE} --namespace {NAMESPACE}\n" in said
+    (warning,) = warnings({"namespaceOverride": "default"})
+    assert "ignores it" in warning
 
 
 def test_exempt_namespace_of_helm_test_gives_warning() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.chart.render import MODES, container, of_kind, only, pod_spec, rendered, service
+from tests.chart.render import MODES, NAMESPACE, container, of_kind, only, pod_spec, rendered, service
 
 pytestmark = pytest.mark.slow
 
@@ -62,11 +62,12 @@ def test_replicas_spread_over_zones_and_hosts() -> None:
     [
         ({"replicas": 1}, False),
         ({"replicas": 1, "autoscaling": {"enabled": True}}, True),
-        ({"autoscaling": {"enabled": True, "minReplicas": 1}}, False),
+        ({"autoscaling": {"enabled": True, "minReplicas": 1}}, True),
+        ({"autoscaling": {"enabled": True, "minReplicas": 1, "maxReplicas": 1}}, False),
         ({"podDisruptionBudget": {"enabled": False}}, False),
     ],
 )
-def test_disruption_budget_exists_for_two_or_more_replicas(values: dict[str, Any], there: bool) -> None:
+def test_disruption_budget_exists_where_two_replicas_may_run(values: dict[str, Any], there: bool) -> None:
     assert bool(of_kind("PodDisruptionBudget", values)) is there
 
 
@@ -76,6 +77,36 @@ def test_disruption_budget_accepts_min_available() -> None:
     assert "maxUnavailable" not in budget
     nothing = only("PodDisruptionBudget", {"podDisruptionBudget": {"minAvailable": 0}})["spec"]
     assert nothing["minAvailable"] == 0
+
+
+QUOTAS: list[tuple[dict[str, Any], str, int | None]] = [
+    ({}, NAMESPACE, 100),
+    ({"priorityClassName": "system-node-critical"}, NAMESPACE, 100),
+    ({"replicas": 40}, NAMESPACE, 120),
+    ({"autoscaling": {"enabled": True, "maxReplicas": 50}}, NAMESPACE, 150),
+    ({"resourceQuota": {"pods": 3}}, NAMESPACE, 3),
+    ({"resourceQuota": {"enabled": False}}, NAMESPACE, None),
+    ({"priorityClassName": ""}, NAMESPACE, None),
+    ({"priorityClassName": "gpu-admission"}, NAMESPACE, None),
+    ({}, "kube-system", None),
+    ({"namespaceOverride": "kube-system"}, NAMESPACE, None),
+]
+
+
+@pytest.mark.parametrize(("values", "space", "pods"), QUOTAS, ids=str)
+def test_quota_admits_critical_priority_class(values: dict[str, Any], space: str, pods: int | None) -> None:
+    quotas = of_kind("ResourceQuota", values, namespace=space)
+    assert [one["spec"]["hard"] for one in quotas] == ([] if pods is None else [{"pods": str(pods)}])
+    for quota in quotas:
+        name = pod_spec(values)["priorityClassName"]
+        scope = {"scopeName": "PriorityClass", "operator": "In", "values": [name]}
+        assert quota["spec"]["scopeSelector"] == {"matchExpressions": [scope]}
+        assert [one["kind"] for one in of_kind("Pod", values) if "priorityClassName" in one["spec"]] == []
+
+
+def test_revision_history_limit() -> None:
+    assert only("Deployment", "everything")["spec"]["revisionHistoryLimit"] == 3
+    assert only("Deployment", {"revisionHistoryLimit": 0})["spec"]["revisionHistoryLimit"] == 0
 
 
 def test_autoscaler_replaces_replicas() -> None:

@@ -31,7 +31,14 @@ from webhook import __version__
 
 pytestmark = pytest.mark.slow
 
-CLUSTER_WIDE = {"ClusterRole", "ClusterRoleBinding", "MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"}
+CLUSTER_WIDE = {
+    "ClusterRole",
+    "ClusterRoleBinding",
+    "MutatingWebhookConfiguration",
+    "ValidatingAdmissionPolicy",
+    "ValidatingAdmissionPolicyBinding",
+    "ValidatingWebhookConfiguration",
+}
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -50,14 +57,37 @@ def test_rendering_is_deterministic(mode: str) -> None:
     assert again == rendered(mode)
 
 
-def test_templates_use_no_lookup_and_no_random() -> None:
-    pattern = re.compile(
-        r"(?<![$.\"])\b(lookup|rand\w+|genCA|genSignedCert|genSelfSignedCert|genPrivateKey|uuidv4|now|htpasswd)\b"
-    )
-    templates = [file for file in (CHART / "templates").rglob("*") if file.is_file()]
-    code = {file.name: re.findall(r"\{\{(?!/\*).*?\}\}", file.read_text(), re.DOTALL) for file in templates}
+def actions(pattern: str) -> list[tuple[str, str]]:
+    """The template actions that match a pattern, each with the name of its file."""
+    templates = [file for folder in ("templates", "files") for file in (CHART / folder).rglob("*") if file.is_file()]
+    code = {file.name: re.findall(r"\{\{(?!-? ?/\*).*?\}\}", file.read_text(), re.DOTALL) for file in templates}
     assert len(code) > 20
-    assert [(name, action) for name, actions in code.items() for action in actions if pattern.search(action)] == []
+    return [(name, action) for name, found in code.items() for action in found if re.search(pattern, action)]
+
+
+def test_templates_use_no_random_and_no_time() -> None:
+    made = r"rand\w+|genCA|genSignedCert|genSelfSignedCert|genPrivateKey|uuidv4|now|htpasswd"
+    assert actions(rf"(?<![$.\"])\b({made})\b") == []
+
+
+def test_only_notes_use_lookup() -> None:
+    found = actions(r"\blookup\b")
+    assert [name for name, _ in found] == ["_warnings.tpl"] * 2
+    (define,) = {name for name, action in actions("define .*missingNamespaces")}
+    assert define == "_warnings.tpl"
+    assert [name for name, _ in actions(r'include "gpushare-webhook\.missingNamespaces')] == ["_warnings.tpl"]
+    assert [name for name, _ in actions(r'include "gpushare-webhook\.warnings')] == ["NOTES.txt"]
+
+
+def test_only_helm_commands_use_release_namespace() -> None:
+    found = {(name, action) for name, action in actions(r"\.Release\.Namespace") if name != "_names.tpl"}
+    assert found == {("NOTES.txt", "{{ .Release.Namespace }}")}
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_namespace_override_moves_every_object(mode: str) -> None:
+    values = yaml.safe_load((CHART / "ci" / f"{mode}-values.yaml").read_text()) or {}
+    assert rendered(values | {"namespaceOverride": "elsewhere"}) == rendered(mode, namespace="elsewhere")
 
 
 def nulls(node: Any, path: str = "") -> Iterator[str]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.chart.render import FULLNAME, MODES, NAMESPACE, Values, is_test, of_kind, only, pod_spec
+from tests.chart.render import FULLNAME, MODES, NAMESPACE, Values, container, is_test, of_kind, only, pod_spec
 
 pytestmark = pytest.mark.slow
 
@@ -62,6 +62,14 @@ def test_rights_of_each_mode(values: str | Values, cluster: set[Rule], own: set[
 
 
 @pytest.mark.parametrize("mode", MODES)
+def test_only_self_managed_mode_may_patch_configurations(mode: str) -> None:
+    granted = rules([*of_kind("ClusterRole", mode), *of_kind("Role", mode)])
+    of_configurations = {rule for rule in granted if rule[0] in ("admissionregistration.k8s.io", "*")}
+    self_managed = "--tls-mode=self-managed" in container(mode)["args"]
+    assert of_configurations == (BUNDLES if self_managed else set())
+
+
+@pytest.mark.parametrize("mode", MODES)
 def test_rights_are_bound_only_to_webhook_account(mode: str) -> None:
     account = {"kind": "ServiceAccount", "name": pod_spec(mode)["serviceAccountName"], "namespace": NAMESPACE}
     for kind in ("Role", "ClusterRole"):
@@ -71,6 +79,25 @@ def test_rights_are_bound_only_to_webhook_account(mode: str) -> None:
         assert [one["roleRef"] for one in bindings] == [
             {"apiGroup": "rbac.authorization.k8s.io", "kind": kind, "name": name} for name in roles
         ]
+
+
+@pytest.mark.parametrize(
+    ("values", "there"),
+    [
+        ("default", False),
+        ({"rbac": {"limitPatches": True}}, True),
+        ({"rbac": {"limitPatches": True}, "tls": {"mode": "cert-manager"}}, False),
+        ({"rbac": {"limitPatches": True, "create": False}}, False),
+    ],
+    ids=str,
+)
+def test_policy_limits_patches_of_webhook_account(values: str | Values, there: bool) -> None:
+    policies = of_kind("ValidatingAdmissionPolicy", values)
+    assert bool(policies) is bool(of_kind("ValidatingAdmissionPolicyBinding", values)) is there
+    for policy in policies:
+        (condition,) = policy["spec"]["matchConditions"]
+        account = f"system:serviceaccount:{NAMESPACE}:{pod_spec(values)['serviceAccountName']}"
+        assert condition["expression"] == f"request.userInfo.username == '{account}'"
 
 
 def test_service_accounts_do_not_automount_tokens() -> None:

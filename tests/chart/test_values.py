@@ -5,14 +5,16 @@ from __future__ import annotations
 import json
 import re
 import runpy
+import shutil
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 from jsonschema import Draft202012Validator
 
-from tests.chart.render import CHART, MODES, RefusedError, Values, entries, rendered
+from tests.chart.render import CHART, MODES, NAMESPACE, RELEASE, RefusedError, Values, entries, helm, rendered
 from tests.project.repository import ROOT
 from webhook import __version__
 
@@ -104,38 +106,41 @@ def test_modes_set_every_value() -> None:
     assert unset == UNSET
 
 
-# The first three would change every object, and the snapshots with them: they have tests of their own.
-UNSET = {"nameOverride", "fullnameOverride", "commonLabels", "podDisruptionBudget.enabled"}
+# The first four would change every object, and the snapshots with them: they have tests of their own.
+UNSET = {"nameOverride", "fullnameOverride", "namespaceOverride", "commonLabels", "podDisruptionBudget.enabled"}
 
 WRONG: dict[str, tuple[Values, str]] = {
     "an unknown key": ({"replica": 2}, "'replica' not allowed"),
     "an unknown key below": ({"tls": {"certmanager": {}}}, "'certmanager' not allowed"),
-    "an unknown key of a probe's neighbour": ({"autoscaling": {"targetCPU": 1}}, "'targetCPU' not allowed"),
+    "an unknown key of a section": ({"autoscaling": {"targetCPU": 1}}, "'targetCPU' not allowed"),
     "an unknown setting": ({"config": {"limts": {}}}, "'limts' not allowed"),
     "an unknown setting below": ({"config": {"limits": {"perNode": 1}}}, "'perNode' not allowed"),
-    "a setting's wrong value": ({"config": {"mode": "enforced"}}, "/config/mode"),
-    "a setting's wrong type": ({"config": {"limits": {"perPod": "1"}}}, "/config/limits/perPod"),
-    "a resource that is none": ({"config": {"resources": [{"name": "gpu'] || true"}]}}, "/config/resources/0/name"),
-    "another mode": ({"tls": {"mode": "vault"}}, "/tls/mode"),
-    "no replica": ({"replicas": 0}, "/replicas"),
-    "half a replica": ({"replicas": 1.5}, "/replicas"),
+    "a wrong value of a setting": ({"config": {"mode": "enforced"}}, "/config/mode"),
+    "a wrong type of a setting": ({"config": {"limits": {"perPod": "1"}}}, "/config/limits/perPod"),
+    "an invalid resource name": ({"config": {"resources": [{"name": "gpu'] || true"}]}}, "/config/resources/0/name"),
+    "an unknown mode": ({"tls": {"mode": "vault"}}, "/tls/mode"),
+    "zero replicas": ({"replicas": 0}, "/replicas"),
+    "a fraction of a replica": ({"replicas": 1.5}, "/replicas"),
     "replicas as text": ({"replicas": "2"}, "/replicas"),
-    "no timeout": ({"webhooks": {"mutating": {"timeoutSeconds": 0}}}, "/webhooks/mutating/timeoutSeconds"),
-    "a long timeout": ({"webhooks": {"validating": {"timeoutSeconds": 31}}}, "/webhooks/validating/timeoutSeconds"),
-    "another policy": ({"webhooks": {"validating": {"failurePolicy": "Warn"}}}, "failurePolicy"),
-    "reinvocation of what validates": (
+    "a zero timeout": ({"webhooks": {"mutating": {"timeoutSeconds": 0}}}, "/webhooks/mutating/timeoutSeconds"),
+    "a timeout that is too long": (
+        {"webhooks": {"validating": {"timeoutSeconds": 31}}},
+        "/webhooks/validating/timeoutSeconds",
+    ),
+    "an unknown policy": ({"webhooks": {"validating": {"failurePolicy": "Warn"}}}, "failurePolicy"),
+    "reinvocation of the validating webhook": (
         {"webhooks": {"validating": {"reinvocationPolicy": "Never"}}},
         "'reinvocationPolicy' not allowed",
     ),
-    "a url with a path": ({"webhooks": {"url": "https://gpus.example.com/x"}}, "/webhooks/url"),
-    "a url without tls": ({"webhooks": {"url": "http://gpus.example.com"}}, "/webhooks/url"),
-    "a namespace that is none": ({"webhooks": {"excludedNamespaces": ["A"]}}, "/webhooks/excludedNamespaces/0"),
-    "a selector's unknown operator": (
+    "a URL with a path": ({"webhooks": {"url": "https://gpus.example.com/x"}}, "/webhooks/url"),
+    "a URL without TLS": ({"webhooks": {"url": "http://gpus.example.com"}}, "/webhooks/url"),
+    "an invalid namespace": ({"webhooks": {"excludedNamespaces": ["A"]}}, "/webhooks/excludedNamespaces/0"),
+    "an unknown operator of a selector": (
         {"webhooks": {"namespaceSelector": {"matchExpressions": [{"key": "a", "operator": "Is"}]}}},
         "operator",
     ),
     "a condition without a name": ({"webhooks": {"matchConditions": [{"expression": "true"}]}}, "'name'"),
-    "a condition whose name is none": (
+    "an invalid condition name": (
         {"webhooks": {"matchConditions": [{"name": "not me", "expression": "true"}]}},
         "/webhooks/matchConditions/0/name",
     ),
@@ -147,7 +152,7 @@ WRONG: dict[str, tuple[Values, str]] = {
         {"webhooks": {"matchConditions": [{"name": f"c{n}", "expression": "true"} for n in range(62)]}},
         "/webhooks/matchConditions",
     ),
-    "a custom kind of all versions": (
+    "a custom kind in all versions": (
         {"webhooks": {"customKinds": [{"group": "a.io", "kind": "A", "versions": ["*"], "resource": "as"}]}},
         "/webhooks/customKinds/0/versions/0",
     ),
@@ -155,17 +160,23 @@ WRONG: dict[str, tuple[Values, str]] = {
         {"metrics": {"serviceMonitor": {"enabled": True}, "podMonitor": {"enabled": True}}},
         "/metrics",
     ),
-    "a digest that is none": ({"image": {"digest": "latest"}}, "/image/digest"),
-    "a name that is none": ({"nameOverride": "GPUs: yes"}, "/nameOverride"),
+    "an invalid digest": ({"image": {"digest": "latest"}}, "/image/digest"),
+    "an invalid name": ({"nameOverride": "GPUs: yes"}, "/nameOverride"),
     "a registry with a slash": ({"image": {"registry": "registry.example.com/"}}, "/image/registry"),
-    "another pull policy": ({"image": {"pullPolicy": "Sometimes"}}, "/image/pullPolicy"),
+    "an unknown pull policy": ({"image": {"pullPolicy": "Sometimes"}}, "/image/pullPolicy"),
     "an issuer without a name": ({"tls": {"certManager": {"issuerRef": {"kind": "Issuer"}}}}, "issuerRef"),
     "a bundle that is not PEM": ({"tls": {"existingSecret": {"caBundle": "LS0t"}}}, "/tls/existingSecret/caBundle"),
-    "three families": ({"service": {"ipFamilies": ["IPv4", "IPv6", "IPv4"]}}, "/service/ipFamilies"),
-    "a label that is no text": ({"podLabels": {"a": 1}}, "/podLabels/a"),
-    "a toleration's unknown effect": ({"tolerations": [{"effect": "No"}]}, "/tolerations/0/effect"),
-    "a network that is none": ({"networkPolicy": {"apiServer": ["kubernetes"]}}, "/networkPolicy/apiServer/0"),
-    "a budget that is none": ({"podDisruptionBudget": {"minAvailable": "half"}}, "/podDisruptionBudget/minAvailable"),
+    "three IP families": ({"service": {"ipFamilies": ["IPv4", "IPv6", "IPv4"]}}, "/service/ipFamilies"),
+    "a label with a number": ({"podLabels": {"a": 1}}, "/podLabels/a"),
+    "an unknown effect of a toleration": ({"tolerations": [{"effect": "No"}]}, "/tolerations/0/effect"),
+    "an invalid network": ({"networkPolicy": {"apiServer": ["kubernetes"]}}, "/networkPolicy/apiServer/0"),
+    "an invalid namespace override": ({"namespaceOverride": "A"}, "/namespaceOverride"),
+    "a negative history limit": ({"revisionHistoryLimit": -1}, "/revisionHistoryLimit"),
+    "a quota of zero pods": ({"resourceQuota": {"pods": 0}}, "/resourceQuota/pods"),
+    "an invalid disruption budget": (
+        {"podDisruptionBudget": {"minAvailable": "half"}},
+        "/podDisruptionBudget/minAvailable",
+    ),
 }
 
 
@@ -182,5 +193,67 @@ def test_wrong_values_rejected_with_path(label: str) -> None:
         rendered(values)
 
 
-def test_values_of_parent_chart_allowed() -> None:
-    assert rendered({"global": {"anything": 1}, "enabled": True})
+def below(values: tuple[Any, ...]) -> Iterator[Any]:
+    for value in values:
+        yield value
+        yield from below(value.below)
+
+
+def nulled(path: tuple[str, ...]) -> Values:
+    values: Any = None
+    for key in reversed(path):
+        values = {key: values}
+    assert isinstance(values, dict)
+    return values
+
+
+SECTIONS = [value.path for value in below(GENERATOR["values"]()) if value.below]
+
+
+@pytest.mark.parametrize("path", SECTIONS, ids=".".join)
+def test_null_section_is_rejected_by_name(path: tuple[str, ...]) -> None:
+    """Helm deletes a key that is null, and the templates would fail where they read a key below it."""
+    *above, key = path
+    place = "".join(f"/{name}" for name in above)
+    with pytest.raises(RefusedError, match=re.escape(f"at '{place}': missing property '{key}'")):
+        rendered(nulled(path))
+
+
+# Null means "none" for these two, and something has to be chosen.
+CHOSEN = {
+    ("tls", "mode"): "tls.mode is null: set it to self-managed, cert-manager or existing-secret",
+    ("podDisruptionBudget", "maxUnavailable"): "minAvailable and maxUnavailable are both null; set one",
+}
+
+
+@pytest.mark.parametrize("path", [value.path for value in leaves(GENERATOR["values"]())], ids=".".join)
+def test_null_value_is_rendered_or_rejected_with_remedy(path: tuple[str, ...]) -> None:
+    if path in CHOSEN:
+        with pytest.raises(RefusedError, match=re.escape(CHOSEN[path])):
+            rendered(nulled(path))
+    else:
+        assert "<no value>" not in rendered(nulled(path))
+
+
+@pytest.mark.parametrize("section", sorted(SCHEMA["properties"]["config"]["properties"].keys() - {"facts"}))
+def test_null_setting_is_rejected_by_name(section: str) -> None:
+    """Helm deletes only keys that have a default in values.yaml, which only `facts` has."""
+    with pytest.raises(RefusedError, match=f"at '/config/{section}'"):
+        rendered({"config": {section: None}})
+    assert rendered({"config": {"facts": None}})
+
+
+def test_global_value_is_rejected_without_parent_chart() -> None:
+    with pytest.raises(RefusedError, match=r"global\.imageRegistry is set, but no value of this chart is global"):
+        rendered({"global": {"imageRegistry": "registry.example.com"}})
+    assert rendered({"global": {}})
+
+
+def test_global_values_of_parent_chart_are_allowed(tmp_path: Path) -> None:
+    parent = {"apiVersion": "v2", "name": "parent", "version": "1.0.0"}
+    (tmp_path / "Chart.yaml").write_text(json.dumps(parent))
+    (tmp_path / "charts").mkdir()
+    shutil.copytree(CHART, tmp_path / "charts" / CHART.name)
+    values = {"global": {"imageRegistry": "registry.example.com"}, CHART.name: {"enabled": True, "replicas": 3}}
+    text = helm("template", RELEASE, str(tmp_path), "--namespace", NAMESPACE, values=values)
+    assert "  replicas: 3\n" in text

@@ -13,16 +13,20 @@ from tests.cluster.harness.cache import Recipe, ToolsMissingError, key_of
 
 _SOURCE = Path(__file__).parent / "go"
 _HELM = "helm.sh/helm/v4/cmd/helm"
+_PROMTOOL_SOURCE = Path(__file__).parent / "promtool"
+_PROMTOOL = "github.com/prometheus/prometheus/cmd/promtool"
+_NO_DISCOVERY = "-tags=remove_all_sd"  # without the clients of all clouds, which only service discovery needs
 
 
 def recipe() -> Recipe:
-    """Helm, and the API server's code for match conditions, of the versions in go.mod."""
-    return Recipe("chart-tools", key_of(_SOURCE, *gobuild.FLAGS), _fill)
+    """Helm, the API server's code for match conditions, and promtool, of the versions in the files go.mod."""
+    return Recipe("chart-tools", key_of(_SOURCE, _PROMTOOL_SOURCE, *gobuild.FLAGS, _NO_DISCOVERY), _fill)
 
 
 def _fill(folder: Path) -> None:
     gobuild.build(_SOURCE, folder / "helm", package=_HELM)
     gobuild.build(_SOURCE, folder / "matcher", package="./matcher")
+    gobuild.build(_PROMTOOL_SOURCE, folder / "promtool", _NO_DISCOVERY, package=_PROMTOOL)
 
 
 @cache
@@ -42,10 +46,16 @@ def matcher() -> str:
     return str(recipe().make() / "matcher")
 
 
+@cache
+def promtool() -> str:
+    """The program that checks and tests rules of Prometheus. Raises `ToolsMissingError`."""
+    return str(recipe().make() / "promtool")
+
+
 def main() -> int:
     """Build what is missing, and print the paths."""
     try:
-        built = (helm(), matcher())
+        built = (helm(), matcher(), promtool())
     except ToolsMissingError as problem:
         print(f"chart-tools: {problem}", file=sys.stderr)
         return 1

@@ -2,73 +2,48 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.chart.render import FULLNAME, only
 from tests.cluster.harness.api import ApiError
-from tests.cluster.harness.cluster import ControlPlaneOnly, control_plane
-from tests.cluster.harness.hooks import MUTATING, VALIDATING, is_mutated, local_webhook_process
+from tests.cluster.harness.chart_hooks import TWO, chart_hooks, gpu_control_plane, rejection
+from tests.cluster.harness.hooks import is_mutated
 from tests.cluster.harness.manifests import GPU, container, pod
-from tests.cluster.harness.waiting import wait_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tests.cluster.harness.api import Object
+    from tests.cluster.harness.cluster import ControlPlaneOnly
     from tests.cluster.harness.hooks import LocalWebhook
 
 PODS = "/api/v1/namespaces/default/pods"
-CLASSES = "/apis/node.k8s.io/v1/runtimeclasses"
-CONFIGURATIONS = {MUTATING: "MutatingWebhookConfiguration", VALIDATING: "ValidatingWebhookConfiguration"}
 FAILED = "failed calling webhook"
-TWO = 'GPS001 container "main" asks for 2 of "nvidia.com/gpu"'
 QUEUE, QUOTA = {"name": "example.com/queue"}, {"name": "example.com/quota"}
 PLAIN = container(gpus=0)
 
 
 @pytest.fixture(scope="module")
 def running(needs_control_plane: None) -> Iterator[ControlPlaneOnly]:
-    with control_plane() as started:
-        started.api.create(CLASSES, {"metadata": {"name": "nvidia"}, "handler": "nvidia"})
+    with gpu_control_plane() as started:
         yield started
-
-
-@contextmanager
-def _hooks(running: ControlPlaneOnly, settings: Object, values: Object) -> Iterator[LocalWebhook]:
-    """The configurations as the chart renders them, in force, with the product as a process behind them."""
-    with local_webhook_process(running, settings=settings) as beside:
-        try:
-            for path, kind in CONFIGURATIONS.items():
-                rendered = only(kind, values)
-                hooks = [{**entry, "clientConfig": beside.client_config(entry)} for entry in rendered["webhooks"]]
-                running.api.create(path, {**rendered, "webhooks": hooks})
-            wait_for("the hooks to be in force", lambda: TWO in _rejection(running, pod("probe", container(gpus=2))))
-            wait_for("pods to be completed", lambda: is_mutated(_create(running, pod("probe"), dry=True)))
-            yield beside
-        finally:
-            for path in CONFIGURATIONS:
-                if running.api.find(f"{path}/{FULLNAME}") is not None:
-                    running.api.delete(f"{path}/{FULLNAME}")
-            wait_for("the hooks to be forgotten", lambda: _rejection(running, pod("probe", container(gpus=2))) == "")
 
 
 @pytest.fixture
 def hooks(running: ControlPlaneOnly) -> Iterator[LocalWebhook]:
-    with _hooks(running, {}, {}) as beside:
+    with chart_hooks(running) as beside:
         yield beside
 
 
 @pytest.fixture
 def dead(running: ControlPlaneOnly) -> Iterator[None]:
     """Configurations in force without a webhook, and pods that were created before."""
-    with _hooks(running, {}, {}) as beside:
+    with chart_hooks(running) as beside:
         for manifest in (gated("gpu"), gated("plain", PLAIN), pod("debugged")):
             _create(running, manifest)
         beside.process.stop()
-        assert FAILED in _rejection(running, pod("probe"))
+        assert FAILED in rejection(running, pod("probe"))
         yield
 
 
@@ -84,15 +59,6 @@ def gated(name: str, *containers: Object, gates: tuple[Object, ...] = (QUEUE,), 
 
 def _create(running: ControlPlaneOnly, manifest: Object, *, dry: bool = False) -> Object:
     return running.api.create(f"{PODS}?dryRun=All" if dry else PODS, manifest)
-
-
-def _rejection(running: ControlPlaneOnly, manifest: Object) -> str:
-    """The API server's rejection of a new pod; empty if it accepts it."""
-    try:
-        _create(running, manifest, dry=True)
-    except ApiError as rejected:
-        return rejected.message
-    return ""
 
 
 def _release(running: ControlPlaneOnly, name: str, *left: Object, **spec: Any) -> Object:
@@ -174,7 +140,7 @@ def test_privileged_ephemeral_container_warns_only_in_gpu_pods(running: ControlP
 
 
 def test_ephemeral_container_is_rejected_where_gps007_denies(running: ControlPlaneOnly) -> None:
-    with _hooks(running, {"severities": {"GPS007": "deny"}}, {}):
+    with chart_hooks(running, {"severities": {"GPS007": "deny"}}):
         _create(running, pod("one"))
         with pytest.raises(RuntimeError, match="GPS007 ephemeral container"):
             _debug(running, "one", SEES_ALL)
@@ -191,7 +157,7 @@ def test_dead_webhook_lets_ephemeral_containers_pass(running: ControlPlaneOnly, 
 
 def test_api_server_forbids_ephemeral_containers_in_new_pod(running: ControlPlaneOnly) -> None:
     debug = {"name": "debug", "image": "busybox"}
-    assert "spec.ephemeralContainers: Forbidden" in _rejection(running, pod("new", ephemeralContainers=[debug]))
+    assert "spec.ephemeralContainers: Forbidden" in rejection(running, pod("new", ephemeralContainers=[debug]))
 
 
 def _resources(amounts: Object) -> Object:

@@ -80,6 +80,23 @@ def test_helm_test_passes_and_cleans_up(release: Release) -> None:
     assert "-test" not in left
 
 
+@pytest.mark.parametrize("kind", ["mutatingwebhookconfigurations", "validatingwebhookconfigurations"])
+def test_only_self_managed_account_may_patch_its_configurations(release: Release, kind: str) -> None:
+    self_managed = release.mode == "self-managed"
+    assert _may(release, "patch", f"{kind}/{NAME}") is self_managed
+    assert not _may(release, "patch", f"{kind}/other")
+    assert not _may(release, "delete", f"{kind}/{NAME}")
+    assert not _may(release, "create", kind)
+
+
+def _may(release: Release, verb: str, what: str) -> bool:
+    """Whether the webhook's service account has a right."""
+    account = f"--as=system:serviceaccount:{NAMESPACE}:{NAME}"
+    answer = release.cluster.kubectl.run("auth", "can-i", verb, what, account)
+    assert answer.stdout.strip() in ("yes", "no"), answer.stderr
+    return answer.stdout.strip() == "yes"
+
+
 def test_requests_of_service_accounts_match_their_rights(release: Release) -> None:
     asked = release.asked()
     assert [one for one in asked if one.refused] == []

@@ -16,7 +16,7 @@ from tests.cluster.harness.hooks import VALIDATING, namespace
 from tests.cluster.harness.manifests import container, deployment, host_path, pod
 from tests.cluster.harness.release import CHART, NAME, NAMESPACE, RELEASE, prepared
 from tests.cluster.harness.waiting import wait_for
-from tests.project.repository import blocks
+from tests.project.pages import page_block
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -134,7 +134,8 @@ def test_pods_without_gpu_and_nvidia_pods_are_created_without_servers(release: R
 
 
 def test_emergency_page_commands_switch_enforcement(release: Release) -> None:
-    words = shlex.split(_shown("--reuse-values").replace("\\\n", " "))
+    shown = page_block("docs/how-to/emergency.md", "--reuse-values").script
+    words = shlex.split(shown.replace("\\\n", " "))
     with _dead(release):
         release.helm("upgrade", RELEASE, str(CHART), *words[words.index("--reuse-values") :])
         wait_for("GPU pods to be taken", lambda: _refusal(release, pod("asks")) == "")
@@ -144,7 +145,7 @@ def test_emergency_page_commands_switch_enforcement(release: Release) -> None:
 
 def test_emergency_page_command_without_helm_ignores_failures(release: Release) -> None:
     with _dead(release):
-        _sh(release, _shown("sed ").replace("configuration gpushare-webhook", f"configuration {NAME}"))
+        _sh(release, page_block("docs/how-to/emergency.md", "| sed ").script)
         wait_for("GPU pods to be taken", lambda: _refusal(release, pod("asks")) == "")
     with pytest.raises(RuntimeError, match=r"conflict.*\.failurePolicy"):
         release.upgrade()
@@ -153,25 +154,20 @@ def test_emergency_page_command_without_helm_ignores_failures(release: Release) 
     assert "Fail" in {one["failurePolicy"] for one in hooks}
 
 
-def _shown(word: str) -> str:
-    """The block of the emergency page with this word in it."""
-    (shown,) = [content for _, content in blocks(CHART.parents[1] / "docs/how-to/emergency.md") if word in content]
-    return shown
-
-
 def _sh(release: Release, script: str) -> None:
-    """Run a script as the cluster's administrator."""
+    """Run a script for a release named `gpushare-webhook`, as the cluster's administrator."""
+    renamed = script.replace("configuration gpushare-webhook", f"configuration {NAME}")
     control = release.cluster.control
     path = f"{control.tools.kubectl.parent}:{os.environ['PATH']}"
     environment = os.environ | {"KUBECONFIG": str(control.kubeconfigs["admin"]), "PATH": path}
-    command = release.cluster.inside.command(["sh", "-ec", script])
+    command = release.cluster.inside.command(["sh", "-ec", renamed])
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0, done.stderr
 
 
 def test_deleted_configurations_stop_rejections_and_upgrade_restores_them(release: Release) -> None:
     with _dead(release):
-        release.cluster.kubectl("delete", "mutatingwebhookconfiguration,validatingwebhookconfiguration", NAME)
+        _sh(release, page_block("docs/how-to/emergency.md", "kubectl delete").script)
         wait_for("GPU pods to be taken", lambda: _refusal(release, pod("asks")) == "")
     release.upgrade()
     wait_for("the hooks to be back", lambda: "GPS001" in _refusal(release, pod("two", container(gpus=2))))

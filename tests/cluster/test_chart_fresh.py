@@ -8,10 +8,11 @@ import pytest
 
 from tests.cluster.harness.api import ApiError
 from tests.cluster.harness.creates import creating, lost
-from tests.cluster.harness.hooks import DRY_POD, is_mutated
+from tests.cluster.harness.helm import Helm
+from tests.cluster.harness.hooks import DRY_POD, is_mutated, namespace
 from tests.cluster.harness.inventory import inventory, wait_left
 from tests.cluster.harness.manifests import container, deployment, pod
-from tests.cluster.harness.release import CORE, NAME, NAMESPACE, prepared
+from tests.cluster.harness.release import CORE, NAME, NAMESPACE, RELEASE, prepared
 from tests.cluster.harness.waiting import wait_for
 
 if TYPE_CHECKING:
@@ -37,6 +38,29 @@ def test_first_create_after_install_succeeds_and_uninstall_cleans_up(cluster: Cl
             release.uninstall()
         wait_left(cluster, before, KEPT.get(mode, set()))
         assert not is_mutated(cluster.api.create(DRY_POD, pod("one")))
+
+
+def test_namespace_override_installs_outside_release_namespace(cluster: Cluster) -> None:
+    with prepared(cluster, "self-managed", server=AT_ONCE) as release, namespace(cluster, "releases") as path:
+        release.helm = Helm(cluster, "releases")
+        said = release.upgrade({"namespaceOverride": NAMESPACE})
+        assert f"is installed as {NAMESPACE}/{NAME}" in said
+        assert len(release.pods()) == 2
+        assert is_mutated(cluster.api.create(DRY_POD, pod("one")))
+        release.helm("test", RELEASE, "--timeout=60s")
+        assert [one for one in release.asked() if one.refused] == []
+        assert cluster.api.items(f"{path}/services") == []
+        release.uninstall()
+
+
+def test_self_managed_mode_works_where_policy_limits_patches(cluster: Cluster) -> None:
+    with prepared(cluster, "self-managed", server=AT_ONCE, tls={"settle": "5s"}) as release:
+        release.upgrade({"rbac": {"limitPatches": True}})
+        assert is_mutated(cluster.api.create(DRY_POD, pod("one")))
+        before = set(release.bundles().values())
+        cluster.api.delete(f"{CORE}/secrets/{NAME}-ca")
+        wait_for("another authority", lambda: before.isdisjoint(release.bundles().values()))
+        assert [one for one in release.asked() if one.refused] == []
 
 
 def test_deleted_authority_secret_is_recreated_without_lost_creates(cluster: Cluster, space: Workspace) -> None:

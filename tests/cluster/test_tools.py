@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cluster.harness import gobuild
+from tests.cluster.harness import debian, gobuild
 from tests.cluster.harness.cache import KEY_LENGTH, Recipe, ToolsMissingError, key_of
 from tests.cluster.harness.waiting import wait_for
 
@@ -104,3 +104,31 @@ def test_missing_tools_skip_tests_and_fail_them_in_ci(ci: str, outcome: str) -> 
     assert "run `make cluster-tools`" in done.stdout
     assert ("in CI a skip is a failure" in done.stdout) == (ci == "true")
     assert bool(done.returncode) == (ci == "true")
+
+
+def _stand_in_for_apt(folder: Path, targets: str) -> None:
+    """Put an apt-get on PATH that knows these index targets and that records nothing else."""
+    folder.mkdir()
+    (folder / "targets").write_text(targets)
+    for program in ("apt-get", "dpkg"):
+        (folder / program).write_text(f'#!/bin/sh\n[ "$1" = indextargets ] && /bin/cat {folder}/targets\nexit 0\n')
+        (folder / program).chmod(0o755)
+
+
+@pytest.mark.skipif(not debian.KEYS.is_file(), reason="needs the package debian-archive-keyring")
+def test_image_packages_come_from_mirrors_of_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    mirror = "http://mirror.example.com/debian"
+    suites = ("bookworm", "bookworm-updates", "bookworm-backports", "bookworm")
+    _stand_in_for_apt(tmp_path / "bin", "".join(f"{mirror}/ {suite}\n" for suite in suites))
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    options = debian.bare("trixie", tmp_path / "state")
+    (sources,) = [one.partition("=")[2] for one in options if one.startswith("Dir::Etc::sourcelist=")]
+    named = [line.rpartition("] ")[2] for line in Path(sources).read_text().splitlines()]
+    assert named == [f"{mirror}/ trixie main", f"{mirror}/ trixie-updates main"]
+
+
+def test_machine_without_debian_mirror_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _stand_in_for_apt(tmp_path / "bin", "")
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    with pytest.raises(ToolsMissingError, match="the image's Python comes from Debian trixie: apt needs package lists"):
+        debian.bare("trixie", tmp_path / "state")

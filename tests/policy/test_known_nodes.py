@@ -137,3 +137,9 @@ def test_mig_after_shared_resource_contradicts_mps_selector() -> None:
     assert [found.message for found in verdict.findings if found.code == "GPS014"] == [
         'MPS nodes never offer "nvidia.com/mig-1g.5gb", but the selectors require them'
     ]
+
+
+def test_long_exclusion_is_not_spelled_out() -> None:
+    labels = {f"example.com/{'x' * 50}-{number}": "mps" for number in range(9)}
+    assert NodeClasses(labels, {}).exclusion == "NotIn for each label of placement.mpsLabels and timeSlicingLabels"
+    assert NodeClasses({"a": "true"}, {"a": "sliced"}).exclusion == 'a NotIn ["sliced", "true"]'

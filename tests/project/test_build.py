@@ -36,6 +36,12 @@ def test_changelog_has_section_for_version() -> None:
     assert f"\n## [{__version__}]" in (ROOT / "CHANGELOG.md").read_text()
 
 
+@pytest.mark.parametrize("page", ["README.md", "docs/how-to/install.md", "docs/how-to/release.md"])
+def test_page_names_current_version_of_image_and_chart(page: str) -> None:
+    named = re.findall(r"gpushare-webhook[:-](\d+\.\d+\.\d+)|\$IMAGE:([\d.]+)\"", (ROOT / page).read_text())
+    assert {image or variable for image, variable in named} == {__version__}
+
+
 def test_licence_is_complete() -> None:
     licence = (ROOT / "LICENSE").read_text()
     assert licence.split()[:6] == ["Apache", "License", "Version", "2.0,", "January", "2004"]
@@ -69,7 +75,9 @@ def test_ci_runs_make_test() -> None:
         "make test",
         "make bench-gate",
         "make fuzz SECONDS=30",
+        "make sbom",
         "make test-cluster",
+        "make demo-cluster",
     ]
 
 
@@ -112,7 +120,7 @@ def test_every_dependency_and_upper_bound_is_justified() -> None:
     assert set(re.findall(r"^- \*\*(\w+) below ([\d.]+)\.\*\*", page, re.MULTILINE)) == bounds
 
 
-@pytest.mark.parametrize("target", ["demo", "serve", "test", "quick", "certs"])
+@pytest.mark.parametrize("target", ["demo", "serve", "test", "quick", "certs", "sbom"])
 def test_make_help_lists_user_targets(target: str) -> None:
     shown = subprocess.check_output(["make", "help"], cwd=ROOT, text=True, timeout=20)
     assert re.search(rf"^  {target} +\w", shown, re.MULTILINE)

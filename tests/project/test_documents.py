@@ -5,20 +5,19 @@ from __future__ import annotations
 import re
 import shlex
 import subprocess
-import sys
 from pathlib import Path
 
 import click
 import pytest
 
 from docs.generate import pages as generated
-from tests.cli.run import run
 from tests.cluster import pod_storm
+from tests.project.pages import pages
 from tests.project.repository import ROOT, blocks, name, project, tracked
 from webhook.cli import cli
-from webhook.server.observe.metrics import FAMILIES
+from webhook.server.observe.metrics import FAMILIES, Metrics
 
-PAGES = [file for file in tracked("*.md") if not file.is_relative_to(ROOT / "tests")]
+PAGES = pages()
 PROGRAM = "gpushare-webhook"
 
 
@@ -61,43 +60,6 @@ def test_every_command_and_option_exists(page: str, call: str) -> None:
 def test_there_are_commands_to_look_at() -> None:
     assert {"README.md"} <= {page for page, _ in calls(PROGRAM)}
     assert {"demo", "test", "serve"} <= {call.split()[1] for _, call in calls("make")}
-
-
-def transcripts() -> list[tuple[str, str, str]]:
-    """Page, command and shown output of every block that shows both."""
-    return [
-        (name(page), *content.removeprefix(f"$ {PROGRAM} ").split("\n", 1))  # type: ignore[misc]
-        for page in PAGES
-        for language, content in blocks(page)
-        if language == "console" and content.startswith(f"$ {PROGRAM} ")
-    ]
-
-
-@pytest.mark.parametrize(("page", "command", "shown"), transcripts())
-def test_transcript_shows_real_output(page: str, command: str, shown: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(ROOT)
-    assert run(*shlex.split(command)).out == shown
-
-
-def test_tutorial_shows_real_output(tmp_path: Path) -> None:
-    """All of its commands in one shell, except the demo, which has a test of its own."""
-    steps = [block for block in blocks(ROOT / "docs/tutorial/first-steps.md") if "make demo" not in block[1]]
-    (tmp_path / ".venv").symlink_to(sys.prefix)
-    end = "end of step"
-    script = "".join(f"{content}echo {end}\n" for language, content in steps if language == "sh")
-    ended = subprocess.run(
-        ["bash", "-c", script], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False
-    )
-    assert ended.stderr == ""
-    printed = iter(ended.stdout.split(f"{end}\n"))
-    last, compared = "", 0
-    for language, content in steps:
-        if language == "sh":
-            last = next(printed)
-        else:
-            assert content == last
-            compared += 1
-    assert compared == 3
 
 
 def anchors(page: Path) -> set[str]:
@@ -164,15 +126,16 @@ def test_quoted_log_events_exist(page: str) -> None:
 
 @pytest.mark.parametrize("page", [name(page) for page in PAGES if page.name != "CHANGELOG.md"])
 def test_named_metrics_exist(page: str) -> None:
-    known = {family.full_name.removeprefix("gpushare_webhook_") for family in FAMILIES}
+    exported = {sample.name for family in Metrics().registry.collect() for sample in family.samples}
+    known = {name.removeprefix("gpushare_webhook_") for name in exported | {family.full_name for family in FAMILIES}}
     named = {metric.removeprefix("gpushare_webhook_") for metric in quoted(page, r"\w+_(total|seconds|bytes)")}
     assert named - known == set()
 
 
 def test_generated_pages_are_current() -> None:
-    pages = generated()
+    made = generated()
     reference = ROOT / "docs" / "reference"
-    assert {page: (reference / page).read_text() for page in pages} == pages
+    assert {page: (reference / page).read_text() for page in made} == made
 
 
 def test_every_page_of_a_check_is_generated() -> None:

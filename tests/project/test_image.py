@@ -5,11 +5,16 @@ from __future__ import annotations
 import json
 import re
 
-from tests.cluster.harness import debian, webhook_image
-from tests.project.repository import ROOT
+from tests.cluster.harness import base, webhook_image
+from tests.project.repository import ROOT, project
 
 DOCKERFILE = (ROOT / "Dockerfile").read_text()
 FINAL = DOCKERFILE.rpartition("\nFROM ")[2]
+HOME = f"/{webhook_image.HOME}"
+
+
+def labels() -> dict[str, str]:
+    return dict(re.findall(r'org\.opencontainers\.image\.(\S+)="(.*?)"', FINAL))
 
 
 def test_image_process_matches_packed_image() -> None:
@@ -25,16 +30,15 @@ def test_image_process_matches_packed_image() -> None:
 
 
 def test_image_folders_match_packed_image() -> None:
-    home = f"/{webhook_image.HOME}"
-    assert f"COPY webhook {home}/webhook" in DOCKERFILE
-    assert f"COPY --from=build {home} {home}" in FINAL
+    assert f"COPY webhook {HOME}/webhook" in DOCKERFILE
+    assert f"COPY --from=build {HOME} {HOME}" in FINAL
+    assert f"COPY {webhook_image.LICENCE.relative_to(ROOT)} {HOME}/LICENSE" in FINAL
 
 
 def test_image_scripts_match_packed_image() -> None:
-    home = f"/{webhook_image.HOME}"
     libraries, bytecode = (script.relative_to(ROOT) for script in (webhook_image.LIBRARIES, webhook_image.BYTECODE))
-    assert f"RUN {libraries} python3 {home} && {bytecode} python3 {home} {home}\n" in DOCKERFILE
-    assert f"RUN {bytecode} python3 {home}/webhook {home}/webhook\n" in DOCKERFILE
+    assert f"RUN {libraries} python3 {HOME} && {bytecode} python3 {HOME} {HOME}\n" in DOCKERFILE
+    assert f"RUN {bytecode} python3 {HOME}/webhook {HOME}/webhook\n" in DOCKERFILE
 
 
 def test_image_contains_no_build_tools() -> None:
@@ -45,4 +49,35 @@ def test_image_contains_no_build_tools() -> None:
 def test_image_system_packages_match_packed_image() -> None:
     installed = re.search(r"apt-get install --yes --no-install-recommends (.+?) \\", FINAL)
     assert installed is not None
-    assert set(installed[1].split()) == set(debian.PYTHON_PACKAGES)
+    assert set(installed[1].split()) == set(base.PACKAGES)
+
+
+def test_image_base_matches_packed_image() -> None:
+    assert re.findall(r"^ARG BASE=(.+)$", DOCKERFILE, re.MULTILINE) == [f"debian:{base.RELEASE}-slim"]
+
+
+def test_image_stages_share_base_argument() -> None:
+    assert re.findall(r"^FROM (.+)$", DOCKERFILE, re.MULTILINE) == ["${BASE} AS build", "${BASE}"]
+
+
+def test_image_labels_name_project_and_licence() -> None:
+    declared = project()["project"]
+    assert {key: labels()[key] for key in ("title", "description", "licenses")} == {
+        "title": declared["name"],
+        "description": declared["description"],
+        "licenses": declared["license"],
+    }
+
+
+def test_image_labels_of_a_build_are_arguments() -> None:
+    unknown = {"version": "VERSION", "revision": "REVISION", "created": "CREATED", "source": "SOURCE"}
+    assert {key: labels()[key] for key in unknown} == {key: f"${{{name}}}" for key, name in unknown.items()}
+    assert re.findall(r'^ARG (\w+)=""$', FINAL, re.MULTILINE) == list(unknown.values())
+    assert labels()["base.name"] == "${BASE}"
+    assert "\nARG BASE\n" in FINAL
+
+
+def test_build_context_contains_what_dockerfile_copies() -> None:
+    copied = set(re.findall(r"^COPY (?!--from)(\S+) ", DOCKERFILE, re.MULTILINE))
+    included = re.findall(r"^!(\S+)$", (ROOT / ".dockerignore").read_text(), re.MULTILINE)
+    assert copied == set(included)

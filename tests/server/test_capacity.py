@@ -75,3 +75,17 @@ def test_resident_memory_is_measured() -> None:
         before = capacity.resident()
         fresh.write(b"x" * (32 * MIB))
         assert capacity.resident() - before >= 31 * MIB
+
+
+def test_unreclaimable_memory_leaves_out_pages_of_files(tmp_path: Path) -> None:
+    file = tmp_path / "library"
+    file.write_bytes(b"x" * (16 * MIB))
+    before = capacity.unreclaimable()
+    with file.open("rb") as opened, mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as mapped:
+        resident = capacity.resident()
+        assert mapped[:: mmap.PAGESIZE].count(b"x") == 16 * MIB // mmap.PAGESIZE
+        assert capacity.resident() - resident >= 15 * MIB
+        assert capacity.unreclaimable() - before < 4 * MIB
+    with mmap.mmap(-1, 32 * MIB, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS) as fresh:
+        fresh.write(b"x" * (32 * MIB))
+        assert capacity.unreclaimable() - before >= 31 * MIB

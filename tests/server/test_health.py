@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import math
 import re
+from http import HTTPStatus
 from pathlib import Path
 
 import pytest
 from cryptography import x509
 from prometheus_client.parser import text_string_to_metric_families
 
+from tests.project.repository import ROOT
 from tests.server.certificates import Certificates
 from tests.server.client import Client
 from tests.server.reviews import pod, review
 from tests.server.within import Running, running
 from webhook import __version__
+from webhook.server import capacity
 from webhook.server.lifecycle import Phase
+from webhook.server.observe.metrics import Metrics
 
 METRICS = {
     "reviews": ("counter", {"hook", "decision"}),
@@ -32,7 +37,9 @@ METRICS = {
     "reloads": ("counter", {"what", "result"}),
     "patch_proof_failures": ("counter", set()),
     "unmutated": ("counter", set()),
-    "journal_dropped": ("counter", set()),
+    "log_lines_dropped": ("counter", set()),
+    "memory_bytes": ("gauge", set()),
+    "memory_limit_bytes": ("gauge", set()),
     "certificate_expiry_seconds": ("gauge", {"kind"}),
     "facts_age_seconds": ("gauge", set()),
     "certificate_events": ("counter", {"what"}),
@@ -102,6 +109,34 @@ def test_metric_names_types_and_labels(client: Client) -> None:
     }
     assert shapes == METRICS
     assert all(family.documentation.endswith(".") or name == "build" for name, family in families.items())
+
+
+def labelled(name: str) -> set[str]:
+    """The values of the only label of a counter before any event."""
+    return {
+        value
+        for (sample, labels), count in values(Metrics().text().decode()).items()
+        if sample == f"{name}_total" and count == 0
+        for _, value in labels
+    }
+
+
+def test_counters_of_known_labels_start_at_zero() -> None:
+    source = "".join(file.read_text() for file in sorted((ROOT / "webhook" / "server").rglob("*.py")))
+    statuses = {str(HTTPStatus[name].value) for name in re.findall(r"HTTPStatus\.(\w+)", source)}
+    assert labelled("refused_requests") == statuses
+    assert labelled("shed") == set(re.findall(r'OverloadedError\("([\w-]+)"', source))
+    assert labelled("loop_stalls") == set(re.findall(r'_report\("(\w+)"', source))
+    assert len([key for key in values(Metrics().text().decode()) if key[0] == "reviews_total"]) == 6
+
+
+@pytest.mark.parametrize(("limit", "exported"), [(3 * 2**28, 3 * 2**28), (None, math.inf)])
+async def test_memory_limit_is_exported(
+    certificates: Certificates, monkeypatch: pytest.MonkeyPatch, limit: int | None, exported: float
+) -> None:
+    monkeypatch.setattr(capacity, "limit", lambda: limit)
+    async with running(certificates) as server:
+        assert (await measured(server))["memory_limit_bytes", ()] == exported
 
 
 async def test_reviews_and_findings_are_counted(certificates: Certificates) -> None:

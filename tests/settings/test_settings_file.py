@@ -13,7 +13,8 @@ from pydantic import ValidationError
 from pydantic_core import PydanticCustomError
 
 from webhook.diagnostics import InputError
-from webhook.policy.settings.settings import Settings
+from webhook.policy.checks import CHECKS
+from webhook.policy.settings.settings import DevicePluginSource, Settings
 from webhook.settings.configuration import SETTINGS_FILE, Configuration, default, view
 from webhook.settings.load import load
 from webhook.settings.problems import Found, found
@@ -22,7 +23,7 @@ from webhook.settings.schema import schema
 Load = Callable[[str], Configuration]
 
 DATA = Path(__file__).parent / "data"
-WRONG = yaml.safe_load((DATA / "wrong.yaml").read_text(encoding="utf-8"))
+WRONG = yaml.safe_load((DATA / "wrong.yaml").read_text(encoding="utf-8").replace("LATEST", CHECKS[-1].code))
 
 
 def leaves(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, ...], Any]]:
@@ -142,3 +143,30 @@ def test_unexpected_error_of_pydantic_keeps_its_text(path: tuple[str | int, ...]
     error = ValidationError.from_exception_data("Settings", [odd])
     expected = tuple(step for step in path if step != "[key]")
     assert list(found(error, SETTINGS_FILE)) == [Found(expected, "An odd text")]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["facts: {devicePlugin: gpus/configs}", "facts: {devicePlugin: {configMaps: [gpus/configs]}}"],
+)
+def test_device_plugin_is_a_config_map_or_a_mapping(load_text: Load, text: str) -> None:
+    assert load_text(text).settings.facts.device_plugin == DevicePluginSource(("gpus/configs",))
+
+
+OF_0_1 = """
+profile: gke
+severities: {GPS001: deny}
+limits: {perContainer: 2, perPod: null, fromDevicePlugin: true}
+users: {runAsUser: 1000, hostIPC: true}
+placement: {mpsLabels: {example.com/mps: "yes"}, nodeGroups: [{name: a100}]}
+facts: {devicePlugin: gpus/configs}
+workloads: {paths: [{group: jobset.x-k8s.io, kind: JobSet, path: "spec.replicatedJobs[*].template.spec.template"}]}
+"""
+
+
+def test_keys_of_earlier_settings_keep_their_meaning(load_text: Load) -> None:
+    settings = load_text(OF_0_1).settings
+    assert settings.severities["GPS001"] == "deny"
+    assert settings.users.host_ipc is True
+    assert settings.placement.mps_labels == {"example.com/mps": "yes"}
+    assert (settings.limits.per_container, settings.limits.per_pod) == (2, None)

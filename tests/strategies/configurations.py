@@ -39,6 +39,11 @@ _WHOLE_NODE = {
     "labels": {"nvidia.com/gpu.sharing-strategy": "none", "nvidia.com/gpu.replicas": "1", "pool": "gpu"},
     "resources": {GPU: 8, WHOLE: 8, MIG: 2},
 }
+_SLICED_NODE = {
+    "name": "sliced-1",
+    "labels": {"nvidia.com/gpu.sharing-strategy": "time-slicing", "nvidia.com/gpu.replicas": "4"},
+    "resources": {GPU: 4, SHARED: 4},
+}
 _CLASSES = [{"name": "nvidia", "handler": "nvidia"}, {"name": "kata-qemu", "handler": "kata"}]
 
 SETTINGS: dict[str, dict[str, Any]] = {
@@ -50,6 +55,15 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "host-daemon": {"profile": "host-daemon"},
     "gke": {"profile": "gke"},
     "openshift": {"profile": "openshift"},
+    "kai": {"profile": "kai"},
+    "dra": {"profile": "dra"},
+    "time-slicing": {"limits": {"timeSlicing": {"perContainer": 1}}, "users": {"hostIPC": "required"}},
+    "groups": {
+        "placement": {
+            "groupsAreComplete": True,
+            "nodeGroups": [{"name": "t4", "labels": {"nvidia.com/mps.capable": "true"}, "resources": {GPU: 4}}],
+        }
+    },
     "none": {"profile": "none"},
     "audit": {"mode": "audit", "namespaces": [{"names": ["team-b"], "mode": "enforce"}]},
     "lenient": {"mode": "warn", "injections": {"pipeDirectory": {"when": "always"}}},
@@ -61,7 +75,8 @@ FACTS: dict[str, dict[str, Any] | None] = {
     "unknown": None,
     "empty": {"nodes": [], "namespaces": [], "runtimeClasses": []},
     "shared": {"nodes": [_SHARED_NODE, _TAKEN_NODE], "runtimeClasses": _CLASSES},
-    "mixed": {"nodes": [_SHARED_NODE, _WHOLE_NODE], "runtimeClasses": _CLASSES},
+    "mixed": {"nodes": [_SHARED_NODE, _WHOLE_NODE, _SLICED_NODE], "runtimeClasses": _CLASSES},
+    "cdi": {"runtimeClasses": [*_CLASSES, {"name": "nvidia-legacy"}]},
     "baseline": {"namespaces": [{"name": NAMESPACE, "labels": {"pod-security.kubernetes.io/enforce": "baseline"}}]},
     "sandboxed": {"runtimeClasses": [{"name": "nvidia", "handler": "kata-nvidia", "nodeSelector": {"pool": "gpu"}}]},
 }

@@ -44,7 +44,16 @@ VALUES = [
     "",
     "$(X)",
 ]
-MOUNTS = [PIPE, f"{PIPE}/log", "/mps", SHARED_MEMORY, HOST_DAEMON, "/data/", ""]
+MOUNTS = [
+    "/var/run/nvidia-container-devices/all",
+    PIPE,
+    f"{PIPE}/log",
+    "/mps",
+    SHARED_MEMORY,
+    HOST_DAEMON,
+    "/data/",
+    "",
+]
 VOLUMES = ["gpushare-mps-nvidia-com-gpu", "gpushare-mps-nvidia-com-gpu-2", "shm", "work"]
 HOST_PATHS = ["/run/nvidia/mps/nvidia.com/gpu/pipe", "/run/nvidia/mps", HOST_DAEMON, "/"]
 LABELS = {
@@ -62,6 +71,8 @@ ANNOTATIONS = {
     "gpushare-webhook/pinned-device-memory-limit": ["4G", "0=4G,1=512M", "4"],
     "gpushare-webhook/client-priority": ["0", "1", "2"],
     "gpushare-webhook/unknown": ["1"],
+    "gpu-fraction": ["0.5"],
+    "gpu-fraction-container-name": ["c0", "c1", "absent"],
     "cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes": ["", "work", "work, gpushare-mps-nvidia-com-gpu"],
     "kubernetes.io/config.mirror": ["x"],
     "a~/b": ["1"],

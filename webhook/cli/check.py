@@ -42,7 +42,7 @@ def command(
     \b
     Examples:
       gpushare-webhook check -f pod.yaml
-      kustomize build . | gpushare-webhook check -f - -o json
+      kubectl kustomize overlays/production | gpushare-webhook check -f - -o json
       gpushare-webhook check -R -f manifests/ --config settings.yaml --fail-on warn
     """
     read_standard_input_once(f=filenames, config=config, facts=facts)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from itertools import chain
 
 from webhook.policy.placement.facts import RuntimeClass
@@ -142,16 +142,6 @@ class PodContext:
         if added is None:
             return chain(self.pod.containers, ephemeral)
         return (container for container in ephemeral if container.name in added)
-
-    def mounting_containers(self) -> Iterator[Container]:
-        """The containers to check that mount volumes, also those without resources and variables."""
-        added = self.origin.added_containers
-        containers = chain(self.pod.every_container() if added is None else (), self.pod.ephemeral_containers())
-        return (
-            container
-            for container in containers
-            if container.raw.get("volumeMounts") and (added is None or container.name in added)
-        )
 
     def hostpath_allowed(self) -> bool | None:
         """Whether the namespace's Pod Security level allows hostPath volumes; None when unknown.

@@ -13,7 +13,6 @@ from webhook.policy.checks.check import Check
 from webhook.policy.context import Origin, PodContext
 from webhook.policy.exemption import exemption
 from webhook.policy.injections import INJECTIONS, STEERING
-from webhook.policy.injections.injection import Injection
 from webhook.policy.mps_users import mps_users
 from webhook.policy.placement.facts import UNKNOWN, Facts
 from webhook.policy.pods.reading import Members
@@ -161,21 +160,25 @@ class _VerdictBuilder:
 
 def _inject(context: PodContext, withheld: dict[str, str]) -> list[Edit]:
     """The edits of a pod; when there are too many, one more than an object may get. Notes what is withheld, and why."""
-    edits = _injected(STEERING, context, [], withheld)
-    if edits:
-        context.steer()
+    edits = list(_steer(context, withheld))
     for injection in INJECTIONS if context.pod.is_editable else ():
-        edits = _injected(injection, context, edits, withheld)
+        reason = injection.why_not(context)
+        if reason is None:
+            edits.extend(islice(injection.edits(context), MOST_EDITS + 1 - len(edits)))
+        elif context.requests.positive:
+            withheld[injection.name] = reason
     if len(edits) > MOST_EDITS and context.placement.steered:
         context.unsteer()  # none of the edits is made
     return edits
 
 
-def _injected(injection: Injection, context: PodContext, edits: list[Edit], withheld: dict[str, str]) -> list[Edit]:
-    """The edits so far and those of one more injection."""
-    reason = injection.why_not(context)
-    if reason is None:
-        edits.extend(islice(injection.edits(context), MOST_EDITS + 1 - len(edits)))
-    elif context.requests.positive:
-        withheld[injection.name] = reason
+def _steer(context: PodContext, withheld: dict[str, str]) -> Iterable[Edit]:
+    """The edits that keep the pod off shared GPUs. From then on the pod is checked as if it were kept off."""
+    reason = STEERING.why_not(context)
+    if reason is not None:
+        if context.requests.positive:
+            withheld[STEERING.name] = reason
+        return ()
+    edits = list(islice(STEERING.edits(context), MOST_EDITS + 1))
+    context.steer()
     return edits

@@ -2,16 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from webhook.policy.context import PodContext
-from webhook.policy.placement.node_classes import NodeClasses
 from webhook.policy.pods.pod import Container
 from webhook.policy.pods.requests import ResourceRequest
-from webhook.policy.printable import printable
-
-_LONGEST_EXPRESSION = 200
-"""Characters of node affinity that a remedy spells out. A line of a denial has about 300 characters."""
 
 
 def fewer_replicas(context: PodContext, limit: int) -> str:
@@ -30,20 +23,19 @@ def whole_cards(context: PodContext, request: ResourceRequest) -> str:
     if not classes.mps.labels or not placement.could_move_to_whole():
         return ""  # any node could be an MPS node, or the pod selects nodes that share their cards
     if not placement.nodes_known:
-        return f", or, if the cluster has whole cards, require them by node affinity: {_exclusion(classes)}"
-    found = next(placement.index.nodes(placement.whole_candidates(resource)), None)
-    if found is None:
+        return f", or, if the cluster has whole cards, require them by node affinity: {classes.exclusion}"
+    if not placement.whole_candidates(resource):
         return "; no node with whole cards could take the pod"
-    return f", or require whole cards, as on {printable(found.name, 63)}, by node affinity: {_exclusion(classes)}"
+    return f", or require whole cards, which the cluster has, by node affinity: {classes.exclusion}"
 
 
-_HAMI = ("nvidia.com/gpumem", "nvidia.com/gpumem-percentage", "nvidia.com/gpucores")
+_HAMI = frozenset({"nvidia.com/gpumem", "nvidia.com/gpumem-percentage", "nvidia.com/gpucores"})
 """Resources of HAMi, whose own device plugin shares cards without MPS (Project-HAMi/HAMi)."""
 
 
 def hami(container: Container) -> str:
     """To exempt a pod of HAMi, whose nodes have no such limit; empty for other pods."""
-    if not any(name in container.limits or name in container.requests for name in _HAMI):
+    if _HAMI.isdisjoint(container.limits) and _HAMI.isdisjoint(container.requests):
         return ""
     return "; for a cluster that HAMi manages, set limits.perContainer and limits.perPod to null"
 
@@ -55,15 +47,3 @@ def sharing_nodes(context: PodContext) -> str:
     )
     otherwise = "" if base is None else f", or ask for {base.name}"
     return f"remove the selectors that exclude these nodes{otherwise}"
-
-
-def _exclusion(classes: NodeClasses) -> str:
-    """The node affinity that excludes nodes which share their cards."""
-    expressions = [f"{key} NotIn [{_quoted(values)}]" for key, values in classes.excluded.items()]
-    spelled = " and ".join(expressions)
-    return spelled if len(spelled) <= _LONGEST_EXPRESSION else "the labels of placement.mpsLabels and timeSlicingLabels"
-
-
-def _quoted(values: Iterable[str]) -> str:
-    """Values as YAML needs them: without quotes `true` would not be text."""
-    return ", ".join(f'"{value}"' for value in values)

@@ -30,26 +30,24 @@ class Sharing(Enum):
 
 def over_container(context: PodContext) -> list[Excess]:
     """The requests for more replicas than a container may have. GPS003 reports amounts that are not whole."""
+    least = context.rules.least_limit
     return [
         excess
         for request in context.requests.positive
-        if request.resource.kind == "shared" and is_whole(request.billionths)
+        if request.billionths > least and request.resource.kind == "shared" and is_whole(request.billionths)
         if (excess := _excess(context, request)) is not None
     ]
 
 
 def _excess(context: PodContext, request: ResourceRequest) -> Excess | None:
-    placement = context.placement
-    classes = (
-        (Sharing.MPS, context.rules.per_container, placement.lands),
-        (Sharing.TIME_SLICING, context.rules.time_sliced_per_container, placement.lands_time_sliced),
-    )
-    for sharing, limit, lands in classes:
-        if limit is None or request.billionths <= limit * NANO:
-            continue
-        if lands(request.resource) is not Reachability.NO:
-            return Excess(request, limit, sharing)
-    return None
+    asked, resource, rules = request.billionths, request.resource, context.rules
+    limit = rules.per_container
+    if limit is not None and asked > limit * NANO and context.placement.lands(resource) is not Reachability.NO:
+        return Excess(request, limit, Sharing.MPS)
+    limit = rules.time_sliced_per_container
+    if limit is None or asked <= limit * NANO or context.placement.lands_time_sliced(resource) is Reachability.NO:
+        return None
+    return Excess(request, limit, Sharing.TIME_SLICING)
 
 
 def replicas_of_pod(context: PodContext) -> int:

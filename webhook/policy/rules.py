@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
+from math import inf
 from typing import Any
 
 from webhook.policy.pipe_directory import Pipe
@@ -13,6 +14,7 @@ from webhook.policy.placement.node_classes import NodeClasses
 from webhook.policy.placement.node_index import NodeIndex
 from webhook.policy.placement.tolerations import as_raw
 from webhook.policy.pods.known_names import KnownNames
+from webhook.policy.pods.quantity import NANO
 from webhook.policy.pods.requests import GpuRequests
 from webhook.policy.settings.settings import NamespaceRule, NodeGroup, Resource, Settings
 from webhook.policy.verdict import Severity
@@ -27,7 +29,7 @@ class Rules:
     `namespace_labels` is None when they are unknown. `exemption` says why the namespace is exempt, None if it is not.
     `severities` holds every check by its code, `active` those that are not off. `per_container` and `per_pod` are the
     limits on replicas of MPS nodes, `time_sliced_per_container` that of time-slicing nodes. `nodes_known`: `nodes`
-    holds all of the cluster.
+    holds all of the cluster. `least_limit` is the smallest limit on a container, in billionths.
     """
 
     def __init__(
@@ -52,6 +54,8 @@ class Rules:
         self.per_container = None if lifted else limits.per_container
         self.per_pod = None if lifted else limits.per_pod
         self.time_sliced_per_container = limits.time_slicing.per_container
+        in_force = [limit for limit in (self.per_container, self.time_sliced_per_container) if limit is not None]
+        self.least_limit = min(in_force) * NANO if in_force else inf
         self.resources = common.resources
         self.annotation_requests = settings.requests.annotations
         self.annotated_resource = common.annotated_resource
@@ -186,7 +190,7 @@ def _severity(named: str | None, default: Severity, mode: str) -> Severity:
 
 
 def _accepts_more(facts: Facts) -> bool:
-    return facts.device_plugin is not None and not facts.device_plugin.fail_requests_greater_than_one
+    return facts.device_plugin is not None and facts.device_plugin.accepts_more
 
 
 def _exemption(settings: Settings, namespace: str, labels: Mapping[str, str] | None) -> str | None:

@@ -173,6 +173,7 @@ class Server:
         )
         if (allowed := capacity.limit()) is None:
             return bounds
+        self.metrics.memory_limit.set(allowed)
         room = allowed - capacity.resident()
         fit = capacity.fitting(bounds, room)
         if fit.bytes > room:

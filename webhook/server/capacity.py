@@ -91,4 +91,16 @@ def limit(files: Iterable[Path] = _LIMIT_FILES) -> int | None:
 
 def resident() -> int:
     """The resident memory of this process in bytes."""
-    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    return _pages()[0] * os.sysconf("SC_PAGE_SIZE")
+
+
+def unreclaimable() -> int:
+    """The resident memory without pages of files, in bytes: what the kernel cannot reclaim when the limit is near."""
+    all_pages, of_files = _pages()
+    return (all_pages - of_files) * os.sysconf("SC_PAGE_SIZE")
+
+
+def _pages() -> tuple[int, int]:
+    """The resident pages, and those among them that belong to files (Linux, proc_pid_statm(5))."""
+    _, resident_pages, shared, *_ = Path("/proc/self/statm").read_text().split()
+    return int(resident_pages), int(shared)

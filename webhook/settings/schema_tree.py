@@ -55,7 +55,7 @@ class Map:
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A key of an object. `name` is the dataclass field's; `later` as in `setting`."""
+    """A key of an object. `name` is the dataclass field's; `later` and `shorthand` as in `setting`."""
 
     key: str
     name: str
@@ -63,6 +63,7 @@ class Field:
     default: Any
     description: str
     later: bool
+    shorthand: str = ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -105,7 +106,15 @@ def _field(where: str, field: dataclasses.Field[Any], hint: Any) -> Field:
     if not description.endswith("."):
         raise DefinitionError(f"{where}: needs a description, a sentence with its period")
     key = field.metadata.get("key") or camel(field.name)
-    return Field(key, field.name, node, default, description, field.metadata.get("later", False))
+    return Field(
+        key,
+        field.name,
+        node,
+        default,
+        description,
+        field.metadata.get("later", False),
+        field.metadata.get("shorthand", ""),
+    )
 
 
 def _node(where: str, hint: Any) -> Node:

@@ -46,9 +46,22 @@ def _type(node: Node) -> Any:
         case Map(key, value):
             return dict[_type(key), _type(value)]  # type: ignore[misc]
         case Object():
-            keys: dict[str, Any] = {field.key: (_type(field.node), _key(field)) for field in node.fields}
+            keys: dict[str, Any] = {field.key: (_field(field), _key(field)) for field in node.fields}
             model: Any = pydantic.create_model(node.name, __config__=_CONFIG, __doc__=node.description, **keys)
             return Annotated[model, AfterValidator(partial(_consistent, conflicts, partial(_built, node)))]
+
+
+def _field(field: Field) -> Any:
+    """The type of a field; a section with a shorthand also takes a text."""
+    section = _type(field.node)
+    if not field.shorthand:
+        return section
+    spelled: Any = Union[section, str]  # noqa: UP007 - made at run time
+    return Annotated[section, BeforeValidator(partial(_spelled_out, field.shorthand), json_schema_input_type=spelled)]
+
+
+def _spelled_out(key: str, value: object) -> object:
+    return {key: [value]} if isinstance(value, str) else value
 
 
 def _scalar(form: Format) -> Any:

@@ -3,11 +3,6 @@ The match conditions in CEL. An object may contain an explicit null, so lists an
 they are used.
 */}}
 
-{{/* Whether a container `c` of a pod spec passes a test. Takes `spec` and `test`. */}}
-{{- define "gpushare-webhook.cel.anyContainer" -}}
-[{{ .spec }}.?containers.orValue([]), {{ .spec }}.?initContainers.orValue([])].exists(list, list != null && list.exists(c, {{ .test }}))
-{{- end -}}
-
 {{/* Whether a container names a resource whose `name` passes a test. Takes `container` and `test`. */}}
 {{- define "gpushare-webhook.cel.anyResource" -}}
 [{{ .container }}.?resources.?limits.orValue({}), {{ .container }}.?resources.?requests.orValue({})].exists(amounts, amounts != null && amounts.exists(name, {{ .test }}))
@@ -17,10 +12,15 @@ they are used.
 name in ['{{ include "gpushare-webhook.resourceNames" . | fromJsonArray | join "', '" }}'] || name.startsWith('nvidia.com/mig-')
 {{- end -}}
 
-{{/* Whether a pod spec names a GPU resource. Takes the root and `spec`. */}}
+{{/*
+Whether a pod spec names a GPU resource, or more resources than CEL should read. The API server's time to read keys of a
+mapping grows faster than their number, within its own budget: tens of thousands take longer than a request may take. The
+webhook reads them in milliseconds. Takes the root and `spec`.
+*/}}
 {{- define "gpushare-webhook.cel.namesGpu" -}}
-{{- $test := include "gpushare-webhook.cel.anyResource" (dict "container" "c" "test" (include "gpushare-webhook.cel.isGpu" .root)) -}}
-{{- include "gpushare-webhook.cel.anyContainer" (dict "spec" .spec "test" $test) -}}
+{{- $named := include "gpushare-webhook.cel.anyResource" (dict "container" "c" "test" (include "gpushare-webhook.cel.isGpu" .root)) -}}
+{{- $sizes := "[c.?resources.?limits.orValue({}), c.?resources.?requests.orValue({})].map(amounts, amounts == null ? 0 : amounts.size()).sum()" -}}
+[{{ .spec }}.?containers.orValue([]), {{ .spec }}.?initContainers.orValue([])].exists(list, list != null && (list.map(c, {{ $sizes }}).sum() > 2000 || list.exists(c, {{ $named }})))
 {{- end -}}
 
 {{/* Whether a name may be a typo (GPS013): in the domain of a configured name, or like a configured name except for its domain. */}}
@@ -65,7 +65,8 @@ oldObject == null || (oldObject.spec.?schedulingGates.orValue([]).size() > 0 && 
 
 {{/*
 Whether a pod that names no GPU resource still concerns the webhook: its environment exposes GPUs (GPS007), it asks for a
-name that may be a typo (GPS013), or it has gpushare-webhook annotations (GPS018). Takes the root and `template`.
+name that may be a typo (GPS013), or it has gpushare-webhook annotations (GPS018), or too many annotations to read in CEL. Takes
+the root and `template`.
 */}}
 {{- define "gpushare-webhook.cel.concernsGpu" -}}
 {{- $named := include "gpushare-webhook.cel.anyResource" (dict "container" "c" "test" (include "gpushare-webhook.cel.isTypo" .root)) -}}
@@ -73,7 +74,7 @@ name that may be a typo (GPS013), or it has gpushare-webhook annotations (GPS018
 {{- $sizes := "c.?env.orValue([]).size() + c.?resources.?limits.orValue({}).size() + c.?resources.?requests.orValue({}).size()" -}}
 {{- $many := include "gpushare-webhook.cel.tooMany" (dict "list" "list" "sizes" $sizes) -}}
 {{- $spec := printf "%s.?spec" .template -}}
-[{{ $spec }}.?containers.orValue([]), {{ $spec }}.?initContainers.orValue([])].exists(list, list != null && ({{ $many }} || list.exists(c, {{ $sees }} || {{ $named }}))) || {{ .template }}.?metadata.?annotations.orValue({}).exists(key, key.startsWith('gpushare-webhook/'))
+[{{ $spec }}.?containers.orValue([]), {{ $spec }}.?initContainers.orValue([])].exists(list, list != null && ({{ $many }} || list.exists(c, {{ $sees }} || {{ $named }}))) || {{ .template }}.?metadata.?annotations.orValue({}).size() > 500 || {{ .template }}.?metadata.?annotations.orValue({}).exists(key, key.startsWith('gpushare-webhook/'))
 {{- end -}}
 
 {{/* The kubelet already runs what a mirror pod shows. Any user can set the annotation, so it counts only from nodes. */}}
@@ -112,4 +113,21 @@ name that may be a typo (GPS013), or it has gpushare-webhook annotations (GPS018
 {{- $lost = append $lost (printf "%s.exists(t, t.?key.orValue('').matches('^%s$') && !(t in %s))" $had $pattern $has) -}}
 {{- end -}}
 {{- $lost | join " || " -}}
+{{- end -}}
+
+{{/*
+Whether an update of a webhook configuration changes nothing but the authorities in `caBundle`. Only entries of mutating
+configurations have a `reinvocationPolicy`, so the API server must not check its type.
+*/}}
+{{- define "gpushare-webhook.cel.sameExceptBundle" -}}
+{{- $same := list "object.webhooks.size() == oldObject.webhooks.size()" -}}
+{{- range $field := list "labels" "annotations" "ownerReferences" "finalizers" -}}
+{{- $same = append $same (printf "object.metadata.?%s == oldObject.metadata.?%s" $field $field) -}}
+{{- end -}}
+{{- $entry := list "after.name == before.name" "dyn(after).?reinvocationPolicy == dyn(before).?reinvocationPolicy" -}}
+{{- range $field := list "clientConfig.?service" "clientConfig.?url" "?rules" "?failurePolicy" "?matchPolicy" "?namespaceSelector" "?objectSelector" "?sideEffects" "?timeoutSeconds" "?admissionReviewVersions" "?matchConditions" -}}
+{{- $entry = append $entry (printf "after.%s == before.%s" $field $field) -}}
+{{- end -}}
+{{- $same = append $same (printf "object.webhooks.all(after, oldObject.webhooks.exists(before, %s))" ($entry | join " && ")) -}}
+{{- $same | join " &&\n" -}}
 {{- end -}}

@@ -13,7 +13,7 @@ through the members of a mapping. In CEL `[?key]` leads on from what may not be 
 {{- end -}}
 {{- end -}}
 {{- if not $paths -}}
-{{- fail (printf "webhooks.customKinds names %s, but config.workloads.paths says not where it keeps its pod templates" .kind.kind) -}}
+{{- fail (printf "webhooks.customKinds names %s, but config.workloads.paths does not say where it keeps its pod templates" .kind.kind) -}}
 {{- end -}}
 {{- toJson $paths -}}
 {{- end -}}

@@ -24,6 +24,10 @@
   "limits": {
     "perContainer": 1,
     "perPod": 1,
+    "timeSlicing": {
+      "perContainer": null
+    },
+    "mpsMayAcceptMore": false,
     "fromDevicePlugin": false
   },
   "denyInMutate": true,
@@ -51,6 +55,7 @@
       "enabled": true,
       "name": "nvidia",
       "whenUnknown": "inject",
+      "whenCdi": "skip",
       "sandboxes": [
         "gvisor",
         "runsc",
@@ -91,12 +96,21 @@
     "limits": {
       "enabled": true
     },
+    "memory": {
+      "enabled": false
+    },
     "voidDevices": {
       "enabled": false,
       "pods": "gpu"
     },
     "steering": {
       "enabled": false
+    }
+  },
+  "requests": {
+    "annotations": [],
+    "annotations[]": {
+      "container": null
     }
   },
   "users": {
@@ -111,6 +125,9 @@
       "nvidia.com/mps.capable": "true",
       "nvidia.com/gpu.sharing-strategy": "mps"
     },
+    "timeSlicingLabels": {
+      "nvidia.com/gpu.sharing-strategy": "time-slicing"
+    },
     "nodeGroups": [],
     "nodeGroups[]": {
       "labels": {},
@@ -120,16 +137,21 @@
         "effect": "NoSchedule"
       },
       "resources": {}
-    }
+    },
+    "groupsAreComplete": false
   },
   "facts": {
     "nodes": false,
     "namespaces": false,
     "runtimeClasses": false,
+    "deviceClasses": false,
     "devicePlugin": null,
     "maxAge": "15m"
   },
   "workloads": {
+    "presets": [
+      "all"
+    ],
     "paths": [],
     "paths[]": {
       "group": "",
@@ -189,7 +211,13 @@
   },
   "gke": {
     "severities": {
-      "GPS001": "warn"
+      "GPS005": "off"
+    },
+    "limits": {
+      "mpsMayAcceptMore": true,
+      "timeSlicing": {
+        "perContainer": 1
+      }
     },
     "injections": {
       "runtimeClass": {
@@ -206,16 +234,70 @@
       }
     },
     "users": {
-      "hostIPC": true
+      "hostIPC": "required"
     },
     "placement": {
       "mpsLabels": {
         "cloud.google.com/gke-gpu-sharing-strategy": "mps"
+      },
+      "timeSlicingLabels": {
+        "cloud.google.com/gke-gpu-sharing-strategy": "time-sharing"
       }
     }
   },
   "openshift": {
     "injections": {
+      "runtimeClass": {
+        "enabled": false
+      },
+      "pipeMount": {
+        "enabled": false
+      }
+    }
+  },
+  "kai": {
+    "injections": {
+      "pipeDirectory": {
+        "containerRoot": "/tmp/nvidia-mps",
+        "perResource": false
+      },
+      "pipeMount": {
+        "mpsRoot": "/tmp/nvidia-mps",
+        "type": "Directory"
+      }
+    },
+    "placement": {
+      "mpsLabels": {
+        "nvidia.mps/enabled": "true"
+      }
+    },
+    "requests": {
+      "annotations": [
+        {
+          "annotation": "gpu-fraction",
+          "container": "gpu-fraction-container-name"
+        },
+        {
+          "annotation": "gpu-memory",
+          "container": "gpu-fraction-container-name"
+        }
+      ]
+    }
+  },
+  "dra": {
+    "resources": [
+      {
+        "name": "nvidia.com/gpu",
+        "kind": "whole"
+      }
+    ],
+    "injections": {
+      "runtimeClass": {
+        "enabled": false
+      },
+      "pipeDirectory": {
+        "enabled": false
+      },
       "pipeMount": {
         "enabled": false
       }
@@ -236,6 +318,9 @@
         "enabled": false
       },
       "limits": {
+        "enabled": false
+      },
+      "memory": {
         "enabled": false
       },
       "voidDevices": {

@@ -6,6 +6,7 @@ Takes the root, `name`, `path`, `hook` (the values of the kind of hook), `policy
 */}}
 {{- define "gpushare-webhook.entry" -}}
 {{- $webhooks := .root.Values.webhooks -}}
+{{- $selector := $webhooks.namespaceSelector | default dict -}}
 - name: {{ .name }}.gpushare-webhook.io
   admissionReviewVersions: [v1]
   sideEffects: None
@@ -24,7 +25,7 @@ Takes the root, `name`, `path`, `hook` (the values of the kind of hook), `policy
     {{- else }}
     service:
       name: {{ include "gpushare-webhook.fullname" .root }}
-      namespace: {{ .root.Release.Namespace | quote }}
+      namespace: {{ include "gpushare-webhook.namespace" .root | quote }}
       path: {{ .path }}
       port: {{ .root.Values.service.port }}
     {{- end }}
@@ -37,7 +38,7 @@ Takes the root, `name`, `path`, `hook` (the values of the kind of hook), `policy
       scope: Namespaced
     {{- end }}
   namespaceSelector:
-    {{- with $webhooks.namespaceSelector.matchLabels }}
+    {{- with $selector.matchLabels }}
     matchLabels:
       {{- toYaml . | nindent 6 }}
     {{- end }}
@@ -51,7 +52,7 @@ Takes the root, `name`, `path`, `hook` (the values of the kind of hook), `policy
     {{- toYaml . | nindent 4 }}
   {{- end }}
   matchConditions:
-    {{- range concat .conditions $webhooks.matchConditions }}
+    {{- range concat .conditions ($webhooks.matchConditions | default list) }}
     - name: {{ .name }}
       expression: {{ quote .expression }}
     {{- end }}
@@ -60,8 +61,8 @@ Takes the root, `name`, `path`, `hook` (the values of the kind of hook), `policy
 {{/* The namespaces that no entry sees, in JSON: what runs the cluster and the webhook must never wait for the webhook. */}}
 {{- define "gpushare-webhook.excluded" -}}
 {{- $exempt := (include "gpushare-webhook.settings" . | fromJson).exempt.namespaces -}}
-{{- $always := list .Release.Namespace "kube-system" "kube-node-lease" -}}
-{{- concat $always $exempt .Values.webhooks.excludedNamespaces | uniq | toJson -}}
+{{- $always := list (include "gpushare-webhook.namespace" .) "kube-system" "kube-node-lease" -}}
+{{- concat $always $exempt (.Values.webhooks.excludedNamespaces | default list) | uniq | toJson -}}
 {{- end -}}
 
 {{- define "gpushare-webhook.exclusions" -}}
@@ -76,7 +77,7 @@ Takes the root, `name`, `path`, `hook` (the values of the kind of hook), `policy
   operator: NotIn
   values: [{{ regexFind "=.+" . | trimPrefix "=" | default "true" | quote }}]
 {{- end }}
-{{- with .Values.webhooks.namespaceSelector.matchExpressions }}
+{{- with (.Values.webhooks.namespaceSelector | default dict).matchExpressions }}
 {{ toYaml . }}
 {{- end }}
 {{- end -}}
@@ -85,7 +86,7 @@ Takes the root, `name`, `path`, `hook` (the values of the kind of hook), `policy
 {{- define "gpushare-webhook.hookAnnotations" -}}
 {{- $writer := dict -}}
 {{- if eq .Values.tls.mode "cert-manager" -}}
-{{- $writer = dict "cert-manager.io/inject-ca-from" (printf "%s/%s" .Release.Namespace (include "gpushare-webhook.fullname" .)) -}}
+{{- $writer = dict "cert-manager.io/inject-ca-from" (printf "%s/%s" (include "gpushare-webhook.namespace" .) (include "gpushare-webhook.fullname" .)) -}}
 {{- else if eq .Values.tls.mode "existing-secret" -}}
 {{- $writer = .Values.tls.existingSecret.annotations -}}
 {{- end -}}

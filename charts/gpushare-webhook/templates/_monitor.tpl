@@ -23,3 +23,26 @@ certificate the `key` of its life in `config.tls` and the `part` of it that is l
 604800
 {{- end -}}
 {{- end -}}
+
+{{/*
+The events that a counter of this server counted in the last `minutes`, by default 10. The server exports its counters from
+the start, at 0, so that `increase` sees the first event; the second line adds events between the start of the process and its
+first scrape. Takes the root, the `counter`, and `labels` to match.
+*/}}
+{{- define "gpushare-webhook.events" -}}
+{{- $minutes := .minutes | default 10 -}}
+{{- $of := printf "namespace=%q" (include "gpushare-webhook.namespace" .root) -}}
+{{- $series := printf "gpushare_webhook_%s{%s}" .counter (compact (list $of .labels) | join ", ") -}}
+increase({{ $series }}[{{ $minutes }}m]) > 0
+or {{ $series }} > 0 and on (job, instance) process_start_time_seconds{ {{- $of -}} } > time() - {{ mul $minutes 60 }}
+{{- end -}}
+
+{{/*
+The events that a counter of the API server or of kube-state-metrics counted in the last ten minutes. Its series may appear
+with their first event, at 1, which `increase` does not see. A series that is new counts as a whole if its target was scraped
+before, so that the old total of a target that Prometheus begins to scrape does not. Takes the series.
+*/}}
+{{- define "gpushare-webhook.otherEvents" -}}
+({{ . }} unless {{ . }} offset 10m) and on (job, instance) up offset 10m == 1
+or increase({{ . }}[10m]) > 0
+{{- end -}}

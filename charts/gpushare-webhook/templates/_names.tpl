@@ -1,13 +1,18 @@
-{{/* What all objects are called. Short enough for a Service's name and a certificate's common name. */}}
+{{/* The name of all objects. Short enough for a Service's name and a certificate's common name. */}}
 {{- define "gpushare-webhook.fullname" -}}
 {{- $name := .Values.nameOverride | default .Chart.Name -}}
 {{- $full := ternary .Release.Name (printf "%s-%s" .Release.Name $name) (contains $name .Release.Name) -}}
 {{- .Values.fullnameOverride | default $full | trunc 50 | trimSuffix "-" -}}
 {{- end -}}
 
+{{/* The namespace of the objects: that of the release, unless `namespaceOverride` is set. */}}
+{{- define "gpushare-webhook.namespace" -}}
+{{- .Values.namespaceOverride | default .Release.Namespace -}}
+{{- end -}}
+
 {{/* What the API server calls, and what the certificate must hold. */}}
 {{- define "gpushare-webhook.host" -}}
-{{- include "gpushare-webhook.fullname" . }}.{{ .Release.Namespace }}.svc
+{{- include "gpushare-webhook.fullname" . }}.{{ include "gpushare-webhook.namespace" . }}.svc
 {{- end -}}
 
 {{- define "gpushare-webhook.selectorLabels" -}}
@@ -39,10 +44,10 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- include "gpushare-webhook.labelsWith" (dict "root" . "labels" dict) -}}
 {{- end -}}
 
-{{/* `metadata` of an object in the release's namespace. Takes the root and `labels`, the user's for this object. */}}
+{{/* `metadata` of an object in the namespace. Takes the root and `labels`, the user's for this object. */}}
 {{- define "gpushare-webhook.metadataWith" -}}
 name: {{ include "gpushare-webhook.fullname" .root }}
-namespace: {{ .root.Release.Namespace | quote }}
+namespace: {{ include "gpushare-webhook.namespace" .root | quote }}
 labels:
   {{- include "gpushare-webhook.labelsWith" . | nindent 2 }}
 {{- end -}}
@@ -51,7 +56,7 @@ labels:
 {{- include "gpushare-webhook.metadataWith" (dict "root" . "labels" dict) -}}
 {{- end -}}
 
-{{/* What tells the Service for metrics from the one for reviews. */}}
+{{/* The label that distinguishes the Service for metrics from the one for reviews. */}}
 {{- define "gpushare-webhook.metricsLabel" -}}
 app.kubernetes.io/component: metrics
 {{- end -}}
@@ -66,8 +71,9 @@ app.kubernetes.io/component: metrics
 {{- end -}}
 
 {{- define "gpushare-webhook.serviceAccountName" -}}
-{{- $made := .Values.serviceAccount.create -}}
-{{- .Values.serviceAccount.name | default (ternary (include "gpushare-webhook.fullname" .) "default" $made) -}}
+{{- $own := "default" -}}
+{{- if .Values.serviceAccount.create }}{{ $own = include "gpushare-webhook.fullname" . }}{{ end -}}
+{{- .Values.serviceAccount.name | default $own -}}
 {{- end -}}
 
 {{- define "gpushare-webhook.image" -}}

@@ -22,7 +22,7 @@ hostUsers: {{ .Values.hostUsers }}
 {{- if .Values.hostNetwork }}
 hostNetwork: true
 {{- end }}
-{{- with .Values.dnsPolicy | default (.Values.hostNetwork | ternary "ClusterFirstWithHostNet" "") }}
+{{- with .Values.dnsPolicy | default (and .Values.hostNetwork "ClusterFirstWithHostNet") }}
 dnsPolicy: {{ . }}
 {{- end }}
 {{- with .Values.dnsConfig }}

@@ -59,10 +59,6 @@ element of the list `key`. As in the program, lists and `mpsLabels` are replaced
 {{- .Values.terminationGracePeriodSeconds | default (add (include "gpushare-webhook.stopSeconds" .) 5) -}}
 {{- end -}}
 
-{{- define "gpushare-webhook.leastReplicas" -}}
-{{- ternary .Values.autoscaling.minReplicas .Values.replicas .Values.autoscaling.enabled -}}
-{{- end -}}
-
 {{/* The names of the GPU resources, a list in JSON. MIG resources are recognized by their prefix. */}}
 {{- define "gpushare-webhook.resourceNames" -}}
 {{- $names := list -}}

@@ -17,7 +17,7 @@
 {{- define "gpushare-webhook.tlsArguments" -}}
 {{- if eq .Values.tls.mode "self-managed" -}}
 - --tls-mode=self-managed
-- --installed-as={{ .Release.Namespace }}/{{ include "gpushare-webhook.fullname" . }}
+- --installed-as={{ include "gpushare-webhook.namespace" . }}/{{ include "gpushare-webhook.fullname" . }}
 {{- else -}}
 {{- $keys := ternary (dict "certKey" "tls.crt" "keyKey" "tls.key") .Values.tls.existingSecret (eq .Values.tls.mode "cert-manager") -}}
 - --tls-mode=files

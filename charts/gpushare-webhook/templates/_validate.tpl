@@ -1,12 +1,21 @@
 {{/* Rejects combinations that would install but not work, each with what is wrong, where, and what to do. */}}
 {{- define "gpushare-webhook.validate" -}}
-{{- range $part := list "Ports" "TlsMode" "ClientCA" "Url" "Replicas" "Times" -}}
+{{- range $part := list "Global" "Ports" "TlsMode" "ClientCA" "Url" "Replicas" "Quota" "Times" -}}
 {{- include (printf "gpushare-webhook.validate%s" $part) $ -}}
 {{- end -}}
 {{- $names := list -}}
 {{- range .Values.webhooks.matchConditions }}{{ $names = append $names .name }}{{ end -}}
 {{- if ne (len $names) (len (uniq $names)) -}}
 {{- fail "webhooks.matchConditions uses a name twice: give each condition a unique name" -}}
+{{- end -}}
+{{- end -}}
+
+{{/* `global` belongs to a parent chart, which sets it for all its charts. Without one, a global value is a typo. */}}
+{{- define "gpushare-webhook.validateGlobal" -}}
+{{- if .Chart.IsRoot -}}
+{{- range $key, $_ := .Values.global -}}
+{{- fail (printf "global.%s is set, but no value of this chart is global: remove it, and look up the value in the chart's README.md" $key) -}}
+{{- end -}}
 {{- end -}}
 {{- end -}}
 
@@ -31,6 +40,9 @@
 {{- define "gpushare-webhook.validateTlsMode" -}}
 {{- $mode := .Values.tls.mode -}}
 {{- $given := .Values.tls.existingSecret -}}
+{{- if not $mode -}}
+{{- fail "tls.mode is null: set it to self-managed, cert-manager or existing-secret" -}}
+{{- end -}}
 {{- $others := dict "existing-secret" (dict "existingSecret" (list "name" "caBundle" "annotations")) "cert-manager" (dict "certManager" (list "issuerRef" "dnsNames")) -}}
 {{- range $other, $sections := omit $others $mode -}}
 {{- range $section, $keys := $sections -}}
@@ -91,7 +103,7 @@
 {{- end -}}
 {{- $replicas := include "gpushare-webhook.leastReplicas" . | int -}}
 {{- $budget := .Values.podDisruptionBudget -}}
-{{- if and $budget.enabled (gt $replicas 1) -}}
+{{- if include "gpushare-webhook.hasBudget" . -}}
 {{- if not (kindIs "invalid" $budget.minAvailable) -}}
 {{- $stay := $budget.minAvailable -}}
 {{- if kindIs "string" $stay }}{{ $stay = div (add (mul (trimSuffix "%" $stay) $replicas) 99) 100 }}{{ end -}}
@@ -103,6 +115,15 @@
 {{- else if has (toString $budget.maxUnavailable) (list "0" "0%") -}}
 {{- fail "podDisruptionBudget.maxUnavailable is 0, so no node could be drained: increase it" -}}
 {{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{/* With too small a quota, an update would wait forever for its first pod. */}}
+{{- define "gpushare-webhook.validateQuota" -}}
+{{- $pods := include "gpushare-webhook.quotaPods" . | int -}}
+{{- $most := include "gpushare-webhook.mostReplicas" . | int -}}
+{{- if and $pods (le $pods $most) -}}
+{{- fail (printf "resourceQuota.pods %d leaves no room to update %d replicas: increase it" $pods $most) -}}
 {{- end -}}
 {{- end -}}
 

@@ -1,9 +1,9 @@
 {{/* Warnings about the chosen values, each after an empty line. */}}
 {{- define "gpushare-webhook.warnings" -}}
 {{- $settings := include "gpushare-webhook.settings" . | fromJson -}}
-{{- if and (lt (int .Values.replicas) 2) (not .Values.autoscaling.enabled) }}
+{{- if lt (include "gpushare-webhook.leastReplicas" . | int) 2 }}
 
-WARNING: a single replica cannot answer while it moves to another node. Set replicas to 2 or more.
+WARNING: a single replica cannot answer while it moves to another node. Set {{ .Values.autoscaling.enabled | default false | ternary "autoscaling.minReplicas" "replicas" }} to 2 or more.
 {{- end }}
 {{- if and (eq .Values.webhooks.validating.failurePolicy "Ignore") (eq $settings.mode "enforce") }}
 
@@ -23,15 +23,19 @@ WARNING: webhooks.mutating.failurePolicy is Fail: while no replica answers, GPU 
 WARNING: config.workloads.paths names {{ $kind }}, but the API server sends it only if you also add it to webhooks.customKinds.
 {{- end }}
 {{- end }}
-{{- if eq .Release.Namespace "default" }}
+{{- if eq (include "gpushare-webhook.namespace" .) "default" }}
 
 WARNING: the webhook runs in the namespace "default" and ignores it. Install it into a namespace of its own.
+{{- end }}
+{{- with include "gpushare-webhook.missingNamespaces (needs the right to get namespaces, or checkNamespaces=false)" . }}
+
+WARNING: these exempt namespaces do not exist, so users who may create namespaces can create them and bypass the webhook: {{ . }}. Create them, or remove them from config.exempt.namespaces and webhooks.excludedNamespaces.
 {{- end }}
 {{- if and (include "gpushare-webhook.callsApiServer" .) (not .Values.rbac.create) }}
 
 WARNING: rbac.create is false: grant the service account {{ include "gpushare-webhook.serviceAccountName" . }} its permissions.
 {{- end }}
-{{- if and .Values.test.enabled (has .Values.test.namespace (include "gpushare-webhook.excluded" . | fromJsonArray)) (ne .Values.test.namespace .Release.Namespace) }}
+{{- if and .Values.test.enabled (has .Values.test.namespace (include "gpushare-webhook.excluded" . | fromJsonArray)) (ne .Values.test.namespace (include "gpushare-webhook.namespace" .)) }}
 
 WARNING: the webhook ignores test.namespace {{ .Values.test.namespace }}, so there is no `helm test`. Choose another.
 {{- end }}
@@ -43,4 +47,20 @@ WARNING: hostNetwork needs one node per replica on which the port is free, and o
 
 WARNING: you must renew the Secret {{ .Values.tls.existingSecret.name }} yourself. Put a new authority into the bundle first, then into the Secret.
 {{- end }}
+{{- end -}}
+
+{{/*
+The exempt namespaces that do not exist, as text. Without a cluster every lookup is empty, so kube-system, which always
+exists, shows whether there is one. A template cannot catch a lookup that is forbidden (helm/helm, lookup_func.go): Helm
+stops and names this template, so the name says what to do.
+*/}}
+{{- define "gpushare-webhook.missingNamespaces (needs the right to get namespaces, or checkNamespaces=false)" -}}
+{{- $missing := list -}}
+{{- if and .Values.checkNamespaces (lookup "v1" "Namespace" "" "kube-system") -}}
+{{- $own := include "gpushare-webhook.namespace" . -}}
+{{- range without (include "gpushare-webhook.excluded" . | fromJsonArray) $own "kube-system" "kube-node-lease" -}}
+{{- if not (lookup "v1" "Namespace" "" .) }}{{ $missing = append $missing . }}{{ end -}}
+{{- end -}}
+{{- end -}}
+{{- $missing | join ", " -}}
 {{- end -}}

@@ -112,6 +112,12 @@ class Containers:
         if done.returncode:
             raise RuntimeError(f"importing {archive} failed: {done.stderr}")
 
+    def tag(self, image: str, name: str) -> None:
+        """Give a loaded image another name; both are complete, with their registry."""
+        done = self._ctr("images", "tag", "--force", image, name)
+        if done.returncode:
+            raise RuntimeError(f"naming {image} {name} failed: {done.stderr}")
+
     def _ctr(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         command = [str(self._packages / "usr/bin/ctr"), "--address", SOCKET, "--namespace", "k8s.io", *arguments]
         return self._place.run(command, environment=self._environment)

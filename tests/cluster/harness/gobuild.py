@@ -1,4 +1,7 @@
-"""Programs built from Go modules: Kubernetes, etcd, cert-manager, and NVIDIA's device plugin over a mock driver."""
+"""Programs built from Go modules.
+
+Kubernetes, etcd, cert-manager, NVIDIA's device plugin over a mock driver, Prometheus, and kube-state-metrics.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +17,8 @@ from tests.cluster.harness.cache import Recipe, ToolsMissingError, key_of
 GO_MODULES = Path(__file__).parent.parent / "go"
 KUBERNETES = "k8s.io/kubernetes"
 CERT_MANAGER = "github.com/cert-manager/cert-manager"
+PROMETHEUS = "github.com/prometheus/prometheus/cmd/prometheus"
+KUBE_STATE_METRICS = "k8s.io/kube-state-metrics/v2"
 FLAGS = ("-trimpath", "-buildvcs=false")
 COMPONENTS = ("kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubelet", "kube-proxy", "kubectl")
 
@@ -48,6 +53,26 @@ def cert_manager() -> Recipe:
     """cert-manager of the version in its go.mod: `controller`, `cainjector`, and its resource definitions in `crds`."""
     source = GO_MODULES / "certmanager"
     return Recipe("cert-manager", key_of(source, *FLAGS), lambda folder: _build_cert_manager(source, folder))
+
+
+def prometheus() -> Recipe:
+    """Prometheus, of the version in its go.mod, with the service discovery for Kubernetes and no other."""
+    source, tags = GO_MODULES / "prometheus", "-tags=remove_all_sd,enable_kubernetes_sd"
+    return Recipe(
+        "prometheus",
+        key_of(source, tags, *FLAGS),
+        lambda folder: build(source, folder / "prometheus", tags, package=PROMETHEUS),
+    )
+
+
+def kube_state_metrics() -> Recipe:
+    """kube-state-metrics, of the version in its go.mod."""
+    source = GO_MODULES / "kubestatemetrics"
+    return Recipe(
+        "kube-state-metrics",
+        key_of(source, *FLAGS),
+        lambda folder: build(source, folder / "kube-state-metrics", package=KUBE_STATE_METRICS),
+    )
 
 
 def _build_cert_manager(source: Path, folder: Path) -> None:

@@ -9,6 +9,7 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import yaml
 from cryptography import x509
 
 from tests.cluster.harness import audit, webhook_image
@@ -39,7 +40,7 @@ _COMMON = {
     "image": {"repository": webhook_image.IMAGE.partition(":")[0], "tag": webhook_image.IMAGE.partition(":")[2]},
     "config": {"server": {"shutdownDelay": "2s"}},
 }
-_RUNTIME_CLASS = {
+RUNTIME_CLASS = {
     "apiVersion": "node.k8s.io/v1",
     "kind": "RuntimeClass",
     "metadata": {"name": "nvidia"},
@@ -97,6 +98,12 @@ class Release:
         """Install it, or upgrade it, with more values, and wait until it is ready. Raises `RuntimeError`."""
         command = ("upgrade", RELEASE, str(CHART), "--install", "--wait", "--timeout=180s", *flags)
         return self.helm(*command, values=(*self._values, *values))
+
+    def rendered(self, template: str, *values: Object) -> Object:
+        """The object of one template of the chart, with more values, without creating it. Raises `RuntimeError`."""
+        command = ("template", RELEASE, str(CHART), f"--show-only=templates/{template}")
+        made: Object = yaml.safe_load(self.helm(*command, values=(*self._values, *values)))
+        return made
 
     def uninstall(self) -> None:
         """Remove it and wait until its pods are gone; Helm itself does not wait."""
@@ -169,7 +176,7 @@ def prepared(cluster: Cluster, mode: str, **config: Object) -> Iterator[Release]
     `config` are settings of all its upgrades. Nothing is installed yet. At the end everything is gone, the release too.
     """
     webhook_image.load(cluster)
-    cluster.kubectl("apply", "-f", "-", manifest=_RUNTIME_CLASS)
+    cluster.kubectl("apply", "-f", "-", manifest=RUNTIME_CLASS)
     labels = {"pod-security.kubernetes.io/enforce": "restricted"}
     cluster.api.create("/api/v1/namespaces", {"metadata": {"name": NAMESPACE, "labels": labels}})
     for usual in ("serviceaccounts/default", "configmaps/kube-root-ca.crt"):

@@ -82,11 +82,13 @@ def recipes(version: str) -> list[Recipe]:
     """All recipes, the quick ones first, so that a failure shows early."""
     return [
         debian.node_packages(),
-        debian.python(),
+        webhook_image.python(),
         webhook_image.libraries(),
         gobuild.etcd(),
         gobuild.device_plugin(),
         gobuild.cert_manager(),
+        gobuild.kube_state_metrics(),
+        gobuild.prometheus(),
         gobuild.kubernetes(version),
     ]
 

@@ -7,11 +7,11 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tests.cluster.harness import debian, image
+from tests.cluster.harness import image
+from tests.cluster.harness.base import base
 from tests.cluster.harness.cache import Recipe, ToolsMissingError, key_of
 
 if TYPE_CHECKING:
@@ -21,16 +21,20 @@ IMAGE = "gpushare-webhook:test"
 PROJECT = Path(__file__).parents[3]
 HOME = "opt/gpushare-webhook"
 LIBRARIES, BYTECODE = PROJECT / "image" / "libraries.sh", PROJECT / "image" / "bytecode.sh"
+LOCK, LICENCE = PROJECT / "image" / "requirements.txt", PROJECT / "LICENSE"
 CONFIG = image.Config(
     ("/usr/bin/python3", "-m", "webhook"), {"PYTHONPATH": f"/{HOME}", "PYTHONDONTWRITEBYTECODE": "1"}, user="65532"
 )
 
 
+def python() -> Recipe:
+    """The layer of an image, `layer.tar`, with Python and all that it needs."""
+    return base(BYTECODE)
+
+
 def libraries() -> Recipe:
-    """The layer of an image, `layer.tar`, with what pyproject.toml names, in the versions of constraints.txt."""
-    declared = tomllib.loads((PROJECT / "pyproject.toml").read_text())["project"]["dependencies"]
-    inputs = (*declared, PROJECT / "constraints.txt", LIBRARIES, BYTECODE, debian.python().key)
-    return Recipe("webhook-libraries", key_of(*inputs), _pack_libraries)
+    """The layer of an image, `layer.tar`, with the locked libraries."""
+    return Recipe("webhook-libraries", key_of(LOCK, LIBRARIES, BYTECODE, python().key), _pack_libraries)
 
 
 def write_archive(archive: Path) -> None:
@@ -38,13 +42,15 @@ def write_archive(archive: Path) -> None:
 
     Raises `ToolsMissingError` when the layers below it have not been built.
     """
-    below = [debian.python().find() / "layer.tar", libraries().find() / "layer.tar"]
+    interpreter = python().find()
+    below = [interpreter / "layer.tar", libraries().find() / "layer.tar"]
     with tempfile.TemporaryDirectory(dir=archive.parent) as folder:
         code = Path(folder, "layer.tar")
         root = Path(folder, "root")
         ignored = shutil.ignore_patterns("__pycache__")
         shutil.copytree(PROJECT / "webhook", root / HOME / "webhook", ignore=ignored)
-        _run(BYTECODE, root / HOME / "webhook", f"/{HOME}/webhook")
+        shutil.copy(LICENCE, root / HOME)
+        _run(BYTECODE, interpreter / "python", root / HOME / "webhook", f"/{HOME}/webhook")
         image.pack_layer(root, code)
         image.write_archive(IMAGE, [*below, code], CONFIG, archive)
 
@@ -61,19 +67,20 @@ def load(cluster: Cluster) -> None:
 
 
 def _pack_libraries(folder: Path) -> None:
-    """Install for the image's Python, which need not be the one that runs this."""
+    """Install for the image's Python: pip runs in the Python of the tests, and the image's own compiles."""
     root = folder / "root"
-    version = (debian.python().make() / "version").read_text()
+    interpreter = python().make()
+    version = (interpreter / "version").read_text()
     machine = platform.machine()
     platforms = [f"--platform={tag}_{machine}" for tag in ("manylinux_2_28", "manylinux_2_17", "manylinux2014")]
-    _run(LIBRARIES, root / HOME, f"--python-version={version}", *platforms)
-    _run(BYTECODE, root / HOME, f"/{HOME}")
+    _run(LIBRARIES, Path(sys.executable), root / HOME, f"--python-version={version}", *platforms)
+    _run(BYTECODE, interpreter / "python", root / HOME, f"/{HOME}")
     image.pack_layer(root, folder / "layer.tar")
     shutil.rmtree(root)
 
 
-def _run(script: Path, folder: Path, *options: str) -> None:
-    command = [str(script), sys.executable, str(folder), *options]
+def _run(script: Path, interpreter: Path, folder: Path, *options: str) -> None:
+    command = [str(script), str(interpreter), str(folder), *options]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         raise ToolsMissingError(f"`{' '.join(command)}` failed: {done.stderr.strip()}")

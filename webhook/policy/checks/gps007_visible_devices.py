@@ -33,8 +33,9 @@ def run(context: PodContext) -> Iterator[Violation]:
     for container in context.checked_containers():
         if VISIBLE_DEVICES in container.variables:
             yield from _visible(container)
-    for container in context.mounting_containers():
-        yield from _mounted(container)
+    for container in context.pod.mounting(_DEVICES):
+        if context.origin.added_containers is None or container.name in context.origin.added_containers:
+            yield from _mounted(container)
     for container in _with_gpus(context) if context.requests.positive else ():
         if _is_privileged(container):
             path = (*container.path, "securityContext", "privileged")

@@ -33,7 +33,7 @@ def why_not(context: PodContext) -> str | None:
         return OFF
     if not context.mps_requests:
         return NO_SHARE
-    return None if needing_pipe(context) else ELSEWHERE
+    return ELSEWHERE if context.placement.index.all and not needing_pipe(context) else None
 
 
 def edits(context: PodContext) -> Iterable[Edit]:

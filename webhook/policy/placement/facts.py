@@ -11,7 +11,7 @@ from typing import Annotated, Literal, TypeAlias
 
 from webhook.policy.settings.field import setting
 from webhook.policy.settings.formats import Range
-from webhook.policy.settings.names import SomeText
+from webhook.policy.settings.names import PluginVersion, SomeText
 
 # A cluster has validated its own names: only what would mislead is rejected here.
 TaintEffect: TypeAlias = Literal["NoSchedule", "PreferNoSchedule", "NoExecute"]
@@ -59,12 +59,22 @@ class RuntimeClass:
 
 @dataclass(frozen=True, slots=True)
 class DevicePlugin:
-    """How the device plugin handles requests for more than one replica.
+    """How the device plugin handles requests for more than one replica."""
 
-    The option is honoured for MPS from v0.20.0 (NVIDIA/k8s-device-plugin#1762); unset means true.
-    """
+    fail_requests_greater_than_one: bool = setting(
+        True, "The plugin's option `failRequestsGreaterThanOne` for MPS; unset means true."
+    )
+    version: PluginVersion | None = setting(
+        None, "The plugin's version. Before 0.20, and where it is unknown, the plugin ignores the option for MPS."
+    )
 
-    fail_requests_greater_than_one: bool = setting(True, "The plugin's option `failRequestsGreaterThanOne`.")
+    @property
+    def accepts_more(self) -> bool:
+        """Whether it accepts more than one replica of MPS (from v0.20.0, NVIDIA/k8s-device-plugin#1762)."""
+        if self.fail_requests_greater_than_one or self.version is None:
+            return False
+        major, minor, *_ = self.version.lstrip("v").split(".")
+        return (int(major), int(minor)) >= (0, 20)
 
 
 @dataclass(frozen=True, slots=True)

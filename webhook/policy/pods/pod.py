@@ -133,6 +133,9 @@ _NO_RESOURCES: Final[tuple[object, ...]] = (None, {})
 _NO_ENTRIES: Final[tuple[object, ...]] = (None, [])
 
 
+_KINDS = {"containers": APP, "ephemeralContainers": EPHEMERAL}
+
+
 def _first(raw: Members) -> str:
     """The kind of a container among `initContainers`."""
     return SIDECAR if raw.get("restartPolicy") == "Always" else INIT
@@ -231,6 +234,18 @@ class Pod:
             return next((one for one in self.every_container() if one.kind is APP), None)
         named = [one for one in self.every_container() if one.raw.get("name") == name]
         return next((one for one in named if one.kind is APP), named[0] if named else None)
+
+    def mounting(self, folder: str) -> Iterator[Container]:
+        """The containers, ephemeral ones included, with a mount path that contains the text."""
+        for field in ("initContainers", "containers", "ephemeralContainers"):
+            if not self.spec.get(field):
+                continue
+            for index, raw in enumerate(self.elements(field)):
+                mounts = raw.get("volumeMounts")
+                for mount in mounts if isinstance(mounts, list) else ():
+                    if isinstance(mount, dict) and folder in str(mount.get("mountPath")):
+                        yield Container(raw, (*self.spec_path, field), index, _KINDS.get(field) or _first(raw))
+                        break
 
     def ephemeral_containers(self) -> Iterator[Container]:
         """The containers that were added after the pod was created, as `kubectl debug` does."""

@@ -54,6 +54,10 @@ NamespacePattern: TypeAlias = Annotated[
 ObjectName: TypeAlias = Annotated[
     str, Text("an object's name: lowercase letters, digits, dashes and dots", _SUBDOMAIN, 253)
 ]
+PluginVersion: TypeAlias = Annotated[
+    str,
+    Text("a version of the device plugin such as v0.20.0", r"v?[0-9]{1,9}\.[0-9]{1,9}(?:[.+-][-0-9A-Za-z.+]*)?", 63),
+]
 NamespacedName: TypeAlias = Annotated[
     str, Text("namespace/name of an object", f"{_LABEL}/{_SUBDOMAIN}", 317, "[^/]{64,}/.*")
 ]

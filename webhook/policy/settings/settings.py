@@ -25,6 +25,7 @@ from webhook.policy.settings.names import (
     NamespacePattern,
     OptOutAnnotation,
     OptOutLabel,
+    PluginVersion,
     ResourceName,
     SomeText,
     TaintKey,
@@ -199,6 +200,17 @@ class PlacementSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class DevicePluginSource:
+    """Where the device plugin's configuration and version are read."""
+
+    config_maps: tuple[NamespacedName, ...] = setting((), "`namespace/name` of its ConfigMaps.")
+    daemon_set: NamespacedName | None = setting(
+        None, "`namespace/name` of its DaemonSet, whose image shows the version."
+    )
+    version: PluginVersion | None = setting(None, "Its version, if the image does not show it.")
+
+
+@dataclass(frozen=True, slots=True)
 class FactsSettings:
     """Facts that the server reads from its cluster."""
 
@@ -206,8 +218,11 @@ class FactsSettings:
     namespaces: bool = setting(False, "Reads and watches namespaces.", later=True)
     runtime_classes: bool = setting(False, "Reads and watches RuntimeClasses.")
     device_classes: bool = setting(False, "Reads and watches DeviceClasses.", later=True)
-    device_plugin: NamespacedName | None = setting(
-        None, "`namespace/name` of the device plugin's ConfigMap.", later=True
+    device_plugin: DevicePluginSource | None = setting(
+        None,
+        "Where to read the device plugin's configuration: `namespace/name` of its ConfigMap, or a mapping.",
+        later=True,
+        shorthand="configMaps",
     )
     max_age: Seconds = setting(900.0, "Age at which facts count as unknown.", later=True)
 

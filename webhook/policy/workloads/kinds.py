@@ -102,7 +102,7 @@ def extract(kinds: Kinds, manifest: Members, group: str, kind: str) -> list[Extr
     if paths is None:
         return []
     is_itself = is_pod(group, kind)
-    deferral = _deferral(group, kind, manifest)
+    deferral = _deferral(group, kind, manifest, is_itself=is_itself)
     found: list[ExtractedPod] = []
     for path in paths:
         for where, raw in _walk(manifest, path.steps, ()):
@@ -149,8 +149,8 @@ QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
 """The label by which Kueue suspends a workload, or gates a pod, when it is created (kubernetes-sigs/kueue)."""
 
 
-def _deferral(group: str, kind: str, manifest: Members) -> Deferral | None:
-    if not is_pod(group, kind) and is_suspended(group, kind, manifest):
+def _deferral(group: str, kind: str, manifest: Members, *, is_itself: bool) -> Deferral | None:
+    if not is_itself and is_suspended(group, kind, manifest):
         return Deferral.SUSPENDED
     return Deferral.QUEUED if _at(manifest, ("metadata", "labels", QUEUE_LABEL)) else None
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
+from itertools import product
+from math import inf
 from typing import Any
 
 from prometheus_client import (
@@ -19,6 +21,8 @@ from prometheus_client.process_collector import ProcessCollector
 
 from webhook import __version__
 from webhook.admission import Hook, Outcome
+from webhook.policy.verdict import Decision
+from webhook.server import capacity
 
 disable_created_metrics()  # type: ignore[no-untyped-call]  # they double the series without adding information
 
@@ -65,7 +69,9 @@ FAMILIES = (
     Family(Gauge, "large_bodies_bytes", "Bytes of large review bodies in memory."),
     Family(Histogram, "loop_lag_seconds", "Seconds by which the event loop runs behind.", (), _LAG_SECONDS),
     Family(Counter, "loop_stalls", "Stalls of the event loop or the process for more than one second.", ("cause",)),
-    Family(Counter, "journal_dropped", "Log lines dropped."),
+    Family(Counter, "log_lines_dropped", "Log lines dropped."),
+    Family(Gauge, "memory_bytes", "Memory in bytes that the kernel cannot reclaim: without pages of files."),
+    Family(Gauge, "memory_limit_bytes", "Memory limit of the container in bytes; +Inf without one."),
     Family(Gauge, "certificate_expiry_seconds", "Time at which a certificate expires, in Unix seconds.", ("kind",)),
     Family(Counter, "certificate_events", "Events of self-managed certificates, such as rotations.", ("what",)),
     Family(Counter, "reloads", "Changed files, loaded (taken) or rejected (refused).", ("what", "result")),
@@ -80,8 +86,9 @@ _KNOWN = {
     "loop_stalls": ("loop", "process"),
     "certificate_events": ("writes", "conflicts", "failures", "rotations"),
     "closed_connections": ("handshake", "header", "unread answer", "evicted"),
+    "refused_requests": ("400", "403", "404", "405", "408", "413", "415", "417", "500", "503"),
 }
-"""Label values exported from the start, so that `rate` sees the first event."""
+"""Label values exported from the start, so that `rate` and `increase` see the first event."""
 
 
 class Metrics:
@@ -96,6 +103,9 @@ class Metrics:
             for value in values:
                 made[name].labels(value)
         made["build"].labels(__version__).set(1)
+        made["memory_bytes"].set_function(capacity.unreclaimable)
+        self.memory_limit: Gauge = made["memory_limit_bytes"]
+        self.memory_limit.set(inf)
         self.unmutated: Counter = made["unmutated"]
         self.flaws: Counter = made["patch_proof_failures"]
         self.shed: Counter = made["shed"]
@@ -105,7 +115,7 @@ class Metrics:
         self.held: Gauge = made["large_bodies_bytes"]
         self.loop_lag: Histogram = made["loop_lag_seconds"]
         self.stalls: Counter = made["loop_stalls"]
-        self.dropped: Counter = made["journal_dropped"]
+        self.dropped: Counter = made["log_lines_dropped"]
         self.expiry: Gauge = made["certificate_expiry_seconds"]
         self.certificates: Counter = made["certificate_events"]
         self.generation: Gauge = made["settings_generation"]
@@ -114,6 +124,8 @@ class Metrics:
         self._reloads = cache(made["reloads"].labels)
         self._review = cache(made["reviews"].labels)
         self._finding = cache(made["findings"].labels)
+        for hook, decision in product(Hook, Decision):
+            self._review(hook.label, decision.label)
         self._seconds = {hook: made["review_seconds"].labels(hook.label) for hook in Hook}
         self._refused = cache(made["refused_requests"].labels)
 

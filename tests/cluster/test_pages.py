@@ -1,0 +1,129 @@
+"""The commands of the pages on a real cluster: an installation as the pages show it, and what they do with one."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+import yaml
+
+from tests.chart import tools
+from tests.cluster.harness import webhook_image
+from tests.cluster.harness.hooks import VALIDATING
+from tests.cluster.harness.manifests import container, pod
+from tests.cluster.harness.release import CHART, RUNTIME_CLASS
+from tests.cluster.harness.waiting import wait_for
+from tests.project import page_shell
+from tests.project.pages import pages, shell_blocks
+from tests.project.repository import ROOT, blocks, name
+from webhook import __version__
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from tests.cluster.harness.cluster import Cluster
+    from tests.project.pages import Block
+
+NAMESPACE = "gpushare-webhook"
+IMAGE = f"gpushare-webhook/gpushare-webhook:{__version__}"
+LABELLED = "--selector=app.kubernetes.io/name=gpushare-webhook"
+HERE = {name(page): [block for block in shell_blocks(page) if block.runs_in_cluster] for page in pages()}
+INSTALLING = [
+    page
+    for page, wanted in HERE.items()
+    if any("helm install" in block.script or "helm template gpushare-webhook" in block.script for block in wanted)
+]
+
+
+@pytest.fixture(scope="module")
+def node(cluster: Cluster) -> Cluster:
+    """The cluster with the image under the names that the pages and the chart give it."""
+    webhook_image.load(cluster)
+    for registry in ("docker.io", "registry.example.com"):
+        cluster.node.containers.tag(f"docker.io/library/{webhook_image.IMAGE}", f"{registry}/{IMAGE}")
+    cluster.kubectl("apply", "-f", "-", manifest=RUNTIME_CLASS)
+    return cluster
+
+
+@pytest.fixture
+def empty(node: Cluster) -> Iterator[Cluster]:
+    """The cluster without the webhook, before and after a test."""
+    yield node
+    remove(node)
+
+
+@pytest.fixture(scope="module")
+def installed(node: Cluster) -> Iterator[Cluster]:
+    """The cluster with the webhook as the README installs it."""
+    run(node, HERE["README.md"], clone(node, "installation"))
+    yield node
+    remove(node)
+
+
+def remove(cluster: Cluster) -> None:
+    cluster.kubectl("delete", "mutatingwebhookconfiguration,validatingwebhookconfiguration", LABELLED)
+    cluster.kubectl("delete", "deployment", "--all", f"--namespace={NAMESPACE}")
+    cluster.kubectl("delete", "pod", "--all", f"--namespace={NAMESPACE}", "--grace-period=1")
+    cluster.kubectl("delete", "namespace", NAMESPACE, "--ignore-not-found")
+    cluster.kubectl("delete", "clusterrole,clusterrolebinding", LABELLED)
+    cluster.kubectl("delete", "role,rolebinding", "--all-namespaces", LABELLED)
+
+
+def clone(cluster: Cluster, title: str) -> Path:
+    """What a reader has: the chart of a clone, values for it, and the files of `tests/project/reader`."""
+    folder = cluster.place.folder / "pages" / hashlib.sha256(title.encode()).hexdigest()[:12]
+    shutil.copytree(ROOT / "tests" / "project" / "reader", folder)
+    shutil.copytree(CHART, folder / "charts" / "gpushare-webhook")
+    (folder / "values.yaml").write_text(yaml.safe_dump(first_day()))
+    return folder
+
+
+def first_day() -> Mapping[str, object]:
+    """The values that the page on the installation shows, without the objects of the Prometheus operator."""
+    ((_, shown),) = [block for block in blocks(ROOT / "docs/how-to/install.md") if block[0] == "yaml"]
+    values: dict[str, object] = yaml.safe_load(shown)
+    return {section: value for section, value in values.items() if section != "metrics"}
+
+
+def run(cluster: Cluster, wanted: Sequence[Block], folder: Path) -> None:
+    """Run blocks as the cluster's administrator, and compare what they do with what the page says."""
+    programs = [Path(sys.executable).parent, Path(tools.helm()).parent, cluster.control.tools.kubectl.parent]
+    environment = os.environ | {
+        "PATH": ":".join([*map(str, programs), os.environ["PATH"]]),
+        "KUBECONFIG": str(cluster.control.kubeconfigs["admin"]),
+        "HOME": str(folder),
+    }
+    record = folder / f"record-{wanted[0].line}"
+    ran = page_shell.run(wanted, folder, record, cluster.inside.command(["bash"]), environment)
+    for block, result in zip(wanted, ran, strict=True):
+        page_shell.check(block, result)
+
+
+def answer(cluster: Cluster) -> str:
+    """What kubectl says about a pod that asks for two replicas; the values may turn the denial into a warning."""
+    two = pod("two", container(gpus=2))
+    return cluster.kubectl.run("create", "--dry-run=server", "--filename=-", manifest=two).stderr
+
+
+@pytest.mark.parametrize("page", INSTALLING)
+def test_page_installs_webhook(page: str, empty: Cluster) -> None:
+    """Its last block may remove the webhook, and then leaves no configuration."""
+    removes = "helm uninstall" in HERE[page][-1].script
+    first = HERE[page][:-1] if removes else HERE[page]
+    folder = clone(empty, page)
+    run(empty, first, folder)
+    wait_for("the webhook to answer", lambda: "GPS001" in answer(empty))
+    if removes:
+        run(empty, HERE[page][-1:], folder)
+        assert not [one for one in empty.api.items(VALIDATING) if "gpushare" in one["metadata"]["name"]]
+
+
+@pytest.mark.parametrize("page", [page for page, wanted in HERE.items() if wanted and page not in INSTALLING])
+def test_page_works_with_installation(page: str, installed: Cluster) -> None:
+    run(installed, HERE[page], clone(installed, page))
+    installed.kubectl("delete", "pod", "--all", "--namespace=default", "--grace-period=1")
