@@ -2,7 +2,7 @@
 
 values.yaml is the source of the values: the comment above a key describes it, and a comment line `schema: {…}` adds to
 its type what the default does not show, with the definitions of definitions.yaml. Schema and defaults of `config` are
-those of the settings file, from the fields of its dataclasses.
+those of the settings file, from the fields of its dataclasses. The wrong names are those that GPS013 knows.
 """
 
 from __future__ import annotations
@@ -17,8 +17,9 @@ from typing import Any
 import yaml
 
 from webhook import __version__
+from webhook.policy.pods.known_names import WRONG_NAMES
 from webhook.settings.configuration import SETTINGS_FILE
-from webhook.settings.profiles import PROFILES
+from webhook.settings.profiles import PROFILES, REPLACED_WHOLE
 from webhook.settings.schema import DIALECT, schema
 from webhook.settings.schema_tree import MISSING, Array, Object, write
 
@@ -149,14 +150,17 @@ def _default(default: Any) -> str:
 
 
 def settings_defaults() -> str:
-    """The template that holds the defaults and the profiles of the settings file."""
+    """The template that holds the defaults and the profiles of the settings file, and the wrong names of GPS013."""
     return _DEFAULTS.format(
-        defaults=json.dumps(_defaults(SETTINGS_FILE), indent=2), profiles=json.dumps(PROFILES, indent=2)
+        defaults=json.dumps(_defaults(SETTINGS_FILE), indent=2),
+        profiles=json.dumps(PROFILES, indent=2),
+        replaced=json.dumps(sorted(REPLACED_WHOLE)),
+        wrong=json.dumps([name for name in WRONG_NAMES if "/" in name]),
     )
 
 
 _DEFAULTS = """\
-{{{{/* Written by `make charts` from the settings' dataclasses: do not edit. */}}}}
+{{{{/* Written by `make charts` from the program's source: do not edit. */}}}}
 
 {{{{/* The defaults of `config` in JSON. `key[]` holds the defaults of each element of the list `key`. */}}}}
 {{{{- define "gpushare-webhook.defaults" -}}}}
@@ -166,6 +170,16 @@ _DEFAULTS = """\
 {{{{/* The values of `config` that each profile sets, in JSON. */}}}}
 {{{{- define "gpushare-webhook.profiles" -}}}}
 {profiles}
+{{{{- end -}}}}
+
+{{{{/* The mappings of `config` that replace those of the profile instead of being merged with them, in JSON. */}}}}
+{{{{- define "gpushare-webhook.replacedWhole" -}}}}
+{replaced}
+{{{{- end -}}}}
+
+{{{{/* Names that users write by mistake (GPS013), in JSON. The API server itself rejects those without a slash. */}}}}
+{{{{- define "gpushare-webhook.wrongNames" -}}}}
+{wrong}
 {{{{- end -}}}}
 """
 

@@ -41,6 +41,8 @@ def _called(held: list[Object], request: Object, verdicts: list[str]) -> set[str
         if not any(_covers(rule, request) for rule in entry["rules"]):
             continue
         assert not verdict.startswith("error"), f"{entry['name']}: {verdict}"
+        # An entry with the policy `Ignore` names no condition if it cannot evaluate them, as when they cost too much.
+        assert verdict != "skipped: ", f"{entry['name']}: no condition failed"
         if verdict == "called":
             names.add(entry["name"].removesuffix(_SUFFIX))
     return names

@@ -89,6 +89,20 @@ def test_advisory_entries_always_ignore_failures() -> None:
     assert {one.get("reinvocationPolicy") for one in found.values()} == {"Never", None}
 
 
+ANNOTATED = {f"annotated-{name}" for name in BY_DEFAULT if name.endswith(".mutate")}
+
+
+def test_entries_for_requests_by_annotation_always_ignore_failures() -> None:
+    values = {"config": {"profile": "kai"}, "webhooks": {"mutating": {"failurePolicy": "Fail"}}}
+    found = {short(one): one for one in entries(values)}
+    assert found.keys() == BY_DEFAULT.keys() | ANNOTATED
+    for name in ANNOTATED:
+        usual = found[name.removeprefix("annotated-")]
+        assert (found[name]["failurePolicy"], usual["failurePolicy"]) == ("Ignore", "Fail")
+        for key in ("rules", "namespaceSelector", "clientConfig", "timeoutSeconds", "reinvocationPolicy"):
+            assert found[name][key] == usual[key], key
+
+
 @pytest.mark.parametrize(
     ("config", "hostpath"),
     [

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from itertools import chain, combinations
 from typing import Any
 
 import pytest
 
-from tests.chart.matching import called, request
+from tests.chart.matching import called, called_by, request
 from webhook.admission.restore import lost_tolerations
 from webhook.policy.context import Origin
 from webhook.policy.evaluate import Evaluator
+from webhook.policy.pods.known_names import WRONG_NAMES, KnownNames
 from webhook.policy.settings.settings import Settings
 
 pytestmark = pytest.mark.slow
@@ -57,6 +60,15 @@ def asking(resource: str = GPU, amount: Any = 1, field: str = "limits") -> Json:
     return container(resources={field: {resource: amount}})
 
 
+def mounting(*paths: str) -> Json:
+    return container(volumeMounts=[{"name": "data", "mountPath": path} for path in paths])
+
+
+def asking_many(count: int, field: str) -> Json:
+    """A container with names of other vendors that are as long as `nvidia.com/gpu.shared`."""
+    return container(resources={field: {f"vendor{number:06}.io/mem": 1 for number in range(count)}})
+
+
 def with_variable(value: Json) -> Json:
     return {"containers": [container(env=[{"name": "A"}, {"name": "NVIDIA_VISIBLE_DEVICES", **value}])]}
 
@@ -77,6 +89,7 @@ NAMES_GPU: dict[str, Json] = {
     "mig": {"containers": [asking(MIG)]},
     "and sees more": {"containers": [{**asking(), "env": [{"name": "NVIDIA_VISIBLE_DEVICES", "value": "all"}]}]},
 }
+DEVICES = "/var/run/nvidia-container-devices"
 CONCERNS_GPU: dict[str, Json] = {
     "sees all": with_variable({"value": "all"}),
     "sees by reference": with_variable({"valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}}),
@@ -86,6 +99,16 @@ CONCERNS_GPU: dict[str, Json] = {
     "another domain by one letter": {"containers": [asking("nvidai.com/gpu")]},
     "a shorter domain": {"containers": [asking("nvidia.co/gpu.shared")]},
     "a typo in requests": {"containers": [asking("nvidia.com/gpu.share", field="requests")]},
+    "other case": {"containers": [asking("nvidia.com/GPU")]},
+    "other case in another domain": {"containers": [asking("nvidai.com/GPU")]},
+    "another vendor's form": {"containers": [asking("nvidia/gpu")]},
+    "an old name": {"containers": [asking("alpha.kubernetes.io/nvidia-gpu")]},
+    "the slash too early": {"containers": [asking("nvidia.co/mgpu")]},
+    "the slash too late": {"containers": [asking("nvidia.comg/pu")]},
+    "a device mount": {"containers": [PLAIN, mounting("/data", f"{DEVICES}/all")]},
+    "a device mount with dots": {"containers": [mounting("/var//run/x/.././nvidia-container-devices//0/")]},
+    "a mount over all devices": {"containers": [mounting(DEVICES)]},
+    "an init container mounts": {"containers": [PLAIN], "initContainers": [PLAIN, mounting(f"{DEVICES}/0")]},
 }
 UNRELATED: dict[str, Json] = {
     "plain": {"containers": [PLAIN]},
@@ -93,6 +116,8 @@ UNRELATED: dict[str, Json] = {
     "null containers": {"containers": None},
     "null resources": {"containers": [container(resources=None)]},
     "null env": {"containers": [container(env=None)]},
+    "null mounts": {"containers": [container(volumeMounts=None)]},
+    "other mounts": {"containers": [mounting("/var/run/nvidia", "/cache", "/" + "x" * 99)]},
     "sees nothing": with_variable({"value": "void"}),
     "sees none": with_variable({"value": "none"}),
     "another vendor": {"containers": [asking("amd.com/gpu")]},
@@ -116,6 +141,15 @@ def test_new_objects_are_sent_to_their_entries() -> None:
         mutated = MUTATED if kind == "Pod" else set()
         expected = {"named": {name} | mutated, "concerned": {f"other-{name}"}, "": set()}[wanted]
         assert entries == expected, f"{kind}: {label}"
+
+
+@pytest.mark.parametrize("kind", VERSIONS)
+def test_many_annotations_are_sent(kind: str) -> None:
+    """The conditions compare the keys of at most 1,000 annotations."""
+    annotations = {f"{number:04x}": "" for number in range(60_000)}
+    assert called("default", [request(holder(kind, UNRELATED["plain"], annotations))]) == [
+        {f"other-{ENTRIES.get(kind, 'templates')}.validate"}
+    ]
 
 
 @pytest.mark.parametrize("kind", VERSIONS)
@@ -145,6 +179,15 @@ def test_workload_update_is_sent_only_when_its_template_changes(kind: str) -> No
         sent, *rest = called("default", requests)
         assert sent == {f"{other}{ENTRIES.get(kind, 'templates')}.validate"}
         assert rest == [set()] * len(rest)
+
+
+def test_resumed_job_is_sent_only_when_its_template_changes() -> None:
+    spec = NAMES_GPU["a container"]
+    placed = {**spec, "nodeSelector": {"nvidia.com/gpu.sharing-strategy": "mps"}}
+    before, resumed = (holder("Job", spec, suspend=value) for value in (True, False))
+    moved = holder("Job", placed, suspend=False)
+    found = called("default", [request(resumed, before=before), request(moved, before=before)])
+    assert found == [set(), {"templates.validate"}]
 
 
 def test_fail_policy_covers_only_objects_that_name_a_gpu_resource() -> None:
@@ -184,6 +227,98 @@ def test_release_condition_reads_only_the_pod(subresource: str) -> None:
     assert called("default", [asked]) == [set()]
 
 
+KAI = {"config": {"profile": "kai"}}
+FRACTION = {"gpu-fraction": "0.5"}
+ANNOTATED = {f"annotated-{name}" for name in MUTATED}
+
+
+@pytest.mark.parametrize("kind", VERSIONS)
+@pytest.mark.parametrize("annotations", [FRACTION, {"gpu-memory": "4096"}, {**FRACTION, "gpu-memory": "1"}])
+def test_request_by_annotation_is_sent_to_advisory_entries(kind: str, annotations: Json) -> None:
+    asks = request(holder(kind, UNRELATED["plain"], annotations))
+    names_too = request(holder(kind, NAMES_GPU["a container"], annotations))
+    entry = ENTRIES.get(kind, "templates")
+    mutated, annotated = (MUTATED, ANNOTATED) if kind == "Pod" else (set(), set())
+    assert called(KAI, [asks, names_too]) == [{f"other-{entry}.validate"} | annotated, {f"{entry}.validate"} | mutated]
+    assert called("default", [asks]) == [set()]
+
+
+@pytest.mark.parametrize(
+    "annotations", [None, {}, {"gpu-fraction-container-name": "main"}, {"x.io/gpu-fraction": "1"}], ids=str
+)
+def test_pod_without_request_by_annotation_is_not_sent(annotations: Json | None) -> None:
+    assert called(KAI, [request(holder("Pod", UNRELATED["plain"], annotations))]) == [set()]
+
+
+@pytest.mark.parametrize("resources", [[], [{"name": GPU, "kind": "whole"}]], ids=str)
+def test_annotations_count_only_where_resource_is_shared(resources: list[Json]) -> None:
+    values = {"config": {"profile": "kai", "resources": resources}}
+    assert called(values, [request(holder("Pod", UNRELATED["plain"], FRACTION))]) == [set()]
+
+
+def test_template_of_annotated_workload_is_sent_only_when_it_changes() -> None:
+    before = holder("Deployment", UNRELATED["plain"], FRACTION)
+    changed = holder("Deployment", UNRELATED["plain"], {**FRACTION, "a": "b"})
+    scaled = holder("Deployment", UNRELATED["plain"], FRACTION, replicas=3)
+    found = called(KAI, [request(changed, before=before), request(scaled, before=before)])
+    assert found == [{"other-templates.validate"}, set()]
+
+
+def test_annotated_pod_that_lost_toleration_is_sent() -> None:
+    spec = UNRELATED["plain"]
+    before = holder("Pod", {**spec, "tolerations": [OURS]}, FRACTION)
+    found = called(KAI, [request(holder("Pod", spec, FRACTION), before=before), request(before, before=before)])
+    assert found == [{"annotated-tolerations.mutate"}, set()]
+
+
+def test_annotated_pod_is_sent_once_where_all_pods_get_void_devices() -> None:
+    values = {"config": {"profile": "kai", "injections": {"voidDevices": {"enabled": True, "pods": "all"}}}}
+    spec = UNRELATED["plain"]
+    found = called(values, [request(holder("Pod", spec, FRACTION)), request(holder("Pod", spec))])
+    assert found == [ANNOTATED | {"other-pods.validate"}, {"other-pods.mutate"}]
+
+
+def test_privileged_ephemeral_container_is_sent_where_pod_asks_by_annotation() -> None:
+    spec = UNRELATED["plain"]
+    asked = [
+        request(
+            holder("Pod", {**spec, "ephemeralContainers": [PRIVILEGED]}, annotations),
+            before=holder("Pod", spec, annotations),
+            subresource="ephemeralcontainers",
+        )
+        for annotations in (FRACTION, None)
+    ]
+    assert called(KAI, asked) == [{"ephemeral-containers.validate"}, set()]
+
+
+def edited(name: str) -> Iterator[str]:
+    """All names one edit away from a name, with some letters, which the API server accepts."""
+    for at in range(len(name) + 1):
+        before, after = name[:at], name[at:]
+        yield before + after[1:]
+        yield before + after[1:2] + after[:1] + after[2:]
+        for letter in "gx-./G":
+            yield before + letter + after
+            yield before + letter + after[1:]
+
+
+VALID = re.compile(
+    r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?"
+)
+
+
+@pytest.mark.parametrize("resources", [[GPU, SHARED], ["example.com/mps.Share", "a.io/b"]], ids=str)
+def test_every_name_that_gps013_reports_is_sent(resources: list[str]) -> None:
+    """`alpha.kubernetes.io` and names without a slash aside, the API server accepts what `VALID` describes."""
+    known = KnownNames(resources)
+    candidates = {*WRONG_NAMES, *(other for name in resources for other in (*edited(name), name.swapcase()))}
+    names = sorted(name for name in candidates if VALID.fullmatch(name) and known.meant_by(name) is not None)
+    assert len(names) > 100
+    values = {"config": {"resources": [{"name": name} for name in resources]}}
+    found = called(values, [request(holder("Job", {"containers": [asking(name)]})) for name in names])
+    assert [name for name, entries in zip(names, found, strict=True) if entries != {"other-templates.validate"}] == []
+
+
 SEES_ALL = with_variable({"value": "all"})["containers"][0]
 PRIVILEGED = container(securityContext={"privileged": True})
 ATTACHED: dict[str, tuple[Json, list[Json], bool]] = {
@@ -191,6 +326,8 @@ ATTACHED: dict[str, tuple[Json, list[Json], bool]] = {
     "sees all in a pod with a GPU": (NAMES_GPU["a container"], [SEES_ALL], True),
     "sees by reference": (UNRELATED["plain"], CONCERNS_GPU["sees by reference"]["containers"], True),
     "the last sees all": (UNRELATED["plain"], [container(), SEES_ALL], True),
+    "mounts a device": (UNRELATED["plain"], [container(), mounting(f"{DEVICES}/all")], True),
+    "mounts something else": (UNRELATED["plain"], [mounting("/data")], False),
     "privileged in a pod with a GPU": (NAMES_GPU["an init container"], [container(), PRIVILEGED], True),
     "privileged in a pod without": (UNRELATED["plain"], [PRIVILEGED], False),
     "privileged in a pod with another vendor's": (UNRELATED["another vendor"], [PRIVILEGED], False),
@@ -219,6 +356,8 @@ MANY = {
     "variables": [padded(150_000)],
     "variables of several": [padded(4_000)] * 35,
     "containers": [container()] * 600 + [SEES_ALL],
+    "mounts": [mounting(*["/x"] * 60_000, f"{DEVICES}/all")],
+    "long mounts": [mounting(*["/" + "x" * 4095] * 300, f"{DEVICES}/all")],
 }
 
 
@@ -254,6 +393,31 @@ def test_many_annotations_are_sent_without_being_read(kind: str) -> None:
     few, many = ({f"a{n}": "" for n in range(count)} for count in (500, 501))
     requests = [request(holder(kind, UNRELATED["plain"], annotations)) for annotations in (few, many)]
     assert called("default", requests) == [set(), {f"other-{ENTRIES.get(kind, 'templates')}.validate"}]
+
+
+_LONG = "/" + "x" * 99
+LARGEST: dict[str, list[Json]] = {
+    "variables": [container(env=[{"name": "NVIDIA_VISIBLE_DEVICES", "value": "none"}] * 10)] * 500,
+    "mounts": [mounting(*[_LONG] * 10)] * 500,
+    "names": [asking_many(4, "limits")] * 500,
+    "names in requests": [asking_many(4, "requests")] * 500,
+    "all of them": [{**mounting(*[_LONG] * 5), **asking_many(4, "limits")}] * 500,
+}
+
+
+ANNOTATIONS = {f"{number:03}": "" for number in range(500)}
+
+
+@pytest.mark.parametrize("label", LARGEST)
+def test_largest_object_below_the_guards_is_within_budget(label: str) -> None:
+    """`called` fails where the conditions cost more than the API server's budget."""
+    spec = {"containers": LARGEST[label], "initContainers": LARGEST[label]}
+    asked = [request(holder(kind, spec, ANNOTATIONS)) for kind in ("Pod", "CronJob")]
+    if label in ("variables", "mounts"):
+        attached = holder("Pod", {**UNRELATED["plain"], "ephemeralContainers": LARGEST[label]})
+        before = holder("Pod", UNRELATED["plain"])
+        asked.append(request(attached, before=before, subresource="ephemeralcontainers"))
+    assert called_by([("default", asked), (KAI, asked)]) == [[set()] * len(asked)] * 2
 
 
 OURS = {"key": GPU, "operator": "Exists", "effect": "NoSchedule"}

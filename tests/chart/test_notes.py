@@ -10,6 +10,7 @@ import pytest
 
 from tests.chart.render import CHART, FULLNAME, MODES, NAMESPACE, RELEASE, Values, helm, is_test, objects
 from tests.project.repository import ROOT, blocks
+from webhook.settings.profiles import PROFILES
 
 pytestmark = pytest.mark.slow
 
@@ -74,6 +75,9 @@ def test_default_values_give_no_warning() -> None:
             {"config": {"workloads": {"paths": [{"group": "ray.io", "kind": "RayJob", "path": "spec"}] * 2}}},
             "config.workloads.paths names ray.io/RayJob, but",
         ),
+        ({"config": {"facts": {"runtimeClasses": False}}}, "cannot detect CDI, and injects runtimeClassName nvidia"),
+        ({"config": None}, "config.facts.runtimeClasses is false"),
+        ({"config": {"profile": "host-daemon"}}, "every node with GPUs counts as an MPS node"),
         ({"hostNetwork": True, "config": {"server": {"port": 9443}}}, "one node per replica on which the port is free"),
         ("existing-secret", "you must renew the Secret gpushare-webhook-serving"),
     ],
@@ -100,10 +104,25 @@ def test_exempt_namespace_of_helm_test_gives_warning() -> None:
 
 
 def test_disabled_rbac_without_need_gives_no_warning() -> None:
-    found = warnings(
-        {"rbac": {"create": False}, "tls": {"mode": "cert-manager"}, "config": {"facts": {"runtimeClasses": False}}}
-    )
-    assert found == []
+    config = {"profile": "openshift", "facts": {"runtimeClasses": False}}
+    assert warnings({"rbac": {"create": False}, "tls": {"mode": "cert-manager"}, "config": config}) == []
+
+
+@pytest.mark.parametrize("runtime_class", [{"enabled": False}, {"whenUnknown": "skip"}, {"whenCdi": "inject"}], ids=str)
+def test_unread_runtime_classes_that_change_no_injection_give_no_warning(runtime_class: Values) -> None:
+    config = {"facts": {"runtimeClasses": False}, "injections": {"runtimeClass": runtime_class}}
+    assert warnings({"config": config}) == []
+
+
+@pytest.mark.parametrize(
+    "config",
+    [{"profile": "host-daemon", "placement": {"mpsLabels": {"a.io/mps": "on"}}}]
+    + [{"profile": "host-daemon", "placement": {"mpsLabels": {}}}]
+    + [{"profile": name} for name in PROFILES if name != "host-daemon"],
+    ids=str,
+)
+def test_profiles_give_no_warning(config: Values) -> None:
+    assert warnings({"config": config}) == []
 
 
 @pytest.mark.parametrize(

@@ -79,7 +79,9 @@ OVERRIDES: dict[str, dict[str, Any]] = {
         "workloads": {"paths": [{"kind": "Set", "group": "a.io", "path": "spec.template"}]},
     },
     "what profiles set": {
-        "placement": {"mpsLabels": {"a.io/mps": "on"}},
+        "placement": {"mpsLabels": {"a.io/mps": "on"}, "timeSlicingLabels": {"a.io/slices": "on"}},
+        "requests": {"annotations": [{"annotation": "a.io/share"}, {"annotation": "b", "container": "c"}]},
+        "users": {"hostIPC": True},
         "injections": {"pipeMount": {"enabled": True}},
         "severities": {"GPS005": "deny"},
     },

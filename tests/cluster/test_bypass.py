@@ -9,7 +9,7 @@ import pytest
 from tests.cluster.harness.api import ApiError
 from tests.cluster.harness.chart_hooks import TWO, chart_hooks, gpu_control_plane, rejection
 from tests.cluster.harness.hooks import is_mutated
-from tests.cluster.harness.manifests import GPU, container, pod
+from tests.cluster.harness.manifests import GPU, container, deployment, pod
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from tests.cluster.harness.hooks import LocalWebhook
 
 PODS = "/api/v1/namespaces/default/pods"
+DEPLOYMENTS = "/apis/apps/v1/namespaces/default/deployments"
 FAILED = "failed calling webhook"
 QUEUE, QUOTA = {"name": "example.com/queue"}, {"name": "example.com/quota"}
 PLAIN = container(gpus=0)
@@ -153,6 +154,71 @@ def test_ephemeral_container_is_rejected_where_gps007_denies(running: ControlPla
 def test_dead_webhook_lets_ephemeral_containers_pass(running: ControlPlaneOnly, dead: None) -> None:
     assert "GPS" not in _debug(running, "debugged", SEES_ALL)
     assert len(running.api.get(f"{PODS}/debugged")["spec"]["ephemeralContainers"]) == 1
+
+
+DEVICE = {"name": "device", "mountPath": "/var/run//nvidia-container-devices/./all"}
+DEV_NULL = {"name": "device", "hostPath": {"path": "/dev/null"}}
+MOUNTS_DEVICE = 'GPS007 container "main" mounts "/var/run/nvidia-container-devices/all"'
+
+
+def test_device_mount_warns_in_pods_and_templates(running: ControlPlaneOnly, hooks: LocalWebhook) -> None:
+    mounting = container(gpus=0, volumeMounts=[DEVICE])
+    (warning,) = _warnings(running, "POST", PODS, pod("mounting", mounting, volumes=[DEV_NULL]))
+    assert MOUNTS_DEVICE in warning
+    body = deployment("mounting", mounting, replicas=0, volumes=[DEV_NULL])
+    (warning,) = _warnings(running, "POST", f"{DEPLOYMENTS}?dryRun=All", body)
+    assert MOUNTS_DEVICE in warning
+    plain = container(gpus=0, volumeMounts=[{**DEVICE, "mountPath": "/var/run/data"}])
+    assert _warnings(running, "POST", PODS, pod("plain", plain, volumes=[DEV_NULL])) == []
+
+
+@pytest.mark.parametrize("name", ["nvidia.com/GPU", "nvidai.com/GPU", "nvidia/gpu", "alpha.kubernetes.io/nvidia-gpu"])
+def test_mistaken_name_warns(running: ControlPlaneOnly, hooks: LocalWebhook, name: str) -> None:
+    (warning,) = _warnings(running, "POST", f"{PODS}?dryRun=All", pod("mistaken", container(resource=name)))
+    assert f'GPS013 container "main" asks for "{name}"; did you mean "nvidia.com/gpu"?' in warning
+
+
+ASKS = {"gpu-fraction": "0.5"}
+
+
+def _annotated(manifest: Object, annotations: Object = ASKS) -> Object:
+    return {**manifest, "metadata": {**manifest["metadata"], "annotations": annotations}}
+
+
+@pytest.fixture
+def kai(running: ControlPlaneOnly) -> Iterator[LocalWebhook]:
+    with chart_hooks(running, {"profile": "kai"}) as beside:
+        yield beside
+
+
+def test_request_by_annotation_is_mutated_and_checked(running: ControlPlaneOnly, kai: LocalWebhook) -> None:
+    created = _create(running, _annotated(pod("fraction", PLAIN)))
+    assert is_mutated(created)
+    assert created["spec"]["volumes"][-1]["hostPath"] == {"path": "/tmp/nvidia-mps", "type": "Directory"}  # noqa: S108
+    assert not is_mutated(_create(running, pod("plain", PLAIN)))
+    elsewhere = container(gpus=0, env=[{"name": "CUDA_MPS_PIPE_DIRECTORY", "value": "/elsewhere"}])
+    assert "GPS004" in rejection(running, _annotated(pod("elsewhere", elsewhere)))
+    assert rejection(running, pod("elsewhere", elsewhere)) == ""
+    body = deployment("elsewhere", elsewhere, replicas=0)
+    body["spec"]["template"] = _annotated(body["spec"]["template"])
+    with pytest.raises(ApiError, match="GPS004") as rejected:
+        running.api.create(f"{DEPLOYMENTS}?dryRun=All", body)
+    assert "other-templates.validate.gpushare-webhook.io" in rejected.value.message
+
+
+def test_dropped_toleration_of_request_by_annotation_is_restored(running: ControlPlaneOnly, kai: LocalWebhook) -> None:
+    created = _create(running, _annotated(pod("fraction", PLAIN)))
+    ours = [one for one in created["spec"]["tolerations"] if one.get("key") == GPU]
+    assert len(ours) == 1
+    kept = [one for one in created["spec"]["tolerations"] if one not in ours]
+    after = running.api.patch(f"{PODS}/fraction", {"spec": {"tolerations": kept}})
+    assert ours[0] in after["spec"]["tolerations"]
+
+
+def test_dead_webhook_admits_request_by_annotation(running: ControlPlaneOnly, kai: LocalWebhook) -> None:
+    kai.process.stop()
+    assert FAILED in rejection(running, pod("probe"))
+    assert not is_mutated(_create(running, _annotated(pod("fraction", PLAIN))))
 
 
 def test_api_server_forbids_ephemeral_containers_in_new_pod(running: ControlPlaneOnly) -> None:

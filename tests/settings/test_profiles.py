@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import fields
+from dataclasses import fields, replace
 
 import pytest
 
@@ -63,9 +63,13 @@ def test_openshift_profile_disables_runtime_class_and_pipe_mount(load_text: Load
     assert load_text(disabled).settings == openshift.settings
 
 
-def test_kai_profile_extends_host_daemon(load_text: Load) -> None:
+def test_kai_profile_counts_whole_cards_and_shares_by_annotation(load_text: Load) -> None:
     kai, daemon = load_text("profile: kai").settings, load_text("profile: host-daemon").settings
-    assert kai.injections == daemon.injections
+    assert not kai.injections.runtime_class.enabled
+    assert kai.injections.pipe_directory == daemon.injections.pipe_directory
+    assert kai.injections.pipe_mount == replace(daemon.injections.pipe_mount, type="DirectoryOrCreate")
+    assert kai.resources == (Resource("nvidia.com/gpu", "whole"),)
+    assert kai.severities == daemon.severities == {"GPS005": "off"}
     assert kai.placement.mps_labels == {"nvidia.mps/enabled": "true"}
     assert [one.annotation for one in kai.requests.annotations] == ["gpu-fraction", "gpu-memory"]
 

@@ -85,7 +85,7 @@ class PodContext:
         self.facts = rules.facts
         self.edits: list[Edit] = []
         self.requests = GpuRequests(pod, rules.resource)
-        if rules.annotation_requests and pod.annotations and rules.annotated_resource is not None:
+        if rules.annotated_resource is not None and pod.annotations:
             self.requests.add_annotated(rules.annotation_requests, rules.annotated_resource)
         pod.elements("tolerations")  # reject a malformed list even where nothing reads it
         self.injected_tolerations = rules.tolerations(self.requests)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from math import inf
 from typing import Any
@@ -115,7 +116,7 @@ class CommonRules:
 
     def __init__(self, settings: Settings, facts: Facts) -> None:
         self.resources = {resource.name: resource for resource in settings.resources}
-        self.annotated_resource = next((one for one in settings.resources if one.kind == "shared"), None)
+        self.annotated_resource = _annotated(settings)
         self.known_names = KnownNames(self.resources)
         placement = settings.placement
         self.node_classes = NodeClasses(placement.mps_labels, placement.time_slicing_labels)
@@ -124,9 +125,10 @@ class CommonRules:
         self.nodes_known = facts.nodes is not None or placement.groups_are_complete
         self.namespaces = {known.name: known.labels for known in reversed(facts.namespaces or ())}
         self.runtime_classes = {known.name: known for known in reversed(facts.runtime_classes or ())}
+        shares = (*settings.resources, *((self.annotated_resource,) if self.annotated_resource else ()))
         self.pipes = {
             resource.name: Pipe(resource.name, settings.injections.pipe_directory, settings.injections.pipe_mount)
-            for resource in settings.resources
+            for resource in shares
             if resource.kind == "shared"
         }
         injected = settings.injections.tolerations
@@ -165,6 +167,15 @@ class Ruleset:
                     self._rules.clear()
                 self._rules[namespace] = rules
         return rules
+
+
+def _annotated(settings: Settings) -> Resource | None:
+    """The resource of which annotations ask for a share: the first shared one, else the first of whole cards."""
+    if not settings.requests.annotations:
+        return None
+    shared = next((one for one in settings.resources if one.kind == "shared"), None)
+    whole = next((one for one in settings.resources if one.kind == "whole"), None)
+    return shared or (whole and replace(whole, kind="shared"))
 
 
 def _as_node(group: NodeGroup) -> Node:

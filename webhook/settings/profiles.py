@@ -1,8 +1,11 @@
 """Profiles: values that are set together, and that the keys of the file override.
 
-`host-daemon`: KAI Scheduler, aws-virtual-gpu-device-plugin and others run the daemon on the host with CUDA's own
-default directory. `gke`: its device plugin mounts that directory and sets the limits; more than one replica is legal
-on a node with a single card (GoogleCloudPlatform/container-engine-accelerators pkg/gpu/nvidia).
+`host-daemon`: aws-virtual-gpu-device-plugin and others run the daemon on the host with CUDA's own default directory.
+Nothing mounts a daemon's `/dev/shm` there, so that GPS005 has nothing to report. `gke`: its device plugin mounts that
+directory and sets the limits; more than one replica is legal on a node with a single card
+(GoogleCloudPlatform/container-engine-accelerators pkg/gpu/nvidia). `kai`: `nvidia.com/gpu` stands for whole cards, and
+annotations ask for shares of them. Its admission sets the runtime class of fraction pods, and of no other pods
+(kai-scheduler/KAI-Scheduler#1543); its example mounts the directory as DirectoryOrCreate (docs/gpu-sharing/mps).
 """
 
 from __future__ import annotations
@@ -22,12 +25,14 @@ _HOST_DAEMON = {
     "pipeMount": {"mpsRoot": _CUDA_DEFAULT, "type": "Directory"},
 }
 _KAI_CONTAINER = "gpu-fraction-container-name"
+_WHOLE_CARDS = [{"name": "nvidia.com/gpu", "kind": "whole"}]
+_NO_DAEMON_MEMORY = {"GPS005": "off"}
 
 PROFILES: Mapping[str, Mapping[str, Any]] = {
     "device-plugin": {},
-    "host-daemon": {"injections": _HOST_DAEMON, "placement": {"mpsLabels": {}}},
+    "host-daemon": {"severities": _NO_DAEMON_MEMORY, "injections": _HOST_DAEMON, "placement": {"mpsLabels": {}}},
     "gke": {
-        "severities": {"GPS005": "off"},
+        "severities": _NO_DAEMON_MEMORY,
         "limits": {"mpsMayAcceptMore": True, "timeSlicing": {"perContainer": 1}},
         "injections": {
             "runtimeClass": _OFF,
@@ -42,7 +47,13 @@ PROFILES: Mapping[str, Mapping[str, Any]] = {
     },
     "openshift": {"injections": {"runtimeClass": _OFF, "pipeMount": _OFF}},
     "kai": {
-        "injections": _HOST_DAEMON,
+        "severities": _NO_DAEMON_MEMORY,
+        "resources": _WHOLE_CARDS,
+        "injections": {
+            "runtimeClass": _OFF,
+            "pipeDirectory": _HOST_DAEMON["pipeDirectory"],
+            "pipeMount": {"mpsRoot": _CUDA_DEFAULT, "type": "DirectoryOrCreate"},
+        },
         "placement": {"mpsLabels": {"nvidia.mps/enabled": "true"}},
         "requests": {
             "annotations": [
@@ -52,7 +63,7 @@ PROFILES: Mapping[str, Mapping[str, Any]] = {
         },
     },
     "dra": {
-        "resources": [{"name": "nvidia.com/gpu", "kind": "whole"}],
+        "resources": _WHOLE_CARDS,
         "injections": {"runtimeClass": _OFF, "pipeDirectory": _OFF, "pipeMount": _OFF},
     },
     "none": {"injections": dict.fromkeys(object_of(Injections).keys, _OFF)},
@@ -65,21 +76,22 @@ DESCRIPTIONS: Mapping[str, str] = {
     "`placement.mpsLabels`: without them any node with GPUs may be an MPS node.",
     "gke": "GKE's own device plugin, which mounts the directory itself and accepts more than one replica on a node "
     "with one card.",
-    "openshift": "NVIDIA's device plugin where pods may not mount hostPath volumes.",
-    "kai": "KAI Scheduler, whose MPS daemon runs on the host: its annotations count as requests for a share.",
+    "openshift": "NVIDIA's device plugin where pods may not mount hostPath volumes, and CRI-O needs no runtime class.",
+    "kai": "KAI Scheduler with an MPS daemon on the host: its annotations count as requests for a share, "
+    "`nvidia.com/gpu` stands for whole cards, and KAI sets the runtime class itself.",
     "dra": "A DeviceClass serves `nvidia.com/gpu` (`extendedResourceName`): nothing limits requests for it.",
     "none": "Nothing is injected; the checks stay.",
 }
 """What each profile is for."""
 
-_REPLACED_WHOLE = frozenset({"mpsLabels", "timeSlicingLabels"})
+REPLACED_WHOLE = frozenset({"mpsLabels", "timeSlicingLabels"})
 """Labels of the file replace those of the profile: together they would name two kinds of nodes."""
 
 
 def beneath(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
     """The mapping `above`, completed with keys of `below` at every depth. Lists are not merged."""
     merged = {**below, **above}
-    for key in below.keys() & above.keys() - _REPLACED_WHOLE:
+    for key in below.keys() & above.keys() - REPLACED_WHOLE:
         if isinstance(below[key], Mapping) and isinstance(above[key], Mapping):
             merged[key] = beneath(below[key], above[key])
     return merged

@@ -18,13 +18,13 @@ ANNOTATION = "gpushare-webhook/active-thread-percentage"
 INJECTED = {"CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", "CUDA_MPS_PIPE_DIRECTORY"}
 
 
-def pod(amount: int) -> Object:
-    """A pod that asks for replicas, and passes the restricted level of Pod Security."""
+def pod(amount: int, percentage: str) -> Object:
+    """A pod that asks for replicas of that size, and passes the restricted level of Pod Security."""
     limits = {os.environ["TEST_RESOURCE"]: amount}
     closed = {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}
     container = {"name": "main", "image": "none", "resources": {"limits": limits}, "securityContext": closed}
     outer = {"runAsNonRoot": True, "runAsUser": 65532, "seccompProfile": {"type": "RuntimeDefault"}}
-    metadata = {"generateName": "gpushare-webhook-test-", "annotations": {ANNOTATION: "50"}}
+    metadata = {"generateName": "gpushare-webhook-test-", "annotations": {ANNOTATION: percentage}}
     spec = {"containers": [container], "securityContext": outer}
     return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
 
@@ -46,19 +46,19 @@ def create(manifest: Object) -> tuple[Object, str]:
 
 def main() -> str:
     """Empty when there is a trace of the webhook, else what came back instead."""
-    answer, warnings = create(pod(1))
+    answer, warnings = create(pod(1, "50"))
     spec = answer.get("spec", {})
     added = {entry["name"] for container in spec.get("containers", []) for entry in container.get("env", [])}
     if "runtimeClassName" in spec or INJECTED & added:
         return ""
-    # Settings that inject nothing still deny or warn.
-    refusal, more = create(pod(1_000_000))
+    # Settings that inject nothing still deny or warn: about the amount, or where it has no limit, about the annotation.
+    refusal, more = create(pod(1_000_000, "all"))
     said = f"{refusal.get('message', '')} {more}"
     if "GPS0" in said:
         return ""
     first = answer.get("message") or f"it came back unchanged {warnings}"
     second = said.strip() or "accepted"
-    return f"no trace of the webhook. A pod that asks for one: {first}. One that asks for a million: {second}."
+    return f"no trace of the webhook. A valid pod that asks for one: {first}. A wrong one that asks for more: {second}."
 
 
 if __name__ == "__main__":

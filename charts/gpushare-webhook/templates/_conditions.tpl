@@ -23,39 +23,66 @@ webhook reads them in milliseconds. Takes the root and `spec`.
 [{{ .spec }}.?containers.orValue([]), {{ .spec }}.?initContainers.orValue([])].exists(list, list != null && (list.map(c, {{ $sizes }}).sum() > 2000 || list.exists(c, {{ $named }})))
 {{- end -}}
 
-{{/* Whether a name may be a typo (GPS013): in the domain of a configured name, or like a configured name except for its domain. */}}
+{{/*
+Whether a pod asks for a share of a GPU by annotation, as KAI Scheduler's pods do. Empty when no annotation counts. Takes
+the root and `template`, the object with the pod's metadata.
+*/}}
+{{- define "gpushare-webhook.cel.asksByAnnotation" -}}
+{{- $keys := list -}}
+{{- range (include "gpushare-webhook.settings" .root | fromJson).requests.annotations }}{{ $keys = append $keys .annotation }}{{ end -}}
+{{- if and $keys (include "gpushare-webhook.firstShared" .root) -}}
+['{{ $keys | join "', '" }}'].exists(key, key in {{ .template }}.?metadata.?annotations.orValue({}))
+{{- end -}}
+{{- end -}}
+
+{{/*
+Whether a `name` may be a typo (GPS013): in the domain of a configured name, like a configured name except for its domain,
+or a name that users write by mistake. Domains are in lower case: the API server rejects others. A typo that swaps the
+slash with its neighbour changes the domain and the rest.
+*/}}
 {{- define "gpushare-webhook.cel.isTypo" -}}
 {{- $tests := list "name.startsWith('nvidia.com/')" -}}
+{{- $mistakes := include "gpushare-webhook.wrongNames" . | fromJsonArray -}}
 {{- range include "gpushare-webhook.resourceNames" . | fromJsonArray -}}
 {{- $tests = append $tests (printf "name.startsWith('%s')" (regexFind "^[^/]+/" .)) -}}
+{{- $known := lower . -}}
 {{- $sizes := printf "[%d, %d, %d]" (sub (len .) 1) (len .) (add1 (len .)) -}}
-{{- $tests = append $tests (printf "name.endsWith('%s') && name.size() in %s" (regexFind "/.+$" .) $sizes) -}}
+{{- $tests = append $tests (printf "name.size() in %s && name.lowerAscii().endsWith('%s')" $sizes (regexFind "/.+$" $known)) -}}
+{{- $mistakes = concat $mistakes (list (regexReplaceAll "(.)/(.)" $known "/${1}${2}") (regexReplaceAll "(.)/(.)" $known "${1}${2}/")) -}}
 {{- end -}}
+{{- $others := list -}}
+{{- range $mistakes }}{{ if not (hasPrefix "nvidia.com/" .) }}{{ $others = append $others . }}{{ end }}{{ end -}}
+{{- $tests = append $tests (printf "name.lowerAscii() in ['%s']" ($others | uniq | join "', '")) -}}
 {{- $tests | uniq | join " || " -}}
 {{- end -}}
 
 {{/*
 Whether a list of containers has more elements than the API server's budget for CEL allows. The API server skips an entry
 with the policy `Ignore` whose condition costs more, so a pod could hide one variable behind 150,000 others. The webhook
-reads all of them. Takes `list` and `sizes`, the number of elements in a container `c`.
+reads all of them. Takes `list` and `sizes`, the number of elements in a container `c`. Half of the budget is left.
 */}}
 {{- define "gpushare-webhook.cel.tooMany" -}}
 {{ .list }}.size() > 500 || {{ .list }}.map(c, {{ .sizes }}).sum() > 5000
 {{- end -}}
 
-{{/* Whether the environment of a container `c` exposes GPUs to it (GPS007). */}}
+{{/*
+Whether the environment of a container `c` or one of its mounts exposes GPUs to it (GPS007). The webhook normalises paths;
+no spelling of the folder is without its name. Searching long text is costly, and such paths are rare.
+*/}}
 {{- define "gpushare-webhook.cel.sees" -}}
-c.?env.orValue([]).exists(e, e.name == 'NVIDIA_VISIBLE_DEVICES' && !(e.?value.orValue('') in ['void', 'none']))
+c.?env.orValue([]).exists(e, e.name == 'NVIDIA_VISIBLE_DEVICES' && !(e.?value.orValue('') in ['void', 'none'])) || c.?volumeMounts.orValue([]).exists(m, m.mountPath.size() > 100 || m.mountPath.contains('nvidia-container-devices'))
 {{- end -}}
 
 {{/*
-Whether GPUs are exposed to an ephemeral container of a pod, or one is privileged in a pod that names a GPU resource (GPS007).
+Whether GPUs are exposed to an ephemeral container of a pod, or one is privileged in a pod that asks for a GPU (GPS007).
 Existing containers count too: CEL would compare each with all others, beyond the budget, while the webhook uses a set.
 */}}
 {{- define "gpushare-webhook.cel.ephemeralSees" -}}
 {{- $list := "object.spec.?ephemeralContainers.orValue([])" -}}
 {{- $names := include "gpushare-webhook.cel.namesGpu" (dict "root" . "spec" "object.spec") -}}
-{{ include "gpushare-webhook.cel.tooMany" (dict "list" $list "sizes" "c.?env.orValue([]).size()") }} || {{ $list }}.exists(c, {{ include "gpushare-webhook.cel.sees" . }}) || ({{ $list }}.exists(c, c.?securityContext.?privileged.orValue(false)) && {{ $names }})
+{{- $annotated := include "gpushare-webhook.cel.asksByAnnotation" (dict "root" . "template" "object") -}}
+{{- $asks := compact (list $annotated $names) | join " || " -}}
+{{ include "gpushare-webhook.cel.tooMany" (dict "list" $list "sizes" "c.?env.orValue([]).size() + c.?volumeMounts.orValue([]).size()") }} || {{ $list }}.exists(c, {{ include "gpushare-webhook.cel.sees" . }}) || ({{ $list }}.exists(c, c.?securityContext.?privileged.orValue(false)) && ({{ $asks }}))
 {{- end -}}
 
 {{/* Whether a pod is new, or an update removes its last scheduling gate: then the scheduler may place it. */}}
@@ -64,17 +91,19 @@ oldObject == null || (oldObject.spec.?schedulingGates.orValue([]).size() > 0 && 
 {{- end -}}
 
 {{/*
-Whether a pod that names no GPU resource still concerns the webhook: its environment exposes GPUs (GPS007), it asks for a
-name that may be a typo (GPS013), or it has gpushare-webhook annotations (GPS018), or too many annotations to read in CEL. Takes
-the root and `template`.
+Whether a pod that names no GPU resource still concerns the webhook: it asks for a share by annotation, its environment or
+a mount exposes GPUs (GPS007), it asks for a name that may be a typo (GPS013), or it has gpushare-webhook annotations
+(GPS018), or too many annotations to read in CEL. Takes the root and `template`.
 */}}
 {{- define "gpushare-webhook.cel.concernsGpu" -}}
 {{- $named := include "gpushare-webhook.cel.anyResource" (dict "container" "c" "test" (include "gpushare-webhook.cel.isTypo" .root)) -}}
 {{- $sees := include "gpushare-webhook.cel.sees" . -}}
-{{- $sizes := "c.?env.orValue([]).size() + c.?resources.?limits.orValue({}).size() + c.?resources.?requests.orValue({}).size()" -}}
+{{- $sizes := "c.?env.orValue([]).size() + c.?volumeMounts.orValue([]).size() + c.?resources.?limits.orValue({}).size() + c.?resources.?requests.orValue({}).size()" -}}
 {{- $many := include "gpushare-webhook.cel.tooMany" (dict "list" "list" "sizes" $sizes) -}}
 {{- $spec := printf "%s.?spec" .template -}}
-[{{ $spec }}.?containers.orValue([]), {{ $spec }}.?initContainers.orValue([])].exists(list, list != null && ({{ $many }} || list.exists(c, {{ $sees }} || {{ $named }}))) || {{ .template }}.?metadata.?annotations.orValue({}).size() > 500 || {{ .template }}.?metadata.?annotations.orValue({}).exists(key, key.startsWith('gpushare-webhook/'))
+{{- $annotations := printf "%s.?metadata.?annotations.orValue({})" .template -}}
+{{- with include "gpushare-webhook.cel.asksByAnnotation" . }}{{ . }} || {{ end -}}
+[{{ $spec }}.?containers.orValue([]), {{ $spec }}.?initContainers.orValue([])].exists(list, list != null && ({{ $many }} || list.exists(c, {{ $sees }} || {{ $named }}))) || {{ $annotations }}.size() > 500 || {{ $annotations }}.exists(key, key.startsWith('gpushare-webhook/'))
 {{- end -}}
 
 {{/* The kubelet already runs what a mirror pod shows. Any user can set the annotation, so it counts only from nodes. */}}

@@ -1,4 +1,4 @@
-{{/* Written by `make charts` from the settings' dataclasses: do not edit. */}}
+{{/* Written by `make charts` from the program's source: do not edit. */}}
 
 {{/* The defaults of `config` in JSON. `key[]` holds the defaults of each element of the list `key`. */}}
 {{- define "gpushare-webhook.defaults" -}}
@@ -332,4 +332,14 @@
     }
   }
 }
+{{- end -}}
+
+{{/* The mappings of `config` that replace those of the profile instead of being merged with them, in JSON. */}}
+{{- define "gpushare-webhook.replacedWhole" -}}
+["mpsLabels", "timeSlicingLabels"]
+{{- end -}}
+
+{{/* Names that users write by mistake (GPS013), in JSON. The API server itself rejects those without a slash. */}}
+{{- define "gpushare-webhook.wrongNames" -}}
+["nvidia/gpu", "alpha.kubernetes.io/nvidia-gpu", "nvidia.com/nvidia-gpu", "nvidia.com/gpu-memory", "nvidia.com/gpu.memory", "nvidia.com/gpu-count", "nvidia.com/gpu.count", "nvidia.com/gpu.replicas", "nvidia.com/shared-gpu", "nvidia.com/gpu-shared", "nvidia.com/gpushared", "nvidia.com/mps-gpu", "nvidia.com/gpu.mps"]
 {{- end -}}

@@ -11,14 +11,15 @@ The effective settings in JSON, as the program has them: `config` over its profi
 
 {{/*
 The mapping `over` laid over the mapping `under` at every depth, in JSON. `key[]` of `under` holds the defaults of each
-element of the list `key`. As in the program, lists and `mpsLabels` are replaced.
+element of the list `key`. As in the program, lists are replaced, and so are the mappings of `replacedWhole`.
 */}}
 {{- define "gpushare-webhook.overlaid" -}}
 {{- $result := deepCopy .under -}}
+{{- $whole := include "gpushare-webhook.replacedWhole" . | fromJsonArray -}}
 {{- range $key, $value := .over -}}
 {{- $usual := get $.under $key -}}
 {{- $element := get $.under (printf "%s[]" $key) -}}
-{{- if and (kindIs "map" $value) (kindIs "map" $usual) (ne $key "mpsLabels") -}}
+{{- if and (kindIs "map" $value) (kindIs "map" $usual) (not (has $key $whole)) -}}
 {{- $value = include "gpushare-webhook.overlaid" (dict "under" $usual "over" $value) | fromJson -}}
 {{- else if and (kindIs "slice" $value) $element -}}
 {{- $elements := list -}}

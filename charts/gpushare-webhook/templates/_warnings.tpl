@@ -13,6 +13,15 @@ WARNING: webhooks.validating.failurePolicy is Ignore: while no replica answers, 
 
 WARNING: webhooks.mutating.failurePolicy is Fail: while no replica answers, GPU pods are rejected.
 {{- end }}
+{{- $class := $settings.injections.runtimeClass }}
+{{- if and $class.enabled (eq $class.whenUnknown "inject") (ne $class.whenCdi "inject") (not $settings.facts.runtimeClasses) }}
+
+WARNING: config.facts.runtimeClasses is false, so the webhook cannot detect CDI, and injects runtimeClassName {{ $class.name }} in any case. Where the cluster uses CDI, such pods do not start: set it to true, or config.injections.runtimeClass.enabled to false. Without CDI, set config.injections.runtimeClass.whenCdi to inject.
+{{- end }}
+{{- if and (eq $settings.profile "host-daemon") (not (hasKey ((.Values.config).placement | default dict) "mpsLabels")) (include "gpushare-webhook.firstShared" .) }}
+
+WARNING: config.placement.mpsLabels is not set: every node with GPUs counts as an MPS node, so the limits of MPS apply to all GPU pods. Set the labels of the nodes with the MPS daemon.
+{{- end }}
 {{- $checked := list }}
 {{- range .Values.webhooks.customKinds }}{{ $checked = append $checked (printf "%s/%s" .group .kind) }}{{ end }}
 {{- range $settings.workloads.paths }}

@@ -7,7 +7,8 @@ Why: the pod's value overrides the device plugin's, so `all` exposes every GPU o
 replica can use the GPUs of other pods. A mount names a GPU in the same way, to a container toolkit that reads devices
 from mounts. A privileged container sees every device, whatever was allocated. An ephemeral container has no resource
 requests and gets no allocation, so every GPU that it sees is beyond it. A value in the image or in `envFrom` is not
-visible here.
+visible here. A scheduler that grants shares by annotation sets the variable from a ConfigMap in the container that
+gets the share (kai-scheduler/KAI-Scheduler pkg/binder/common); that is its allocation.
 Remedy: omit the variable, or set it to `void`; remove the mount; remove `privileged`.
 Settings: `injections.voidDevices.enabled`.
 """
@@ -31,9 +32,9 @@ _HARMLESS = frozenset({"", "void", "none"})
 def run(context: PodContext) -> Iterator[Violation]:
     """One violation per container for the variable, one for each mount of a device, and one for `privileged`."""
     for container in context.checked_containers():
-        if VISIBLE_DEVICES in container.variables:
+        if VISIBLE_DEVICES in container.variables and not _by_scheduler(context, container):
             yield from _visible(container)
-    for container in context.pod.mounting(_DEVICES):
+    for container in context.pod.mounting("nvidia-container-devices"):
         if context.origin.added_containers is None or container.name in context.origin.added_containers:
             yield from _mounted(container)
     for container in _with_gpus(context) if context.requests.positive else ():
@@ -65,6 +66,15 @@ def _with_gpus(context: PodContext) -> Iterator[Container]:
 
 def _is_privileged(container: Container) -> bool:
     return members(container.raw, "securityContext", container.path).get("privileged") is True
+
+
+def _by_scheduler(context: PodContext, container: Container) -> bool:
+    """Whether the scheduler that grants the container a share sets the variable, from a ConfigMap."""
+    if context.requests.annotated is None or context.requests.annotated.path != container.path:
+        return False
+    entry = container.variable(VISIBLE_DEVICES) or {}
+    source = members(entry, "valueFrom", container.variable_path(VISIBLE_DEVICES))
+    return source.get("configMapKeyRef") is not None
 
 
 def _visible(container: Container) -> list[Violation]:

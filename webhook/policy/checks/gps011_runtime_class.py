@@ -53,7 +53,7 @@ _OBSTACLES: dict[Obstacle | None, tuple[Path, str, str]] = {
     Obstacle.MISSING: (
         (),
         "RuntimeClass {} does not exist in the cluster, so it was not injected",
-        "create it, or set injections.runtimeClass.name",
+        "create it, or set injections.runtimeClass.name, or turn runtimeClass off where no pod needs it",
     ),
     Obstacle.CONTRADICTS: (
         ("nodeSelector",),

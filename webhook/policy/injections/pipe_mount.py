@@ -2,7 +2,8 @@
 
 Adds: a hostPath volume for `<MPS root>/<resource>/pipe`, mounted at `/mps/<resource>/pipe`, and the volume's name in
 the annotation `cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes`: without that annotation the autoscaler
-never removes a node that runs a pod with local storage.
+never removes a node that runs a pod with local storage. The descheduler does not read the annotation: it evicts the
+pod only if its policy permits pods with local storage.
 Why: the client connects to the daemon through this directory. The plugin mounts the same one; both together are
 harmless.
 Not when: the variable would not be injected; the path is already mounted; the namespace does not allow hostPath

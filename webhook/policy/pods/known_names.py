@@ -11,7 +11,7 @@ _MIG = "nvidia.com/mig-"
 
 _CARD = "nvidia.com/gpu"
 _SHARE = "nvidia.com/gpu.shared"
-_WRONG: Mapping[str, str] = {
+WRONG_NAMES: Mapping[str, str] = {
     "gpu": _CARD,
     "gpus": _CARD,
     "nvidia-gpu": _CARD,
@@ -45,7 +45,7 @@ class KnownNames:
         for name in sorted(self._names):
             for length in (len(name) - 1, len(name), len(name) + 1):
                 self._by_length.setdefault(length, []).append(name)
-        self._longest = max((*map(len, _WRONG), *self._by_length), default=0)
+        self._longest = max((*map(len, WRONG_NAMES), *self._by_length), default=0)
 
     def meant_by(self, name: str) -> str | None:
         """The known resource that a name means: in other case, well known as wrong, or one edit away; or None."""
@@ -62,7 +62,7 @@ class KnownNames:
 
     def _well_known(self, folded: str) -> str | None:
         """What a well-known wrong name means: a share counts as a card where no share has a name of its own."""
-        meant = _WRONG.get(folded)
+        meant = WRONG_NAMES.get(folded)
         if meant in self._names:
             return meant
         return _CARD if meant is not None and _CARD in self._names else None

@@ -79,14 +79,16 @@ class GpuRequests:
     """All GPU requests of a pod, in the order of its containers.
 
     `named` holds every GPU resource that a container names; an amount that is malformed counts as 0. `positive` holds
-    those above 0. The requests of a container are adjacent.
+    those above 0. The requests of a container are adjacent. `annotated` is the container that gets a share by an
+    annotation.
     """
 
-    __slots__ = ("_peaks", "has_mig", "has_renamed", "named", "pod", "positive")
+    __slots__ = ("_peaks", "annotated", "has_mig", "has_renamed", "named", "pod", "positive")
 
     def __init__(self, pod: Pod, lookup: Lookup) -> None:
         self.pod = pod
         self.positive: list[ResourceRequest] = []
+        self.annotated: Container | None = None
         self.has_mig = self.has_renamed = False
         self.named: list[ResourceRequest] = []
         self._peaks: dict[str, PeakRequest] | None = None
@@ -125,6 +127,7 @@ class GpuRequests:
         container = self.pod.container(held.get(asked.container) if asked.container is not None else None)
         if container is None or any(request.container.path == container.path for request in self.positive):
             return
+        self.annotated = container
         path = (*self.pod.metadata_path, "annotations", asked.annotation)
         self.positive.append(AnnotatedRequest(container, resource, path))
         self.has_renamed = self.has_renamed or resource.renamed

@@ -21,7 +21,7 @@ class RuntimeClassInjection:
     when_cdi: Literal["inject", "skip"] = setting(
         "skip",
         "What to do where the cluster injects devices through CDI, which the RuntimeClass `nvidia-legacy` shows. Set "
-        "`inject` for GPU operator 25.3 with `cdi.enabled: true` and `cdi.default: false`.",
+        "`inject` before GPU operator 25.10 if `cdi.enabled` is true and `nvidia` is not the nodes' default runtime.",
     )
     sandboxes: tuple[ClassPattern, ...] = setting(
         ("gvisor", "runsc", "kata*"), "Classes or handlers with which MPS does not work (GPS011)."

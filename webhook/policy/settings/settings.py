@@ -132,7 +132,8 @@ class Requests:
     """What counts as a request for a share of a GPU besides the resources of containers."""
 
     annotations: tuple[AnnotationRequest, ...] = setting(
-        (), "Annotations of pods. Each counts as one replica of the first shared resource."
+        (),
+        "Annotations of pods. Each counts as one replica of the first shared resource, else of the first whole one.",
     )
 
 
