@@ -87,7 +87,7 @@ def test_rights_are_bound_only_to_webhook_account(mode: str) -> None:
         ("default", False),
         ({"rbac": {"limitPatches": True}}, True),
         ({"rbac": {"limitPatches": True}, "tls": {"mode": "cert-manager"}}, False),
-        ({"rbac": {"limitPatches": True, "create": False}}, False),
+        ({"rbac": {"limitPatches": True, "create": False}}, True),
     ],
     ids=str,
 )

@@ -235,6 +235,28 @@ def test_null_value_is_rendered_or_rejected_with_remedy(path: tuple[str, ...]) -
         assert "<no value>" not in rendered(nulled(path))
 
 
+# What the default values leave unused: each section with modes that use it.
+USING = {"tls": ("cert-manager-issuer", "existing-secret"), "metrics": ("everything", "monitoring")}
+NULLED = [(mode, value.path) for value in leaves(GENERATOR["values"]()) for mode in USING.get(value.path[0], ())]
+
+
+@pytest.mark.parametrize(("mode", "path"), NULLED, ids=[f"{mode} {'.'.join(path)}" for mode, path in NULLED])
+def test_null_value_in_use_is_rendered_or_rejected_with_remedy(mode: str, path: tuple[str, ...]) -> None:
+    """A template that fails says what to do; any other problem of a template shows only the place in the chart."""
+    values = yaml.safe_load((CHART / "ci" / f"{mode}-values.yaml").read_text())
+    section = values
+    for key in path[:-1]:
+        section = section.setdefault(key, {})
+    section[path[-1]] = None
+    text, problem = "", ""
+    try:
+        text = rendered(values)
+    except RefusedError as refused:
+        problem = str(refused)
+    assert "<no value>" not in text
+    assert text or re.search(r"execution error at \(.+\): .*\b(set|remove)\b", problem), problem
+
+
 @pytest.mark.parametrize("section", sorted(SCHEMA["properties"]["config"]["properties"].keys() - {"facts"}))
 def test_null_setting_is_rejected_by_name(section: str) -> None:
     """Helm deletes only keys that have a default in values.yaml, which only `facts` has."""

@@ -18,8 +18,8 @@ SECONDS = 30
 
 DOCS = Path(__file__).parents[2] / "docs"
 
-_WIDTH, _HEIGHT = 860, 352
-_TOP, _BOTTOM = 92, 300
+_WIDTH, _HEIGHT = 860, 368
+_TOP, _BOTTOM = 92, 316
 _LEFTS = (58, 476)
 _PANEL = 360
 _STEP = 100
@@ -109,7 +109,8 @@ def _draw_bars(drawing: Drawing, left: float, counts: Counts, top: int, style: s
 
 
 def _draw_denial(drawing: Drawing, left: float, denial: str) -> None:
-    lines = textwrap.wrap("Error from server (Forbidden): … " + denial[denial.index("denied the request") :], 44)
+    text = "Error from server (Forbidden): … " + denial[denial.index("denied the request") :]
+    lines = textwrap.wrap(text, 44, break_on_hyphens=False)  # label keys have hyphens
     height = 16 * len(lines) + 14
     drawing.box((left, _BOTTOM - 12 - height), _PANEL - 28, height, "terminal")
     for index, line in enumerate(lines):

@@ -7,7 +7,6 @@ kind of node takes its turn to be the real one.
 from __future__ import annotations
 
 from contextlib import contextmanager
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -16,6 +15,7 @@ from tests.cluster.harness import cluster as clusters
 from tests.cluster.harness.api import ApiError
 from tests.cluster.harness.credentials import NODE
 from tests.cluster.harness.manifests import GPU, container, deployment, pod
+from tests.cluster.harness.node_objects import node_object
 from tests.cluster.harness.options import mps, time_slicing, whole
 from tests.cluster.harness.waiting import wait_for
 from tests.cluster.harness.webhook import webhook
@@ -24,6 +24,7 @@ from tests.cluster.workloads import assert_completed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from contextlib import AbstractContextManager
 
     from tests.cluster.harness.api import Object
     from tests.cluster.harness.cluster import Cluster
@@ -46,38 +47,9 @@ def mixed(needs_node: None) -> Iterator[Cluster]:
         yield running
 
 
-@contextmanager
-def _marked(cluster: Cluster, labels: dict[str, str], *taints: Object) -> Iterator[None]:
-    """The real node with labels and taints for a while."""
-    path = f"/api/v1/nodes/{NODE}"
-    cluster.api.patch(path, {"metadata": {"labels": labels}, "spec": {"taints": list(taints)}})
-    try:
-        yield
-    finally:
-        cluster.api.patch(path, {"metadata": {"labels": dict.fromkeys(labels)}, "spec": {"taints": []}})
-
-
-@contextmanager
-def _node_object(cluster: Cluster, strategy: str) -> Iterator[str]:
-    """A node without a kubelet: ready, with room, and gone at the end with the pods that were bound to it."""
-    name = f"object-{strategy}"
-    path = f"/api/v1/nodes/{name}"
-    cluster.api.create(
-        "/api/v1/nodes", {"metadata": {"name": name, "labels": LABELS[strategy]}, "spec": {"taints": [GPU_NODE]}}
-    )
-    now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    room = {"cpu": "8", "memory": "8Gi", "pods": "100", GPU: "2" if strategy == "none" else "10"}
-    ready = {"type": "Ready", "status": "True", "reason": "Test", "lastHeartbeatTime": now, "lastTransitionTime": now}
-    cluster.api.patch(f"{path}/status", {"status": {"capacity": room, "allocatable": room, "conditions": [ready]}})
-    cluster.api.wait_for(path, "to be found ready", lambda node: node["spec"]["taints"] == [GPU_NODE])
-    try:
-        yield name
-    finally:
-        for bound in cluster.api.items(f"/api/v1/pods?fieldSelector=spec.nodeName={name}"):
-            metadata = bound["metadata"]
-            at = f"/api/v1/namespaces/{metadata['namespace']}/pods/{metadata['name']}"
-            cluster.api.delete(f"{at}?gracePeriodSeconds=0")  # no kubelet ends it
-        cluster.api.delete(path)
+def _node_object(cluster: Cluster, strategy: str) -> AbstractContextManager[str]:
+    gpus = 2 if strategy == "none" else 10
+    return node_object(cluster, f"object-{strategy}", LABELS[strategy], gpus=gpus, taints=(GPU_NODE,))
 
 
 @contextmanager
@@ -86,7 +58,7 @@ def _side_by_side(cluster: Cluster, real: str) -> Iterator[dict[str, str]]:
     first, second = (strategy for strategy in LABELS if strategy != real)
     with (
         cluster.node.sharing(PLUGINS[real]),
-        _marked(cluster, LABELS[real], GPU_NODE),
+        cluster.node.marked(LABELS[real], GPU_NODE),
         _node_object(cluster, first) as one,
         _node_object(cluster, second) as other,
     ):
@@ -136,7 +108,7 @@ def test_node_without_mps_grants_two_gpus(mixed: Cluster) -> None:
 
 
 def test_pod_without_injected_toleration_stays_pending(mixed: Cluster) -> None:
-    with workspace(mixed, "taint") as space, _marked(mixed, {}, GPU_NODE):
+    with workspace(mixed, "taint") as space, mixed.node.marked({}, GPU_NODE):
         space.api.create(space.pods, pod("plain", container(gpus=0)))
         assert "untolerated taint" in space.wait_event("plain", "FailedScheduling")["message"]
         assert_completed(space.start(pod("main")))
@@ -148,7 +120,7 @@ def test_renamed_resource_pod_is_mutated_and_runs(mixed: Cluster) -> None:
     with (
         mixed.node.sharing(mps(rename=True)),
         workspace(mixed, "renamed") as space,
-        _marked(mixed, LABELS["mps"], *taints),
+        mixed.node.marked(LABELS["mps"], *taints),
     ):
         space.kubectl("apply", "-f", "-", manifest=deployment("main", asks))
         (made,) = wait_for("a pod", lambda: space.api.items(space.pods))

@@ -13,6 +13,7 @@ import pytest
 
 from tests.cluster.harness.manifests import container, deployment, host_path, pod
 from tests.cluster.harness.waiting import wait_for
+from tests.cluster.workloads import REFUSAL
 
 if TYPE_CHECKING:
     from tests.cluster.harness.workspace import Workspace
@@ -21,11 +22,6 @@ PIPE = "/mps/nvidia.com/gpu/pipe"
 HOST_PIPE = "/run/nvidia/mps/nvidia.com/gpu/pipe"
 SHM = "/dev/shm"  # noqa: S108
 HOST_SHM = "/run/nvidia/mps/shm"
-REFUSAL = (
-    "Pod was rejected: Allocate failed due to rpc error: code = Unknown desc = "
-    'invalid allocation request for "nvidia.com/gpu": '
-    "invalid request: maximum request size for shared resources is 1; found 2, which is unexpected"
-)
 
 
 def test_pod_with_two_replicas_fails(space: Workspace) -> None:

@@ -1,4 +1,4 @@
-"""One workload of each kind that creates pods, with the same pod template, and the expected edits of its pods."""
+"""One workload of each kind that creates pods, with the same pod template, and what its pods are expected to become."""
 
 from __future__ import annotations
 
@@ -25,6 +25,13 @@ KINDS = {
     "CronJob": "batch/v1",
     "ReplicationController": "v1",
 }
+
+REFUSAL = (
+    "Pod was rejected: Allocate failed due to rpc error: code = Unknown desc = "
+    'invalid allocation request for "nvidia.com/gpu": '
+    "invalid request: maximum request size for shared resources is 1; found 2, which is unexpected"
+)
+"""The kubelet's message in the status of a pod that asks for two replicas where the device plugin accepts one."""
 
 
 def workload(kind: str, *containers: Object) -> Object:

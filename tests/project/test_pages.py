@@ -11,8 +11,8 @@ import pytest
 
 from tests.project import page_shell
 from tests.project.clone import copied, reader
-from tests.project.pages import CLUSTER, Block, pages, shell_blocks
-from tests.project.repository import ROOT, modules, tracked
+from tests.project.pages import CLUSTER, SHELL, Block, pages, shell_blocks
+from tests.project.repository import ROOT, blocks, modules, name, tracked
 
 BLOCKS = [block for page in pages() for block in shell_blocks(page)]
 IN_CLONE = {
@@ -51,6 +51,13 @@ def test_block_that_is_not_run_cannot_run_here(block: Block) -> None:
     assert {words[0] for words in block.commands()} <= excused
     for program, subcommand, *words in block.commands():
         assert program != "helm" or subcommand in ("push", "test") or any("oci://" in word for word in words)
+
+
+@pytest.mark.parametrize("page", pages(), ids=lambda page: name(page))
+def test_only_shell_blocks_have_prompts(page: Path) -> None:
+    """A command in another block would not be run."""
+    others = [content for language, content in blocks(page) if language not in SHELL]
+    assert [line for content in others for line in content.splitlines() if line.lstrip().startswith("$ ")] == []
 
 
 def ci_targets() -> set[str]:

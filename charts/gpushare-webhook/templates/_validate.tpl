@@ -71,6 +71,11 @@
 {{- end -}}
 {{- if eq $mode "cert-manager" -}}
 {{- $times := .Values.tls.certManager -}}
+{{- range $key := list "duration" "renewBefore" -}}
+{{- if not (get $times $key) -}}
+{{- fail (printf "tls.certManager.%s is null: set it to a time such as 720h" $key) -}}
+{{- end -}}
+{{- end -}}
 {{- if le (include "gpushare-webhook.seconds" $times.duration | int) (include "gpushare-webhook.seconds" $times.renewBefore | int) -}}
 {{- fail (printf "tls.certManager.duration %s is not longer than renewBefore %s: increase duration or decrease renewBefore" $times.duration $times.renewBefore) -}}
 {{- end -}}

@@ -30,7 +30,7 @@ def replace_leaf(cluster: Cluster, authority: Authority) -> None:
 
 def replace_settings(cluster: Cluster, settings: Object) -> None:
     """Put other settings into the ConfigMap."""
-    data = product.config_map(settings)["data"]
+    data = product.config_map({"settings.yaml": settings})["data"]
     cluster.api.patch(f"{_CORE}/configmaps/{product.NAME}", {"data": data})
 
 

@@ -16,6 +16,7 @@ from tests.cluster.harness.options import offers
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from tests.cluster.harness.api import Object
     from tests.cluster.harness.controlplane import ControlPlane
     from tests.cluster.harness.options import NodeOptions
     from tests.cluster.harness.place import Namespaces
@@ -149,6 +150,16 @@ class Node:
             yield
         finally:
             self._exchange_plugin(self._options.plugin)
+
+    @contextmanager
+    def marked(self, labels: dict[str, str], *taints: Object) -> Iterator[None]:
+        """Put labels and taints on the node for a while."""
+        path = f"/api/v1/nodes/{NODE}"
+        self._control.api.patch(path, {"metadata": {"labels": labels}, "spec": {"taints": list(taints)}})
+        try:
+            yield
+        finally:
+            self._control.api.patch(path, {"metadata": {"labels": dict.fromkeys(labels)}, "spec": {"taints": []}})
 
     def _exchange_plugin(self, config: dict[str, Any]) -> None:
         self.processes["device-plugin"].stop()

@@ -16,9 +16,12 @@ def mps(replicas: int = 10, *, rename: bool = False) -> dict[str, Any]:
     return _shared("mps", replicas, rename=rename)
 
 
-def time_slicing(replicas: int = 10, *, rename: bool = False) -> dict[str, Any]:
-    """Device plugin configuration: every GPU shared by time slicing."""
-    return _shared("timeSlicing", replicas, rename=rename)
+def time_slicing(replicas: int = 10, *, rename: bool = False, fail_requests: bool = False) -> dict[str, Any]:
+    """Device plugin configuration: every GPU shared by time slicing.
+
+    With `fail_requests` the plugin rejects requests for more than one replica (`failRequestsGreaterThanOne`).
+    """
+    return _shared("timeSlicing", replicas, rename=rename, failRequestsGreaterThanOne=fail_requests)
 
 
 def whole() -> dict[str, Any]:
@@ -26,9 +29,10 @@ def whole() -> dict[str, Any]:
     return {"version": "v1"}
 
 
-def _shared(strategy: str, replicas: int, *, rename: bool) -> dict[str, Any]:
+def _shared(strategy: str, replicas: int, *, rename: bool, **options: bool) -> dict[str, Any]:
     resource = {"name": "nvidia.com/gpu", "replicas": replicas}
-    return {"version": "v1", "sharing": {strategy: {"renameByDefault": rename, "resources": [resource]}}}
+    sharing = {"renameByDefault": rename, "resources": [resource], **options}
+    return {"version": "v1", "sharing": {strategy: sharing}}
 
 
 def offers(plugin: dict[str, Any], gpus: int) -> dict[str, str]:

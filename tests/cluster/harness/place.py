@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import shlex
 import shutil
 import socket
 import subprocess
@@ -167,6 +168,25 @@ class Namespaces:
         """Run a command in here and return its result, whatever the exit status."""
         entered, variables = self.command(command), os.environ | dict(environment or {})
         return subprocess.run(entered, env=variables, capture_output=True, text=True, timeout=120, check=False)
+
+    def cover(self, path: str) -> None:
+        """Mount an empty file system in memory over a folder of the machine; the cluster's own folder stays there.
+
+        Call it before pods start. Raises `RuntimeError`.
+        """
+        aside, folder = "/run/aside", shlex.quote(str(self.folder))
+        steps = [
+            f"mkdir {aside}",
+            f"mount --bind {folder} {aside}",
+            f"mount -t tmpfs tmpfs {shlex.quote(path)}",
+            f"mkdir -p {folder}",
+            f"mount --bind {aside} {folder}",
+            f"umount {aside}",
+            f"rmdir {aside}",
+        ]
+        done = self.run(["sh", "-c", " && ".join(steps)])
+        if done.returncode:
+            raise RuntimeError(f"{path} could not be covered: {done.stderr.strip()}")
 
     def path(self, path: str) -> Path:
         """A path in here, as a process outside opens it."""

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 # The shutdown delay gives endpoints time to disappear; tests of rollouts set it.
 BASE = {"apiVersion": "gpushare-webhook/v1", "kind": "Settings", "server": {"shutdownDelay": "0s"}}
+_FACTS = {"apiVersion": "gpushare-webhook/v1", "kind": "Facts"}
 _LIFETIME = timedelta(days=1)
 _RUNTIME_CLASS = {
     "apiVersion": "node.k8s.io/v1",
@@ -32,13 +33,19 @@ _RUNTIME_CLASS = {
 
 @contextmanager
 def webhook(
-    cluster: Cluster, *, settings: Object | None = None, replicas: int = 1, limits: Object | None = None
+    cluster: Cluster,
+    *,
+    settings: Object | None = None,
+    facts: Object | None = None,
+    replicas: int = 1,
+    limits: Object | None = None,
 ) -> Iterator[Authority]:
-    """Install the webhook with these settings and wait until it mutates pods; remove it at the end.
+    """Install the webhook with these settings and facts, and wait until it mutates pods; remove it at the end.
 
     Yields the authority of its certificate. `limits` are those of its container. Raises `ToolsMissingError` when the
     layers of its image have not been built.
     """
+    files: dict[str, Object] = {"settings.yaml": BASE | (settings or {}), "facts.yaml": _FACTS | (facts or {})}
     authority = Authority.create("tests", datetime.now(UTC), _LIFETIME)
     leaf = authority.sign([product.HOST], datetime.now(UTC), _LIFETIME)
     signed = [
@@ -46,7 +53,7 @@ def webhook(
         product.mutating(authority.bundle()),
         product.validating(authority.bundle()),
     ]
-    with deployed(cluster, [*objects(settings, replicas, limits), *signed]):
+    with deployed(cluster, [*objects(files, replicas, limits), *signed]):
         yield authority
 
 
@@ -69,12 +76,12 @@ def deployed(cluster: Cluster, items: list[Object]) -> Iterator[None]:
         cluster.kubectl("-n", product.NAME, "delete", "deployment,service,secret,configmap", product.NAME)
 
 
-def objects(settings: Object | None, replicas: int, limits: Object | None = None) -> list[Object]:
+def objects(files: dict[str, Object], replicas: int, limits: Object | None = None) -> list[Object]:
     """The objects of an installation, except the certificate and the configurations that trust it."""
     return [
         product.namespace(),
         _RUNTIME_CLASS,
-        product.config_map(BASE | (settings or {})),
+        product.config_map(files),
         product.service(),
         product.deployment(replicas, limits),
     ]

@@ -61,9 +61,9 @@ def secret(certificate: bytes, key: bytes) -> Object:
     return _object("v1", "Secret", {"type": "kubernetes.io/tls", "data": encoded})
 
 
-def config_map(settings: Object) -> Object:
-    """The settings file; JSON is YAML."""
-    return _object("v1", "ConfigMap", {"data": {"settings.yaml": json.dumps(settings)}})
+def config_map(files: dict[str, Object]) -> Object:
+    """The files `settings.yaml` and `facts.yaml`; JSON is YAML."""
+    return _object("v1", "ConfigMap", {"data": {name: json.dumps(content) for name, content in files.items()}})
 
 
 def service() -> Object:
@@ -77,7 +77,7 @@ def deployment(replicas: int, limits: Object | None = None) -> Object:
     probe = {"httpGet": {"path": "/readyz", "port": 8080}, "periodSeconds": 1}
     tls, settings = f"{_MOUNT}/tls", f"{_MOUNT}/settings"
     arguments = [
-        *("serve", f"--config={settings}/settings.yaml"),
+        *("serve", f"--config={settings}/settings.yaml", f"--facts={settings}/facts.yaml"),
         *(f"--tls-cert={tls}/tls.crt", f"--tls-key={tls}/tls.key"),
     ]
     container = {
