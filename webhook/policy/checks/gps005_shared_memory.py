@@ -2,8 +2,8 @@
 
 Reads: `volumeMounts` of containers that request a replica.
 Why: the device plugin mounts the MPS daemon's shared memory at `/dev/shm`. A volume that the pod mounts at the same
-path hides it. Clients on GPUs older than Volta need the daemon's shared memory. GKE's plugin mounts nothing there, so
-profile `gke` turns the check off.
+path hides it. Clients on GPUs older than Volta need the daemon's shared memory. Where nothing mounts that memory, as
+on GKE, the profile turns the check off.
 Remedy: remove the mount. It is usually there to give PyTorch's workers enough shared memory, which the daemon's mount
 provides as well: half of the node's memory, shared by all MPS pods of the node (64 MiB in v0.15 of the plugin).
 """
