@@ -195,6 +195,9 @@
 {
   "device-plugin": {},
   "host-daemon": {
+    "severities": {
+      "GPS005": "off"
+    },
     "injections": {
       "pipeDirectory": {
         "containerRoot": "/tmp/nvidia-mps",
@@ -256,14 +259,26 @@
     }
   },
   "kai": {
+    "severities": {
+      "GPS005": "off"
+    },
+    "resources": [
+      {
+        "name": "nvidia.com/gpu",
+        "kind": "whole"
+      }
+    ],
     "injections": {
+      "runtimeClass": {
+        "enabled": false
+      },
       "pipeDirectory": {
         "containerRoot": "/tmp/nvidia-mps",
         "perResource": false
       },
       "pipeMount": {
         "mpsRoot": "/tmp/nvidia-mps",
-        "type": "Directory"
+        "type": "DirectoryOrCreate"
       }
     },
     "placement": {
