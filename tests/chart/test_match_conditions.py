@@ -250,8 +250,8 @@ def test_pod_without_request_by_annotation_is_not_sent(annotations: Json | None)
     assert called(KAI, [request(holder("Pod", UNRELATED["plain"], annotations))]) == [set()]
 
 
-@pytest.mark.parametrize("resources", [[], [{"name": GPU, "kind": "whole"}]], ids=str)
-def test_annotations_count_only_where_resource_is_shared(resources: list[Json]) -> None:
+@pytest.mark.parametrize("resources", [[], [{"name": "nvidia.com/mig-1g.5gb", "kind": "mig"}]], ids=str)
+def test_annotations_count_only_where_cards_can_be_shared(resources: list[Json]) -> None:
     values = {"config": {"profile": "kai", "resources": resources}}
     assert called(values, [request(holder("Pod", UNRELATED["plain"], FRACTION))]) == [set()]
 

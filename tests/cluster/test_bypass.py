@@ -194,7 +194,7 @@ def kai(running: ControlPlaneOnly) -> Iterator[LocalWebhook]:
 def test_request_by_annotation_is_mutated_and_checked(running: ControlPlaneOnly, kai: LocalWebhook) -> None:
     created = _create(running, _annotated(pod("fraction", PLAIN)))
     assert is_mutated(created)
-    assert created["spec"]["volumes"][-1]["hostPath"] == {"path": "/tmp/nvidia-mps", "type": "Directory"}  # noqa: S108
+    assert created["spec"]["volumes"][-1]["hostPath"] == {"path": "/tmp/nvidia-mps", "type": "DirectoryOrCreate"}  # noqa: S108
     assert not is_mutated(_create(running, pod("plain", PLAIN)))
     elsewhere = container(gpus=0, env=[{"name": "CUDA_MPS_PIPE_DIRECTORY", "value": "/elsewhere"}])
     assert "GPS004" in rejection(running, _annotated(pod("elsewhere", elsewhere)))

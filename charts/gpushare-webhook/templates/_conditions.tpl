@@ -28,9 +28,12 @@ Whether a pod asks for a share of a GPU by annotation, as KAI Scheduler's pods d
 the root and `template`, the object with the pod's metadata.
 */}}
 {{- define "gpushare-webhook.cel.asksByAnnotation" -}}
+{{- $settings := include "gpushare-webhook.settings" .root | fromJson -}}
 {{- $keys := list -}}
-{{- range (include "gpushare-webhook.settings" .root | fromJson).requests.annotations }}{{ $keys = append $keys .annotation }}{{ end -}}
-{{- if and $keys (include "gpushare-webhook.firstShared" .root) -}}
+{{- range $settings.requests.annotations }}{{ $keys = append $keys .annotation }}{{ end -}}
+{{- $cards := list -}}
+{{- range $settings.resources }}{{ if ne "mig" .kind }}{{ $cards = append $cards .name }}{{ end }}{{ end -}}
+{{- if and $keys $cards -}}
 ['{{ $keys | join "', '" }}'].exists(key, key in {{ .template }}.?metadata.?annotations.orValue({}))
 {{- end -}}
 {{- end -}}
