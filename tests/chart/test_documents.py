@@ -59,7 +59,8 @@ def test_documented_build_and_install_use_same_image(page: str) -> None:
 
 @pytest.mark.parametrize("page", ["README.md", "docs/how-to/install.md", "charts/gpushare-webhook/README.md"])
 def test_documented_install_limits_network_traffic(page: str) -> None:
-    (command,) = [one for _, text in blocks(ROOT / page) for one in commands(text) if one[:2] == ["helm", "install"]]
+    shell = [text for language, text in blocks(ROOT / page) if language == "sh"]
+    (command,) = [one for text in shell for one in commands(text) if one[:2] == ["helm", "install"]]
     sets = [one for word, value in pairwise(command) if word == "--set" for one in ("--set", value)]
     text = helm("template", RELEASE, str(CHART), "--namespace", NAMESPACE, *sets)
     assert "\nkind: NetworkPolicy\n" in text
