@@ -1,4 +1,4 @@
-"""Profile `kai`: pods ask for a share by annotation, and the MPS daemon runs on the host."""
+"""Profile `kai`: pods ask for a share by annotation or for whole cards, and the MPS daemon runs on the host."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ import pytest
 
 from tests.cluster.harness import cluster as clusters
 from tests.cluster.harness.manifests import container, pod
+from tests.cluster.harness.node_objects import node_object
+from tests.cluster.harness.options import NodeOptions, whole
 from tests.cluster.harness.release import Release, prepared
 from tests.cluster.harness.workspace import Workspace, workspace
 
@@ -24,8 +26,8 @@ OF_TRAIN = FRACTION | {"gpu-fraction-container-name": "train"}
 
 @pytest.fixture(scope="module")
 def release(needs_node: None) -> Iterator[Release]:
-    """The chart with the profile, on a node whose MPS daemon has its directory on the host."""
-    with clusters.cluster() as running:
+    """The chart with the profile, on a node with whole cards whose MPS daemon has its directory on the host."""
+    with clusters.cluster(node=NodeOptions(plugin=whole())) as running:
         running.inside.cover("/tmp")  # noqa: S108
         directory = running.inside.path(PIPE)
         directory.mkdir()
@@ -71,3 +73,14 @@ def test_pod_without_annotation_is_unchanged(space: Workspace) -> None:
     for name in ("proxy", "train"):
         assert not [entry for entry in space.environment("main", container=name) if entry.startswith("CUDA_MPS")]
         assert space.mounts("main", PIPE, container=name) == []
+
+
+def test_pod_with_two_whole_cards_gets_no_finding_and_no_pipe_directory(space: Workspace) -> None:
+    labels = {"pool": "cards", "nvidia.mps/enabled": "true"}
+    with node_object(space.cluster, "cards-1", labels, gpus=4) as node:
+        asks = pod("main", container(gpus=2), nodeSelector={"pool": "cards"})
+        done = space.cluster.kubectl.run("-n", space.name, "create", "-f", "-", manifest=asks)
+        assert (done.returncode, done.stderr) == (0, "")
+        bound = space.wait_pod("main", "to be bound", lambda found: found["spec"].get("nodeName"))
+        assert bound["spec"]["nodeName"] == node
+        assert "nvidia-mps" not in str(bound["spec"])

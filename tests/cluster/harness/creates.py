@@ -59,7 +59,7 @@ class Creates:
         self._clock.start()
 
     def finish(self) -> None:
-        """Start no more creates, and wait for the outstanding answers."""
+        """Start no further creates, and wait for the outstanding answers."""
         self._over.set()
         self._clock.join()
         for connection in self._connections:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 BASE = {"apiVersion": "gpushare-webhook/v1", "kind": "Settings", "server": {"shutdownDelay": "0s"}}
 _FACTS = {"apiVersion": "gpushare-webhook/v1", "kind": "Facts"}
 _LIFETIME = timedelta(days=1)
+_NOT_REACHABLE_YET = ("no endpoints available", "dial tcp", "deadline exceeded")
 _RUNTIME_CLASS = {
     "apiVersion": "node.k8s.io/v1",
     "kind": "RuntimeClass",
@@ -88,12 +89,12 @@ def objects(files: dict[str, Object], replicas: int, limits: Object | None = Non
 
 
 def _mutates(cluster: Cluster) -> bool:
-    """Whether a GPU pod is mutated; it is rejected until kube-proxy routes to the servers."""
+    """Whether a GPU pod is mutated; it is rejected until the API server has seen the endpoints and reaches them."""
     asks = manifests.pod("asks")
     try:
         made = cluster.api.create("/api/v1/namespaces/default/pods?dryRun=All", asks)
     except ApiError as refused:
-        if "dial tcp" not in refused.message and "deadline exceeded" not in refused.message:
+        if not any(reason in refused.message for reason in _NOT_REACHABLE_YET):
             raise
         return False
     return bool(json.dumps(made["spec"]).count("nvidia.com/gpu") > json.dumps(asks["spec"]).count("nvidia.com/gpu") + 1)
