@@ -80,7 +80,7 @@ def _created_with_warning(space: Workspace) -> str:
     assert done.returncode == 0, done.stderr
     assert (
         'Warning: GPS001 container "main" asks for 2 of "nvidia.com/gpu"; '
-        "its nodes, chosen later, must not be shared through MPS"
+        "nodes chosen later must not be shared through MPS"
     ) in done.stderr
     path = f"/apis/batch/v1/namespaces/{space.name}/jobs/main"
     space.api.wait_for(path, "to be reported as suspended", lambda job: "Suspended" in str(job["status"]))

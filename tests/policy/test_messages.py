@@ -10,11 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.fixture import Fixture, evaluator_of, load_all
+from tests.strategies.selecting import selecting
 from webhook.policy.context import Origin
 from webhook.policy.evaluate import Evaluator
+from webhook.policy.placement.node_classes import STRATEGY
 from webhook.policy.pods.client_limits import PREFIX
 from webhook.policy.pods.quantity import NANO
-from webhook.policy.settings.settings import Resource, Settings
+from webhook.policy.settings.settings import Limits, Resource, Settings, TimeSlicingLimits
 from webhook.policy.verdict import Finding
 from webhook.policy.wording import MESSAGE_LIMIT, amount, message
 
@@ -126,6 +128,24 @@ def test_huge_numbers_fit_messages(digits: int) -> None:
     evaluator = Evaluator.of(Settings())
     verdict = evaluator.evaluate(pod, "", "Pod", Origin("default"))
     assert {"GPS001", "GPS003"} <= {found.code for found in verdict.findings}
+    fits(verdict.findings)
+
+
+@pytest.mark.parametrize("excluded", ["mps", "time-slicing"])
+@pytest.mark.parametrize("replicas", [9_999_999, 10**30, 10**400], ids=["plain", "exponent", "long exponent"])
+def test_long_names_and_amounts_of_gated_pod(excluded: str, replicas: int) -> None:
+    name = LONGEST_NAMES["nvidia.com/gpu"]
+    pod = {
+        "spec": {
+            "schedulingGates": [{"name": "a"}],
+            "affinity": selecting({"key": STRATEGY, "operator": "NotIn", "values": [excluded]})["spec"]["affinity"],
+            "initContainers": [{"name": "i" * 63, "resources": {"limits": {name: replicas}}}],
+        }
+    }
+    limits = Limits(time_slicing=TimeSlicingLimits(per_container=1))
+    evaluator = Evaluator.of(Settings(resources=(Resource(name),), limits=limits))
+    verdict = evaluator.evaluate(pod, "", "Pod", Origin("default"))
+    assert "chosen later" in next(found.message for found in verdict.findings if found.code == "GPS001")
     fits(verdict.findings)
 
 

@@ -87,7 +87,11 @@ def test_selectors_are_satisfiable(pod: Json) -> None:
 def test_whole_card_nodes_satisfy_selectors(pod: Json) -> None:
     allowed = [labels for labels in nodes_of_the_universe(pod) if scheduler.selects(pod, labels, "n")]
     whole = any(
-        labels.get(STRATEGY) not in ("mps", "time-slicing") and labels.get(CAPABLE) != "true" for labels in allowed
+        labels.get(STRATEGY) not in ("mps", "time-slicing")
+        and labels.get(CAPABLE) != "true"
+        and labels.get(REPLICAS) in (None, "0", "1")
+        and not labels.get(PRODUCT, "").endswith("-SHARED")
+        for labels in allowed
     )
     assert placement(pod).could_move_to_whole() is whole
 

@@ -88,3 +88,13 @@ def has_whole_cards(labels: Mapping[str, str]) -> bool:
 
 def is_steered(verdict: Verdict) -> bool:
     return any("affinity" in edit.path for edit in verdict.edits)
+
+
+def test_steering_adds_no_affinity_to_bare_container() -> None:
+    paths = [{"kind": "Runner", "group": "example.test", "path": "spec.container", "holds": "container"}]
+    written = {"injections": {"steering": {"enabled": True}}, "workloads": {"paths": paths}}
+    evaluator = Evaluator.of(load(written, nowhere, "settings").settings)
+    container = {"name": "train", "resources": {"limits": {"nvidia.com/gpu": 2}}}
+    verdict = evaluator.evaluate({"spec": {"container": container}}, "example.test", "Runner", Origin("default"))
+    assert verdict.decision is Decision.ALLOWED
+    assert verdict.edits == ()

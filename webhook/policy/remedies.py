@@ -18,7 +18,7 @@ def whole_cards(context: PodContext, request: ResourceRequest) -> str:
     """To keep the pod on nodes with whole cards, with the words that join it to another remedy; empty if none helps."""
     placement, resource = context.placement, request.resource
     classes = placement.node_classes
-    if resource.renamed or request.container.path == context.pod.spec_path:
+    if resource.renamed or context.pod.is_container:
         return ""  # only sharing nodes offer it, or it is a bare container, which selects no nodes
     if not classes.mps.labels or not placement.could_move_to_whole():
         return ""  # any node could be an MPS node, or the pod selects nodes that share their cards

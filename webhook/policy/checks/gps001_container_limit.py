@@ -49,7 +49,7 @@ def run(context: PodContext) -> Violations:
 
 def _rule(excess: Excess, *, is_open: bool) -> str:
     if is_open:
-        return f"its nodes, chosen later, must not be {excess.sharing.value}"
+        return f"nodes chosen later must not be {excess.sharing.value}"
     return f"the limit is {excess.limit} where it is {excess.sharing.value}"
 
 

@@ -47,6 +47,6 @@ def _whole_cards(context: PodContext) -> str:
 
 
 _WHERE = "where GPUs are shared through MPS"
-_LATER = "its nodes, chosen later, must not share GPUs through MPS"
+_LATER = "nodes chosen later must not share GPUs through MPS"
 
 CHECK = Check("GPS002", Severity.DENY, Scope.MPS, run, __doc__)

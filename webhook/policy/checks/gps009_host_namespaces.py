@@ -24,7 +24,7 @@ def run(context: PodContext) -> Violations:
         problem = "hostUsers: false makes each pod a different MPS user, so pods wait for each other"
         violations.append(Violation((*path, "hostUsers"), problem, "omit hostUsers"))
     wanted = context.rules.settings.users.host_ipc
-    if wanted == "required" and spec.get("hostIPC") is not True:
+    if wanted == "required" and not context.pod.is_container and spec.get("hostIPC") is not True:
         problem = "hostIPC: true is missing, which MPS clients need in this cluster"
         violations.append(Violation(_ipc(context), problem, "set hostIPC: true"))
     if wanted is False and spec.get("hostIPC") is True:

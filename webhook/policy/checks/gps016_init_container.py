@@ -29,7 +29,7 @@ def run(context: PodContext) -> Violations:
             message(
                 "{} and later {} both request a GPU; a kubelet restart can fail the pod",
                 request.container.label,
-                later.name,
+                later.label,
             ),
             "request the GPU in only one of them",
         )

@@ -53,7 +53,9 @@ def _whole_card_could_take(context: PodContext) -> bool:
 
 
 def edits(context: PodContext) -> list[Edit]:
-    """The affinity that makes the pod legal."""
+    """The affinity that makes the pod legal. A bare container has no place for it: its pod gets it."""
+    if context.pod.is_container:
+        return []
     expressions = [
         {"key": key, "operator": "NotIn", "values": list(values)}
         for key, values in context.placement.node_classes.excluded.items()

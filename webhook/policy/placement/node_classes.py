@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 
 from webhook.policy.placement.facts import Node
 from webhook.policy.placement.selector import Domain, Requirement
@@ -11,6 +11,16 @@ STRATEGY = "nvidia.com/gpu.sharing-strategy"
 REPLICAS = "nvidia.com/gpu.replicas"
 PRODUCT = "nvidia.com/gpu.product"
 CAPABLE = "nvidia.com/mps.capable"
+
+# The product of a shared card has the suffix, unless the resource is renamed (k8s-device-plugin internal/lm).
+_SHARED = "-SHARED"
+_WHOLE = {REPLICAS: Domain(only=frozenset({"0", "1"}), absent=True), PRODUCT: Domain(but_suffix=_SHARED, absent=True)}
+"""The labels that GPU feature discovery sets on a node with whole cards. The replicas are 0 where all cards use MIG."""
+
+
+def _is_set_by_plugin(labels: Container[str]) -> bool:
+    """Whether the labels are those of the device plugin's own sharing, which sets the others too."""
+    return STRATEGY in labels or CAPABLE in labels
 
 
 class SharingClass:
@@ -25,11 +35,10 @@ class SharingClass:
     def __init__(self, labels: Mapping[str, str]) -> None:
         self.labels = labels
         certain = {key: Domain(only=frozenset({value})) for key, value in labels.items()}
-        plugin = STRATEGY in labels or CAPABLE in labels
+        plugin = _is_set_by_plugin(labels)
         # GPU feature discovery sets these for the plugin's own sharing; the value is 1 for a card that is not shared.
         self.renamed = {**certain, REPLICAS: Domain(least=2)} if plugin else certain
-        # The product of a shared card has the suffix, unless the resource is renamed (k8s-device-plugin internal/lm).
-        self.shared = {**self.renamed, PRODUCT: Domain(suffix="-SHARED")} if plugin else certain
+        self.shared = {**self.renamed, PRODUCT: Domain(suffix=_SHARED)} if plugin else certain
         self.others = {key: Domain(but=frozenset({value}), absent=True) for key, value in labels.items()}
 
     def marks(self, node: Node) -> bool:
@@ -65,14 +74,16 @@ class NodeClasses:
         self.exclusion = _exclusion(self.excluded)
         """The node affinity that excludes these nodes, in words."""
         self.whole = {key: Domain(but=frozenset(marks), absent=True) for key, marks in self.excluded.items()}
+        if _is_set_by_plugin(self.excluded):
+            self.whole = {**_WHOLE, **self.whole}
 
     def is_mps(self, node: Node) -> bool:
         """Whether a node is, or without configured labels could be, an MPS node."""
         return not self.mps.labels or self.mps.marks(node)
 
     def is_time_sliced(self, node: Node) -> bool:
-        """Whether a node shares its cards through time-slicing."""
-        return self.time_slicing.marks(node) and not self.is_mps(node)
+        """Whether a node shares its cards through time-slicing. Without MPS labels it could be an MPS node as well."""
+        return self.time_slicing.marks(node) and not self.mps.marks(node)
 
     def can_share(self, requirement: Requirement) -> bool:
         """Whether nodes that share their cards, and offer them under a name of their own, satisfy the requirement."""

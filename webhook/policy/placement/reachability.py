@@ -165,7 +165,12 @@ class Placement:
         return bool(self.candidates(resource) & ~self.index.mps)
 
     def could_move_to_whole(self) -> bool:
-        """Whether whole-card nodes satisfy the pod's own selectors, as far as labels show."""
+        """Whether whole-card nodes satisfy the pod's own selectors, as far as labels show.
+
+        A pod with `nodeName` stays on its node: affinity only makes the kubelet reject it.
+        """
+        if self.pod.text("nodeName"):
+            return False
         return self.requirement is None or self.requirement.satisfiable(self.node_classes.whole)
 
     def whole_candidates(self, resource: Resource) -> Nodes:

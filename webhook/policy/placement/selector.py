@@ -27,13 +27,14 @@ class Domain:
     """The values that a label may have on a class of nodes.
 
     `only`: just these. `but`: any text except these. `least`: whole numbers from here up. `suffix`: text with this
-    ending. `absent`: the label may be missing.
+    ending. `but_suffix`: text without this ending. `absent`: the label may be missing.
     """
 
     only: frozenset[str] | None = None
     but: frozenset[str] = frozenset()
     least: int | None = None
     suffix: str = ""
+    but_suffix: str = ""
     absent: bool = False
 
     def allows(self, value: str) -> bool:
@@ -43,6 +44,8 @@ class Domain:
         if self.least is not None:
             number = integer(value)
             return number is not None and number >= self.least
+        if self.but_suffix and value.endswith(self.but_suffix):
+            return False
         return value not in self.but and value.endswith(self.suffix)
 
 

@@ -145,15 +145,26 @@ class Pod:
     """A pod, or the template of one, as a view over its metadata and spec. The paths lead there from the object.
 
     `containers` are those that name resources or set variables; no check reads the others. `is_editable`: the object
-    has both metadata and spec, so that edits can be made.
+    has both metadata and spec, so that edits can be made. `is_container`: the object holds a bare container, and
+    nothing of its pod is known.
     """
 
-    __slots__ = ("_volumes", "annotations", "containers", "is_editable", "metadata_path", "spec", "spec_path")
+    __slots__ = (
+        "_volumes",
+        "annotations",
+        "containers",
+        "is_container",
+        "is_editable",
+        "metadata_path",
+        "spec",
+        "spec_path",
+    )
 
     def __init__(self, metadata: Members, spec: Members, metadata_path: Path, spec_path: Path) -> None:
         self.metadata_path = metadata_path
         self.annotations = members(metadata, "annotations", metadata_path)
         self.is_editable = True
+        self.is_container = False
         self.spec_path = spec_path
         self.spec = spec
         self.containers = self._containers()
@@ -199,6 +210,7 @@ class Pod:
         """The pod of a bare container at a path."""
         pod = cls(NOTHING, NOTHING, path, path)
         pod.is_editable = False
+        pod.is_container = True
         pod.containers = (Container(raw, path, None, APP),)
         return pod
 
@@ -243,7 +255,8 @@ class Pod:
             for index, raw in enumerate(self.elements(field)):
                 mounts = raw.get("volumeMounts")
                 for mount in mounts if isinstance(mounts, list) else ():
-                    if isinstance(mount, dict) and folder in str(mount.get("mountPath")):
+                    path = mount.get("mountPath") if isinstance(mount, dict) else None
+                    if isinstance(path, str) and folder in path:
                         yield Container(raw, (*self.spec_path, field), index, _KINDS.get(field) or _first(raw))
                         break
 

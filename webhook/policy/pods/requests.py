@@ -130,6 +130,8 @@ class GpuRequests:
         self.annotated = container
         path = (*self.pod.metadata_path, "annotations", asked.annotation)
         self.positive.append(AnnotatedRequest(container, resource, path))
+        places = {each.path: place for place, each in enumerate(self.pod.every_container())}
+        self.positive.sort(key=lambda request: places[request.container.path])
         self.has_renamed = self.has_renamed or resource.renamed
 
     def peak(self, name: str) -> int:

@@ -139,6 +139,10 @@ def _walk(node: Any, remaining: tuple[str, ...], path: Path) -> Iterator[tuple[P
         raise MalformedError(path, "a list", node)
 
 
+_METADATA = ("metadata",)
+_QUEUED_AT: Mapping[tuple[str, str], tuple[str, ...]] = {
+    ("batch", "CronJob"): ("spec", "jobTemplate", "metadata"),  # Kueue suspends its jobs, which do not get its labels
+}
 _SUSPENDED_AT: Mapping[tuple[str, str], tuple[tuple[str, ...], ...]] = {
     ("batch", "CronJob"): (("spec", "jobTemplate", "spec", "suspend"),),  # its own `suspend` only stops its schedule
 }
@@ -152,7 +156,8 @@ QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
 def _deferral(group: str, kind: str, manifest: Members, *, is_itself: bool) -> Deferral | None:
     if not is_itself and is_suspended(group, kind, manifest):
         return Deferral.SUSPENDED
-    return Deferral.QUEUED if _at(manifest, ("metadata", "labels", QUEUE_LABEL)) else None
+    metadata = _QUEUED_AT.get((group, kind), _METADATA)
+    return Deferral.QUEUED if _at(manifest, (*metadata, "labels", QUEUE_LABEL)) else None
 
 
 def is_suspended(group: str, kind: str, manifest: Members) -> bool:
