@@ -6,9 +6,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from webhook.policy.settings.injections import Toleration
-from webhook.policy.settings.settings import NamespaceRule, Requests, Settings, WorkloadPath
+from webhook.policy.settings.settings import NamespaceRule, WorkloadPath
 from webhook.policy.workloads.kinds import BUILT_IN, EVERY, PodPath, steps
-from webhook.settings.configuration import Configuration
 from webhook.settings.process import ServerSettings, Tls
 
 
@@ -35,13 +34,6 @@ def conflicts(held: Any) -> Iterator[Conflict]:
             yield from _built_in(held)
         case Tls():
             yield from _certificates(held)
-        case Configuration(settings=Settings(requests=Requests(annotations=(_, *_)), resources=resources)):
-            if all(resource.kind == "mig" for resource in resources):
-                yield Conflict(("resources",), _NO_SHARE)
-
-
-_NO_SHARE = 'needs one of kind "shared" or "whole": requests.annotations ask for a share of it'
-"""Without such a resource, the annotations would silently count for nothing."""
 
 
 def _certificates(held: Tls) -> Iterator[Conflict]:

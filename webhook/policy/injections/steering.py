@@ -4,9 +4,9 @@ Adds: required node affinity that excludes every label of MPS and time-slicing n
 `nvidia.com/gpu.sharing-strategy NotIn [mps, time-slicing]` and `nvidia.com/mps.capable NotIn ["true"]`, in every term
 that is not empty.
 Why: a request for two of `nvidia.com/gpu` is legal on nodes that do not share their GPUs, and many authors mean that.
-Not when: the pod's own selectors require an MPS node; the resource exists only on nodes that share GPUs; the facts
-contain no whole-card node that could take the pod. Then the pod is rejected. Templates are checked as if their pods
-were steered.
+Not when: the pod's own selectors require nodes that share GPUs; `nodeName` binds it to a node; the resource exists only
+on nodes that share GPUs; the facts contain no whole-card node that could take the pod. Then the pod is rejected.
+Templates are checked as if their pods were steered.
 """
 
 from __future__ import annotations
