@@ -41,6 +41,7 @@ DIFFER = {
     "GPS001/update-without-a-gate-before": NOT_AN_UPDATE,
     "GPS007/ephemeral-container-alone-is-checked": NOT_AN_UPDATE,
     "GPS007/ephemeral-container-was-there": NOT_AN_UPDATE,
+    "GPS007/ephemeral-container-mounts-a-device": NOT_AN_UPDATE,
     "GPS019/update": NOT_AN_UPDATE,
     "tolerations/kept-on-update": NOT_AN_UPDATE,
     "tolerations/never-ours-on-update": NOT_AN_UPDATE,
