@@ -28,12 +28,12 @@ OF_TRAIN = FRACTION | {"gpu-fraction-container-name": "train"}
 def release(needs_node: None) -> Iterator[Release]:
     """The chart with the profile, on a node with whole cards whose MPS daemon has its directory on the host."""
     with clusters.cluster(node=NodeOptions(plugin=whole())) as running:
-        running.inside.cover("/tmp")  # noqa: S108
-        directory = running.inside.path(PIPE)
-        directory.mkdir()
-        (directory / "of-the-daemon").touch()
         with running.node.marked({"nvidia.mps/enabled": "true"}), prepared(running, "existing-secret") as release:
             release.upgrade({"config": {"profile": "kai"}})
+            running.inside.cover("/tmp")  # noqa: S108 - after the installation, whose chart may be there
+            directory = running.inside.path(PIPE)
+            directory.mkdir()
+            (directory / "of-the-daemon").touch()
             yield release
 
 

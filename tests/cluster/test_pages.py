@@ -75,10 +75,11 @@ def remove(cluster: Cluster) -> None:
 
 
 def clone(cluster: Cluster, title: str) -> Path:
-    """What a reader has: the chart of a clone, values for it, and the files of `tests/project/reader`."""
+    """What a reader has: the chart and the examples of a clone, values, and the files of `tests/project/reader`."""
     folder = cluster.place.folder / "pages" / hashlib.sha256(title.encode()).hexdigest()[:12]
     shutil.copytree(ROOT / "tests" / "project" / "reader", folder)
     shutil.copytree(CHART, folder / "charts" / "gpushare-webhook")
+    shutil.copytree(ROOT / "examples", folder / "examples")
     (folder / "values.yaml").write_text(yaml.safe_dump(first_day()))
     return folder
 
