@@ -27,14 +27,17 @@ OF_TRAIN = FRACTION | {"gpu-fraction-container-name": "train"}
 @pytest.fixture(scope="module")
 def release(needs_node: None) -> Iterator[Release]:
     """The chart with the profile, on a node with whole cards whose MPS daemon has its directory on the host."""
-    with clusters.cluster(node=NodeOptions(plugin=whole())) as running:
-        with running.node.marked({"nvidia.mps/enabled": "true"}), prepared(running, "existing-secret") as release:
-            release.upgrade({"config": {"profile": "kai"}})
-            running.inside.cover("/tmp")  # noqa: S108 - after the installation, whose chart may be there
-            directory = running.inside.path(PIPE)
-            directory.mkdir()
-            (directory / "of-the-daemon").touch()
-            yield release
+    with (
+        clusters.cluster(node=NodeOptions(plugin=whole())) as running,
+        running.node.marked({"nvidia.mps/enabled": "true"}),
+        prepared(running, "existing-secret") as release,
+    ):
+        release.upgrade({"config": {"profile": "kai"}})
+        running.inside.cover("/tmp")  # noqa: S108 - after the installation, whose chart may be there
+        directory = running.inside.path(PIPE)
+        directory.mkdir()
+        (directory / "of-the-daemon").touch()
+        yield release
 
 
 @pytest.fixture
