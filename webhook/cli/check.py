@@ -11,7 +11,7 @@ from webhook.cli.evaluation import DEFAULT_NAMESPACE, Evaluated, evaluate
 from webhook.cli.inputs import evaluator_for, manifests
 from webhook.cli.options import format_option, manifest_options, read_standard_input_once
 from webhook.cli.screen import paint, show, tell
-from webhook.cli.users_of_run import UsersOfRun
+from webhook.cli.users_of_run import CODE, UsersOfRun
 from webhook.diagnostics import Diagnostic
 from webhook.policy.evaluate import Evaluator
 from webhook.report import Report
@@ -62,8 +62,9 @@ def command(
 
 def _compared(checked: Evaluated, users: UsersOfRun, evaluator: Evaluator) -> Evaluated:
     """The evaluated object, with what its comparison with earlier objects of the run finds."""
-    if checked.verdict is None or evaluator.ruleset.settings.users.run_as_user is not None:
+    if checked.verdict is None or not checked.verdict.users:
+        return checked
+    if evaluator.ruleset.settings.users.run_as_user is not None:
         return checked  # each object is checked against the configured user
-    rules = evaluator.ruleset.of(checked.subject.namespace or DEFAULT_NAMESPACE)
-    severity = rules.severities["GPS008"]
+    severity = evaluator.ruleset.of(checked.subject.namespace or DEFAULT_NAMESPACE).severities[CODE]
     return replace(checked, verdict=users.compare(checked.verdict, str(checked.subject), severity))

@@ -23,6 +23,7 @@ from webhook.policy.verdict import (
     KEPT_PER_CODE,
     MOST_EDITS,
     UNTOUCHED,
+    Decision,
     Edit,
     Finding,
     Path,
@@ -144,18 +145,12 @@ class _VerdictBuilder:
         edits = () if too_many else tuple(self.edits)
         if not (self.counts or edits or too_many or self.reason or self.withheld or self.users):
             return UNTOUCHED
-        decision = DECISIONS[max((severity for _, severity in self.counts), default=Severity.AUDIT)]
+        withheld, users = tuple(self.withheld.items()), tuple(self.users)
+        if not self.counts:
+            return Verdict(Decision.ALLOWED, (), edits, {}, too_many, self.reason, withheld, users)
+        decision = DECISIONS[max(severity for _, severity in self.counts)]
         findings = tuple(finding for code in sorted(self.findings) for finding in self.findings[code])
-        return Verdict(
-            decision,
-            findings,
-            edits,
-            self.counts,
-            too_many,
-            self.reason,
-            tuple(self.withheld.items()),
-            tuple(self.users),
-        )
+        return Verdict(decision, findings, edits, self.counts, too_many, self.reason, withheld, users)
 
 
 def _inject(context: PodContext, withheld: dict[str, str]) -> list[Edit]:

@@ -81,23 +81,18 @@ class Placement:
     def steer(self) -> None:
         """From now on, decide as if the pod were kept off shared GPUs."""
         self.steered = True
-        self._mps.clear()
 
     def unsteer(self) -> None:
         """Decide for the pod as it is again."""
         self.steered = False
-        self._mps.clear()
 
     def lands(self, resource: Resource) -> Reachability:
         """Whether the pod could land on an MPS node for this resource."""
+        if self.steered or self.requests.has_mig:
+            return Reachability.NO  # the plugin rejects MIG together with MPS
         known = self._mps.get(resource.name)
         if known is None:
-            # The plugin rejects MIG together with MPS.
-            known = self._mps[resource.name] = (
-                Reachability.NO
-                if self.steered or self.requests.has_mig
-                else self._decide(resource, self.node_classes.mps, self.index.mps)
-            )
+            known = self._mps[resource.name] = self._decide(resource, self.node_classes.mps, self.index.mps)
         return known
 
     def lands_time_sliced(self, resource: Resource) -> Reachability:
