@@ -55,9 +55,9 @@ def test_validate_accepts_valid_file(settings: Path) -> None:
 
 
 def test_validate_names_standard_input_as_its_problems_do() -> None:
-    ended = run("config", "validate", "--config", "-", stdin=b"facts: {nodes: true}\n")
+    ended = run("config", "validate", "--config", "-", stdin=b"workloads: {presets: [ray]}\n")
     assert (ended.code, ended.out) == (0, "<stdin>: valid\n")
-    assert ended.err == "<stdin>: facts.nodes has no effect in this release\n"
+    assert ended.err == "<stdin>: workloads.presets has no effect in this release\n"
 
 
 def test_validate_accepts_empty_file(here: Path) -> None:
@@ -66,11 +66,11 @@ def test_validate_accepts_empty_file(here: Path) -> None:
 
 
 def test_validate_reports_settings_without_effect(here: Path) -> None:
-    (here / "s.yaml").write_text("facts: {namespaces: true, nodes: true}\n")
+    (here / "s.yaml").write_text("workloads: {presets: []}\n")
     ended = run("config", "validate", "--config", "s.yaml")
     assert (ended.code, ended.out) == (0, "s.yaml: valid\n")
     keys = [line.split(": ")[1].split(" ")[0] for line in ended.err.splitlines()]
-    assert sorted(keys) == ["facts.namespaces", "facts.nodes"]
+    assert keys == ["workloads.presets"]
 
 
 def test_validate_reports_every_problem_with_position(here: Path) -> None:

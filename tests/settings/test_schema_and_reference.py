@@ -101,15 +101,7 @@ def test_check_names_existing_settings(check: Check) -> None:
 
 
 def test_keys_without_effect() -> None:
-    assert [key for key, field in fields(SETTINGS_FILE) if field.later] == [
-        "injections.memory.enabled",
-        "facts.nodes",
-        "facts.namespaces",
-        "facts.deviceClasses",
-        "facts.devicePlugin",
-        "facts.maxAge",
-        "workloads.presets",
-    ]
+    assert [key for key, field in fields(SETTINGS_FILE) if field.later] == ["workloads.presets"]
 
 
 @pytest.mark.parametrize(
@@ -118,7 +110,7 @@ def test_keys_without_effect() -> None:
         ("", []),
         ("mode: warn\nserver: {port: 0, keepAlive: 2m, drainTimeout: 10s}\ntls: {mode: files}", []),
         ("tls: {mode: self-managed, clientCA: ca.pem}", []),
-        ("facts: {nodes: true}\nserver: {maxInFlight: 1}", ["facts.nodes"]),
+        ("workloads: {presets: []}\nserver: {maxInFlight: 1}", ["workloads.presets"]),
     ],
 )
 def test_keys_not_in_force(load_text: Callable[[str], Configuration], text: str, keys: list[str]) -> None:

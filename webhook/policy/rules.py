@@ -201,7 +201,8 @@ def _severity(named: str | None, default: Severity, mode: str) -> Severity:
 
 
 def _accepts_more(facts: Facts) -> bool:
-    return facts.device_plugin is not None and facts.device_plugin.accepts_more
+    plugin = facts.device_plugin
+    return plugin is not None and plugin.honours_option_for_mps and not plugin.fail_requests_greater_than_one
 
 
 def _exemption(settings: Settings, namespace: str, labels: Mapping[str, str] | None) -> str | None:

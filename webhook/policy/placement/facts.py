@@ -16,6 +16,7 @@ from webhook.policy.settings.names import PluginVersion, SomeText
 # A cluster has validated its own names: only what would mislead is rejected here.
 TaintEffect: TypeAlias = Literal["NoSchedule", "PreferNoSchedule", "NoExecute"]
 Units: TypeAlias = Annotated[int, Range(0, 2**63 - 1)]
+Strategy: TypeAlias = Literal["none", "mps", "time-slicing"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,20 +59,55 @@ class RuntimeClass:
 
 
 @dataclass(frozen=True, slots=True)
+class DeviceClass:
+    """A DeviceClass of dynamic resource allocation, and the extended resource whose requests it serves."""
+
+    name: SomeText = field(metadata={"description": "The class's name."})
+    extended_resource_name: str = setting(
+        "", "The class's `extendedResourceName`, such as `nvidia.com/gpu`; empty if it serves none."
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Replicas:
+    """A resource that one configuration of the device plugin shares."""
+
+    name: SomeText = field(metadata={"description": "The resource's name as nodes advertise it."})
+    replicas: Units = field(metadata={"description": "Replicas per card."})
+
+
+@dataclass(frozen=True, slots=True)
+class PluginConfig:
+    """One configuration of the device plugin: how nodes that use it share their cards."""
+
+    name: SomeText = field(metadata={"description": "The configuration's name: its key in the ConfigMap."})
+    strategy: Strategy = setting("none", "How it shares cards.")
+    fail_requests_greater_than_one: bool | None = setting(
+        None,
+        "The strategy's `failRequestsGreaterThanOne`. null, if it is unset: true for MPS, false for time-slicing.",
+    )
+    resources: tuple[Replicas, ...] = setting((), "The resources that it shares.")
+
+
+@dataclass(frozen=True, slots=True)
 class DevicePlugin:
-    """How the device plugin handles requests for more than one replica."""
+    """How the device plugin shares cards, and how it handles requests for more than one replica."""
 
     fail_requests_greater_than_one: bool = setting(
-        True, "The plugin's option `failRequestsGreaterThanOne` for MPS; unset means true."
+        True, "The plugin's option `failRequestsGreaterThanOne` for MPS, where `configs` is null; unset means true."
     )
     version: PluginVersion | None = setting(
         None, "The plugin's version. Before 0.20, and where it is unknown, the plugin ignores the option for MPS."
     )
+    configs: tuple[PluginConfig, ...] | None = setting(None, "Its configurations by name.")
+    default_config: str | None = setting(
+        None, "The configuration of nodes without the label `nvidia.com/device-plugin.config`. null: unknown."
+    )
 
     @property
-    def accepts_more(self) -> bool:
-        """Whether it accepts more than one replica of MPS (from v0.20.0, NVIDIA/k8s-device-plugin#1762)."""
-        if self.fail_requests_greater_than_one or self.version is None:
+    def honours_option_for_mps(self) -> bool:
+        """Whether the plugin heeds the option for MPS: from v0.20.0 (NVIDIA/k8s-device-plugin#1762)."""
+        if self.version is None:
             return False
         major, minor, *_ = self.version.lstrip("v").split(".")
         return (int(major), int(minor)) >= (0, 20)
@@ -84,6 +120,7 @@ class Facts:
     nodes: tuple[Node, ...] | None = setting(None, "The nodes.")
     namespaces: tuple[Namespace, ...] | None = setting(None, "The namespaces.")
     runtime_classes: tuple[RuntimeClass, ...] | None = setting(None, "The RuntimeClasses.")
+    device_classes: tuple[DeviceClass, ...] | None = setting(None, "The DeviceClasses.")
     device_plugin: DevicePlugin | None = setting(None, "The configuration of the device plugin.")
 
 

@@ -94,7 +94,7 @@ class LimitsInjection:
 class MemoryInjection:
     """Placement by memory, from the annotation `gpushare-webhook/memory` of a pod."""
 
-    enabled: bool = setting(False, "Whether to read the annotation.", later=True)
+    enabled: bool = setting(False, "Whether to read the annotation. Needs known nodes: `facts.nodes` or a facts file.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -80,7 +80,9 @@ class Limits:
         "deny only where every node that could take the pod time-slices, and warn elsewhere.",
     )
     from_device_plugin: bool = setting(
-        False, "Lifts the limits where the device plugin is known to accept more than one."
+        False,
+        "Takes the limits from the device plugin's configuration, per node and strategy, up or down; the limits of "
+        "this section apply where it is unknown.",
     )
 
 
@@ -204,28 +206,33 @@ class PlacementSettings:
 class DevicePluginSource:
     """Where the device plugin's configuration and version are read."""
 
-    config_maps: tuple[NamespacedName, ...] = setting((), "`namespace/name` of its ConfigMaps.")
+    config_maps: tuple[NamespacedName, ...] = setting(
+        (), "`namespace/name` of its ConfigMaps. Each key holds one configuration."
+    )
     daemon_set: NamespacedName | None = setting(
-        None, "`namespace/name` of its DaemonSet, whose image shows the version."
+        None,
+        "`namespace/name` of its DaemonSet, whose image shows the version, and whose environment the default "
+        "configuration.",
     )
     version: PluginVersion | None = setting(None, "Its version, if the image does not show it.")
 
 
 @dataclass(frozen=True, slots=True)
 class FactsSettings:
-    """Facts that the server reads from its cluster."""
+    """Facts that the server reads from its cluster. Each needs rights of its own, which the chart grants."""
 
-    nodes: bool = setting(False, "Reads and watches nodes.", later=True)
-    namespaces: bool = setting(False, "Reads and watches namespaces.", later=True)
+    nodes: bool = setting(False, "Reads and watches nodes, and keeps those with GPUs.")
+    namespaces: bool = setting(False, "Reads and watches the labels of namespaces.")
     runtime_classes: bool = setting(False, "Reads and watches RuntimeClasses.")
-    device_classes: bool = setting(False, "Reads and watches DeviceClasses.", later=True)
+    device_classes: bool = setting(False, "Reads and watches DeviceClasses.")
     device_plugin: DevicePluginSource | None = setting(
         None,
         "Where to read the device plugin's configuration: `namespace/name` of its ConfigMap, or a mapping.",
-        later=True,
         shorthand="configMaps",
     )
-    max_age: Seconds = setting(900.0, "Age at which facts count as unknown.", later=True)
+    max_age: Seconds = setting(
+        900.0, "Age at which facts that the API server no longer confirms count as unknown, except RuntimeClasses."
+    )
 
 
 @dataclass(frozen=True, slots=True)
