@@ -77,8 +77,8 @@ def specs(root: Json) -> Iterator[Json]:
 
 def require(root: Json, _: Finding, found: re.Match[str]) -> None:
     expressions = [
-        {"key": key, "operator": "NotIn", "values": re.findall('"([^"]*)"', values)}
-        for key, values in re.findall(r"(\S+) NotIn \[([^\]]*)\]", found[1])
+        {"key": key, "operator": operator, "values": re.findall('"([^"]*)"', values)}
+        for key, operator, values in re.findall(r"(\S+) (In|NotIn) \[([^\]]*)\]", found[1])
     ]
     for spec in specs(root):
         required = spec

@@ -99,9 +99,17 @@ def is_over_pod(context: PodContext) -> bool:
 
 def cap(context: PodContext, requests: Sequence[ResourceRequest]) -> Severity:
     """The highest severity for requests over a limit: a warning where the pod could still run."""
+    if _may_be_dynamic(context, requests):
+        return Severity.WARN
     if context.rules.settings.limits.mps_may_accept_more and not _only_time_sliced(context, requests):
         return Severity.WARN
     return Severity.WARN if is_open(context, requests) else Severity.DENY
+
+
+def _may_be_dynamic(context: PodContext, requests: Sequence[ResourceRequest]) -> bool:
+    """Whether a DeviceClass serves the resources and nodes are unknown: no node with the device plugin need exist."""
+    cluster = context.placement.cluster
+    return not cluster.known and all(request.resource.name in cluster.dynamic for request in requests)
 
 
 def _only_time_sliced(context: PodContext, requests: Sequence[ResourceRequest]) -> bool:

@@ -128,6 +128,8 @@ class NodeSharing:
         if config is None and not self.classes.mps.labels:
             _put(sets.members, "unknown", bit)
         if config is not None and config.strategy != "none":
+            if not (self.classes.mps.marks(node) or self.classes.time_slicing.marks(node)):
+                _put(sets.members, "unlabelled", bit)
             acceptance = self.configs.accepts(config)
             for shared in config.resources:
                 _put(sets.shares, (config.strategy, shared.name), bit)
@@ -165,6 +167,11 @@ class NodeIndex:
         """The nodes that share this resource through time-slicing. A node that does both is an MPS node."""
         nodes = self._sharing("time-slicing", resource)
         return nodes and nodes & ~self._sharing("mps", resource)
+
+    @property
+    def unlabelled(self) -> Nodes:
+        """The nodes that share cards by their configuration, and have no label that shows it."""
+        return self._sets.members.get("unlabelled", 0)
 
     def _sharing(self, strategy: SharingStrategy, resource: str) -> Nodes:
         return self._sets.members.get(strategy, 0) | self._sets.shares.get((strategy, resource), 0)

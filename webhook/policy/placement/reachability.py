@@ -207,7 +207,7 @@ class Placement:
         """
         if self.pod.text("nodeName"):
             return False
-        return self.requirement is None or self.requirement.satisfiable(self.cluster.classes.whole)
+        return self.requirement is None or self.requirement.satisfiable(self.cluster.whole_cards.labels)
 
     def whole_candidates(self, resource: Resource) -> Nodes:
         """The known nodes and declared groups with whole cards that could take the pod for this resource."""
