@@ -74,14 +74,14 @@ def selecting(*expressions: Json) -> Json:
 
 taints = st.builds(
     Taint,
-    st.sampled_from(["gpu", "dedicated"]),
+    st.sampled_from(["gpu", "dedicated", "node.kubernetes.io/unschedulable"]),
     st.sampled_from(["NoSchedule", "NoExecute", "PreferNoSchedule"]),
     st.sampled_from(["", "x"]),
 )
 tolerations = st.fixed_dictionaries(
     {},
     optional={
-        "key": st.sampled_from(["gpu", "dedicated"]),
+        "key": st.sampled_from(["gpu", "dedicated", "node.kubernetes.io/unschedulable"]),
         "operator": st.sampled_from(["Exists", "Equal"]),
         "value": st.sampled_from(["", "x"]),
         "effect": st.sampled_from(["", "NoSchedule", "NoExecute", "PreferNoSchedule"]),
