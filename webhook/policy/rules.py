@@ -30,7 +30,8 @@ class Rules:
     `namespace_labels` is None when they are unknown. `exemption` says why the namespace is exempt, None if it is not.
     `severities` holds every check by its code, `active` those that are not off. `per_container` and `per_pod` are the
     limits on replicas of MPS nodes, `time_sliced_per_container` that of time-slicing nodes. `nodes_known`: `nodes`
-    holds all of the cluster. `least_limit` is the smallest limit on a container, in billionths.
+    holds all of the cluster. `served`: the extended resources that DeviceClasses serve, also on nodes that do not list
+    them. `least_limit` is the smallest limit on a container, in billionths.
     """
 
     def __init__(
@@ -66,6 +67,7 @@ class Rules:
         self.nodes_known = common.nodes_known
         self.taint_keys = common.taint_keys
         self.runtime_classes = common.runtime_classes
+        self.served = common.served
         self.pipes = common.pipes
         self._common = common
 
@@ -110,6 +112,7 @@ class CommonRules:
         "pipes",
         "resources",
         "runtime_classes",
+        "served",
         "taint_keys",
         "tolerations",
     )
@@ -125,6 +128,7 @@ class CommonRules:
         self.nodes_known = facts.nodes is not None or placement.groups_are_complete
         self.namespaces = {known.name: known.labels for known in reversed(facts.namespaces or ())}
         self.runtime_classes = {known.name: known for known in reversed(facts.runtime_classes or ())}
+        self.served = frozenset(known.extended_resource_name for known in facts.device_classes or ())
         shares = (*settings.resources, *((self.annotated_resource,) if self.annotated_resource else ()))
         self.pipes = {
             resource.name: Pipe(resource.name, settings.injections.pipe_directory, settings.injections.pipe_mount)

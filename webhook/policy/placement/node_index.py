@@ -132,12 +132,13 @@ class NodeIndex:
 
     def _meeting(self, term: Mapping[str, Constraint], chosen: Nodes) -> Nodes:
         for key, constraint in term.items():
-            chosen &= self._holding(key, constraint)
+            chosen &= self.holding(key, constraint)
             if not chosen:
                 return 0
         return chosen
 
-    def _holding(self, key: str, constraint: Constraint) -> Nodes:
+    def holding(self, key: str, constraint: Constraint) -> Nodes:
+        """The nodes whose label, or field, satisfies a constraint."""
         label = self._labels.get(key, _NO_LABEL)
         nodes = self.all
         if constraint.values is not None:
@@ -152,10 +153,35 @@ class NodeIndex:
             nodes &= label.between(constraint.above, constraint.below)
         return nodes
 
+    def listing(self, resource: str) -> Nodes:
+        """The nodes that list a resource, even with an amount of 0."""
+        return self._amounts[resource][1][0] if resource in self._amounts else 0
+
+    @property
+    def stopped(self) -> Nodes:
+        """The nodes with an amount of 0 of every resource that they list.
+
+        The kubelet reports 0 while no device plugin is connected (kubernetes/kubernetes
+        pkg/kubelet/cm/devicemanager GetCapacity), for example while the plugin restarts.
+        """
+        listed = _union(at_least[0] for _, at_least in self._amounts.values())
+        return listed & ~_union(self.offering(resource, 1) for resource in self._amounts)
+
+    def most(self, resource: str, among: Nodes) -> tuple[int, Nodes]:
+        """The highest amount of a resource that nodes of a set offer, in whole units, and those that offer it.
+
+        At least one of them must offer the resource.
+        """
+        amounts, at_least = self._amounts[resource]
+        beyond = bisect_left(at_least, True, key=lambda nodes: not nodes & among)
+        return amounts[beyond - 1], at_least[beyond - 1] & among
+
+    def untolerated(self, tolerations: Tolerations, effects: frozenset[str]) -> Iterator[tuple[Taint, Nodes]]:
+        """The taints of one of the effects that nothing tolerates, each with its nodes."""
+        for taint, nodes in self._taints.items():
+            if taint.effect in effects and not tolerations.tolerate(taint):
+                yield taint, nodes
+
     def kept_off(self, tolerations: Tolerations, effects: frozenset[str]) -> Nodes:
         """The nodes with a taint of one of the effects that nothing tolerates."""
-        return _union(
-            nodes
-            for taint, nodes in self._taints.items()
-            if taint.effect in effects and not tolerations.tolerate(taint)
-        )
+        return _union(nodes for _, nodes in self.untolerated(tolerations, effects))

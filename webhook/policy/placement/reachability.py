@@ -147,9 +147,14 @@ class Placement:
         nodes = self.index.named(bound) if bound else self.index.all
         if self.requirement is not None:
             nodes &= self.index.selected(self.requirement)
-        return nodes and nodes & ~self.index.kept_off(self._tolerations(), _BOUND if bound else _SCHEDULED)
+        return nodes and nodes & ~self.index.kept_off(self.tolerations(), self.effects)
 
-    def _tolerations(self) -> Tolerations:
+    @property
+    def effects(self) -> frozenset[str]:
+        """The effects of taints that keep the pod off a node. `nodeName` binds without the scheduler."""
+        return _BOUND if self.pod.text("nodeName") else _SCHEDULED
+
+    def tolerations(self) -> Tolerations:
         """The pod's own tolerations and the injected ones, so that findings do not change by the injection."""
         tolerations = tolerations_of(self.pod, self.injected.keys)
         tolerations.add(self.injected.tolerations, ())

@@ -1,0 +1,162 @@
+"""The node that is nearest to taking a pod, and what the pod fails there.
+
+A node is nearer the easier the pod, or time, removes what is in the way: only a passing state; only the amount; only
+one taint; only one demand on a label or field; and last, several of these, of which one is reported. The first of
+equally near nodes counts; where the amount is in the way, the first of those that offer most. The sets of the node
+index decide, so that the work does not multiply with the nodes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from webhook.policy.placement.demands import Demand, alternatives
+from webhook.policy.placement.facts import Node, Taint
+from webhook.policy.placement.node_index import Nodes
+from webhook.policy.placement.passing import is_passing
+from webhook.policy.placement.reachability import Placement
+
+
+@dataclass(frozen=True, slots=True)
+class Passing:
+    """Only taints of a passing state are in the way."""
+
+    node: Node
+    taint: Taint
+
+
+@dataclass(frozen=True, slots=True)
+class Shortfall:
+    """The node offers less than the pod asks for: `offered` whole units."""
+
+    node: Node
+    offered: int
+
+
+@dataclass(frozen=True, slots=True)
+class Untolerated:
+    """The pod does not tolerate a taint. `alone`: nothing else is in the way."""
+
+    node: Node
+    taint: Taint
+    alone: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Unmet:
+    """The node does not meet a demand. `alone`: nothing else is in the way."""
+
+    node: Node
+    demand: Demand
+    alone: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Elsewhere:
+    """The pod names a node that is unknown, or does not offer the resource."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Unclear:
+    """The pod demands more of its node than is listed."""
+
+
+Failure: TypeAlias = Passing | Shortfall | Untolerated | Unmet | Elsewhere | Unclear
+
+
+class NearestNode:
+    """Why no node takes a pod, for each resource that it asks for. Raises MalformedError."""
+
+    def __init__(self, placement: Placement) -> None:
+        index = placement.index
+        self._placement = placement
+        self._bound = placement.pod.text("nodeName")
+        self._named = index.named(self._bound) if self._bound else index.all
+        self._selected = index.all if placement.requirement is None else index.selected(placement.requirement)
+        untolerated = list(index.untolerated(placement.tolerations(), placement.effects))
+        self._lasting = [(taint, nodes) for taint, nodes in untolerated if not is_passing(taint.key)]
+        self._passing = [(taint, nodes) for taint, nodes in untolerated if is_passing(taint.key)]
+        self._suspended, _ = _any_and_one(nodes for _, nodes in self._passing)
+        self._tainted, self._tainted_once = _any_and_one(nodes for _, nodes in self._lasting)
+        self._stopped = self._named & self._selected & ~self._tainted & index.stopped
+
+    def failure(self, resource: str) -> Failure | None:
+        """What is in the way of the pod for a resource that some node offers; None if a node takes it.
+
+        A node could take it whose device plugin has stopped, because its amount is unknown.
+        """
+        index = self._placement.index
+        if self._stopped & index.listing(resource):
+            return None
+        offering = self._named & index.offering(resource, 1)
+        if not offering:
+            return Elsewhere(self._bound)
+        enough = self._named & index.offering(resource, self._placement.requests.peak(resource))
+        admitting = self._selected & ~self._tainted
+        if enough & admitting:
+            return self._only_passing(enough & admitting)
+        if offering & admitting:
+            most, having = index.most(resource, offering & admitting)
+            return Shortfall(self._node(having), most)
+        one_taint = enough & self._selected & self._tainted_once
+        if one_taint:
+            return Untolerated(*self._first_taint(one_taint, self._lasting))
+        demands = alternatives(self._placement.pod) or ()
+        return self._one_unmet(enough & ~self._tainted, demands) or self._one_of_several(
+            _first(enough or offering), demands
+        )
+
+    def _only_passing(self, nodes: Nodes) -> Passing | None:
+        """The first node of a set that only taints of a passing state keep the pod off; None if one takes it now."""
+        if nodes & ~self._suspended:
+            return None
+        return Passing(*self._first_taint(nodes, self._passing))
+
+    def _first_taint(self, nodes: Nodes, taints: Iterable[tuple[Taint, Nodes]]) -> tuple[Node, Taint]:
+        """The first node of a set, and the first of the taints that it has."""
+        node = _first(nodes)
+        return self._node(node), next(taint for taint, tainted in taints if tainted & node)
+
+    def _one_unmet(self, nodes: Nodes, demands: Iterable[Iterable[Demand]]) -> Unmet | None:
+        """The first node of a set that fails one demand of an alternative."""
+        for alternative in demands:
+            failing = [(demand, self._failing(demand)) for demand in alternative]
+            _, once = _any_and_one(nodes & failed for _, failed in failing)
+            if once:
+                node = _first(once)
+                return Unmet(self._node(node), next(demand for demand, failed in failing if failed & node))
+        return None
+
+    def _one_of_several(self, node: Nodes, demands: Sequence[Iterable[Demand]]) -> Untolerated | Unmet | Unclear:
+        """One of the failures of a node: the first demand of the first alternative that it fails, else a taint."""
+        if node & self._selected:
+            return Untolerated(*self._first_taint(node, self._lasting), alone=False)
+        if not demands:
+            return Unclear()
+        first = next(demand for demand in demands[0] if self._failing(demand) & node)
+        return Unmet(self._node(node), first, alone=False)
+
+    def _failing(self, demand: Demand) -> Nodes:
+        index = self._placement.index
+        return index.all & ~index.holding(demand.key, demand.constraint)
+
+    def _node(self, nodes: Nodes) -> Node:
+        return next(self._placement.index.nodes(_first(nodes)))
+
+
+def _first(nodes: Nodes) -> Nodes:
+    """The first node of a set, as a set."""
+    return nodes & -nodes
+
+
+def _any_and_one(sets: Iterable[Nodes]) -> tuple[Nodes, Nodes]:
+    """The nodes in any of the sets, and those in exactly one."""
+    once = twice = 0
+    for nodes in sets:
+        twice |= once & nodes
+        once |= nodes
+    return once, once & ~twice
