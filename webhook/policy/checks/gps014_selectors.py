@@ -75,7 +75,8 @@ def _of_nearest(context: PodContext) -> Violations:
             continue
         search = search or NearestNode(placement)
         failure = search.failure(name)
-        if failure is not None and not _may_change(context, request, failure):
+        # A queue that chooses the nodes later may add tolerations.
+        if failure is not None and not (context.deferral is not None and isinstance(failure, Untolerated)):
             return (_violation(context, request, failure),)
     return ()
 
@@ -88,14 +89,6 @@ def _by_resource(context: PodContext) -> Iterable[ResourceRequest]:
         if known is None or request.billionths > known.billionths:
             largest[request.resource.name] = request
     return largest.values()
-
-
-def _may_change(context: PodContext, request: ResourceRequest, failure: Failure) -> bool:
-    """Whether the pod that runs may pass: a queue adds tolerations, and a bare container shows only the amount."""
-    if context.pod.is_container:
-        enough = context.placement.requests.peak(request.resource.name)
-        return bool(context.rules.nodes.offering(request.resource.name, enough)) or not isinstance(failure, Shortfall)
-    return context.deferral is not None and isinstance(failure, Untolerated)
 
 
 def _violation(context: PodContext, request: ResourceRequest, failure: Failure) -> Violation:

@@ -77,10 +77,11 @@ class NearestNode:
         self._bound = placement.pod.text("nodeName")
         self._named = index.named(self._bound) if self._bound else index.all
         self._selected = index.all if placement.requirement is None else index.selected(placement.requirement)
-        untolerated = list(index.untolerated(placement.tolerations(), placement.effects))
-        self._lasting = [(taint, nodes) for taint, nodes in untolerated if not is_passing(taint.key)]
-        self._passing = [(taint, nodes) for taint, nodes in untolerated if is_passing(taint.key)]
-        self._suspended, _ = _any_and_one(nodes for _, nodes in self._passing)
+        # The pod of a bare container may tolerate anything.
+        known = not placement.pod.is_container
+        self._untolerated = list(index.untolerated(placement.tolerations(), placement.effects)) if known else []
+        self._lasting = [(taint, nodes) for taint, nodes in self._untolerated if not is_passing(taint.key)]
+        self._kept_off, _ = _any_and_one(nodes for _, nodes in self._untolerated)
         self._tainted, self._tainted_once = _any_and_one(nodes for _, nodes in self._lasting)
         self._stopped = self._named & self._selected & ~self._tainted & index.stopped
 
@@ -111,10 +112,8 @@ class NearestNode:
         )
 
     def _only_passing(self, nodes: Nodes) -> Passing | None:
-        """The first node of a set that only taints of a passing state keep the pod off; None if one takes it now."""
-        if nodes & ~self._suspended:
-            return None
-        return Passing(*self._first_taint(nodes, self._passing))
+        """The first of the nodes that no lasting taint keeps the pod off; None if one of them takes it now."""
+        return None if nodes & ~self._kept_off else Passing(*self._first_taint(nodes, self._untolerated))
 
     def _first_taint(self, nodes: Nodes, taints: Iterable[tuple[Taint, Nodes]]) -> tuple[Node, Taint]:
         """The first node of a set, and the first of the taints that it has."""
