@@ -15,7 +15,9 @@ from webhook.policy.context import Origin
 from webhook.policy.evaluate import Evaluator
 from webhook.policy.placement.facts import Node
 from webhook.policy.placement.node_classes import CAPABLE, STRATEGY, NodeClasses
+from webhook.policy.placement.plugin_configs import PluginConfigs
 from webhook.policy.placement.reachability import Reachability
+from webhook.policy.placement.whole_cards import whole_cards
 from webhook.policy.settings.settings import PlacementSettings, Settings
 
 Json = dict[str, Any]
@@ -141,5 +143,9 @@ def test_mig_after_shared_resource_contradicts_mps_selector() -> None:
 
 def test_long_exclusion_is_not_spelled_out() -> None:
     labels = {f"example.com/{'x' * 50}-{number}": "mps" for number in range(9)}
-    assert NodeClasses(labels, {}).exclusion == "NotIn for each label of placement.mpsLabels and timeSlicingLabels"
-    assert NodeClasses({"a": "true"}, {"a": "sliced"}).exclusion == 'a NotIn ["sliced", "true"]'
+    assert (
+        whole_cards(NodeClasses(labels, {}), PluginConfigs(None), labels_suffice=True).text
+        == "NotIn for each label of placement.mpsLabels and timeSlicingLabels"
+    )
+    both = whole_cards(NodeClasses({"a": "true"}, {"a": "sliced"}), PluginConfigs(None), labels_suffice=True)
+    assert both.text == 'a NotIn ["sliced", "true"]'

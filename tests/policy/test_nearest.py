@@ -137,7 +137,7 @@ def expected(pod: Json, nodes: tuple[Node, ...]) -> tuple[type[Failure] | None, 
 
 
 def failure_of(pod: Json, nodes: tuple[Node, ...]) -> Failure | None:
-    return NearestNode(placement(pod, nodes)).failure(GPU.name)
+    return NearestNode(placement(pod, nodes)).failure()
 
 
 @st.composite
@@ -169,7 +169,7 @@ def test_nearest_node_agrees_with_naive_model(pod: Json, nodes: tuple[Node, ...]
     if isinstance(found, (Passing, Shortfall, Untolerated, Unmet)):
         assert found.node.name in names
         fails_as_said(pod, found)
-        remedied_pod_fails_it_no_more(pod, found)
+        remedied_pod_passes_there(pod, found)
 
 
 def fails_as_said(pod: Json, found: Passing | Shortfall | Untolerated | Unmet) -> None:
@@ -177,7 +177,7 @@ def fails_as_said(pod: Json, found: Passing | Shortfall | Untolerated | Unmet) -
     match found:
         case Passing(_, taint):
             assert taint in on_node.passing
-        case Shortfall(node, offered):
+        case Shortfall(node, _, offered):
             assert offered == node.resources[GPU.name] < asked(pod)
         case Untolerated(_, taint, _):
             assert taint in on_node.lasting
@@ -185,13 +185,13 @@ def fails_as_said(pod: Json, found: Passing | Shortfall | Untolerated | Unmet) -
             assert demand.path in {("spec", *one.path) for one in chain(*on_node.unmet)}
 
 
-def remedied_pod_fails_it_no_more(pod: Json, found: Passing | Shortfall | Untolerated | Unmet) -> None:
+def remedied_pod_passes_there(pod: Json, found: Passing | Shortfall | Untolerated | Unmet) -> None:
     """Apply the remedy: the node takes the pod, except for passing taints, where this was the only failure."""
     remedied = copy.deepcopy(pod)
     match found:
         case Passing():
             pass
-        case Shortfall(_, offered):
+        case Shortfall(_, _, offered):
             remedied["spec"]["containers"][0]["resources"]["limits"][GPU.name] = offered
         case Untolerated(_, taint, _):
             remedied["spec"]["tolerations"].append({"key": taint.key, "value": taint.value, "effect": taint.effect})

@@ -78,8 +78,8 @@ def specs(root: Json) -> Iterator[Json]:
 
 def require(root: Json, _: Finding, found: re.Match[str]) -> None:
     expressions = [
-        {"key": key, "operator": "NotIn", "values": re.findall('"([^"]*)"', values)}
-        for key, values in re.findall(r"(\S+) NotIn \[([^\]]*)\]", found[1])
+        {"key": key, "operator": operator, "values": re.findall('"([^"]*)"', values)}
+        for key, operator, values in re.findall(r"(\S+) (In|NotIn) \[([^\]]*)\]", found[1])
     ]
     for spec in specs(root):
         required = spec
@@ -236,6 +236,7 @@ CHANGES: list[tuple[str, str, tuple[Change, ...]]] = [
     ("GPS014", r"remove (\S+) from the node selector", (drop_selector,)),
     ("GPS014", r"change or remove the expression on \S+ in the node affinity", (drop_expression,)),
     ("GPS014", r"omit (nodeName), or name a node that offers it", (field(None),)),
+    ("GPS014", r"ask for it in a pod of its own", (delete,)),
     ("GPS014", r"make them agree", (without_selectors,)),
     ("GPS014", r"remove the selector, or ask for a shared GPU", (without_selectors, instead)),
     ("GPS014", r"remove the selectors that exclude these nodes", (without_selectors,)),

@@ -50,8 +50,8 @@ def _of_container(context: PodContext, container: Container) -> Iterator[Violati
             if (
                 name in _STANDARD
                 or name in rules.resources
-                or name in rules.served
-                or name in rules.nodes.offered
+                or name in rules.nodes.dynamic
+                or name in rules.nodes.index.offered
                 or (field == "requests" and name in container.limits)
             ):
                 continue
@@ -62,7 +62,7 @@ def _of_container(context: PodContext, container: Container) -> Iterator[Violati
                     f"{container.kind} {{}} asks for {{}}; did you mean {{}}?", container.label, name, meant
                 )
                 yield Violation(path, problem, f"ask for {meant}")
-            elif rules.nodes_known and names_gpu(name) and _is_some(amounts[name]):
+            elif rules.nodes.known and names_gpu(name) and _is_some(amounts[name]):
                 yield _not_offered(container, path, name)
 
 
@@ -71,9 +71,9 @@ def _unoffered(context: PodContext) -> Iterator[Violation]:
     rules = context.rules
     return (
         _not_offered(request.container, request.path, request.resource.name)
-        for request in (context.requests.positive if rules.nodes_known else ())
-        if request.resource.name not in rules.nodes.offered
-        and request.resource.name not in rules.served
+        for request in (context.requests.positive if rules.nodes.known else ())
+        if request.resource.name not in rules.nodes.index.offered
+        and request.resource.name not in rules.nodes.dynamic
         and request.billionths >= NANO
     )
 

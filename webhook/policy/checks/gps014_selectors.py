@@ -17,13 +17,12 @@ Settings: `placement.mpsLabels`, `placement.timeSlicingLabels`, `placement.nodeG
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from webhook.policy.checks.check import Check, Scope, Violations
 from webhook.policy.context import PodContext
 from webhook.policy.placement.demands import Demand
 from webhook.policy.placement.facts import Node, Taint
 from webhook.policy.placement.nearest import (
+    Apart,
     Elsewhere,
     Failure,
     NearestNode,
@@ -44,7 +43,7 @@ from webhook.policy.wording import amount, message
 
 def run(context: PodContext) -> Violations:
     """At most one violation, at the selector."""
-    requirement, node_classes = context.placement.requirement, context.placement.node_classes
+    requirement, node_classes = context.placement.requirement, context.placement.cluster.classes
     if requirement is not None:
         if not requirement.satisfiable({}):
             problem: object = "no node can satisfy both the node selector and the required node affinity"
@@ -60,40 +59,34 @@ def run(context: PodContext) -> Violations:
             if mig and request.resource.kind == "mig":
                 problem = message("MPS nodes never offer {}, but the selectors require them", request.resource.name)
                 return (Violation(_selector(context), problem, "remove the selector, or ask for a shared GPU"),)
-    return _of_nearest(context) if context.rules.nodes_known else ()
+    return _of_nearest(context)
 
 
 def _of_nearest(context: PodContext) -> Violations:
-    """One violation for the first resource for which no known node could take the pod."""
-    placement, nodes = context.placement, context.rules.nodes
-    if placement.steered:
+    """One violation if no known node could take the pod."""
+    placement, cluster = context.placement, context.rules.nodes
+    if not cluster.known or placement.steered or placement.candidates:
         return ()
-    search: NearestNode | None = None
-    for request in _by_resource(context):
-        name = request.resource.name
-        if name in context.rules.served or placement.candidates(request.resource) or not nodes.offering(name, 1):
-            continue
-        search = search or NearestNode(placement)
-        failure = search.failure(name)
-        # A queue that chooses the nodes later may add tolerations.
-        if failure is not None and not (context.deferral is not None and isinstance(failure, Untolerated)):
-            return (_violation(context, request, failure),)
-    return ()
+    if not all(name in cluster.index.offered and name not in cluster.dynamic for name in context.requests.names):
+        return ()  # GPS013 reports a resource that no node offers; a DeviceClass serves on nodes that are not known
+    failure = NearestNode(placement).failure()
+    # A queue that chooses the nodes later may add tolerations.
+    if failure is None or (context.deferral is not None and isinstance(failure, Untolerated)):
+        return ()
+    return (_violation(context, failure),)
 
 
-def _by_resource(context: PodContext) -> Iterable[ResourceRequest]:
-    """The largest request for each resource; the first of equals."""
-    largest: dict[str, ResourceRequest] = {}
-    for request in context.requests.positive:
-        known = largest.get(request.resource.name)
-        if known is None or request.billionths > known.billionths:
-            largest[request.resource.name] = request
-    return largest.values()
+def _largest(context: PodContext, resource: str) -> ResourceRequest:
+    """The largest request for a resource; the first of equals."""
+    return max(
+        (request for request in context.requests.positive if request.resource.name == resource),
+        key=lambda request: request.billionths,
+    )
 
 
-def _violation(context: PodContext, request: ResourceRequest, failure: Failure) -> Violation:
+def _violation(context: PodContext, failure: Failure) -> Violation:
     """What the pod fails at the nearest node."""
-    spec, resource = context.pod.spec_path, request.resource.name
+    spec, first = context.pod.spec_path, context.requests.positive[0].resource.name
     match failure:
         case Passing(node, taint):
             problem = message(
@@ -101,8 +94,8 @@ def _violation(context: PodContext, request: ResourceRequest, failure: Failure) 
             )
             remedy = "none needed if the state passes; else ask an administrator about the node"
             return Violation(_tolerations(context), problem, remedy, cap=Severity.WARN)
-        case Shortfall(node, offered):
-            peak = context.requests.peak(resource)
+        case Shortfall(node, resource, offered):
+            peak, request = context.requests.peak(resource), _largest(context, resource)
             problem = message(
                 f"the pod asks for {amount(peak)} of {{}}; the nearest node, {{}}, has {amount(offered * NANO)}",
                 resource,
@@ -121,11 +114,15 @@ def _violation(context: PodContext, request: ResourceRequest, failure: Failure) 
             )
         case Unmet(node, demand, alone):
             return _unmet(node, demand, alone)
-        case Elsewhere(name):
+        case Elsewhere(resource):
+            name = context.pod.text("nodeName")
             problem = message("nodeName is {}, which is not a node that offers {}", name, resource)
             return Violation((*spec, "nodeName"), problem, "omit nodeName, or name a node that offers it")
+        case Apart(resource):
+            problem = message("no node offers {} together with the other resources that the pod asks for", resource)
+            return Violation(_largest(context, resource).path, problem, "ask for it in a pod of its own")
         case Unclear():
-            problem = message("nodes offer {}, but none of them can take the pod", resource)
+            problem = message("nodes offer {}, but none of them can take the pod", first)
             return Violation(_selector(context), problem, "check selectors, affinity and taints against the nodes")
 
 

@@ -14,8 +14,8 @@ from typing import TypeAlias
 
 from webhook.policy.placement.demands import Demand, alternatives
 from webhook.policy.placement.facts import Node, Taint
+from webhook.policy.placement.lifecycle_taints import is_lifecycle
 from webhook.policy.placement.node_index import Nodes
-from webhook.policy.placement.passing import is_passing
 from webhook.policy.placement.reachability import Placement
 
 
@@ -29,9 +29,10 @@ class Passing:
 
 @dataclass(frozen=True, slots=True)
 class Shortfall:
-    """The node offers less than the pod asks for: `offered` whole units."""
+    """The node offers less of a resource than the pod asks for: `offered` whole units."""
 
     node: Node
+    resource: str
     offered: int
 
 
@@ -55,9 +56,16 @@ class Unmet:
 
 @dataclass(frozen=True, slots=True)
 class Elsewhere:
-    """The pod names a node that is unknown, or does not offer the resource."""
+    """The pod names a node that is unknown, or does not offer a resource."""
 
-    name: str
+    resource: str
+
+
+@dataclass(frozen=True, slots=True)
+class Apart:
+    """Nodes offer the resource, but none of them offers the others that the pod asks for as well."""
+
+    resource: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,51 +73,73 @@ class Unclear:
     """The pod demands more of its node than is listed."""
 
 
-Failure: TypeAlias = Passing | Shortfall | Untolerated | Unmet | Elsewhere | Unclear
+Failure: TypeAlias = Passing | Shortfall | Untolerated | Unmet | Elsewhere | Apart | Unclear
 
 
 class NearestNode:
-    """Why no node takes a pod, for each resource that it asks for. Raises MalformedError."""
+    """Why no known node takes a pod that asks for GPUs. Each resource that it asks for is one that some node offers."""
 
     def __init__(self, placement: Placement) -> None:
-        index = placement.index
-        self._placement = placement
+        """Raises MalformedError."""
+        index = self._index = placement.cluster.index
+        self._pod = placement.pod
+        self._requests = placement.requests
         self._bound = placement.pod.text("nodeName")
         self._named = index.named(self._bound) if self._bound else index.all
-        self._selected = index.all if placement.requirement is None else index.selected(placement.requirement)
+        self._selected = placement.selected
         # The pod of a bare container may tolerate anything.
         known = not placement.pod.is_container
         self._untolerated = list(index.untolerated(placement.tolerations(), placement.effects)) if known else []
-        self._lasting = [(taint, nodes) for taint, nodes in self._untolerated if not is_passing(taint.key)]
+        self._lasting = [(taint, nodes) for taint, nodes in self._untolerated if not is_lifecycle(taint.key)]
         self._kept_off, _ = _any_and_one(nodes for _, nodes in self._untolerated)
         self._tainted, self._tainted_once = _any_and_one(nodes for _, nodes in self._lasting)
-        self._stopped = self._named & self._selected & ~self._tainted & index.stopped
 
-    def failure(self, resource: str) -> Failure | None:
-        """What is in the way of the pod for a resource that some node offers; None if a node takes it.
+    def failure(self) -> Failure | None:
+        """What is in the way of the pod; None if a node takes it.
 
-        A node could take it whose device plugin has stopped, because its amount is unknown.
+        A node whose device plugin is not running could take it, because its amount is unknown.
         """
-        index = self._placement.index
-        if self._stopped & index.listing(resource):
-            return None
-        offering = self._named & index.offering(resource, 1)
-        if not offering:
-            return Elsewhere(self._bound)
-        enough = self._named & index.offering(resource, self._placement.requests.peak(resource))
         admitting = self._selected & ~self._tainted
+        if self._could_be_ready(admitting):
+            return None
+        offering = self._named
+        for name in self._requests.names:
+            if not offering & self._index.offering(name, 1):
+                return Elsewhere(name) if self._bound else Apart(name)
+            offering &= self._index.offering(name, 1)
+        enough = offering
+        for name in self._requests.names:
+            enough &= self._index.offering(name, self._requests.peak(name))
         if enough & admitting:
             return self._only_passing(enough & admitting)
         if offering & admitting:
-            most, having = index.most(resource, offering & admitting)
-            return Shortfall(self._node(having), most)
+            return self._shortfall(offering & admitting)
         one_taint = enough & self._selected & self._tainted_once
         if one_taint:
             return Untolerated(*self._first_taint(one_taint, self._lasting))
-        demands = alternatives(self._placement.pod) or ()
+        demands = alternatives(self._pod) or ()
         return self._one_unmet(enough & ~self._tainted, demands) or self._one_of_several(
             _first(enough or offering), demands
         )
+
+    def _could_be_ready(self, nodes: Nodes) -> Nodes:
+        """The nodes of a set that may offer enough once their device plugin runs."""
+        stopped = 0
+        for name in self._requests.names:
+            unready = self._index.unready(name)
+            stopped |= unready
+            nodes &= unready | self._index.offering(name, self._requests.peak(name))
+        return nodes & stopped
+
+    def _shortfall(self, nodes: Nodes) -> Shortfall:
+        """The node of a set that offers most of the first resource of which the nodes offer too little."""
+        for name in self._requests.names:
+            enough = nodes & self._index.offering(name, self._requests.peak(name))
+            if not enough:
+                break
+            nodes = enough
+        most, having = self._index.most(name, nodes)
+        return Shortfall(self._node(having), name, most)
 
     def _only_passing(self, nodes: Nodes) -> Passing | None:
         """The first of the nodes that no lasting taint keeps the pod off; None if one of them takes it now."""
@@ -140,11 +170,10 @@ class NearestNode:
         return Unmet(self._node(node), first, alone=False)
 
     def _failing(self, demand: Demand) -> Nodes:
-        index = self._placement.index
-        return index.all & ~index.holding(demand.key, demand.constraint)
+        return self._index.all & ~self._index.holding(demand.key, demand.constraint)
 
     def _node(self, nodes: Nodes) -> Node:
-        return next(self._placement.index.nodes(_first(nodes)))
+        return next(self._index.nodes(_first(nodes)))
 
 
 def _first(nodes: Nodes) -> Nodes:
