@@ -154,8 +154,7 @@ class Placement:
             nodes = self.selected
             lasting = passing = 0
             if nodes:
-                effects = _BOUND if self.pod.text("nodeName") else _SCHEDULED
-                lasting, passing = self.cluster.index.kept_off(self._all_tolerations(), effects)
+                lasting, passing = self.cluster.index.kept_off(self.tolerations(), self.effects)
             self._admitted = nodes & ~(lasting | passing), nodes & ~lasting
         return self._admitted
 
@@ -170,7 +169,12 @@ class Placement:
             self._selected = nodes
         return self._selected
 
-    def _all_tolerations(self) -> Tolerations:
+    @property
+    def effects(self) -> frozenset[str]:
+        """The effects of taints that keep the pod off a node."""
+        return _BOUND if self.pod.text("nodeName") else _SCHEDULED
+
+    def tolerations(self) -> Tolerations:
         """The pod's own tolerations and the injected ones, so that findings do not change by the injection."""
         tolerations = tolerations_of(self.pod, self.cluster.taint_keys)
         tolerations.add(self.injected_tolerations, ())
