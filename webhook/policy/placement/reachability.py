@@ -56,12 +56,8 @@ class Placement:
         self.cluster = cluster
         self.configured = configured
         self.steered = False
-        self.requirement: Requirement | None = requirement(pod)
-        self._lands: dict[tuple[SharingStrategy, str], Reachability] = {}
         self._offer: tuple[Nodes, Nodes] | None = None
-        self._selected: Nodes | None = None
-        self._admitted: tuple[Nodes, Nodes] | None = None
-        self._tolerations: Sequence[dict[str, str]] | None = None
+        self.require(requirement(pod))
 
     def steer(self) -> None:
         """From now on, decide as if the pod were kept off shared GPUs."""
@@ -70,6 +66,14 @@ class Placement:
     def unsteer(self) -> None:
         """Decide for the pod as it is again."""
         self.steered = False
+
+    def require(self, required: Requirement | None) -> None:
+        """From now on, decide as if the pod required this of its node."""
+        self.requirement = required
+        self._lands: dict[tuple[SharingStrategy, str], Reachability] = {}
+        self._selected: Nodes | None = None
+        self._admitted: tuple[Nodes, Nodes] | None = None
+        self._tolerations: Sequence[dict[str, str]] | None = None
 
     def lands(self, resource: Resource) -> Reachability:
         """Whether the pod could land on an MPS node for this resource."""
@@ -154,8 +158,7 @@ class Placement:
             nodes = self.selected
             lasting = passing = 0
             if nodes:
-                effects = _BOUND if self.pod.text("nodeName") else _SCHEDULED
-                lasting, passing = self.cluster.index.kept_off(self._all_tolerations(), effects)
+                lasting, passing = self.cluster.index.kept_off(self.tolerations(), self.effects)
             self._admitted = nodes & ~(lasting | passing), nodes & ~lasting
         return self._admitted
 
@@ -170,7 +173,12 @@ class Placement:
             self._selected = nodes
         return self._selected
 
-    def _all_tolerations(self) -> Tolerations:
+    @property
+    def effects(self) -> frozenset[str]:
+        """The effects of taints that keep the pod off a node."""
+        return _BOUND if self.pod.text("nodeName") else _SCHEDULED
+
+    def tolerations(self) -> Tolerations:
         """The pod's own tolerations and the injected ones, so that findings do not change by the injection."""
         tolerations = tolerations_of(self.pod, self.cluster.taint_keys)
         tolerations.add(self.injected_tolerations, ())
