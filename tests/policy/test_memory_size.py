@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import jsonpatch
-from hypothesis import given
+import pytest
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests import scheduler
@@ -13,13 +15,20 @@ from tests.strategies.selecting import by_name
 from webhook.patch import build, verify
 from webhook.policy.context import Origin
 from webhook.policy.evaluate import Evaluator
-from webhook.policy.memory_size import ANNOTATION, MOST_TERMS, written
-from webhook.policy.placement.facts import UNKNOWN, Facts, Node
-from webhook.policy.placement.memory_shares import CARD_MEMORY
+from webhook.policy.memory_size import ANNOTATION, MOST_TERMS, mebibytes_of, written
+from webhook.policy.placement.facts import UNKNOWN, DeviceClass, Facts, Node
+from webhook.policy.placement.memory_shares import CARD_MEMORY, MOST_KINDS
 from webhook.policy.placement.node_classes import CAPABLE, REPLICAS, STRATEGY
-from webhook.policy.settings.injections import Injections, MemoryInjection, SteeringInjection, TolerationInjection
+from webhook.policy.placement.selector import ANALYSED
+from webhook.policy.settings.injections import (
+    Injections,
+    MemoryInjection,
+    SteeringInjection,
+    TolerationInjection,
+    VoidDevicesInjection,
+)
 from webhook.policy.settings.settings import Settings
-from webhook.policy.verdict import Decision, Finding, Severity, Verdict
+from webhook.policy.verdict import MOST_EDITS, Decision, Finding, Severity, Verdict
 
 Json = dict[str, Any]
 
@@ -170,7 +179,19 @@ def test_mutation_is_idempotent_and_final_hook_agrees(
     assert final.findings == first.findings
 
 
+PLAIN: Json = {
+    "metadata": {"annotations": {ANNOTATION: "6Gi"}},
+    "spec": {"nodeSelector": {}, "containers": [{"name": "c", "resources": {"limits": {GPU: 2}}}]},
+}
+SHARED_AND_WHOLE = (
+    Node("shared", {STRATEGY: "mps", CARD_MEMORY: "40960", REPLICAS: "4"}, (), {GPU: 4}),
+    Node("whole", {STRATEGY: "none", CARD_MEMORY: "16384", REPLICAS: "1"}, (), {GPU: 4}),
+    Node("small", {STRATEGY: "none", CARD_MEMORY: "4096", REPLICAS: "1"}, (), {GPU: 4}),
+)
+
+
 @given(asking_pods(replicas=2), clusters())
+@example(PLAIN, SHARED_AND_WHOLE)
 def test_steered_pod_selects_whole_cards_that_fit(pod: Json, nodes: tuple[Node, ...]) -> None:
     verdict = verdict_of(pod, nodes, steering=True)
     if verdict.decision is Decision.DENIED or about_annotation(verdict):
@@ -181,3 +202,175 @@ def test_steered_pod_selects_whole_cards_that_fit(pod: Json, nodes: tuple[Node, 
     is_steered = not any(name == "steering" for name, _ in verdict.withheld)
     whole = [node for node in wanted if node.labels.get(STRATEGY) != "mps" and node.labels.get(CAPABLE) != "true"]
     assert selected(mutated, nodes) == (whole if is_steered else wanted)
+
+
+def labelled(name: str, memory: str, replicas: str, **labels: str) -> Node:
+    return Node(name, {STRATEGY: "mps", CARD_MEMORY: memory, REPLICAS: replicas, **labels}, (), {GPU: 4})
+
+
+def asking(size: object, **spec: Any) -> Json:
+    container = {"name": "c", "resources": {"limits": {GPU: 1}}}
+    return {"metadata": {"annotations": {ANNOTATION: size}}, "spec": {"containers": [container], **spec}}
+
+
+def requiring(*terms: Json) -> Json:
+    required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": list(terms)}}
+    return {"nodeAffinity": required}
+
+
+def value(key: str, *values: str, operator: str = "In") -> Json:
+    return {"matchExpressions": [{"key": key, "operator": operator, "values": list(values)}]}
+
+
+@pytest.mark.parametrize(
+    ("text", "mebibytes"),
+    [
+        ("6Gi", 6144),
+        ("6144Mi", 6144),
+        ("6291456Ki", 6144),
+        ("1e9", 954),
+        ("1500M", 1431),
+        ("1", 1),
+        ("1m", 1),
+        ("1048576", 1),
+        ("1048577", 2),
+        ("512Ti", 512 * 2**20),
+        (" 1Gi ", 1024),
+    ],
+)
+def test_size_is_rounded_up_to_mebibytes(text: str, mebibytes: int) -> None:
+    assert mebibytes_of(text) == mebibytes
+
+
+@pytest.mark.parametrize("text", ["0", "-1Gi", "", "6GB", "6 Gi", "x", "513Ti", "1E", "1e40", "9" * 5000, None, 6, {}])
+def test_size_without_meaning_is_rejected(text: object) -> None:
+    with pytest.raises(ValueError, match="memory size"):
+        mebibytes_of(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "denied"), [("4Gi", False), ("4096Mi", False), ("4097Mi", True), ("4294967297", True)]
+)
+def test_size_at_the_share_fits_and_above_does_not(text: str, denied: bool) -> None:
+    """A quarter of 16,385 MiB is 4,096 MiB: the plugin rounds down."""
+    verdict = verdict_of(asking(text), (labelled("n", "16385", "4"),))
+    assert (verdict.decision is Decision.DENIED) is denied
+
+
+def limits_of(pod: Json) -> list[str]:
+    return [
+        entry["value"]
+        for container in pod["spec"]["containers"]
+        for entry in container.get("env", [])
+        if entry["name"] == PINNED
+    ]
+
+
+def test_pinned_limit_is_the_size_in_each_container_that_asks() -> None:
+    pod = asking("1500M")
+    own = {"name": PINNED, "value": "0=1G"}
+    pod["spec"]["containers"] += [
+        {"name": "d", "resources": {"limits": {GPU: 1}}},
+        {"name": "e", "resources": {"limits": {GPU: 1}}, "env": [own]},
+        {"name": "f"},
+    ]
+    verdict = verdict_of(pod, (labelled("n", "16384", "4"),))
+    mutated = mutated_by(verdict, pod)
+    assert limits_of(mutated) == ["0=1431M", "0=1431M", "0=1G"]
+
+
+def exact_terms(size: str, nodes: tuple[Node, ...], **spec: Any) -> list[Json]:
+    pod = asking(size, **spec)
+    return scheduler.terms_of(mutated_by(verdict_of(pod, nodes), pod)) or []
+
+
+def test_no_combination_of_selected_labels_is_too_small() -> None:
+    """Fewest terms: two of the three combinations of one term are known, and the third would be too small."""
+    nodes = (labelled("a", "40960", "4"), labelled("b", "81920", "8"), labelled("c", "81920", "4"))
+    terms = exact_terms("10Gi", nodes)
+    assert [[one["values"] for one in term["matchExpressions"]] for term in terms] == [
+        [["81920"], ["4", "8"]],
+        [["40960"], ["4"]],
+    ]
+
+
+def test_affinity_separates_known_nodes_where_exact_terms_are_too_many() -> None:
+    nodes = (labelled("a", "40960", "4"), labelled("b", "81920", "8"))
+    own = [value("pool", str(number), operator="NotIn") for number in range(MOST_TERMS)]
+    terms = exact_terms("10Gi", nodes, affinity=requiring(*own))
+    assert len(terms) == MOST_TERMS
+    assert all(
+        [one["values"] for one in term["matchExpressions"][1:]] == [["40960", "81920"], ["4", "8"]] for term in terms
+    )
+
+
+def test_term_that_requires_the_size_is_left_alone() -> None:
+    nodes = (labelled("a", "40960", "4"), labelled("b", "16384", "4"))
+    enough, open_term = value(CARD_MEMORY, "40960", "81920"), value("pool", "a", operator="NotIn")
+    terms = exact_terms("6Gi", nodes, affinity=requiring(enough, open_term))
+    assert terms[0] == enough
+    assert len(terms[1]["matchExpressions"]) == 3
+
+
+def test_more_than_the_most_own_terms_are_rejected() -> None:
+    own = [value("pool", str(number), operator="NotIn") for number in range(MOST_TERMS + 1)]
+    verdict = verdict_of(asking("1Gi", affinity=requiring(*own)), (labelled("n", "16384", "4"),))
+    assert "more than 16 terms" in about_annotation(verdict)[0].message
+
+
+def test_long_terms_are_not_copied() -> None:
+    nodes = (labelled("a", "40960", "4"), labelled("b", "16384", "1"), labelled("c", "16384", "4"))
+    long = value("pool", *(f"v{number}" for number in range(2000)), operator="NotIn")
+    verdict = verdict_of(asking("6Gi", affinity=requiring(long)), nodes)
+    assert "copies of long ones" in about_annotation(verdict)[0].message
+    without = verdict_of(asking("6Gi", affinity=requiring(long)), nodes[::2])
+    assert about_annotation(without) == []
+
+
+def test_affinity_that_is_not_analysed_is_rejected() -> None:
+    own = value("pool", *(f"v{number}" for number in range(ANALYSED)), operator="NotIn")
+    verdict = verdict_of(asking("1Gi", affinity=requiring(own)), (labelled("n", "16384", "4"),))
+    assert [finding.severity for finding in about_annotation(verdict)] == [Severity.DENY]
+
+
+def test_too_many_kinds_of_nodes_only_warn() -> None:
+    nodes = tuple(labelled(f"n{number}", str(16384 + number), "4") for number in range(MOST_KINDS + 1))
+    verdict = verdict_of(asking("40Gi"), nodes)
+    assert [finding.severity for finding in about_annotation(verdict)] == [Severity.WARN]
+    assert "too many combinations" in about_annotation(verdict)[0].message
+    assert scheduler.terms_of(mutated_by(verdict, asking("40Gi"))) is None
+    assert [one.severity for one in about_annotation(verdict_of(asking("40Gi"), nodes[1:]))] == [Severity.DENY]
+
+
+@pytest.mark.parametrize(("others", "codes"), [(1, set()), (MOST_EDITS, {"GPS001"})])
+def test_pod_with_too_many_edits_is_checked_without_the_affinity(others: int, codes: set[str]) -> None:
+    """Only whole cards are large enough. Without the affinity, two replicas could land on a shared card."""
+    pod = asking("6Gi")
+    pod["spec"]["containers"][0]["resources"]["limits"][GPU] = 2
+    pod["spec"]["containers"] += [{"name": f"o{number}"} for number in range(others)]
+    injections = replace(settings().injections, void_devices=VoidDevicesInjection(True))
+    nodes = (labelled("shared", "16384", "4"), Node("whole", {CARD_MEMORY: "16384", REPLICAS: "1"}, (), {GPU: 4}))
+    evaluator = Evaluator.of(Settings(injections=injections), Facts(nodes=nodes))
+    verdict = evaluator.evaluate(pod, "", "Pod", Origin("default", hostpath=True, groups=()))
+    assert verdict.too_many_edits is bool(codes)
+    assert {finding.code for finding in verdict.findings} & {"GPS001"} == codes
+
+
+def test_node_whose_plugin_is_not_running_keeps_its_share() -> None:
+    restarting = Node("n", {STRATEGY: "mps", CARD_MEMORY: "40960", REPLICAS: "4"}, (), {GPU: 0})
+    assert about_annotation(verdict_of(asking("10Gi"), (restarting, labelled("b", "16384", "4")))) == []
+
+
+def test_resource_of_device_class_is_not_rejected() -> None:
+    facts = Facts(nodes=(labelled("n", "16384", "4"),), device_classes=(DeviceClass("gpu", GPU),))
+    verdict = Evaluator.of(settings(), facts).evaluate(asking("40Gi"), "", "Pod", Origin("default", groups=()))
+    assert [finding.severity for finding in about_annotation(verdict)] == [Severity.WARN]
+
+
+def test_warn_mode_leaves_pod_without_unmet_size() -> None:
+    evaluator = Evaluator.of(replace(settings(), mode="warn"), Facts(nodes=(labelled("n", "16384", "4"),)))
+    verdict = evaluator.evaluate(asking("40Gi"), "", "Pod", Origin("default", hostpath=True, groups=()))
+    assert verdict.decision is Decision.WARNED
+    mutated = mutated_by(verdict, asking("40Gi"))
+    assert limits_of(mutated) == []
+    assert scheduler.terms_of(mutated) is None
