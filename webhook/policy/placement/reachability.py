@@ -56,12 +56,8 @@ class Placement:
         self.cluster = cluster
         self.configured = configured
         self.steered = False
-        self.requirement: Requirement | None = requirement(pod)
-        self._lands: dict[tuple[SharingStrategy, str], Reachability] = {}
         self._offer: tuple[Nodes, Nodes] | None = None
-        self._selected: Nodes | None = None
-        self._admitted: tuple[Nodes, Nodes] | None = None
-        self._tolerations: Sequence[dict[str, str]] | None = None
+        self.require(requirement(pod))
 
     def steer(self) -> None:
         """From now on, decide as if the pod were kept off shared GPUs."""
@@ -70,6 +66,14 @@ class Placement:
     def unsteer(self) -> None:
         """Decide for the pod as it is again."""
         self.steered = False
+
+    def require(self, required: Requirement | None) -> None:
+        """From now on, decide as if the pod required this of its node."""
+        self.requirement = required
+        self._lands: dict[tuple[SharingStrategy, str], Reachability] = {}
+        self._selected: Nodes | None = None
+        self._admitted: tuple[Nodes, Nodes] | None = None
+        self._tolerations: Sequence[dict[str, str]] | None = None
 
     def lands(self, resource: Resource) -> Reachability:
         """Whether the pod could land on an MPS node for this resource."""
