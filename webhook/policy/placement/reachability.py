@@ -101,16 +101,17 @@ class Placement:
     def _decide(self, strategy: SharingStrategy, resource: Resource) -> Reachability:
         sharing = self.sharing(strategy, resource)
         if self.cluster.known:
-            others = bool(self.candidates & self._of_class() & ~sharing) or resource.name in self.cluster.dynamic
+            candidates, is_dynamic = self.candidates & self._of_class(), resource.name in self.cluster.dynamic
+            others = candidates & ~sharing or is_dynamic
             # Nodes need not satisfy an affinity that was not analysed in full; then other nodes prove nothing.
             is_partial = self.requirement is not None and self.requirement.is_partial
-            if sharing:
+            if sharing and (candidates or is_dynamic):
                 return Reachability.UNKNOWN if others else Reachability.YES
             if others and not is_partial:
                 return Reachability.NO
         by_labels = self._by_labels(self.cluster.classes.sharing[strategy], resource)
         if by_labels is Reachability.NO and sharing:
-            return Reachability.UNKNOWN  # a declared group of nodes
+            return Reachability.UNKNOWN  # a declared group of nodes, or one that is not ready
         return by_labels
 
     def _by_labels(self, sharing: SharingClass, resource: Resource) -> Reachability:
