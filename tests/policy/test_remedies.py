@@ -227,6 +227,7 @@ CHANGES: list[tuple[str, str, tuple[Change, ...]]] = [
     ("GPS010", r"ask for one of them, or use two pods", (first_only,)),
     ("GPS011", r"make the pod's nodeSelector agree with the class", (without_selectors,)),
     ("GPS011", r"name an existing class, or omit it", (assign("nvidia"), delete)),
+    ("GPS011", r"name a class that selects nodes with the resource, or omit it", (assign("nvidia"), delete)),
     ("GPS011", r"name a class without a sandbox", (assign("nvidia"),)),
     ("GPS013", r"ask for (.*)", (rename,)),
     ("GPS014", r"ask for at most (\d+)", (amount,)),
@@ -265,6 +266,7 @@ CHANGES: list[tuple[str, str, tuple[Change, ...]]] = [
 NOT_IN_THE_MANIFEST = [
     ("GPS011", r"create it, or set injections\.runtimeClass\.name.*"),
     ("GPS011", r"set injections\.runtimeClass\.name to a class without a sandbox"),
+    ("GPS011", r"set injections\.runtimeClass\.name to a class that selects nodes with GPUs, .*"),
     ("GPS012", r"none needed .*"),
     ("GPS013", r"correct the name, or find out why .*"),
     ("GPS014", r"none needed if the state passes; .*"),

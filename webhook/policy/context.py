@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from itertools import chain
 
 from webhook.policy.memory_size import ANNOTATION, MemorySize, memory_size
@@ -91,7 +91,9 @@ class PodContext:
         if rules.annotated_resource is not None and pod.annotations:
             self.requests.add_annotated(rules.annotation_requests, rules.annotated_resource)
         pod.elements("tolerations")  # reject a malformed list even where nothing reads it
-        self.placement = Placement(pod, self.requests, rules.nodes, rules.tolerations(self.requests))
+        self.placement = Placement(
+            pod, self.requests, rules.nodes, rules.tolerations(self.requests), self._class_selector()
+        )
         self.memory_size = self._read_memory_size()
         if self.memory_size is not None and self.memory_size.affinity is not None:
             self.placement.require(self.memory_size.affinity.requirement())
@@ -126,6 +128,13 @@ class PodContext:
     def tolerations(self) -> Tolerations:
         """The pod's own tolerations."""
         return tolerations_of(self.pod, self.rules.nodes.taint_keys)
+
+    def _class_selector(self) -> Mapping[str, str]:
+        """The node selector of the RuntimeClass that the pod names, where it decides which known nodes take the pod."""
+        if not (self.rules.runtime_classes and self.rules.nodes.index.all and self.requests.positive):
+            return {}
+        known = self.runtime_class(self.pod.text("runtimeClassName"))
+        return {} if known is None else known.node_selector
 
     def _deferral(self, of_object: Deferral | None) -> Deferral | None:
         if self.pod.elements("schedulingGates"):
