@@ -192,7 +192,7 @@ async def test_garbage_is_logged_and_retried(path: str, garbage: bytes) -> None:
 async def test_other_status_is_logged_with_words_of_server() -> None:
     cluster = FakeCluster()
 
-    async def read(_: str) -> tuple[int, bytes]:
+    async def read(path: str) -> tuple[int, bytes]:
         return 429, json.dumps({"message": "too many\nrequests" + "x" * 5000}).encode()
 
     cluster.read = read  # type: ignore[method-assign]
