@@ -17,12 +17,12 @@ def fewer_replicas(context: PodContext, limit: int) -> str:
 def whole_cards(context: PodContext, request: ResourceRequest) -> str:
     """To keep the pod on nodes with whole cards, with the words that join it to another remedy; empty if none helps."""
     placement, resource = context.placement, request.resource
-    classes = placement.node_classes
+    classes = placement.cluster.classes
     if resource.renamed or context.pod.is_container:
         return ""  # only sharing nodes offer it, or it is a bare container, which selects no nodes
     if not classes.mps.labels or not placement.could_move_to_whole():
         return ""  # any node could be an MPS node, or the pod selects nodes that share their cards
-    if not placement.nodes_known:
+    if not placement.cluster.known:
         return f", or, if the cluster has whole cards, require them by node affinity: {classes.exclusion}"
     if not placement.whole_candidates(resource):
         return "; no node with whole cards could take the pod"

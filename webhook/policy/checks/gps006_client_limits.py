@@ -96,13 +96,13 @@ class _Shares:
 
     def _look(self, resource: Resource, total: str) -> int | None:
         placement = self._context.placement
+        by_value = placement.cluster.index.by_value
         shares = []
-        for node in placement.index.nodes(placement.candidates(resource)):
-            replicas = node.labels.get(REPLICAS, "")
-            whole = node.labels.get(total, "") if total else "100"
-            if not replicas.isdecimal() or not whole.isdecimal() or int(replicas) == 0:
-                return None
-            shares.append(int(whole) // int(replicas))
+        for replicas, nodes in by_value(REPLICAS, placement.candidates):
+            for whole, _ in by_value(total, nodes) if total else [("100", nodes)]:
+                if not replicas.isdecimal() or not whole.isdecimal() or int(replicas) == 0:
+                    return None
+                shares.append(int(whole) // int(replicas))
         return max(shares, default=None)
 
 

@@ -56,7 +56,7 @@ def _typos(context: PodContext, container: Container) -> Iterator[Violation]:
 
 def _unoffered(context: PodContext) -> Iterator[Violation]:
     """The GPU resources that no known node and no declared group offers."""
-    offered = context.rules.nodes.offered
+    offered = context.rules.nodes.index.offered
     return (
         Violation(
             request.path,

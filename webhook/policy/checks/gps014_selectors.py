@@ -22,7 +22,7 @@ from webhook.policy.wording import message
 
 def run(context: PodContext) -> Violations:
     """At most one violation, at the selector."""
-    requirement, node_classes = context.placement.requirement, context.placement.node_classes
+    requirement, node_classes = context.placement.requirement, context.placement.cluster.classes
     if requirement is not None:
         if not requirement.satisfiable({}):
             problem: object = "no node can satisfy both the node selector and the required node affinity"
@@ -52,7 +52,7 @@ def _nowhere(context: PodContext, request: ResourceRequest) -> bool:
     placement = context.placement
     if placement.steered and placement.lands(request.resource) is Reachability.NO:
         return False
-    offering = placement.index.offering(request.resource.name, 1)
+    offering = placement.cluster.index.offering(request.resource.name, 1)
     return bool(offering) and not offering & placement.admitted
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Container, Mapping
 
 from webhook.policy.placement.facts import Node
+from webhook.policy.placement.plugin_configs import SharingStrategy
 from webhook.policy.placement.selector import Domain, Requirement
 
 STRATEGY = "nvidia.com/gpu.sharing-strategy"
@@ -60,11 +61,12 @@ class SharingClass:
 class NodeClasses:
     """The sharing classes of a cluster. A node with labels of both is an MPS node, as with the device plugin."""
 
-    __slots__ = ("excluded", "exclusion", "mps", "time_slicing", "whole")
+    __slots__ = ("excluded", "exclusion", "mps", "sharing", "time_slicing", "whole")
 
     def __init__(self, mps_labels: Mapping[str, str], time_slicing_labels: Mapping[str, str]) -> None:
         self.mps = SharingClass(mps_labels)
         self.time_slicing = SharingClass(time_slicing_labels)
+        self.sharing: Mapping[SharingStrategy, SharingClass] = {"mps": self.mps, "time-slicing": self.time_slicing}
         values: dict[str, set[str]] = {}
         for labels in (time_slicing_labels, mps_labels):
             for key, value in labels.items():
@@ -76,14 +78,6 @@ class NodeClasses:
         self.whole = {key: Domain(but=frozenset(marks), absent=True) for key, marks in self.excluded.items()}
         if _is_set_by_plugin(self.excluded):
             self.whole = {**_WHOLE, **self.whole}
-
-    def is_mps(self, node: Node) -> bool:
-        """Whether a node is, or without configured labels could be, an MPS node."""
-        return not self.mps.labels or self.mps.marks(node)
-
-    def is_time_sliced(self, node: Node) -> bool:
-        """Whether a node shares its cards through time-slicing. Without MPS labels it could be an MPS node as well."""
-        return self.time_slicing.marks(node) and not self.mps.marks(node)
 
     def can_share(self, requirement: Requirement) -> bool:
         """Whether nodes that share their cards, and offer them under a name of their own, satisfy the requirement."""
