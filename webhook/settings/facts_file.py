@@ -59,7 +59,7 @@ def _each(objects: Iterable[T] | None, keep: Callable[[T], T]) -> tuple[T, ...] 
 def _node(node: Node) -> Node:
     labels = _those(node.labels, lambda key: key not in _CHANGING)
     taints = tuple(sorted(node.taints, key=lambda one: (one.key, one.effect, one.value)))
-    return Node(node.name, labels, taints, _by_key(node.resources))
+    return replace(node, labels=labels, taints=taints, resources=_by_key(node.resources))
 
 
 def _runtime_class(found: RuntimeClass) -> RuntimeClass:
