@@ -222,6 +222,16 @@ def test_hostile_values_in_config_view(here: Path, output: str) -> None:
         ("mutate", "-f", "-", "-o", "{}"),
         ("mutate", "--namespace={}", "-f", "-"),
         ("explain", "{}"),
+        ("check", "-f", "-", "--kubeconfig", "{}"),
+        ("check", "-f", "-", "--context", "{}"),
+        ("mutate", "-f", "-", "--installed-as", "{}"),
+        ("mutate", "-f", "-", "--context", "x", "--without", "{}"),
+        ("snapshot", "{}"),
+        ("snapshot", "--context", "{}"),
+        ("snapshot", "--kubeconfig", "{}", "--facts", "{}"),
+        ("snapshot", "--config", "{}"),
+        ("snapshot", "--device-plugin-config", "{}"),
+        ("snapshot", "--device-plugin-version", "{}"),
         ("explain", "GPS001", "{}"),
         ("config", "{}"),
         ("config", "view", "--config", "{}"),
@@ -251,7 +261,7 @@ SERVE = ("serve", "--tls-mode", "self-managed", "--installed-as", "a/b", "--port
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("command", [SERVE], ids=["serve"])
+@pytest.mark.parametrize("command", [SERVE, ("snapshot",)], ids=["serve", "snapshot"])
 @pytest.mark.parametrize("text", BEGINNINGS)
 def test_library_warning_is_safe(here: Path, command: tuple[str, ...], text: str) -> None:
     """In a separate process, since pytest captures what Python logs to standard error."""

@@ -27,7 +27,7 @@ def command() -> None:
 @_FILE
 @format_option(DataFormat.YAML, "The format of the settings.")
 def view(config: str | None, output: DataFormat) -> None:
-    """Show the effective settings, and where each comes from.
+    """Show the effective settings and their origins.
 
     Keys of the file override those of its profile, which override the defaults. A comment names the line of the file or
     the profile that sets a value; a value without a comment is the default. JSON has no comments.
@@ -67,7 +67,7 @@ def validate(config: str) -> None:
 @command.command(name="schema")
 @click.argument("file", type=click.Choice(["settings", "facts"]), default="settings")
 def schema(file: str) -> None:
-    """Print the JSON Schema of the settings file, or of the facts file.
+    """Print the JSON Schema of the settings or facts file.
 
     \b
     Examples:

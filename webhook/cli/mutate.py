@@ -7,8 +7,10 @@ from functools import partial
 
 import click
 
+from webhook.cli.cluster_options import Cluster, cluster_options
 from webhook.cli.evaluation import SKIPPED, Evaluated, evaluate
-from webhook.cli.inputs import evaluator_for, manifests
+from webhook.cli.evaluator import evaluator_for
+from webhook.cli.inputs import manifests
 from webhook.cli.options import format_option, manifest_options, read_standard_input_once
 from webhook.cli.screen import paint, show, tell
 from webhook.diagnostics import Diagnostic
@@ -22,14 +24,21 @@ from webhook.report.mutation import Mutation
 
 @click.command(name="mutate")
 @manifest_options
+@cluster_options
 @format_option(MutateFormat.JSON, "The edited objects, the edits as JSON Patch, or a diff.")
-@click.option("-v", "--verbose", is_flag=True, help="Name on standard error what is not injected, and why.")
+@click.option(
+    "-v",
+    "--verbose",
+    is_flag=True,
+    help="Name on standard error what is not injected, and why, unless it is off by default.",
+)
 def command(
     filenames: tuple[str, ...],
     recursive: bool,
     namespace: str,
     config: str | None,
     facts: str | None,
+    cluster: Cluster | None,
     output: MutateFormat,
     verbose: bool,
 ) -> None:
@@ -44,7 +53,7 @@ def command(
       gpushare-webhook mutate -f pod.yaml | kubectl apply -f -
     """
     read_standard_input_once(f=filenames, config=config, facts=facts)
-    evaluator = evaluator_for(config, facts)
+    evaluator = evaluator_for(config, facts, cluster)
     mutations: list[Mutation] = []
     code = ExitCode.OK
     for manifest in manifests(filenames, recursive):

@@ -19,7 +19,7 @@ from webhook.policy.printable import COMMAND_ANYWHERE
 _UNUSUAL = re.compile(r"[^\x20-\x7e\n]")
 _COMMAND = re.compile(rf"{COMMAND_ANYWHERE.pattern}|^[^\S\n]*::", re.MULTILINE)
 _NO_TEXT = re.compile(r"[yYnN]|[-+]?[0-9_]*\.?[0-9_]*(?:[eE][-+]?[0-9_]+)?|[-+]?0[xXoObB][-+]?[0-9a-fA-F_]+", re.ASCII)
-"""What kubectl, and so the reader of manifests and settings, may take for a boolean or a number, but PyYAML for text."""
+"""What kubectl, and the reader of manifests and settings, may take for a boolean or a number, and PyYAML for text."""
 
 _WIDEST = 2**31 - 1
 """Columns of a YAML line: no text is folded, since a folded text could begin a line with any of its words."""
