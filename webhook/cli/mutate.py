@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from functools import partial
+from functools import cache, partial
 
 import click
 
@@ -16,6 +16,7 @@ from webhook.cli.screen import paint, show, tell
 from webhook.diagnostics import Diagnostic
 from webhook.manifests import Manifest
 from webhook.patch import Operation
+from webhook.policy.injections.injection import OFF
 from webhook.policy.verdict import MOST_EDITS, Severity
 from webhook.report.exit_codes import ExitCode
 from webhook.report.mutate import MutateFormat
@@ -92,7 +93,16 @@ def _explain(checked: Evaluated) -> None:
     if reason:
         tell(f"{place}: {reason}")
     for name, why in checked.verdict.withheld if checked.verdict is not None else ():
-        tell(f"{place}: {name} is not injected: {why}")
+        if why != OFF or name not in _opt_in():
+            tell(f"{place}: {name} is not injected: {why}")
+
+
+@cache
+def _opt_in() -> frozenset[str]:
+    """Return the names of the injections that are off by default: that they are off needs no explanation."""
+    from webhook.settings.configuration import default, view
+
+    return frozenset(name for name, section in view(default())["injections"].items() if not section["enabled"])
 
 
 def _mutation(checked: Evaluated) -> Mutation:
