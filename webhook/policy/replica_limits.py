@@ -55,13 +55,14 @@ def _excess(context: PodContext, request: ResourceRequest) -> Excess | None:
 
 def limit_on(context: PodContext, strategy: SharingStrategy, resource: Resource) -> int | None:
     """The limit on a container's replicas where nodes that could take the pod share a resource; None for no limit."""
-    return context.rules.container_limits.limit(strategy, _acceptance(context, strategy, resource))
+    limits = context.rules.container_limits
+    if not limits.depend_on_nodes:
+        return limits.static[strategy]
+    return limits.limit(strategy, _acceptance(context, strategy, resource))
 
 
 def _acceptance(context: PodContext, strategy: SharingStrategy, resource: Resource) -> Acceptance:
     placement, limits = context.placement, context.rules.container_limits
-    if not limits.depend_on_nodes:
-        return Acceptance.UNKNOWN
     nodes = placement.sharing(strategy, resource) if placement.cluster.known else 0
     return limits.acceptance(strategy, resource.name, nodes, placement.cluster.index)
 
@@ -92,16 +93,26 @@ def is_over_pod(context: PodContext) -> bool:
         each = limit_on(context, "mps", context.mps_requests[0].resource)
         if each is not None and each <= limit:
             return False  # a single request is capped at its container's limit
-    if all(_acceptance(context, "mps", request.resource) is Acceptance.MORE for request in context.mps_requests):
+    if context.rules.container_limits.depend_on_nodes and all(
+        _acceptance(context, "mps", request.resource) is Acceptance.MORE for request in context.mps_requests
+    ):
         return False  # the plugin lifts the limit of a pod too
     return replicas_of_pod(context) > limit * NANO
 
 
 def cap(context: PodContext, requests: Sequence[ResourceRequest]) -> Severity:
     """The highest severity for requests over a limit: a warning where the pod could still run."""
+    if context.placement.cluster.dynamic and _may_be_dynamic(context, requests):
+        return Severity.WARN
     if context.rules.settings.limits.mps_may_accept_more and not _only_time_sliced(context, requests):
         return Severity.WARN
     return Severity.WARN if is_open(context, requests) else Severity.DENY
+
+
+def _may_be_dynamic(context: PodContext, requests: Sequence[ResourceRequest]) -> bool:
+    """Whether a DeviceClass serves the resources and nodes are unknown: no node with the device plugin need exist."""
+    cluster = context.placement.cluster
+    return not cluster.known and all(request.resource.name in cluster.dynamic for request in requests)
 
 
 def _only_time_sliced(context: PodContext, requests: Sequence[ResourceRequest]) -> bool:

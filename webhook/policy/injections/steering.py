@@ -57,8 +57,8 @@ def edits(context: PodContext) -> list[Edit]:
     if context.pod.is_container:
         return []
     expressions = [
-        {"key": key, "operator": "NotIn", "values": list(values)}
-        for key, values in context.placement.cluster.classes.excluded.items()
+        {"key": each.key, "operator": each.operator, "values": list(each.values)}
+        for each in context.placement.cluster.whole_cards.expressions
     ]
     path = (*context.pod.spec_path, *AFFINITY, "nodeSelectorTerms")
     required: Any = context.pod.spec

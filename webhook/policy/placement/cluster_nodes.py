@@ -10,6 +10,7 @@ from webhook.policy.placement.lifecycle_taints import is_lifecycle
 from webhook.policy.placement.node_classes import NodeClasses
 from webhook.policy.placement.node_index import NodeIndex, NodeSharing, indexing
 from webhook.policy.placement.plugin_configs import PluginConfigs
+from webhook.policy.placement.whole_cards import whole_cards
 from webhook.policy.pods.gpu_resources import GpuResources
 from webhook.policy.settings.settings import NodeGroup, Settings
 from webhook.policy.steps import Steps
@@ -22,7 +23,7 @@ class ClusterNodes:
     serves, on nodes that are not in the index. `taint_keys`: those of all taints and of configured tolerations.
     """
 
-    __slots__ = ("classes", "configs", "dynamic", "index", "known", "taint_keys", "tolerable")
+    __slots__ = ("classes", "configs", "dynamic", "index", "known", "taint_keys", "tolerable", "whole_cards")
 
     def __init__(
         self,
@@ -41,6 +42,7 @@ class ClusterNodes:
         self.known = known
         self.tolerable = tolerable
         self.dynamic = dynamic
+        self.whole_cards = whole_cards(classes, configs, labels_suffice=known and not index.unlabelled)
         self.taint_keys = taint_keys.union(taint.key for taint in index.taints)
 
 

@@ -128,6 +128,8 @@ class NodeSharing:
         if config is None and not self.classes.mps.labels:
             _put(sets.members, "unknown", bit)
         if config is not None and config.strategy != "none":
+            if not (self.classes.mps.marks(node) or self.classes.time_slicing.marks(node)):
+                _put(sets.members, "unlabelled", bit)
             acceptance = self.configs.accepts(config)
             for shared in config.resources:
                 _put(sets.shares, (config.strategy, shared.name), bit)
@@ -165,6 +167,11 @@ class NodeIndex:
         """The nodes that share this resource through time-slicing. A node that does both is an MPS node."""
         nodes = self._sharing("time-slicing", resource)
         return nodes and nodes & ~self._sharing("mps", resource)
+
+    @property
+    def unlabelled(self) -> Nodes:
+        """The nodes that share cards by their configuration, and have no label that shows it."""
+        return self._sets.members.get("unlabelled", 0)
 
     def _sharing(self, strategy: SharingStrategy, resource: str) -> Nodes:
         return self._sets.members.get(strategy, 0) | self._sets.shares.get((strategy, resource), 0)
@@ -228,12 +235,13 @@ class NodeIndex:
 
     def _meeting(self, term: Mapping[str, Constraint], chosen: Nodes) -> Nodes:
         for key, constraint in term.items():
-            chosen &= self._holding(key, constraint)
+            chosen &= self.holding(key, constraint)
             if not chosen:
                 return 0
         return chosen
 
-    def _holding(self, key: str, constraint: Constraint) -> Nodes:
+    def holding(self, key: str, constraint: Constraint) -> Nodes:
+        """The nodes whose label, or field, satisfies a constraint."""
         label = self._labels.get(key, _NO_LABEL)
         nodes = self.all
         if constraint.values is not None:
@@ -260,13 +268,27 @@ class NodeIndex:
     def kept_off(self, tolerations: Tolerations, effects: frozenset[str]) -> tuple[Nodes, Nodes]:
         """The nodes with a taint of one of the effects that nothing tolerates: one that lasts, or one that passes."""
         lasting = passing = 0
+        for taint, nodes in self.untolerated(tolerations, effects):
+            if is_lifecycle(taint.key):
+                passing |= nodes
+            else:
+                lasting |= nodes
+        return lasting, passing
+
+    def untolerated(self, tolerations: Tolerations, effects: frozenset[str]) -> Iterator[tuple[Taint, Nodes]]:
+        """The taints of one of the effects that nothing tolerates, each with its nodes."""
         for taint, nodes in self._taints.items():
             if taint.effect in effects and not tolerations.tolerate(taint):
-                if is_lifecycle(taint.key):
-                    passing |= nodes
-                else:
-                    lasting |= nodes
-        return lasting, passing
+                yield taint, nodes
+
+    def most(self, resource: str, among: Nodes) -> tuple[int, Nodes]:
+        """The highest amount of a resource that nodes of a set offer, in whole units, and those that offer it.
+
+        At least one of them must offer the resource.
+        """
+        amounts, at_least = self._amounts[resource]
+        beyond = bisect_left(at_least, True, key=lambda nodes: not nodes & among)
+        return amounts[beyond - 1], at_least[beyond - 1] & among
 
 
 def indexing(nodes: Sequence[Node], sharing: NodeSharing) -> Steps[NodeIndex]:

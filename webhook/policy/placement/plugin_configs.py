@@ -42,6 +42,18 @@ class PluginConfigs:
         """Whether the configurations are known one by one, so that a node's may differ from another's."""
         return self._plugin is not None and self._plugin.configs is not None
 
+    @property
+    def default(self) -> str | None:
+        """The configuration of nodes without the label; None if it is unknown."""
+        return None if self._plugin is None else self._plugin.default_config
+
+    @property
+    def sharing(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The names of the configurations that share cards, and of those that do not, in order."""
+        names = sorted(self._by_name)
+        shared = tuple(name for name in names if self._by_name[name].strategy != "none")
+        return shared, tuple(name for name in names if name not in shared)
+
     def of(self, node: Node) -> PluginConfig | None:
         """The configuration of a node; None if it is unknown.
 

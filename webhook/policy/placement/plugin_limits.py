@@ -9,38 +9,36 @@ from webhook.policy.settings.settings import Limits
 
 
 class ContainerLimits:
-    """The limits by strategy and nodes. None stands for no limit."""
+    """The limits by strategy and nodes. None stands for no limit.
 
-    __slots__ = ("_configs", "_everywhere", "_from_plugin", "_static")
+    `static`: those of the settings. `depend_on_nodes`: the plugin's configuration decides, which nodes may differ in.
+    """
+
+    __slots__ = ("_configs", "_everywhere", "depend_on_nodes", "static")
 
     def __init__(self, limits: Limits, configs: PluginConfigs) -> None:
-        self._static: dict[SharingStrategy, int | None] = {
+        self.static: dict[SharingStrategy, int | None] = {
             "mps": limits.per_container,
             "time-slicing": limits.time_slicing.per_container,
         }
         self._configs = configs
-        self._from_plugin = limits.from_device_plugin and configs.are_known
-        self._everywhere = {strategy: configs.accepts_everywhere(strategy) for strategy in self._static}
-
-    @property
-    def depend_on_nodes(self) -> bool:
-        """Whether the plugin's configuration decides, which may differ from node to node."""
-        return self._from_plugin
+        self.depend_on_nodes = limits.from_device_plugin and configs.are_known
+        self._everywhere = {strategy: configs.accepts_everywhere(strategy) for strategy in self.static}
 
     @property
     def least(self) -> int | None:
         """The smallest limit that any request could meet."""
-        if self._from_plugin:
+        if self.depend_on_nodes:
             return 1
-        in_force = [limit for limit in self._static.values() if limit is not None]
+        in_force = [limit for limit in self.static.values() if limit is not None]
         return min(in_force) if in_force else None
 
     def of_config(self, config: PluginConfig) -> int | None:
         """The limit of nodes with a configuration that shares cards."""
         if config.strategy == "none":
             return None
-        if not self._from_plugin:
-            return self._static[config.strategy]
+        if not self.depend_on_nodes:
+            return self.static[config.strategy]
         return self.limit(config.strategy, self._configs.accepts(config))
 
     def acceptance(self, strategy: SharingStrategy, resource: str, nodes: Nodes, index: NodeIndex) -> Acceptance:
@@ -48,8 +46,6 @@ class ContainerLimits:
 
         UNKNOWN: the settings decide.
         """
-        if not self._from_plugin:
-            return Acceptance.UNKNOWN
         if not nodes:
             return self._everywhere[strategy]
         if nodes & index.accepting(strategy, resource, Acceptance.ONE):
@@ -66,4 +62,4 @@ class ContainerLimits:
             case Acceptance.MORE:
                 return None
             case Acceptance.UNKNOWN:
-                return self._static[strategy]
+                return self.static[strategy]

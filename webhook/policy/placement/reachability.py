@@ -90,16 +90,17 @@ class Placement:
     def _decide(self, strategy: SharingStrategy, resource: Resource) -> Reachability:
         sharing = self.sharing(strategy, resource)
         if self.cluster.known:
-            others = bool(self.candidates & ~sharing) or resource.name in self.cluster.dynamic
+            candidates, is_dynamic = self.candidates, resource.name in self.cluster.dynamic
+            others = candidates & ~sharing or is_dynamic
             # Nodes need not satisfy an affinity that was not analysed in full; then other nodes prove nothing.
             is_partial = self.requirement is not None and self.requirement.is_partial
-            if sharing:
+            if sharing and (candidates or is_dynamic):
                 return Reachability.UNKNOWN if others else Reachability.YES
             if others and not is_partial:
                 return Reachability.NO
         by_labels = self._by_labels(self.cluster.classes.sharing[strategy], resource)
         if by_labels is Reachability.NO and sharing:
-            return Reachability.UNKNOWN  # a declared group of nodes
+            return Reachability.UNKNOWN  # a declared group of nodes, or one that is not ready
         return by_labels
 
     def _by_labels(self, sharing: SharingClass, resource: Resource) -> Reachability:
@@ -153,8 +154,7 @@ class Placement:
             nodes = self.selected
             lasting = passing = 0
             if nodes:
-                effects = _BOUND if self.pod.text("nodeName") else _SCHEDULED
-                lasting, passing = self.cluster.index.kept_off(self._all_tolerations(), effects)
+                lasting, passing = self.cluster.index.kept_off(self.tolerations(), self.effects)
             self._admitted = nodes & ~(lasting | passing), nodes & ~lasting
         return self._admitted
 
@@ -169,7 +169,12 @@ class Placement:
             self._selected = nodes
         return self._selected
 
-    def _all_tolerations(self) -> Tolerations:
+    @property
+    def effects(self) -> frozenset[str]:
+        """The effects of taints that keep the pod off a node."""
+        return _BOUND if self.pod.text("nodeName") else _SCHEDULED
+
+    def tolerations(self) -> Tolerations:
         """The pod's own tolerations and the injected ones, so that findings do not change by the injection."""
         tolerations = tolerations_of(self.pod, self.cluster.taint_keys)
         tolerations.add(self.injected_tolerations, ())
@@ -207,7 +212,7 @@ class Placement:
         """
         if self.pod.text("nodeName"):
             return False
-        return self.requirement is None or self.requirement.satisfiable(self.cluster.classes.whole)
+        return self.requirement is None or self.requirement.satisfiable(self.cluster.whole_cards.labels)
 
     def whole_candidates(self, resource: Resource) -> Nodes:
         """The known nodes and declared groups with whole cards that could take the pod for this resource."""
