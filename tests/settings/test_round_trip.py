@@ -15,7 +15,7 @@ from webhook.diagnostics import InputError
 from webhook.policy.settings.formats import Choice, Flag, FlagOr, Format, Range, Text
 from webhook.policy.settings.settings import Settings
 from webhook.policy.settings.units import Duration, Size
-from webhook.report.commented import commented_yaml
+from webhook.report.commented import Comments, commented_yaml
 from webhook.settings.configuration import SETTINGS_FILE, not_in_force, view
 from webhook.settings.facts_file import FACTS_FILE, portable, spelled_out
 from webhook.settings.load import load, load_facts
@@ -94,7 +94,7 @@ def test_settings_file_round_trip(file: dict[str, Any]) -> None:
     assert not_in_force(again) == not_in_force(loaded)
     held, origins = load_with_origins(file, lambda _: (1, 1), "file.yaml")
     assert held == loaded
-    assert parse("view.yaml", commented_yaml(spelled, origins).encode(), load) == loaded
+    assert parse("view.yaml", commented_yaml(spelled, Comments(origins, {})).encode(), load) == loaded
 
 
 @settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow], deadline=None)

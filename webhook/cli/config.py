@@ -6,14 +6,16 @@ from typing import assert_never
 
 import click
 
-from webhook.cli.inputs import configuration, content, parse
-from webhook.cli.options import file_option, format_option
+from webhook.cli.inputs import configuration, content, parse, read_facts
+from webhook.cli.options import file_option, format_option, read_standard_input_once
 from webhook.cli.screen import show, tell
 from webhook.diagnostics import LINE
 from webhook.manifests import STDIN
 from webhook.policy.printable import printable
-from webhook.report.commented import commented_yaml
+from webhook.policy.verdict import Path
+from webhook.report.commented import Comments, commented_yaml
 from webhook.report.data import DataFormat, json_text
+from webhook.report.plugin_limits import plugin_limits
 
 _FILE = file_option("--config", help="The settings file; - for standard input.")
 
@@ -25,8 +27,9 @@ def command() -> None:
 
 @command.command(name="view")
 @_FILE
+@file_option("--facts", help="A facts file: comments show the limits that come from the device plugin.")
 @format_option(DataFormat.YAML, "The format of the settings.")
-def view(config: str | None, output: DataFormat) -> None:
+def view(config: str | None, facts: str | None, output: DataFormat) -> None:
     """Show the effective settings and their origins.
 
     Keys of the file override those of its profile, which override the defaults. A comment names the line of the file or
@@ -35,18 +38,21 @@ def view(config: str | None, output: DataFormat) -> None:
     from webhook.settings.configuration import view as effective
     from webhook.settings.origins import load_with_origins
 
+    read_standard_input_once(config=config, facts=facts)
     held, origins = parse(*("", b"") if config is None else content(config), load_with_origins)
-    shown = effective(held)
+    known = read_facts(facts)
     match output:
         case DataFormat.YAML:
-            show(_HEAD + commented_yaml(shown, origins))
+            below = {} if facts is None else {_FROM_PLUGIN: tuple(plugin_limits(held.settings.limits, known))}
+            show(_HEAD + commented_yaml(effective(held), Comments(origins, below)))
         case DataFormat.JSON:
-            show(json_text(shown))
+            show(json_text(effective(held)))
         case _:
             assert_never(output)
 
 
 _HEAD = "# Values without a comment are the defaults.\n"
+_FROM_PLUGIN: Path = ("limits", "fromDevicePlugin")
 
 
 @command.command(name="validate")
