@@ -6,6 +6,7 @@ Naive on purpose: one requirement after the other, on the labels of one node.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from tests.strategies.selecting import NUMBERS
@@ -78,3 +79,8 @@ def admits(pod: Json, node: Node) -> bool:
         if taint.effect in effects and not any(tolerates(toleration, taint) for toleration in held)
     ]
     return selects(pod, node.labels, node.name) and not kept_off
+
+
+def without_passing_states(node: Node) -> Node:
+    """The node when it is ready and not cordoned."""
+    return replace(node, taints=tuple(each for each in node.taints if not each.key.startswith("node.kubernetes.io/")))

@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 
 from tests.chart.render import MODES, NAMESPACE, container, of_kind, only, pod_spec, rendered, service
+from webhook.server.capacity import Bounds, fitting
+from webhook.settings.process import ServerSettings
 
 pytestmark = pytest.mark.slow
 
@@ -102,6 +104,29 @@ def test_quota_admits_critical_priority_class(values: dict[str, Any], space: str
         scope = {"scopeName": "PriorityClass", "operator": "In", "values": [name]}
         assert quota["spec"]["scopeSelector"] == {"matchExpressions": [scope]}
         assert [one["kind"] for one in of_kind("Pod", values) if "priorityClassName" in one["spec"]] == []
+
+
+MIB = 2**20
+RESIDENT = {False: 110 * MIB, True: 200 * MIB}
+"""What the process holds with self-managed certificates, without and with the facts about 5,000 nodes."""
+
+
+@pytest.mark.parametrize("nodes", RESIDENT)
+def test_memory_limit_covers_the_default_bounds(nodes: bool) -> None:
+    values = {"config": {"facts": {"nodes": nodes}}}
+    limit = int(container(values)["resources"]["limits"]["memory"].removesuffix("Mi")) * MIB
+    usual = ServerSettings()
+    bounds = Bounds(usual.body_limit, usual.max_connections)
+    left = limit - RESIDENT[nodes]
+    assert fitting(bounds, left) == bounds
+    assert left - bounds.bytes < 64 * MIB, "the limit is larger than the arithmetic needs"
+
+
+def test_memory_limit_of_values_overrides_that_of_the_chart() -> None:
+    for memory, expected in (("", "896Mi"), ("512Mi", "512Mi"), (None, None)):
+        values = {"config": {"facts": {"nodes": True}}, "resources": {"limits": {"memory": memory}}}
+        assert container(values)["resources"].get("limits", {}).get("memory") == expected
+    assert "resources" not in container({"resources": None})
 
 
 def test_revision_history_limit() -> None:

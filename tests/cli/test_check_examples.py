@@ -36,7 +36,6 @@ every_example = pytest.mark.parametrize(("check", "example"), EXAMPLES)
 WITHOUT_CHANGE = {
     "GPS012": "another namespace is a decision of the administrator",
     "GPS013": "where no node offers the resource, the remedy leaves it open which name is right",
-    "GPS014": "where taints exclude nodes, the remedy leaves it open which toleration is right",
     "GPS019": "the right pod is the one that the mutating hook makes",
 }
 """Codes with a remedy that names no change of the manifest, and why."""

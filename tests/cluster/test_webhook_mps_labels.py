@@ -36,7 +36,7 @@ BOTH_EXCLUDED = [
 ]
 GPS001 = (
     'GPS001 container "main" asks for 2 of "nvidia.com/gpu"; the limit is 1 where it is shared through MPS; '
-    "ask for 1, or require whole cards, which the cluster has, by node affinity: "
+    "ask for 1, or require whole cards (1 node shares it through MPS, 1 node offers whole cards) by node affinity: "
     'nvidia.com/gpu.sharing-strategy NotIn ["mps", "time-slicing"] and nvidia.com/mps.capable NotIn ["true"]'
 )
 

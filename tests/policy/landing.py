@@ -5,10 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from webhook.policy.evaluate import Evaluator
+from webhook.policy.placement.cluster_nodes import ClusterNodes
 from webhook.policy.placement.facts import Node
 from webhook.policy.placement.node_classes import NodeClasses
-from webhook.policy.placement.node_index import NodeIndex
-from webhook.policy.placement.reachability import Injected, Placement
+from webhook.policy.placement.node_index import NodeIndex, NodeSharing
+from webhook.policy.placement.plugin_configs import PluginConfigs
+from webhook.policy.placement.reachability import Placement
+from webhook.policy.pods.gpu_resources import GpuResources
 from webhook.policy.pods.pod import Pod
 from webhook.policy.pods.requests import GpuRequests
 from webhook.policy.settings.settings import PlacementSettings, Settings
@@ -28,12 +31,13 @@ def placement(
     """The placement of a pod among nodes, None where they are unknown."""
     view = Pod.of_template(pod)
     requests = GpuRequests(view, Evaluator.of(Settings()).ruleset.of("default").resource)
-    index = NodeIndex((*(nodes or ()), *groups), node_classes)
-
-    return Placement(view, requests, node_classes, index, Injected((), index.taint_keys), nodes_known=nodes is not None)
+    configs = PluginConfigs(None)
+    sharing = NodeSharing(node_classes, configs, GpuResources(Settings().resources))
+    index = NodeIndex.of((*(nodes or ()), *groups), sharing)
+    return Placement(view, requests, ClusterNodes(node_classes, configs, index, known=nodes is not None), ())
 
 
 def admitted(pod: Json, nodes: tuple[Node, ...]) -> list[Node]:
     """The nodes that admit a pod."""
     placed = placement(pod, nodes)
-    return list(placed.index.nodes(placed.admitted))
+    return list(placed.cluster.index.nodes(placed.admitted))

@@ -1,4 +1,7 @@
-"""A message describes the tenant's own object. It names no node and no other namespace, even where facts decide."""
+"""A message describes the tenant's own object. It names no other namespace, and no node except the nearest one.
+
+Only GPS014 names that node: a Pending pod cannot be debugged without it, and its author sees the names of nodes anyway.
+"""
 
 from __future__ import annotations
 
@@ -27,13 +30,35 @@ def with_hidden_names(fixture: Fixture) -> tuple[Fixture, int]:
     return replace(fixture, facts=facts), len(others)
 
 
-@pytest.mark.parametrize("fixture", INFORMED, ids=lambda fixture: fixture.name)
-def test_message_names_no_node_and_no_other_namespace(fixture: Fixture) -> None:
-    hidden, _ = with_hidden_names(fixture)
-    evaluator, kind = evaluator_of(hidden), fixture.object["kind"]
+NAMES = re.compile(rf"{HIDDEN}\d+")
+
+
+def hidden_names_in(fixture: Fixture) -> dict[str, list[str]]:
+    """The hidden names in each message, and in each remedy, by code."""
+    evaluator, kind = evaluator_of(fixture), fixture.object["kind"]
     verdict = evaluator.evaluate(fixture.object, fixture.group, kind, Origin(fixture.namespace))
     assert verdict.findings
-    assert not [found for found in verdict.findings if HIDDEN in f"{found.message}{found.remedy}"]
+    named: dict[str, list[str]] = {}
+    for found in verdict.findings:
+        named.setdefault(found.code, []).extend(NAMES.findall(found.message))
+        assert not NAMES.search(found.remedy)
+    return named
+
+
+@pytest.mark.parametrize("fixture", INFORMED, ids=lambda fixture: fixture.name)
+def test_only_gps014_names_one_node_and_no_message_another_namespace(fixture: Fixture) -> None:
+    hidden, _ = with_hidden_names(fixture)
+    named = hidden_names_in(hidden)
+    nearest = named.pop("GPS014", [])
+    assert not any(named.values()), named
+    assert len(nearest) <= 1
+    assert {*nearest} <= {node["name"] for node in (hidden.facts or {}).get("nodes") or ()}
+
+
+def test_nearest_node_is_named() -> None:
+    fixture = next(one for one in INFORMED if one.name == "GPS014/tainted-nodes")
+    hidden, _ = with_hidden_names(fixture)
+    assert hidden_names_in(hidden) == {"GPS014": [f"{HIDDEN}0"]}
 
 
 def test_fixtures_have_names_to_hide() -> None:

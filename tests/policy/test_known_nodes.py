@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -15,7 +16,9 @@ from webhook.policy.context import Origin
 from webhook.policy.evaluate import Evaluator
 from webhook.policy.placement.facts import Node
 from webhook.policy.placement.node_classes import CAPABLE, STRATEGY, NodeClasses
+from webhook.policy.placement.plugin_configs import PluginConfigs
 from webhook.policy.placement.reachability import Reachability
+from webhook.policy.placement.whole_cards import whole_cards
 from webhook.policy.settings.settings import PlacementSettings, Settings
 
 Json = dict[str, Any]
@@ -32,25 +35,38 @@ def test_known_nodes_narrow_labels(
     pod: Json, nodes: tuple[Node, ...], groups: tuple[Node, ...], held: list[Json]
 ) -> None:
     pod["spec"]["tolerations"] = held
+    known = (*nodes, *groups)
+    placed, by_labels = placement(pod, nodes, groups), placement(pod)
+    assert placed.lands(GPU) is expected(pod, known, is_mps, by_labels.lands(GPU))
+    assert placed.lands_time_sliced(GPU) is expected(pod, known, is_sliced, by_labels.lands_time_sliced(GPU))
+
+
+def expected(
+    pod: Json, nodes: tuple[Node, ...], shares: Callable[[Node], bool], by_labels: Reachability
+) -> Reachability:
+    """The model: nodes that could take the pod now decide, but one that could take it later excludes nothing."""
     needed = pod["spec"]["containers"][0]["resources"]["limits"][GPU.name]
-    by_labels = placement(pod).lands(GPU)
-    candidates = [
-        node for node in (*nodes, *groups) if node.resources.get(GPU.name, 0) >= needed and scheduler.admits(pod, node)
+    now = [node for node in nodes if node.resources.get(GPU.name, 0) >= needed and scheduler.admits(pod, node)]
+    lasting = [(node, scheduler.without_passing_states(node)) for node in nodes if GPU.name in node.resources]
+    later = [
+        node
+        for node, steady in lasting
+        if (node.resources[GPU.name] >= needed or not any(node.resources.values())) and scheduler.admits(pod, steady)
     ]
-    mps = {is_mps(node) for node in candidates}
-    expected = by_labels
-    if candidates:
-        expected = Reachability.UNKNOWN if len(mps) == 2 else Reachability.YES if True in mps else Reachability.NO
-    assert placement(pod, nodes, groups).lands(GPU) is expected
-    sliced = {node.labels.get(STRATEGY) == "time-slicing" and not is_mps(node) for node in candidates}
-    expected = placement(pod).lands_time_sliced(GPU)
-    if candidates:
-        expected = Reachability.UNKNOWN if len(sliced) == 2 else Reachability.YES if True in sliced else Reachability.NO
-    assert placement(pod, nodes, groups).lands_time_sliced(GPU) is expected
+    sharing = [node for node in later if shares(node)]
+    if not now:
+        return Reachability.UNKNOWN if sharing and by_labels is Reachability.NO else by_labels
+    if not sharing:
+        return Reachability.NO
+    return Reachability.YES if all(map(shares, now)) else Reachability.UNKNOWN
 
 
 def is_mps(node: Node) -> bool:
     return node.labels.get(STRATEGY) == "mps" or node.labels.get(CAPABLE) == "true"
+
+
+def is_sliced(node: Node) -> bool:
+    return node.labels.get(STRATEGY) == "time-slicing" and not is_mps(node)
 
 
 MPS_LABELS = PlacementSettings().mps_labels
@@ -141,5 +157,9 @@ def test_mig_after_shared_resource_contradicts_mps_selector() -> None:
 
 def test_long_exclusion_is_not_spelled_out() -> None:
     labels = {f"example.com/{'x' * 50}-{number}": "mps" for number in range(9)}
-    assert NodeClasses(labels, {}).exclusion == "NotIn for each label of placement.mpsLabels and timeSlicingLabels"
-    assert NodeClasses({"a": "true"}, {"a": "sliced"}).exclusion == 'a NotIn ["sliced", "true"]'
+    assert (
+        whole_cards(NodeClasses(labels, {}), PluginConfigs(None), labels_suffice=True).text
+        == "NotIn for each label of placement.mpsLabels and timeSlicingLabels"
+    )
+    both = whole_cards(NodeClasses({"a": "true"}, {"a": "sliced"}), PluginConfigs(None), labels_suffice=True)
+    assert both.text == 'a NotIn ["sliced", "true"]'

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+import yaml
 
 from tests.fixture import HOOKS, Fixture, evaluator_of, load_all
 from webhook.policy.context import Origin
@@ -77,8 +78,8 @@ def specs(root: Json) -> Iterator[Json]:
 
 def require(root: Json, _: Finding, found: re.Match[str]) -> None:
     expressions = [
-        {"key": key, "operator": "NotIn", "values": re.findall('"([^"]*)"', values)}
-        for key, values in re.findall(r"(\S+) NotIn \[([^\]]*)\]", found[1])
+        {"key": key, "operator": operator, "values": re.findall('"([^"]*)"', values)}
+        for key, operator, values in re.findall(r"(\S+) (In|NotIn) \[([^\]]*)\]", found[1])
     ]
     for spec in specs(root):
         required = spec
@@ -165,6 +166,40 @@ def instead(root: Json, _: Finding, found: re.Match[str]) -> None:
                     amounts[name] = amounts.pop(held)
 
 
+def set_selector(root: Json, _: Finding, found: re.Match[str]) -> None:
+    for spec in specs(root):
+        spec["nodeSelector"][found[1]] = found[2]
+
+
+def drop_selector(root: Json, _: Finding, found: re.Match[str]) -> None:
+    for spec in specs(root):
+        del spec["nodeSelector"][found[1]]
+
+
+def drop_expression(root: Json, finding: Finding, _: re.Match[str]) -> None:
+    """Remove the expression; its term and the affinity too when nothing is left, because an empty term fits no node."""
+    terms = at(root, finding.path[:-3])
+    at(root, finding.path[:-1]).pop(finding.path[-1])
+    if not any(terms[finding.path[-3]].values()):
+        for spec in specs(root):
+            del spec["affinity"]
+
+
+def tolerate(root: Json, _: Finding, found: re.Match[str]) -> None:
+    for spec in specs(root):
+        spec.setdefault("tolerations", []).append(yaml.safe_load(found[1]))
+
+
+def shrink_together(root: Json, finding: Finding, found: re.Match[str]) -> None:
+    """Lower the amounts of the containers until their sum is at most the one that the remedy names."""
+    left = int(found[1])
+    for spec in specs(root):
+        for container in spec["containers"]:
+            limits = container["resources"]["limits"]
+            limits[finding.path[-1]] = min(left, limits[finding.path[-1]])
+            left -= limits[finding.path[-1]]
+
+
 CLIENT_VALUES = {"ACTIVE_THREAD_PERCENTAGE": "20", "PINNED_DEVICE_MEM_LIMIT": "0=1G", "CLIENT_PRIORITY": "0"}
 
 CHANGES: list[tuple[str, str, tuple[Change, ...]]] = [
@@ -194,6 +229,14 @@ CHANGES: list[tuple[str, str, tuple[Change, ...]]] = [
     ("GPS011", r"name an existing class, or omit it", (assign("nvidia"), delete)),
     ("GPS011", r"name a class without a sandbox", (assign("nvidia"),)),
     ("GPS013", r"ask for (.*)", (rename,)),
+    ("GPS014", r"ask for at most (\d+)", (amount,)),
+    ("GPS014", r"ask for at most (\d+) in all containers together", (shrink_together,)),
+    ("GPS014", r"if the node is meant for such pods, tolerate (.*)", (tolerate,)),
+    ("GPS014", r'set (\S+) to "([^"]*)" in the node selector, or remove it', (set_selector, drop_selector)),
+    ("GPS014", r"remove (\S+) from the node selector", (drop_selector,)),
+    ("GPS014", r"change or remove the expression on \S+ in the node affinity", (drop_expression,)),
+    ("GPS014", r"omit (nodeName), or name a node that offers it", (field(None),)),
+    ("GPS014", r"ask for it in a pod of its own", (delete,)),
     ("GPS014", r"make them agree", (without_selectors,)),
     ("GPS014", r"remove the selector, or ask for a shared GPU", (without_selectors, instead)),
     ("GPS014", r"remove the selectors that exclude these nodes", (without_selectors,)),
@@ -213,6 +256,7 @@ NOT_IN_THE_MANIFEST = [
     ("GPS011", r"set injections\.runtimeClass\.name to a class without a sandbox"),
     ("GPS012", r"none needed .*"),
     ("GPS013", r"correct the name, or find out why .*"),
+    ("GPS014", r"none needed if the state passes; .*"),
     ("GPS014", r"check selectors, affinity and taints against the nodes"),
     ("GPS018", r"(?!use ).*"),
     ("GPS019", r"recreate the pod .*"),
@@ -264,10 +308,11 @@ def test_applied_remedy_is_not_given_again(fixture: Fixture, code: str, number: 
     manifest = applied(fixture, code, number)
     assert manifest is not None
     patterns = [pattern for known, pattern, several in CHANGES if known == code for _ in several]
+    given = {finding.remedy for finding in verdict(fixture, fixture.object).findings if finding.code == code}
     left = [
         finding
         for finding in verdict(fixture, manifest).findings
-        if finding.code == code and re.fullmatch(patterns[number], finding.remedy)
+        if finding.code == code and finding.remedy in given and re.fullmatch(patterns[number], finding.remedy)
     ]
     assert left == [], (fixture.object, manifest)
 

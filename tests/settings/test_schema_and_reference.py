@@ -60,6 +60,13 @@ def test_schema_patterns_are_portable(made: dict[str, Any]) -> None:
     assert not [pattern for pattern in patterns if re.search(r"\(\?(?!:)|\\[AZzdwsbB]", pattern)]
 
 
+@pytest.mark.parametrize("reference", ["configs", "gpus/configs/default", "GPUs/configs", {"configMaps": ["configs"]}])
+def test_schema_rejects_device_plugin_without_namespace_and_name(reference: object) -> None:
+    validator = Draft202012Validator(schema())
+    assert validator.is_valid({"facts": {"devicePlugin": "gpus/configs"}})
+    assert not validator.is_valid({"facts": {"devicePlugin": reference}})
+
+
 def test_schema_defaults_match_dataclasses() -> None:
     made, usual = schema(), view(default())
     server = made["$defs"]["ServerSettings"]["properties"]

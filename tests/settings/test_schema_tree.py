@@ -89,6 +89,8 @@ WRONG: list[tuple[Any, Any, str]] = [
     (str, setting("a", ""), "needs a description, a sentence with its period"),
     (str, setting("a", "no period"), "needs a description"),
     (str, field(default="a"), "needs a description"),
+    (str, setting("a", "A text.", shorthand="a"), "no list with the key of the shorthand, 'a'"),
+    (Inner | None, setting(None, "A section.", shorthand="perPod"), "no list with the key of the shorthand, 'perPod'"),
 ]
 
 

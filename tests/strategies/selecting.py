@@ -74,14 +74,14 @@ def selecting(*expressions: Json) -> Json:
 
 taints = st.builds(
     Taint,
-    st.sampled_from(["gpu", "dedicated"]),
+    st.sampled_from(["gpu", "dedicated", "node.kubernetes.io/unschedulable"]),
     st.sampled_from(["NoSchedule", "NoExecute", "PreferNoSchedule"]),
     st.sampled_from(["", "x"]),
 )
 tolerations = st.fixed_dictionaries(
     {},
     optional={
-        "key": st.sampled_from(["gpu", "dedicated"]),
+        "key": st.sampled_from(["gpu", "dedicated", "node.kubernetes.io/unschedulable"]),
         "operator": st.sampled_from(["Exists", "Equal"]),
         "value": st.sampled_from(["", "x"]),
         "effect": st.sampled_from(["", "NoSchedule", "NoExecute", "PreferNoSchedule"]),
@@ -107,4 +107,19 @@ def clusters(draw: st.DrawFn, prefix: str = "n") -> tuple[Node, ...]:
         labels = draw(st.sampled_from(LABELLED)) | draw(st.sampled_from([{}, {POOL: "a"}, {POOL: "1"}]))
         offered = {GPU.name: draw(st.integers(0, 3))} if draw(st.booleans()) else {}
         found.append(Node(f"{prefix}{index}", labels, tuple(draw(st.lists(taints, max_size=1))), offered))
+    return tuple(found)
+
+
+PASSING = Taint("node.kubernetes.io/unschedulable", "NoSchedule")
+
+
+@st.composite
+def offering_clusters(draw: st.DrawFn) -> tuple[Node, ...]:
+    """Nodes that list the GPU, some with an amount of 0, with several taints and states that pass."""
+    found = []
+    for index in range(draw(st.integers(1, 4))):
+        labels = draw(st.sampled_from(LABELLED)) | draw(st.sampled_from([{}, {POOL: "a"}, {POOL: "1"}]))
+        held = draw(st.lists(taints | st.just(PASSING), max_size=3, unique=True))
+        offered = {GPU.name: draw(st.integers(0, 4))} | draw(st.sampled_from([{}, {}, {"nvidia.com/mig-1g.5gb": 1}]))
+        found.append(Node(f"n{index}", labels, tuple(held), offered))
     return tuple(found)

@@ -22,11 +22,11 @@ def lost_tolerations(updated: ExtractedPod, before: ExtractedPod, origin: Origin
     context = evaluator.context(updated, origin)
     if exemption(context) is not None:
         return []
-    keys = {injected["key"] for injected in context.injected_tolerations}
+    keys = {injected["key"] for injected in context.placement.injected_tolerations}
     present, earlier = _with_keys(updated.pod, keys), _with_keys(before.pod, keys)
     return [
         Append((*updated.pod.spec_path, "tolerations"), injected)
-        for injected in context.injected_tolerations
+        for injected in context.placement.injected_tolerations
         if frozenset(injected.items()) in earlier and frozenset(injected.items()) not in present
     ]
 

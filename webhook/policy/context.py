@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from itertools import chain
 
 from webhook.policy.placement.facts import RuntimeClass
-from webhook.policy.placement.reachability import Injected, Placement, Reachability
+from webhook.policy.placement.reachability import Placement, Reachability
 from webhook.policy.placement.tolerations import Tolerations, tolerations_of
 from webhook.policy.pods.pod import Container
 from webhook.policy.pods.requests import GpuRequests, ResourceRequest
@@ -65,7 +65,6 @@ class PodContext:
         "edits",
         "facts",
         "first_mps_requests",
-        "injected_tolerations",
         "is_pod",
         "mps_requests",
         "origin",
@@ -88,15 +87,7 @@ class PodContext:
         if rules.annotated_resource is not None and pod.annotations:
             self.requests.add_annotated(rules.annotation_requests, rules.annotated_resource)
         pod.elements("tolerations")  # reject a malformed list even where nothing reads it
-        self.injected_tolerations = rules.tolerations(self.requests)
-        self.placement = Placement(
-            pod,
-            self.requests,
-            rules.node_classes,
-            rules.nodes,
-            Injected(self.injected_tolerations, rules.taint_keys),
-            nodes_known=rules.nodes_known,
-        )
+        self.placement = Placement(pod, self.requests, rules.nodes, rules.tolerations(self.requests))
         self._find_mps_requests()
 
     @property
@@ -116,7 +107,7 @@ class PodContext:
 
     def tolerations(self) -> Tolerations:
         """The pod's own tolerations."""
-        return tolerations_of(self.pod, self.rules.taint_keys)
+        return tolerations_of(self.pod, self.rules.nodes.taint_keys)
 
     def _deferral(self, of_object: Deferral | None) -> Deferral | None:
         if self.pod.elements("schedulingGates"):

@@ -18,6 +18,7 @@ from webhook.policy.placement.facts import UNKNOWN, Facts
 from webhook.policy.pods.reading import Members
 from webhook.policy.rules import Ruleset
 from webhook.policy.settings.settings import Settings
+from webhook.policy.steps import Steps, finished
 from webhook.policy.verdict import (
     DECISIONS,
     KEPT_PER_CODE,
@@ -49,7 +50,13 @@ class Evaluator:
     @classmethod
     def of(cls, settings: Settings, facts: Facts = UNKNOWN) -> Evaluator:
         """The evaluator for settings and facts, with all registered checks."""
-        return cls(Ruleset(settings, facts, _DEFAULT_SEVERITIES), kinds_with(settings.workloads.paths))
+        return finished(cls.building(settings, facts))
+
+    @classmethod
+    def building(cls, settings: Settings, facts: Facts) -> Steps[Evaluator]:
+        """The same in steps, for a server that handles requests meanwhile."""
+        ruleset = yield from Ruleset.building(settings, facts, _DEFAULT_SEVERITIES)
+        return cls(ruleset, kinds_with(settings.workloads.paths))
 
     def evaluate(self, manifest: Members, group: str, kind: str, origin: Origin) -> Verdict:
         """The verdict for an object. Raises MalformedError, and TooManyPodsError for more than MOST_PODS pods."""

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from webhook.policy.context import PodContext
+from webhook.policy.placement.reachability import Placement
 from webhook.policy.pods.pod import Container
 from webhook.policy.pods.requests import ResourceRequest
+from webhook.policy.settings.settings import Resource
 
 
 def fewer_replicas(context: PodContext, limit: int) -> str:
@@ -17,16 +19,29 @@ def fewer_replicas(context: PodContext, limit: int) -> str:
 def whole_cards(context: PodContext, request: ResourceRequest) -> str:
     """To keep the pod on nodes with whole cards, with the words that join it to another remedy; empty if none helps."""
     placement, resource = context.placement, request.resource
-    classes = placement.node_classes
+    classes, exclusion = placement.cluster.classes, placement.cluster.whole_cards.text
     if resource.renamed or context.pod.is_container:
         return ""  # only sharing nodes offer it, or it is a bare container, which selects no nodes
     if not classes.mps.labels or not placement.could_move_to_whole():
         return ""  # any node could be an MPS node, or the pod selects nodes that share their cards
-    if not placement.nodes_known:
-        return f", or, if the cluster has whole cards, require them by node affinity: {classes.exclusion}"
+    if not placement.cluster.known:
+        return f", or, if the cluster has whole cards, require them by node affinity: {exclusion}"
+    if resource.name in placement.cluster.dynamic:
+        return f", or keep the pod off nodes that share GPUs by node affinity: {exclusion}"
     if not placement.whole_candidates(resource):
-        return "; no node with whole cards could take the pod"
-    return f", or require whole cards, which the cluster has, by node affinity: {classes.exclusion}"
+        return f"; no node with whole cards could take the pod{_counts(placement, resource)}"
+    return f", or require whole cards{_counts(placement, resource)} by node affinity: {exclusion}"
+
+
+def _counts(placement: Placement, resource: Resource) -> str:
+    """How many of the known nodes that could take the pod share the resource, and how many do not, in parentheses."""
+    counted = (
+        (placement.sharing("mps", resource).bit_count(), "shares it through MPS", "share it through MPS"),
+        (placement.sharing("time-slicing", resource).bit_count(), "time-slices it", "time-slice it"),
+        (placement.whole_candidates(resource).bit_count(), "offers whole cards", "offer whole cards"),
+    )
+    found = [f"{count} node{'s' * (count > 1)} {one if count == 1 else more}" for count, one, more in counted if count]
+    return f" ({', '.join(found)})" if found else ""
 
 
 _HAMI = frozenset({"nvidia.com/gpumem", "nvidia.com/gpumem-percentage", "nvidia.com/gpucores"})

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import Enum
+from math import inf
 from typing import NamedTuple
 
 from webhook.policy.context import PodContext
+from webhook.policy.placement.plugin_configs import Acceptance, SharingStrategy
 from webhook.policy.placement.reachability import Reachability
 from webhook.policy.pods.quantity import NANO, is_whole
 from webhook.policy.pods.requests import PeakRequest, ResourceRequest
+from webhook.policy.settings.settings import Resource
 from webhook.policy.verdict import Severity
 
 
@@ -40,45 +43,76 @@ def over_container(context: PodContext) -> list[Excess]:
 
 
 def _excess(context: PodContext, request: ResourceRequest) -> Excess | None:
-    asked, resource, rules = request.billionths, request.resource, context.rules
-    limit = rules.per_container
-    if limit is not None and asked > limit * NANO and context.placement.lands(resource) is not Reachability.NO:
+    asked, resource, placement = request.billionths, request.resource, context.placement
+    limit = limit_on(context, "mps", resource)
+    if limit is not None and asked > limit * NANO and placement.lands(resource) is not Reachability.NO:
         return Excess(request, limit, Sharing.MPS)
-    limit = rules.time_sliced_per_container
-    if limit is None or asked <= limit * NANO or context.placement.lands_time_sliced(resource) is Reachability.NO:
+    limit = limit_on(context, "time-slicing", resource)
+    if limit is None or asked <= limit * NANO or placement.lands_time_sliced(resource) is Reachability.NO:
         return None
     return Excess(request, limit, Sharing.TIME_SLICING)
 
 
+def limit_on(context: PodContext, strategy: SharingStrategy, resource: Resource) -> int | None:
+    """The limit on a container's replicas where nodes that could take the pod share a resource; None for no limit."""
+    limits = context.rules.container_limits
+    if not limits.depend_on_nodes:
+        return limits.static[strategy]
+    return limits.limit(strategy, _acceptance(context, strategy, resource))
+
+
+def _acceptance(context: PodContext, strategy: SharingStrategy, resource: Resource) -> Acceptance:
+    placement, limits = context.placement, context.rules.container_limits
+    nodes = placement.sharing(strategy, resource) if placement.cluster.known else 0
+    return limits.acceptance(strategy, resource.name, nodes, placement.cluster.index)
+
+
 def replicas_of_pod(context: PodContext) -> int:
     """The pod's replicas, in billionths: all shared resources together, each container capped at its limit."""
-    limit = context.rules.per_container
-    most = None if limit is None else limit * NANO
     peak = PeakRequest()
-    amount = 0
+    amount: float = 0
+    most: float = 0
     requests = context.mps_requests
     for index, request in enumerate(requests):
+        limit = limit_on(context, "mps", request.resource)
         amount += request.billionths
+        most = max(most, inf if limit is None else limit * NANO)
         if index + 1 < len(requests) and requests[index + 1].container is request.container:
             continue  # the requests of a container are adjacent
-        peak.add(request.container.kind, amount if most is None else min(amount, most))
-        amount = 0
+        peak.add(request.container.kind, int(min(amount, most)))
+        amount = most = 0
     return peak.total
 
 
 def is_over_pod(context: PodContext) -> bool:
     """Whether the pod as a whole asks for more replicas than it may have."""
-    limit, each = context.rules.per_pod, context.rules.per_container
-    if limit is None or (len(context.mps_requests) == 1 and each is not None and each <= limit):
-        return False  # a single request is capped at its container's limit
+    limit = context.rules.per_pod
+    if limit is None or not context.mps_requests:
+        return False
+    if len(context.mps_requests) == 1:
+        each = limit_on(context, "mps", context.mps_requests[0].resource)
+        if each is not None and each <= limit:
+            return False  # a single request is capped at its container's limit
+    if context.rules.container_limits.depend_on_nodes and all(
+        _acceptance(context, "mps", request.resource) is Acceptance.MORE for request in context.mps_requests
+    ):
+        return False  # the plugin lifts the limit of a pod too
     return replicas_of_pod(context) > limit * NANO
 
 
 def cap(context: PodContext, requests: Sequence[ResourceRequest]) -> Severity:
     """The highest severity for requests over a limit: a warning where the pod could still run."""
+    if context.placement.cluster.dynamic and _may_be_dynamic(context, requests):
+        return Severity.WARN
     if context.rules.settings.limits.mps_may_accept_more and not _only_time_sliced(context, requests):
         return Severity.WARN
     return Severity.WARN if is_open(context, requests) else Severity.DENY
+
+
+def _may_be_dynamic(context: PodContext, requests: Sequence[ResourceRequest]) -> bool:
+    """Whether a DeviceClass serves the resources and nodes are unknown: no node with the device plugin need exist."""
+    cluster = context.placement.cluster
+    return not cluster.known and all(request.resource.name in cluster.dynamic for request in requests)
 
 
 def _only_time_sliced(context: PodContext, requests: Sequence[ResourceRequest]) -> bool:
@@ -96,7 +130,7 @@ def is_open(context: PodContext, requests: Sequence[ResourceRequest]) -> bool:
         not request.resource.renamed
         and placement.lands(request.resource) is not Reachability.YES
         and (
-            context.rules.time_sliced_per_container is None
+            limit_on(context, "time-slicing", request.resource) is None
             or placement.lands_time_sliced(request.resource) is not Reachability.YES
         )
         for request in requests

@@ -10,27 +10,27 @@ from math import inf
 from typing import Any
 
 from webhook.policy.pipe_directory import Pipe
-from webhook.policy.placement.facts import Facts, Node, Taint
-from webhook.policy.placement.node_classes import NodeClasses
-from webhook.policy.placement.node_index import NodeIndex
+from webhook.policy.placement.cluster_nodes import ClusterNodes, cluster_nodes
+from webhook.policy.placement.facts import Facts
+from webhook.policy.placement.plugin_limits import ContainerLimits
 from webhook.policy.placement.tolerations import as_raw
+from webhook.policy.pods.gpu_resources import GpuResources
 from webhook.policy.pods.known_names import KnownNames
 from webhook.policy.pods.quantity import NANO
 from webhook.policy.pods.requests import GpuRequests
-from webhook.policy.settings.settings import NamespaceRule, NodeGroup, Resource, Settings
+from webhook.policy.settings.settings import NamespaceRule, Resource, Settings
+from webhook.policy.steps import Steps
 from webhook.policy.verdict import Severity
 
 _MODE_CAP = {"enforce": Severity.DENY, "warn": Severity.WARN, "audit": Severity.AUDIT}
-_MIG = "nvidia.com/mig-"
 
 
 class Rules:
     """The settings that apply in one namespace.
 
     `namespace_labels` is None when they are unknown. `exemption` says why the namespace is exempt, None if it is not.
-    `severities` holds every check by its code, `active` those that are not off. `per_container` and `per_pod` are the
-    limits on replicas of MPS nodes, `time_sliced_per_container` that of time-slicing nodes. `nodes_known`: `nodes`
-    holds all of the cluster. `least_limit` is the smallest limit on a container, in billionths.
+    `severities` holds every check by its code, `active` those that are not off. `container_limits` are the limits on
+    the replicas of a container, `least_limit` is the smallest of them, in billionths; `per_pod` is that of a pod.
     """
 
     def __init__(
@@ -50,50 +50,29 @@ class Rules:
         named = {**settings.severities, **(rule.severities if rule else {})}
         self.severities = {code: _severity(named.get(code), default, mode) for code, default in defaults.items()}
         self.active = frozenset(code for code, severity in self.severities.items() if severity is not Severity.OFF)
-        limits = settings.limits
-        lifted = limits.from_device_plugin and _accepts_more(facts)
-        self.per_container = None if lifted else limits.per_container
-        self.per_pod = None if lifted else limits.per_pod
-        self.time_sliced_per_container = limits.time_slicing.per_container
-        in_force = [limit for limit in (self.per_container, self.time_sliced_per_container) if limit is not None]
-        self.least_limit = min(in_force) * NANO if in_force else inf
-        self.resources = common.resources
+        self.container_limits = common.container_limits
+        self.least_limit = common.least_limit
+        self.per_pod = settings.limits.per_pod
+        self.resources = common.gpus.by_name
+        self.resource = common.gpus.find
         self.annotation_requests = settings.requests.annotations
         self.annotated_resource = common.annotated_resource
         self.known_names = common.known_names
-        self.node_classes = common.node_classes
         self.nodes = common.nodes
-        self.nodes_known = common.nodes_known
-        self.taint_keys = common.taint_keys
         self.runtime_classes = common.runtime_classes
         self.pipes = common.pipes
         self._common = common
-
-    def resource(self, name: str) -> Resource | None:
-        """The GPU resource that a name stands for, or None."""
-        known = self.resources.get(name)
-        if known is None and name.startswith(_MIG):
-            return Resource(name, "mig")
-        return known
 
     def tolerations(self, requests: GpuRequests) -> Sequence[dict[str, str]]:
         """The tolerations to inject into a pod with these requests, in the form of its spec."""
         settings = self.settings.injections.tolerations
         if not requests.positive or not settings.enabled:
             return ()
-        if not settings.from_nodes and not requests.has_renamed:
+        if not requests.has_renamed or not settings.resource_name:
             return self._common.tolerations
-        names = {request.resource.name: request.resource for request in requests.positive}
-        wanted = list(self._common.tolerations)
-        if settings.resource_name:
-            wanted += [
-                {"key": name, "operator": "Exists", "effect": "NoSchedule"}
-                for name, resource in names.items()
-                if resource.renamed
-            ]
-        for name in names:
-            wanted += self._common.node_tolerations.get(name, ())
-        return list({tuple(sorted(raw.items())): raw for raw in wanted}.values())
+        names = dict.fromkeys(request.resource.name for request in requests.positive if request.resource.renamed)
+        wanted = [{"key": name, "operator": "Exists", "effect": "NoSchedule"} for name in names]
+        return [*self._common.tolerations, *(raw for raw in wanted if raw not in self._common.tolerations)]
 
 
 class CommonRules:
@@ -101,28 +80,25 @@ class CommonRules:
 
     __slots__ = (
         "annotated_resource",
+        "container_limits",
+        "gpus",
         "known_names",
+        "least_limit",
         "namespaces",
-        "node_classes",
-        "node_tolerations",
         "nodes",
-        "nodes_known",
         "pipes",
-        "resources",
         "runtime_classes",
-        "taint_keys",
         "tolerations",
     )
 
-    def __init__(self, settings: Settings, facts: Facts) -> None:
-        self.resources = {resource.name: resource for resource in settings.resources}
+    def __init__(self, settings: Settings, facts: Facts, nodes: ClusterNodes) -> None:
+        self.gpus = GpuResources(settings.resources)
         self.annotated_resource = _annotated(settings)
-        self.known_names = KnownNames(self.resources)
-        placement = settings.placement
-        self.node_classes = NodeClasses(placement.mps_labels, placement.time_slicing_labels)
-        nodes = (*(facts.nodes or ()), *map(_as_node, placement.node_groups))
-        self.nodes = NodeIndex(nodes, self.node_classes)
-        self.nodes_known = facts.nodes is not None or placement.groups_are_complete
+        self.known_names = KnownNames(self.gpus.by_name)
+        self.nodes = nodes
+        self.container_limits = ContainerLimits(settings.limits, nodes.configs)
+        least = self.container_limits.least
+        self.least_limit = inf if least is None else least * NANO
         self.namespaces = {known.name: known.labels for known in reversed(facts.namespaces or ())}
         self.runtime_classes = {known.name: known for known in reversed(facts.runtime_classes or ())}
         shares = (*settings.resources, *((self.annotated_resource,) if self.annotated_resource else ()))
@@ -131,11 +107,7 @@ class CommonRules:
             for resource in shares
             if resource.kind == "shared"
         }
-        injected = settings.injections.tolerations
-        self.tolerations = [as_raw(toleration) for toleration in injected.add]
-        self.node_tolerations = _from_nodes(injected.from_nodes, facts.nodes or ())
-        configured = {toleration.key for toleration in injected.add}
-        self.taint_keys = configured | self.resources.keys() | self.nodes.taint_keys
+        self.tolerations = [as_raw(toleration) for toleration in settings.injections.tolerations.add]
 
 
 _NAMESPACE = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?", re.ASCII)
@@ -150,12 +122,18 @@ class Ruleset:
 
     _REMEMBERED = 4096
 
-    def __init__(self, settings: Settings, facts: Facts, defaults: Mapping[str, Severity]) -> None:
+    def __init__(self, settings: Settings, facts: Facts, defaults: Mapping[str, Severity], nodes: ClusterNodes) -> None:
         self.settings = settings
         self.facts = facts
         self._defaults = defaults
-        self._common = CommonRules(settings, facts)
+        self._common = CommonRules(settings, facts, nodes)
         self._rules: dict[str, Rules] = {}
+
+    @classmethod
+    def building(cls, settings: Settings, facts: Facts, defaults: Mapping[str, Severity]) -> Steps[Ruleset]:
+        """The snapshot of settings and facts, in steps."""
+        nodes = yield from cluster_nodes(settings, facts)
+        return cls(settings, facts, defaults, nodes)
 
     def of(self, namespace: str) -> Rules:
         """The rules of a namespace. Rules for a name that no namespace can have are not kept."""
@@ -178,11 +156,6 @@ def _annotated(settings: Settings) -> Resource | None:
     return shared or (whole and replace(whole, kind="shared"))
 
 
-def _as_node(group: NodeGroup) -> Node:
-    taints = tuple(Taint(taint.key, taint.effect, taint.value) for taint in group.taints)
-    return Node(group.name, group.labels, taints, group.resources)
-
-
 def _rule(rules: Sequence[NamespaceRule], name: str, labels: Mapping[str, str] | None) -> NamespaceRule | None:
     return next((rule for rule in rules if _matches(rule, name, labels)), None)
 
@@ -200,11 +173,6 @@ def _severity(named: str | None, default: Severity, mode: str) -> Severity:
     return min(wanted, _MODE_CAP[mode])
 
 
-def _accepts_more(facts: Facts) -> bool:
-    plugin = facts.device_plugin
-    return plugin is not None and plugin.honours_option_for_mps and not plugin.fail_requests_greater_than_one
-
-
 def _exemption(settings: Settings, namespace: str, labels: Mapping[str, str] | None) -> str | None:
     """Why the pods of a namespace are exempt; None if they are not."""
     if namespace in settings.exempt.namespaces:
@@ -218,15 +186,3 @@ def carries(labels: Mapping[str, Any], wanted: str) -> bool:
     """Whether labels or annotations contain `key=value`; a bare `key` means `key=true`."""
     key, _, value = wanted.partition("=")
     return labels.get(key) == (value or "true")
-
-
-def _from_nodes(patterns: Sequence[str], nodes: Sequence[Node]) -> Mapping[str, Sequence[dict[str, str]]]:
-    """By resource, tolerations for the taints that match the patterns on nodes that offer the resource."""
-    found: dict[str, dict[tuple[str, str], dict[str, str]]] = {}
-    for node in nodes if patterns else ():
-        fitting = [taint for taint in node.taints if any(fnmatchcase(taint.key, pattern) for pattern in patterns)]
-        for name, amount in node.resources.items():
-            for taint in fitting if amount else ():
-                raw = {"key": taint.key, "operator": "Exists", "effect": taint.effect}
-                found.setdefault(name, {}).setdefault((taint.key, taint.effect), raw)
-    return {name: tuple(raws.values()) for name, raws in found.items()}

@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from webhook.diagnostics import InputError
 from webhook.policy.placement.facts import Facts
+from webhook.policy.settings.settings import FactsSettings
 from webhook.runtime.supervisor import Supervisor
 from webhook.server import capacity, descriptors
 from webhook.server.capacity import Bounds
@@ -57,7 +58,7 @@ class Server:
         self.requirements: dict[str, Callable[[], bool]] = {}
         self.watchdog = LoopWatchdog(log, metrics)
         self.live = LiveConfig(configuration, facts, log, metrics)
-        bounds = self._affordable()
+        bounds = self._affordable(configuration.settings.facts)
         reviews = Reviews(self.live, self.settings, bounds, self.lifecycle, log, metrics)
         clients = ClientAuth(configuration.tls.client_subjects)
         self.review_acceptor = Acceptor(self._http(reviews.handle, clients), bounds.connections, log)
@@ -162,7 +163,7 @@ class Server:
         except UnsupportedAiohttpError as error:
             raise StartError(str(error)) from None
 
-    def _affordable(self) -> Bounds:
+    def _affordable(self, facts: FactsSettings) -> Bounds:
         """What there is room for: as much as is set, unless a limit of the process forbids it."""
         settings, files = self.settings, descriptors.raised()
         bounds = Bounds(settings.body_limit, settings.max_connections)
@@ -174,7 +175,7 @@ class Server:
         if (allowed := capacity.limit()) is None:
             return bounds
         self.metrics.memory_limit.set(allowed)
-        room = allowed - capacity.resident()
+        room = capacity.room(allowed, facts)
         fit = capacity.fitting(bounds, room)
         if fit.bytes > room:
             missing = fit.bytes - room

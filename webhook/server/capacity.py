@@ -10,6 +10,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from webhook.policy.settings.settings import FactsSettings
+
 _LIMIT_FILES = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
 """The files with a container's limit: of control groups version 2, and of version 1."""
 
@@ -29,6 +31,9 @@ The limits of `admission.structure` bound that growth: no review of 28 MiB was f
 
 SMALL_BODIES = 4 * 2**20
 """Bytes reserved for the bodies of small reviews, 80 of the largest, when large ones use all of theirs."""
+
+_NODES = 90 * 2**20
+"""Bytes reserved for nodes that are read after the start: 5,000 with GPUs, and the state that replaces theirs."""
 
 _FEWEST = 64
 """Connections that are always allowed: one API server keeps 25 open."""
@@ -87,6 +92,11 @@ def limit(files: Iterable[Path] = _LIMIT_FILES) -> int | None:
             continue
         return int(text) if text.isdecimal() and int(text) < _UNLIMITED else None
     return None
+
+
+def room(allowed: int, facts: FactsSettings) -> int:
+    """Bytes of the container's memory limit that are left for requests once the process holds its facts."""
+    return allowed - resident() - (_NODES if facts.nodes else 0)
 
 
 def resident() -> int:

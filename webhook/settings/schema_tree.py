@@ -65,6 +65,13 @@ class Field:
     later: bool
     shorthand: str = ""
 
+    @property
+    def short(self) -> Node | None:
+        """What may stand for the section: an element of the list that the shorthand names. None without a shorthand."""
+        section = bare(self.node)
+        named = section.field(self.shorthand) if isinstance(section, Object) else None
+        return named.node.element if named is not None and isinstance(named.node, Array) else None
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Object:
@@ -105,16 +112,11 @@ def _field(where: str, field: dataclasses.Field[Any], hint: Any) -> Field:
     description = field.metadata.get("description") or (node.description if isinstance(node, Object) else "")
     if not description.endswith("."):
         raise DefinitionError(f"{where}: needs a description, a sentence with its period")
-    key = field.metadata.get("key") or camel(field.name)
-    return Field(
-        key,
-        field.name,
-        node,
-        default,
-        description,
-        field.metadata.get("later", False),
-        field.metadata.get("shorthand", ""),
-    )
+    key, later = field.metadata.get("key") or camel(field.name), field.metadata.get("later", False)
+    made = Field(key, field.name, node, default, description, later, field.metadata.get("shorthand", ""))
+    if made.shorthand and made.short is None:
+        raise DefinitionError(f"{where}: its section has no list with the key of the shorthand, {made.shorthand!r}")
+    return made
 
 
 def _node(where: str, hint: Any) -> Node:

@@ -52,11 +52,11 @@ def _type(node: Node) -> Any:
 
 
 def _field(field: Field) -> Any:
-    """The type of a field; a section with a shorthand also takes a text."""
+    """The type of a field; a section with a shorthand also takes an element of the list that the shorthand names."""
     section = _type(field.node)
-    if not field.shorthand:
+    if field.short is None:
         return section
-    spelled: Any = Union[section, str]  # noqa: UP007 - made at run time
+    spelled: Any = Union[section, _type(field.short)]  # noqa: UP007 - made at run time
     return Annotated[section, BeforeValidator(partial(_spelled_out, field.shorthand), json_schema_input_type=spelled)]
 
 

@@ -20,11 +20,15 @@ ports:
   - name: health
     containerPort: {{ include "gpushare-webhook.healthPort" . }}
     protocol: TCP
-{{- range $probe := list "startupProbe" "livenessProbe" "readinessProbe" "lifecycle" "resources" "securityContext" }}
+{{- range $probe := list "startupProbe" "livenessProbe" "readinessProbe" "lifecycle" "securityContext" }}
 {{- with index $.Values $probe }}
 {{ $probe }}:
   {{- toYaml . | nindent 2 }}
 {{- end }}
+{{- end }}
+{{- with include "gpushare-webhook.resources" . }}
+resources:
+  {{- nindent 2 . }}
 {{- end }}
 volumeMounts:
   - name: settings
@@ -43,4 +47,15 @@ volumeMounts:
   {{- with .Values.extraVolumeMounts }}
   {{- toYaml . | nindent 2 }}
   {{- end }}
+{{- end -}}
+
+{{/* `resources` of the container; an empty memory limit is the one that docs/explanation/limits.md calculates. */}}
+{{- define "gpushare-webhook.resources" -}}
+{{- $resources := deepCopy (.Values.resources | default dict) -}}
+{{- $limits := get $resources "limits" | default dict -}}
+{{- if and (hasKey $limits "memory") (not $limits.memory) -}}
+{{- $readsNodes := (include "gpushare-webhook.settings" . | fromJson).facts.nodes -}}
+{{- $_ := set $limits "memory" (ternary "896Mi" "768Mi" $readsNodes) -}}
+{{- end -}}
+{{- with $resources }}{{ toYaml . }}{{ end -}}
 {{- end -}}

@@ -81,4 +81,45 @@ spec:
           nvidia.com/gpu: 1
 """,
     ),
+    Example(
+        "No node offers as many whole cards.",
+        facts="""\
+nodes:
+  - name: gpu-1
+    labels:
+      nvidia.com/gpu.sharing-strategy: none
+    resources:
+      nvidia.com/gpu: 8
+""",
+        wrong="""\
+apiVersion: v1
+kind: Pod
+metadata:
+  name: train
+spec:
+  nodeSelector:
+    nvidia.com/gpu.sharing-strategy: none
+  containers:
+    - name: train
+      image: registry.example/train:1
+      resources:
+        limits:
+          nvidia.com/gpu: 16
+""",
+        right="""\
+apiVersion: v1
+kind: Pod
+metadata:
+  name: train
+spec:
+  nodeSelector:
+    nvidia.com/gpu.sharing-strategy: none
+  containers:
+    - name: train
+      image: registry.example/train:1
+      resources:
+        limits:
+          nvidia.com/gpu: 8
+""",
+    ),
 )

@@ -20,7 +20,6 @@ from webhook.policy.pods.client_limits import VARIABLES, MemoryLimit
 from webhook.policy.pods.reading import text
 from webhook.policy.pods.requests import ResourceRequest
 from webhook.policy.pods.variables import MEMORY, THREADS
-from webhook.policy.settings.settings import Resource
 from webhook.policy.verdict import Severity, Violation
 from webhook.policy.wording import message
 
@@ -56,7 +55,7 @@ def _violation(
     except ValueError as wanted:
         problem = message(f"{request.container.kind} {{}}: {{}} cannot be {{}}", request.container.label, name, value)
         return Violation(path, problem, f"use {wanted}")
-    share = shares.exceeded(request.resource, name, limit)
+    share = shares.exceeded(name, limit)
     if share is None:
         return None
     problem = message(
@@ -68,41 +67,40 @@ def _violation(
 
 
 class _Shares:
-    """The largest share that a candidate node gives one replica, computed once per resource."""
+    """The largest share that a candidate node gives one replica, computed once."""
 
     __slots__ = ("_context", "_largest")
 
     def __init__(self, context: PodContext) -> None:
         self._context = context
-        self._largest: dict[tuple[str, str], int | None] = {}
+        self._largest: dict[str, int | None] = {}
 
-    def exceeded(self, resource: Resource, name: str, limit: object) -> str | None:
+    def exceeded(self, name: str, limit: object) -> str | None:
         """The replica's share if the limit exceeds that of every candidate; None if the limit may have an effect."""
         if name == THREADS and isinstance(limit, float):
-            share = self._of(resource, "")
+            share = self._of("")
             return f"{share} %" if share is not None and limit > share else None
         if name == MEMORY and isinstance(limit, tuple):
-            share = self._of(resource, _MEMORY_LABEL)
+            share = self._of(_MEMORY_LABEL)
             lowest = min(entry.mebibytes for entry in limit if isinstance(entry, MemoryLimit))
             return f"{share} MiB" if share is not None and lowest > share else None
         return None
 
-    def _of(self, resource: Resource, total: str) -> int | None:
+    def _of(self, total: str) -> int | None:
         """The largest share of the number in a label, or of 100 without one; None if a node's share is unknown."""
-        known = resource.name, total
-        if known not in self._largest:
-            self._largest[known] = self._look(resource, total) if self._context.facts.nodes is not None else None
-        return self._largest[known]
+        if total not in self._largest:
+            self._largest[total] = self._look(total) if self._context.facts.nodes is not None else None
+        return self._largest[total]
 
-    def _look(self, resource: Resource, total: str) -> int | None:
+    def _look(self, total: str) -> int | None:
         placement = self._context.placement
+        by_value = placement.cluster.index.by_value
         shares = []
-        for node in placement.index.nodes(placement.candidates(resource)):
-            replicas = node.labels.get(REPLICAS, "")
-            whole = node.labels.get(total, "") if total else "100"
-            if not replicas.isdecimal() or not whole.isdecimal() or int(replicas) == 0:
-                return None
-            shares.append(int(whole) // int(replicas))
+        for replicas, nodes in by_value(REPLICAS, placement.candidates):
+            for whole, _ in by_value(total, nodes) if total else [("100", nodes)]:
+                if not replicas.isdecimal() or not whole.isdecimal() or int(replicas) == 0:
+                    return None
+                shares.append(int(whole) // int(replicas))
         return max(shares, default=None)
 
 

@@ -1,13 +1,16 @@
 """A resource name looks like a typo, or no node offers it.
 
-Reads: the names under `resources.limits` and `resources.requests`; with facts, the resources that nodes offer.
+Reads: the names under `resources.limits` and `resources.requests`; with facts, the resources that nodes offer and that
+DeviceClasses serve.
 Why: `nvidia.com/gpus` is a valid name that no node offers. Its pod stays Pending, and the scheduler's event only says
 that the resource is insufficient. The check knows names with one wrong letter or in other case, node labels such as
 `nvidia.com/gpu.memory`, which are not resources, and names that users often write (`nvidia.com/gpu-shared`,
-`nvidia-gpu`). The API server rejects a name without a domain in any case.
+`nvidia-gpu`). The API server rejects a name without a domain in any case. With facts, the check also reports each
+resource of the settings, and each other name in NVIDIA's domain that contains `gpu`, if no node offers it and no
+DeviceClass serves it; and it accepts every name that a node offers, also with an amount of 0.
 Remedy: correct the name. The check accepts the names that other software gives to GPUs (`gpumem`, `gpucores`, `vgpu`,
 `pgpu`, `mig-*`). Where the name is right and no node offers it, look at the device plugin of the node.
-Settings: `resources`, `placement.nodeGroups`.
+Settings: `resources`, `placement.nodeGroups`, `placement.groupsAreComplete`, `facts.nodes`, `facts.deviceClasses`.
 """
 
 from __future__ import annotations
@@ -17,9 +20,10 @@ from itertools import chain
 
 from webhook.policy.checks.check import Check, Scope, Violations
 from webhook.policy.context import PodContext
+from webhook.policy.pods.known_names import names_gpu
 from webhook.policy.pods.pod import Container
-from webhook.policy.pods.quantity import NANO
-from webhook.policy.verdict import Severity, Violation
+from webhook.policy.pods.quantity import NANO, QuantityError, parse
+from webhook.policy.verdict import Path, Severity, Violation
 from webhook.policy.wording import message
 
 _STANDARD = frozenset({"cpu", "memory", "ephemeral-storage", "storage", "pods"})
@@ -27,49 +31,64 @@ _STANDARD = frozenset({"cpu", "memory", "ephemeral-storage", "storage", "pods"})
 
 def run(context: PodContext) -> Violations:
     """One violation per container and name."""
-    typos = (
-        violation
-        for container in context.pod.containers
-        if container.limits or container.requests
-        for violation in _typos(context, container)
+    return chain(
+        (
+            violation
+            for container in context.pod.containers
+            if container.limits or container.requests
+            for violation in _of_container(context, container)
+        ),
+        _unoffered(context),
     )
-    return chain(typos, _unoffered(context)) if context.requests.positive and context.facts.nodes is not None else typos
 
 
-def _typos(context: PodContext, container: Container) -> Iterator[Violation]:
-    for field, names in (("limits", container.limits), ("requests", container.requests)):
-        for name in names:
+def _of_container(context: PodContext, container: Container) -> Iterator[Violation]:
+    """The names that are not resources of the settings, where they look like a typo or no node offers them."""
+    rules = context.rules
+    for field, amounts in (("limits", container.limits), ("requests", container.requests)):
+        for name in amounts:
             if (
                 name in _STANDARD
-                or name in context.rules.resources
+                or name in rules.resources
+                or name in rules.nodes.dynamic
+                or name in rules.nodes.index.offered
                 or (field == "requests" and name in container.limits)
             ):
                 continue
-            meant = context.rules.known_names.meant_by(name)
+            path = (*container.path, "resources", field, name)
+            meant = rules.known_names.meant_by(name)
             if meant is not None:
                 problem = message(
                     f"{container.kind} {{}} asks for {{}}; did you mean {{}}?", container.label, name, meant
                 )
-                path = (*container.path, "resources", field, name)
                 yield Violation(path, problem, f"ask for {meant}")
+            elif rules.nodes.known and names_gpu(name) and _is_some(amounts[name]):
+                yield _not_offered(container, path, name)
 
 
 def _unoffered(context: PodContext) -> Iterator[Violation]:
     """The GPU resources that no known node and no declared group offers."""
-    offered = context.rules.nodes.offered
+    rules = context.rules
     return (
-        Violation(
-            request.path,
-            message(
-                f"{request.container.kind} {{}} asks for {{}}, which no node offers",
-                request.container.label,
-                request.resource.name,
-            ),
-            "correct the name, or find out why the device plugin does not advertise it",
-        )
-        for request in context.requests.positive
-        if request.resource.name not in offered and request.billionths >= NANO
+        _not_offered(request.container, request.path, request.resource.name)
+        for request in (context.requests.positive if rules.nodes.known else ())
+        if request.resource.name not in rules.nodes.index.offered
+        and request.resource.name not in rules.nodes.dynamic
+        and request.billionths >= NANO
     )
+
+
+def _not_offered(container: Container, path: Path, name: str) -> Violation:
+    problem = message(f"{container.kind} {{}} asks for {{}}, which no node offers", container.label, name)
+    return Violation(path, problem, "correct the name, or find out why the device plugin does not advertise it")
+
+
+def _is_some(amount: object) -> bool:
+    """Whether the amount is a quantity of at least one."""
+    try:
+        return parse(amount) >= NANO
+    except QuantityError:
+        return False
 
 
 CHECK = Check("GPS013", Severity.WARN, Scope.ANY, run, __doc__)

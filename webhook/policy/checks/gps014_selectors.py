@@ -1,28 +1,49 @@
-"""Node selector, affinity or taints contradict the request.
+"""Node selector, affinity, taints or the amount contradict the nodes.
 
-Reads: `nodeSelector`, the required node affinity, `nodeName` and `tolerations`; with facts, the nodes' labels and
-taints.
-Why: no node that the pod selects and tolerates offers the resource, so the pod stays Pending. A share under a name of
-its own, such as `nvidia.com/gpu.shared`, exists only on nodes that share their GPUs, and MIG resources never exist on
-MPS nodes.
-Remedy: change the selector, tolerate the taint, or request the resource that such nodes offer.
-Settings: `placement.mpsLabels`, `placement.timeSlicingLabels`, `placement.nodeGroups`, `injections.tolerations.add`.
+Reads: `nodeSelector`, the required node affinity, `nodeName`, `tolerations` and the amount; with facts, the labels,
+taints and amounts of nodes.
+Why: no node that the pod selects and tolerates offers as much of the resource, so the pod stays Pending. A share under
+a name of its own, such as `nvidia.com/gpu.shared`, exists only on nodes that share their GPUs, and MIG resources never
+exist on MPS nodes. With facts, the check names the nearest node and what the pod fails there: the one that fails only
+the amount, else only one taint, else only one label; else the first one that offers the resource. If a node is only
+cordoned, not ready, starting or about to be removed, the check says that no node can take the pod now. It reports
+nothing if a node could take the pod that offers none of its resources at the moment, as while its device plugin
+restarts, or if a DeviceClass serves the resource.
+Remedy: ask for at most the amount of the node, tolerate the taint, change the selector, or request the resource that
+such nodes offer.
+Settings: `placement.mpsLabels`, `placement.timeSlicingLabels`, `placement.nodeGroups`, `placement.groupsAreComplete`,
+`injections.tolerations.add`, `facts.nodes`, `facts.deviceClasses`.
 """
 
 from __future__ import annotations
 
 from webhook.policy.checks.check import Check, Scope, Violations
 from webhook.policy.context import PodContext
-from webhook.policy.placement.reachability import Reachability
+from webhook.policy.placement.demands import Demand
+from webhook.policy.placement.facts import Node, Taint
+from webhook.policy.placement.nearest import (
+    Apart,
+    Elsewhere,
+    Failure,
+    NearestNode,
+    Passing,
+    Shortfall,
+    Unclear,
+    Unmet,
+    Untolerated,
+)
+from webhook.policy.placement.selector import NAME_FIELD
+from webhook.policy.pods.quantity import NANO
 from webhook.policy.pods.requests import ResourceRequest
+from webhook.policy.printable import printable
 from webhook.policy.remedies import sharing_nodes
 from webhook.policy.verdict import Path, Severity, Violation
-from webhook.policy.wording import message
+from webhook.policy.wording import amount, message
 
 
 def run(context: PodContext) -> Violations:
     """At most one violation, at the selector."""
-    requirement, node_classes = context.placement.requirement, context.placement.node_classes
+    requirement, node_classes = context.placement.requirement, context.placement.cluster.classes
     if requirement is not None:
         if not requirement.satisfiable({}):
             problem: object = "no node can satisfy both the node selector and the required node affinity"
@@ -38,22 +59,111 @@ def run(context: PodContext) -> Violations:
             if mig and request.resource.kind == "mig":
                 problem = message("MPS nodes never offer {}, but the selectors require them", request.resource.name)
                 return (Violation(_selector(context), problem, "remove the selector, or ask for a shared GPU"),)
-    if context.facts.nodes is None:
+    return _of_nearest(context)
+
+
+def _of_nearest(context: PodContext) -> Violations:
+    """One violation if no known node could take the pod."""
+    placement, cluster = context.placement, context.rules.nodes
+    if not cluster.known or placement.steered or placement.candidates:
         return ()
-    for request in context.requests.positive:
-        if _nowhere(context, request):
-            problem = message("nodes offer {}, but none of them can take the pod", request.resource.name)
-            return (Violation(_selector(context), problem, "check selectors, affinity and taints against the nodes"),)
-    return ()
+    if not all(name in cluster.index.offered and name not in cluster.dynamic for name in context.requests.names):
+        return ()  # GPS013 reports a resource that no node offers; a DeviceClass serves on nodes that are not known
+    failure = NearestNode(placement).failure()
+    # A queue that chooses the nodes later may add tolerations.
+    if failure is None or (context.deferral is not None and isinstance(failure, Untolerated)):
+        return ()
+    return (_violation(context, failure),)
 
 
-def _nowhere(context: PodContext, request: ResourceRequest) -> bool:
-    """Whether known nodes offer the resource, but selectors or taints exclude all of them."""
-    placement = context.placement
-    if placement.steered and placement.lands(request.resource) is Reachability.NO:
-        return False
-    offering = placement.index.offering(request.resource.name, 1)
-    return bool(offering) and not offering & placement.admitted
+def _largest(context: PodContext, resource: str) -> ResourceRequest:
+    """The largest request for a resource; the first of equals."""
+    return max(
+        (request for request in context.requests.positive if request.resource.name == resource),
+        key=lambda request: request.billionths,
+    )
+
+
+def _violation(context: PodContext, failure: Failure) -> Violation:
+    """What the pod fails at the nearest node."""
+    spec, first = context.pod.spec_path, context.requests.positive[0].resource.name
+    match failure:
+        case Passing(node, taint):
+            problem = message(
+                "no node can take the pod now: the nearest, {}, has the taint {}", node.name, _text(taint)
+            )
+            remedy = "none needed if the state passes; else ask an administrator about the node"
+            return Violation(_tolerations(context), problem, remedy, cap=Severity.WARN)
+        case Shortfall(node, resource, offered):
+            peak, request = context.requests.peak(resource), _largest(context, resource)
+            problem = message(
+                f"the pod asks for {amount(peak)} of {{}}; the nearest node, {{}}, has {amount(offered * NANO)}",
+                resource,
+                node.name,
+            )
+            others = "" if peak == request.billionths else " in all containers together"
+            return Violation(request.path, problem, f"ask for at most {offered}{others}")
+        case Untolerated(node, taint, alone):
+            problem = message(
+                f"no node can take the pod: the nearest, {{}}, has the taint {{}}{_more(alone)}",
+                node.name,
+                _text(taint),
+            )
+            return Violation(
+                _tolerations(context), problem, f"if the node is meant for such pods, tolerate {_toleration(taint)}"
+            )
+        case Unmet(node, demand, alone):
+            return _unmet(node, demand, alone)
+        case Elsewhere(resource):
+            name = context.pod.text("nodeName")
+            problem = message("nodeName is {}, which is not a node that offers {}", name, resource)
+            return Violation((*spec, "nodeName"), problem, "omit nodeName, or name a node that offers it")
+        case Apart(resource):
+            problem = message("no node offers {} together with the other resources that the pod asks for", resource)
+            return Violation(_largest(context, resource).path, problem, "ask for it in a pod of its own")
+        case Unclear():
+            problem = message("nodes offer {}, but none of them can take the pod", first)
+            return Violation(_selector(context), problem, "check selectors, affinity and taints against the nodes")
+
+
+def _unmet(node: Node, demand: Demand, alone: bool) -> Violation:
+    """The demand that the nearest node does not meet."""
+    held, key = demand.held_by(node), printable(demand.name)
+    names = [str(demand), node.name]
+    if demand.key == NAME_FIELD:
+        is_so = "the nearest node is {}"
+    elif held is None:
+        is_so = "the nearest node, {}, lacks the label"
+    else:
+        is_so = "the nearest node, {}, has {}"
+        names.append(held)
+    if not demand.is_selector:
+        remedy = f"change or remove the expression on {key} in the node affinity"
+    elif held is None:
+        remedy = f"remove {key} from the node selector"
+    else:
+        remedy = f'set {key} to "{printable(held)}" in the node selector, or remove it'
+    return Violation(demand.path, message(f"the pod requires {{}}, but {is_so}{_more(alone)}", *names), remedy)
+
+
+def _more(alone: bool) -> str:
+    return "" if alone else ", among others"
+
+
+def _text(taint: Taint) -> str:
+    """The taint as kubectl writes it."""
+    return f"{taint.key}={taint.value}:{taint.effect}" if taint.value else f"{taint.key}:{taint.effect}"
+
+
+def _toleration(taint: Taint) -> str:
+    """The toleration of exactly this taint, as YAML."""
+    value = f'value: "{printable(taint.value)}", ' if taint.value else ""
+    return f'{{key: "{printable(taint.key)}", {value}effect: {taint.effect}}}'
+
+
+def _tolerations(context: PodContext) -> Path:
+    path = context.pod.spec_path
+    return (*path, "tolerations") if "tolerations" in context.pod.spec else path
 
 
 def _selector(context: PodContext) -> Path:

@@ -22,7 +22,7 @@ ELSEWHERE = "a known node without MPS could take the pod; the device plugin sets
 def needing_pipe(context: PodContext) -> Sequence[ResourceRequest]:
     """The first request of each container that needs a pipe directory, whether or not it sets one itself."""
     placement = context.placement
-    if not placement.index.all or context.rules.settings.injections.pipe_directory.when == "always":
+    if not placement.cluster.index.all or context.rules.settings.injections.pipe_directory.when == "always":
         return context.first_mps_requests
     return [request for request in context.first_mps_requests if not placement.other_candidate(request.resource)]
 
@@ -33,7 +33,7 @@ def why_not(context: PodContext) -> str | None:
         return OFF
     if not context.mps_requests:
         return NO_SHARE
-    return ELSEWHERE if context.placement.index.all and not needing_pipe(context) else None
+    return ELSEWHERE if context.placement.cluster.index.all and not needing_pipe(context) else None
 
 
 def edits(context: PodContext) -> Iterable[Edit]:

@@ -50,7 +50,7 @@ def why_not(context: PodContext) -> str | None:
     # `/validate` does not know the path on which `/mutate` was called, so None does not count as a missing mount.
     if not context.hostpath_allowed():
         return _NO_HOST_PATH
-    return ELSEWHERE if context.placement.index.all and not needing_pipe(context) else None
+    return ELSEWHERE if context.placement.cluster.index.all and not needing_pipe(context) else None
 
 
 _NO_HOST_PATH = "the namespace does not allow hostPath volumes"

@@ -40,14 +40,14 @@ _NO_WHOLE_CARD = "no node with whole cards could take the pod"
 
 def _whole_card_could_take(context: PodContext) -> bool:
     placement = context.placement
-    if not placement.node_classes.mps.labels:
+    if not placement.cluster.classes.mps.labels:
         return False  # any node could be an MPS node
     for resource in {request.resource.name: request.resource for request in context.requests.positive}.values():
         if resource.kind != "shared":
             continue
         if resource.renamed or placement.lands(resource) is Reachability.YES:
             return False
-        if placement.nodes_known and not placement.whole_candidates(resource):
+        if placement.cluster.known and not placement.whole_candidates(resource):
             return False
     return placement.could_move_to_whole()
 
@@ -57,8 +57,8 @@ def edits(context: PodContext) -> list[Edit]:
     if context.pod.is_container:
         return []
     expressions = [
-        {"key": key, "operator": "NotIn", "values": list(values)}
-        for key, values in context.placement.node_classes.excluded.items()
+        {"key": each.key, "operator": each.operator, "values": list(each.values)}
+        for each in context.placement.cluster.whole_cards.expressions
     ]
     path = (*context.pod.spec_path, *AFFINITY, "nodeSelectorTerms")
     required: Any = context.pod.spec

@@ -22,7 +22,7 @@ def why_not(context: PodContext) -> str | None:
         return OFF
     if not context.requests.positive:
         return NO_GPU
-    return None if context.injected_tolerations else _NONE_CONFIGURED
+    return None if context.placement.injected_tolerations else _NONE_CONFIGURED
 
 
 _NONE_CONFIGURED = "the settings name no toleration for these resources"
@@ -33,7 +33,7 @@ def edits(context: PodContext) -> Sequence[Edit]:
     path = (*context.pod.spec_path, "tolerations")
     own = context.tolerations()
     missing: list[Edit] = []
-    for toleration in context.injected_tolerations:
+    for toleration in context.placement.injected_tolerations:
         if not own.cover(toleration):
             own.add([toleration], path)
             missing.append(Append(path, toleration))

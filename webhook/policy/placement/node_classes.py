@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Container, Mapping
 
 from webhook.policy.placement.facts import Node
+from webhook.policy.placement.plugin_configs import SharingStrategy
 from webhook.policy.placement.selector import Domain, Requirement
 
 STRATEGY = "nvidia.com/gpu.sharing-strategy"
@@ -60,46 +61,24 @@ class SharingClass:
 class NodeClasses:
     """The sharing classes of a cluster. A node with labels of both is an MPS node, as with the device plugin."""
 
-    __slots__ = ("excluded", "exclusion", "mps", "time_slicing", "whole")
+    __slots__ = ("excluded", "mps", "sharing", "time_slicing", "whole")
 
     def __init__(self, mps_labels: Mapping[str, str], time_slicing_labels: Mapping[str, str]) -> None:
         self.mps = SharingClass(mps_labels)
         self.time_slicing = SharingClass(time_slicing_labels)
+        self.sharing: Mapping[SharingStrategy, SharingClass] = {"mps": self.mps, "time-slicing": self.time_slicing}
         values: dict[str, set[str]] = {}
         for labels in (time_slicing_labels, mps_labels):
             for key, value in labels.items():
                 values.setdefault(key, set()).add(value)
         self.excluded: Mapping[str, tuple[str, ...]] = {key: tuple(sorted(values[key])) for key in sorted(values)}
         """By label, the values that mark nodes which share their cards."""
-        self.exclusion = _exclusion(self.excluded)
-        """The node affinity that excludes these nodes, in words."""
         self.whole = {key: Domain(but=frozenset(marks), absent=True) for key, marks in self.excluded.items()}
         if _is_set_by_plugin(self.excluded):
             self.whole = {**_WHOLE, **self.whole}
-
-    def is_mps(self, node: Node) -> bool:
-        """Whether a node is, or without configured labels could be, an MPS node."""
-        return not self.mps.labels or self.mps.marks(node)
-
-    def is_time_sliced(self, node: Node) -> bool:
-        """Whether a node shares its cards through time-slicing. Without MPS labels it could be an MPS node as well."""
-        return self.time_slicing.marks(node) and not self.mps.marks(node)
 
     def can_share(self, requirement: Requirement) -> bool:
         """Whether nodes that share their cards, and offer them under a name of their own, satisfy the requirement."""
         if not self.mps.excluded_by(requirement, renamed=True):
             return True
         return bool(self.time_slicing.labels) and not self.time_slicing.excluded_by(requirement, renamed=True)
-
-
-_LONGEST_EXCLUSION = 200
-"""Characters of node affinity that a remedy spells out. A line of a denial has about 300 characters."""
-
-
-def _exclusion(excluded: Mapping[str, tuple[str, ...]]) -> str:
-    """One expression per label. Its values are quoted as YAML needs them: without quotes `true` would not be text."""
-    quoted = {key: ", ".join(f'"{value}"' for value in values) for key, values in excluded.items()}
-    spelled = " and ".join(f"{key} NotIn [{values}]" for key, values in quoted.items())
-    if len(spelled) <= _LONGEST_EXCLUSION:
-        return spelled
-    return "NotIn for each label of placement.mpsLabels and timeSlicingLabels"

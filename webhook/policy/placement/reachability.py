@@ -1,17 +1,18 @@
 """Whether a pod could land on nodes that share their cards: yes, no or unknown, per resource. Unknown counts as yes.
 
 Known nodes that could take the pod decide. Without them its labels do, through node selector and required affinity: an
-absent node never relaxes a rejection.
+absent node never relaxes a rejection, nor does one that is cordoned or whose device plugin is restarting.
 """
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Sequence
 from enum import Enum
-from typing import NamedTuple
 
-from webhook.policy.placement.node_classes import NodeClasses, SharingClass
-from webhook.policy.placement.node_index import NodeIndex, Nodes
+from webhook.policy.placement.cluster_nodes import ClusterNodes
+from webhook.policy.placement.node_classes import SharingClass
+from webhook.policy.placement.node_index import Nodes
+from webhook.policy.placement.plugin_configs import SharingStrategy
 from webhook.policy.placement.selector import Requirement, requirement
 from webhook.policy.placement.tolerations import Tolerations, tolerations_of
 from webhook.policy.pods.pod import Pod
@@ -30,25 +31,17 @@ class Reachability(Enum):
     YES = "yes"
 
 
-class Injected(NamedTuple):
-    """The tolerations to inject, and the keys of all taints that matter."""
-
-    tolerations: Sequence[dict[str, str]]
-    keys: Container[str]
-
-
 class Placement:
-    """Which nodes could take a pod. `index`: known nodes and node groups; with `nodes_known` all of the cluster's."""
+    """Which nodes could take a pod. `configured`: the tolerations of the settings that the pod gets."""
 
     __slots__ = (
         "_admitted",
-        "_candidates",
-        "_mps",
-        "_time_sliced",
-        "index",
-        "injected",
-        "node_classes",
-        "nodes_known",
+        "_lands",
+        "_offer",
+        "_selected",
+        "_tolerations",
+        "cluster",
+        "configured",
         "pod",
         "requests",
         "requirement",
@@ -56,27 +49,19 @@ class Placement:
     )
 
     def __init__(
-        self,
-        pod: Pod,
-        requests: GpuRequests,
-        node_classes: NodeClasses,
-        index: NodeIndex,
-        injected: Injected,
-        *,
-        nodes_known: bool,
+        self, pod: Pod, requests: GpuRequests, cluster: ClusterNodes, configured: Sequence[dict[str, str]]
     ) -> None:
         self.pod = pod
         self.requests = requests
-        self.node_classes = node_classes
-        self.index = index
-        self.injected = injected
-        self.nodes_known = nodes_known
+        self.cluster = cluster
+        self.configured = configured
         self.steered = False
         self.requirement: Requirement | None = requirement(pod)
-        self._mps: dict[str, Reachability] = {}
-        self._time_sliced: dict[str, Reachability] = {}
-        self._admitted: Nodes | None = None
-        self._candidates: dict[str, Nodes] = {}
+        self._lands: dict[tuple[SharingStrategy, str], Reachability] = {}
+        self._offer: tuple[Nodes, Nodes] | None = None
+        self._selected: Nodes | None = None
+        self._admitted: tuple[Nodes, Nodes] | None = None
+        self._tolerations: Sequence[dict[str, str]] | None = None
 
     def steer(self) -> None:
         """From now on, decide as if the pod were kept off shared GPUs."""
@@ -90,74 +75,135 @@ class Placement:
         """Whether the pod could land on an MPS node for this resource."""
         if self.steered or self.requests.has_mig:
             return Reachability.NO  # the plugin rejects MIG together with MPS
-        known = self._mps.get(resource.name)
-        if known is None:
-            known = self._mps[resource.name] = self._decide(resource, self.node_classes.mps, self.index.mps)
-        return known
+        return self._lands_on("mps", resource)
 
     def lands_time_sliced(self, resource: Resource) -> Reachability:
         """Whether the pod could land on a time-slicing node for this resource."""
-        if self.steered or not self.node_classes.time_slicing.labels:
-            return Reachability.NO
-        known = self._time_sliced.get(resource.name)
+        return Reachability.NO if self.steered else self._lands_on("time-slicing", resource)
+
+    def _lands_on(self, strategy: SharingStrategy, resource: Resource) -> Reachability:
+        known = self._lands.get((strategy, resource.name))
         if known is None:
-            known = self._time_sliced[resource.name] = self._decide(
-                resource, self.node_classes.time_slicing, self.index.time_sliced
-            )
+            known = self._lands[strategy, resource.name] = self._decide(strategy, resource)
         return known
 
-    def _decide(self, resource: Resource, sharing: SharingClass, members: Nodes) -> Reachability:
-        candidates = self.candidates(resource) if self.index.all else 0
-        sharing_candidates = candidates & members
-        # Nodes need not satisfy an affinity that was not analysed in full; then those of other classes prove nothing.
-        is_partial = self.requirement is not None and self.requirement.is_partial
-        if self.nodes_known and candidates and (sharing_candidates or not is_partial):
-            if not sharing_candidates:
+    def _decide(self, strategy: SharingStrategy, resource: Resource) -> Reachability:
+        sharing = self.sharing(strategy, resource)
+        if self.cluster.known:
+            candidates, is_dynamic = self.candidates, resource.name in self.cluster.dynamic
+            others = candidates & ~sharing or is_dynamic
+            # Nodes need not satisfy an affinity that was not analysed in full; then other nodes prove nothing.
+            is_partial = self.requirement is not None and self.requirement.is_partial
+            if sharing and (candidates or is_dynamic):
+                return Reachability.UNKNOWN if others else Reachability.YES
+            if others and not is_partial:
                 return Reachability.NO
-            return Reachability.YES if sharing_candidates == candidates else Reachability.UNKNOWN
-        by_labels = self._by_labels(resource, sharing)
-        if by_labels is Reachability.NO and sharing_candidates:
-            return Reachability.UNKNOWN  # a declared group of nodes
+        by_labels = self._by_labels(self.cluster.classes.sharing[strategy], resource)
+        if by_labels is Reachability.NO and sharing:
+            return Reachability.UNKNOWN  # a declared group of nodes, or one that is not ready
         return by_labels
 
-    def _by_labels(self, resource: Resource, sharing: SharingClass) -> Reachability:
+    def _by_labels(self, sharing: SharingClass, resource: Resource) -> Reachability:
+        if sharing is self.cluster.classes.time_slicing and not sharing.labels:
+            return Reachability.NO
         if self.requirement is None:
             return Reachability.UNKNOWN
         if sharing.excluded_by(self.requirement, renamed=resource.renamed):
             return Reachability.NO
         return Reachability.YES if sharing.required_by(self.requirement) else Reachability.UNKNOWN
 
-    def candidates(self, resource: Resource) -> Nodes:
-        """The known nodes and declared groups that could take the pod for this resource."""
-        candidates = self._candidates.get(resource.name)
-        if candidates is None:
-            offering = self.index.offering(resource.name, self.requests.peak(resource.name))
-            candidates = self._candidates[resource.name] = offering and offering & self.admitted
-        return candidates
+    def sharing(self, strategy: SharingStrategy, resource: Resource) -> Nodes:
+        """The known nodes and declared groups that could take the pod and share this resource.
+
+        Those that are cordoned, not ready or restarting their device plugin could take it later.
+        """
+        index = self.cluster.index
+        if not index.all:
+            return 0
+        members = index.mps(resource.name) if strategy == "mps" else index.time_sliced(resource.name)
+        return members and members & self._offering()[1] & self._admit()[1]
+
+    @property
+    def candidates(self) -> Nodes:
+        """The known nodes and declared groups that could take the pod now: they offer all GPUs that it asks for."""
+        if not self.cluster.index.all:
+            return 0
+        offering = self._offering()[0]
+        return offering and offering & self.admitted
+
+    def _offering(self) -> tuple[Nodes, Nodes]:
+        """The nodes that offer all GPUs that the pod asks for, and those together with the ones that are not ready."""
+        if self._offer is None:
+            index, requests = self.cluster.index, self.requests
+            now = later = index.all
+            for name in requests.names:
+                offering = index.offering(name, requests.peak(name))
+                now &= offering
+                later &= offering | index.unready(name)
+            self._offer = now, later
+        return self._offer
 
     @property
     def admitted(self) -> Nodes:
         """The nodes that selectors and taints admit the pod to. `nodeName` binds without the scheduler."""
+        return self._admit()[0]
+
+    def _admit(self) -> tuple[Nodes, Nodes]:
+        """The nodes that admit the pod now, and those that do but for a passing state of theirs."""
         if self._admitted is None:
-            self._admitted = self._admit()
+            nodes = self.selected
+            lasting = passing = 0
+            if nodes:
+                lasting, passing = self.cluster.index.kept_off(self.tolerations(), self.effects)
+            self._admitted = nodes & ~(lasting | passing), nodes & ~lasting
         return self._admitted
 
-    def _admit(self) -> Nodes:
-        bound = self.pod.text("nodeName")
-        nodes = self.index.named(bound) if bound else self.index.all
-        if self.requirement is not None:
-            nodes &= self.index.selected(self.requirement)
-        return nodes and nodes & ~self.index.kept_off(self._tolerations(), _BOUND if bound else _SCHEDULED)
+    @property
+    def selected(self) -> Nodes:
+        """The nodes that satisfy the pod's selectors, whatever their taints."""
+        if self._selected is None:
+            bound, index = self.pod.text("nodeName"), self.cluster.index
+            nodes = index.named(bound) if bound else index.all
+            if self.requirement is not None:
+                nodes &= index.selected(self.requirement)
+            self._selected = nodes
+        return self._selected
 
-    def _tolerations(self) -> Tolerations:
+    @property
+    def effects(self) -> frozenset[str]:
+        """The effects of taints that keep the pod off a node."""
+        return _BOUND if self.pod.text("nodeName") else _SCHEDULED
+
+    def tolerations(self) -> Tolerations:
         """The pod's own tolerations and the injected ones, so that findings do not change by the injection."""
-        tolerations = tolerations_of(self.pod, self.injected.keys)
-        tolerations.add(self.injected.tolerations, ())
+        tolerations = tolerations_of(self.pod, self.cluster.taint_keys)
+        tolerations.add(self.injected_tolerations, ())
         return tolerations
 
+    @property
+    def injected_tolerations(self) -> Sequence[dict[str, str]]:
+        """The configured tolerations, and those for taints of nodes that could take the pod if it tolerated them."""
+        if self._tolerations is None:
+            self._tolerations = self.configured
+            if self.cluster.tolerable and self.requests.positive:
+                self._tolerations = [*self.configured, *self._from_nodes()]
+        return self._tolerations
+
+    def _from_nodes(self) -> list[dict[str, str]]:
+        index = self.cluster.index
+        nodes = self.selected & self._offering()[1]
+        found = {
+            (taint.key, taint.effect): {"key": taint.key, "operator": "Exists", "effect": taint.effect}
+            for taint in self.cluster.tolerable
+            if nodes & index.tainted(taint)
+        }
+        return [raw for raw in found.values() if raw not in self.configured]
+
     def other_candidate(self, resource: Resource) -> bool:
-        """Whether a known node or declared group without MPS could take the pod."""
-        return bool(self.candidates(resource) & ~self.index.mps)
+        """Whether a known node or declared group without MPS could take the pod, or a node of a DeviceClass."""
+        if resource.name in self.cluster.dynamic:
+            return True
+        return bool(self.candidates & ~self.cluster.index.mps(resource.name))
 
     def could_move_to_whole(self) -> bool:
         """Whether whole-card nodes satisfy the pod's own selectors, as far as labels show.
@@ -166,8 +212,9 @@ class Placement:
         """
         if self.pod.text("nodeName"):
             return False
-        return self.requirement is None or self.requirement.satisfiable(self.node_classes.whole)
+        return self.requirement is None or self.requirement.satisfiable(self.cluster.whole_cards.labels)
 
     def whole_candidates(self, resource: Resource) -> Nodes:
         """The known nodes and declared groups with whole cards that could take the pod for this resource."""
-        return self.candidates(resource) & ~(self.index.mps | self.index.time_sliced)
+        index = self.cluster.index
+        return self.candidates & ~(index.mps(resource.name) | index.time_sliced(resource.name))

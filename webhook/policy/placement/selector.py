@@ -185,16 +185,16 @@ def requirement(pod: Pod) -> Requirement | None:
     """What the pod requires of its node, or None when it requires nothing. Raises MalformedError."""
     if pod.spec.get("nodeSelector") is None and pod.spec.get("affinity") is None:
         return None
-    selector = _selector(pod)
-    required = _required(pod)
+    selector = node_selector(pod)
+    required = required_terms(pod)
     if required is None:
         return Requirement(selector, None) if selector else None
     terms = _terms(*required, selector)
     return Requirement(selector, terms, is_partial=terms is None)
 
 
-def _selector(pod: Pod) -> Mapping[str, str]:
-    """The node selector; a null value counts as empty text."""
+def node_selector(pod: Pod) -> Mapping[str, str]:
+    """The node selector; a null value counts as empty text. Raises MalformedError."""
     selector, path = pod.members("nodeSelector"), (*pod.spec_path, "nodeSelector")
     if None in selector.values():
         return {key: text(selector, key, path) for key in selector}
@@ -203,8 +203,8 @@ def _selector(pod: Pod) -> Mapping[str, str]:
     return selector
 
 
-def _required(pod: Pod) -> tuple[list[Members], Path] | None:
-    """The terms of the required node affinity with their path, or None without one."""
+def required_terms(pod: Pod) -> tuple[list[Members], Path] | None:
+    """The terms of the required node affinity with their path, or None without one. Raises MalformedError."""
     node: Any = pod.spec
     path = pod.spec_path
     for field in AFFINITY:
@@ -221,7 +221,7 @@ def _terms(raws: Sequence[Members], path: Path, selector: Mapping[str, str]) -> 
     left = ANALYSED
     for index, raw in enumerate(raws):
         term: dict[str, Constraint] = {}
-        for key, operator, values in _expressions(raw, (*path, index)):
+        for key, operator, values, _ in expressions(raw, (*path, index)):
             left -= 1 + len(values)
             if left < 0:
                 return None
@@ -236,10 +236,14 @@ def _terms(raws: Sequence[Members], path: Path, selector: Mapping[str, str]) -> 
     return terms
 
 
-def _expressions(term: Members, path: Path) -> Iterator[tuple[str, str, list[str]]]:
+def expressions(term: Members, path: Path) -> Iterator[tuple[str, str, list[str], Path]]:
+    """The key, operator and values of each expression of the term at a path, and its own path. Raises MalformedError.
+
+    The key of a field starts with FIELD.
+    """
     for field, prefix in (("matchExpressions", ""), ("matchFields", FIELD)):
         if term.get(field) is None:
             continue
         for index, raw in enumerate(elements(term, field, path)):
             place = (*path, field, index)
-            yield prefix + text(raw, "key", place), text(raw, "operator", place), texts(raw, "values", place)
+            yield prefix + text(raw, "key", place), text(raw, "operator", place), texts(raw, "values", place), place

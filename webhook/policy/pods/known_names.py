@@ -68,6 +68,18 @@ class KnownNames:
         return _CARD if meant is not None and _CARD in self._names else None
 
 
+def names_gpu(name: str) -> bool:
+    """Whether a name stands for a GPU that a node must offer: NVIDIA's domain, and `gpu` in the rest.
+
+    NVIDIA's network devices share the domain. Nodes do not list what HAMi's scheduler counts, such as `gpumem`.
+    """
+    domain, _, rest = name.lower().partition("/")
+    return domain == _DOMAIN and "gpu" in rest and rest not in _FOREIGN
+
+
+_DOMAIN = "nvidia.com"
+
+
 def _is_one_edit_away(left: str, right: str) -> bool:
     """Whether inserting, removing, replacing or swapping one letter turns one into the other."""
     start = 0

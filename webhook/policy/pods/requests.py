@@ -134,12 +134,20 @@ class GpuRequests:
         self.positive.sort(key=lambda request: places[request.container.path])
         self.has_renamed = self.has_renamed or resource.renamed
 
+    @property
+    def names(self) -> Iterable[str]:
+        """The resources that the pod asks for."""
+        return self._peak_requests().keys()
+
     def peak(self, name: str) -> int:
         """The pod's peak request of one resource, in billionths."""
+        known = self._peak_requests().get(name)
+        return 0 if known is None else known.total
+
+    def _peak_requests(self) -> dict[str, PeakRequest]:
         if self._peaks is None:
             self._peaks = {}
             for request in self.positive:
                 peak = self._peaks.setdefault(request.resource.name, PeakRequest())
                 peak.add(request.container.kind, request.billionths)
-        known = self._peaks.get(name)
-        return 0 if known is None else known.total
+        return self._peaks

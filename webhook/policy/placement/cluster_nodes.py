@@ -1,0 +1,83 @@
+"""The nodes of a cluster as far as they are known, with the declared node groups, and how they share their cards."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from fnmatch import fnmatchcase
+
+from webhook.policy.placement.facts import DeviceClass, Facts, Node, Taint
+from webhook.policy.placement.lifecycle_taints import is_lifecycle
+from webhook.policy.placement.node_classes import NodeClasses
+from webhook.policy.placement.node_index import NodeIndex, NodeSharing, indexing
+from webhook.policy.placement.plugin_configs import PluginConfigs
+from webhook.policy.placement.whole_cards import whole_cards
+from webhook.policy.pods.gpu_resources import GpuResources
+from webhook.policy.settings.settings import NodeGroup, Settings
+from webhook.policy.steps import Steps
+
+
+class ClusterNodes:
+    """Where pods can run. `known`: `index` holds all GPU nodes of the cluster, or the groups describe all of them.
+
+    `tolerable`: the taints of nodes that the settings allow to tolerate. `dynamic`: the resources that a DeviceClass
+    serves, on nodes that are not in the index. `taint_keys`: those of all taints and of configured tolerations.
+    """
+
+    __slots__ = ("classes", "configs", "dynamic", "index", "known", "taint_keys", "tolerable", "whole_cards")
+
+    def __init__(
+        self,
+        classes: NodeClasses,
+        configs: PluginConfigs,
+        index: NodeIndex,
+        *,
+        known: bool,
+        taint_keys: frozenset[str] = frozenset(),
+        tolerable: Sequence[Taint] = (),
+        dynamic: frozenset[str] = frozenset(),
+    ) -> None:
+        self.classes = classes
+        self.configs = configs
+        self.index = index
+        self.known = known
+        self.tolerable = tolerable
+        self.dynamic = dynamic
+        self.whole_cards = whole_cards(classes, configs, labels_suffice=known and not index.unlabelled)
+        self.taint_keys = taint_keys.union(taint.key for taint in index.taints)
+
+
+def cluster_nodes(settings: Settings, facts: Facts) -> Steps[ClusterNodes]:
+    """The nodes of settings and facts."""
+    placement, tolerations = settings.placement, settings.injections.tolerations
+    configured = {toleration.key for toleration in tolerations.add} | {each.name for each in settings.resources}
+    classes = NodeClasses(placement.mps_labels, placement.time_slicing_labels)
+    configs = PluginConfigs(facts.device_plugin)
+    nodes = (*(facts.nodes or ()), *map(_as_node, placement.node_groups))
+    index = yield from indexing(nodes, NodeSharing(classes, configs, GpuResources(settings.resources)))
+    return ClusterNodes(
+        classes,
+        configs,
+        index,
+        known=facts.nodes is not None or placement.groups_are_complete,
+        taint_keys=frozenset(configured),
+        tolerable=_tolerable(index.taints, tolerations.from_nodes) if tolerations.enabled else (),
+        dynamic=_dynamic(facts.device_classes or ()),
+    )
+
+
+def _as_node(group: NodeGroup) -> Node:
+    taints = tuple(Taint(taint.key, taint.effect, taint.value) for taint in group.taints)
+    return Node(group.name, group.labels, taints, group.resources)
+
+
+def _tolerable(taints: Iterable[Taint], patterns: Sequence[str]) -> Sequence[Taint]:
+    return [
+        taint
+        for taint in taints
+        if not is_lifecycle(taint.key) and any(fnmatchcase(taint.key, pattern) for pattern in patterns)
+    ]
+
+
+def _dynamic(classes: Iterable[DeviceClass]) -> frozenset[str]:
+    """The extended resources that DeviceClasses serve (KEP-5004)."""
+    return frozenset(each.extended_resource_name for each in classes if each.extended_resource_name)

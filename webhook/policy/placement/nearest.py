@@ -1,0 +1,190 @@
+"""The node that is nearest to taking a pod, and what the pod fails there.
+
+A node is nearer the easier the pod, or time, removes what is in the way: only a passing state; only the amount; only
+one taint; only one demand on a label or field; and last, several of these, of which one is reported. The first of
+equally near nodes counts; where the amount is in the way, the first of those that offer most. The sets of the node
+index decide, so that the work does not multiply with the nodes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from webhook.policy.placement.demands import Demand, alternatives
+from webhook.policy.placement.facts import Node, Taint
+from webhook.policy.placement.lifecycle_taints import is_lifecycle
+from webhook.policy.placement.node_index import Nodes
+from webhook.policy.placement.reachability import Placement
+
+
+@dataclass(frozen=True, slots=True)
+class Passing:
+    """Only taints of a passing state are in the way."""
+
+    node: Node
+    taint: Taint
+
+
+@dataclass(frozen=True, slots=True)
+class Shortfall:
+    """The node offers less of a resource than the pod asks for: `offered` whole units."""
+
+    node: Node
+    resource: str
+    offered: int
+
+
+@dataclass(frozen=True, slots=True)
+class Untolerated:
+    """The pod does not tolerate a taint. `alone`: nothing else is in the way."""
+
+    node: Node
+    taint: Taint
+    alone: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Unmet:
+    """The node does not meet a demand. `alone`: nothing else is in the way."""
+
+    node: Node
+    demand: Demand
+    alone: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Elsewhere:
+    """The pod names a node that is unknown, or does not offer a resource."""
+
+    resource: str
+
+
+@dataclass(frozen=True, slots=True)
+class Apart:
+    """Nodes offer the resource, but none of them offers the others that the pod asks for as well."""
+
+    resource: str
+
+
+@dataclass(frozen=True, slots=True)
+class Unclear:
+    """The pod demands more of its node than is listed."""
+
+
+Failure: TypeAlias = Passing | Shortfall | Untolerated | Unmet | Elsewhere | Apart | Unclear
+
+
+class NearestNode:
+    """Why no known node takes a pod that asks for GPUs. Each resource that it asks for is one that some node offers."""
+
+    def __init__(self, placement: Placement) -> None:
+        """Raises MalformedError."""
+        index = self._index = placement.cluster.index
+        self._pod = placement.pod
+        self._requests = placement.requests
+        self._bound = placement.pod.text("nodeName")
+        self._named = index.named(self._bound) if self._bound else index.all
+        self._selected = placement.selected
+        # The pod of a bare container may tolerate anything.
+        known = not placement.pod.is_container
+        self._untolerated = list(index.untolerated(placement.tolerations(), placement.effects)) if known else []
+        self._lasting = [(taint, nodes) for taint, nodes in self._untolerated if not is_lifecycle(taint.key)]
+        self._kept_off, _ = _any_and_one(nodes for _, nodes in self._untolerated)
+        self._tainted, self._tainted_once = _any_and_one(nodes for _, nodes in self._lasting)
+
+    def failure(self) -> Failure | None:
+        """What is in the way of the pod; None if a node takes it.
+
+        A node whose device plugin is not running could take it, because its amount is unknown.
+        """
+        admitting = self._selected & ~self._tainted
+        if self._could_be_ready(admitting):
+            return None
+        offering = self._named
+        for name in self._requests.names:
+            if not offering & self._index.offering(name, 1):
+                return Elsewhere(name) if self._bound else Apart(name)
+            offering &= self._index.offering(name, 1)
+        enough = offering
+        for name in self._requests.names:
+            enough &= self._index.offering(name, self._requests.peak(name))
+        if enough & admitting:
+            return self._only_passing(enough & admitting)
+        if offering & admitting:
+            return self._shortfall(offering & admitting)
+        one_taint = enough & self._selected & self._tainted_once
+        if one_taint:
+            return Untolerated(*self._first_taint(one_taint, self._lasting))
+        demands = alternatives(self._pod) or ()
+        return self._one_unmet(enough & ~self._tainted, demands) or self._one_of_several(
+            _first(enough or offering), demands
+        )
+
+    def _could_be_ready(self, nodes: Nodes) -> Nodes:
+        """The nodes of a set that may offer enough once their device plugin runs."""
+        stopped = 0
+        for name in self._requests.names:
+            unready = self._index.unready(name)
+            stopped |= unready
+            nodes &= unready | self._index.offering(name, self._requests.peak(name))
+        return nodes & stopped
+
+    def _shortfall(self, nodes: Nodes) -> Shortfall:
+        """The node of a set that offers most of the first resource of which the nodes offer too little."""
+        for name in self._requests.names:
+            enough = nodes & self._index.offering(name, self._requests.peak(name))
+            if not enough:
+                break
+            nodes = enough
+        most, having = self._index.most(name, nodes)
+        return Shortfall(self._node(having), name, most)
+
+    def _only_passing(self, nodes: Nodes) -> Passing | None:
+        """The first of the nodes that no lasting taint keeps the pod off; None if one of them takes it now."""
+        return None if nodes & ~self._kept_off else Passing(*self._first_taint(nodes, self._untolerated))
+
+    def _first_taint(self, nodes: Nodes, taints: Iterable[tuple[Taint, Nodes]]) -> tuple[Node, Taint]:
+        """The first node of a set, and the first of the taints that it has."""
+        node = _first(nodes)
+        return self._node(node), next(taint for taint, tainted in taints if tainted & node)
+
+    def _one_unmet(self, nodes: Nodes, demands: Iterable[Iterable[Demand]]) -> Unmet | None:
+        """The first node of a set that fails one demand of an alternative."""
+        for alternative in demands:
+            failing = [(demand, self._failing(demand)) for demand in alternative]
+            _, once = _any_and_one(nodes & failed for _, failed in failing)
+            if once:
+                node = _first(once)
+                return Unmet(self._node(node), next(demand for demand, failed in failing if failed & node))
+        return None
+
+    def _one_of_several(self, node: Nodes, demands: Sequence[Iterable[Demand]]) -> Untolerated | Unmet | Unclear:
+        """One of the failures of a node: the first demand of the first alternative that it fails, else a taint."""
+        if node & self._selected:
+            return Untolerated(*self._first_taint(node, self._lasting), alone=False)
+        if not demands:
+            return Unclear()
+        first = next(demand for demand in demands[0] if self._failing(demand) & node)
+        return Unmet(self._node(node), first, alone=False)
+
+    def _failing(self, demand: Demand) -> Nodes:
+        return self._index.all & ~self._index.holding(demand.key, demand.constraint)
+
+    def _node(self, nodes: Nodes) -> Node:
+        return next(self._index.nodes(_first(nodes)))
+
+
+def _first(nodes: Nodes) -> Nodes:
+    """The first node of a set, as a set."""
+    return nodes & -nodes
+
+
+def _any_and_one(sets: Iterable[Nodes]) -> tuple[Nodes, Nodes]:
+    """The nodes in any of the sets, and those in exactly one."""
+    once = twice = 0
+    for nodes in sets:
+        twice |= once & nodes
+        once |= nodes
+    return once, once & ~twice
