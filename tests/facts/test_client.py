@@ -174,7 +174,7 @@ async def test_missing_token_is_connection_error(cluster: Path, monkeypatch: pyt
 async def test_events_are_decoded_across_chunks(cluster: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     chunks = (b'{"type": "ADDED", "object": {}}\n{"ty', b'pe": "MODI', b'FIED", "object": {}}\n', GONE)
     async with connected(cluster, monkeypatch, streams(*chunks)) as (api, server):
-        found = [event["type"] async for event in api.events("/apis/x", NAMED)]
+        found = [event.type async for event in api.events("/apis/x", NAMED)]
         assert found == ["ADDED", "MODIFIED", "DELETED"]
         (request,) = server.requests
         assert request.path == "/apis/x"
@@ -244,7 +244,7 @@ async def test_abandoned_watch_closes_connection(cluster: Path, monkeypatch: pyt
 
     async with connected(cluster, monkeypatch, answer) as (api, _):
         async with aclosing(api.events("/x", NAMED)) as events:
-            assert (await anext(events))["type"] == "BOOKMARK"
+            assert (await anext(events)).type == "BOOKMARK"
         await closed.wait()
 
 
