@@ -24,9 +24,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Reviewer:
-    """A webhook process, and the verdicts that it gives now."""
+    """A webhook process, and the verdicts that it gives now.
+
+    `logged_before`: the size of the log that earlier processes left in the same file.
+    """
 
     webhook: LocalWebhook
+    logged_before: int
 
     def answer(self, review: Object, path: str = "/mutate") -> Answered:
         """The verdict about a review."""
@@ -45,8 +49,8 @@ class Reviewer:
 
     def log(self) -> list[Object]:
         """The entries of the process's log."""
-        lines = self.webhook.process.log.read_text(errors="replace").splitlines()
-        return [json.loads(line) for line in lines if line.startswith("{")]
+        lines = self.webhook.process.log.read_bytes()[self.logged_before :].splitlines()
+        return [json.loads(line) for line in lines if line.startswith(b"{")]
 
     def health(self, path: str) -> tuple[int, str]:
         """Status and body of a page of the health port."""
@@ -80,8 +84,10 @@ def pod_review(manifest: Object, namespace: str) -> Object:
 @contextmanager
 def reviewer(running: ControlPlaneOnly, settings: Object, kubeconfig: Path) -> Iterator[Reviewer]:
     """Run the webhook with the rights of a kubeconfig, and wait until it accepts reviews."""
+    log = running.place.folder / "logs" / "webhook.log"
+    logged_before = log.stat().st_size if log.exists() else 0
     with local_webhook_process(running, settings=settings, kubeconfig=kubeconfig) as started:
-        reviewing = Reviewer(started)
+        reviewing = Reviewer(started, logged_before)
         started.process.wait_until("the webhook accepts reviews", lambda: _is_listening(reviewing))
         yield reviewing
 

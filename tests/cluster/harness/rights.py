@@ -40,7 +40,7 @@ NAMESPACE_RULES: Mapping[str, Object] = {
         "verbs": ["get", "watch"],
     },
 }
-RULES = CLUSTER_RULES | NAMESPACE_RULES
+RULES: Mapping[str, Object] = {**CLUSTER_RULES, **NAMESPACE_RULES}
 
 
 def create_account(running: ControlPlaneOnly) -> Path:
