@@ -6,17 +6,18 @@ written from its documentation and without the product's code.
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from tests.cluster.harness.manifests import GPU, container, pod
-from webhook.policy.placement.facts import DevicePlugin, PluginConfig, Replicas, Strategy
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from random import Random
 
     from tests.cluster.harness.api import Object
+    from webhook.policy.placement.facts import Strategy
 
 SHARED = "nvidia.com/gpu.shared"
 MIG = "nvidia.com/mig-1g.5gb"
@@ -70,6 +71,11 @@ class Kind:
         return self.fails is not False or version != "0.20.0"
 
 
+DEFAULT = "whole"
+"""The configuration of nodes without the label."""
+
+_BLOCKS = {"mps": "mps", "time-slicing": "timeSlicing"}
+
 KINDS = (
     Kind("mps", "mps", config="mps"),
     Kind("mps-lenient", "mps", config="mps-lenient", fails=False),
@@ -79,22 +85,24 @@ KINDS = (
     Kind("time-slicing", "time-slicing", config="time-slicing"),
     Kind("time-slicing-strict", "time-slicing", config="time-slicing-strict", fails=True),
     Kind("time-slicing-renamed", "time-slicing", SHARED, config="time-slicing-renamed", fails=True),
-    Kind("whole", config="whole"),
+    Kind("whole", config=DEFAULT),
     Kind("whole-default"),
     Kind("whole-undiscovered", discovered=False),
-    Kind("mig", resource=MIG, config="whole"),
+    Kind("mig", resource=MIG, config=DEFAULT),
 )
 
 
-def device_plugin(version: str) -> DevicePlugin:
-    """The device plugin of all generated clusters: its configurations, of which `whole` is the default."""
-    configured = {kind.config: kind for kind in KINDS if kind.config not in (None, "whole")}
-    configs = [PluginConfig("whole")] + [
-        PluginConfig(name, kind.strategy, kind.fails, (Replicas(kind.resource, 4),))
-        for name, kind in configured.items()
-        if name is not None
-    ]
-    return DevicePlugin(version=version, configs=tuple(configs), default_config="whole")
+def plugin_configs() -> dict[str, str]:
+    """The device plugin's configurations in all generated clusters, as its ConfigMap holds them."""
+    shared = {kind.config: _sharing(kind) for kind in KINDS if kind.config is not None and kind.strategy != "none"}
+    return {DEFAULT: json.dumps({"version": "v1"})} | shared
+
+
+def _sharing(kind: Kind) -> str:
+    option = {} if kind.fails is None else {"failRequestsGreaterThanOne": kind.fails}
+    resources = [{"name": GPU, "replicas": 4}]
+    sharing = {"renameByDefault": kind.resource == SHARED, "resources": resources, **option}
+    return json.dumps({"version": "v1", "sharing": {_BLOCKS[kind.strategy]: sharing}})
 
 
 @dataclass(frozen=True, slots=True)

@@ -64,7 +64,8 @@ STRICT = _sharing("timeSlicing", fails=True)
 LENIENT = _sharing("mps", fails=False)
 
 
-def _daemon_set(version: str) -> Object:
+def daemon_set(version: str) -> Object:
+    """The device plugin's DaemonSet, whose pods run nowhere. Nodes without a label use the configuration `whole`."""
     labels = {"app": PLUGIN}
     manager: Object = {"name": "nvidia-device-plugin-init", "image": "none", "command": ["config-manager"]}
     manager["env"] = [{"name": "DEFAULT_CONFIG", "value": "whole"}]
@@ -98,7 +99,7 @@ def sources(folder: Path) -> Iterator[Sources]:
         kubeconfig = create_account(running)
         data = {"whole": "version: v1\n", "strict": STRICT, "lenient": LENIENT}
         running.api.create(CONFIG_MAPS, {"metadata": {"name": PLUGIN}, "data": data})
-        running.api.create(DAEMON_SETS, _daemon_set("v0.19.3"))
+        running.api.create(DAEMON_SETS, daemon_set("v0.19.3"))
         for name in ("nvidia", "special"):
             running.api.create(CLASSES, {"metadata": {"name": name}, "handler": "nvidia"})
         with (
@@ -174,7 +175,7 @@ def _config(text: str) -> Object:
 
 def _image(version: str) -> Object:
     return {
-        "spec": {"template": {"spec": {"containers": _daemon_set(version)["spec"]["template"]["spec"]["containers"]}}}
+        "spec": {"template": {"spec": {"containers": daemon_set(version)["spec"]["template"]["spec"]["containers"]}}}
     }
 
 

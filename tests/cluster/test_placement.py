@@ -5,6 +5,8 @@ The nodes have no kubelet, because the scheduler decides by their objects alone.
 
 from __future__ import annotations
 
+import asyncio
+from contextlib import contextmanager
 from dataclasses import dataclass
 from random import Random
 from typing import TYPE_CHECKING
@@ -14,19 +16,25 @@ import pytest
 
 from tests.cluster.harness.cluster import ControlPlaneOnly, control_plane
 from tests.cluster.harness.options import ControlPlaneOptions
-from tests.cluster.mixed import amounts, device_plugin, mixed_cluster, mixed_pod
-from tests.cluster.placing import NODES, feasible, stored_nodes
+from tests.cluster.harness.place import Loopback
+from tests.cluster.harness.rights import PLUGIN, PLUGIN_NAMESPACE
+from tests.cluster.mixed import amounts, mixed_cluster, mixed_pod, plugin_configs
+from tests.cluster.placing import feasible, stored_nodes
+from tests.cluster.sources import CLASSES, CONFIG_MAPS, DAEMON_SETS, daemon_set
 from tests.scheduler import admits
+from webhook.cluster.client import connect
+from webhook.cluster.facts import read_facts
 from webhook.patch.build import build
 from webhook.policy.context import Origin
 from webhook.policy.evaluate import Evaluator
-from webhook.policy.placement.facts import Facts, Node, RuntimeClass, Taint
+from webhook.policy.placement.facts import Facts, Node, Taint
 from webhook.policy.placement.reachability import Reachability
-from webhook.policy.settings.settings import Limits, Settings
+from webhook.policy.settings.settings import DevicePluginSource, FactsSettings, Limits, Settings
 from webhook.policy.verdict import Decision
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
+    from pathlib import Path
 
     from tests.cluster.harness.api import Api, Object
     from tests.cluster.mixed import MixedCluster, MixedNode
@@ -34,17 +42,31 @@ if TYPE_CHECKING:
 SEEDS = range(6)
 PODS_OF_A_CLUSTER = 90
 MOST_UNKNOWN = 0.2
-CLASSES = "/apis/node.k8s.io/v1/runtimeclasses"
 # The device plugin has no limit for a pod as a whole, so the settings have none either.
 SETTINGS = Settings(limits=Limits(per_pod=None, from_device_plugin=True))
+WHERE = f"{PLUGIN_NAMESPACE}/{PLUGIN}"
+WANTED = FactsSettings(nodes=True, runtime_classes=True, device_plugin=DevicePluginSource((WHERE,), WHERE))
 
 
 @pytest.fixture(scope="module")
 def running(needs_control_plane: None) -> Iterator[ControlPlaneOnly]:
     flags = ("--node-monitor-grace-period=1h",)  # the nodes send no heartbeats
-    with control_plane(ControlPlaneOptions(controller_manager_flags=flags)) as started:
+    # On loopback, where this process can read the facts.
+    with control_plane(ControlPlaneOptions(controller_manager_flags=flags), place=Loopback) as started:
         started.api.create(CLASSES, {"metadata": {"name": "nvidia"}, "handler": "nvidia"})
+        started.api.create("/api/v1/namespaces", {"metadata": {"name": PLUGIN_NAMESPACE}})
+        started.api.create(CONFIG_MAPS, {"metadata": {"name": PLUGIN}, "data": plugin_configs()})
         yield started
+
+
+@contextmanager
+def _device_plugin(api: Api, version: str) -> Iterator[None]:
+    """Store the DaemonSet of a version of the device plugin; delete it at the end."""
+    api.create(DAEMON_SETS, daemon_set(version))
+    try:
+        yield
+    finally:
+        api.delete(f"{DAEMON_SETS}/{PLUGIN}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,23 +99,13 @@ def _predict(evaluator: Evaluator, asks: Object) -> Prediction:
     )
 
 
-def _facts(api: Api, cluster: MixedCluster) -> Facts:
-    """The facts of the live cluster, with the configurations of its device plugin."""
-    nodes = tuple(_node(found) for found in api.items(NODES))
-    classes = (RuntimeClass("nvidia", "nvidia"),)
-    return Facts(
-        tuple(node for node in nodes if node.resources),  # those with GPUs
-        runtime_classes=classes,
-        device_plugin=device_plugin(cluster.version),
-    )
-
-
-def _node(found: Object) -> Node:
-    taints = tuple(
-        Taint(taint["key"], taint["effect"], taint.get("value", "")) for taint in found["spec"].get("taints", ())
-    )
-    offered = {name: int(units) for name, units in found["status"]["allocatable"].items() if "/" in name}
-    return Node(found["metadata"]["name"], found["metadata"].get("labels", {}), taints, offered)
+async def _facts(kubeconfig: Path) -> Facts:
+    """The facts of the live cluster."""
+    api = await connect(str(kubeconfig))
+    try:
+        return await read_facts(api, WANTED)
+    finally:
+        await api.close()
 
 
 def _assert_sharing(prediction: Prediction, found: list[MixedNode]) -> None:
@@ -164,8 +176,8 @@ def test_scheduler_places_pods_on_predicted_nodes(
     random = Random(seed)  # noqa: S311
     cluster = mixed_cluster(random)
     tally = Tally()
-    with stored_nodes(running.api, cluster):
-        evaluator = Evaluator.of(SETTINGS, _facts(running.api, cluster))
+    with stored_nodes(running.api, cluster), _device_plugin(running.api, cluster.version):
+        evaluator = Evaluator.of(SETTINGS, asyncio.run(_facts(running.control.kubeconfigs["admin"])))
         for index in range(PODS_OF_A_CLUSTER):
             prediction = _predict(evaluator, mixed_pod(random, f"pod-{index}", cluster))
             nodes = feasible(running.api, prediction.mutated, prediction.candidates)
