@@ -277,7 +277,7 @@ async def test_small_clock_difference_is_ignored(cluster: Path, monkeypatch: pyt
 
 async def test_connect_without_cluster_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("KUBERNETES_SERVICE_HOST")
-    with pytest.raises(ClusterError, match=f"no cluster: {tmp_path}/missing: Invalid kube-config file"):
+    with pytest.raises(ClusterError, match=f"^no cluster: {tmp_path}/missing: no such file; pass"):
         await connect(str(tmp_path / "missing"))
     monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "127.0.0.1")
     monkeypatch.setenv("KUBERNETES_SERVICE_PORT", "1")

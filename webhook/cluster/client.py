@@ -32,6 +32,7 @@ from kubernetes.aio.config import (
 
 from webhook import __version__
 from webhook.cluster.api_server import Object, ResponseTooLargeError, StatusError, WatchEvent
+from webhook.cluster.kubeconfig import KubeconfigError, verify
 from webhook.policy.printable import printable
 
 _CONNECT = 5.0
@@ -179,8 +180,11 @@ async def connect(
             _load_service_account(configuration)
             configuration.refresh_api_key_hook = _load_service_account  # type: ignore[assignment]
         else:
+            verify(kubeconfig or KUBE_CONFIG_DEFAULT_LOCATION, context)
             await load_kube_config(kubeconfig, context, configuration)  # type: ignore[no-untyped-call]
         return Client(configuration, limits)
+    except KubeconfigError as error:
+        raise ClusterError(f"no cluster: {error}") from None
     except Exception as error:  # the library raises whatever a wrong file leads to
         where = "the files of the service account" if inside else kubeconfig or KUBE_CONFIG_DEFAULT_LOCATION
         raise ClusterError(f"no cluster: {where}: {_why(error)}; {_REMEDIES[inside]}") from None

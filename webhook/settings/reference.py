@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from webhook.settings.configuration import API_VERSION, KIND, SETTINGS_FILE
-from webhook.settings.load import FACTS_FILE, FACTS_KIND
+from webhook.settings.facts_file import FACTS_FILE, FACTS_KIND
 from webhook.settings.profiles import DESCRIPTIONS, PROFILES
 from webhook.settings.schema_tree import MISSING, Array, Field, Map, Node, Nullable, Object, Scalar, write
 
