@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from webhook.settings.configuration import API_VERSION
-from webhook.settings.load import FACTS_KIND
+from webhook.settings.facts_file import FACTS_KIND
 
 _STRATEGIES = ("mps", "mps", "none")
 _MODELS = ("A100", "L40S", "H100")

@@ -16,8 +16,8 @@ from webhook.report.exit_codes import ExitCode
 from webhook.settings.configuration import default, view
 
 PROGRAM = "gpushare-webhook"
-EXAMPLES = {"serve": "serves: http://127.0.0.1:8080/readyz"}
-"""The comment before the examples of a command: see "Show commands" in CONTRIBUTING.md."""
+EXAMPLES = {"serve": "serves: http://127.0.0.1:8080/readyz", "snapshot": "run: cluster"}
+"""The comments before the examples of commands: see "Show commands" in CONTRIBUTING.md."""
 PROSE = Path(__file__).parent / "prose" / "command-line.md"
 HEAD = f"""\
 # Command line

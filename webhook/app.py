@@ -6,12 +6,15 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import partial
 from typing import TYPE_CHECKING
 
 from webhook.settings.configuration import Configuration
 
 if TYPE_CHECKING:
     from webhook.cluster.client import Client
+    from webhook.cluster.live_facts import LiveSource
+    from webhook.policy.settings.settings import Settings
     from webhook.server import Server
     from webhook.server.observe.metrics import Metrics
     from webhook.settings.process import Tls
@@ -35,16 +38,16 @@ async def installed(server: Server, wanted: Configuration, options: Installation
 
     Without such settings no cluster is looked for.
     """
-    managed, classes = wanted.tls.mode == "self-managed", wanted.settings.facts.runtime_classes
-    if not managed and not classes:
+    managed, facts = wanted.tls.mode == "self-managed", wanted.settings.facts.are_wanted
+    if not managed and not facts:
         yield
         return
     api = await _connect(options)
     try:
         if managed:
             _keep_certificates(server, wanted.tls, options, api)
-        if classes:
-            _watch_runtime_classes(server, api)
+        if facts:
+            _follow_facts(server, wanted.settings, api)
         yield
     finally:
         await api.close()
@@ -75,17 +78,27 @@ def _keep_certificates(server: Server, tls: Tls, options: InstallationOptions, a
     server.requirements["certificate trusted"] = lambda: keeper.trusted
 
 
-def _watch_runtime_classes(server: Server, api: Client) -> None:
-    from webhook.cluster.runtime_classes import Classes, RuntimeClasses
+def _follow_facts(server: Server, settings: Settings, api: Client) -> None:
+    from webhook.cluster.live_facts import LiveFacts
 
-    def changed(known: Classes) -> None:
-        server.live.apply_cluster_facts(runtime_classes=known)
+    resources = [resource.name for resource in settings.resources]
+    facts = LiveFacts(api, settings.facts, resources, server.live.apply_cluster_facts, server.log.event)
+    for name, run in facts.tasks():
+        server.supervisor.add(name, run)
+    for source in facts.sources:
+        server.requirements[f"not waiting for {source.subject}"] = partial(_is_settled, source)
+        server.details[f"facts: {source.subject}"] = partial(_state, source)
+        server.metrics.watch_facts(source)
 
-    classes = RuntimeClasses(api, changed, server.log.event)
-    server.supervisor.add("runtime classes", classes.run)
-    server.requirements["not waiting for runtime classes"] = lambda: not classes.pending()
-    age = server.metrics.facts_age.labels("runtime-classes")
-    age.set_function(lambda: -1 if classes.age is None else classes.age)
+
+def _is_settled(source: LiveSource) -> bool:
+    return not source.pending
+
+
+def _state(source: LiveSource) -> str:
+    """What a source of facts knows, for people."""
+    known = "unknown" if source.age is None else f"{source.count} known, confirmed {source.age:.0f} s ago"
+    return f"{known}, failing" if source.failing else known
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,7 +46,131 @@ def test_view_formats_agree(settings: Path) -> None:
 
 def test_view_output_is_an_equivalent_settings_file(settings: Path) -> None:
     shown = run("config", "view", "--config", settings).out
-    assert run("config", "view", "--config", "-", stdin=shown.encode()).out == shown
+    again = run("config", "view", "--config", "-", "-o", "json", stdin=shown.encode())
+    assert again.json() == view("--config", settings)
+
+
+ORIGINS = """\
+profile: kai
+severities: {GPS001: warn}
+limits:
+  perContainer: 2
+exempt:
+  namespaces:
+  - team-a
+facts: {devicePlugin: plugin/config}
+placement:
+  mpsLabels: {example.com/mps: "yes"}
+"""
+
+
+def commented(*options: object) -> list[str]:
+    return [line.strip() for line in run("config", "view", *options).out.splitlines() if "  # " in line]
+
+
+def test_view_names_origin_of_each_value(here: Path) -> None:
+    (here / "settings.yaml").write_text(ORIGINS)
+    assert commented("--config", "settings.yaml") == [
+        "profile: kai  # settings.yaml:1",
+        "resources:  # profile kai",
+        "perContainer: 2  # settings.yaml:4",
+        "GPS005: 'off'  # profile kai",
+        "GPS001: warn  # settings.yaml:2",
+        "namespaces:  # settings.yaml:7",
+        "enabled: false  # profile kai",
+        "containerRoot: /tmp/nvidia-mps  # profile kai",
+        "perResource: false  # profile kai",
+        "mpsRoot: /tmp/nvidia-mps  # profile kai",
+        "type: DirectoryOrCreate  # profile kai",
+        "annotations:  # profile kai",
+        "example.com/mps: 'yes'  # settings.yaml:10",
+        "configMaps:  # settings.yaml:8",
+        "daemonSet: null  # settings.yaml:8",
+        "version: null  # settings.yaml:8",
+    ]
+
+
+def test_view_of_defaults_has_no_origins() -> None:
+    assert commented() == []
+    assert run("config", "view").out.startswith("# Values without a comment are the defaults.\napiVersion:")
+
+
+def test_view_names_line_in_json_file(here: Path) -> None:
+    (here / "settings.json").write_text('{\n  "limits": {\n    "perPod": null\n  }\n}\n')
+    assert commented("--config", "settings.json") == ["perPod: null  # settings.json:3"]
+
+
+def test_view_keeps_text_of_several_lines(here: Path) -> None:
+    (here / "settings.yaml").write_text('tls: {certFile: "a\\nb # c\\n", keyFile: k}\n')
+    shown = view("--config", "settings.yaml")
+    assert (shown["tls"]["certFile"], shown["tls"]["keyFile"]) == ("a\nb # c\n", "k")
+
+
+PLUGIN_FACTS = """\
+nodes:
+- {name: a, labels: {nvidia.com/device-plugin.config: mps-10}}
+- {name: b, labels: {nvidia.com/device-plugin.config: mps-10}}
+- {name: c}
+- {name: d, labels: {nvidia.com/device-plugin.config: gone}}
+devicePlugin:
+  version: v0.20.0
+  defaultConfig: whole
+  configs:
+  - {name: whole}
+  - {name: mps-10, strategy: mps}
+  - {name: mps-many, strategy: mps, failRequestsGreaterThanOne: false}
+  - {name: sliced, strategy: time-slicing, failRequestsGreaterThanOne: true}
+"""
+
+
+def limits_shown(settings: str, facts: str) -> list[str]:
+    Path("settings.yaml").write_text(settings)
+    Path("facts.yaml").write_text(facts)
+    out = run("config", "view", "--config", "settings.yaml", "--facts", "facts.yaml").out
+    after = out.partition("  fromDevicePlugin:")[2].partition("\ndenyInMutate")[0]
+    return [line.removeprefix("  # ") for line in after.splitlines()[1:]]
+
+
+FROM_PLUGIN = "limits: {perContainer: 3, timeSlicing: {perContainer: 5}, fromDevicePlugin: true}\n"
+
+
+def test_view_shows_limits_of_device_plugin(here: Path) -> None:
+    assert limits_shown(FROM_PLUGIN, PLUGIN_FACTS) == [
+        "whole: whole cards, no limit, 1 node",
+        "mps-10: MPS, limit 1, 2 nodes",
+        "mps-many: MPS, no limit, 0 nodes",
+        "sliced: time-slicing, limit 1, 0 nodes",
+        "unknown configuration: the limits above apply, 1 node",
+    ]
+    shown = view("--config", "settings.yaml", "--facts", "facts.yaml")
+    assert shown == view("--config", "settings.yaml")
+
+
+@pytest.mark.parametrize(
+    ("facts", "shown"),
+    [
+        ("", ["the device plugin is unknown: the limits above apply"]),
+        ("devicePlugin: {}", ["any configuration: MPS, limit 1"]),
+        (
+            "devicePlugin: {version: '0.20.0', failRequestsGreaterThanOne: false}",
+            ["any configuration: MPS, no limit"],
+        ),
+        ("devicePlugin: {configs: [{name: a, strategy: mps}]}", ["a: MPS, limit 1"]),
+        ("devicePlugin: {configs: []}", []),
+    ],
+)
+def test_view_of_partly_known_device_plugin(here: Path, facts: str, shown: list[str]) -> None:
+    assert limits_shown(FROM_PLUGIN, facts) == shown
+
+
+def test_view_shows_no_limits_of_device_plugin_that_are_not_taken(here: Path) -> None:
+    assert limits_shown("mode: warn\n", PLUGIN_FACTS) == []
+
+
+def test_view_comment_with_hostile_file_name(here: Path) -> None:
+    (here / "a\n::error::b").write_text("mode: warn\n")
+    out = run("config", "view", "--config", "a\n::error::b").out
+    assert "mode: warn  # a?::error::b:1\n" in out
 
 
 def test_validate_accepts_valid_file(settings: Path) -> None:
@@ -85,6 +209,16 @@ def test_validate_reports_every_problem_with_position(here: Path) -> None:
 def test_missing_settings_file(here: Path, command: str) -> None:
     ended = run("config", command, "--config", "missing.yaml")
     assert (ended.code, ended.out, ended.err) == (2, "", "missing.yaml: no such file or folder\n")
+
+
+def test_schema_of_facts_accepts_facts_only() -> None:
+    schema = run("config", "schema", "facts").json()
+    jsonschema.Draft202012Validator.check_schema(schema)
+    jsonschema.validate({"kind": "Facts", "nodes": [{"name": "gpu-1"}]}, schema)
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate({"kind": "Settings"}, schema)
+    assert run("config", "schema", "settings").json() == run("config", "schema").json()
+    assert run("config", "schema", "pods").code == 2
 
 
 def test_schema_accepts_view_output(settings: Path) -> None:

@@ -26,9 +26,19 @@ OPTIONS = {
         "-o, --output",
         "--config",
         "--facts",
+        "--context",
         "--fail-on",
     ],
-    "mutate": ["-f, --filename", "-R, --recursive", "-n, --namespace", "-o, --output", "--config", "--facts"],
+    "mutate": [
+        "-f, --filename",
+        "-R, --recursive",
+        "-n, --namespace",
+        "-o, --output",
+        "--config",
+        "--facts",
+        "--context",
+    ],
+    "snapshot": ["--context", "--facts", "--settings", "--installed-as"],
     "serve": [
         "--config",
         "--host",
@@ -125,3 +135,33 @@ def test_bash_completion_works() -> None:
     asked = {"_GPUSHARE_WEBHOOK_COMPLETE": "bash_complete", "COMP_WORDS": "gpushare-webhook ex", "COMP_CWORD": "1"}
     out = subprocess.check_output([PROGRAM], env={**os.environ, **asked}, timeout=20, text=True)
     assert out == "plain,explain\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "completed"),
+    [
+        ("snapshot --without n", ["plain,nodes", "plain,namespaces"]),
+        ("check --context p", ["plain,prod"]),
+        ("mutate --context t", ["plain,test"]),
+        ("snapshot --kubeconfig a", ["file,a"]),
+        ("check -f a", ["file,a"]),
+        ("snapshot --ins", ["plain,--installed-as"]),
+    ],
+)
+def test_completion_of_values(here: Path, words: str, completed: list[str]) -> None:
+    (here / "kubeconfig").write_text("contexts: [{name: prod}, {name: test}]")
+    assert completions(words, here / "kubeconfig") == completed
+
+
+def test_completion_of_contexts_without_kubeconfig(here: Path) -> None:
+    assert completions("check --context p", here / "missing") == []
+
+
+def completions(words: str, kubeconfig: Path) -> list[str]:
+    asked = {
+        "_GPUSHARE_WEBHOOK_COMPLETE": "bash_complete",
+        "COMP_WORDS": f"gpushare-webhook {words}",
+        "COMP_CWORD": str(len(words.split())),
+        "KUBECONFIG": str(kubeconfig),
+    }
+    return subprocess.check_output([PROGRAM], env={**os.environ, **asked}, timeout=20, text=True).split()

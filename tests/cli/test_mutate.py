@@ -186,6 +186,21 @@ def test_verbose_names_what_is_not_injected(here: Path) -> None:
     assert run("mutate", "-f", "pod.yaml").err == ""
 
 
+def test_verbose_omits_opt_in_injections_that_are_off(here: Path) -> None:
+    (here / "pod.yaml").write_text(
+        "{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: "
+        "[{name: c, resources: {limits: {nvidia.com/gpu: 1}}}]}}"
+    )
+    (here / "settings.yaml").write_text("injections: {tolerations: {enabled: false}, steering: {enabled: true}}\n")
+
+    def not_injected(*options: object) -> set[str]:
+        lines = run("mutate", "-f", "pod.yaml", "-v", *options).err.splitlines()
+        return {line.split(": ")[2].partition(" is not injected")[0] for line in lines}
+
+    assert not_injected() == {"limits"}
+    assert not_injected("--config", "settings.yaml") == {"limits", "tolerations", "steering"}
+
+
 def test_verbose_gives_reason_of_exempt_and_skipped_objects(here: Path) -> None:
     (here / "map.yaml").write_text("{apiVersion: v1, kind: ConfigMap, metadata: {name: m}}")
     assert "ConfigMap m: skipped: " in run("mutate", "-f", "map.yaml", "-v").err

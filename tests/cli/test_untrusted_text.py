@@ -222,6 +222,16 @@ def test_hostile_values_in_config_view(here: Path, output: str) -> None:
         ("mutate", "-f", "-", "-o", "{}"),
         ("mutate", "--namespace={}", "-f", "-"),
         ("explain", "{}"),
+        ("check", "-f", "-", "--kubeconfig", "{}"),
+        ("check", "-f", "-", "--context", "{}"),
+        ("mutate", "-f", "-", "--installed-as", "{}"),
+        ("mutate", "-f", "-", "--context", "x", "--without", "{}"),
+        ("snapshot", "{}"),
+        ("snapshot", "--context", "{}"),
+        ("snapshot", "--kubeconfig", "{}", "--facts", "{}"),
+        ("snapshot", "--config", "{}"),
+        ("snapshot", "--device-plugin-config", "{}"),
+        ("snapshot", "--device-plugin-version", "{}"),
         ("explain", "GPS001", "{}"),
         ("config", "{}"),
         ("config", "view", "--config", "{}"),
@@ -247,13 +257,27 @@ def test_hostile_options(here: Path, arguments: tuple[str, ...], text: str) -> N
     assert ended.err
 
 
+SERVE = ("serve", "--tls-mode", "self-managed", "--installed-as", "a/b", "--port", "0", "--health-port", "0")
+
+
 @pytest.mark.slow
+@pytest.mark.parametrize("command", [SERVE, ("snapshot",)], ids=["serve", "snapshot"])
 @pytest.mark.parametrize("text", BEGINNINGS)
-def test_library_warning_is_safe(here: Path, text: str) -> None:
+def test_library_warning_is_safe(here: Path, command: tuple[str, ...], text: str) -> None:
     """In a separate process, since pytest captures what Python logs to standard error."""
-    serve = [sys.executable, "-m", "webhook", "serve", "--tls-mode", "self-managed", "--installed-as", "a/b"]
-    ended = subprocess.run([*serve, "--kubeconfig", text], capture_output=True, timeout=20, check=False, text=True)
-    assert "Config not found" in ended.stdout
+    plugin = {"apiVersion": "client.authentication.k8s.io/v1", "command": text}
+    # The authority is none, so that the server ends as soon as the library has read the file.
+    served = {"server": "https://127.0.0.1:1", "certificate-authority-data": "aGVsbG8="}
+    kubeconfig = {
+        "current-context": "x",
+        "contexts": [{"name": "x", "context": {"cluster": "x", "user": "x"}}],
+        "clusters": [{"name": "x", "cluster": served}],
+        "users": [{"name": "x", "user": {"exec": plugin}}],
+    }
+    (here / "kubeconfig").write_text(json.dumps(kubeconfig))
+    arguments = [sys.executable, "-m", "webhook", *command, "--kubeconfig", "kubeconfig"]
+    ended = subprocess.run(arguments, capture_output=True, timeout=20, check=False, text=True)
+    assert "No such file or directory" in ended.stdout + ended.stderr
     assert_safe(Ended(ended.returncode, ended.stdout, ended.stderr))
 
 

@@ -12,12 +12,13 @@ from tests.cluster.harness.place import Loopback
 from tests.cluster.harness.waiting import wait_for
 from tests.cluster.keepers import install
 from tests.pki import manners
-from webhook.cluster.client import connect
-from webhook.cluster.runtime_classes import PATH, Classes, RuntimeClasses
+from webhook.cluster.client import Client, connect
+from webhook.cluster.live_facts import LiveFacts
 from webhook.policy.placement.facts import RuntimeClass
+from webhook.policy.settings.settings import FactsSettings
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterator
+    from collections.abc import Awaitable, Callable, Iterator, Mapping
 
 PATIENCE = 60
 
@@ -40,58 +41,70 @@ def test_real_api_server_answers_like_the_fake(running: ControlPlaneOnly) -> Non
     assert asyncio.run(ask()) == manners.ANSWERS
 
 
+PATH = "/apis/node.k8s.io/v1/runtimeclasses"
+RUNTIME_CLASSES = FactsSettings(runtime_classes=True)
+
+
+class Followed:
+    """RuntimeClasses that a client follows, with each state that was published and each event that was logged."""
+
+    def __init__(self, api: Client) -> None:
+        self.states: list[tuple[RuntimeClass, ...]] = []
+        self.logged: list[str] = []
+        facts = LiveFacts(api, RUNTIME_CLASSES, (), self._publish, self._log)
+        self._tasks = [asyncio.ensure_future(run()) for _, run in facts.tasks()]
+
+    async def until(self, what: str, holds: Callable[[], object]) -> None:
+        async with asyncio.timeout(PATIENCE):
+            await asyncio.to_thread(wait_for, what, holds)
+
+    async def stop(self) -> None:
+        assert not any(task.done() for task in self._tasks)
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.wait(self._tasks)
+
+    async def _publish(self, fields: Mapping[str, Any]) -> None:
+        self.states.append(fields["runtime_classes"])
+
+    def _log(self, _level: str, event: str, /, **_fields: Any) -> None:
+        self.logged.append(event)
+
+
 def test_runtime_classes_are_watched_with_rights_of_chart(running: ControlPlaneOnly) -> None:
     kubeconfig = install(running)
-    seen: list[Classes] = []
     scheduling = {"nodeSelector": {"gpu": "yes"}}
     nvidia = {"apiVersion": "node.k8s.io/v1", "kind": "RuntimeClass", "metadata": {"name": "nvidia"}}
 
-    async def until(count: int) -> None:
-        async with asyncio.timeout(PATIENCE):
-            await asyncio.to_thread(wait_for, f"{count} states", lambda: len(seen) == count)
-
-    async def change(what: Callable[[], object]) -> None:
-        await asyncio.to_thread(what)
-
-    async def watch() -> None:
+    async def watch() -> list[tuple[RuntimeClass, ...]]:
         api = await connect(str(kubeconfig))
-        classes = RuntimeClasses(api, seen.append, lambda *_, **__: None)
-        task = asyncio.create_task(classes.run())
-        await until(1)
-        await change(lambda: running.api.create(PATH, {**nvidia, "handler": "nvidia", "scheduling": scheduling}))
-        await until(2)
-        await change(lambda: running.api.patch(f"{PATH}/nvidia", {"metadata": {"labels": {"a": "b"}}}))
-        await change(lambda: running.api.delete(f"{PATH}/nvidia"))
-        await until(3)
-        task.cancel()
-        await asyncio.wait([task])
+        followed = Followed(api)
+        await followed.until("no classes", lambda: followed.states == [()])
+        await _thread(lambda: running.api.create(PATH, {**nvidia, "handler": "nvidia", "scheduling": scheduling}))
+        await followed.until("one class", lambda: len(followed.states) == 2)
+        await _thread(lambda: running.api.patch(f"{PATH}/nvidia", {"metadata": {"labels": {"a": "b"}}}))
+        await _thread(lambda: running.api.delete(f"{PATH}/nvidia"))
+        await followed.until("the deletion", lambda: len(followed.states) == 3)
+        await followed.stop()
         await api.close()
+        return followed.states
 
-    asyncio.run(watch())
-    assert seen == [(), (RuntimeClass("nvidia", "nvidia", {"gpu": "yes"}),), ()]
+    assert asyncio.run(watch()) == [(), (RuntimeClass("nvidia", "nvidia", {"gpu": "yes"}),), ()]
 
 
 def test_known_runtime_classes_survive_api_server_outage(needs_control_plane: None) -> None:
-    said: list[str] = []
-
-    def say(level: str, event: str, /, **fields: Any) -> None:
-        said.append(event)
-
-    async def watch(control: ControlPlaneOnly) -> None:
+    async def watch(control: ControlPlaneOnly) -> list[tuple[RuntimeClass, ...]]:
         api = await connect(str(control.control.kubeconfigs["admin"]))
-        classes = RuntimeClasses(api, lambda _: None, say)
-        task = asyncio.create_task(classes.run())
-        async with asyncio.timeout(PATIENCE):
-            await _thread(lambda: wait_for("the classes", lambda: classes.known is not None))
-            await _thread(control.control.processes["api-server"].stop)
-            await _thread(lambda: wait_for("the loss", lambda: "runtime classes cannot be read" in said))
-        assert classes.known == ()
-        task.cancel()
-        await asyncio.wait([task])
+        followed = Followed(api)
+        await followed.until("the classes", lambda: followed.states)
+        await _thread(control.control.processes["api-server"].stop)
+        await followed.until("the loss", lambda: "runtime classes cannot be read" in followed.logged)
+        await followed.stop()
         await api.close()
+        return followed.states
 
     with control_plane(place=Loopback) as control:
-        asyncio.run(watch(control))
+        assert asyncio.run(watch(control)) == [()]
 
 
 async def _thread(what: Callable[[], object]) -> None:

@@ -6,15 +6,21 @@ The API server is a fake with a script; `tests/cluster/test_rotation_api.py` wat
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncGenerator, Mapping
 from random import Random
 from typing import Any
 
+import msgspec
 import pytest
+from msgspec import Raw
 
-from tests.pki.fake_api import wait
+from tests.pki.fake_api import wait, watch_event
 from tests.pki.virtual import virtual
-from webhook.cluster.watch import WatchLog, changes, follow
+from webhook.cluster.api_server import WatchEvent
+from webhook.cluster.readers import Collection
+from webhook.cluster.rights import Rule
+from webhook.cluster.watch import Changed, Confirmed, Listed, WatchLog, changes, follow
 
 PATH = "/api/v1/namespaces/gpu/secrets"
 Event = dict[str, Any]
@@ -36,17 +42,21 @@ class Script:
         self.to_send: asyncio.Queue[Event | Exception | None] = asyncio.Queue()
 
     async def request(self, method: str, path: str, body: Any = None) -> tuple[int, Any]:
-        assert (method, path, body) == ("GET", PATH, None)
-        self.lists += 1
-        return 200, {"metadata": {"resourceVersion": "7"}, "items": [event("ADDED", 5)["object"]]}
+        raise NotImplementedError
 
-    async def events(self, path: str, query: Mapping[str, str]) -> AsyncGenerator[Event, None]:
+    async def read(self, path: str) -> tuple[int, bytes]:
+        assert path == f"{PATH}?limit=250"
+        self.lists += 1
+        found = {"metadata": {"resourceVersion": "7"}, "items": [event("ADDED", 5)["object"]]}
+        return 200, json.dumps(found).encode()
+
+    async def events(self, path: str, query: Mapping[str, str]) -> AsyncGenerator[WatchEvent, None]:
         assert path == PATH
         self.queries.append(query)
         while (sent := await self.to_send.get()) is not None:
             if isinstance(sent, Exception):
                 raise sent
-            yield sent
+            yield watch_event(sent)
 
 
 class Watching:
@@ -82,8 +92,15 @@ def following() -> Watching:
     """A watch of a collection, whose values are the sizes of its objects."""
     made = Watching()
     log = WatchLog.of(made.log, "objects")
-    made.start(follow(made.script, PATH, lambda _, found: int(found["size"]), log))
+    reader = Collection(made.script, [PATH], size, Rule("", "secrets", ("list", "watch")))
+    made.start(follow(made.script, reader, log))
     return made
+
+
+def size(found: Raw) -> tuple[str, int]:
+    """The name of an object, and the size that `event` gives it."""
+    read = msgspec.json.decode(found)
+    return read["metadata"]["name"], read["size"]
 
 
 def named() -> Watching:
@@ -97,7 +114,7 @@ def named() -> Watching:
 async def test_follow_yields_parsed_objects_after_each_change() -> None:
     watching = following()
     await watching.send(event("MODIFIED", 8), event("ADDED", 9, "other"), event("DELETED", 10))
-    assert watching.yielded == [{"guard": 5}, {"guard": 8}, {"guard": 8, "other": 9}, {"other": 9}]
+    assert watching.yielded == [Listed({"guard": 5}), Changed("guard", 8), Changed("other", 9), Changed("guard", None)]
     await watching.stop()
 
 
@@ -111,6 +128,7 @@ async def test_follow_resumes_at_bookmark_without_listing() -> None:
         {"allowWatchBookmarks": "true", "resourceVersion": "7"},
         {"allowWatchBookmarks": "true", "resourceVersion": "99"},
     ]
+    assert watching.yielded == [Listed({"guard": 5}), Confirmed(), Confirmed()]
     await watching.stop()
 
 
@@ -120,7 +138,7 @@ async def test_follow_lists_again_after_410() -> None:
     await watching.send(event("MODIFIED", 8), GONE)
     await wait(10)
     assert watching.script.lists == 2
-    assert watching.yielded == [{"guard": 5}, {"guard": 8}, {"guard": 5}]
+    assert watching.yielded == [Listed({"guard": 5}), Changed("guard", 8), Listed({"guard": 5})]
     error = f"watch of {PATH}: too old resource version"
     assert watching.logged == [("warning", "objects cannot be watched", {"error": error})]
     await watching.stop()

@@ -15,6 +15,9 @@ from random import Random
 from typing import Any
 
 import jsonpatch
+import msgspec
+
+from webhook.cluster.api_server import WatchEvent
 
 Object = dict[str, Any]
 Answer = tuple[int, Object]
@@ -141,7 +144,11 @@ class Client:
             raise TimeoutError("the answer got lost")
         return answer
 
-    async def events(self, path: str, query: Mapping[str, str]) -> AsyncGenerator[Object, None]:
+    async def read(self, path: str) -> tuple[int, bytes]:
+        status, found = await self.request("GET", path)
+        return status, msgspec.json.encode(found)
+
+    async def events(self, path: str, query: Mapping[str, str]) -> AsyncGenerator[WatchEvent, None]:
         """A watch by name: without a version it begins with what is there. The server ends it after some minutes."""
         self.watches.append((path, query.get("resourceVersion")))
         await self._travel()
@@ -156,10 +163,10 @@ class Client:
             else:
                 version = self._api.version
                 if (present := self._api.get(here)) is not None:
-                    yield {"type": "ADDED", "object": present}
+                    yield watch_event({"type": "ADDED", "object": present})
             while True:
                 for event in self._api.since(here, version):
-                    yield event
+                    yield watch_event(event)
                     version = int(event["object"]["metadata"]["resourceVersion"])
                 async with asyncio.timeout_at(end):
                     await changed.wait()
@@ -176,6 +183,13 @@ class Client:
         if self.lost or self._api.down:
             await wait(self._api.chance.choice([0.0, 10.0]))
             raise ConnectionError("no answer")
+
+
+def watch_event(event: Object) -> WatchEvent:
+    """An event as the client yields it."""
+    return msgspec.convert(
+        {"type": event["type"], "object": msgspec.Raw(msgspec.json.encode(event["object"]))}, WatchEvent
+    )
 
 
 async def wait(seconds: float) -> None:

@@ -7,6 +7,8 @@ import copy
 from contextlib import aclosing
 from typing import Any
 
+import msgspec
+
 from webhook.pki import Installation
 
 NAME = "manners"
@@ -90,14 +92,14 @@ async def _about_watches(api: Any) -> dict[str, Any]:
     async with asyncio.timeout(PATIENCE):
         async with aclosing(api.events(OURS.configurations[1], named)) as events:
             first = await anext(events)
-            answers["a watch begins with what is there"] = first["type"]
+            answers["a watch begins with what is there"] = first.type
             patch = [{"op": "add", "path": "/metadata/labels", "value": {"a": "b"}}]
             await api.request("PATCH", VALIDATING, patch)
-            answers["a watch reports a change"] = (await anext(events))["type"]
+            answers["a watch reports a change"] = (await anext(events)).type
             await api.request("DELETE", VALIDATING)
-            answers["a watch reports a deletion"] = (await anext(events))["type"]
-        resumed = {**named, "resourceVersion": first["object"]["metadata"]["resourceVersion"]}
+            answers["a watch reports a deletion"] = (await anext(events)).type
+        resumed = {**named, "resourceVersion": msgspec.json.decode(first.object)["metadata"]["resourceVersion"]}
         async with aclosing(api.events(OURS.configurations[1], resumed)) as events:
-            answers["a watch resumes at a version"] = [(await anext(events))["type"] for _ in range(2)]
+            answers["a watch resumes at a version"] = [(await anext(events)).type for _ in range(2)]
     await api.request("DELETE", SECRET)
     return answers

@@ -249,6 +249,17 @@ CHANGES: list[tuple[str, str, tuple[Change, ...]]] = [
     ("GPS018", r"use a percentage above 0 and up to 100, in quotes", (assign("30"),)),
     ("GPS018", r"use limits such as (0=4G,1=512M), in quotes", (matched,)),
     ("GPS018", r"use one of (\S+), .*", (delete,)),
+    ("GPS018", r"use a memory size such as (6Gi), above 0 and up to 512Ti, in quotes", (matched,)),
+    ("GPS018", r"use fewer or shorter terms in the required node affinity", (without_selectors,)),
+    ("GPS018", r"ask for at most (\w+), or ask the administrator for larger shares", (matched,)),
+    (
+        "GPS018",
+        r"ask for at most (\w+), or remove the selectors that exclude larger shares",
+        (matched, without_selectors),
+    ),
+    ("GPS018", r"ask for at most (\w+), or omit nodeName", (matched, without_selectors)),
+    ("GPS018", r"omit it, or request a shared resource", (delete, instead)),
+    ("GPS018", r"omit it, or ask the administrator to turn the injection on", (delete,)),
 ]
 """By code, what a remedy says, and the changes that it names, each tried alone."""
 
@@ -260,7 +271,7 @@ NOT_IN_THE_MANIFEST = [
     ("GPS013", r"correct the name, or find out why .*"),
     ("GPS014", r"none needed if the state passes; .*"),
     ("GPS014", r"check selectors, affinity and taints against the nodes"),
-    ("GPS018", r"(?!use ).*"),
+    ("GPS018", r"ask the administrator .*"),
     ("GPS019", r"recreate the pod .*"),
 ]
 """Remedies for the administrator, or that name no change."""

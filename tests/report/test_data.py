@@ -11,6 +11,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+from webhook.manifests import Document, documents
 from webhook.report.data import json_text, yaml_text
 
 _COMMANDS = ("::", "::error::x", "\n  ::x", "##[", "##vso[", "##teamcity[")
@@ -44,6 +45,23 @@ def test_safe_text_round_trip(form: str, value: Any) -> None:
 @pytest.mark.parametrize("write", [json_text, yaml_text])
 def test_printable_text_is_not_escaped(write: Callable[[object], str]) -> None:
     assert "grün ☃" in write({"a": "grün ☃"})
+
+
+NUMBER_LIKE = st.text("0123456789.eE+-_xXoObBaf", max_size=8)
+WORDS = st.sampled_from(("y", "Y", "n", "N", "yes", "off", "True", "null", "~", "", ".inf", "2026-01-01", "1:30", "="))
+
+
+@given(st.dictionaries(NUMBER_LIKE | WORDS, NUMBER_LIKE | WORDS, min_size=1))
+def test_yaml_text_stays_text_for_kubectl(value: dict[str, str]) -> None:
+    (document,) = documents("file.yaml", yaml_text(value).encode())
+    assert isinstance(document, Document)
+    assert document.value == value
+
+
+def test_yaml_quotes_only_what_would_be_no_text() -> None:
+    assert yaml_text(["5s", "10.0.0.1", "28Mi", "v1", "1.3", "1e3", "y"]) == (
+        "- 5s\n- 10.0.0.1\n- 28Mi\n- v1\n- '1.3'\n- '1e3'\n- 'y'\n"
+    )
 
 
 def test_yaml_has_no_aliases() -> None:

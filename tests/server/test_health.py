@@ -42,6 +42,8 @@ METRICS = {
     "memory_limit_bytes": ("gauge", set()),
     "certificate_expiry_seconds": ("gauge", {"kind"}),
     "facts_age_seconds": ("gauge", set()),
+    "facts_objects": ("gauge", set()),
+    "facts_failing": ("gauge", set()),
     "certificate_events": ("counter", {"what"}),
     "settings_generation": ("gauge", set()),
     "build": ("gauge", {"version"}),

@@ -148,9 +148,11 @@ async def test_facts_settings_need_restart(certificates: Certificates, before: s
     async with running(certificates, kept) as server:
         in_force = server.server.live
         at_first = in_force.evaluator
-        in_force.apply_settings(configuration(f"facts: {{runtimeClasses: {after}}}", certificates))
+        await in_force.apply_settings(configuration(f"facts: {{runtimeClasses: {after}}}", certificates))
         assert in_force.evaluator is at_first
-        in_force.apply_settings(configuration(f"{{mode: warn, facts: {{runtimeClasses: {after}}}}}", certificates))
+        await in_force.apply_settings(
+            configuration(f"{{mode: warn, facts: {{runtimeClasses: {after}}}}}", certificates)
+        )
         expected = configuration(f"{{mode: warn, {kept}}}", certificates).settings
         assert in_force.evaluator.ruleset.settings == expected
         server.log.event("setting takes effect after a restart", key="facts.runtimeClasses")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -91,15 +91,15 @@ async def watched(written: Written, *sources: Source, enough: asyncio.Event) -> 
 )
 async def test_rejected_content_is_logged_once(written: Written, error: Exception) -> None:
     seen = Seen(LOOKS)
-    source = Source("settings", seen, raising(error), lambda _: None)
+    source = Source("settings", seen, raising(error), _ignore)
     said = await watched(written, source, enough=seen.enough)
     assert [(event["event"], event["what"]) for event in said] == [("reload rejected", "settings")]
 
 
 async def test_failing_source_does_not_block_next(written: Written) -> None:
     taken = asyncio.Event()
-    defect = Source("client CA", lambda: b"x", raising(LookupError("a defect")), lambda _: None)
-    healthy = Source("certificate", lambda: b"y", lambda content: content, lambda _: taken.set())
+    defect = Source("client CA", lambda: b"x", raising(LookupError("a defect")), _ignore)
+    healthy = Source("certificate", lambda: b"y", lambda content: content, _setting(taken))
     said = await watched(written, defect, healthy, enough=taken)
     assert [(event["event"], event["what"]) for event in said] == [
         ("reload rejected", "client CA"),
@@ -117,7 +117,7 @@ async def test_loaded_source_is_not_read_at_start(written: Written) -> None:
             read.append(what)
             return b"x"
 
-        return Source(what, content, lambda prepared: prepared, taken.append, loaded)
+        return Source(what, content, lambda prepared: prepared, _collecting(taken), loaded)
 
     await Reload([source("settings", b"x"), source("certificate", None)], written.log, Metrics()).first()
     assert (read, taken) == (["certificate"], [b"x"])
@@ -125,8 +125,8 @@ async def test_loaded_source_is_not_read_at_start(written: Written) -> None:
 
 async def test_loaded_source_is_reloaded_when_it_has_changed(written: Written) -> None:
     changed = asyncio.Event()
-    same = Source("facts", lambda: b"x", lambda content: content, lambda _: None, b"x")
-    other = Source("settings", lambda: b"y", lambda content: content, lambda _: changed.set(), b"x")
+    same = Source("facts", lambda: b"x", lambda content: content, _ignore, b"x")
+    other = Source("settings", lambda: b"y", lambda content: content, _setting(changed), b"x")
     said = await watched(written, same, other, enough=changed)
     assert [(event["event"], event["what"]) for event in said] == [("reloaded", "settings")]
 
@@ -139,8 +139,8 @@ async def test_changed_settings_file_is_applied_without_signal(written: Written,
     (source,) = live.sources(Files(File(file, _with_mode, b"enforce")))
     applied = asyncio.Event()
 
-    def apply(configuration: Configuration) -> None:
-        source.take(configuration)
+    async def apply(configuration: Configuration) -> None:
+        await source.take(configuration)
         applied.set()
 
     reload = Reload([replace(source, take=apply)], written.log, Metrics(), interval=0.001)
@@ -152,6 +152,24 @@ async def test_changed_settings_file_is_applied_without_signal(written: Written,
     assert live.evaluator.ruleset.settings.mode == "warn"
     await _cancelled(watching)
     written.events()
+
+
+async def _ignore(_: object) -> None:
+    pass
+
+
+def _setting(event: asyncio.Event) -> Callable[[Any], Awaitable[None]]:
+    async def take(_: object) -> None:
+        event.set()
+
+    return take
+
+
+def _collecting(taken: list[bytes]) -> Callable[[Any], Awaitable[None]]:
+    async def take(content: bytes) -> None:
+        taken.append(content)
+
+    return take
 
 
 def _with_mode(mode: bytes) -> Configuration:

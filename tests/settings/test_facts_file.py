@@ -9,7 +9,21 @@ import yaml
 from jsonschema import Draft202012Validator
 
 from webhook.diagnostics import InputError
-from webhook.policy.placement.facts import UNKNOWN, DevicePlugin, Facts, Namespace, Node, RuntimeClass, Taint
+from webhook.policy.placement.facts import (
+    UNKNOWN,
+    DeviceClass,
+    DevicePlugin,
+    Facts,
+    Namespace,
+    Node,
+    PluginConfig,
+    Replicas,
+    RuntimeClass,
+    Taint,
+)
+from webhook.policy.settings.settings import Exempt, LabelSelector, NamespaceRule, Settings
+from webhook.report.data import yaml_text
+from webhook.settings.facts_file import portable, spelled_out
 from webhook.settings.load import load_facts
 from webhook.settings.schema import facts_schema
 
@@ -91,3 +105,113 @@ def test_all_problems_reported_with_position(load_facts_text: LoadFacts, text: s
     with pytest.raises(InputError) as caught:
         load_facts_text(text)
     assert [str(one) for one in caught.value.diagnostics] == [f"file.yaml:{problem}" for problem in problems]
+
+
+CLUSTER = Facts(
+    nodes=(
+        Node("b", {"z": "1", "a": "2", "nvidia.com/gfd.timestamp": "1790000000"}, (), {"nvidia.com/gpu": 4, "a/b": 1}),
+        Node("a", {}, (Taint("k", "NoSchedule"), Taint("a", "NoExecute", "v"))),
+    ),
+    namespaces=(
+        Namespace(
+            "team-b",
+            {
+                "team": "b",
+                "owner": "jane.doe",
+                "pod-security.kubernetes.io/enforce": "baseline",
+                "example.com/off": "x",
+            },
+        ),
+        Namespace("team-a", {"owner": "jane.doe"}),
+    ),
+    runtime_classes=(RuntimeClass("nvidia", "nvidia", {"b": "1", "a": "2"}), RuntimeClass("kata")),
+    device_classes=(DeviceClass("gpu.nvidia.com", "nvidia.com/gpu"), DeviceClass("a")),
+    device_plugin=DevicePlugin(
+        version="0.20.0",
+        configs=(
+            PluginConfig("mps-10", "mps", None, (Replicas("nvidia.com/gpu", 10), Replicas("a/b", 2))),
+            PluginConfig("all"),
+        ),
+    ),
+)
+
+WRITTEN = """\
+apiVersion: gpushare-webhook/v1
+kind: Facts
+nodes:
+- name: a
+  taints:
+  - key: a
+    effect: NoExecute
+    value: v
+  - key: k
+    effect: NoSchedule
+- name: b
+  labels:
+    a: '2'
+    z: '1'
+  resources:
+    a/b: 1
+    nvidia.com/gpu: 4
+namespaces:
+- name: team-a
+- name: team-b
+  labels:
+    example.com/off: x
+    pod-security.kubernetes.io/enforce: baseline
+    team: b
+runtimeClasses:
+- name: kata
+- name: nvidia
+  handler: nvidia
+  nodeSelector:
+    a: '2'
+    b: '1'
+deviceClasses:
+- name: a
+- name: gpu.nvidia.com
+  extendedResourceName: nvidia.com/gpu
+devicePlugin:
+  version: 0.20.0
+  configs:
+  - name: all
+  - name: mps-10
+    strategy: mps
+    resources:
+    - name: a/b
+      replicas: 2
+    - name: nvidia.com/gpu
+      replicas: 10
+"""
+
+NAMING = Settings(
+    namespaces=(NamespaceRule(selector=LabelSelector({"team": "b"})),), exempt=Exempt(label="example.com/off=yes")
+)
+"""Settings that name two labels of namespaces."""
+
+
+def test_portable_facts_are_sorted_and_keep_what_settings_name(load_facts_text: LoadFacts) -> None:
+    kept = portable(CLUSTER, NAMING)
+    assert yaml_text(spelled_out(kept)) == WRITTEN
+    assert load_facts_text(WRITTEN) == kept
+
+
+def test_portable_facts_keep_pod_security_labels_only_without_names() -> None:
+    labels = [one.labels for one in portable(CLUSTER, Settings()).namespaces or ()]
+    assert labels == [{}, {"pod-security.kubernetes.io/enforce": "baseline"}]
+
+
+@pytest.mark.parametrize(
+    ("facts", "written"),
+    [
+        (UNKNOWN, {}),
+        (Facts(nodes=(), namespaces=()), {"nodes": [], "namespaces": []}),
+        (Facts(device_plugin=DevicePlugin()), {"devicePlugin": {}}),
+        (Facts(device_plugin=DevicePlugin(configs=())), {"devicePlugin": {"configs": []}}),
+    ],
+    ids=["unknown", "empty lists", "plugin", "plugin without configurations"],
+)
+def test_file_tells_unknown_from_empty(facts: Facts, written: dict[str, object]) -> None:
+    spelled = spelled_out(portable(facts, Settings()))
+    assert spelled == {"apiVersion": "gpushare-webhook/v1", "kind": "Facts", **written}
+    assert load_facts(spelled, lambda _: (1, 1), "facts.yaml") == facts

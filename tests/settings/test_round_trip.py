@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
+from webhook.cli.inputs import parse
 from webhook.diagnostics import InputError
 from webhook.policy.settings.formats import Choice, Flag, FlagOr, Format, Range, Text
+from webhook.policy.settings.settings import Settings
 from webhook.policy.settings.units import Duration, Size
+from webhook.report.commented import Comments, commented_yaml
 from webhook.settings.configuration import SETTINGS_FILE, not_in_force, view
-from webhook.settings.load import FACTS_FILE, load, load_facts
+from webhook.settings.facts_file import FACTS_FILE, portable, spelled_out
+from webhook.settings.load import load, load_facts
+from webhook.settings.origins import load_with_origins
 from webhook.settings.schema import facts_schema, schema
 from webhook.settings.schema_tree import MISSING, Array, Map, Node, Nullable, Object, Scalar, write
 
@@ -86,6 +92,9 @@ def test_settings_file_round_trip(file: dict[str, Any]) -> None:
     assert again == loaded
     assert view(again) == spelled
     assert not_in_force(again) == not_in_force(loaded)
+    held, origins = load_with_origins(file, lambda _: (1, 1), "file.yaml")
+    assert held == loaded
+    assert parse("view.yaml", commented_yaml(spelled, Comments(origins, {})).encode(), load) == loaded
 
 
 @settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow], deadline=None)
@@ -98,6 +107,12 @@ def test_facts_file_round_trip(file: dict[str, Any]) -> None:
     spelled = write(FACTS_FILE, loaded)
     assert FACTS_SCHEMA.is_valid(spelled)
     assert load_facts(spelled, lambda _: (1, 1), "file.yaml") == loaded
+    assert load_facts(spelled_out(loaded), lambda _: (1, 1), "file.yaml") == loaded
+    kept = portable(loaded, Settings())
+    assert load_facts(spelled_out(kept), lambda _: (1, 1), "file.yaml") == kept
+    assert portable(kept, Settings()) == kept
+    shuffled = None if loaded.nodes is None else loaded.nodes[::-1]
+    assert portable(replace(loaded, nodes=shuffled), Settings()) == kept
 
 
 anything = st.recursive(

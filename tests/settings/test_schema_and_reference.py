@@ -15,7 +15,7 @@ from jsonschema import Draft202012Validator
 from webhook.policy.checks import CHECKS
 from webhook.policy.checks.check import Check
 from webhook.settings.configuration import SETTINGS_FILE, Configuration, default, not_in_force, view
-from webhook.settings.load import FACTS_FILE
+from webhook.settings.facts_file import FACTS_FILE
 from webhook.settings.reference import facts_page, settings_page
 from webhook.settings.schema import facts_schema, schema
 from webhook.settings.schema_tree import Array, Field, Node, Object, bare

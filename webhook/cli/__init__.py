@@ -21,6 +21,7 @@ from webhook.runtime.exceptions import reason
 COMMANDS = {
     "check": "Check manifests as the webhook in the cluster would, with file and line.",
     "mutate": "Print manifests with the edits that the webhook makes.",
+    "snapshot": "Write the facts of a cluster, and the installed settings, to files for check and mutate.",
     "explain": "Explain a check or an injection: its meaning, its reason, the remedy and examples.",
     "serve": "Run the webhook: reviews over HTTPS, health and metrics over HTTP.",
     "config": "Show, validate or describe the settings.",

@@ -7,8 +7,10 @@ from dataclasses import replace
 
 import click
 
+from webhook.cli.cluster_options import Cluster, cluster_options
 from webhook.cli.evaluation import DEFAULT_NAMESPACE, Evaluated, evaluate
-from webhook.cli.inputs import evaluator_for, manifests
+from webhook.cli.evaluator import evaluator_for
+from webhook.cli.inputs import manifests
 from webhook.cli.options import format_option, manifest_options, read_standard_input_once
 from webhook.cli.screen import paint, show, tell
 from webhook.cli.users_of_run import CODE, UsersOfRun
@@ -20,6 +22,7 @@ from webhook.report.check import CheckFormat
 
 @click.command(name="check")
 @manifest_options
+@cluster_options
 @format_option(CheckFormat.TEXT, "The format of the report.")
 @click.option(
     "--fail-on",
@@ -34,6 +37,7 @@ def command(
     namespace: str,
     config: str | None,
     facts: str | None,
+    cluster: Cluster | None,
     output: CheckFormat,
     fail_on: str,
 ) -> None:
@@ -46,7 +50,7 @@ def command(
       gpushare-webhook check -R -f manifests/ --config settings.yaml --fail-on warn
     """
     read_standard_input_once(f=filenames, config=config, facts=facts)
-    evaluator = evaluator_for(config, facts)
+    evaluator = evaluator_for(config, facts, cluster)
     report = Report()
     users = UsersOfRun()
     for manifest in manifests(filenames, recursive):

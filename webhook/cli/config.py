@@ -1,18 +1,23 @@
-"""`config`: the effective settings, the problems of a settings file, and the JSON Schema."""
+"""`config`: the effective settings and their origins, the problems of a settings file, and the JSON Schemas."""
 
 from __future__ import annotations
 
+from typing import assert_never
+
 import click
 
-from webhook.cli.inputs import configuration
-from webhook.cli.options import format_option
+from webhook.cli.inputs import configuration, content, parse, read_facts
+from webhook.cli.options import file_option, format_option, read_standard_input_once
 from webhook.cli.screen import show, tell
 from webhook.diagnostics import LINE
 from webhook.manifests import STDIN
 from webhook.policy.printable import printable
+from webhook.policy.verdict import Path
+from webhook.report.commented import Comments, commented_yaml
 from webhook.report.data import DataFormat, json_text
+from webhook.report.plugin_limits import plugin_limits
 
-_FILE = click.option("--config", metavar="FILE", help="The settings file; - for standard input.")
+_FILE = file_option("--config", help="The settings file; - for standard input.")
 
 
 @click.group(name="config")
@@ -22,19 +27,36 @@ def command() -> None:
 
 @command.command(name="view")
 @_FILE
+@file_option("--facts", help="A facts file: comments show the limits that come from the device plugin.")
 @format_option(DataFormat.YAML, "The format of the settings.")
-def view(config: str | None, output: DataFormat) -> None:
-    """Show the effective settings.
+def view(config: str | None, facts: str | None, output: DataFormat) -> None:
+    """Show the effective settings and their origins.
 
-    Keys of the file override those of its profile, which override the defaults.
+    Keys of the file override those of its profile, which override the defaults. A comment names the line of the file or
+    the profile that sets a value; a value without a comment is the default. JSON has no comments.
     """
     from webhook.settings.configuration import view as effective
+    from webhook.settings.origins import load_with_origins
 
-    show(output.to_format()(effective(configuration(config))))
+    read_standard_input_once(config=config, facts=facts)
+    held, origins = parse(*("", b"") if config is None else content(config), load_with_origins)
+    known = read_facts(facts)
+    match output:
+        case DataFormat.YAML:
+            below = {} if facts is None else {_FROM_PLUGIN: tuple(plugin_limits(held.settings.limits, known))}
+            show(_HEAD + commented_yaml(effective(held), Comments(origins, below)))
+        case DataFormat.JSON:
+            show(json_text(effective(held)))
+        case _:
+            assert_never(output)
+
+
+_HEAD = "# Values without a comment are the defaults.\n"
+_FROM_PLUGIN: Path = ("limits", "fromDevicePlugin")
 
 
 @command.command(name="validate")
-@click.option("--config", metavar="FILE", required=True, help="The settings file; - for standard input.")
+@file_option("--config", required=True, help="The settings file; - for standard input.")
 def validate(config: str) -> None:
     """Validate a settings file.
 
@@ -49,8 +71,15 @@ def validate(config: str) -> None:
 
 
 @command.command(name="schema")
-def schema() -> None:
-    """Print the JSON Schema of the settings file."""
-    from webhook.settings.schema import schema as described
+@click.argument("file", type=click.Choice(["settings", "facts"]), default="settings")
+def schema(file: str) -> None:
+    """Print the JSON Schema of the settings or facts file.
 
-    show(json_text(described()))
+    \b
+    Examples:
+      gpushare-webhook config schema > settings.schema.json
+      gpushare-webhook config schema facts > facts.schema.json
+    """
+    from webhook.settings import schema as schemas
+
+    show(json_text(schemas.facts_schema() if file == "facts" else schemas.schema()))

@@ -10,9 +10,7 @@ from typing import TYPE_CHECKING, BinaryIO, TypeAlias, TypeVar
 
 from webhook.diagnostics import Diagnostic, InputError
 from webhook.manifests import STDIN, Document, Manifest, documents, has_documents, read, source, sources
-from webhook.policy.evaluate import Evaluator
 from webhook.policy.placement.facts import UNKNOWN, Facts
-from webhook.policy.settings.settings import Settings
 
 if TYPE_CHECKING:
     from webhook.settings.configuration import Configuration
@@ -53,12 +51,6 @@ _EMPTY_FILE = "no object in this file, nor in any other input"
 def _standard_input() -> BinaryIO:
     """Return standard input; an empty stream where it is closed."""
     return io.BytesIO() if sys.stdin is None else sys.stdin.buffer
-
-
-def evaluator_for(config: str | None, facts: str | None) -> Evaluator:
-    """Return the evaluator for a settings file and a facts file. Raises InputError."""
-    settings = Settings() if config is None else configuration(config).settings
-    return Evaluator.of(settings, read_facts(facts))
 
 
 def configuration(file: str | None, options: Sequence[Option] = ()) -> Configuration:

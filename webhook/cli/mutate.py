@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import sys
-from functools import partial
+from functools import cache, partial
 
 import click
 
+from webhook.cli.cluster_options import Cluster, cluster_options
 from webhook.cli.evaluation import SKIPPED, Evaluated, evaluate
-from webhook.cli.inputs import evaluator_for, manifests
+from webhook.cli.evaluator import evaluator_for
+from webhook.cli.inputs import manifests
 from webhook.cli.options import format_option, manifest_options, read_standard_input_once
 from webhook.cli.screen import paint, show, tell
 from webhook.diagnostics import Diagnostic
 from webhook.manifests import Manifest
 from webhook.patch import Operation
+from webhook.policy.injections.injection import OFF
 from webhook.policy.verdict import MOST_EDITS, Severity
 from webhook.report.exit_codes import ExitCode
 from webhook.report.mutate import MutateFormat
@@ -22,14 +25,21 @@ from webhook.report.mutation import Mutation
 
 @click.command(name="mutate")
 @manifest_options
+@cluster_options
 @format_option(MutateFormat.JSON, "The edited objects, the edits as JSON Patch, or a diff.")
-@click.option("-v", "--verbose", is_flag=True, help="Name on standard error what is not injected, and why.")
+@click.option(
+    "-v",
+    "--verbose",
+    is_flag=True,
+    help="Name on standard error what is not injected, and why, unless it is off by default.",
+)
 def command(
     filenames: tuple[str, ...],
     recursive: bool,
     namespace: str,
     config: str | None,
     facts: str | None,
+    cluster: Cluster | None,
     output: MutateFormat,
     verbose: bool,
 ) -> None:
@@ -44,7 +54,7 @@ def command(
       gpushare-webhook mutate -f pod.yaml | kubectl apply -f -
     """
     read_standard_input_once(f=filenames, config=config, facts=facts)
-    evaluator = evaluator_for(config, facts)
+    evaluator = evaluator_for(config, facts, cluster)
     mutations: list[Mutation] = []
     code = ExitCode.OK
     for manifest in manifests(filenames, recursive):
@@ -83,7 +93,16 @@ def _explain(checked: Evaluated) -> None:
     if reason:
         tell(f"{place}: {reason}")
     for name, why in checked.verdict.withheld if checked.verdict is not None else ():
-        tell(f"{place}: {name} is not injected: {why}")
+        if why != OFF or name not in _opt_in():
+            tell(f"{place}: {name} is not injected: {why}")
+
+
+@cache
+def _opt_in() -> frozenset[str]:
+    """Return the names of the injections that are off by default: that they are off needs no explanation."""
+    from webhook.settings.configuration import default, view
+
+    return frozenset(name for name, section in view(default())["injections"].items() if not section["enabled"])
 
 
 def _mutation(checked: Evaluated) -> Mutation:

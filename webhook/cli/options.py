@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from enum import Enum
+from functools import partial
 from typing import Any, TypeVar
 
 import click
+from click.shell_completion import CompletionItem
 
 from webhook.policy.settings.formats import refusal
 from webhook.policy.settings.names import NAMESPACE
@@ -14,11 +16,20 @@ from webhook.policy.settings.names import NAMESPACE
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
+def _files(_context: click.Context, _option: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Let the shell complete the name of a file."""
+    return [CompletionItem(incomplete, type="file")]
+
+
+file_option = partial(click.option, metavar="FILE", shell_complete=_files)
+"""An option whose value is the name of a file."""
+
+
 def manifest_options(command: Command) -> Command:
     """Add the options of `check` and `mutate` that name manifests, settings and facts."""
     for option in (
-        click.option("--facts", metavar="FILE", help="The facts file, which describes a cluster."),
-        click.option("--config", metavar="FILE", help="The settings file. Without it the defaults apply."),
+        file_option("--facts", help="The facts file, which describes a cluster."),
+        file_option("--config", help="The settings file. Without it the defaults apply."),
         click.option(
             "-n",
             "--namespace",
@@ -28,7 +39,7 @@ def manifest_options(command: Command) -> Command:
             help="The namespace of objects that do not name one.",
         ),
         click.option("-R", "--recursive", is_flag=True, help="Read folders with all folders below them."),
-        click.option(
+        file_option(
             "-f",
             "--filename",
             "filenames",

@@ -12,7 +12,7 @@ import click
 
 from webhook.app import InstallationOptions, NotInstalledError, installed
 from webhook.cli.inputs import Load, Loaded, content, parse
-from webhook.cli.options import read_standard_input_once
+from webhook.cli.options import file_option, read_standard_input_once
 from webhook.diagnostics import Diagnostic, InputError
 from webhook.settings.options import Option
 
@@ -40,8 +40,8 @@ _setting = partial(click.option, cls=SettingOption)
 
 
 @click.command(name="serve")
-@click.option("--config", metavar="FILE", help="The settings file. Without it the defaults apply.")
-@click.option("--facts", metavar="FILE", help="The facts file, which describes the cluster.")
+@file_option("--config", help="The settings file. Without it the defaults apply.")
+@file_option("--facts", help="The facts file, which describes the cluster.")
 @_setting("--host", key="server.host", metavar="ADDRESS", help="The address to listen on.")
 @_setting("--port", key="server.port", metavar="PORT", type=_PORT, help="The port for reviews; 0 chooses a free one.")
 @_setting(
@@ -64,9 +64,7 @@ _setting = partial(click.option, cls=SettingOption)
     metavar="NAMESPACE/NAME",
     help="The name of the installation in the cluster. Required for self-managed certificates.",
 )
-@click.option(
-    "--kubeconfig", metavar="FILE", help="How to reach the API server. Without it the in-cluster configuration applies."
-)
+@file_option("--kubeconfig", help="How to reach the API server. Without it the in-cluster configuration applies.")
 @_setting("--log-format", key="log.format", type=click.Choice(["json", "text"]), help="The format of the log.")
 @_setting(
     "--log-level",

@@ -5,8 +5,29 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Mapping
 from typing import Any, Protocol
 
+from msgspec import Raw, Struct
+
 Object = dict[str, Any]
 """A decoded JSON object, such as a Kubernetes object."""
+
+
+class WatchEvent(Struct, frozen=True):
+    """One event of a watch (metav1.WatchEvent). The object stays as it was received until its reader decodes it."""
+
+    type: str
+    object: Raw
+
+
+class ResponseTooLargeError(ConnectionError):
+    """A response exceeds the size limit of the client."""
+
+
+class StatusError(ConnectionError):
+    """The API server refused a watch with this HTTP status."""
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(message)
+        self.status = status
 
 
 class ApiServer(Protocol):
@@ -18,5 +39,11 @@ class ApiServer(Protocol):
         The body of a PATCH is a JSON patch. Raises OSError if there is no response.
         """
 
-    def events(self, path: str, query: Mapping[str, str]) -> AsyncGenerator[Object, None]:
-        """Yield the events of one watch (metav1.WatchEvent) until the server ends it. Raises OSError."""
+    async def read(self, path: str) -> tuple[int, bytes]:
+        """Return the HTTP status and the body of the response to a GET, whatever the status.
+
+        Raises ResponseTooLargeError, or another OSError if there is no response.
+        """
+
+    def events(self, path: str, query: Mapping[str, str]) -> AsyncGenerator[WatchEvent, None]:
+        """Yield the events of one watch until the server ends it. Raises StatusError, or another OSError."""

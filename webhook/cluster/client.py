@@ -21,6 +21,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 import aiohttp
+import msgspec
 from kubernetes.aio.client import ApiClient, Configuration
 from kubernetes.aio.config import (
     KUBE_CONFIG_DEFAULT_LOCATION,
@@ -30,7 +31,8 @@ from kubernetes.aio.config import (
 )
 
 from webhook import __version__
-from webhook.cluster.api_server import Object
+from webhook.cluster.api_server import Object, ResponseTooLargeError, StatusError, WatchEvent
+from webhook.cluster.kubeconfig import KubeconfigError, verify
 from webhook.policy.printable import printable
 
 _CONNECT = 5.0
@@ -69,6 +71,8 @@ class ResponseLimits:
 
 _LIMITS = ResponseLimits()
 
+_EVENTS = msgspec.json.Decoder(WatchEvent)
+
 
 class Client:
     """A connection to one API server. Requests without a response raise ConnectionError."""
@@ -92,32 +96,29 @@ class Client:
         content = "application/json-patch+json" if method == "PATCH" else "application/json"
         timeout = aiohttp.ClientTimeout(total=self._limits.seconds, sock_connect=_CONNECT)
         response = await self._send(method, path, content, body, timeout)
-        try:
-            text = await _read(response, self._limits.size)
-        except (aiohttp.ClientError, OSError) as error:
-            raise ConnectionError(f"{method} {path}: {_why(error)}") from None
-        finally:
-            response.release()
-        self._set_clock(response.headers)
-        answer = _decoded(text)
+        answer = _decoded(await self._body(f"{method} {path}", response))
         if not isinstance(answer, dict):
             raise ConnectionError(f"{method} {path}: {_status(response)}, not an object of the API server")
         return response.status, answer
 
-    async def events(self, path: str, query: Mapping[str, str]) -> AsyncGenerator[Object, None]:
+    async def read(self, path: str) -> tuple[int, bytes]:
+        """Return the HTTP status and the body of the response to a GET, whatever the status."""
+        timeout = aiohttp.ClientTimeout(total=self._limits.seconds, sock_connect=_CONNECT)
+        response = await self._send("GET", path, "application/json", None, timeout)
+        return response.status, await self._body(f"GET {path}", response)
+
+    async def events(self, path: str, query: Mapping[str, str]) -> AsyncGenerator[WatchEvent, None]:
         """Yield the events of one watch of a collection until the server ends it."""
         asked = urlencode({"watch": "true", "timeoutSeconds": str(_WATCH), **query})
         timeout = aiohttp.ClientTimeout(total=_WATCH + 10, sock_connect=_CONNECT)
         response = await self._send("GET", f"{path}?{asked}", "application/json", None, timeout)
+        if response.status != 200:
+            _abort(response)
+            raise StatusError(response.status, f"watch of {path}: {_status(response)}")
         try:
-            if response.status != 200:
-                raise ConnectionError(_status(response))
             async with aclosing(_lines(response, self._limits.size)) as lines:
                 async for line in lines:
-                    event = _decoded(line)
-                    if not _is_event(event):
-                        raise ConnectionError("not an event of the API server")
-                    yield event
+                    yield _event(line)
         except (aiohttp.ClientError, OSError) as error:
             raise ConnectionError(f"watch of {path}: {_why(error)}") from None
         finally:
@@ -126,6 +127,18 @@ class Client:
     async def close(self) -> None:
         """Close all connections."""
         await self._client.close()  # type: ignore[no-untyped-call]
+
+    async def _body(self, asked: str, response: aiohttp.ClientResponse) -> bytes:
+        try:
+            body = await _read(response, self._limits.size)
+        except ResponseTooLargeError as error:
+            raise ResponseTooLargeError(f"{asked}: {error}") from None
+        except (aiohttp.ClientError, OSError) as error:
+            raise ConnectionError(f"{asked}: {_why(error)}") from None
+        finally:
+            response.release()
+        self._set_clock(response.headers)
+        return body
 
     async def _send(
         self, method: str, path: str, content: str, body: Any, limits: aiohttp.ClientTimeout
@@ -167,8 +180,11 @@ async def connect(
             _load_service_account(configuration)
             configuration.refresh_api_key_hook = _load_service_account  # type: ignore[assignment]
         else:
+            verify(kubeconfig or KUBE_CONFIG_DEFAULT_LOCATION, context)
             await load_kube_config(kubeconfig, context, configuration)  # type: ignore[no-untyped-call]
         return Client(configuration, limits)
+    except KubeconfigError as error:
+        raise ClusterError(f"no cluster: {error}") from None
     except Exception as error:  # the library raises whatever a wrong file leads to
         where = "the files of the service account" if inside else kubeconfig or KUBE_CONFIG_DEFAULT_LOCATION
         raise ClusterError(f"no cluster: {where}: {_why(error)}; {_REMEDIES[inside]}") from None
@@ -184,12 +200,12 @@ def _load_service_account(configuration: Configuration) -> None:
 
 
 async def _read(response: aiohttp.ClientResponse, size: int) -> bytes:
-    """The body of a response. Raises ConnectionError if it is too large."""
+    """The body of a response. Raises ResponseTooLargeError."""
     body = bytearray()
     async for chunk in response.content.iter_any():
         body += chunk
         if len(body) > size:
-            raise ConnectionError(f"the answer is larger than {size} bytes")
+            raise ResponseTooLargeError(f"the answer is larger than {size} bytes")
     return bytes(body)
 
 
@@ -214,9 +230,15 @@ def _decoded(text: bytes) -> Any:
         return None
 
 
-def _is_event(event: Any) -> bool:
-    """Whether this is an event of a watch (metav1.WatchEvent): a type and an object."""
-    return isinstance(event, dict) and isinstance(event.get("type"), str) and isinstance(event.get("object"), dict)
+def _event(line: bytes) -> WatchEvent:
+    """The event in a line of a watch. Raises ConnectionError."""
+    try:
+        event = _EVENTS.decode(line)
+    except (msgspec.DecodeError, ValueError, RecursionError):
+        raise ConnectionError("not an event of the API server") from None
+    if bytes(memoryview(event.object)[:1]) != b"{":
+        raise ConnectionError("not an event of the API server")
+    return event
 
 
 def _status(response: aiohttp.ClientResponse) -> str:

@@ -2,79 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from contextlib import aclosing
 from typing import Final
 
-from msgspec import Struct, convert
+import msgspec
+from msgspec import Raw, Struct
 
-from webhook.cluster.api_server import ApiServer, Object
-from webhook.cluster.watch import WatchLog, follow
+from webhook.cluster.api_server import ApiServer
+from webhook.cluster.readers import Collection
+from webhook.cluster.rights import Rule
 from webhook.policy.placement.facts import RuntimeClass
-from webhook.policy.printable import printable
-from webhook.runtime.failure_log import LogEvent
-from webhook.runtime.retry import monotonic
 
-PATH: Final = "/apis/node.k8s.io/v1/runtimeclasses"
-
-Classes = tuple[RuntimeClass, ...]
-
-_NAMED = 20
-"""Names in a log line."""
-
-_AWAITED = 10.0
-"""Seconds for which a starting server waits for the classes: enough for several tries, or for one that times out."""
+_PATHS: Final = ("/apis/node.k8s.io/v1/runtimeclasses",)
+_RULE: Final = Rule("node.k8s.io", "runtimeclasses", ("list", "watch"))
 
 
-class RuntimeClasses:
-    """Reads and watches the RuntimeClasses. Run `run` in a task; it calls `changed` with each new state.
-
-    The classes are unknown until they are read. When the API server is lost, the last known ones stay.
-    """
-
-    def __init__(self, api: ApiServer, changed: Callable[[Classes], None], log: LogEvent) -> None:
-        self._api = api
-        self._changed = changed
-        self._log = log
-        self._began = monotonic()
-        self._confirmed: float | None = None
-        self.known: Classes | None = None
-
-    @property
-    def age(self) -> float | None:
-        """Seconds since the API server last confirmed the known classes; None while they are unknown."""
-        return None if self._confirmed is None else monotonic() - self._confirmed
-
-    def pending(self) -> bool:
-        """Whether the classes are unknown but may be known in a moment. Once false, it stays false."""
-        return self._confirmed is None and monotonic() - self._began < _AWAITED
-
-    async def run(self) -> None:
-        """Read and watch until cancelled."""
-        log = WatchLog.of(self._log, "runtime classes")
-        async with aclosing(follow(self._api, PATH, _runtime_class, log)) as states:
-            async for classes in states:
-                self._take(classes)
-
-    def _take(self, found: Mapping[str, RuntimeClass]) -> None:
-        classes = tuple(found[name] for name in sorted(found))
-        self._confirmed = monotonic()
-        if classes != self.known:
-            self._changed(classes)
-            self.known = classes  # after the call: if it fails, the next state is a change again
-            names = [printable(one.name) for one in classes[:_NAMED]]
-            self._log("info", "runtime classes read", names=names, count=len(classes))
+class _Metadata(Struct):
+    name: str
 
 
 class _Scheduling(Struct, rename="camel"):
     node_selector: dict[str, str] | None = None
 
 
-class _Found(Struct):
+class _RuntimeClass(Struct):
+    metadata: _Metadata
     handler: str = ""
     scheduling: _Scheduling | None = None
 
 
-def _runtime_class(name: str, found: Object) -> RuntimeClass:
-    read = convert(found, _Found)
-    return RuntimeClass(name, read.handler, (read.scheduling and read.scheduling.node_selector) or {})
+_CLASSES: Final = msgspec.json.Decoder(_RuntimeClass)
+
+
+def reader(api: ApiServer) -> Collection[RuntimeClass]:
+    """Read the RuntimeClasses."""
+    return Collection(api, _PATHS, _runtime_class, _RULE)
+
+
+def _runtime_class(found: Raw) -> tuple[str, RuntimeClass]:
+    one = _CLASSES.decode(found)
+    selector = (one.scheduling and one.scheduling.node_selector) or {}
+    return one.metadata.name, RuntimeClass(one.metadata.name, one.handler, selector)

@@ -1,28 +1,32 @@
 """Watches of the API server that never end: they reconnect, resume where they were, and start over after an error.
 
-A watch moves from position to position: the known objects, and the resource version that they had. When the server ends
-a watch, as it does every few minutes, the next one resumes at the last position. After an error, of which 410 Gone is
-the usual one, the watch starts over with what the server has now
-(https://kubernetes.io/docs/reference/using-api/api-concepts/#efficient-detection-of-changes).
+A watch begins with a list, and resumes at the resource version of the last event when the server ends it, as the server
+does every few minutes. After an error, of which 410 Gone is the usual one, the watch starts over with what the server
+has now (https://kubernetes.io/docs/reference/using-api/api-concepts/#efficient-detection-of-changes).
+
+A watch keeps no objects. It yields what it observes, so that an event costs the same however many objects there are.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
-from dataclasses import dataclass, field
-from functools import partial
+from dataclasses import dataclass, field, replace
 from random import Random, SystemRandom
-from typing import Final, Generic, TypeVar
+from typing import Final, Generic, Protocol, TypeAlias, TypeVar
 
-from msgspec import Struct, ValidationError, convert
+import msgspec
+from msgspec import Raw, Struct
 
-from webhook.cluster.api_server import ApiServer, Object
+from webhook.cluster.api_server import ApiServer, StatusError, WatchEvent
 from webhook.policy.printable import printable
 from webhook.runtime.failure_log import FailureLog, LogEvent
 from webhook.runtime.retry import Backoff, is_stable, monotonic
 
 T = TypeVar("T")
+
+UNDECODABLE: Final = (msgspec.DecodeError, RecursionError, ValueError)
+"""What decoding raises for an object that is not of its kind."""
 
 _TYPES: Final = frozenset({"ADDED", "MODIFIED", "DELETED", "BOOKMARK"})
 
@@ -30,40 +34,89 @@ _UNKNOWN_TYPES: Final = 8
 """Unknown event types that are logged."""
 
 
-class _ListError(Exception):
-    """The collection cannot be listed now. The message says why."""
+@dataclass(frozen=True, slots=True)
+class Listed(Generic[T]):
+    """All objects that the server has now, by name."""
+
+    objects: Mapping[str, T]
+
+
+@dataclass(frozen=True, slots=True)
+class Changed(Generic[T]):
+    """One object was added or changed. None: it was deleted, or its new state is not kept."""
+
+    name: str
+    value: T | None
+
+
+@dataclass(frozen=True, slots=True)
+class Confirmed:
+    """The server has confirmed that nothing else has changed."""
+
+
+Observation: TypeAlias = Listed[T] | Changed[T] | Confirmed
+
+
+class ReadError(Exception):
+    """The objects cannot be read now. The message says why."""
 
 
 class _WatchError(Exception):
-    """The watch cannot continue from its position. The message says why."""
+    """The watch cannot continue from where it was. The message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bookmark:
+    """Where to watch: a path and a query, and the resource version to resume at.
+
+    Without a version, the watch begins with what the server has now.
+    """
+
+    path: str
+    query: Mapping[str, str]
+    version: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Start(Generic[T]):
+    """The objects that the server has, and where to watch for changes; None: there is nothing to watch."""
+
+    objects: Mapping[str, T]
+    bookmark: Bookmark | None
+
+
+class Reader(Protocol[T]):
+    """Reads objects: the first time and after each error with `start`, then with the events of a watch."""
+
+    async def start(self) -> Start[T]:
+        """Read the objects. Raises ReadError."""
+
+    def parse(self, found: Raw) -> tuple[str, T | None]:
+        """Return the name and the value of an object; None if it is not kept. Raises one of UNDECODABLE."""
+
+    def resumed(self, bookmark: Bookmark) -> Bookmark | None:
+        """Return where to watch after the server has ended a watch; None to start over."""
+
+    def refused(self, error: StatusError) -> str:
+        """Return what is wrong if the server refuses a watch with a status."""
 
 
 class _Version(Struct, rename="camel"):
     resource_version: str
 
 
-class _Versioned(Struct):
+class Versioned(Struct):
+    """The resource version of an object or a list."""
+
     metadata: _Version
 
 
-class _Name(Struct):
-    name: str
+class _Failure(Struct):
+    message: str = ""
 
 
-class _Named(Struct):
-    metadata: _Name
-
-
-class _List(_Versioned):
-    items: list[Object] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class _Position(Generic[T]):
-    """The objects by name, and the resource version to resume at; None starts with what the server has now."""
-
-    objects: Mapping[str, T]
-    version: str | None
+_VERSIONS = msgspec.json.Decoder(Versioned)
+_FAILURES = msgspec.json.Decoder(_Failure)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,86 +142,127 @@ class WatchLog:
 
 
 @dataclass(frozen=True, slots=True)
+class _Step(Generic[T]):
+    """What an event shows, and where to resume after it."""
+
+    observed: Observation[T]
+    bookmark: Bookmark
+
+
+@dataclass(frozen=True, slots=True)
 class _Watch(Generic[T]):
-    """One watch that is kept up. `start` gives its first position, and the one after an error."""
+    """One watch that is kept up."""
 
     api: ApiServer
-    path: str
-    query: Mapping[str, str]
-    start: Callable[[], Awaitable[_Position[T]]]
-    parse: Callable[[str, Object], T]
+    reader: Reader[T]
     log: WatchLog
     chance: Random
 
-    async def positions(self) -> AsyncGenerator[_Position[T], None]:
-        """Yield each position. Never ends: failures are logged, and the waits between retries grow to a minute."""
+    async def observations(self) -> AsyncGenerator[Observation[T], None]:
+        """Yield each observation. Never ends: failures are logged, and the waits between retries grow to a minute."""
         backoff = Backoff(1.0, self.chance)
-        position: _Position[T] | None = None
+        bookmark: Bookmark | None = None
         while True:
             began = monotonic()
             try:
-                if position is None:
-                    position = await self.start()
+                if bookmark is None:
+                    start = await self.reader.start()
+                    bookmark = start.bookmark
                     self.log.listing.recover()
-                    yield position
-                async with aclosing(self._resumed(position)) as positions:
-                    async for position in positions:
-                        yield position
-                        if is_stable(began):
-                            self.log.watching.recover()
-            except _ListError as error:
+                    yield Listed(start.objects)
+                if bookmark is not None:
+                    async with aclosing(self._steps(bookmark)) as steps:
+                        async for step in steps:
+                            bookmark = step.bookmark
+                            yield step.observed
+                            if is_stable(began):
+                                self.log.watching.recover()
+                    yield Confirmed()
+                    if is_stable(began):
+                        self.log.watching.recover()
+                    bookmark = self.reader.resumed(bookmark)
+            except ReadError as error:
                 self.log.listing.report(error)
             except _WatchError as error:
-                position = None
+                bookmark = None
                 if not is_stable(began):
                     self.log.watching.report(error)
             await backoff.wait_after(began)
 
-    async def _resumed(self, position: _Position[T]) -> AsyncGenerator[_Position[T], None]:
-        """Yield the positions until the server ends the watch, and the last one again then. Raises _WatchError."""
-        query = {**self.query, "allowWatchBookmarks": "true"}
-        if position.version is not None:
-            query["resourceVersion"] = position.version
+    async def _steps(self, bookmark: Bookmark) -> AsyncGenerator[_Step[T], None]:
+        """Yield what each event shows, and where to resume after it, until the server ends the watch."""
+        path = bookmark.path
+        query = {**bookmark.query, "allowWatchBookmarks": "true"}
+        if bookmark.version is not None:
+            query["resourceVersion"] = bookmark.version
         try:
-            async with aclosing(self.api.events(self.path, query)) as events:
+            async with aclosing(self.api.events(path, query)) as events:
                 async for event in events:
-                    if event["type"] == "ERROR":
+                    if event.type == "ERROR":
                         # Usually 410: the server no longer has this version.
-                        raise _WatchError(f"watch of {self.path}: {printable(event['object'].get('message', ''))}")
-                    if event["type"] not in _TYPES:
-                        self.log.unknown(self.path, event["type"])
+                        message = _FAILURES.decode(event.object).message
+                        raise _WatchError(f"watch of {path}: {printable(message)}")
+                    if event.type not in _TYPES:
+                        self.log.unknown(path, event.type)
                         continue
-                    position = self._after(position, event)
-                    yield position
+                    version = _VERSIONS.decode(event.object).metadata.resource_version
+                    yield _Step(self._observed(event), replace(bookmark, version=version))
+        except StatusError as error:
+            raise _WatchError(self.reader.refused(error)) from None
         except OSError as error:
             raise _WatchError(str(error)) from None
-        except ValidationError as error:
-            raise _WatchError(f"watch of {self.path}: not an event of the API server: {error}") from None
-        yield position
+        except UNDECODABLE as error:
+            raise _WatchError(f"watch of {path}: not an event of the API server: {error}") from None
 
-    def _after(self, position: _Position[T], event: Object) -> _Position[T]:
-        """The position after an event; a bookmark leaves the objects as they are."""
-        found = event["object"]
-        version = convert(found, _Versioned).metadata.resource_version
-        if event["type"] == "BOOKMARK":
-            return _Position(position.objects, version)
-        name = convert(found, _Named).metadata.name
-        others = {known: value for known, value in position.objects.items() if known != name}
-        return _Position(others if event["type"] == "DELETED" else {**others, name: self.parse(name, found)}, version)
+    def _observed(self, event: WatchEvent) -> Observation[T]:
+        if event.type == "BOOKMARK":
+            return Confirmed()
+        name, value = self.reader.parse(event.object)
+        return Changed(name, None if event.type == "DELETED" else value)
 
 
 async def follow(
-    api: ApiServer, path: str, parse: Callable[[str, Object], T], log: WatchLog
-) -> AsyncGenerator[Mapping[str, T], None]:
-    """Yield the objects of a collection by name: at first, after each change, and whenever the server confirms them.
+    api: ApiServer, reader: Reader[T], log: WatchLog, chance: Random | None = None
+) -> AsyncGenerator[Observation[T], None]:
+    """Yield the objects of a reader: all of them at first and after each error, then each change and confirmation."""
+    async with aclosing(_Watch(api, reader, log, chance or SystemRandom()).observations()) as observations:
+        async for observed in observations:
+            yield observed
 
-    Needs the rights to list and to watch. `parse` makes a value of an object and its name; a ValidationError that it
-    raises counts as a wrong answer of the server.
-    """
-    watch = _Watch(api, path, {}, partial(_list, api, path, parse), parse, log, SystemRandom())
-    async with aclosing(watch.positions()) as positions:
-        async for position in positions:
-            yield position.objects
+
+class _Name(Struct):
+    name: str
+
+
+class _Named(Struct):
+    metadata: _Name
+
+
+_NAMES = msgspec.json.Decoder(_Named)
+
+
+@dataclass(frozen=True, slots=True)
+class _Unlisted:
+    """Reads one object by its name. Needs no right to list, and parses nothing, so that no Secret stays in memory."""
+
+    path: str
+    name: str
+
+    async def start(self) -> Start[bool]:
+        """Begin with what the server has now."""
+        return Start({}, Bookmark(self.path, {"fieldSelector": f"metadata.name={self.name}"}, None))
+
+    def parse(self, found: Raw) -> tuple[str, bool]:
+        """Return the name."""
+        return _NAMES.decode(found).metadata.name, True
+
+    def resumed(self, bookmark: Bookmark) -> Bookmark:
+        """Resume."""
+        return bookmark
+
+    def refused(self, error: StatusError) -> str:
+        """Return the server's words."""
+        return str(error)
 
 
 async def changes(api: ApiServer, path: str, name: str, log: WatchLog, chance: Random) -> AsyncGenerator[None, None]:
@@ -176,37 +270,10 @@ async def changes(api: ApiServer, path: str, name: str, log: WatchLog, chance: R
 
     Needs no right to list: a watch without a resource version begins with what is there. Keeps no object.
     """
-    seen = _NOTHING
-    query = {"fieldSelector": f"metadata.name={name}"}
-    async with aclosing(_Watch(api, path, query, _unlisted, _forget, log, chance).positions()) as positions:
-        async for position in positions:
-            if position.objects is not seen:
-                seen = position.objects
+    seen = False
+    async with aclosing(follow(api, _Unlisted(path, name), log, chance)) as observations:
+        async for observed in observations:
+            # After an error, the object may have been deleted, which a watch that starts over does not report.
+            if isinstance(observed, Changed) or (seen and isinstance(observed, Listed)):
+                seen = isinstance(observed, Changed)
                 yield
-
-
-async def _list(api: ApiServer, path: str, parse: Callable[[str, Object], T]) -> _Position[T]:
-    try:
-        status, found = await api.request("GET", path)
-    except OSError as error:
-        raise _ListError(str(error)) from None
-    if status != 200:
-        raise _ListError(f"list of {path}: {status} {printable(found.get('message', ''))}".rstrip())
-    try:
-        listed = convert(found, _List)
-        named = [(convert(item, _Named).metadata.name, item) for item in listed.items or ()]
-        return _Position({name: parse(name, item) for name, item in named}, listed.metadata.resource_version)
-    except ValidationError as error:
-        raise _ListError(f"list of {path}: not a list of the API server: {error}") from None
-
-
-_NOTHING: Mapping[str, None] = {}
-
-
-async def _unlisted() -> _Position[None]:
-    """The position of a watch that begins with what the server has now."""
-    return _Position(_NOTHING, None)
-
-
-def _forget(_name: str, _found: Object) -> None:
-    """Parse nothing, so that the watch keeps no Secret in memory."""

@@ -18,6 +18,9 @@ from webhook.policy.printable import COMMAND_ANYWHERE
 
 _UNUSUAL = re.compile(r"[^\x20-\x7e\n]")
 _COMMAND = re.compile(rf"{COMMAND_ANYWHERE.pattern}|^[^\S\n]*::", re.MULTILINE)
+_NO_TEXT = re.compile(r"[yYnN]|[-+]?[0-9_]*\.?[0-9_]*(?:[eE][-+]?[0-9_]+)?|[-+]?0[xXoObB][-+]?[0-9a-fA-F_]+", re.ASCII)
+"""What kubectl, and the reader of manifests and settings, may take for a boolean or a number, and PyYAML for text."""
+
 _WIDEST = 2**31 - 1
 """Columns of a YAML line: no text is folded, since a folded text could begin a line with any of its words."""
 
@@ -76,8 +79,8 @@ class _Dumper(yaml.CSafeDumper):
 
 
 def _text(dumper: Any, text: str) -> Any:
-    """Represent text in the style that reads best, or in double quotes where it could begin a command."""
-    style = '"' if _COMMAND.search(text) else None
+    """Represent text in the style that reads best; in quotes where it could begin a command or mean a number."""
+    style = '"' if _COMMAND.search(text) else "'" if _NO_TEXT.fullmatch(text) else None
     return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
 
 

@@ -44,7 +44,8 @@ class StartError(Exception):
 class Server:
     """The webhook: reviews over HTTPS, health and metrics over HTTP. Raises StartError.
 
-    `supervisor` runs what keeps the server up to date. `requirements` are further conditions of readiness, by name.
+    `supervisor` runs what keeps the server up to date. `requirements` are further conditions of readiness, by name, and
+    `details` what `/readyz?verbose` reports besides, by name.
     """
 
     def __init__(self, configuration: Configuration, facts: Facts, log: EventLog, files: Files = _NO_FILES) -> None:
@@ -56,13 +57,14 @@ class Server:
         self.lifecycle = Lifecycle()
         self.supervisor = Supervisor(log.event)
         self.requirements: dict[str, Callable[[], bool]] = {}
+        self.details: dict[str, Callable[[], str]] = {}
         self.watchdog = LoopWatchdog(log, metrics)
         self.live = LiveConfig(configuration, facts, log, metrics)
         bounds = self._affordable(configuration.settings.facts)
         reviews = Reviews(self.live, self.settings, bounds, self.lifecycle, log, metrics)
         clients = ClientAuth(configuration.tls.client_subjects)
         self.review_acceptor = Acceptor(self._http(reviews.handle, clients), bounds.connections, log)
-        health = Health(self._conditions, metrics)
+        health = Health(self._conditions, self.details, metrics)
         self.health_acceptor = Acceptor(self._http(health.handle, ClientAuth()), _HEALTH_CONNECTIONS, log)
         metrics.connections.set_function(lambda: self.review_acceptor.connections)
         self.credentials = Credentials(configuration.tls, self.review_acceptor, metrics)

@@ -42,9 +42,9 @@ class Credentials:
     def sources(self) -> Iterator[Source]:
         """The files to watch."""
         if self._tls.client_ca is not None:
-            yield Source("client CA", self._read_client_ca, self._checked_client_ca, self._use_client_ca)
+            yield Source("client CA", self._read_client_ca, self._checked_client_ca, self._take_client_ca)
         if self._tls.mode == "files":
-            yield Source("certificate", lambda: read_pair(self._tls), self._checked_pair, self._use_pair)
+            yield Source("certificate", lambda: read_pair(self._tls), self._checked_pair, self._take_pair)
 
     def install(self, certificate: bytes, key: bytes) -> None:
         """Present another certificate, PEM, in each new handshake. Raises InstallError.
@@ -78,6 +78,12 @@ class Credentials:
         if leaf.not_valid_after_utc <= now:
             raise CertificateError(pair.source, f"the certificate expired at {_minute(leaf.not_valid_after_utc)}")
         raise CertificateError(pair.source, f"the certificate is not valid before {_minute(leaf.not_valid_before_utc)}")
+
+    async def _take_pair(self, pair: KeyPair) -> None:
+        self._use_pair(pair)
+
+    async def _take_client_ca(self, client_ca: bytes) -> None:
+        self._use_client_ca(client_ca)
 
     def _use_pair(self, pair: KeyPair) -> None:
         self._use(pair, self._client_ca)

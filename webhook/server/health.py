@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from aiohttp import web
 
@@ -17,8 +17,9 @@ Conditions = Callable[[], dict[str, bool]]
 class Health:
     """Answers probes and scrapes."""
 
-    def __init__(self, conditions: Conditions, metrics: Metrics) -> None:
+    def __init__(self, conditions: Conditions, details: Mapping[str, Callable[[], str]], metrics: Metrics) -> None:
         self._conditions = conditions
+        self._details = details
         self._metrics = metrics
 
     async def handle(self, request: web.BaseRequest) -> web.Response:
@@ -37,6 +38,9 @@ class Health:
     def _readyz(self, verbose: bool) -> web.Response:
         conditions = self._conditions()
         ready = all(conditions.values())
-        lines = [f"[{'+' if holds else '-'}]{name}" for name, holds in conditions.items()] if verbose else []
+        lines: list[str] = []
+        if verbose:
+            lines += [f"[{'+' if holds else '-'}]{name}" for name, holds in conditions.items()]
+            lines += [f"[ ]{name}: {describe()}" for name, describe in self._details.items()]
         lines.append("ok" if ready else "not ready")
         return web.Response(status=200 if ready else 503, text="\n".join(lines) + "\n")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import asyncio
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,8 @@ from typing import Any
 from webhook.diagnostics import Diagnostic, InputError
 from webhook.policy.evaluate import Evaluator
 from webhook.policy.placement.facts import Facts
+from webhook.policy.steps import Steps
+from webhook.runtime.retry import delay
 from webhook.server.observe.log import EventLog
 from webhook.server.observe.metrics import Metrics
 from webhook.server.reload import Source
@@ -44,13 +47,20 @@ class Files:
 
 
 class LiveConfig:
-    """The settings and facts that can change while the server runs. Settings of the process need a restart."""
+    """The settings and facts that can change while the server runs. Settings of the process need a restart.
+
+    A new evaluator is built in steps, between which the server handles requests. One is built at a time, and always of
+    the newest settings and facts.
+    """
 
     def __init__(self, configuration: Configuration, facts: Facts, log: EventLog, metrics: Metrics) -> None:
         self._started_with = configuration
         self._settings = configuration.settings
         self._facts_file = facts
         self._cluster_facts: dict[str, Any] = {}
+        self._changes = 0
+        self._built = 0
+        self._building = asyncio.Lock()
         self._log = log
         self._generation = metrics.generation
         self._generation.set(1)
@@ -65,26 +75,48 @@ class LiveConfig:
         if files.facts is not None:
             yield Source("facts", files.facts.read, files.facts.parse, self.apply_facts_file, files.facts.loaded)
 
-    def apply_settings(self, configuration: Configuration) -> None:
+    async def apply_settings(self, configuration: Configuration) -> None:
         """Apply new settings. Those that need a restart are logged and stay as they are."""
         for key in fixed(self._started_with, configuration):
             self._log.event("warning", "setting takes effect after a restart", key=key)
         settings = changeable(self._started_with, configuration)
-        if settings == self._settings:
+        if settings == self._settings and self._built == self._changes:
             return
         self._settings = settings
-        self._replace_snapshot()
+        await self._replace_snapshot()
         self._generation.inc()
 
-    def apply_facts_file(self, facts: Facts) -> None:
+    async def apply_facts_file(self, facts: Facts) -> None:
         """Apply the facts of a new facts file."""
         self._facts_file = facts
-        self._replace_snapshot()
+        await self._replace_snapshot()
 
-    def apply_cluster_facts(self, **facts: Any) -> None:
-        """Apply fields of the facts that were read from the cluster. They override those of the facts file."""
+    async def apply_cluster_facts(self, facts: Mapping[str, Any]) -> None:
+        """Apply fields of the facts that were read from the cluster. They override those of the facts file.
+
+        None stands for a field that is no longer known: that of the facts file applies again.
+        """
         self._cluster_facts |= facts
-        self._replace_snapshot()
+        await self._replace_snapshot()
 
-    def _replace_snapshot(self) -> None:
-        self.evaluator = Evaluator.of(self._settings, replace(self._facts_file, **self._cluster_facts))
+    async def _replace_snapshot(self) -> None:
+        """Build an evaluator of what is set now, unless another call has built it meanwhile."""
+        self._changes += 1
+        async with self._building:
+            if self._built == self._changes:
+                return
+            building = self._changes
+            known = {field: value for field, value in self._cluster_facts.items() if value is not None}
+            self.evaluator = await _in_steps(Evaluator.building(self._settings, replace(self._facts_file, **known)))
+            self._built = building
+
+
+async def _in_steps(steps: Steps[Evaluator]) -> Evaluator:
+    """The result of steps, with room for the other tasks of the loop after each."""
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            evaluator: Evaluator = end.value
+            return evaluator
+        await delay(0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,7 +29,7 @@ class Source:
     what: str
     read: Callable[[], Any]
     prepare: Callable[[Any], Any]
-    take: Callable[[Any], None]
+    take: Callable[[Any], Awaitable[None]]
     loaded: Any = None
 
 
@@ -98,7 +98,7 @@ class _Tracked:
             self._log("info", "reloaded")
 
     async def _activate(self, content: Any) -> None:
-        self._source.take(await asyncio.to_thread(self._source.prepare, content))
+        await self._source.take(await asyncio.to_thread(self._source.prepare, content))
         self._active, self._rejected = content, None
 
     def _keep(self, asked: bool) -> None:

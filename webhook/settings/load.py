@@ -10,15 +10,12 @@ from pydantic import ValidationError
 from webhook.policy.placement.facts import Facts
 from webhook.policy.settings.formats import did_you_mean, shown
 from webhook.settings.configuration import API_VERSION, KIND, SETTINGS_FILE, Configuration
+from webhook.settings.facts_file import FACTS_FILE, FACTS_KIND
 from webhook.settings.options import Option, overridden
 from webhook.settings.problems import Found, Locate, found, refuse
 from webhook.settings.profiles import PROFILES, beneath
-from webhook.settings.schema_tree import Object, object_of
+from webhook.settings.schema_tree import Object
 from webhook.settings.validation import adapter
-
-FACTS_KIND = "Facts"
-FACTS_FILE = object_of(Facts)
-"""The schema tree of the facts file, without `apiVersion` and `kind`."""
 
 
 def load(value: object, locate: Locate, file: str, options: Sequence[Option] = ()) -> Configuration:

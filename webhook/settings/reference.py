@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from webhook.settings.configuration import API_VERSION, KIND, SETTINGS_FILE
-from webhook.settings.load import FACTS_FILE, FACTS_KIND
+from webhook.settings.facts_file import FACTS_FILE, FACTS_KIND
 from webhook.settings.profiles import DESCRIPTIONS, PROFILES
 from webhook.settings.schema_tree import MISSING, Array, Field, Map, Node, Nullable, Object, Scalar, write
 
@@ -36,8 +36,8 @@ Durations are text with units: `5s`, `1h30m`, `500ms`. Sizes are text with units
 *Later* marks keys that this release accepts and validates, but does not use yet: setting them changes nothing, and the
 server logs a warning for each when it starts.
 
-`gpushare-webhook config view` prints the effective settings, `config validate` checks a file, and `config schema`
-prints a JSON Schema for editors.
+`gpushare-webhook config view` prints the effective settings and where each comes from, `config validate` checks a file,
+and `config schema` prints a JSON Schema for editors.
 """
 
 _PROFILES = """\
@@ -54,7 +54,8 @@ _FACTS = f"""\
 
 What is known about a cluster, for `--facts`. A part that is missing or null is unknown; an empty list is known to be
 empty, which is different. You may omit `apiVersion` and `kind`; they are validated when present. Names must be unique
-within a list.
+within a list. `gpushare-webhook snapshot` writes the facts of a cluster, and `config schema facts` prints a JSON Schema for
+editors.
 
 ```yaml
 apiVersion: {API_VERSION}

@@ -8,7 +8,7 @@ from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import core_schema
 
 from webhook.settings.configuration import API_VERSION, KIND, SETTINGS_FILE
-from webhook.settings.load import FACTS_FILE, FACTS_KIND
+from webhook.settings.facts_file import FACTS_FILE, FACTS_KIND
 from webhook.settings.schema_tree import Object
 from webhook.settings.validation import adapter
 

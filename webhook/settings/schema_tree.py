@@ -197,3 +197,18 @@ def write(node: Node, held: Any) -> Any:
             return {key: write(value, one) for key, one in held.items()}
         case Object():
             return {field.key: write(field.node, getattr(held, field.name)) for field in node.fields}
+
+
+def write_briefly(node: Node, held: Any) -> Any:
+    """A value as the file spells it, without the keys of objects that hold their defaults."""
+    match node:
+        case Nullable(inner) if held is not None:
+            return write_briefly(inner, held)
+        case Array(element):
+            return [write_briefly(element, one) for one in held]
+        case Map(_, value):
+            return {key: write_briefly(value, one) for key, one in held.items()}
+        case Object(fields=fields):
+            values = ((field, getattr(held, field.name)) for field in fields)
+            return {field.key: write_briefly(field.node, one) for field, one in values if one != field.default}
+    return write(node, held)

@@ -67,12 +67,8 @@ class Placement:
         self.configured = configured
         self.class_selector = class_selector
         self.steered = False
-        self.requirement: Requirement | None = requirement(pod)
-        self._lands: dict[tuple[SharingStrategy, str], Reachability] = {}
         self._offer: tuple[Nodes, Nodes] | None = None
-        self._selected: Nodes | None = None
-        self._admitted: tuple[Nodes, Nodes] | None = None
-        self._tolerations: Sequence[dict[str, str]] | None = None
+        self.require(requirement(pod))
 
     def steer(self) -> None:
         """From now on, decide as if the pod were kept off shared GPUs."""
@@ -81,6 +77,14 @@ class Placement:
     def unsteer(self) -> None:
         """Decide for the pod as it is again."""
         self.steered = False
+
+    def require(self, required: Requirement | None) -> None:
+        """From now on, decide as if the pod required this of its node."""
+        self.requirement = required
+        self._lands: dict[tuple[SharingStrategy, str], Reachability] = {}
+        self._selected: Nodes | None = None
+        self._admitted: tuple[Nodes, Nodes] | None = None
+        self._tolerations: Sequence[dict[str, str]] | None = None
 
     def lands(self, resource: Resource) -> Reachability:
         """Whether the pod could land on an MPS node for this resource."""
@@ -145,7 +149,9 @@ class Placement:
         Where the class selects none that offer the GPUs, GPS011 reports that, and the class proves nothing.
         """
         index = self.cluster.index
-        nodes = index.selected(Requirement(self.class_selector, None)) if self.class_selector else index.all
+        if not self.class_selector:
+            return index.all
+        nodes = index.selected(Requirement(self.class_selector, None))
         return nodes if nodes & self.possible else index.all
 
     @property

@@ -14,6 +14,10 @@ _LONG_PREFIX = "[^/]{254,}/.*"
 
 ANY = Text()
 NAMESPACE = Text("a namespace's name: lowercase letters, digits and dashes", _LABEL, 63)
+PLUGIN_VERSION = Text(
+    "a version of the device plugin such as v0.20.0", r"v?[0-9]{1,9}\.[0-9]{1,9}(?:[.+-][-0-9A-Za-z.+]*)?", 63
+)
+NAMESPACED_NAME = Text("namespace/name of an object", f"{_LABEL}/{_SUBDOMAIN}", 317, "[^/]{64,}/.*")
 CODE = Text("a check's code", "GPS[0-9]{3}")
 """`webhook.settings` narrows it to the codes of registered checks."""
 
@@ -54,13 +58,8 @@ NamespacePattern: TypeAlias = Annotated[
 ObjectName: TypeAlias = Annotated[
     str, Text("an object's name: lowercase letters, digits, dashes and dots", _SUBDOMAIN, 253)
 ]
-PluginVersion: TypeAlias = Annotated[
-    str,
-    Text("a version of the device plugin such as v0.20.0", r"v?[0-9]{1,9}\.[0-9]{1,9}(?:[.+-][-0-9A-Za-z.+]*)?", 63),
-]
-NamespacedName: TypeAlias = Annotated[
-    str, Text("namespace/name of an object", f"{_LABEL}/{_SUBDOMAIN}", 317, "[^/]{64,}/.*")
-]
+PluginVersion: TypeAlias = Annotated[str, PLUGIN_VERSION]
+NamespacedName: TypeAlias = Annotated[str, NAMESPACED_NAME]
 ClassPattern: TypeAlias = Annotated[
     str, Text("a RuntimeClass's or handler's name, in which * stands for any text", "[-a-z0-9.*]+", 253)
 ]

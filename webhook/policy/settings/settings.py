@@ -234,6 +234,12 @@ class FactsSettings:
         900.0, "Age at which facts that the API server no longer confirms count as unknown, except RuntimeClasses."
     )
 
+    @property
+    def are_wanted(self) -> bool:
+        """Whether any facts are read."""
+        switches = (self.nodes, self.namespaces, self.runtime_classes, self.device_classes)
+        return any(switches) or self.device_plugin is not None
+
 
 @dataclass(frozen=True, slots=True)
 class WorkloadPath:

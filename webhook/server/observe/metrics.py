@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import product
 from math import inf
-from typing import Any
+from typing import Any, Protocol
 
 from prometheus_client import (
     CollectorRegistry,
@@ -29,6 +29,24 @@ disable_created_metrics()  # type: ignore[no-untyped-call]  # they double the se
 _PREFIX = "gpushare_webhook"
 _LAG_SECONDS = (0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0)
 _REVIEW_SECONDS = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0)
+
+
+class FactsSource(Protocol):
+    """A source of facts: its name, and its state now."""
+
+    name: str
+
+    @property
+    def age(self) -> float | None:
+        """Seconds since the facts were last confirmed; None while they are unknown."""
+
+    @property
+    def count(self) -> int:
+        """The number of objects."""
+
+    @property
+    def failing(self) -> bool:
+        """Whether they cannot be read or watched now."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +95,8 @@ FAMILIES = (
     Family(Counter, "reloads", "Changed files, loaded (taken) or rejected (refused).", ("what", "result")),
     Family(Gauge, "settings_generation", "Number of settings versions applied since the start."),
     Family(Gauge, "facts_age_seconds", "Seconds since facts were last confirmed; -1 while unknown.", ("source",)),
+    Family(Gauge, "facts_objects", "Objects that the facts in force hold.", ("source",)),
+    Family(Gauge, "facts_failing", "1 while facts cannot be read or watched, else 0.", ("source",)),
     Family(Gauge, "build", "Always 1; the label is the version.", ("version",)),
 )
 """All metrics of this server."""
@@ -119,7 +139,7 @@ class Metrics:
         self.expiry: Gauge = made["certificate_expiry_seconds"]
         self.certificates: Counter = made["certificate_events"]
         self.generation: Gauge = made["settings_generation"]
-        self.facts_age: Gauge = made["facts_age_seconds"]
+        self._facts = tuple(made[name] for name in ("facts_age_seconds", "facts_objects", "facts_failing"))
         self._closed = cache(made["closed_connections"].labels)
         self._reloads = cache(made["reloads"].labels)
         self._review = cache(made["reviews"].labels)
@@ -140,6 +160,13 @@ class Metrics:
                 self.unmutated.inc(count)
         if outcome.proof_failure is not None:
             self.flaws.inc()
+
+    def watch_facts(self, source: FactsSource) -> None:
+        """Export the state of a source of facts."""
+        age, objects, failing = (family.labels(source.name) for family in self._facts)
+        age.set_function(lambda: -1 if source.age is None else source.age)
+        objects.set_function(lambda: source.count)
+        failing.set_function(lambda: source.failing)
 
     def refuse(self, status: int) -> None:
         """Count one request answered with an HTTP error."""

@@ -1,0 +1,176 @@
+"""A STAND-IN for a cluster: HTTPS on loopback with the objects of a small mixed cluster, and a kubeconfig for it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import yaml
+from aiohttp import web
+
+from tests.facts.server import standing_in
+
+Object = dict[str, Any]
+
+NODES = "/api/v1/nodes"
+NAMESPACES = "/api/v1/namespaces"
+RUNTIME_CLASSES = "/apis/node.k8s.io/v1/runtimeclasses"
+DEVICE_CLASSES = "/apis/resource.k8s.io/v1/deviceclasses"
+PLUGIN = "/api/v1/namespaces/gpu/configmaps/device-plugin"
+SETTINGS = "/api/v1/namespaces/mps/configmaps/webhook"
+INSTALLED_AS = "mps/webhook"
+
+TOKEN = "s3cret-token"  # noqa: S105 - what a snapshot must not hold
+PERSONAL = ("jane.doe", "10.1.2.3", "registry.example.com/private", "cost-centre", TOKEN)
+"""Texts of the objects that no snapshot holds."""
+
+MPS_10 = """\
+version: v1
+sharing:
+  mps:
+    resources:
+    - {name: nvidia.com/gpu, replicas: 10}
+"""
+
+
+def node(name: str, units: int, taints: list[Object], labels: dict[str, str]) -> Object:
+    """A node with GPUs, and with everything else that a node has."""
+    amounts = {"cpu": "8", "memory": "32Gi", "nvidia.com/gpu": str(units)}
+    return {
+        "metadata": {
+            "name": name,
+            "labels": labels,
+            "annotations": {"owner": "jane.doe"},
+        },
+        "spec": {"taints": taints, "providerID": "cost-centre"},
+        "status": {
+            "capacity": amounts,
+            "allocatable": amounts,
+            "addresses": [{"type": "InternalIP", "address": "10.1.2.3"}],
+            "images": [{"names": ["registry.example.com/private"]}],
+        },
+    }
+
+
+def named(name: str, **rest: Any) -> Object:
+    """An object with an annotation."""
+    return {"metadata": {"name": name, "annotations": {"owner": "jane.doe"}, "labels": {}}, **rest}
+
+
+def namespace(name: str, **labels: str) -> Object:
+    """A namespace with a label that no setting names."""
+    return {
+        "metadata": {"name": name, "labels": {"contact": "jane.doe", **labels}, "annotations": {"a": "cost-centre"}}
+    }
+
+
+@dataclass
+class FakeCluster:
+    """The cluster. `lists` holds collections by path, `objects` single objects, `refused` statuses by path.
+
+    `before` is awaited before the request for a path is answered. `asked` has the paths of all requests.
+    """
+
+    lists: dict[str, list[Object]] = field(default_factory=dict)
+    objects: dict[str, Object] = field(default_factory=dict)
+    refused: dict[str, int] = field(default_factory=dict)
+    before: dict[str, Callable[[web.Request], Awaitable[None]]] = field(default_factory=dict)
+    asked: list[str] = field(default_factory=list)
+
+    async def answer(self, request: web.Request) -> web.StreamResponse:
+        """Answer one request."""
+        self.asked.append(request.path)
+        if request.path in self.before:
+            await self.before[request.path](request)
+        if request.path in self.refused:
+            status = self.refused[request.path]
+            return web.json_response({"kind": "Status", "message": f"refused: {status}"}, status=status)
+        if request.path == "/version":
+            return web.json_response({"major": "1", "minor": "34"})
+        if request.path in self.lists:
+            return web.json_response({"metadata": {"resourceVersion": "7"}, "items": self.lists[request.path]})
+        if request.path in self.objects:
+            return web.json_response(self.objects[request.path])
+        return web.json_response({"kind": "Status", "message": "not found"}, status=404)
+
+
+def mixed() -> FakeCluster:
+    """A cluster with an MPS node, a node with whole cards, and the webhook."""
+    mps = {"nvidia.com/mps.capable": "true", "nvidia.com/gpu.replicas": "10", "nvidia.com/gfd.timestamp": "1790000000"}
+    return FakeCluster(
+        lists={
+            NODES: [
+                node("whole-1", 4, [{"key": "team", "value": "ml", "effect": "NoSchedule"}], {"pool": "whole"}),
+                node("mps-1", 10, [], {**mps, "revision": "12e4"}),
+                {"metadata": {"name": "cpu-1"}, "status": {"capacity": {"cpu": "4"}, "allocatable": {"cpu": "4"}}},
+            ],
+            NAMESPACES: [
+                namespace("team-b", **{"pod-security.kubernetes.io/enforce": "baseline"}),
+                namespace("team-a", **{"example.com/gpu": "audit"}),
+            ],
+            RUNTIME_CLASSES: [named("nvidia", handler="nvidia"), named("kata", handler="kata-qemu")],
+            DEVICE_CLASSES: [named("gpu.nvidia.com", spec={"extendedResourceName": "nvidia.com/gpu"})],
+        },
+        objects={
+            PLUGIN: {"metadata": {"name": "device-plugin"}, "data": {"mps-10": MPS_10}},
+            SETTINGS: {
+                "metadata": {"name": "webhook"},
+                "data": {
+                    "settings.yaml": "facts:\n  nodes: true\n  namespaces: true\n  devicePlugin: gpu/device-plugin\n"
+                    "namespaces:\n- selector:\n    matchLabels:\n      example.com/gpu: audit\n  mode: audit\n"
+                },
+            },
+        },
+    )
+
+
+@contextmanager
+def running(cluster: FakeCluster, folder: Path) -> Iterator[Path]:
+    """Serve a cluster in a thread, and yield a kubeconfig with the context `prod`."""
+    place = folder / "api"
+    place.mkdir()
+    loop = asyncio.new_event_loop()
+    thread = Thread(target=loop.run_forever)
+    thread.start()
+    serving = standing_in(place, cluster.answer)
+    try:
+        server = asyncio.run_coroutine_threadsafe(serving.__aenter__(), loop).result(_PATIENCE)
+        file = place / "kubeconfig"
+        file.write_text(yaml.safe_dump(kubeconfig(f"https://127.0.0.1:{server.port}", str(server.authority))))
+        yield file
+        asyncio.run_coroutine_threadsafe(serving.__aexit__(None, None, None), loop).result(_PATIENCE)
+    finally:
+        asyncio.run_coroutine_threadsafe(_cancel_others(), loop).result(_PATIENCE)
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join(_PATIENCE)
+        loop.close()
+
+
+async def _cancel_others() -> None:
+    """End requests that are still being answered."""
+    others = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in others:
+        task.cancel()
+    await asyncio.gather(*others, return_exceptions=True)
+
+
+_PATIENCE = 20
+
+
+def kubeconfig(server: str, authority: str) -> Object:
+    """The content of a kubeconfig with one context."""
+    return {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "current-context": "prod",
+        "contexts": [{"name": "prod", "context": {"cluster": "prod", "user": "admin"}}],
+        "clusters": [{"name": "prod", "cluster": {"server": server, "certificate-authority": authority}}]
+        if authority
+        else [{"name": "prod", "cluster": {"server": server}}],
+        "users": [{"name": "admin", "user": {"token": TOKEN}}],
+    }

@@ -1,0 +1,125 @@
+"""`check` and `mutate` with a live cluster: the facts and the settings are those of the cluster."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.cluster import INSTALLED_AS, NODES, RUNTIME_CLASSES, SETTINGS, FakeCluster, mixed, named, running
+from tests.cli.run import Ended, run
+
+POD = """\
+{{apiVersion: v1, kind: Pod, metadata: {{name: p, namespace: {namespace}}}, spec: {{nodeSelector: {{{selector}}},
+ containers: [{{name: c, resources: {{limits: {{nvidia.com/gpu: {amount}}}}}}}]}}}}
+"""
+
+
+@pytest.fixture
+def cluster() -> FakeCluster:
+    return mixed()
+
+
+@pytest.fixture
+def prod(cluster: FakeCluster, here: Path) -> Iterator[tuple[str, ...]]:
+    """The options that lead to the cluster."""
+    with running(cluster, here) as file:
+        yield "--kubeconfig", str(file), "--context", "prod"
+
+
+@pytest.fixture
+def pods(here: Path) -> str:
+    """Pods for each node and namespace of the cluster."""
+    selectors = ("", "pool: whole", 'nvidia.com/mps.capable: "true"', "pool: none")
+    documents = [
+        POD.format(namespace=namespace, selector=selector, amount=amount)
+        for namespace in ("team-a", "team-b", "default")
+        for selector in selectors
+        for amount in (1, 2)
+    ]
+    (here / "pods.yaml").write_text("---\n".join(documents))
+    return "pods.yaml"
+
+
+def decisions(ended: Ended) -> list[str]:
+    return [result["decision"] for result in ended.json()["results"]]
+
+
+def test_check_reads_facts_of_context(cluster: FakeCluster, prod: tuple[str, ...]) -> None:
+    two = POD.format(namespace="default", selector="pool: whole", amount=2).encode()
+    assert decisions(run("check", "-f", "-", "-o", "json", stdin=two)) == ["denied"]
+    found = run("check", "-f", "-", "-o", "json", *prod, "--without", "runtimeClasses", stdin=two)
+    assert (decisions(found), found.err) == (["warned"], "")
+    assert NODES in cluster.asked
+    assert RUNTIME_CLASSES not in cluster.asked
+
+
+@pytest.mark.parametrize("command", [("check", "-o", "json"), ("mutate", "-o", "patch")], ids=["check", "mutate"])
+@pytest.mark.parametrize("installed", [True, False], ids=["installed settings", "defaults"])
+def test_live_result_equals_result_of_snapshot(
+    prod: tuple[str, ...], pods: str, command: tuple[str, ...], installed: bool
+) -> None:
+    settings = ("--installed-as", INSTALLED_AS) if installed else ()
+    written = ("--settings", "settings.yaml") if installed else ()
+    assert run("snapshot", *prod, *settings, *written, "--facts", "facts.yaml").code == 0
+    offline = ("--facts", "facts.yaml", *(("--config", "settings.yaml") if installed else ()))
+    live = run(*command, "-f", pods, *prod, *settings)
+    assert live == run(*command, "-f", pods, *offline)
+    assert live != run(*command, "-f", pods)
+
+
+def test_mutate_knows_runtime_classes_of_cluster(cluster: FakeCluster, prod: tuple[str, ...]) -> None:
+    one = POD.format(namespace="default", selector="", amount=1).encode()
+
+    def runtime_class() -> Any:
+        return run("mutate", "-f", "-", *prod, stdin=one).json()["spec"].get("runtimeClassName")
+
+    assert runtime_class() == "nvidia"
+    cluster.lists[RUNTIME_CLASSES].append(named("nvidia-legacy", handler="nvidia-legacy"))
+    assert runtime_class() is None
+
+
+def test_check_applies_installed_settings(cluster: FakeCluster, prod: tuple[str, ...]) -> None:
+    two = POD.format(namespace="team-a", selector='nvidia.com/mps.capable: "true"', amount=2).encode()
+    assert decisions(run("check", "-f", "-", "-o", "json", *prod, stdin=two)) == ["denied"]
+    found = run("check", "-f", "-", "-o", "json", *prod, "--installed-as", INSTALLED_AS, stdin=two)
+    assert decisions(found) == ["allowed"]  # the rule for the label of team-a audits only
+    cluster.objects[SETTINGS]["data"]["settings.yaml"] = "mode: warn\n"
+    found = run("check", "-f", "-", "-o", "json", *prod, "--installed-as", INSTALLED_AS, stdin=two)
+    assert decisions(found) == ["warned"]
+
+
+def test_kubeconfig_alone_uses_current_context(cluster: FakeCluster, prod: tuple[str, ...], pods: str) -> None:
+    assert run("check", "-f", pods, "-o", "json", *prod[:2]) == run("check", "-f", pods, "-o", "json", *prod)
+    assert cluster.asked
+
+
+@pytest.mark.parametrize("command", ["check", "mutate"])
+def test_forbidden_part_is_an_error(cluster: FakeCluster, prod: tuple[str, ...], pods: str, command: str) -> None:
+    cluster.refused[NODES] = 403
+    result = run(command, "-f", pods, *prod)
+    assert (result.code, result.out) == (2, "")
+    assert result.err.startswith("context prod: nodes: ")
+    assert run(command, "-f", pods, *prod, "--without", "nodes").code < 2
+
+
+@pytest.mark.parametrize("command", ["check", "mutate"])
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (
+            ("--facts", "f.yaml", "--context", "prod"),
+            "--facts and --context: facts come from a file or from a cluster; leave out one",
+        ),
+        (("--facts", "f.yaml", "--kubeconfig", "k"), "--facts and --context: "),
+        (("--config", "s.yaml", "--installed-as", "a/b"), "--config and --installed-as: both name the settings; "),
+        (("--without", "nodes"), "--without needs --context, --kubeconfig or --installed-as, which name a cluster"),
+    ],
+)
+def test_options_that_contradict(here: Path, command: str, options: tuple[str, ...], said: str) -> None:
+    result = run(command, "-f", "-", *options, stdin=json.dumps({}).encode())
+    assert (result.code, result.out) == (2, "")
+    assert result.err.splitlines()[-1].startswith(f"Error: {said}")

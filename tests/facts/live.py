@@ -1,0 +1,49 @@
+"""LiveFacts over a fake cluster, running in virtual time, with all that they published and logged."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any
+
+from tests.facts.fake_cluster import FakeCluster
+from webhook.cluster.live_facts import LiveFacts, LiveSource
+from webhook.policy.settings.settings import FactsSettings
+
+
+class Live:
+    """Running facts. `published` has each snapshot, with the time at which it was published."""
+
+    def __init__(self, cluster: FakeCluster, wanted: FactsSettings, resources: tuple[str, ...] = ()) -> None:
+        self.published: list[tuple[float, Mapping[str, Any]]] = []
+        self.logged: list[tuple[str, str, dict[str, Any]]] = []
+        self.in_force: dict[str, Any] = {}
+        self.facts = LiveFacts(cluster, wanted, resources, self.publish, self.log)
+        self.tasks = [asyncio.ensure_future(run()) for _, run in self.facts.tasks()]
+
+    async def publish(self, fields: Mapping[str, Any]) -> None:
+        self.published.append((asyncio.get_running_loop().time(), fields))
+        self.in_force |= fields
+
+    def log(self, level: str, event: str, /, **fields: Any) -> None:
+        self.logged.append((level, event, fields))
+
+    def events(self, *levels: str) -> list[str]:
+        """The events that were logged at these levels, or at any."""
+        return [event for level, event, _ in self.logged if not levels or level in levels]
+
+    def errors(self, event: str) -> list[str]:
+        """The errors of one event."""
+        return [fields["error"] for _, what, fields in self.logged if what == event]
+
+    def problems(self) -> list[str]:
+        return [fields["problem"] for _, what, fields in self.logged if what == "facts incomplete"]
+
+    def source(self, name: str) -> LiveSource:
+        return next(source for source in self.facts.sources if source.name == name)
+
+    async def stop(self) -> None:
+        assert not any(task.done() for task in self.tasks)
+        for task in self.tasks:
+            task.cancel()
+        await asyncio.wait(self.tasks)

@@ -1,0 +1,109 @@
+"""Options that choose a live cluster, and what is read of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import wraps
+from typing import Any
+
+import click
+
+from webhook.cli.options import file_option
+from webhook.policy.settings.formats import Format, refusal
+from webhook.policy.settings.names import NAMESPACED_NAME
+
+PARTS = {
+    "nodes": "nodes",
+    "namespaces": "namespaces",
+    "runtimeClasses": "runtime_classes",
+    "deviceClasses": "device_classes",
+    "devicePlugin": "device_plugin",
+}
+"""The parts of facts by their keys in the file, and their names in `Facts` and `FactsSettings`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """A cluster of a kubeconfig, and what to read of it.
+
+    Without a context, it is the cluster that this process runs in, or that of the current context. `installed_as` is
+    NAMESPACE/NAME of the installation whose settings are used. `without` holds keys of `PARTS`.
+    """
+
+    context: str | None
+    kubeconfig: str | None
+    installed_as: str | None
+    without: frozenset[str]
+
+    def __str__(self) -> str:
+        return f"context {self.context}" if self.context is not None else "the cluster"
+
+
+def formatted(form: Format) -> Callable[[click.Context, click.Parameter, Any], Any]:
+    """Return a callback of an option whose values, one or several, have a format. Raises BadParameter."""
+
+    def verified(_context: click.Context, _option: click.Parameter, value: Any) -> Any:
+        for one in value if isinstance(value, tuple) else (value,):
+            if one is not None and not form.allows(one):
+                raise click.BadParameter(refusal(form, one))
+        return value
+
+    return verified
+
+
+def cluster_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the options of a cluster. The command gets them as `cluster`, which is None if none of them is given."""
+
+    @wraps(command)
+    def with_cluster(
+        *,
+        context: str | None,
+        kubeconfig: str | None,
+        installed_as: str | None,
+        without: tuple[str, ...],
+        **rest: Any,
+    ) -> None:
+        given = Cluster(context, kubeconfig, installed_as, frozenset(without))
+        command(cluster=None if given == _NONE else given, **rest)
+
+    decorated: Callable[..., None] = with_cluster
+    for option in (
+        click.option(
+            "--without",
+            metavar="PART",
+            type=click.Choice(list(PARTS)),
+            multiple=True,
+            help=f"A part of the facts that is not read and stays unknown: {', '.join(PARTS)}. Repeatable.",
+        ),
+        click.option(
+            "--installed-as",
+            metavar="NAMESPACE/NAME",
+            callback=formatted(NAMESPACED_NAME),
+            help="The installation whose settings apply: read from its ConfigMap, together with the facts that they "
+            "switch on. Without it, all facts are read.",
+        ),
+        file_option("--kubeconfig", help="The kubeconfig of the cluster. Without it KUBECONFIG applies."),
+        click.option(
+            "--context",
+            metavar="NAME",
+            shell_complete=_contexts,
+            help="The context of the kubeconfig, which names a cluster.",
+        ),
+    ):
+        decorated = option(decorated)
+    return decorated
+
+
+def _contexts(context: click.Context, _option: click.Parameter, incomplete: str) -> list[str]:
+    """Return the contexts that a shell may complete; none where there is no kubeconfig that lists any."""
+    from webhook.cluster.kubeconfig import KubeconfigError, contexts, location
+
+    try:
+        names = contexts(context.params.get("kubeconfig") or location())
+    except KubeconfigError:
+        return []
+    return [name for name in names if name.startswith(incomplete) and name.isprintable()]
+
+
+_NONE = Cluster(None, None, None, frozenset())

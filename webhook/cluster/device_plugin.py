@@ -1,0 +1,139 @@
+"""The device plugin as facts: its configurations, the default one, and its version."""
+
+from __future__ import annotations
+
+from base64 import b64decode
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final, TypeAlias
+
+import msgspec
+from msgspec import Raw, Struct
+
+from webhook.cluster import plugin_config
+from webhook.cluster.api_server import ApiServer
+from webhook.cluster.plugin_daemon_set import DefaultRule, PluginDaemonSet
+from webhook.cluster.plugin_daemon_set import parse as daemon_set
+from webhook.cluster.readers import Named
+from webhook.cluster.rights import Rule
+from webhook.policy.placement.facts import DevicePlugin, PluginConfig
+from webhook.policy.printable import printable
+from webhook.policy.settings.settings import DevicePluginSource
+
+_VERBS: Final = ("get", "watch")
+
+Texts: TypeAlias = Mapping[str, bytes]
+"""The configurations of one ConfigMap by key. A text that is too large is cut to one that is still too large."""
+
+
+class _Metadata(Struct):
+    name: str
+
+
+class _ConfigMap(Struct, rename="camel"):
+    metadata: _Metadata
+    data: dict[str, str] | None = None
+    binary_data: dict[str, str] | None = None
+
+
+_CONFIG_MAPS: Final = msgspec.json.Decoder(_ConfigMap)
+
+
+def config_map_reader(api: ApiServer, where: str) -> Named[Texts]:
+    """Read the ConfigMap `where` (`namespace/name`)."""
+    namespace, _, name = where.partition("/")
+    rule = Rule("", "configmaps", _VERBS, name, namespace)
+    return Named(api, f"/api/v1/namespaces/{namespace}/configmaps", name, _config_map, rule)
+
+
+def daemon_set_reader(api: ApiServer, where: str) -> Named[PluginDaemonSet]:
+    """Read the DaemonSet `where` (`namespace/name`)."""
+    namespace, _, name = where.partition("/")
+    rule = Rule("apps", "daemonsets", _VERBS, name, namespace)
+    return Named(api, f"/apis/apps/v1/namespaces/{namespace}/daemonsets", name, daemon_set, rule)
+
+
+def _config_map(found: Raw) -> tuple[str, Texts]:
+    """The texts of a ConfigMap, as files in the plugin's container (config-manager `getConfigFileNameMap`)."""
+    one = _CONFIG_MAPS.decode(found)
+    longest = plugin_config.LARGEST + 1
+    texts = {key: text[:longest].encode(errors="replace") for key, text in (one.data or {}).items()}
+    binary = {key: b64decode(text[: 4 * longest])[:longest] for key, text in (one.binary_data or {}).items()}
+    return one.metadata.name, {key: text for key, text in (texts | binary).items() if not key.startswith("..")}
+
+
+@dataclass(slots=True)
+class _Pool:
+    """Configurations of several ConfigMaps by key, and what is wrong with them."""
+
+    mig_strategy: str | None
+    found: dict[str, PluginConfig | None] = field(default_factory=dict)
+    origin: dict[str, str] = field(default_factory=dict)
+    problems: list[str] = field(default_factory=list)
+
+    def add(self, where: str, key: str, text: bytes) -> None:
+        """Add one key of the ConfigMap `where`. A key whose configuration is unknown stays without one."""
+        config: PluginConfig | None = None
+        try:
+            config = plugin_config.parse(key, text, self.mig_strategy)
+        except plugin_config.PluginConfigError as error:
+            self.problems.append(f"ConfigMap {where}, key {printable(key)}: {error}")
+        first = self.origin.setdefault(key, where)
+        if first == where:
+            self.found[key] = config
+        elif self.found[key] != config:
+            self.found[key] = None
+            self.problems.append(f"ConfigMap {where}, key {printable(key)}: differs from the key in ConfigMap {first}")
+
+
+def device_plugin(
+    source: DevicePluginSource,
+    maps: Mapping[str, Mapping[str, Texts] | None],
+    daemon: Mapping[str, PluginDaemonSet] | None,
+) -> tuple[DevicePlugin, tuple[str, ...]]:
+    """Return the facts, and the problems of what was read, each in words for a log line.
+
+    `maps` has what was read by `namespace/name`, and `daemon` the DaemonSet. None stands for what is unknown, and an
+    empty mapping for an object that does not exist.
+    """
+    problems: list[str] = []
+    plugin, default = _plugin(source, daemon, problems)
+    version = source.version
+    mig_strategy = None
+    if plugin is not None:
+        version, mig_strategy = version or plugin.version, plugin.mig_strategy
+    if not maps or None in maps.values():
+        return DevicePlugin(version=version), tuple(problems)
+    pool = _Pool(mig_strategy, problems=problems)
+    for where, objects in maps.items():
+        if not objects:
+            problems.append(f"ConfigMap {where} does not exist")
+        for texts in (objects or {}).values():
+            for key in sorted(texts):
+                pool.add(where, key, texts[key])
+    configs = tuple(config for _, config in sorted(pool.found.items()) if config is not None)
+    chosen = None if default is None else default.choose(pool.found)
+    return DevicePlugin(version=version, configs=configs, default_config=chosen), tuple(problems)
+
+
+def _plugin(
+    source: DevicePluginSource, daemon: Mapping[str, PluginDaemonSet] | None, problems: list[str]
+) -> tuple[PluginDaemonSet | None, DefaultRule | None]:
+    """The DaemonSet, and how a node without a label gets its configuration; None if that is unknown.
+
+    Where no DaemonSet is set, the default order of NVIDIA's chart applies.
+    """
+    if source.daemon_set is None:
+        return None, DefaultRule()
+    if daemon is None:
+        return None, None
+    where = f"DaemonSet {source.daemon_set}"
+    if not daemon:
+        problems.append(f"{where} does not exist")
+        return None, None
+    (found,) = daemon.values()
+    if source.version is None and found.version is None:
+        problems.append(f"{where}: its image shows no version; set facts.devicePlugin.version")
+    if found.default is None and source.config_maps:
+        problems.append(f"{where}: it has no config-manager that shows the default configuration")
+    return found, found.default

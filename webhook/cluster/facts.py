@@ -1,0 +1,136 @@
+"""The facts that are read from a cluster: one part for each source, each with readers of its own."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeAlias
+
+from webhook.cluster import device_classes, device_plugin, namespaces, nodes, runtime_classes
+from webhook.cluster.api_server import ApiServer
+from webhook.cluster.watch import Reader, ReadError
+from webhook.policy.placement.facts import Facts
+from webhook.policy.settings.settings import DevicePluginSource, FactsSettings
+from webhook.runtime.failure_log import LogEvent
+
+Read: TypeAlias = Mapping[str, Any] | None
+"""The objects of a reader by name; None while they are unknown."""
+
+
+class FactsError(Exception):
+    """A source of facts cannot be read. The message names the source, and the missing rule if it is forbidden."""
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """The value of a field of the facts; None while it is unknown.
+
+    `names` are those of its objects, in order, and `problems` are in words for a log line.
+    """
+
+    value: Any
+    names: tuple[str, ...] = ()
+    problems: tuple[str, ...] = ()
+
+
+class Build(Protocol):
+    """Makes the value of a field of what its readers have read. Any thread may call it."""
+
+    def __call__(self, found: Sequence[Read], /) -> Built:
+        """Return the value."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One field of the facts. `readers` are named in the plural, as log lines name them.
+
+    `expires` tells whether the field becomes unknown when the API server has not confirmed it for some time.
+    """
+
+    field: str
+    readers: Mapping[str, Reader[Any]]
+    build: Build
+    expires: bool = True
+
+    @property
+    def source(self) -> str:
+        """The name in metrics, such as `runtime-classes`."""
+        return self.field.replace("_", "-")
+
+    @property
+    def subject(self) -> str:
+        """The name in the log and in `/readyz`, such as `runtime classes`."""
+        return self.field.replace("_", " ")
+
+
+def parts(api: ApiServer, wanted: FactsSettings, resources: Collection[str] = ()) -> Iterator[Part]:
+    """Yield the parts of the facts that the settings want. `resources` are the names of the GPU resources.
+
+    RuntimeClasses do not expire: without them the webhook would inject a class that may not exist, and the API server
+    rejects every pod that names a missing class.
+    """
+    if wanted.nodes:
+        yield Part("nodes", {"nodes": nodes.reader(api, resources)}, _sorted)
+    if wanted.namespaces:
+        yield Part("namespaces", {"namespaces": namespaces.reader(api)}, _sorted)
+    if wanted.runtime_classes:
+        yield Part("runtime_classes", {"runtime classes": runtime_classes.reader(api)}, _sorted, expires=False)
+    if wanted.device_classes:
+        yield Part("device_classes", {"device classes": device_classes.reader(api)}, _sorted)
+    if wanted.device_plugin is not None:
+        yield _device_plugin(api, wanted.device_plugin)
+
+
+async def read_facts(
+    api: ApiServer, wanted: FactsSettings, resources: Collection[str] = (), log: LogEvent | None = None
+) -> Facts:
+    """Read every wanted source once. `resources` are the names of the GPU resources. Raises FactsError.
+
+    `log` gets the problems of what was read, such as a configuration that the device plugin rejects.
+    """
+    found: dict[str, Any] = {}
+    for part in parts(api, wanted, resources):
+        reads = await asyncio.gather(*(_read(name, reader) for name, reader in part.readers.items()))
+        built = await asyncio.to_thread(part.build, reads)
+        found[part.field] = built.value
+        for problem in built.problems:
+            if log is not None:
+                log("warning", "facts incomplete", source=part.source, problem=problem)
+    return Facts(**found)
+
+
+async def _read(name: str, reader: Reader[Any]) -> Mapping[str, Any]:
+    try:
+        return (await reader.start()).objects
+    except ReadError as error:
+        raise FactsError(f"{name} cannot be read: {error}") from None
+
+
+def _sorted(found: Sequence[Read]) -> Built:
+    """The objects of the only reader, in the order of their names."""
+    (objects,) = found
+    if objects is None:
+        return Built(None)
+    names = tuple(sorted(objects))
+    return Built(tuple(objects[name] for name in names), names)
+
+
+def _device_plugin(api: ApiServer, source: DevicePluginSource) -> Part:
+    maps = dict.fromkeys(source.config_maps)
+    readers: dict[str, Reader[Any]] = {
+        f"device plugin ConfigMaps ({where})": device_plugin.config_map_reader(api, where) for where in maps
+    }
+    if source.daemon_set is not None:
+        name = f"device plugin DaemonSets ({source.daemon_set})"
+        readers[name] = device_plugin.daemon_set_reader(api, source.daemon_set)
+
+    def build(found: Sequence[Read]) -> Built:
+        if found and all(objects is None for objects in found):
+            return Built(None)
+        texts = dict(zip(maps, found, strict=False))
+        daemon = found[len(maps)] if source.daemon_set is not None else None
+        value, problems = device_plugin.device_plugin(source, texts, daemon)
+        return Built(value, tuple(config.name for config in value.configs or ()), problems)
+
+    return Part("device_plugin", readers, build)

@@ -1,0 +1,58 @@
+"""The namespaces of a cluster and their labels as facts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+import msgspec
+from msgspec import Raw, Struct
+
+from webhook.cluster.api_server import ApiServer
+from webhook.cluster.pool import Pool
+from webhook.cluster.readers import Collection
+from webhook.cluster.rights import Rule
+from webhook.policy.placement.facts import Namespace
+
+_PATHS: Final = ("/api/v1/namespaces",)
+_RULE: Final = Rule("", "namespaces", ("list", "watch"))
+
+_POD_SECURITY: Final = "pod-security.kubernetes.io/"
+_MOST_LABELS: Final = 64
+"""Other labels of one namespace that are kept. The settings may select by any of them after a reload."""
+
+
+class _Metadata(Struct):
+    name: str
+    labels: dict[str, str] | None = None
+
+
+class _Namespace(Struct):
+    metadata: _Metadata
+
+
+_NAMESPACES: Final = msgspec.json.Decoder(_Namespace)
+
+
+def reader(api: ApiServer) -> Collection[Namespace]:
+    """Read the namespaces."""
+    return Collection(api, _PATHS, _parser(Pool()), _RULE)
+
+
+def _parser(pool: Pool) -> Callable[[Raw], tuple[str, Namespace]]:
+    def namespace(found: Raw) -> tuple[str, Namespace]:
+        metadata = _NAMESPACES.decode(found).metadata
+        labels = metadata.labels or {}
+        if len(labels) > _MOST_LABELS:
+            labels = _fewer(labels)
+        shared = {pool.shared(key): pool.shared(value) for key, value in labels.items()}
+        return metadata.name, Namespace(metadata.name, shared)
+
+    return namespace
+
+
+def _fewer(labels: dict[str, str]) -> dict[str, str]:
+    """The labels of Pod Security, and the first of the others by name."""
+    kept = [key for key in labels if key.startswith(_POD_SECURITY)]
+    others = sorted(key for key in labels if not key.startswith(_POD_SECURITY))
+    return {key: labels[key] for key in (*kept[:_MOST_LABELS], *others[:_MOST_LABELS])}

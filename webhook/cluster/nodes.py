@@ -1,0 +1,100 @@
+"""The GPU nodes of a cluster as facts."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Final
+
+import msgspec
+from msgspec import Raw, Struct
+
+from webhook.cluster.api_server import ApiServer
+from webhook.cluster.pool import Pool
+from webhook.cluster.readers import Collection as Read
+from webhook.cluster.rights import Rule
+from webhook.policy.placement.facts import Node, Taint
+from webhook.policy.pods.quantity import NANO, QuantityError, parse
+
+_PATHS: Final = ("/api/v1/nodes",)
+_RULE: Final = Rule("", "nodes", ("list", "watch"))
+_PAGE: Final = 50
+"""Nodes in one page. A node has about 15 KB, most of it images, addresses and managed fields."""
+
+_VENDOR: Final = "nvidia.com/"
+_EFFECTS: Final[Mapping[str, str]] = {"NoSchedule": "", "PreferNoSchedule": "", "NoExecute": ""}
+
+
+class _Metadata(Struct):
+    name: str
+    labels: dict[str, str] | None = None
+
+
+class _Taint(Struct):
+    key: str
+    effect: str
+    value: str = ""
+
+
+class _Spec(Struct, frozen=True):
+    taints: list[_Taint] | None = None
+
+
+class _Status(Struct, frozen=True):
+    capacity: dict[str, str] | None = None
+    allocatable: dict[str, str] | None = None
+
+
+class _Node(Struct):
+    metadata: _Metadata
+    spec: _Spec = _Spec()
+    status: _Status = _Status()
+
+
+_NODES: Final = msgspec.json.Decoder(_Node)
+
+
+def reader(api: ApiServer, resources: Collection[str]) -> Read[Node]:
+    """Read the nodes that have one of these resources, or one whose name begins with `nvidia.com/`.
+
+    The device plugin names no other resources (NVIDIA/k8s-device-plugin api/config/v1/resources.go).
+    """
+    wanted, pool = frozenset(resources), Pool()
+
+    def node(found: Raw) -> tuple[str, Node | None]:
+        one = _NODES.decode(found)
+        units = _units(one.status, wanted, pool)
+        if not units:
+            return one.metadata.name, None
+        labels = {pool.shared(key): pool.shared(value) for key, value in (one.metadata.labels or {}).items()}
+        taints = tuple(_taints(one.spec, pool))
+        return one.metadata.name, Node(one.metadata.name, labels, taints, units)
+
+    return Read(api, _PATHS, node, _RULE, _PAGE)
+
+
+def _units(status: _Status, wanted: frozenset[str], pool: Pool) -> dict[str, int]:
+    """The GPU resources of a node in whole units, as its allocatable has them.
+
+    When the device plugin goes, the kubelet keeps the capacity for five minutes and sets the allocatable to 0, and then
+    reports 0 for both (kubernetes pkg/kubelet/cm/devicemanager/manager.go `GetCapacity`). So a name stays with 0: the
+    node may offer the resource again.
+    """
+    capacity, allocatable = status.capacity or {}, status.allocatable or {}
+    names = {name for name in (*capacity, *allocatable) if name in wanted or name.startswith(_VENDOR)}
+    return {pool.shared(name): _whole(allocatable.get(name, "0")) for name in sorted(names)}
+
+
+def _whole(quantity: str) -> int:
+    """Whole units of a quantity; 0 for one that is none, which no kubelet reports."""
+    try:
+        return max(0, parse(quantity)) // NANO
+    except QuantityError:
+        return 0
+
+
+def _taints(spec: _Spec, pool: Pool) -> list[Taint]:
+    return [
+        Taint(pool.shared(taint.key), taint.effect, pool.shared(taint.value))  # type: ignore[arg-type]
+        for taint in spec.taints or ()
+        if taint.effect in _EFFECTS
+    ]

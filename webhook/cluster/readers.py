@@ -1,0 +1,199 @@
+"""How objects are first read: collections in pages, and single objects by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final, Generic, TypeVar
+from urllib.parse import urlencode
+
+import msgspec
+from msgspec import Raw, Struct
+
+from webhook.cluster.api_server import ApiServer, ResponseTooLargeError, StatusError
+from webhook.cluster.rights import Rule
+from webhook.cluster.watch import UNDECODABLE, Bookmark, ReadError, Start
+from webhook.policy.printable import printable
+from webhook.runtime.retry import delay
+
+T = TypeVar("T")
+
+_BATCH: Final = 20
+"""Objects that are decoded in one go: less than a millisecond for nodes of 15 KB."""
+
+_EXPIRED: Final = 3
+"""Times that a list may expire between two pages before it counts as failed."""
+
+
+class _ListMeta(Struct, rename="camel"):
+    resource_version: str
+    continue_: str = msgspec.field(default="", name="continue")
+
+
+class _Page(Struct):
+    metadata: _ListMeta
+    items: list[Raw] | None = None
+
+
+class _Failure(Struct):
+    message: str = ""
+
+
+_PAGES = msgspec.json.Decoder(_Page)
+_FAILURES = msgspec.json.Decoder(_Failure)
+
+
+class ForbiddenError(ReadError):
+    """The API server forbids a request. The message names the missing rule."""
+
+
+class _ExpiredError(Exception):
+    """The server no longer has the version that the pages of a list are taken from."""
+
+
+class _NotFoundError(Exception):
+    """The server does not serve this path, or has no such object."""
+
+
+@dataclass(frozen=True, slots=True)
+class Collection(Generic[T]):
+    """Reads all objects of one kind in pages. Needs the rights to list and to watch.
+
+    `paths` are the versions of its API, the best first. The first one that the server has is read. If it has
+    none, there are no objects. `page` is the number of objects to ask for at once.
+    """
+
+    api: ApiServer
+    paths: Sequence[str]
+    parse: Callable[[Raw], tuple[str, T | None]]
+    rule: Rule
+    page: int = 250
+
+    async def start(self) -> Start[T]:
+        """List the objects of the first version that the server has. Raises ReadError."""
+        for path in self.paths:
+            try:
+                return await self._listed(path)
+            except _NotFoundError:
+                continue
+        return Start({}, None)
+
+    def resumed(self, bookmark: Bookmark) -> Bookmark:
+        """Resume where the watch ended."""
+        return bookmark
+
+    def refused(self, error: StatusError) -> str:
+        """Return the missing rule, or the server's words."""
+        return self.rule.missing("watch") if error.status == 403 else str(error)
+
+    async def _listed(self, path: str) -> Start[T]:
+        for _ in range(_EXPIRED):
+            try:
+                return await self._pages(path)
+            except _ExpiredError:
+                continue
+        raise ReadError(f"list of {path}: it expires before its last page is read")
+
+    async def _pages(self, path: str) -> Start[T]:
+        objects: dict[str, T] = {}
+        limit, rest = self.page, ""
+        while True:
+            try:
+                page = await self._page(path, limit, rest)
+            except ResponseTooLargeError as error:
+                if limit == 1:
+                    raise ReadError(str(error)) from None
+                limit = max(1, limit // 4)
+                continue
+            for batch in _batches(page.items or []):
+                objects.update(self._parsed(path, batch))
+                await delay(0)
+            rest = page.metadata.continue_
+            if not rest:
+                return Start(objects, Bookmark(path, {}, page.metadata.resource_version))
+
+    async def _page(self, path: str, limit: int, rest: str) -> _Page:
+        query = {"limit": str(limit)} | ({"continue": rest} if rest else {})
+        body = await _answer(self.api, f"{path}?{urlencode(query)}", f"list of {path}", self.rule, "list")
+        try:
+            return _PAGES.decode(body)
+        except UNDECODABLE as error:
+            raise ReadError(f"list of {path}: not a list of the API server: {error}") from None
+
+    def _parsed(self, path: str, batch: Sequence[Raw]) -> Iterator[tuple[str, T]]:
+        try:
+            for item in batch:
+                name, value = self.parse(item)
+                if value is not None:
+                    yield name, value
+        except UNDECODABLE as error:
+            raise ReadError(f"list of {path}: not a list of the API server: {error}") from None
+
+
+@dataclass(frozen=True, slots=True)
+class Named(Generic[T]):
+    """Reads one object by its name. Needs the rights to get and to watch it, and none to list.
+
+    A watch without a resource version begins with what is there, but says nothing about an object that is missing. So
+    the object is read before each watch, every few minutes, and a deletion between the two is noticed then.
+    """
+
+    api: ApiServer
+    path: str
+    name: str
+    parse: Callable[[Raw], tuple[str, T | None]]
+    rule: Rule
+
+    async def start(self) -> Start[T]:
+        """Read the object. Raises ReadError."""
+        path = f"{self.path}/{self.name}"
+        bookmark = Bookmark(self.path, {"fieldSelector": f"metadata.name={self.name}"}, None)
+        try:
+            body = await _answer(self.api, path, f"GET {path}", self.rule, "get")
+        except (_NotFoundError, _ExpiredError):
+            return Start({}, bookmark)
+        try:
+            name, value = self.parse(Raw(body))
+        except UNDECODABLE as error:
+            raise ReadError(f"GET {path}: not an object of the API server: {error}") from None
+        return Start({} if value is None else {name: value}, bookmark)
+
+    def resumed(self, _bookmark: Bookmark) -> None:
+        """Start over."""
+
+    def refused(self, error: StatusError) -> str:
+        """Return the missing rule, or the server's words."""
+        return self.rule.missing("watch") if error.status == 403 else str(error)
+
+
+async def _answer(api: ApiServer, path: str, asked: str, rule: Rule, verb: str) -> bytes:
+    """The body of a response with status 200. Raises ReadError for any other, and ResponseTooLargeError."""
+    try:
+        status, body = await api.read(path)
+    except ResponseTooLargeError:
+        raise
+    except OSError as error:
+        raise ReadError(str(error)) from None
+    match status:
+        case 200:
+            return body
+        case 403:
+            raise ForbiddenError(rule.missing(verb))
+        case 404:
+            raise _NotFoundError
+        case 410:
+            raise _ExpiredError
+    raise ReadError(f"{asked}: {status} {printable(_message(body))}".rstrip())
+
+
+def _message(body: bytes) -> str:
+    """The server's words about a failure; empty for a proxy's page."""
+    try:
+        return _FAILURES.decode(body).message
+    except UNDECODABLE:
+        return ""
+
+
+def _batches(items: list[Raw]) -> Iterator[list[Raw]]:
+    for at in range(0, len(items), _BATCH):
+        yield items[at : at + _BATCH]

@@ -1,0 +1,88 @@
+"""The facts file, and facts as one holds them: sorted, and with nothing that no policy reads.
+
+A snapshot may be committed beside the manifests that it checks, so it holds no annotations, addresses or images, and of
+namespaces only the labels that the settings name. Node labels stay, since any pod may select by them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from typing import Any, Protocol, TypeVar
+
+from webhook.policy.placement.facts import Facts, Node, PluginConfig, RuntimeClass
+from webhook.policy.settings.settings import Settings
+from webhook.settings.configuration import API_VERSION
+from webhook.settings.schema_tree import object_of, write_briefly
+
+FACTS_KIND = "Facts"
+FACTS_FILE = object_of(Facts)
+"""The schema tree of the facts file, without `apiVersion` and `kind`."""
+
+_POD_SECURITY = "pod-security.kubernetes.io/"
+
+_CHANGING = frozenset({"nvidia.com/gfd.timestamp"})
+"""Node labels that change while the node stays the same: GPU feature discovery writes the time of its last run."""
+
+
+def spelled_out(facts: Facts) -> dict[str, Any]:
+    """The content of a facts file that loads as these facts. Defaults and unknown parts are left out."""
+    return {"apiVersion": API_VERSION, "kind": FACTS_KIND, **write_briefly(FACTS_FILE, facts)}
+
+
+def portable(facts: Facts, settings: Settings) -> Facts:
+    """The facts that a file keeps of a cluster with these settings, in a stable order."""
+    read = _labels_read(settings)
+    plugin = facts.device_plugin
+    return Facts(
+        nodes=_each(facts.nodes, _node),
+        namespaces=_each(facts.namespaces, lambda one: replace(one, labels=_those(one.labels, read))),
+        runtime_classes=_each(facts.runtime_classes, _runtime_class),
+        device_classes=_each(facts.device_classes, lambda one: one),
+        device_plugin=None if plugin is None else replace(plugin, configs=_each(plugin.configs, _plugin_config)),
+    )
+
+
+class _Named(Protocol):
+    @property
+    def name(self) -> str: ...
+
+
+T = TypeVar("T", bound=_Named)
+
+
+def _each(objects: Iterable[T] | None, keep: Callable[[T], T]) -> tuple[T, ...] | None:
+    """What is kept of each object, by name; None if the objects are unknown."""
+    return None if objects is None else tuple(sorted(map(keep, objects), key=lambda one: one.name))
+
+
+def _node(node: Node) -> Node:
+    labels = _those(node.labels, lambda key: key not in _CHANGING)
+    taints = tuple(sorted(node.taints, key=lambda one: (one.key, one.effect, one.value)))
+    return replace(node, labels=labels, taints=taints, resources=_by_key(node.resources))
+
+
+def _runtime_class(found: RuntimeClass) -> RuntimeClass:
+    return replace(found, node_selector=_by_key(found.node_selector))
+
+
+def _plugin_config(config: PluginConfig) -> PluginConfig:
+    return replace(config, resources=_each(config.resources, lambda one: one) or ())
+
+
+def _labels_read(settings: Settings) -> Callable[[str], bool]:
+    """Whether the policy with these settings reads a label of namespaces."""
+    named = {key for rule in settings.namespaces if rule.selector is not None for key in rule.selector.match_labels}
+    named.add((settings.exempt.label or "").partition("=")[0])
+    return lambda key: key.startswith(_POD_SECURITY) or key in named
+
+
+def _those(labels: Mapping[str, str], read: Callable[[str], bool]) -> dict[str, str]:
+    return {key: value for key, value in _by_key(labels).items() if read(key)}
+
+
+V = TypeVar("V")
+
+
+def _by_key(mapping: Mapping[str, V]) -> dict[str, V]:
+    return dict(sorted(mapping.items()))
