@@ -39,7 +39,7 @@ def run(context: PodContext) -> Violations:
         problem = message("the node selector of RuntimeClass {} contradicts the pod's", name)
         violations.append(Violation(path, problem, "make the pod's nodeSelector agree with the class"))
     elif known is not None and _selects_no_node(context, known):
-        problem = message("no node that could take the pod has the labels that RuntimeClass {} selects", name)
+        problem = message("RuntimeClass {} selects none of the nodes that could take the pod", name)
         violations.append(Violation(path, problem, "name a class that selects nodes with the resource, or omit it"))
     if context.mps_requests and is_sandbox(context, name):
         problem = message("RuntimeClass {} is a sandbox in which MPS does not work", name)
@@ -98,7 +98,7 @@ _OBSTACLES: dict[Obstacle | None, tuple[Path, str, str]] = {
 
 _NOWHERE: tuple[Path, str, str] = (
     (),
-    "no node that could take the pod has the labels that RuntimeClass {}, which is injected, selects",
+    "RuntimeClass {} is injected, but selects none of the nodes that could take the pod",
     "set injections.runtimeClass.name to a class that selects nodes with GPUs, or change the class",
 )
 

@@ -49,7 +49,7 @@ def _of_container(context: PodContext, container: Container) -> Iterator[Violati
         for name in amounts:
             if (
                 name in _STANDARD
-                or name in rules.resources
+                or rules.resource(name) is not None
                 or name in rules.nodes.dynamic
                 or name in rules.nodes.index.offered
                 or (field == "requests" and name in container.limits)
