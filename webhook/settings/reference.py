@@ -54,8 +54,8 @@ _FACTS = f"""\
 
 What is known about a cluster, for `--facts`. A part that is missing or null is unknown; an empty list is known to be
 empty, which is different. You may omit `apiVersion` and `kind`; they are validated when present. Names must be unique
-within a list. `gpushare-webhook snapshot` writes the facts of a cluster, and `config schema facts` prints a JSON Schema for
-editors.
+within a list. `gpushare-webhook snapshot` writes the facts of a cluster, and `config schema facts` prints a JSON Schema
+for editors.
 
 ```yaml
 apiVersion: {API_VERSION}
