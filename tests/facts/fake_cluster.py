@@ -152,7 +152,7 @@ def _name(event: WatchEvent) -> str:
     return name
 
 
-def gpu_node(name: str = "", amount: int = 4, **labels: str) -> Object:
+def gpu_node(amount: int = 4, /, **labels: str) -> Object:
     """A node with this amount of `nvidia.com/gpu`."""
     units = {"cpu": "8", "nvidia.com/gpu": str(amount)}
     return {"metadata": {"labels": labels}, "status": {"capacity": units, "allocatable": units}}

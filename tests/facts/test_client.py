@@ -16,6 +16,7 @@ from kubernetes.aio.client import ApiClient
 
 from tests.facts.server import Answer, StandIn, standing_in
 from webhook import __version__
+from webhook.cluster.api_server import ResponseTooLargeError, StatusError
 from webhook.cluster.client import Client, ClusterError, ResponseLimits, connect
 
 PATIENCE = 20
@@ -185,10 +186,11 @@ async def test_events_are_decoded_across_chunks(cluster: Path, monkeypatch: pyte
         }
 
 
-async def test_forbidden_watch_is_connection_error(cluster: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_forbidden_watch_is_status_error(cluster: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async with connected(cluster, monkeypatch, says({}, 403)) as (api, _):
-        with pytest.raises(ConnectionError, match="watch of /x: 403 Forbidden"):
+        with pytest.raises(StatusError, match="watch of /x: 403 Forbidden") as refused:
             await anext(aiter(api.events("/x", NAMED)))
+        assert refused.value.status == 403
 
 
 @pytest.mark.parametrize(
@@ -213,6 +215,29 @@ async def test_response_size_is_limited(cluster: Path, monkeypatch: pytest.Monke
     async with connected(cluster, monkeypatch, says({"data": "x" * 2**20}), SMALL) as (api, _):
         with pytest.raises(ConnectionError, match=r"^GET /x: the answer is larger than 1048576 bytes$"):
             await api.request("GET", "/x")
+
+
+async def test_read_returns_body_and_status_as_received(cluster: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with connected(cluster, monkeypatch, says("404 page not found\n", 404)) as (api, server):
+        assert await api.read("/apis/x?limit=5") == (404, b"404 page not found\n")
+        (request,) = server.requests
+        assert (request.method, request.path, dict(request.query)) == ("GET", "/apis/x", {"limit": "5"})
+
+
+async def test_read_size_is_limited(cluster: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with connected(cluster, monkeypatch, says("x" * 2**21), SMALL) as (api, _):
+        with pytest.raises(ResponseTooLargeError, match=r"^GET /x: the answer is larger than 1048576 bytes$"):
+            await api.read("/x")
+
+
+async def test_read_without_response_is_connection_error(cluster: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def answer(_: web.Request) -> web.StreamResponse:
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    async with connected(cluster, monkeypatch, answer, ResponseLimits(seconds=0.2)) as (api, _):
+        with pytest.raises(ConnectionError, match=r"^GET /x: no answer in time$"):
+            await api.read("/x")
 
 
 async def test_http_reason_is_shortened(cluster: Path, monkeypatch: pytest.MonkeyPatch) -> None:

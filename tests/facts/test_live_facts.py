@@ -353,3 +353,161 @@ async def test_daemon_set_unknown_leaves_configurations_known() -> None:
     assert ([config.name for config in found.configs], found.default_config) == (["default"], None)
     assert live.source("device-plugin").age is None
     await live.stop()
+
+
+@virtual
+async def test_expired_watch_lists_again() -> None:
+    cluster = FakeCluster()
+    live = Live(cluster, ONLY_NODES)
+    await wait(2)
+    cluster.objects[NODES]["missed"] = {**gpu_node(), "metadata": {"name": "missed", "resourceVersion": "9"}}
+    cluster.expire(NODES)
+    await wait(20)
+    assert live.in_force == {"nodes": (node("missed"),)}
+    assert live.errors("nodes cannot be watched") == [f"watch of {NODES}: too old resource version"]
+    assert [read.partition("?")[0] for read in cluster.reads] == [NODES, NODES]
+    cluster.bookmark(NODES)
+    await wait(1)
+    assert live.events()[-1] == "nodes watched again"
+    await live.stop()
+
+
+@virtual
+async def test_relisting_equal_objects_publishes_nothing() -> None:
+    cluster = FakeCluster()
+    for number in range(1200):
+        cluster.put(NODES, f"n{number:04}", gpu_node())
+    live = Live(cluster, ONLY_NODES)
+    await wait(5)
+    before = live.in_force["nodes"]
+    cluster.expire(NODES)
+    await wait(20)
+    assert len(live.published) == 1
+    cluster.expire(NODES)
+    cluster.delete(NODES, "n0000")
+    await wait(20)
+    after = live.in_force["nodes"]
+    assert len(after) == 1199
+    assert all(one is other for one, other in zip(before[1:], after, strict=True)), "equal objects are kept"
+    await live.stop()
+
+
+@virtual
+async def test_ended_watch_resumes_at_last_version() -> None:
+    cluster = FakeCluster()
+    live = Live(cluster, ONLY_NODES)
+    await wait(2)
+    cluster.version = 99
+    cluster.bookmark(NODES)
+    cluster.end(NODES)
+    await wait(10)
+    assert len(cluster.reads) == 1
+    assert [query["resourceVersion"] for _, query in cluster.watched] == ["10", "99"]
+    await live.stop()
+
+
+MOST_TRIES = 27
+"""In 600 s, where the waits are the shortest: 0.5, 1, 2, 4, 8 and 16 s, and then half a minute each."""
+
+
+@pytest.mark.parametrize("error", [None, ConnectionError("cut off")])
+@pytest.mark.parametrize("path", [NODES, CONFIG_MAPS])
+@virtual
+async def test_short_lived_watches_back_off(path: str, error: Exception | None) -> None:
+    cluster = FakeCluster()
+    config_map = DevicePluginSource(("gpu/configs",))
+    live = Live(cluster, ONLY_NODES if path == NODES else FactsSettings(device_plugin=config_map))
+    for _ in range(12_000):
+        cluster.end(path, error)
+        await wait(0.05)
+    assert len(cluster.watched) <= MOST_TRIES
+    assert len(cluster.reads) <= MOST_TRIES
+    failures = [event for event in live.events("warning") if "cannot be watched" in event]
+    assert len(failures) == (1 if error else 0)
+    await live.stop()
+
+
+@pytest.mark.parametrize(
+    ("kind", "found"),
+    [
+        ("ADDED", {}),
+        ("ADDED", {"metadata": {"resourceVersion": "8"}}),
+        ("BOOKMARK", {"metadata": None}),
+        ("MODIFIED", {**gpu_node(), "metadata": {"name": "a", "resourceVersion": "8", "labels": "none"}}),
+        ("ERROR", {"message": "\x1b[31m" + "m" * 10_000}),
+        ("ERROR", []),
+    ],
+)
+@virtual
+async def test_malformed_event_is_logged_and_lists_again(kind: str, found: Any) -> None:
+    cluster = FakeCluster()
+    live = Live(cluster, ONLY_NODES)
+    await wait(2)
+    cluster.send(NODES, kind, found)
+    await wait(5)
+    assert len(cluster.reads) == 2
+    (said,) = live.errors("nodes cannot be watched")
+    assert said.isprintable()
+    assert len(said) <= 600
+    cluster.put(NODES, "a", gpu_node())
+    await wait(2)
+    assert live.in_force == {"nodes": (node("a"),)}
+    await live.stop()
+
+
+@virtual
+async def test_unknown_event_type_is_skipped() -> None:
+    cluster = FakeCluster()
+    live = Live(cluster, ONLY_NODES)
+    await wait(2)
+    cluster.send(NODES, "RENAMED", {})
+    cluster.put(NODES, "a", gpu_node())
+    await wait(2)
+    assert live.in_force == {"nodes": (node("a"),)}
+    assert len(cluster.reads) == 1
+    assert live.events("warning") == ["unknown watch event skipped"]
+    await live.stop()
+
+
+@virtual
+async def test_log_line_names_at_most_twenty_objects() -> None:
+    cluster = FakeCluster()
+    for number in range(1000):
+        cluster.put(RUNTIME_CLASSES, f"{number:04}", {"handler": "x"})
+    live = Live(cluster, CLASSES)
+    await wait(2)
+    ((_, _, fields),) = live.logged
+    assert (len(fields["names"]), fields["count"]) == (20, 1000)
+    await live.stop()
+
+
+@virtual
+async def test_node_that_loses_its_gpus_disappears() -> None:
+    cluster = FakeCluster()
+    cluster.put(NODES, "a", gpu_node())
+    live = Live(cluster, ONLY_NODES)
+    await wait(2)
+    gone = {"nvidia.com/gpu": "0"}
+    cluster.put(NODES, "a", {"status": {"capacity": gone, "allocatable": gone}})
+    await wait(2)
+    assert live.in_force == {"nodes": (node("a", 0),)}
+    cluster.put(NODES, "a", {"status": {"capacity": {"cpu": "4"}}})
+    await wait(2)
+    assert live.in_force == {"nodes": ()}
+    await live.stop()
+
+
+@virtual
+async def test_problem_of_configuration_is_logged_once_per_change() -> None:
+    cluster = FakeCluster()
+    cluster.put(CONFIG_MAPS, "configs", {"data": {"bad": "version: v2"}})
+    live = Live(cluster, FactsSettings(device_plugin=DevicePluginSource(("gpu/configs",))))
+    await wait(2)
+    cluster.put(CONFIG_MAPS, "configs", {"data": {"bad": "version: v2", "good": MPS}})
+    await wait(2)
+    expected = 'ConfigMap gpu/configs, key bad: version: must be v1, not "v2"'
+    assert live.problems() == [expected]
+    cluster.put(CONFIG_MAPS, "configs", {"data": {"bad": "version: v3"}})
+    await wait(2)
+    assert live.problems() == [expected, expected.replace("v2", "v3")]
+    await live.stop()

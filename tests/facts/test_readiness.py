@@ -4,55 +4,114 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 from aiohttp import web
 
+from tests.facts.fake_cluster import gpu_node
 from tests.facts.server import standing_in
 from tests.server.certificates import issue
+from tests.server.client import Client, Reply
 from tests.server.lines import PATIENCE, Lines
 from tests.server.within import client_of, configuration, restored_logging
 from webhook.app import InstallationOptions, installed
-from webhook.policy.placement.facts import Facts
+from webhook.policy.placement.facts import DevicePlugin, Facts, Node
 from webhook.server import Server
 from webhook.server.observe.log import EventLog
 
-CONDITION = "not waiting for runtime classes"
+FACTS = "{nodes: true, namespaces: true, runtimeClasses: true, deviceClasses: true, devicePlugin: {version: v0.20.0}}"
+SOURCES = ("nodes", "namespaces", "runtime classes", "device classes", "device plugin")
 
 
-async def test_server_is_ready_after_reading_runtime_classes(cluster: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    refused, allowed = asyncio.Event(), asyncio.Event()
+@dataclass(slots=True)
+class Rejecting:
+    """An API server that rejects requests for nodes until `allowed` is set."""
 
-    async def answer(request: web.Request) -> web.StreamResponse:
-        if not allowed.is_set():
-            refused.set()
+    allowed: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def answer(self, request: web.Request) -> web.StreamResponse:
+        nodes = request.path == "/api/v1/nodes"
+        if nodes and not self.allowed.is_set():
             return web.json_response({"message": "too many requests"}, status=429)
-        return web.json_response({"metadata": {"resourceVersion": "1"}, "items": []})
+        items = [gpu_node() | {"metadata": {"name": "a"}}] if nodes else []
+        return web.json_response({"metadata": {"resourceVersion": "1"}, "items": items})
 
-    own = cluster / "own"
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """A server that has started, its log, and a client for it."""
+
+    server: Server
+    lines: Lines
+    client: Client
+
+    async def logged(self, *events: str) -> None:
+        for event in events:
+            await asyncio.to_thread(self.lines.event, event)
+
+    async def get(self, path: str) -> Reply:
+        return await asyncio.to_thread(self.client.health, path)
+
+
+@asynccontextmanager
+async def started(folder: Path) -> AsyncIterator[Started]:
+    """Start a server that follows the facts of a stand-in."""
+    own = folder / "own"
     own.mkdir()
     certificates = issue(own)
-    wanted = configuration("{facts: {runtimeClasses: true}, server: {shutdownDelay: 0s}}", certificates)
+    wanted = configuration(f"{{facts: {FACTS}, server: {{shutdownDelay: 0s}}}}", certificates)
     reading, writing = os.pipe()
     lines = Lines(os.fdopen(reading, "rb"))
     log = EventLog("json", "info", writing)
     try:
-        async with asyncio.timeout(PATIENCE), standing_in(cluster, answer) as stand_in:
-            monkeypatch.setenv("KUBERNETES_SERVICE_PORT", str(stand_in.port))
-            server = Server(wanted, Facts(), log)
-            async with installed(server, wanted, InstallationOptions(None, None)):
-                with restored_logging():
-                    await server.startup()
-                    client = client_of(server, certificates)
-                    await refused.wait()
-                    answered = await asyncio.to_thread(client.health, "/readyz?verbose")
-                    assert (answered.status, f"[-]{CONDITION}" in answered.body.decode()) == (503, True)
-                    allowed.set()
-                    await asyncio.to_thread(lines.event, "runtime classes read")
-                    answered = await asyncio.to_thread(client.health, "/readyz?verbose")
-                    assert (answered.status, f"[+]{CONDITION}" in answered.body.decode()) == (200, True)
-                    await server.shutdown()
+        server = Server(wanted, Facts(), log)
+        async with installed(server, wanted, InstallationOptions(None, None)):
+            with restored_logging():
+                await server.startup()
+                yield Started(server, lines, client_of(server, certificates))
+                await server.shutdown()
     finally:
         await asyncio.to_thread(log.close)
         os.close(writing)
+
+
+async def test_server_is_ready_after_reading_facts(cluster: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    api = Rejecting()
+    async with asyncio.timeout(PATIENCE), standing_in(cluster, api.answer) as stand_in:
+        monkeypatch.setenv("KUBERNETES_SERVICE_PORT", str(stand_in.port))
+        async with started(cluster) as server:
+            await server.logged("nodes cannot be read")
+            unready, scraped = await server.get("/readyz?verbose"), await server.get("/metrics")
+            api.allowed.set()
+            await server.logged(*(f"{source} read" for source in SOURCES))
+            ready, scraped_later = await server.get("/readyz?verbose"), await server.get("/metrics")
+            known = server.server.live.evaluator.ruleset.facts
+    assert unready.status == 503
+    assert {"[-]not waiting for nodes", "[ ]facts: nodes: unknown, failing"} <= _lines(unready)
+    assert _facts(scraped, "nodes") == {"age_seconds": -1, "objects": 0, "failing": 1}
+    assert ready.status == 200
+    assert {f"[+]not waiting for {source}" for source in SOURCES} <= _lines(ready)
+    details = {line for line in _lines(ready) if line.startswith("[ ]facts: ")}
+    assert len(details) == len(SOURCES)
+    assert any(re.fullmatch(r"\[ \]facts: nodes: 1 known, confirmed \d+ s ago(, failing)?", line) for line in details)
+    assert _facts(scraped_later, "nodes")["objects"] == 1
+    assert 0 <= _facts(scraped_later, "nodes")["age_seconds"] < PATIENCE
+    assert _facts(scraped_later, "device-plugin") == {"age_seconds": 0, "objects": 0, "failing": 0}
+    assert known.nodes == (Node("a", {}, (), {"nvidia.com/gpu": 4}),)
+    assert (known.namespaces, known.runtime_classes, known.device_classes) == ((), (), ())
+    assert known.device_plugin == DevicePlugin(version="v0.20.0")
+
+
+def _lines(answered: Reply) -> set[str]:
+    return set(answered.body.decode().splitlines())
+
+
+def _facts(answered: Reply, source: str) -> dict[str, float]:
+    """The metrics of one source of facts."""
+    found = re.findall(rf'^gpushare_webhook_facts_(\w+){{source="{source}"}} (\S+)$', answered.body.decode(), re.M)
+    return {name: float(value) for name, value in found}

@@ -143,7 +143,7 @@ def _check_devices(value: object, path: str) -> None:
             return
         case bool():
             pass
-        case int() | float() if value > 0 and value == int(value):
+        case int() | float() if 0 < value < 2**63 and value == int(value):
             return
         case list() if all(item is None or _is_device(item) for item in value):
             return
@@ -207,11 +207,11 @@ def _boolean(value: object, path: str) -> bool | None:
 def _integer(value: object, path: str) -> int:
     if value is None:
         return 0
-    if isinstance(value, (int, float)) and not isinstance(value, bool) and -(2**63) <= value < 2**63:
-        whole = int(value)
-        if whole == value:
-            return whole
-    raise PluginConfigError(f"{path}: must be a whole number, not {type_of(value)}")
+    if not isinstance(value, (int, float)) or isinstance(value, bool):
+        raise PluginConfigError(f"{path}: must be a whole number, not {type_of(value)}")
+    if not (-(2**63) <= value < 2**63 and value == int(value)):
+        raise PluginConfigError(f"{path}: must be a whole number of 64 bits")
+    return int(value)
 
 
 def _check_fields(fields: Mapping[str, Any], checks: Mapping[str, Check], path: str) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 from msgspec import Raw, Struct
@@ -69,7 +69,7 @@ class PluginDaemonSet:
 class _Variable(Struct, rename="camel"):
     name: str
     value: str = ""
-    value_from: Raw | None = None
+    value_from: dict[str, Any] | None = None
 
 
 class _Container(Struct):

@@ -80,7 +80,7 @@ class LiveConfig:
         for key in fixed(self._started_with, configuration):
             self._log.event("warning", "setting takes effect after a restart", key=key)
         settings = changeable(self._started_with, configuration)
-        if settings == self._settings:
+        if settings == self._settings and self._built == self._changes:
             return
         self._settings = settings
         await self._replace_snapshot()
@@ -100,7 +100,7 @@ class LiveConfig:
         await self._replace_snapshot()
 
     async def _replace_snapshot(self) -> None:
-        """Build an evaluator of what is set now, unless another call that waited longer has built it."""
+        """Build an evaluator of what is set now, unless another call has built it meanwhile."""
         self._changes += 1
         async with self._building:
             if self._built == self._changes:

@@ -1,0 +1,107 @@
+"""What the device plugin's DaemonSet shows: its version, and the configuration of nodes without a label."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from msgspec import Raw
+
+from webhook.cluster.plugin_daemon_set import NO_CONFIG, DefaultRule, PluginDaemonSet, parse, version_of
+
+
+@pytest.mark.parametrize(
+    ("image", "version"),
+    [
+        ("nvidia/k8s-device-plugin:v0.20.0", "v0.20.0"),
+        ("example.com:5000/nvidia/k8s-device-plugin:v0.17.4-ubi9", "v0.17.4-ubi9"),
+        ("k8s-device-plugin:0.15.0", "0.15.0"),
+        ("k8s-device-plugin:v0.16.0-rc.1", "v0.16.0-rc.1"),
+        ("example.com/k8s-device-plugin:v0.20.0@sha256:" + "a" * 64, "v0.20.0"),
+        ("example.com/k8s-device-plugin@sha256:" + "a" * 64, None),
+        ("example.com:5000/k8s-device-plugin", None),
+        ("k8s-device-plugin:latest", None),
+        ("k8s-device-plugin:a1b2c3d4-ubi8", None),
+        ("k8s-device-plugin:1.0.0-beta6", None),
+        ("gpu-operator:v25.10.0", None),
+        ("k8s-device-plugin:v0.20", None),
+        ("k8s-device-plugin:v0.20.0-" + "x" * 100, None),
+        ("", None),
+    ],
+)
+def test_version_of_image(image: str, version: str | None) -> None:
+    assert version_of(image) == version
+
+
+def variables(**values: str | None) -> list[dict[str, Any]]:
+    """The environment of a container. The API server leaves out an empty value."""
+    return [{"name": name, **({"value": value} if value else {})} for name, value in values.items()]
+
+
+def found(containers: Sequence[object], init: Sequence[object] = ()) -> PluginDaemonSet:
+    spec = {"template": {"spec": {"containers": containers, "initContainers": init}}}
+    name, parsed = parse(Raw(json.dumps({"metadata": {"name": "plugin"}, "spec": spec}).encode()))
+    assert name == "plugin"
+    return parsed
+
+
+IMAGE = "example.com/nvidia/k8s-device-plugin:v0.17.0"
+
+
+def manager(name: str, **values: str | None) -> dict[str, Any]:
+    return {"name": name, "image": IMAGE, "command": ["config-manager"], "env": variables(**values)}
+
+
+def test_standalone_chart() -> None:
+    plugin = {"name": "nvidia-device-plugin-ctr", "image": IMAGE, "command": ["nvidia-device-plugin"]}
+    values: dict[str, str | None] = {"DEFAULT_CONFIG": "", "FALLBACK_STRATEGIES": "named,single"}
+    sidecar = manager("nvidia-device-plugin-sidecar", **values)
+    parsed = found([sidecar, plugin], [manager("nvidia-device-plugin-init", **values)])
+    assert parsed == PluginDaemonSet("v0.17.0", DefaultRule("", ("named", "single")))
+
+
+def test_gpu_operator() -> None:
+    validation = {"name": "toolkit-validation", "image": "example.com/gpu-operator:v25.10.0", "command": ["sh", "-c"]}
+    init = manager("config-manager-init", DEFAULT_CONFIG="a", FALLBACK_STRATEGIES="empty")
+    plugin = {"name": "nvidia-device-plugin", "image": IMAGE, "env": variables(MIG_STRATEGY="single")}
+    parsed = found([plugin, manager("config-manager")], [validation, init])
+    assert parsed == PluginDaemonSet("v0.17.0", DefaultRule("a", ("empty",)), "single")
+
+
+def test_plugin_is_found_by_image() -> None:
+    other = {"name": "other", "image": "example.com/other:v0.1.0"}
+    assert found([other, {"name": "main", "image": IMAGE}]) == PluginDaemonSet("v0.17.0", None)
+
+
+def test_default_from_elsewhere_is_unknown() -> None:
+    reference = {"name": "DEFAULT_CONFIG", "valueFrom": {"configMapKeyRef": {"name": "x", "key": "y"}}}
+    init = {"name": "init", "command": ["config-manager"], "env": [reference]}
+    assert found([{"name": "nvidia-device-plugin", "image": IMAGE}], [init]).default is None
+
+
+def test_daemon_set_without_containers() -> None:
+    assert found([]) == PluginDaemonSet(None, None)
+
+
+@pytest.mark.parametrize(
+    ("rule", "names", "chosen"),
+    [
+        (DefaultRule("a"), ["a", "default"], "a"),
+        (DefaultRule("gone"), ["a", "default"], None),
+        (DefaultRule(), ["a", "default"], "default"),
+        (DefaultRule(), ["a"], "a"),
+        (DefaultRule(), ["a", "b"], None),
+        (DefaultRule("", ("single", "named")), ["default", "b"], "default"),
+        (DefaultRule("", ("single",)), ["default", "b"], None),
+        (DefaultRule("", ("empty",)), ["default"], NO_CONFIG),
+        (DefaultRule("", ("named", "single", "empty")), ["a", "b"], NO_CONFIG),
+        (DefaultRule("", ("unheard", "named")), ["default"], None),
+        (DefaultRule("", ()), ["default"], None),
+        (DefaultRule("", ("empty",)), [], None),
+    ],
+)
+def test_default_configuration(rule: DefaultRule, names: list[str], chosen: str | None) -> None:
+    """The order of `updateConfigName` in NVIDIA/k8s-device-plugin cmd/config-manager/main.go."""
+    assert rule.choose(names) == chosen

@@ -1,0 +1,386 @@
+"""How facts are first read: in pages, again after 410, in smaller pages after a huge answer."""
+
+from __future__ import annotations
+
+import json
+from base64 import b64encode
+from typing import Any
+
+import pytest
+
+from tests.facts.fake_cluster import (
+    CONFIG_MAPS,
+    DAEMON_SETS,
+    DEVICE_CLASSES,
+    NAMESPACES,
+    NODES,
+    RUNTIME_CLASSES,
+    FakeCluster,
+    gpu_node,
+)
+from tests.facts.live import Live
+from tests.pki.fake_api import wait
+from tests.pki.virtual import virtual
+from webhook.cluster.facts import FactsError, read_facts
+from webhook.policy.placement.facts import DeviceClass, DevicePlugin, Facts, Node, PluginConfig, RuntimeClass, Taint
+from webhook.policy.settings.settings import DevicePluginSource, FactsSettings
+
+ONLY_NODES = FactsSettings(nodes=True)
+CONFIGS = FactsSettings(device_plugin=DevicePluginSource(("gpu/configs",)))
+EVERYTHING = FactsSettings(
+    nodes=True,
+    namespaces=True,
+    runtime_classes=True,
+    device_classes=True,
+    device_plugin=DevicePluginSource(("gpu/configs",), "gpu/plugin"),
+)
+
+
+def filled(nodes: int) -> FakeCluster:
+    cluster = FakeCluster()
+    for number in range(nodes):
+        cluster.put(NODES, f"n{number:04}", gpu_node())
+    cluster.reads.clear()
+    return cluster
+
+
+@virtual
+async def test_nothing_is_read_unless_wanted() -> None:
+    cluster = FakeCluster()
+    assert await read_facts(cluster, FactsSettings()) == Facts()
+    assert cluster.reads == []
+
+
+@virtual
+async def test_empty_cluster_is_known_to_be_empty() -> None:
+    found = await read_facts(FakeCluster(), EVERYTHING)
+    assert found == Facts((), (), (), (), DevicePlugin(configs=()))
+
+
+@virtual
+async def test_collection_is_read_in_pages() -> None:
+    cluster = filled(120)
+    facts = await read_facts(cluster, ONLY_NODES)
+    assert facts.nodes is not None
+    assert [node.name for node in facts.nodes] == [f"n{number:04}" for number in range(120)]
+    assert cluster.reads == [f"{NODES}?limit=50", f"{NODES}?limit=50&continue=50", f"{NODES}?limit=50&continue=100"]
+
+
+@virtual
+async def test_expired_page_restarts_list() -> None:
+    cluster = filled(120)
+    cluster.expiring[NODES] = 1
+    facts = await read_facts(cluster, ONLY_NODES)
+    assert len(facts.nodes or ()) == 120
+    assert cluster.reads[:3] == [f"{NODES}?limit=50", f"{NODES}?limit=50&continue=50", f"{NODES}?limit=50"]
+    assert len(cluster.reads) == 5
+
+
+@virtual
+async def test_list_that_always_expires_fails() -> None:
+    cluster = filled(120)
+    cluster.expiring[NODES] = 1000
+    with pytest.raises(FactsError, match=f"^nodes cannot be read: list of {NODES}: it expires before its last page"):
+        await read_facts(cluster, ONLY_NODES)
+    assert len(cluster.reads) == 6
+
+
+@virtual
+async def test_huge_page_is_read_in_smaller_ones() -> None:
+    cluster = filled(60)
+    cluster.largest = 1500
+    facts = await read_facts(cluster, ONLY_NODES)
+    assert len(facts.nodes or ()) == 60
+    assert cluster.reads[:3] == [f"{NODES}?limit=50", f"{NODES}?limit=12", f"{NODES}?limit=3"]
+
+
+@virtual
+async def test_huge_object_fails() -> None:
+    cluster = filled(2)
+    cluster.put(NODES, "huge", gpu_node(label="x" * 2000))
+    cluster.largest = 1500
+    with pytest.raises(FactsError, match=r"^nodes cannot be read: the answer is larger than 1500 bytes$"):
+        await read_facts(cluster, ONLY_NODES)
+
+
+NODES_RULE = '{apiGroups: [""], resources: [nodes], verbs: [list, watch]}'
+MAPS_RULE = '{apiGroups: [""], resources: [configmaps], resourceNames: [configs], verbs: [get, watch]}'
+SETS_RULE = '{apiGroups: ["apps"], resources: [daemonsets], resourceNames: [plugin], verbs: [get, watch]}'
+
+RIGHTS = [
+    ("nodes", NODES, "list", "nodes", f"a ClusterRole: {NODES_RULE}"),
+    ("nodes", NODES, "watch", "nodes", f"a ClusterRole: {NODES_RULE}"),
+    ("namespaces", NAMESPACES, "list", "namespaces", 'a ClusterRole: {apiGroups: [""], resources: [namespaces], '
+     "verbs: [list, watch]}"),
+    ("namespaces", NAMESPACES, "watch", "namespaces", 'a ClusterRole: {apiGroups: [""], resources: [namespaces], '
+     "verbs: [list, watch]}"),
+    ("runtime classes", RUNTIME_CLASSES, "list", "runtimeclasses", 'a ClusterRole: {apiGroups: ["node.k8s.io"], '
+     "resources: [runtimeclasses], verbs: [list, watch]}"),
+    ("runtime classes", RUNTIME_CLASSES, "watch", "runtimeclasses", 'a ClusterRole: {apiGroups: ["node.k8s.io"], '
+     "resources: [runtimeclasses], verbs: [list, watch]}"),
+    ("device classes", DEVICE_CLASSES, "list", "deviceclasses", 'a ClusterRole: {apiGroups: ["resource.k8s.io"], '
+     "resources: [deviceclasses], verbs: [list, watch]}"),
+    ("device classes", DEVICE_CLASSES, "watch", "deviceclasses", 'a ClusterRole: {apiGroups: ["resource.k8s.io"], '
+     "resources: [deviceclasses], verbs: [list, watch]}"),
+    ("device plugin ConfigMaps (gpu/configs)", CONFIG_MAPS, "get", "configmaps gpu/configs",
+     f"a Role in namespace gpu: {MAPS_RULE}"),
+    ("device plugin ConfigMaps (gpu/configs)", CONFIG_MAPS, "watch", "configmaps gpu/configs",
+     f"a Role in namespace gpu: {MAPS_RULE}"),
+    ("device plugin DaemonSets (gpu/plugin)", DAEMON_SETS, "get", "daemonsets gpu/plugin",
+     f"a Role in namespace gpu: {SETS_RULE}"),
+    ("device plugin DaemonSets (gpu/plugin)", DAEMON_SETS, "watch", "daemonsets gpu/plugin",
+     f"a Role in namespace gpu: {SETS_RULE}"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("subject", "path", "verb", "what", "rule"), RIGHTS)
+@virtual
+async def test_forbidden_source_is_logged_once_with_missing_rule(
+    subject: str, path: str, verb: str, what: str, rule: str
+) -> None:
+    cluster = FakeCluster()
+    cluster.forbidden.add((verb, path))
+    live = Live(cluster, EVERYTHING)
+    await wait(3600)
+    warnings = [(event, fields) for level, event, fields in live.logged if level == "warning"]
+    failed = "watched" if verb == "watch" else "read"
+    error = f"403: not allowed to {verb} {what}; add this rule to {rule}"
+    assert [fields for event, fields in warnings if event == f"{subject} cannot be {failed}"] == [{"error": error}]
+    assert len([event for event, _ in warnings if "cannot" in event]) == 1
+    assert len(live.in_force) == (5 if verb == "watch" or path in (CONFIG_MAPS, DAEMON_SETS) else 4)
+    await live.stop()
+
+
+@pytest.mark.parametrize(("subject", "path", "verb", "what", "rule"), [one for one in RIGHTS if one[2] != "watch"])
+@virtual
+async def test_forbidden_read_names_source_and_missing_rule(
+    subject: str, path: str, verb: str, what: str, rule: str
+) -> None:
+    cluster = FakeCluster()
+    cluster.forbidden.add((verb, path))
+    with pytest.raises(FactsError) as error:
+        await read_facts(cluster, EVERYTHING)
+    assert str(error.value) == (f"{subject} cannot be read: 403: not allowed to {verb} {what}; add this rule to {rule}")
+
+
+@pytest.mark.parametrize(
+    "garbage",
+    [b"", b"<html>proxy</html>", b"[]", b"null", b"{}", b'{"metadata": {}}', b"\xff\xfe", b"[" * 100_000,
+     b'{"metadata": {"resourceVersion": "1"}, "items": [{}]}',
+     b'{"metadata": {"resourceVersion": "1"}, "items": [{"metadata": {"name": "a", "labels": 1}}]}'],
+)  # fmt: skip
+@pytest.mark.parametrize("path", [NODES, NAMESPACES, RUNTIME_CLASSES, DEVICE_CLASSES, CONFIG_MAPS, DAEMON_SETS])
+@virtual
+async def test_garbage_is_logged_and_retried(path: str, garbage: bytes) -> None:
+    cluster = FakeCluster()
+    cluster.garbage[path] = garbage
+    live = Live(cluster, EVERYTHING)
+    await wait(600)
+    failed = {event: fields["error"] for level, event, fields in live.logged if "cannot be read" in event}
+    # A class or a namespace without usable labels is one all the same.
+    if b"labels" not in garbage or path in (NODES, NAMESPACES):
+        (said,) = failed.values()
+        assert "not an object of the API server" in said or "not a list of the API server" in said
+        assert said.isprintable()
+    cluster.garbage.clear()
+    await wait(61)
+    assert len(live.in_force) == 5
+    await live.stop()
+
+
+@virtual
+async def test_other_status_is_logged_with_words_of_server() -> None:
+    cluster = FakeCluster()
+
+    async def read(path: str) -> tuple[int, bytes]:
+        return 429, json.dumps({"message": "too many\nrequests" + "x" * 5000}).encode()
+
+    cluster.read = read  # type: ignore[method-assign]
+    with pytest.raises(FactsError) as error:
+        await read_facts(cluster, ONLY_NODES)
+    assert str(error.value).startswith(f"nodes cannot be read: list of {NODES}: 429 too many?requests")
+    assert len(str(error.value)) < 400
+
+
+@virtual
+async def test_device_classes_of_older_version_are_read() -> None:
+    cluster = FakeCluster()
+    older = DEVICE_CLASSES.replace("v1", "v1beta2")
+    cluster.objects[older] = cluster.objects.pop(DEVICE_CLASSES)
+    cluster.put(older, "gpu", {"spec": {"extendedResourceName": "nvidia.com/gpu"}})
+    cluster.put(older, "other", {"spec": {}})
+    live = Live(cluster, FactsSettings(device_classes=True))
+    await wait(1)
+    expected = (DeviceClass("gpu", "nvidia.com/gpu"), DeviceClass("other", ""))
+    assert live.in_force == {"device_classes": expected}
+    assert [path for path, _ in cluster.watched] == [older]
+    await live.stop()
+
+
+@virtual
+async def test_unserved_device_classes_are_known_to_be_empty_until_served() -> None:
+    cluster = FakeCluster()
+    del cluster.objects[DEVICE_CLASSES]
+    live = Live(cluster, FactsSettings(device_classes=True, max_age=100.0))
+    await wait(3600)
+    assert live.in_force == {"device_classes": ()}
+    assert (live.events("warning"), cluster.watched) == ([], [])
+    assert len(cluster.reads) < 400, "three requests a minute"
+    cluster.objects[DEVICE_CLASSES] = {}
+    cluster.put(DEVICE_CLASSES, "gpu", {"spec": {"extendedResourceName": "nvidia.com/gpu"}})
+    await wait(62)
+    assert live.in_force == {"device_classes": (DeviceClass("gpu", "nvidia.com/gpu"),)}
+    await live.stop()
+
+
+@virtual
+async def test_forbidden_device_classes_are_not_empty() -> None:
+    cluster = FakeCluster()
+    cluster.forbidden.add(("list", DEVICE_CLASSES))
+    live = Live(cluster, FactsSettings(device_classes=True))
+    await wait(60)
+    assert live.in_force == {}
+    await live.stop()
+
+
+def node(**status: dict[str, str]) -> dict[str, Any]:
+    return {"status": status}
+
+
+@pytest.mark.parametrize(
+    ("found", "resources"),
+    [
+        (node(capacity={"cpu": "4", "amd.com/gpu": "4"}, allocatable={"cpu": "4", "amd.com/gpu": "4"}), None),
+        (node(), None),
+        ({}, None),
+        (node(allocatable={"nvidia.com/gpu": "8"}), {"nvidia.com/gpu": 8}),
+        (node(capacity={"nvidia.com/gpu": "8"}, allocatable={"nvidia.com/gpu": "0"}), {"nvidia.com/gpu": 0}),
+        (node(capacity={"nvidia.com/gpu": "0"}, allocatable={"nvidia.com/gpu": "0"}), {"nvidia.com/gpu": 0}),
+        (node(capacity={"nvidia.com/gpu": "8"}), {"nvidia.com/gpu": 0}),
+        (node(allocatable={"nvidia.com/gpu": "1k"}), {"nvidia.com/gpu": 1000}),
+        (node(allocatable={"nvidia.com/gpu": "soon"}), {"nvidia.com/gpu": 0}),
+        (node(allocatable={"nvidia.com/gpu": "-1"}), {"nvidia.com/gpu": 0}),
+        (node(allocatable={"nvidia.com/mig-1g.5gb": "7", "cpu": "1"}), {"nvidia.com/mig-1g.5gb": 7}),
+        (node(allocatable={"nvidia.com/pgpu": "2"}), {"nvidia.com/pgpu": 2}),
+        (node(allocatable={"example.com/gpu": "3"}), {"example.com/gpu": 3}),
+    ],
+)
+@virtual
+async def test_nodes_with_gpu_resources_are_kept(found: dict[str, Any], resources: dict[str, int] | None) -> None:
+    cluster = FakeCluster()
+    cluster.put(NODES, "a", found)
+    facts = await read_facts(cluster, ONLY_NODES, ["example.com/gpu"])
+    assert facts.nodes == (() if resources is None else (Node("a", {}, (), resources),))
+
+
+@virtual
+async def test_labels_and_taints_of_nodes_are_kept() -> None:
+    cluster = FakeCluster()
+    taints = [
+        {"key": "nvidia.com/gpu", "effect": "NoSchedule"},
+        {"key": "a", "value": "b", "effect": "NoExecute", "timeAdded": "2026-01-01T00:00:00Z"},
+        {"key": "a", "effect": "Unheard"},
+    ]
+    cluster.put(NODES, "a", {**gpu_node(zone="z"), "spec": {"taints": taints}})
+    (found,) = (await read_facts(cluster, ONLY_NODES)).nodes or ()
+    assert found.taints == (Taint("nvidia.com/gpu", "NoSchedule"), Taint("a", "NoExecute", "b"))
+    assert found.labels == {"zone": "z"}
+
+
+@virtual
+async def test_equal_labels_of_nodes_share_memory() -> None:
+    cluster = FakeCluster()
+    for name in ("a", "b"):
+        cluster.put(NODES, name, gpu_node(**{"nvidia.com/gpu.product": "Some-Product"}))
+    one, other = (await read_facts(cluster, ONLY_NODES)).nodes or ()
+    ((key, value),), ((same_key, same_value),) = one.labels.items(), other.labels.items()
+    assert key is same_key
+    assert value is same_value
+
+
+@virtual
+async def test_namespace_keeps_pod_security_among_many_labels() -> None:
+    cluster = FakeCluster()
+    labels = {f"a{number}": "x" for number in range(1000)} | {"pod-security.kubernetes.io/enforce": "baseline"}
+    cluster.put(NAMESPACES, "team", {"metadata": {"labels": labels}})
+    (found,) = (await read_facts(cluster, FactsSettings(namespaces=True))).namespaces or ()
+    assert found.labels["pod-security.kubernetes.io/enforce"] == "baseline"
+    assert len(found.labels) == 65
+
+
+@virtual
+async def test_runtime_class_without_scheduling() -> None:
+    cluster = FakeCluster()
+    cluster.put(RUNTIME_CLASSES, "runc", {"handler": "runc", "scheduling": None})
+    facts = await read_facts(cluster, FactsSettings(runtime_classes=True))
+    assert facts.runtime_classes == (RuntimeClass("runc", "runc"),)
+
+
+class Said:
+    """What was logged."""
+
+    def __init__(self) -> None:
+        self.problems: list[str] = []
+
+    def __call__(self, level: str, event: str, /, **fields: Any) -> None:
+        assert (level, event, fields["source"]) == ("warning", "facts incomplete", "device-plugin")
+        self.problems.append(fields["problem"])
+
+
+TIME_SLICING = "sharing: {timeSlicing: {resources: [{name: gpu, replicas: 2}]}}"
+
+
+@virtual
+async def test_rejected_configuration_is_unknown_and_logged() -> None:
+    cluster = FakeCluster()
+    binary = b64encode(b"version: v1").decode()
+    cluster.put(CONFIG_MAPS, "configs", {
+        "data": {"default": "version: v2", "good": "version: v1"}, "binaryData": {"binary": binary, "..x": ""},
+    })  # fmt: skip
+    said = Said()
+    plugin = (await read_facts(cluster, CONFIGS, log=said)).device_plugin
+    assert plugin == DevicePlugin(configs=(PluginConfig("binary"), PluginConfig("good")), default_config="default")
+    assert said.problems == ['ConfigMap gpu/configs, key default: version: must be v1, not "v2"']
+
+
+@virtual
+async def test_config_maps_are_pooled_and_different_keys_unknown() -> None:
+    cluster = FakeCluster()
+    cluster.put(CONFIG_MAPS, "configs", {"data": {"a": "version: v1", "same": "version: v1", "other": TIME_SLICING}})
+    cluster.put(CONFIG_MAPS, "more", {"data": {"b": "version: v1", "same": "{}", "other": "version: v1"}})
+    said = Said()
+    wanted = FactsSettings(device_plugin=DevicePluginSource(("gpu/configs", "gpu/more"), version="v0.20.0"))
+    plugin = (await read_facts(cluster, wanted, log=said)).device_plugin
+    configs = (PluginConfig("a"), PluginConfig("b"), PluginConfig("same"))
+    assert plugin == DevicePlugin(version="v0.20.0", configs=configs)
+    assert said.problems == ["ConfigMap gpu/more, key other: differs from the key in ConfigMap gpu/configs"]
+
+
+@virtual
+async def test_version_alone_needs_no_request() -> None:
+    cluster = FakeCluster()
+    wanted = FactsSettings(device_plugin=DevicePluginSource(version="v0.20.0"))
+    assert (await read_facts(cluster, wanted)).device_plugin == DevicePlugin(version="v0.20.0")
+    live = Live(cluster, wanted)
+    await wait(3600)
+    assert live.in_force == {"device_plugin": DevicePlugin(version="v0.20.0")}
+    assert live.source("device-plugin").age == 0
+    assert (cluster.reads, cluster.watched) == ([], [])
+    await live.stop()
+
+
+@virtual
+async def test_missing_daemon_set_and_image_without_version_are_reported() -> None:
+    cluster = FakeCluster()
+    cluster.put(CONFIG_MAPS, "configs", {"data": {"default": "version: v1"}})
+    said = Said()
+    plugin = (await read_facts(cluster, EVERYTHING, log=said)).device_plugin
+    assert plugin == DevicePlugin(configs=(PluginConfig("default"),))
+    containers = [{"name": "nvidia-device-plugin", "image": "k8s-device-plugin:latest"}]
+    cluster.put(DAEMON_SETS, "plugin", {"spec": {"template": {"spec": {"containers": containers}}}})
+    assert (await read_facts(cluster, EVERYTHING, log=said)).device_plugin == plugin
+    assert said.problems == [
+        "DaemonSet gpu/plugin does not exist",
+        "DaemonSet gpu/plugin: its image shows no version; set facts.devicePlugin.version",
+        "DaemonSet gpu/plugin: it has no config-manager that shows the default configuration",
+    ]
