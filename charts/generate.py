@@ -21,7 +21,7 @@ from webhook.policy.pods.known_names import WRONG_NAMES
 from webhook.settings.configuration import SETTINGS_FILE
 from webhook.settings.profiles import PROFILES, REPLACED_WHOLE
 from webhook.settings.schema import DIALECT, schema
-from webhook.settings.schema_tree import MISSING, Array, Object, write
+from webhook.settings.schema_tree import MISSING, Array, Node, Nullable, Object, bare, write
 
 HERE = Path(__file__).parent
 CHART = HERE / "gpushare-webhook"
@@ -155,6 +155,7 @@ def settings_defaults() -> str:
         defaults=json.dumps(_defaults(SETTINGS_FILE), indent=2),
         profiles=json.dumps(PROFILES, indent=2),
         replaced=json.dumps(sorted(REPLACED_WHOLE)),
+        shorthands=json.dumps(dict(_shorthands(SETTINGS_FILE))),
         wrong=json.dumps([name for name in WRONG_NAMES if "/" in name]),
     )
 
@@ -162,7 +163,10 @@ def settings_defaults() -> str:
 _DEFAULTS = """\
 {{{{/* Written by `make charts` from the program's source: do not edit. */}}}}
 
-{{{{/* The defaults of `config` in JSON. `key[]` holds the defaults of each element of the list `key`. */}}}}
+{{{{/*
+The defaults of `config` in JSON. `key[]` holds the defaults of each element of the list `key`, `key{{}}` those of the
+section `key` that is null by default.
+*/}}}}
 {{{{- define "gpushare-webhook.defaults" -}}}}
 {defaults}
 {{{{- end -}}}}
@@ -175,6 +179,11 @@ _DEFAULTS = """\
 {{{{/* The mappings of `config` that replace those of the profile instead of being merged with them, in JSON. */}}}}
 {{{{- define "gpushare-webhook.replacedWhole" -}}}}
 {replaced}
+{{{{- end -}}}}
+
+{{{{/* The sections of `config` for which a text may stand: it is the only element of this list of the section. */}}}}
+{{{{- define "gpushare-webhook.shorthands" -}}}}
+{shorthands}
 {{{{- end -}}}}
 
 {{{{/* Names that users write by mistake (GPS013), in JSON. The API server itself rejects those without a slash. */}}}}
@@ -192,9 +201,21 @@ def _defaults(tree: Object) -> dict[str, Any]:
                 found[field.key] = _defaults(section)
             case node if field.default is not MISSING:
                 found[field.key] = write(node, field.default)
-                if isinstance(node, Array) and isinstance(node.element, Object):
-                    found[f"{field.key}[]"] = _defaults(node.element)
+                match node:
+                    case Array(Object() as element):
+                        found[f"{field.key}[]"] = _defaults(element)
+                    case Nullable(Object() as section):
+                        found[f"{field.key}{{}}"] = _defaults(section)
     return found
+
+
+def _shorthands(tree: Node) -> Iterator[tuple[str, str]]:
+    """The keys that have a shorthand, and what the shorthand stands for."""
+    tree = bare(tree)
+    for field in tree.fields if isinstance(tree, Object) else ():
+        if field.shorthand:
+            yield field.key, field.shorthand
+        yield from _shorthands(field.node)
 
 
 def readme() -> str:

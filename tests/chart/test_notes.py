@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import re
 import shlex
+from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from tests.chart.render import CHART, FULLNAME, MODES, NAMESPACE, RELEASE, Values, helm, is_test, objects
+from tests.chart.test_settings import read, settings_file
 from tests.project.repository import ROOT, blocks
+from webhook.policy.settings.settings import DevicePluginSource
 from webhook.settings.profiles import PROFILES
 
 pytestmark = pytest.mark.slow
@@ -62,6 +66,9 @@ def test_default_values_give_no_warning() -> None:
     assert warnings("default") == []
 
 
+SELECTED = {"selector": {"matchLabels": {"team": "a"}}, "mode": "audit"}
+
+
 @pytest.mark.parametrize(
     ("values", "expected"),
     [
@@ -79,6 +86,21 @@ def test_default_values_give_no_warning() -> None:
         ({"config": None}, "config.facts.runtimeClasses is false"),
         ({"config": {"profile": "host-daemon"}}, "every node with GPUs counts as an MPS node"),
         ({"hostNetwork": True, "config": {"server": {"port": 9443}}}, "one node per replica on which the port is free"),
+        (
+            {"config": {"limits": {"fromDevicePlugin": True}}},
+            "config.limits.fromDevicePlugin is true, but",
+        ),
+        ({"mixedCluster": True}, "mixedCluster is true, but config.facts.devicePlugin names no ConfigMap"),
+        (
+            {"mixedCluster": True, "config": {"facts": {"devicePlugin": {"version": "v0.20.0"}}}},
+            "config.limits applies to every node",
+        ),
+        ({"config": {"namespaces": [SELECTED]}}, "an entry of config.namespaces has a selector, but"),
+        ({"config": {"injections": {"memory": {"enabled": True}}}}, "so that it cannot size requests by memory"),
+        (
+            {"config": {"injections": {"tolerations": {"fromNodes": ["gpu.example.com/*"]}}}},
+            "so that it tolerates none of their taints",
+        ),
         ("existing-secret", "you must renew the Secret gpushare-webhook-serving"),
     ],
     ids=str,
@@ -86,6 +108,42 @@ def test_default_values_give_no_warning() -> None:
 def test_risky_values_give_warning(values: Any, expected: str) -> None:
     (warning,) = warnings(values)
     assert expected in warning
+
+
+def test_warning_shows_where_device_plugins_keep_their_settings(tmp_path: Path) -> None:
+    said = notes(MIXED).replace("gpu-operator/NAME", "gpu-operator/configs")
+    examples = [yaml.safe_load(text) for text in re.findall(r"^  config:\n(?: {4}.+\n?)+", said, re.MULTILINE)]
+    sources = [read(settings_file(values), tmp_path).settings.facts.device_plugin for values in examples]
+    assert sources == [
+        DevicePluginSource(
+            ("nvidia-device-plugin/nvdp-nvidia-device-plugin-configs",),
+            "nvidia-device-plugin/nvdp-nvidia-device-plugin",
+        ),
+        DevicePluginSource(("gpu-operator/configs",), "gpu-operator/nvidia-device-plugin-daemonset"),
+    ]
+
+
+MIXED = {"mixedCluster": True}
+FROM_NODES = {"tolerations": {"fromNodes": ["gpu.example.com/*"]}}
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        "mixed-cluster",
+        MIXED | {"config": {"limits": {"fromDevicePlugin": False}}},
+        MIXED | {"config": {"facts": {"devicePlugin": "a/b"}, "injections": {"memory": {"enabled": True}}}},
+        {"config": {"limits": {"fromDevicePlugin": True}, "facts": {"devicePlugin": "a/b"}}},
+        {"config": {"namespaces": [SELECTED], "facts": {"namespaces": True}}},
+        {"config": {"namespaces": [{"names": ["a"], "selector": None}]}},
+        {"config": {"injections": FROM_NODES, "placement": {"nodeGroups": [{"name": "t4"}]}}},
+        {"config": {"injections": FROM_NODES, "facts": {"nodes": True}}},
+        {"config": {"injections": {"tolerations": {"enabled": False, "fromNodes": ["gpu.example.com/*"]}}}},
+    ],
+    ids=str,
+)
+def test_settings_with_their_facts_give_no_warning(values: str | Values) -> None:
+    assert warnings(values) == []
 
 
 def test_namespace_override_names_namespace_of_objects() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.chart.render import MODES, NAMESPACE, container, of_kind, only, pod_spec, rendered, service
+from tests.chart.render import MODES, NAMESPACE, Values, container, of_kind, only, pod_spec, rendered, service
 from webhook.server.capacity import Bounds, fitting
 from webhook.settings.process import ServerSettings
 
@@ -124,7 +124,7 @@ def test_memory_limit_covers_the_default_bounds(nodes: bool) -> None:
 
 def test_memory_limit_of_values_overrides_that_of_the_chart() -> None:
     for memory, expected in (("", "896Mi"), ("512Mi", "512Mi"), (None, None)):
-        values = {"config": {"facts": {"nodes": True}}, "resources": {"limits": {"memory": memory}}}
+        values = {"mixedCluster": True, "resources": {"limits": {"memory": memory}}}
         assert container(values)["resources"].get("limits", {}).get("memory") == expected
     assert "resources" not in container({"resources": None})
 
@@ -221,6 +221,22 @@ def test_network_policy_allows_only_needed_traffic() -> None:
     assert {port["port"] for port in names["ports"]} == {53}
     assert only("NetworkPolicy", "small")["spec"]["egress"] == []
     assert of_kind("NetworkPolicy", "default") == []
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        *({source: True} for source in ("nodes", "namespaces", "runtimeClasses", "deviceClasses")),
+        {"devicePlugin": "a/b"},
+        {"devicePlugin": {"daemonSet": "a/b"}},
+    ],
+    ids=str,
+)
+def test_network_policy_allows_calls_for_each_source_of_facts(source: Values) -> None:
+    facts = {"runtimeClasses": False, **source}
+    values = {"tls": {"mode": "cert-manager"}, "networkPolicy": {"enabled": True}, "config": {"facts": facts}}
+    server, _ = only("NetworkPolicy", values)["spec"]["egress"]
+    assert [port["port"] for port in server["ports"]] == [443, 6443]
 
 
 def test_network_policy_without_networks_names_no_peer() -> None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import pytest
 
-from tests.chart.render import FULLNAME, MODES, NAMESPACE, Values, container, is_test, of_kind, only, pod_spec
+from tests.chart.render import FULLNAME, MODES, NAMESPACE, Values, container, is_test, of_kind, only, pod_spec, rendered
 
 pytestmark = pytest.mark.slow
 
@@ -19,7 +20,13 @@ BUNDLES = {
     for resource in CONFIGURATIONS
     for verb in ("get", "watch", "patch")
 }
-CLASSES = {("node.k8s.io", "runtimeclasses", "", verb) for verb in ("get", "list", "watch")}
+SOURCES = {
+    "nodes": {("", "nodes", "", verb) for verb in ("list", "watch")},
+    "namespaces": {("", "namespaces", "", verb) for verb in ("list", "watch")},
+    "runtimeClasses": {("node.k8s.io", "runtimeclasses", "", verb) for verb in ("get", "list", "watch")},
+    "deviceClasses": {("resource.k8s.io", "deviceclasses", "", verb) for verb in ("list", "watch")},
+}
+CLASSES = SOURCES["runtimeClasses"]
 AUTHORITY = {
     *(("", "secrets", f"{FULLNAME}-ca", verb) for verb in ("get", "watch", "update")),
     ("", "secrets", "", "create"),
@@ -38,6 +45,69 @@ def rules(manifests: list[dict[str, Any]]) -> set[Rule]:
         for name in rule.get("resourceNames", [""])
         for verb in rule["verbs"]
     }
+
+
+def named(resource: str, *names: str) -> set[Rule]:
+    """The rights to read objects of the device plugin by name."""
+    group = {"configmaps": "", "daemonsets": "apps"}[resource]
+    return {(group, resource, name, verb) for name in names for verb in ("get", "watch")}
+
+
+SUBSETS = [dict(zip(SOURCES, chosen, strict=True)) for chosen in itertools.product([False, True], repeat=len(SOURCES))]
+PLUGINS: dict[str, tuple[Any, dict[str, set[Rule]]]] = {
+    "none": (None, {}),
+    "a shorthand": ("plugin/configs", {"plugin": named("configmaps", "configs")}),
+    "only a version": ({"version": "v0.20.0"}, {}),
+    "only a DaemonSet": ({"daemonSet": "plugin/ds"}, {"plugin": named("daemonsets", "ds")}),
+    "the webhook's own namespace": (f"{NAMESPACE}/configs", {NAMESPACE: named("configmaps", "configs")}),
+    "several namespaces": (
+        {"configMaps": ["b/two", "a/one", "b/three", "b/two"], "daemonSet": "a/ds"},
+        {
+            "a": named("configmaps", "one") | named("daemonsets", "ds"),
+            "b": named("configmaps", "two", "three"),
+        },
+    ),
+    "a namespace with only the DaemonSet": (
+        {"configMaps": ["a/one"], "daemonSet": "b/ds", "version": None},
+        {"a": named("configmaps", "one"), "b": named("daemonsets", "ds")},
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    ("plugin", "mode"),
+    [
+        *((plugin, "cert-manager") for plugin in PLUGINS),
+        ("none", "self-managed"),
+        ("several namespaces", "self-managed"),
+    ],
+)
+def test_rights_are_exactly_those_of_the_sources(plugin: str, mode: str) -> None:
+    source, by_namespace = PLUGINS[plugin]
+    bundles, own = (BUNDLES, AUTHORITY) if mode == "self-managed" else (set(), set())
+    for subset in SUBSETS:
+        facts = {**subset, **({} if source is None else {"devicePlugin": source})}
+        values = {"tls": {"mode": mode}, "config": {"facts": facts}}
+        cluster = set().union(*(SOURCES[name] for name, on in subset.items() if on))
+        assert rules(of_kind("ClusterRole", values)) == bundles | cluster
+        assert bool(of_kind("ClusterRoleBinding", values)) is bool(bundles | cluster)
+        roles = [role for role in of_kind("Role", values) if not is_test(role)]
+        for space in {role["metadata"]["namespace"] for role in roles} | by_namespace.keys() | {NAMESPACE}:
+            expected = by_namespace.get(space, set()) | (own if space == NAMESPACE else set())
+            assert rules([role for role in roles if role["metadata"]["namespace"] == space]) == expected
+        assert_bound_to_webhook_account(values)
+        needs = bundles | cluster or by_namespace
+        assert pod_spec(values)["automountServiceAccountToken"] is bool(needs)
+
+
+def test_every_rule_says_what_reads_it() -> None:
+    text = rendered("mixed-cluster") + rendered({"config": {"facts": dict.fromkeys(SOURCES, True)}})
+    lines = text.splitlines()
+    starts = [number for number, line in enumerate(lines) if line.startswith("  - apiGroups: ") and "-test" not in line]
+    assert len(starts) > 10
+    unexplained = [lines[number + 1] for number in starts if not lines[number - 1].startswith("  # ")]
+    of_helm_test = "    resources: [pods]"
+    assert [line for line in unexplained if line != of_helm_test] == []
 
 
 NO_FACTS = {"config": {"facts": {"runtimeClasses": False}}}
@@ -69,16 +139,21 @@ def test_only_self_managed_mode_may_patch_configurations(mode: str) -> None:
     assert of_configurations == (BUNDLES if self_managed else set())
 
 
+def assert_bound_to_webhook_account(values: str | Values) -> None:
+    account = {"kind": "ServiceAccount", "name": pod_spec(values)["serviceAccountName"], "namespace": NAMESPACE}
+    for kind in ("Role", "ClusterRole"):
+        bindings = [one for one in of_kind(f"{kind}Binding", values) if not is_test(one)]
+        assert [one["subjects"] for one in bindings] == [[account]] * len(bindings)
+        roles = [one["metadata"] for one in of_kind(kind, values) if not is_test(one)]
+        assert [(one["metadata"].get("namespace"), one["roleRef"]) for one in bindings] == [
+            (role.get("namespace"), {"apiGroup": "rbac.authorization.k8s.io", "kind": kind, "name": role["name"]})
+            for role in roles
+        ]
+
+
 @pytest.mark.parametrize("mode", MODES)
 def test_rights_are_bound_only_to_webhook_account(mode: str) -> None:
-    account = {"kind": "ServiceAccount", "name": pod_spec(mode)["serviceAccountName"], "namespace": NAMESPACE}
-    for kind in ("Role", "ClusterRole"):
-        bindings = [one for one in of_kind(f"{kind}Binding", mode) if not is_test(one)]
-        assert [one["subjects"] for one in bindings] == [[account]] * len(bindings)
-        roles = [one["metadata"]["name"] for one in of_kind(kind, mode) if not is_test(one)]
-        assert [one["roleRef"] for one in bindings] == [
-            {"apiGroup": "rbac.authorization.k8s.io", "kind": kind, "name": name} for name in roles
-        ]
+    assert_bound_to_webhook_account(mode)
 
 
 @pytest.mark.parametrize(
@@ -109,7 +184,8 @@ def test_service_accounts_do_not_automount_tokens() -> None:
 def test_existing_account_and_disabled_rbac() -> None:
     assert of_kind("ServiceAccount", "small") == []
     assert pod_spec("small")["serviceAccountName"] == "shared"
-    values = {"rbac": {"create": False}}
+    facts = {**dict.fromkeys(SOURCES, True), "devicePlugin": "a/b"}
+    values = {"rbac": {"create": False}, "config": {"facts": facts}}
     assert [
         kind for kind in ("Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding") if of_kind(kind, values)
     ] == []

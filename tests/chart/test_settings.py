@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 import yaml
 
 from tests.chart.render import CHART, FULLNAME, MODES, Values, container, of_kind, only, pod_spec
+from tests.cli.run import run
 from webhook.cli.inputs import configuration
 from webhook.policy.settings.units import Duration
 from webhook.settings.configuration import Configuration, view
@@ -52,19 +54,21 @@ def read(text: str, folder: Path) -> Configuration:
     return configuration(str(file))
 
 
-def effective(config: dict[str, Any]) -> dict[str, Any]:
-    """The settings that the templates see, without the defaults of the elements of lists."""
+def effective(values: Values, folder: Path) -> tuple[Any, Any]:
+    """The settings as the templates see them, and as the program reads them from the ConfigMap of the same release."""
     shown = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "effective"}}
     text = json.dumps({**shown, "data": {"settings": "SETTINGS"}})
     text = text.replace('"SETTINGS"', '{{ include "gpushare-webhook.settings" . | quote }}')
-    values = {"config": {"facts": {"runtimeClasses": False}, **config}, "extraObjects": [text]}
-    (found,) = [one for one in of_kind("ConfigMap", values) if one["metadata"]["name"] == "effective"]
-    return dict(without_elements(json.loads(found["data"]["settings"])))
+    given = {**values, "extraObjects": [text]}
+    (found,) = [one for one in of_kind("ConfigMap", given) if one["metadata"]["name"] == "effective"]
+    program = view(read(settings_file(given), folder))
+    del program["apiVersion"], program["kind"]
+    return without_elements(json.loads(found["data"]["settings"])), program
 
 
 def without_elements(value: Any) -> Any:
     if isinstance(value, dict):
-        return {key: without_elements(below) for key, below in value.items() if not key.endswith("[]")}
+        return {key: without_elements(below) for key, below in value.items() if not key.endswith(("[]", "{}"))}
     return [without_elements(one) for one in value] if isinstance(value, list) else value
 
 
@@ -85,6 +89,11 @@ OVERRIDES: dict[str, dict[str, Any]] = {
         "injections": {"pipeMount": {"enabled": True}},
         "severities": {"GPS005": "deny"},
     },
+    "a shorthand": {"facts": {"devicePlugin": "gpus/configs"}},
+    "sections that are null by default": {
+        "facts": {"devicePlugin": {"daemonSet": "gpus/plugin"}},
+        "namespaces": [{"selector": {}}, {"selector": {"matchLabels": {"a": "b"}}}],
+    },
     "switches": {"injections": {"tolerations": {"enabled": False}, "voidDevices": {"enabled": True, "pods": "all"}}},
 }
 
@@ -92,10 +101,17 @@ OVERRIDES: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("profile", PROFILES)
 @pytest.mark.parametrize("label", OVERRIDES)
 def test_templates_see_the_settings_of_the_program(label: str, profile: str, tmp_path: Path) -> None:
-    config = {"profile": profile, **OVERRIDES[label]}
-    seen = view(read(json.dumps(config), tmp_path))
-    del seen["apiVersion"], seen["kind"]
-    assert effective(config) == seen
+    templates, program = effective({"config": {"profile": profile, **OVERRIDES[label]}}, tmp_path)
+    assert templates == program
+    assert program["profile"] == profile
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_templates_see_the_settings_of_a_mixed_cluster(profile: str, tmp_path: Path) -> None:
+    config = {"profile": profile, **OVERRIDES["a scalar"]}
+    templates, program = effective({"mixedCluster": True, "config": config}, tmp_path)
+    assert templates == program
+    assert (program["profile"], program["limits"]["fromDevicePlugin"]) == (profile, True)
 
 
 def test_templates_declare_no_defaults_of_settings() -> None:
@@ -105,13 +121,14 @@ def test_templates_declare_no_defaults_of_settings() -> None:
         for file in sorted((CHART / "templates").glob("*"))
         if file.is_file()
         for line in file.read_text().splitlines()
-        if "Values.config" in line and ("dig " in line or "get " in line)
+        if re.search(r"Values\.config|gpushare-webhook\.config\"", line) and ("dig " in line or "get " in line)
     ]
     assert found == [("_settings.tpl", OPENSHIFT)]
 
 
 OPENSHIFT = (
-    '{{- if eq "privileged" (dig "podSecurity" "unlabelled" $usual (.Values.config | default dict)) }}true{{ end -}}'
+    '{{- if eq "privileged" (dig "podSecurity" "unlabelled" $usual (include "gpushare-webhook.config" . | fromYaml)) '
+    "}}true{{ end -}}"
 )
 
 
@@ -133,6 +150,51 @@ def test_runtime_classes_read_by_default(tmp_path: Path) -> None:
     assert read(settings_file("default"), tmp_path).settings.facts.runtime_classes is True
     for config in ({"facts": {"runtimeClasses": False}}, None):
         assert read(settings_file({"config": config}), tmp_path).settings.facts.runtime_classes is False
+
+
+def shown(values: str | Values, folder: Path) -> dict[str, Any]:
+    """What `config view` shows of the settings file that the pods mount."""
+    file = folder / "settings.yaml"
+    file.write_text(settings_file(values))
+    ended = run("config", "view", "--config", file, "-o", "json")
+    assert (ended.code, ended.err) == (0, "")
+    found: dict[str, Any] = ended.json()
+    return found
+
+
+SOURCES = ("nodes", "namespaces", "runtimeClasses", "deviceClasses")
+
+
+@pytest.mark.parametrize("config", [{}, None], ids=str)
+def test_mixed_cluster_switches_on_every_source(config: Values | None, tmp_path: Path) -> None:
+    mixed = shown({"mixedCluster": True, "config": config}, tmp_path)
+    assert [mixed["facts"][source] for source in SOURCES] == [True] * 4
+    assert mixed["limits"]["fromDevicePlugin"] is True
+    usual = shown("default", tmp_path)
+    assert [usual["facts"][source] for source in SOURCES] == [False, False, True, False]
+    assert usual["limits"]["fromDevicePlugin"] is False
+    mixed["facts"], mixed["limits"] = usual["facts"], usual["limits"]
+    assert mixed == usual
+
+
+def test_keys_of_config_override_mixed_cluster(tmp_path: Path) -> None:
+    config = {
+        "facts": {"namespaces": False, "runtimeClasses": False, "devicePlugin": "a/b", "maxAge": "1h"},
+        "limits": {"perPod": 3, "fromDevicePlugin": False},
+        "mode": "warn",
+    }
+    found = shown({"mixedCluster": True, "config": config}, tmp_path)
+    assert [found["facts"][source] for source in SOURCES] == [True, False, False, True]
+    assert found["facts"]["devicePlugin"]["configMaps"] == ["a/b"]
+    assert (found["facts"]["maxAge"], found["limits"]["perPod"], found["mode"]) == ("1h", 3, "warn")
+    assert found["limits"]["fromDevicePlugin"] is False
+
+
+def test_settings_rendered_unchanged_in_mixed_cluster() -> None:
+    text = settings_file({"mixedCluster": True, "config": FULL})
+    on = {"facts": dict.fromkeys(SOURCES, True), "limits": FULL["limits"] | {"fromDevicePlugin": True}}
+    assert yaml.safe_load(text) == FULL | on
+    assert "2147483647" in text
 
 
 @pytest.mark.parametrize(

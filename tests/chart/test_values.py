@@ -118,6 +118,16 @@ WRONG: dict[str, tuple[Values, str]] = {
     "a wrong value of a setting": ({"config": {"mode": "enforced"}}, "/config/mode"),
     "a wrong type of a setting": ({"config": {"limits": {"perPod": "1"}}}, "/config/limits/perPod"),
     "an invalid resource name": ({"config": {"resources": [{"name": "gpu'] || true"}]}}, "/config/resources/0/name"),
+    "a device plugin without a namespace": ({"config": {"facts": {"devicePlugin": "configs"}}}, "devicePlugin"),
+    "a ConfigMap without a namespace": (
+        {"config": {"facts": {"devicePlugin": {"configMaps": ["configs"]}}}},
+        "/config/facts/devicePlugin/configMaps/0",
+    ),
+    "a DaemonSet without a name": (
+        {"config": {"facts": {"devicePlugin": {"daemonSet": "gpus/"}}}},
+        "/config/facts/devicePlugin/daemonSet",
+    ),
+    "a mixed cluster in words": ({"mixedCluster": "yes"}, "/mixedCluster"),
     "an unknown mode": ({"tls": {"mode": "vault"}}, "/tls/mode"),
     "zero replicas": ({"replicas": 0}, "/replicas"),
     "a fraction of a replica": ({"replicas": 1.5}, "/replicas"),

@@ -26,7 +26,15 @@ Place = tuple[str, ...]
 """The way to a member; `[]` stands for the elements of a list, `*` for the members of a mapping of texts."""
 
 GPU = "nvidia.com/gpu"
-CONFIGURATIONS = [("defaults", "unknown"), ("steering", "mixed"), ("void devices", "shared"), ("baseline", "mixed")]
+PINNED = "gpushare-webhook/pinned-device-memory-limit"
+MEMORY = "gpushare-webhook/memory"
+CONFIGURATIONS = [
+    ("defaults", "unknown"),
+    ("steering", "mixed"),
+    ("memory", "mixed"),
+    ("void devices", "shared"),
+    ("baseline", "mixed"),
+]
 ORIGINS = [Origin(NAMESPACE, hostpath=True, groups=()), Origin(NAMESPACE, is_final_hook=True, hostpath=True, groups=())]
 
 KEYS = {
@@ -135,7 +143,7 @@ def full_pod() -> bytes:
     """A pod with every member that the policy reads, as JSON."""
     container = {"name": "c", "resources": {"limits": {GPU: "1"}}, "env": [{"name": "CUDA_MPS_PIPE_DIRECTORY"}]}
     pod: Json = {
-        "metadata": {"annotations": {"gpushare-webhook/pinned-device-memory-limit": "1G"}},
+        "metadata": {"annotations": {PINNED: "1G", MEMORY: "6Gi"}},
         "spec": {"containers": [container], "initContainers": [container]},
     }
     for _ in range(12):

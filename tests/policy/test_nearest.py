@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from tests import scheduler
 from tests.linear import assert_linear
 from tests.policy.landing import placement
-from tests.strategies.selecting import GPU, PASSING, POOL, offering_clusters, selecting_pods, tolerations
+from tests.strategies.selecting import GPU, POOL, offering_clusters, selecting_pods, tolerations
 from webhook.policy.context import Origin
 from webhook.policy.evaluate import Evaluator
 from webhook.policy.placement.demands import MOST_DEMANDS, MOST_TERMS
@@ -93,8 +93,9 @@ class OnNode:
 
     def __init__(self, pod: Json, node: Node) -> None:
         taints = untolerated(pod, node)
-        self.lasting = [taint for taint in taints if taint != PASSING]
-        self.passing = [taint for taint in taints if taint == PASSING]
+        kept = scheduler.without_passing_states(node).taints
+        self.lasting = [taint for taint in taints if taint in kept]
+        self.passing = [taint for taint in taints if taint not in kept]
         self.is_short = node.resources[GPU.name] < asked(pod)
         self.unmet = [[one for one in demands if not one.met_by(node)] for demands in alternatives(pod)]
         self.is_selected = any(not unmet for unmet in self.unmet)
@@ -213,8 +214,7 @@ def remedied_pod_passes_there(pod: Json, found: Passing | Shortfall | Untolerate
         assert after.is_selected
         assert not after.lasting
         assert not after.is_short
-        cleared = replace(found.node, taints=tuple(taint for taint in found.node.taints if taint != PASSING))
-        assert scheduler.admits(remedied, cleared)
+        assert scheduler.admits(remedied, scheduler.without_passing_states(found.node))
     else:
         before = OnNode(pod, found.node)
         assert len(after.lasting) < len(before.lasting) or sum(map(len, after.unmet)) < sum(map(len, before.unmet))

@@ -227,6 +227,7 @@ CHANGES: list[tuple[str, str, tuple[Change, ...]]] = [
     ("GPS010", r"ask for one of them, or use two pods", (first_only,)),
     ("GPS011", r"make the pod's nodeSelector agree with the class", (without_selectors,)),
     ("GPS011", r"name an existing class, or omit it", (assign("nvidia"), delete)),
+    ("GPS011", r"name a class that selects nodes with the resource, or omit it", (assign("nvidia"), delete)),
     ("GPS011", r"name a class without a sandbox", (assign("nvidia"),)),
     ("GPS013", r"ask for (.*)", (rename,)),
     ("GPS014", r"ask for at most (\d+)", (amount,)),
@@ -248,17 +249,29 @@ CHANGES: list[tuple[str, str, tuple[Change, ...]]] = [
     ("GPS018", r"use a percentage above 0 and up to 100, in quotes", (assign("30"),)),
     ("GPS018", r"use limits such as (0=4G,1=512M), in quotes", (matched,)),
     ("GPS018", r"use one of (\S+), .*", (delete,)),
+    ("GPS018", r"use a memory size such as (6Gi), above 0 and up to 512Ti, in quotes", (matched,)),
+    ("GPS018", r"use fewer or shorter terms in the required node affinity", (without_selectors,)),
+    ("GPS018", r"ask for at most (\w+), or ask the administrator for larger shares", (matched,)),
+    (
+        "GPS018",
+        r"ask for at most (\w+), or remove the selectors that exclude larger shares",
+        (matched, without_selectors),
+    ),
+    ("GPS018", r"ask for at most (\w+), or omit nodeName", (matched, without_selectors)),
+    ("GPS018", r"omit it, or request a shared resource", (delete, instead)),
+    ("GPS018", r"omit it, or ask the administrator to turn the injection on", (delete,)),
 ]
 """By code, what a remedy says, and the changes that it names, each tried alone."""
 
 NOT_IN_THE_MANIFEST = [
     ("GPS011", r"create it, or set injections\.runtimeClass\.name.*"),
     ("GPS011", r"set injections\.runtimeClass\.name to a class without a sandbox"),
+    ("GPS011", r"set injections\.runtimeClass\.name to a class that selects nodes with GPUs, .*"),
     ("GPS012", r"none needed .*"),
     ("GPS013", r"correct the name, or find out why .*"),
     ("GPS014", r"none needed if the state passes; .*"),
     ("GPS014", r"check selectors, affinity and taints against the nodes"),
-    ("GPS018", r"(?!use ).*"),
+    ("GPS018", r"ask the administrator .*"),
     ("GPS019", r"recreate the pod .*"),
 ]
 """Remedies for the administrator, or that name no change."""

@@ -36,7 +36,12 @@ _SHARED_NODE = {
 _TAKEN_NODE = {**_SHARED_NODE, "name": "shared-2", "taints": [{"key": "dedicated", "effect": "NoExecute"}]}
 _WHOLE_NODE = {
     "name": "whole-1",
-    "labels": {"nvidia.com/gpu.sharing-strategy": "none", "nvidia.com/gpu.replicas": "1", "pool": "gpu"},
+    "labels": {
+        "nvidia.com/gpu.sharing-strategy": "none",
+        "nvidia.com/gpu.replicas": "1",
+        "nvidia.com/gpu.memory": "16384",
+        "pool": "gpu",
+    },
     "resources": {GPU: 8, WHOLE: 8, MIG: 2},
 }
 _SLICED_NODE = {
@@ -49,6 +54,8 @@ _CLASSES = [{"name": "nvidia", "handler": "nvidia"}, {"name": "kata-qemu", "hand
 SETTINGS: dict[str, dict[str, Any]] = {
     "defaults": {"resources": _RESOURCES},
     "steering": {"injections": {"steering": {"enabled": True}}},
+    "memory": {"injections": {"memory": {"enabled": True}}},
+    "memory and steering": {"injections": {"memory": {"enabled": True}, "steering": {"enabled": True}}},
     "void devices": {"injections": {"voidDevices": {"enabled": True, "pods": "all"}}},
     "no limits": {"limits": {"perContainer": None, "perPod": None}},
     "two": {"limits": {"perContainer": 2, "perPod": 2}, "users": {"runAsUser": 1000}},
@@ -105,7 +112,7 @@ EVALUATORS = {
 configurations = st.sampled_from(sorted(EVALUATORS))
 """The names of settings and facts."""
 
-STEERING_OFF = [name for name in sorted(EVALUATORS) if name[0] != "steering"]
+STEERING_OFF = [name for name in sorted(EVALUATORS) if "steering" not in name[0]]
 
 origins = st.sampled_from(sorted(ORIGINS))
 """The name of an origin."""

@@ -110,16 +110,13 @@ def clusters(draw: st.DrawFn, prefix: str = "n") -> tuple[Node, ...]:
     return tuple(found)
 
 
-PASSING = Taint("node.kubernetes.io/unschedulable", "NoSchedule")
-
-
 @st.composite
 def offering_clusters(draw: st.DrawFn) -> tuple[Node, ...]:
     """Nodes that list the GPU, some with an amount of 0, with several taints and states that pass."""
     found = []
     for index in range(draw(st.integers(1, 4))):
         labels = draw(st.sampled_from(LABELLED)) | draw(st.sampled_from([{}, {POOL: "a"}, {POOL: "1"}]))
-        held = draw(st.lists(taints | st.just(PASSING), max_size=3, unique=True))
+        held = draw(st.lists(taints, max_size=3, unique=True))
         offered = {GPU.name: draw(st.integers(0, 4))} | draw(st.sampled_from([{}, {}, {"nvidia.com/mig-1g.5gb": 1}]))
         found.append(Node(f"n{index}", labels, tuple(held), offered))
     return tuple(found)

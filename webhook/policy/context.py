@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from itertools import chain
 
+from webhook.policy.memory_size import ANNOTATION, MemorySize, memory_size
 from webhook.policy.placement.facts import RuntimeClass
 from webhook.policy.placement.reachability import Placement, Reachability
+from webhook.policy.placement.selector import requirement
 from webhook.policy.placement.tolerations import Tolerations, tolerations_of
 from webhook.policy.pods.pod import Container
 from webhook.policy.pods.requests import GpuRequests, ResourceRequest
@@ -56,7 +58,8 @@ class PodContext:
     """One pod with its origin, the rules of its namespace, and the known facts.
 
     `is_pod`: the object is a Pod, not a workload with a template. `deferral`: why the pod's nodes are chosen later.
-    `mps_requests` holds the requests for shared resources with which the pod could land on an MPS node,
+    `memory_size`: the memory that the pod asks for by annotation, where the settings read it; `placement` includes its
+    affinity. `mps_requests` holds the requests for shared resources with which the pod could land on an MPS node,
     `first_mps_requests` the first one of each container. The evaluator fills `edits`.
     """
 
@@ -66,6 +69,7 @@ class PodContext:
         "facts",
         "first_mps_requests",
         "is_pod",
+        "memory_size",
         "mps_requests",
         "origin",
         "placement",
@@ -87,33 +91,56 @@ class PodContext:
         if rules.annotated_resource is not None and pod.annotations:
             self.requests.add_annotated(rules.annotation_requests, rules.annotated_resource)
         pod.elements("tolerations")  # reject a malformed list even where nothing reads it
-        self.placement = Placement(pod, self.requests, rules.nodes, rules.tolerations(self.requests))
+        self.placement = Placement(
+            pod, self.requests, rules.nodes, rules.tolerations(self.requests), self._class_selector()
+        )
+        self.memory_size = self._read_memory_size()
+        if self.memory_size is not None and self.memory_size.affinity is not None:
+            self.placement.require(self.memory_size.affinity.requirement())
         self._find_mps_requests()
+
+    def _read_memory_size(self) -> MemorySize | None:
+        if ANNOTATION not in self.pod.annotations or not self.rules.settings.injections.memory.enabled:
+            return None
+        return memory_size(self.pod, self.placement, self.rules.memory_shares, extends=not self.is_checked_as_it_is)
+
+    @property
+    def is_checked_as_it_is(self) -> bool:
+        """Whether the object is a Pod in the final hook, after which no affinity reaches the scheduler."""
+        return self.is_pod and self.origin.is_final_hook
 
     @property
     def expects_edits(self) -> bool:
         """Whether the mutating hook should have edited the pod already."""
-        return self.is_pod and self.origin.is_final_hook and not self.origin.is_update
+        return self.is_checked_as_it_is and not self.origin.is_update
 
     def steer(self) -> None:
         """From now on, check the pod as if it were kept off shared GPUs."""
         self.placement.steer()
         self._find_mps_requests()
 
-    def unsteer(self) -> None:
-        """Check the pod as it is again."""
+    def leave_as_received(self) -> None:
+        """From now on, check the pod without the affinity of any edit."""
         self.placement.unsteer()
+        self.placement.require(requirement(self.pod))
         self._find_mps_requests()
 
     def tolerations(self) -> Tolerations:
         """The pod's own tolerations."""
         return tolerations_of(self.pod, self.rules.nodes.taint_keys)
 
+    def _class_selector(self) -> Mapping[str, str]:
+        """The node selector of the RuntimeClass that the pod names, where it decides which known nodes take the pod."""
+        if not (self.rules.runtime_classes and self.rules.nodes.index.all and self.requests.positive):
+            return {}
+        known = self.runtime_class(self.pod.text("runtimeClassName"))
+        return {} if known is None else known.node_selector
+
     def _deferral(self, of_object: Deferral | None) -> Deferral | None:
         if self.pod.elements("schedulingGates"):
             return Deferral.GATED
         # A queue gates a pod at its creation, and the final hook sees whether it did.
-        return None if self.is_pod and self.origin.is_final_hook else of_object
+        return None if self.is_checked_as_it_is else of_object
 
     def _find_mps_requests(self) -> None:
         lands = self.placement.lands

@@ -169,8 +169,8 @@ def _inject(context: PodContext, withheld: dict[str, str]) -> list[Edit]:
             edits.extend(islice(injection.edits(context), MOST_EDITS + 1 - len(edits)))
         elif context.requests.positive:
             withheld[injection.name] = reason
-    if len(edits) > MOST_EDITS and context.placement.steered:
-        context.unsteer()  # none of the edits is made
+    if len(edits) > MOST_EDITS:
+        context.leave_as_received()  # none of the edits is made
     return edits
 
 

@@ -12,6 +12,7 @@ from typing import Any
 from webhook.policy.pipe_directory import Pipe
 from webhook.policy.placement.cluster_nodes import ClusterNodes, cluster_nodes
 from webhook.policy.placement.facts import Facts
+from webhook.policy.placement.memory_shares import MemoryShares
 from webhook.policy.placement.plugin_limits import ContainerLimits
 from webhook.policy.placement.tolerations import as_raw
 from webhook.policy.pods.gpu_resources import GpuResources
@@ -59,6 +60,7 @@ class Rules:
         self.annotated_resource = common.annotated_resource
         self.known_names = common.known_names
         self.nodes = common.nodes
+        self.memory_shares = common.memory_shares
         self.runtime_classes = common.runtime_classes
         self.pipes = common.pipes
         self._common = common
@@ -84,6 +86,7 @@ class CommonRules:
         "gpus",
         "known_names",
         "least_limit",
+        "memory_shares",
         "namespaces",
         "nodes",
         "pipes",
@@ -96,6 +99,7 @@ class CommonRules:
         self.annotated_resource = _annotated(settings)
         self.known_names = KnownNames(self.gpus.by_name)
         self.nodes = nodes
+        self.memory_shares = MemoryShares(nodes.index, settings.resources if settings.injections.memory.enabled else ())
         self.container_limits = ContainerLimits(settings.limits, nodes.configs)
         least = self.container_limits.least
         self.least_limit = inf if least is None else least * NANO

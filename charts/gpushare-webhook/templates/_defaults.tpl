@@ -1,6 +1,9 @@
 {{/* Written by `make charts` from the program's source: do not edit. */}}
 
-{{/* The defaults of `config` in JSON. `key[]` holds the defaults of each element of the list `key`. */}}
+{{/*
+The defaults of `config` in JSON. `key[]` holds the defaults of each element of the list `key`, `key{}` those of the
+section `key` that is null by default.
+*/}}
 {{- define "gpushare-webhook.defaults" -}}
 {
   "profile": "device-plugin",
@@ -36,6 +39,9 @@
   "namespaces[]": {
     "names": [],
     "selector": null,
+    "selector{}": {
+      "matchLabels": {}
+    },
     "mode": null,
     "severities": {}
   },
@@ -146,6 +152,11 @@
     "runtimeClasses": false,
     "deviceClasses": false,
     "devicePlugin": null,
+    "devicePlugin{}": {
+      "configMaps": [],
+      "daemonSet": null,
+      "version": null
+    },
     "maxAge": "15m"
   },
   "workloads": {
@@ -352,6 +363,11 @@
 {{/* The mappings of `config` that replace those of the profile instead of being merged with them, in JSON. */}}
 {{- define "gpushare-webhook.replacedWhole" -}}
 ["mpsLabels", "timeSlicingLabels"]
+{{- end -}}
+
+{{/* The sections of `config` for which a text may stand: it is the only element of this list of the section. */}}
+{{- define "gpushare-webhook.shorthands" -}}
+{"devicePlugin": "configMaps"}
 {{- end -}}
 
 {{/* Names that users write by mistake (GPS013), in JSON. The API server itself rejects those without a slash. */}}

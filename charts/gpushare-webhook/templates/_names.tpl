@@ -70,6 +70,11 @@ app.kubernetes.io/component: metrics
 {{- with $given }}{{ toYaml . }}{{ end -}}
 {{- end -}}
 
+{{/* The Role in the namespaces of the device plugin, one of which may be the webhook's own. */}}
+{{- define "gpushare-webhook.devicePluginRole" -}}
+{{- include "gpushare-webhook.fullname" . }}-device-plugin
+{{- end -}}
+
 {{- define "gpushare-webhook.serviceAccountName" -}}
 {{- $own := "default" -}}
 {{- if .Values.serviceAccount.create }}{{ $own = include "gpushare-webhook.fullname" . }}{{ end -}}

@@ -1,8 +1,33 @@
+{{/* The settings file: `config`, over what `mixedCluster` sets. In YAML, because JSON would round large numbers. */}}
+{{- define "gpushare-webhook.config" -}}
+{{- $config := deepCopy (.Values.config | default dict) -}}
+{{- if .Values.mixedCluster -}}
+{{- range $section, $usual := include "gpushare-webhook.mixedClusterConfig" . | fromYaml -}}
+{{- $given := get $config $section | default dict -}}
+{{- range $key, $value := $usual }}{{ if not (hasKey $given $key) }}{{ $_ := set $given $key $value }}{{ end }}{{ end -}}
+{{- $_ := set $config $section $given -}}
+{{- end -}}
+{{- end -}}
+{{- toYaml $config -}}
+{{- end -}}
+
+{{/* What `mixedCluster` sets in the settings file. */}}
+{{- define "gpushare-webhook.mixedClusterConfig" -}}
+facts:
+  nodes: true
+  namespaces: true
+  runtimeClasses: true
+  deviceClasses: true
+limits:
+  fromDevicePlugin: true
+{{- end -}}
+
 {{/*
-The effective settings in JSON, as the program has them: `config` over its profile over the defaults of _defaults.tpl.
+The effective settings in JSON, as the program has them: the settings file over its profile over the defaults of
+_defaults.tpl.
 */}}
 {{- define "gpushare-webhook.settings" -}}
-{{- $config := .Values.config | default dict -}}
+{{- $config := include "gpushare-webhook.config" . | fromYaml -}}
 {{- $defaults := include "gpushare-webhook.defaults" . | fromJson -}}
 {{- $profile := get (include "gpushare-webhook.profiles" . | fromJson) ($config.profile | default $defaults.profile) -}}
 {{- $usual := include "gpushare-webhook.overlaid" (dict "under" $defaults "over" $profile) | fromJson -}}
@@ -11,14 +36,17 @@ The effective settings in JSON, as the program has them: `config` over its profi
 
 {{/*
 The mapping `over` laid over the mapping `under` at every depth, in JSON. `key[]` of `under` holds the defaults of each
-element of the list `key`. As in the program, lists are replaced, and so are the mappings of `replacedWhole`.
+element of the list `key`, `key{}` those of the section `key` that is null by default. As in the program, lists are
+replaced, and so are the mappings of `replacedWhole`; a text stands for a section with a shorthand.
 */}}
 {{- define "gpushare-webhook.overlaid" -}}
 {{- $result := deepCopy .under -}}
 {{- $whole := include "gpushare-webhook.replacedWhole" . | fromJsonArray -}}
+{{- $shorthands := include "gpushare-webhook.shorthands" . | fromJson -}}
 {{- range $key, $value := .over -}}
-{{- $usual := get $.under $key -}}
+{{- $usual := get $.under $key | default (get $.under (printf "%s{}" $key)) -}}
 {{- $element := get $.under (printf "%s[]" $key) -}}
+{{- if and (kindIs "string" $value) (hasKey $shorthands $key) }}{{ $value = dict (get $shorthands $key) (list $value) }}{{ end -}}
 {{- if and (kindIs "map" $value) (kindIs "map" $usual) (not (has $key $whole)) -}}
 {{- $value = include "gpushare-webhook.overlaid" (dict "under" $usual "over" $value) | fromJson -}}
 {{- else if and (kindIs "slice" $value) $element -}}
@@ -86,19 +114,10 @@ element of the list `key`. As in the program, lists are replaced, and so are the
 {{- define "gpushare-webhook.unlabelledMayMount" -}}
 {{- $settings := include "gpushare-webhook.settings" . | fromJson -}}
 {{- $usual := ternary "restricted" $settings.podSecurity.unlabelled (eq $settings.profile "openshift") -}}
-{{- if eq "privileged" (dig "podSecurity" "unlabelled" $usual (.Values.config | default dict)) }}true{{ end -}}
+{{- if eq "privileged" (dig "podSecurity" "unlabelled" $usual (include "gpushare-webhook.config" . | fromYaml)) }}true{{ end -}}
 {{- end -}}
 
-{{- define "gpushare-webhook.readsRuntimeClasses" -}}
-{{- if (include "gpushare-webhook.settings" . | fromJson).facts.runtimeClasses }}true{{ end -}}
-{{- end -}}
-
-{{/* The settings of `config` that the program reads only when it starts, in JSON. */}}
+{{/* The part of the settings file that the program reads only when it starts, in JSON. */}}
 {{- define "gpushare-webhook.processSettings" -}}
-{{- pick (.Values.config | default dict) "server" "tls" "log" "facts" | toJson -}}
-{{- end -}}
-
-{{/* Whether the pods call the API server at all. */}}
-{{- define "gpushare-webhook.callsApiServer" -}}
-{{- if or (eq .Values.tls.mode "self-managed") (include "gpushare-webhook.readsRuntimeClasses" .) }}true{{ end -}}
+{{- pick (include "gpushare-webhook.config" . | fromYaml) "server" "tls" "log" "facts" | toJson -}}
 {{- end -}}

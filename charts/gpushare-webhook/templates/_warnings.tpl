@@ -18,6 +18,7 @@ WARNING: webhooks.mutating.failurePolicy is Fail: while no replica answers, GPU 
 
 WARNING: config.facts.runtimeClasses is false, so the webhook cannot detect CDI, and injects runtimeClassName {{ $class.name }} in any case. Where the cluster uses CDI, such pods do not start: set it to true, or config.injections.runtimeClass.enabled to false. Without CDI, set config.injections.runtimeClass.whenCdi to inject.
 {{- end }}
+{{- include "gpushare-webhook.factWarnings" . }}
 {{- if and (eq $settings.profile "host-daemon") (not (hasKey ((.Values.config).placement | default dict) "mpsLabels")) (include "gpushare-webhook.firstShared" .) }}
 
 WARNING: config.placement.mpsLabels is not set: every node with GPUs counts as an MPS node, so the limits of MPS apply to all GPU pods. Set the labels of the nodes with the MPS daemon.
@@ -55,6 +56,45 @@ WARNING: hostNetwork needs one node per replica on which the port is free, and o
 {{- if eq .Values.tls.mode "existing-secret" }}
 
 WARNING: you must renew the Secret {{ .Values.tls.existingSecret.name }} yourself. Put a new authority into the bundle first, then into the Secret.
+{{- end }}
+{{- end -}}
+
+{{/* Warnings about settings that do nothing without facts which are off. */}}
+{{- define "gpushare-webhook.factWarnings" -}}
+{{- $settings := include "gpushare-webhook.settings" . | fromJson -}}
+{{- $plugin := $settings.facts.devicePlugin | default dict }}
+{{- if and $settings.limits.fromDevicePlugin (not $plugin.configMaps) }}
+
+WARNING: {{ .Values.mixedCluster | default false | ternary "mixedCluster" "config.limits.fromDevicePlugin" }} is true, but config.facts.devicePlugin names no ConfigMap, and the chart cannot guess its name: config.limits applies to every node. Set the names that your device plugin uses. Its own chart, as the release nvdp:
+
+  config:
+    facts:
+      devicePlugin:
+        configMaps: [nvidia-device-plugin/nvdp-nvidia-device-plugin-configs]
+        daemonSet: nvidia-device-plugin/nvdp-nvidia-device-plugin
+
+The GPU operator, where NAME is its value devicePlugin.config.name:
+
+  config:
+    facts:
+      devicePlugin:
+        configMaps: [gpu-operator/NAME]
+        daemonSet: gpu-operator/nvidia-device-plugin-daemonset
+{{- end }}
+{{- $selected := false }}
+{{- range $settings.namespaces }}{{ if .selector }}{{ $selected = true }}{{ end }}{{ end }}
+{{- if and $selected (not $settings.facts.namespaces) }}
+
+WARNING: an entry of config.namespaces has a selector, but the webhook does not read the labels of namespaces, so that it matches none. Set config.facts.namespaces to true, or name the namespaces.
+{{- end }}
+{{- $unknown := not (or $settings.facts.nodes $settings.placement.nodeGroups) }}
+{{- if and $unknown $settings.injections.memory.enabled }}
+
+WARNING: config.injections.memory.enabled is true, but the webhook knows no nodes, so that it cannot size requests by memory. Set config.facts.nodes to true, or config.placement.nodeGroups.
+{{- end }}
+{{- if and $unknown $settings.injections.tolerations.enabled $settings.injections.tolerations.fromNodes }}
+
+WARNING: config.injections.tolerations.fromNodes is set, but the webhook knows no nodes, so that it tolerates none of their taints. Set config.facts.nodes to true, or config.placement.nodeGroups.
 {{- end }}
 {{- end -}}
 

@@ -39,7 +39,7 @@ class ApiError(Exception):
         super().__init__(f"{self.code} {self.reason}: {self.message}")
 
 
-class _Connection(http.client.HTTPSConnection):
+class HttpsConnection(http.client.HTTPSConnection):
     """An HTTPS connection whose socket is made in the cluster's place."""
 
     def __init__(self, place: Place, port: int, context: ssl.SSLContext, seconds: float) -> None:
@@ -63,7 +63,9 @@ class Api:
 
     def connection(self, seconds: float = 60) -> http.client.HTTPSConnection:
         """A connection that is not open yet; the caller closes it."""
-        return _Connection(self._place, self._port, ssl.create_default_context(cafile=str(self._authority)), seconds)
+        return HttpsConnection(
+            self._place, self._port, ssl.create_default_context(cafile=str(self._authority)), seconds
+        )
 
     def headers(self, content: str = "json") -> dict[str, str]:
         """The headers of a request; `content` is the part after `application/`."""

@@ -19,6 +19,7 @@ from webhook.pki import Authority
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from pathlib import Path
 
     from tests.cluster.harness.api import Object
     from tests.cluster.harness.cluster import ControlPlaneOnly
@@ -85,6 +86,7 @@ class LocalWebhook:
     process: Process
     place: Place
     port: int
+    health_port: int
     authority: Authority
 
     def client_config(self, entry: Object, port: int | None = None) -> Object:
@@ -95,15 +97,25 @@ class LocalWebhook:
 
 
 @contextmanager
-def local_webhook_process(running: ControlPlaneOnly, *, settings: Object | None = None) -> Iterator[LocalWebhook]:
-    """The webhook as a process next to the API server, without a configuration. It may still be starting."""
+def local_webhook_process(
+    running: ControlPlaneOnly, *, settings: Object | None = None, kubeconfig: Path | None = None
+) -> Iterator[LocalWebhook]:
+    """The webhook as a process next to the API server, without a configuration. It may still be starting.
+
+    It reads facts with the rights of `kubeconfig`.
+    """
     now, lifetime = datetime.now(UTC), timedelta(days=1)
     authority = Authority.create("tests", now, lifetime)
     leaf = authority.sign([running.place.address], now, lifetime)
-    port = running.place.port(10250)
-    process = _start(running, port, {"tls.crt": leaf.certificate, "tls.key": leaf.key}, settings or {})
+    port, health_port = running.place.port(10250), running.place.port(8080)
+    options = [
+        f"--port={port}",
+        f"--health-port={health_port}",
+        *([f"--kubeconfig={kubeconfig}"] if kubeconfig else []),
+    ]
+    process = _start(running, options, {"tls.crt": leaf.certificate, "tls.key": leaf.key}, settings or {})
     try:
-        yield LocalWebhook(process, running.place, port, authority)
+        yield LocalWebhook(process, running.place, port, health_port, authority)
     finally:
         process.stop()
 
@@ -117,7 +129,7 @@ def local_webhook(running: ControlPlaneOnly, *, settings: Object | None = None) 
             yield process
 
 
-def _start(running: ControlPlaneOnly, port: int, pair: dict[str, bytes], settings: Object) -> Process:
+def _start(running: ControlPlaneOnly, options: list[str], pair: dict[str, bytes], settings: Object) -> Process:
     folder = running.place.folder / "webhook"
     folder.mkdir(exist_ok=True)
     for name, content in pair.items():
@@ -126,8 +138,8 @@ def _start(running: ControlPlaneOnly, port: int, pair: dict[str, bytes], setting
     (folder / "settings.yaml").write_text(json.dumps(head | settings))
     command = [
         *(sys.executable, "-m", "webhook", "serve", f"--config={folder / 'settings.yaml'}"),
-        *(f"--host={running.place.address}", f"--port={port}", f"--health-port={running.place.port(8080)}"),
-        *(f"--tls-cert={folder / 'tls.crt'}", f"--tls-key={folder / 'tls.key'}"),
+        *(f"--host={running.place.address}", f"--tls-cert={folder / 'tls.crt'}", f"--tls-key={folder / 'tls.key'}"),
+        *options,
     ]
     return running.place.start("webhook", command, environment={"PYTHONPATH": str(PROJECT)})
 

@@ -12,14 +12,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tests.cluster.harness.api import Object
-    from tests.cluster.harness.cluster import Cluster
+    from tests.cluster.harness.cluster import ControlPlaneOnly
 
 NO_TAINTS: tuple[Object, ...] = ()
 
 
 @contextmanager
 def node_object(
-    cluster: Cluster, name: str, labels: dict[str, str], *, gpus: int, taints: tuple[Object, ...] = NO_TAINTS
+    cluster: ControlPlaneOnly, name: str, labels: dict[str, str], *, gpus: int, taints: tuple[Object, ...] = NO_TAINTS
 ) -> Iterator[str]:
     """A node that is ready and offers `gpus` of `nvidia.com/gpu`; deleted at the end with the pods bound to it.
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 from webhook.policy.checks.check import Check, Scope, Violations
 from webhook.policy.context import PodContext
 from webhook.policy.injections.limits import AnnotatedLimit, annotated_limits
+from webhook.policy.placement.memory_shares import CARD_MEMORY
 from webhook.policy.placement.node_classes import REPLICAS
 from webhook.policy.pods.client_limits import VARIABLES, MemoryLimit
 from webhook.policy.pods.reading import text
@@ -22,8 +23,6 @@ from webhook.policy.pods.requests import ResourceRequest
 from webhook.policy.pods.variables import MEMORY, THREADS
 from webhook.policy.verdict import Severity, Violation
 from webhook.policy.wording import message
-
-_MEMORY_LABEL = "nvidia.com/gpu.memory"
 
 
 def run(context: PodContext) -> Violations:
@@ -81,7 +80,7 @@ class _Shares:
             share = self._of("")
             return f"{share} %" if share is not None and limit > share else None
         if name == MEMORY and isinstance(limit, tuple):
-            share = self._of(_MEMORY_LABEL)
+            share = self._of(CARD_MEMORY)
             lowest = min(entry.mebibytes for entry in limit if isinstance(entry, MemoryLimit))
             return f"{share} MiB" if share is not None and lowest > share else None
         return None
@@ -98,8 +97,8 @@ class _Shares:
         shares = []
         for replicas, nodes in by_value(REPLICAS, placement.candidates):
             for whole, _ in by_value(total, nodes) if total else [("100", nodes)]:
-                if not replicas.isdecimal() or not whole.isdecimal() or int(replicas) == 0:
-                    return None
+                if not replicas.isdecimal() or not whole.isdecimal() or 0 in (int(replicas), int(whole)):
+                    return None  # a card with unified memory is labelled as one with 0
                 shares.append(int(whole) // int(replicas))
         return max(shares, default=None)
 

@@ -1,13 +1,16 @@
 """The runtime class does not suit the pod.
 
-Reads: `runtimeClassName`; with facts, the cluster's RuntimeClasses with their handlers and node selectors.
+Reads: `runtimeClassName`; with facts, the cluster's RuntimeClasses with their handlers and node selectors, and the
+labels of nodes.
 Why: the API server rejects a pod whose RuntimeClass does not exist or whose class's node selector contradicts the
-pod's. MPS does not work in sandboxes such as gVisor and Kata Containers. If one of these applies to the configured
-class, the webhook does not inject it and reports that. Where the cluster injects devices through CDI, a pod needs no
-class: the webhook injects none and reports nothing, but `gpushare-webhook mutate -v` prints the reason.
+pod's. It adds the class's node selector to the pod, so that the pod stays Pending where the class selects none of the
+nodes that could take it. MPS does not work in sandboxes such as gVisor and Kata Containers. The webhook does not
+inject the configured class where it is missing, contradicts the pod or is such a sandbox, and reports that. Where the
+cluster injects devices through CDI, a pod needs no class: the webhook injects none and reports nothing, but
+`gpushare-webhook mutate -v` prints the reason.
 Remedy: name an existing class, or create it; use sandboxed classes only for pods without MPS.
 Settings: `injections.runtimeClass.name`, `injections.runtimeClass.whenUnknown`, `injections.runtimeClass.whenCdi`,
-`injections.runtimeClass.sandboxes`, `facts.runtimeClasses`.
+`injections.runtimeClass.sandboxes`, `facts.runtimeClasses`, `facts.nodes`.
 """
 
 from __future__ import annotations
@@ -15,6 +18,8 @@ from __future__ import annotations
 from webhook.policy.checks.check import Check, Scope, Violations
 from webhook.policy.context import PodContext
 from webhook.policy.injections.runtime_class import Obstacle, contradicts, is_sandbox, obstacle
+from webhook.policy.placement.facts import RuntimeClass
+from webhook.policy.placement.selector import Requirement
 from webhook.policy.verdict import Path, Severity, Violation
 from webhook.policy.wording import message
 
@@ -33,6 +38,9 @@ def run(context: PodContext) -> Violations:
     elif known is not None and contradicts(context, known):
         problem = message("the node selector of RuntimeClass {} contradicts the pod's", name)
         violations.append(Violation(path, problem, "make the pod's nodeSelector agree with the class"))
+    elif known is not None and _selects_no_node(context, known):
+        problem = message("no node that could take the pod has the labels that RuntimeClass {} selects", name)
+        violations.append(Violation(path, problem, "name a class that selects nodes with the resource, or omit it"))
     if context.mps_requests and is_sandbox(context, name):
         problem = message("RuntimeClass {} is a sandbox in which MPS does not work", name)
         violations.append(Violation(path, problem, "name a class without a sandbox"))
@@ -42,11 +50,31 @@ def run(context: PodContext) -> Violations:
 def _configured(context: PodContext) -> Violations:
     """Why the configured class is not injected."""
     settings = context.rules.settings.injections.runtime_class
-    reported = _OBSTACLES.get(obstacle(context)) if settings.enabled else None
+    if not settings.enabled:
+        return ()
+    found = obstacle(context)
+    reported = _OBSTACLES.get(found)
+    if found is None and _is_injected(context) and _selects_no_node(context, context.runtime_class(settings.name)):
+        reported = _NOWHERE
     if reported is None:
         return ()
     field, problem, remedy = reported
     return (Violation((*context.pod.spec_path, *field), message(problem, settings.name), remedy),)
+
+
+def _is_injected(context: PodContext) -> bool:
+    """Whether the pod, or one of the template, has yet to get the class."""
+    return not (context.is_pod and (context.origin.is_final_hook or context.origin.is_update))
+
+
+def _selects_no_node(context: PodContext, known: RuntimeClass | None) -> bool:
+    """Whether known nodes could take the pod, and the class's node selector excludes all of them."""
+    placement = context.placement
+    if known is None or not known.node_selector or not placement.cluster.known or not placement.possible:
+        return False
+    if any(name in placement.cluster.dynamic for name in context.requests.names):
+        return False  # a DeviceClass serves on nodes that are not known
+    return not placement.possible & placement.cluster.index.selected(Requirement(known.node_selector, None))
 
 
 _OBSTACLES: dict[Obstacle | None, tuple[Path, str, str]] = {
@@ -67,6 +95,12 @@ _OBSTACLES: dict[Obstacle | None, tuple[Path, str, str]] = {
     ),
 }
 """The path, message and remedy of each obstacle."""
+
+_NOWHERE: tuple[Path, str, str] = (
+    (),
+    "no node that could take the pod has the labels that RuntimeClass {}, which is injected, selects",
+    "set injections.runtimeClass.name to a class that selects nodes with GPUs, or change the class",
+)
 
 _FIELD = "runtimeClassName"
 

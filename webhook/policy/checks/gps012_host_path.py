@@ -4,9 +4,12 @@ Reads: the namespace's label `pod-security.kubernetes.io/enforce`, or the hook's
 label.
 Why: the Pod Security levels baseline and restricted forbid hostPath volumes and would reject the whole pod because of
 the injected one, so the webhook does not inject it. With the device plugin this is harmless: the plugin mounts the
-directory on the node. With a daemon on the host, the program does not find the daemon without the mount.
+directory on the node. With a daemon on the host, the program does not find the daemon without the mount. Every version
+of these levels forbids hostPath, so `enforce-version` does not matter. The webhook cannot see which namespaces, users
+and runtime classes the API server's PodSecurity configuration exempts, nor its defaults for namespaces without the
+label: there it may leave out a mount that would be allowed.
 Remedy: none needed with the device plugin; with a daemon on the host, use a namespace whose label is `privileged`.
-Settings: `injections.pipeMount.enabled`, `podSecurity.unlabelled`.
+Settings: `injections.pipeMount.enabled`, `podSecurity.unlabelled`, `facts.namespaces`.
 """
 
 from __future__ import annotations

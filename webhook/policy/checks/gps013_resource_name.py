@@ -6,8 +6,8 @@ Why: `nvidia.com/gpus` is a valid name that no node offers. Its pod stays Pendin
 that the resource is insufficient. The check knows names with one wrong letter or in other case, node labels such as
 `nvidia.com/gpu.memory`, which are not resources, and names that users often write (`nvidia.com/gpu-shared`,
 `nvidia-gpu`). The API server rejects a name without a domain in any case. With facts, the check also reports each
-resource of the settings, and each other name in NVIDIA's domain that contains `gpu`, if no node offers it and no
-DeviceClass serves it; and it accepts every name that a node offers, also with an amount of 0.
+resource of the settings, and each other name in NVIDIA's domain, if no node offers it and no DeviceClass serves it; and
+it accepts every name that a node offers, also with an amount of 0.
 Remedy: correct the name. The check accepts the names that other software gives to GPUs (`gpumem`, `gpucores`, `vgpu`,
 `pgpu`, `mig-*`). Where the name is right and no node offers it, look at the device plugin of the node.
 Settings: `resources`, `placement.nodeGroups`, `placement.groupsAreComplete`, `facts.nodes`, `facts.deviceClasses`.
@@ -20,7 +20,7 @@ from itertools import chain
 
 from webhook.policy.checks.check import Check, Scope, Violations
 from webhook.policy.context import PodContext
-from webhook.policy.pods.known_names import names_gpu
+from webhook.policy.pods.known_names import is_listed_by_nodes
 from webhook.policy.pods.pod import Container
 from webhook.policy.pods.quantity import NANO, QuantityError, parse
 from webhook.policy.verdict import Path, Severity, Violation
@@ -62,7 +62,7 @@ def _of_container(context: PodContext, container: Container) -> Iterator[Violati
                     f"{container.kind} {{}} asks for {{}}; did you mean {{}}?", container.label, name, meant
                 )
                 yield Violation(path, problem, f"ask for {meant}")
-            elif rules.nodes.known and names_gpu(name) and _is_some(amounts[name]):
+            elif rules.nodes.known and is_listed_by_nodes(name) and _is_some(amounts[name]):
                 yield _not_offered(container, path, name)
 
 

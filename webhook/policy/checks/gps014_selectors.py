@@ -7,8 +7,8 @@ a name of its own, such as `nvidia.com/gpu.shared`, exists only on nodes that sh
 exist on MPS nodes. With facts, the check names the nearest node and what the pod fails there: the one that fails only
 the amount, else only one taint, else only one label; else the first one that offers the resource. If a node is only
 cordoned, not ready, starting or about to be removed, the check says that no node can take the pod now. It reports
-nothing if a node could take the pod that offers none of its resources at the moment, as while its device plugin
-restarts, or if a DeviceClass serves the resource.
+nothing if a node could take the pod that offers 0 of its GPU resources at the moment, for example while its device
+plugin restarts, or if a DeviceClass serves the resource.
 Remedy: ask for at most the amount of the node, tolerate the taint, change the selector, or request the resource that
 such nodes offer.
 Settings: `placement.mpsLabels`, `placement.timeSlicingLabels`, `placement.nodeGroups`, `placement.groupsAreComplete`,

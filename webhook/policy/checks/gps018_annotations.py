@@ -1,26 +1,33 @@
-"""A `gpushare-webhook/` annotation is malformed.
+"""A `gpushare-webhook/` annotation is malformed, or asks for memory that no node gives.
 
-Reads: the pod's annotations `gpushare-webhook/active-thread-percentage`, `gpushare-webhook/pinned-device-memory-limit`
-and `gpushare-webhook/client-priority`.
-Why: the limit that the author intended would silently be missing. An unknown name with this prefix causes a warning.
-Remedy: correct the value, such as `"50"`, `"0=4G,1=512M"` or `"1"`. Values are text, so a number needs quotes.
-Settings: `exempt.annotation`.
+Reads: the pod's annotations `gpushare-webhook/active-thread-percentage`, `gpushare-webhook/client-priority`,
+`gpushare-webhook/memory` and `gpushare-webhook/pinned-device-memory-limit`; for the memory also the required node
+affinity, and the labels `nvidia.com/gpu.memory` and `nvidia.com/gpu.replicas` of known nodes.
+Why: the limit that the author intended would silently be missing, or the pod would run on a node that gives it less
+memory. The check only warns about an unknown name with this prefix, and about a memory size that has no effect: the
+injection is off, the pod requests no shared resource, or what the nodes give is unknown.
+Remedy: correct the value, such as `"50"`, `"1"`, `"6Gi"` or `"0=4G,1=512M"`. Values are text, so a number needs quotes.
+Ask for at most the largest share, which the message names.
+Settings: `exempt.annotation`, `injections.memory.enabled`, `facts.nodes`, `placement.nodeGroups`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from webhook.policy.checks.check import Check, Scope, Violations
 from webhook.policy.context import PodContext
+from webhook.policy.memory_size import ANNOTATION, MOST_TERMS, MemorySize, Obstacle, mebibytes_of, written
 from webhook.policy.pods.client_limits import ANNOTATIONS, PREFIX
-from webhook.policy.verdict import Severity, Violation
-from webhook.policy.wording import message
+from webhook.policy.verdict import Path, Severity, Violation
+from webhook.policy.wording import Message, message
 
-_KNOWN = {annotation.key: annotation for annotation in ANNOTATIONS}
+_KNOWN: dict[str, Callable[[str], object]] = {one.key: one.write for one in ANNOTATIONS} | {ANNOTATION: mebibytes_of}
 _ONE_OF_THEM = f"use one of {', '.join(sorted(_KNOWN))}"
 
 
 def run(context: PodContext) -> Violations:
-    """One violation per malformed annotation."""
+    """One violation per annotation that is wrong."""
     return (
         violation
         for key, value in context.pod.annotations.items()
@@ -36,12 +43,61 @@ def _violation(context: PodContext, key: str, value: object) -> Violation | None
             return None
         problem = message("annotation {} is not a gpushare-webhook annotation", key)
         return Violation(path, problem, _ONE_OF_THEM, Severity.WARN)
+    if key == ANNOTATION and not context.rules.settings.injections.memory.enabled:
+        problem = message("annotation {} has no effect: injections.memory is off", key)
+        return Violation(path, problem, "omit it, or ask the administrator to turn the injection on", Severity.WARN)
     try:
-        known.write(value if isinstance(value, str) else "")
+        known(value if isinstance(value, str) else "")
     except ValueError as wanted:
         problem = message("annotation {} cannot be {}", key, value)
         return Violation(path, problem, f"use {wanted}, in quotes")
-    return None
+    return _memory(context.memory_size, path) if key == ANNOTATION else None
+
+
+def _memory(size: MemorySize | None, path: Path) -> Violation | None:
+    if size is None:
+        problem = message("annotation {} has no effect: the pod requests no shared resource", ANNOTATION)
+        return Violation(path, problem, "omit it, or request a shared resource", Severity.WARN)
+    if size.obstacle is None:
+        return None
+    if size.obstacle.rejects:
+        return Violation(path, _rejection(size, size.obstacle), _less(size, size.obstacle))
+    problem = message(f"annotation {{}} cannot place the pod: {size.obstacle.value}", ANNOTATION)
+    return Violation(path, problem, _KNOWLEDGE[size.obstacle], Severity.WARN)
+
+
+def _rejection(size: MemorySize, obstacle: Obstacle) -> Message:
+    if obstacle is Obstacle.TOO_LARGE_AFFINITY:
+        return message(f"the node affinity for {{}} would have {_TOO_MANY_TERMS}", ANNOTATION)
+    where = _WHERE[obstacle]
+    return message(
+        f"the pod asks for {written(size.mebibytes)} per replica; {where} is {written(size.largest)}", size.resource
+    )
+
+
+def _less(size: MemorySize, obstacle: Obstacle) -> str:
+    if obstacle is Obstacle.TOO_LARGE_AFFINITY:
+        return "use fewer or shorter terms in the required node affinity"
+    return f"ask for at most {written(size.largest)}, or {_LARGER[obstacle]}"
+
+
+_TOO_MANY_TERMS = f"more than {MOST_TERMS} terms, or copies of long ones"
+_WHERE = {
+    Obstacle.TOO_SMALL: "the largest share of {}",
+    Obstacle.TOO_SMALL_SELECTED: "the largest share of {} on nodes that it selects",
+    Obstacle.TOO_SMALL_BOUND: "the share of {} on its node",
+}
+_LARGER = {
+    Obstacle.TOO_SMALL: "ask the administrator for larger shares",
+    Obstacle.TOO_SMALL_SELECTED: "remove the selectors that exclude larger shares",
+    Obstacle.TOO_SMALL_BOUND: "omit nodeName",
+}
+_KNOWLEDGE = {
+    Obstacle.NODES_UNKNOWN: "ask the administrator to turn facts.nodes on; on the command line, pass --facts",
+    Obstacle.NOT_OFFERED: "ask the administrator for such nodes, or for placement.nodeGroups that declare them",
+    Obstacle.TOO_MANY_KINDS: "require labels of nodes with enough memory by node affinity",
+    Obstacle.SHARE_UNKNOWN: "ask the administrator for the labels of GPU feature discovery on the nodes",
+}
 
 
 CHECK = Check("GPS018", Severity.DENY, Scope.ANY, run, __doc__)

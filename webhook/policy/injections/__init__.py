@@ -8,6 +8,7 @@ from webhook.policy.injections import steering
 from webhook.policy.injections.injection import Injection
 
 _MODULES = (
+    "memory",
     "runtime_class",
     "pipe_directory",
     "limits",

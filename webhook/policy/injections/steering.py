@@ -11,14 +11,14 @@ Templates are checked as if their pods were steered.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable
 
 from webhook.policy.context import PodContext
 from webhook.policy.injections.injection import OFF, Injection
 from webhook.policy.placement.reachability import Reachability
-from webhook.policy.placement.selector import AFFINITY
+from webhook.policy.placement.required_affinity import RequiredAffinity
 from webhook.policy.replica_limits import is_over_pod, over_container
-from webhook.policy.verdict import Append, Edit
+from webhook.policy.verdict import Edit
 
 
 def why_not(context: PodContext) -> str | None:
@@ -26,7 +26,7 @@ def why_not(context: PodContext) -> str | None:
     if not context.rules.settings.injections.steering.enabled:
         return OFF
     # The final hook checks a Pod as it is: no later edit reaches the scheduler.
-    if context.is_pod and context.origin.is_final_hook:
+    if context.is_checked_as_it_is:
         return _FINAL
     if not over_container(context) and not is_over_pod(context):
         return _WITHIN
@@ -52,27 +52,20 @@ def _whole_card_could_take(context: PodContext) -> bool:
     return placement.could_move_to_whole()
 
 
-def edits(context: PodContext) -> list[Edit]:
-    """The affinity that makes the pod legal. A bare container has no place for it: its pod gets it."""
+def edits(context: PodContext) -> Iterable[Edit]:
+    """The affinity that makes the pod legal, with the one for its memory size: both are in the same terms.
+
+    A bare container has no place for it: its pod gets it.
+    """
     if context.pod.is_container:
-        return []
+        return ()
+    size = context.memory_size
+    affinity = (size and size.affinity) or RequiredAffinity.unchanged(context.pod)
     expressions = [
         {"key": each.key, "operator": each.operator, "values": list(each.values)}
         for each in context.placement.cluster.whole_cards.expressions
     ]
-    path = (*context.pod.spec_path, *AFFINITY, "nodeSelectorTerms")
-    required: Any = context.pod.spec
-    for field in AFFINITY:
-        required = required.get(field) or {}
-    terms = required.get("nodeSelectorTerms") or []
-    if not terms:
-        return [Append(path, {"matchExpressions": expressions})]
-    return [
-        Append((*path, index, "matchExpressions"), expression)
-        for index, term in enumerate(terms)
-        if term.get("matchExpressions") or term.get("matchFields")
-        for expression in expressions
-    ]
+    return affinity.also(expressions).edits()
 
 
 INJECTION = Injection("steering", why_not, edits, (OFF, _FINAL, _WITHIN, _NO_WHOLE_CARD), __doc__)

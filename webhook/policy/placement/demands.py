@@ -10,8 +10,10 @@ from itertools import islice
 
 from webhook.policy.placement.facts import Node
 from webhook.policy.placement.selector import (
+    AFFINITY,
     FIELD,
     NAME_FIELD,
+    TERMS,
     Constraint,
     expressions,
     node_selector,
@@ -75,10 +77,10 @@ def alternatives(pod: Pod) -> list[list[Demand]] | None:
     if len(selector) > MOST_DEMANDS:
         return None
     common = [Demand((*path, key), key, "In", (value,)) for key, value in selector.items()]
-    required = required_terms(pod)
-    if required is None:
+    terms = required_terms(pod)
+    if terms is None:
         return [common]
-    terms, path = required
+    path = (*pod.spec_path, *AFFINITY, TERMS)
     if len(terms) > MOST_TERMS:
         return None
     listed = []

@@ -6,7 +6,7 @@ absent node never relaxes a rejection, nor does one that is cordoned or whose de
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from enum import Enum
 
 from webhook.policy.placement.cluster_nodes import ClusterNodes
@@ -21,6 +21,7 @@ from webhook.policy.settings.settings import Resource
 
 _SCHEDULED = frozenset({"NoSchedule", "NoExecute"})
 _BOUND = frozenset({"NoExecute"})
+_NO_SELECTOR: Mapping[str, str] = {}
 
 
 class Reachability(Enum):
@@ -32,7 +33,10 @@ class Reachability(Enum):
 
 
 class Placement:
-    """Which nodes could take a pod. `configured`: the tolerations of the settings that the pod gets."""
+    """Which nodes could take a pod. `configured`: the tolerations of the settings that the pod gets.
+
+    `class_selector`: the node selector of the RuntimeClass that the pod names.
+    """
 
     __slots__ = (
         "_admitted",
@@ -40,6 +44,7 @@ class Placement:
         "_offer",
         "_selected",
         "_tolerations",
+        "class_selector",
         "cluster",
         "configured",
         "pod",
@@ -49,19 +54,21 @@ class Placement:
     )
 
     def __init__(
-        self, pod: Pod, requests: GpuRequests, cluster: ClusterNodes, configured: Sequence[dict[str, str]]
+        self,
+        pod: Pod,
+        requests: GpuRequests,
+        cluster: ClusterNodes,
+        configured: Sequence[dict[str, str]],
+        class_selector: Mapping[str, str] = _NO_SELECTOR,
     ) -> None:
         self.pod = pod
         self.requests = requests
         self.cluster = cluster
         self.configured = configured
+        self.class_selector = class_selector
         self.steered = False
-        self.requirement: Requirement | None = requirement(pod)
-        self._lands: dict[tuple[SharingStrategy, str], Reachability] = {}
         self._offer: tuple[Nodes, Nodes] | None = None
-        self._selected: Nodes | None = None
-        self._admitted: tuple[Nodes, Nodes] | None = None
-        self._tolerations: Sequence[dict[str, str]] | None = None
+        self.require(requirement(pod))
 
     def steer(self) -> None:
         """From now on, decide as if the pod were kept off shared GPUs."""
@@ -70,6 +77,14 @@ class Placement:
     def unsteer(self) -> None:
         """Decide for the pod as it is again."""
         self.steered = False
+
+    def require(self, required: Requirement | None) -> None:
+        """From now on, decide as if the pod required this of its node."""
+        self.requirement = required
+        self._lands: dict[tuple[SharingStrategy, str], Reachability] = {}
+        self._selected: Nodes | None = None
+        self._admitted: tuple[Nodes, Nodes] | None = None
+        self._tolerations: Sequence[dict[str, str]] | None = None
 
     def lands(self, resource: Resource) -> Reachability:
         """Whether the pod could land on an MPS node for this resource."""
@@ -90,7 +105,7 @@ class Placement:
     def _decide(self, strategy: SharingStrategy, resource: Resource) -> Reachability:
         sharing = self.sharing(strategy, resource)
         if self.cluster.known:
-            candidates, is_dynamic = self.candidates, resource.name in self.cluster.dynamic
+            candidates, is_dynamic = self.candidates & self._of_class(), resource.name in self.cluster.dynamic
             others = candidates & ~sharing or is_dynamic
             # Nodes need not satisfy an affinity that was not analysed in full; then other nodes prove nothing.
             is_partial = self.requirement is not None and self.requirement.is_partial
@@ -121,7 +136,23 @@ class Placement:
         if not index.all:
             return 0
         members = index.mps(resource.name) if strategy == "mps" else index.time_sliced(resource.name)
-        return members and members & self._offering()[1] & self._admit()[1]
+        return members and members & self.possible & self._of_class()
+
+    @property
+    def possible(self) -> Nodes:
+        """The known nodes and declared groups that could take the pod now, or later but for a passing state."""
+        return self._offering()[1] & self._admit()[1]
+
+    def _of_class(self) -> Nodes:
+        """The nodes that the pod's RuntimeClass selects. The API server adds this selector to the pods of a template.
+
+        Where the class selects none that offer the GPUs, GPS011 reports that, and the class proves nothing.
+        """
+        index = self.cluster.index
+        if not self.class_selector:
+            return index.all
+        nodes = index.selected(Requirement(self.class_selector, None))
+        return nodes if nodes & self.possible else index.all
 
     @property
     def candidates(self) -> Nodes:

@@ -19,7 +19,7 @@ FIELD = "field:"
 
 NAME_FIELD = FIELD + "metadata.name"
 AFFINITY = ("affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
-_TERMS = "nodeSelectorTerms"
+TERMS = "nodeSelectorTerms"
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,11 +185,17 @@ def requirement(pod: Pod) -> Requirement | None:
     """What the pod requires of its node, or None when it requires nothing. Raises MalformedError."""
     if pod.spec.get("nodeSelector") is None and pod.spec.get("affinity") is None:
         return None
-    selector = node_selector(pod)
     required = required_terms(pod)
-    if required is None:
-        return Requirement(selector, None) if selector else None
-    terms = _terms(*required, selector)
+    if required is not None:
+        return requirement_with(pod, required)
+    selector = node_selector(pod)
+    return Requirement(selector, None) if selector else None
+
+
+def requirement_with(pod: Pod, required: Sequence[Members]) -> Requirement:
+    """What the pod requires of its node if these are the terms of its required affinity. Raises MalformedError."""
+    selector = node_selector(pod)
+    terms = _terms(required, (*pod.spec_path, *AFFINITY, TERMS), selector)
     return Requirement(selector, terms, is_partial=terms is None)
 
 
@@ -203,8 +209,8 @@ def node_selector(pod: Pod) -> Mapping[str, str]:
     return selector
 
 
-def required_terms(pod: Pod) -> tuple[list[Members], Path] | None:
-    """The terms of the required node affinity with their path, or None without one. Raises MalformedError."""
+def required_terms(pod: Pod) -> list[Members] | None:
+    """The terms of the pod's required node affinity, or None without one. Raises MalformedError."""
     node: Any = pod.spec
     path = pod.spec_path
     for field in AFFINITY:
@@ -212,7 +218,7 @@ def required_terms(pod: Pod) -> tuple[list[Members], Path] | None:
         if not node:
             return None
         path = (*path, field)
-    return elements(node, _TERMS, path), (*path, _TERMS)
+    return elements(node, TERMS, path)
 
 
 def _terms(raws: Sequence[Members], path: Path, selector: Mapping[str, str]) -> list[Term] | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-_FOREIGN = frozenset({"gpumem", "gpumem-percentage", "gpucores", "vgpu", "pgpu"})
+_FOREIGN = frozenset({"gpumem", "gpumem-percentage", "gpucores", "priority", "vgpu", "pgpu"})
 """Names that other software gives to GPUs (Project-HAMi/HAMi, kubevirt)."""
 
 _MIG = "nvidia.com/mig-"
@@ -68,13 +68,13 @@ class KnownNames:
         return _CARD if meant is not None and _CARD in self._names else None
 
 
-def names_gpu(name: str) -> bool:
-    """Whether a name stands for a GPU that a node must offer: NVIDIA's domain, and `gpu` in the rest.
+def is_listed_by_nodes(name: str) -> bool:
+    """Whether nodes list the resource of this name, if there is one: it is in NVIDIA's domain.
 
-    NVIDIA's network devices share the domain. Nodes do not list what HAMi's scheduler counts, such as `gpumem`.
+    Nodes do not list what HAMi's scheduler counts, such as `nvidia.com/gpumem`.
     """
-    domain, _, rest = name.lower().partition("/")
-    return domain == _DOMAIN and "gpu" in rest and rest not in _FOREIGN
+    domain, _, rest = name.partition("/")
+    return domain == _DOMAIN and rest not in _FOREIGN
 
 
 _DOMAIN = "nvidia.com"

@@ -1,0 +1,99 @@
+"""The webhook as a process that reads facts, and reviews sent to it directly, without the API server."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import ssl
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tests.cluster.harness.api import HttpsConnection
+from tests.cluster.harness.hooks import local_webhook_process
+from tests.contract.answers import Answered, by_hook
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from tests.cluster.harness.api import Object
+    from tests.cluster.harness.cluster import ControlPlaneOnly
+    from tests.cluster.harness.hooks import LocalWebhook
+
+
+@dataclass(frozen=True, slots=True)
+class Reviewer:
+    """A webhook process, and the verdicts that it gives now.
+
+    `logged_before`: the size of the log that earlier processes left in the same file.
+    """
+
+    webhook: LocalWebhook
+    logged_before: int
+
+    def answer(self, review: Object, path: str = "/mutate") -> Answered:
+        """The verdict about a review."""
+        context = ssl.create_default_context(cadata=self.webhook.authority.bundle().decode())
+        with closing(HttpsConnection(self.webhook.place, self.webhook.port, context, 10)) as connection:
+            connection.request("POST", path, json.dumps(review), {"Content-Type": "application/json"})
+            response = connection.getresponse()
+            body = response.read()
+        if response.status != 200:
+            raise RuntimeError(f"{response.status}: {body.decode(errors='replace')}")
+        return by_hook(json.loads(body))
+
+    def pod(self, manifest: Object, namespace: str = "default") -> Answered:
+        """The mutating hook's verdict about a new pod."""
+        return self.answer(pod_review(manifest, namespace))
+
+    def log(self) -> list[Object]:
+        """The entries of the process's log."""
+        lines = self.webhook.process.log.read_bytes()[self.logged_before :].splitlines()
+        return [json.loads(line) for line in lines if line.startswith(b"{")]
+
+    def health(self, path: str) -> tuple[int, str]:
+        """Status and body of a page of the health port."""
+        place = self.webhook.place
+        with closing(place.connect(place.address, self.webhook.health_port, 10)) as connected:
+            connection = http.client.HTTPConnection(place.address)
+            connection.sock = connected
+            connection.request("GET", path)
+            response = connection.getresponse()
+            return response.status, response.read().decode()
+
+
+def pod_review(manifest: Object, namespace: str) -> Object:
+    """The AdmissionReview that the API server sends for a new pod."""
+    request = {
+        "uid": "0b4d3d1a-8a46-4d5a-8b0e-0a8a0f3b7f11",
+        "kind": {"group": "", "version": "v1", "kind": "Pod"},
+        "resource": {"group": "", "version": "v1", "resource": "pods"},
+        "name": manifest["metadata"]["name"],
+        "namespace": namespace,
+        "operation": "CREATE",
+        "userInfo": {"username": "tests", "groups": ["system:authenticated"]},
+        "object": manifest,
+        "oldObject": None,
+        "dryRun": False,
+        "options": {"apiVersion": "meta.k8s.io/v1", "kind": "CreateOptions"},
+    }
+    return {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request}
+
+
+@contextmanager
+def reviewer(running: ControlPlaneOnly, settings: Object, kubeconfig: Path) -> Iterator[Reviewer]:
+    """Run the webhook with the rights of a kubeconfig, and wait until it accepts reviews."""
+    log = running.place.folder / "logs" / "webhook.log"
+    logged_before = log.stat().st_size if log.exists() else 0
+    with local_webhook_process(running, settings=settings, kubeconfig=kubeconfig) as started:
+        reviewing = Reviewer(started, logged_before)
+        started.process.wait_until("the webhook accepts reviews", lambda: _is_listening(reviewing))
+        yield reviewing
+
+
+def _is_listening(reviewing: Reviewer) -> bool:
+    try:
+        return reviewing.health("/readyz")[0] == 200
+    except OSError:
+        return False

@@ -1,0 +1,234 @@
+"""The sources of facts: a control plane with their objects, and a change of each that a webhook's verdicts show."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tests.cluster.harness import audit
+from tests.cluster.harness.cluster import ControlPlaneOnly, control_plane
+from tests.cluster.harness.hooks import namespace
+from tests.cluster.harness.manifests import GPU, container, pod
+from tests.cluster.harness.node_objects import node_object
+from tests.cluster.harness.options import ControlPlaneOptions
+from tests.cluster.harness.rights import PLUGIN, PLUGIN_NAMESPACE, create_account
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from contextlib import AbstractContextManager
+    from pathlib import Path
+
+    from tests.cluster.harness.api import Api, Object
+    from tests.cluster.harness.reviews import Reviewer
+
+CONFIG = "nvidia.com/device-plugin.config"
+STRATEGY = "nvidia.com/gpu.sharing-strategy"
+CAPABLE = "nvidia.com/mps.capable"
+MPS = {STRATEGY: "mps", CAPABLE: "true"}
+WHOLE = {STRATEGY: "none", CAPABLE: "false"}
+TEAM = "facts-team"
+CLASSES = "/apis/node.k8s.io/v1/runtimeclasses"
+DEVICE_CLASSES = "/apis/resource.k8s.io/v1/deviceclasses"
+CONFIG_MAPS = f"/api/v1/namespaces/{PLUGIN_NAMESPACE}/configmaps"
+DAEMON_SETS = f"/apis/apps/v1/namespaces/{PLUGIN_NAMESPACE}/daemonsets"
+SETTINGS = {
+    "limits": {"fromDevicePlugin": True},
+    "namespaces": [{"selector": {"matchLabels": {"gpu-rules": "lenient"}}, "mode": "warn"}],
+    "facts": {
+        "nodes": True,
+        "namespaces": True,
+        "runtimeClasses": True,
+        "deviceClasses": True,
+        "devicePlugin": {
+            "configMaps": [f"{PLUGIN_NAMESPACE}/{PLUGIN}"],
+            "daemonSet": f"{PLUGIN_NAMESPACE}/{PLUGIN}",
+        },
+    },
+}
+
+
+def two(pool: str) -> Object:
+    """A pod that asks for two GPUs, on the nodes of a pool."""
+    return pod("two", container(gpus=2), nodeSelector={"pool": pool})
+
+
+def _sharing(strategy: str, *, fails: bool) -> str:
+    option = f"failRequestsGreaterThanOne: {str(fails).lower()}"
+    resources = f"resources: [{{name: {GPU}, replicas: 4}}]"
+    return f"version: v1\nsharing:\n  {strategy}:\n    {option}\n    {resources}\n"
+
+
+STRICT = _sharing("timeSlicing", fails=True)
+# The device plugin honours the option for MPS from v0.20.
+LENIENT = _sharing("mps", fails=False)
+
+
+def daemon_set(version: str) -> Object:
+    """The device plugin's DaemonSet, whose pods run nowhere. Nodes without a label use the configuration `whole`."""
+    labels = {"app": PLUGIN}
+    manager: Object = {"name": "nvidia-device-plugin-init", "image": "none", "command": ["config-manager"]}
+    manager["env"] = [{"name": "DEFAULT_CONFIG", "value": "whole"}]
+    plugin = {"name": "nvidia-device-plugin-ctr", "image": f"nvidia/k8s-device-plugin:{version}"}
+    spec = {"nodeSelector": {"none": "none"}, "initContainers": [manager], "containers": [plugin]}
+    template = {"metadata": {"labels": labels}, "spec": spec}
+    return {"metadata": {"name": PLUGIN}, "spec": {"selector": {"matchLabels": labels}, "template": template}}
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """A control plane that holds everything that facts are read from, and the kubeconfig of an account that may."""
+
+    running: ControlPlaneOnly
+    kubeconfig: Path
+
+
+@contextmanager
+def sources(folder: Path) -> Iterator[Sources]:
+    """Start a control plane with nodes that share their cards in different ways.
+
+    Two GPUs are too many on one node of each pool. `folder` is for the audit policy. The API server logs what service
+    accounts ask of it.
+    """
+    options = ControlPlaneOptions(
+        feature_gates={"DRAExtendedResource": True},
+        api_server_flags=audit.flags(folder),
+        controller_manager_flags=("--node-monitor-grace-period=1h",),  # the nodes send no heartbeats
+    )
+    with control_plane(options) as running:
+        kubeconfig = create_account(running)
+        data = {"whole": "version: v1\n", "strict": STRICT, "lenient": LENIENT}
+        running.api.create(CONFIG_MAPS, {"metadata": {"name": PLUGIN}, "data": data})
+        running.api.create(DAEMON_SETS, daemon_set("v0.19.3"))
+        for name in ("nvidia", "special"):
+            running.api.create(CLASSES, {"metadata": {"name": name}, "handler": "nvidia"})
+        with (
+            namespace(running, TEAM),
+            node_object(running, "whole-1", WHOLE | {"pool": "mixed"}, gpus=4),
+            node_object(running, "mps-1", MPS | {"pool": "mixed"}, gpus=4),
+            node_object(running, "strict-1", {CONFIG: "strict", "pool": "strict"}, gpus=4),
+            node_object(running, "lenient-1", {CONFIG: "lenient", "pool": "lenient"}, gpus=4),
+        ):
+            yield Sources(running, kubeconfig)
+
+
+@contextmanager
+def _patched(api: Api, path: str, change: Object, back: Object) -> Iterator[None]:
+    api.patch(path, change)
+    try:
+        yield
+    finally:
+        api.patch(path, back)
+
+
+@contextmanager
+def _created(api: Api, path: str, body: Object) -> Iterator[None]:
+    api.create(path, body)
+    try:
+        yield
+    finally:
+        api.delete(f"{path}/{body['metadata']['name']}")
+
+
+@contextmanager
+def _deleted(api: Api, path: str) -> Iterator[None]:
+    collection = path.rpartition("/")[0]
+    found = api.get(path)
+    api.delete(path)
+    try:
+        yield
+    finally:
+        for name in ("uid", "resourceVersion", "creationTimestamp"):
+            del found["metadata"][name]
+        api.create(collection, found)
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A change of one source, undone at the end, and whether a server's verdicts show it."""
+
+    resource: str
+    make: Callable[[Api], AbstractContextManager[None]]
+    shown: Callable[[Reviewer], bool]
+
+
+def _allowed(pool: str, namespace: str = "default") -> Callable[[Reviewer], bool]:
+    return lambda server: server.pod(two(pool), namespace).allowed
+
+
+def _lacks_runtime_class(server: Reviewer) -> bool:
+    return "GPS011=warn" in server.pod(pod("special", runtimeClassName="special")).severities
+
+
+def _injects_no_runtime_class(server: Reviewer) -> bool:
+    answered = server.pod(pod("one"))
+    return all(operation["path"] != "/spec/runtimeClassName" for operation in answered.patch)
+
+
+NODE = "/api/v1/nodes/mps-1"
+DEDICATED = {"key": "dedicated", "value": "team", "effect": "NoSchedule"}
+
+
+def _config(text: str) -> Object:
+    return {"data": {"strict": text}}
+
+
+def _image(version: str) -> Object:
+    return {
+        "spec": {"template": {"spec": {"containers": daemon_set(version)["spec"]["template"]["spec"]["containers"]}}}
+    }
+
+
+CHANGES = {
+    "node-label": Change(
+        "nodes",
+        lambda api: _patched(api, NODE, {"metadata": {"labels": WHOLE}}, {"metadata": {"labels": MPS}}),
+        _allowed("mixed"),
+    ),
+    "node-taint": Change(
+        "nodes",
+        lambda api: _patched(api, NODE, {"spec": {"taints": [DEDICATED]}}, {"spec": {"taints": []}}),
+        _allowed("mixed"),
+    ),
+    "node-allocatable": Change(
+        "nodes",
+        lambda api: _patched(
+            api, f"{NODE}/status", {"status": {"allocatable": {GPU: "1"}}}, {"status": {"allocatable": {GPU: "4"}}}
+        ),
+        _allowed("mixed"),
+    ),
+    "node-deletion": Change("nodes", lambda api: _deleted(api, NODE), _allowed("mixed")),
+    "namespace-label": Change(
+        "namespaces",
+        lambda api: _patched(
+            api,
+            f"/api/v1/namespaces/{TEAM}",
+            {"metadata": {"labels": {"gpu-rules": "lenient"}}},
+            {"metadata": {"labels": {"gpu-rules": None}}},
+        ),
+        _allowed("mixed", TEAM),
+    ),
+    "runtime-class-deletion": Change(
+        "runtimeclasses", lambda api: _deleted(api, f"{CLASSES}/special"), _lacks_runtime_class
+    ),
+    "runtime-class-of-cdi": Change(
+        "runtimeclasses",
+        lambda api: _created(api, CLASSES, {"metadata": {"name": "nvidia-legacy"}, "handler": "nvidia"}),
+        _injects_no_runtime_class,
+    ),
+    "device-class": Change(
+        "deviceclasses",
+        lambda api: _created(api, DEVICE_CLASSES, {"metadata": {"name": "gpu"}, "spec": {"extendedResourceName": GPU}}),
+        _allowed("of-a-driver"),
+    ),
+    "config-map": Change(
+        "configmaps",
+        lambda api: _patched(api, f"{CONFIG_MAPS}/{PLUGIN}", _config(STRICT.replace("true", "false")), _config(STRICT)),
+        _allowed("strict"),
+    ),
+    "daemon-set-image": Change(
+        "daemonsets",
+        lambda api: _patched(api, f"{DAEMON_SETS}/{PLUGIN}", _image("v0.20.0"), _image("v0.19.3")),
+        _allowed("lenient"),
+    ),
+}

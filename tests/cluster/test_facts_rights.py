@@ -1,0 +1,64 @@
+"""The rights of a webhook process that reads facts, with one verb missing at a time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.cluster.harness import audit
+from tests.cluster.harness.reviews import Reviewer, reviewer
+from tests.cluster.harness.rights import ACCOUNT, RULES, grant
+from tests.cluster.harness.waiting import wait_for
+from tests.cluster.sources import CHANGES, SETTINGS, Sources, sources, two
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tests.cluster.harness.api import Object
+
+MISSING = [(resource, verb) for resource, rule in RULES.items() for verb in rule["verbs"]]
+
+
+@pytest.fixture(scope="module")
+def found(needs_control_plane: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sources]:
+    with sources(tmp_path_factory.mktemp("audit")) as started:
+        yield started
+
+
+@pytest.mark.parametrize(("resource", "verb"), MISSING, ids=[f"{verb}-{resource}" for resource, verb in MISSING])
+def test_missing_verb_is_named_once_and_granted_without_restart(found: Sources, resource: str, verb: str) -> None:
+    change = next(change for change in CHANGES.values() if change.resource == resource)
+    before = len(_refused(found))
+    grant(found.running, without=(resource, verb))
+    try:
+        with reviewer(found.running, SETTINGS, found.kubeconfig) as server:
+            wait_for("two forbidden requests", lambda: len(_refused(found)) >= before + 2, seconds=60)
+            assert server.health("/livez")[0] == 200
+            assert not server.pod(two("mixed")).allowed
+            (named,) = _missing(server, verb, resource)
+            assert _rule(resource) in str(named)
+            grant(found.running)
+            with change.make(found.running.api):
+                wait_for("the facts", lambda: change.shown(server), seconds=90)
+            wait_for("the facts to follow", lambda: not change.shown(server))
+            assert _missing(server, verb, resource) == [named]
+    finally:
+        grant(found.running)
+
+
+def _refused(found: Sources) -> list[audit.Request]:
+    return [asked for asked in audit.requests(found.running.control, "default", ACCOUNT) if asked.refused]
+
+
+def _missing(server: Reviewer, verb: str, resource: str) -> list[Object]:
+    """The entries of the log that name the missing right."""
+    return [entry for entry in server.log() if f"not allowed to {verb} {resource}" in str(entry)]
+
+
+def _rule(resource: str) -> str:
+    """The rule that a role lacks, as it can be pasted."""
+    rule = RULES[resource]
+    (group,), (name,) = rule["apiGroups"], rule["resources"]
+    names = f", resourceNames: [{rule['resourceNames'][0]}]" if "resourceNames" in rule else ""
+    return f'{{apiGroups: ["{group}"], resources: [{name}]{names}, verbs: [{", ".join(rule["verbs"])}]}}'

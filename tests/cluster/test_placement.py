@@ -1,0 +1,190 @@
+"""The scheduler places pods on exactly the nodes that the policy predicts, in generated clusters with mixed nodes.
+
+The nodes have no kubelet, because the scheduler decides by their objects alone. Every pod meets an empty cluster.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import contextmanager
+from dataclasses import dataclass
+from random import Random
+from typing import TYPE_CHECKING
+
+import jsonpatch
+import pytest
+
+from tests.cluster.harness.cluster import ControlPlaneOnly, control_plane
+from tests.cluster.harness.options import ControlPlaneOptions
+from tests.cluster.harness.place import Loopback
+from tests.cluster.harness.rights import PLUGIN, PLUGIN_NAMESPACE
+from tests.cluster.mixed import amounts, mixed_cluster, mixed_pod, plugin_configs
+from tests.cluster.placing import feasible, stored_nodes
+from tests.cluster.sources import CLASSES, CONFIG_MAPS, DAEMON_SETS, daemon_set
+from tests.scheduler import admits
+from webhook.cluster.client import connect
+from webhook.cluster.facts import read_facts
+from webhook.patch.build import build
+from webhook.policy.context import Origin
+from webhook.policy.evaluate import Evaluator
+from webhook.policy.placement.facts import Facts, Node, Taint
+from webhook.policy.placement.reachability import Reachability
+from webhook.policy.settings.settings import DevicePluginSource, FactsSettings, Limits, Settings
+from webhook.policy.verdict import Decision
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+    from pathlib import Path
+
+    from tests.cluster.harness.api import Api, Object
+    from tests.cluster.mixed import MixedCluster, MixedNode
+
+SEEDS = range(6)
+PODS_OF_A_CLUSTER = 90
+MOST_UNKNOWN = 0.2
+# The device plugin has no limit for a pod as a whole, so the settings have none either.
+SETTINGS = Settings(limits=Limits(per_pod=None, from_device_plugin=True))
+WHERE = f"{PLUGIN_NAMESPACE}/{PLUGIN}"
+WANTED = FactsSettings(nodes=True, runtime_classes=True, device_plugin=DevicePluginSource((WHERE,), WHERE))
+
+
+@pytest.fixture(scope="module")
+def running(needs_control_plane: None) -> Iterator[ControlPlaneOnly]:
+    flags = ("--node-monitor-grace-period=1h",)  # the nodes send no heartbeats
+    # On loopback, where this process can read the facts.
+    with control_plane(ControlPlaneOptions(controller_manager_flags=flags), place=Loopback) as started:
+        started.api.create(CLASSES, {"metadata": {"name": "nvidia"}, "handler": "nvidia"})
+        started.api.create("/api/v1/namespaces", {"metadata": {"name": PLUGIN_NAMESPACE}})
+        started.api.create(CONFIG_MAPS, {"metadata": {"name": PLUGIN}, "data": plugin_configs()})
+        yield started
+
+
+@contextmanager
+def _device_plugin(api: Api, version: str) -> Iterator[None]:
+    """Store the DaemonSet of a version of the device plugin; delete it at the end."""
+    api.create(DAEMON_SETS, daemon_set(version))
+    try:
+        yield
+    finally:
+        api.delete(f"{DAEMON_SETS}/{PLUGIN}")
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """What the policy says of a pod: the nodes that could take it, how they share, and whether the pod is denied.
+
+    `mutated` is the pod as the webhook mutates it. `mps` and `time_slicing` hold the answers by resource.
+    """
+
+    mutated: Object
+    candidates: frozenset[str]
+    mps: Mapping[str, Reachability]
+    time_slicing: Mapping[str, Reachability]
+    denied: bool
+
+
+def _predict(evaluator: Evaluator, asks: Object) -> Prediction:
+    origin = Origin("default", groups=())
+    (extracted,) = evaluator.pods(asks, "", "Pod")
+    context = evaluator.context(extracted, origin)
+    placement = context.placement
+    shared = {one.resource.name: one.resource for one in context.requests.positive if one.resource.kind == "shared"}
+    verdict = evaluator.evaluate(asks, "", "Pod", origin)
+    return Prediction(
+        jsonpatch.apply_patch(asks, build(asks, verdict.edits)),
+        frozenset(node.name for node in placement.cluster.index.nodes(placement.candidates)),
+        {name: placement.lands(resource) for name, resource in shared.items()},
+        {name: placement.lands_time_sliced(resource) for name, resource in shared.items()},
+        verdict.decision is Decision.DENIED,
+    )
+
+
+async def _facts(kubeconfig: Path) -> Facts:
+    """The facts of the live cluster."""
+    api = await connect(str(kubeconfig))
+    try:
+        return await read_facts(api, WANTED)
+    finally:
+        await api.close()
+
+
+def _assert_sharing(prediction: Prediction, found: list[MixedNode]) -> None:
+    """YES: all nodes that the scheduler finds share the resource in this way. NO: none does."""
+    for strategy, answers in (("mps", prediction.mps), ("time-slicing", prediction.time_slicing)):
+        sharing = {node.name for node in found if node.kind.strategy == strategy}
+        for resource, answer in answers.items():
+            if answer is Reachability.NO:
+                assert not sharing, (resource, prediction)
+            if answer is Reachability.YES:
+                assert sharing == {node.name for node in found}, (resource, prediction)
+
+
+def _assert_limits(prediction: Prediction, cluster: MixedCluster, found: list[MixedNode]) -> None:
+    """An admitted pod meets no device plugin that refuses it.
+
+    A denied pod meets one, now or once the node is uncordoned and its device plugin runs, or no node at all.
+    """
+    if prediction.denied:
+        later = [node for node in cluster.nodes if _takes_later(node, prediction.mutated)]
+        assert not found or _refusing(prediction, cluster, [*found, *later]), prediction
+    else:
+        assert not _refusing(prediction, cluster, found), prediction
+
+
+def _refusing(prediction: Prediction, cluster: MixedCluster, nodes: list[MixedNode]) -> list[MixedNode]:
+    asked = amounts(prediction.mutated)
+    return [node for node in nodes if any(node.kind.refuses(each, cluster.version) for each in asked)]
+
+
+def _takes_later(node: MixedNode, asks: Object) -> bool:
+    """Whether a node takes the pod once it is uncordoned and its device plugin runs."""
+    if not (node.cordoned or node.restarting):
+        return False
+    taints = tuple(Taint(taint["key"], taint["effect"], taint.get("value", "")) for taint in node.taints)
+    offers = all(units <= node.resources.get(name, 0) for each in amounts(asks) for name, units in each.items())
+    return offers and admits({"spec": {"nodeSelector": {}} | asks["spec"]}, Node(node.name, node.labels, taints))
+
+
+@dataclass(slots=True)
+class Tally:
+    """What became of the pods of a cluster.
+
+    `open`: nodes of several strategies could take the pod, so that the scheduler's choice decides how it shares.
+    `unknown`: the policy cannot say how the pod shares, although all nodes that could take it share in one way, or
+    none could take it.
+    """
+
+    placed: int = 0
+    denied: int = 0
+    open: int = 0
+    unknown: int = 0
+
+    def add(self, prediction: Prediction, found: list[MixedNode]) -> None:
+        """Count a pod for which the scheduler finds these nodes."""
+        answers = (*prediction.mps.values(), *prediction.time_slicing.values())
+        is_open = len({node.kind.strategy for node in found}) > 1
+        self.placed += bool(found)
+        self.denied += prediction.denied
+        self.open += is_open
+        self.unknown += Reachability.UNKNOWN in answers and not is_open
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_scheduler_places_pods_on_predicted_nodes(
+    running: ControlPlaneOnly, seed: int, record_property: Callable[[str, object], None]
+) -> None:
+    random = Random(seed)  # noqa: S311
+    cluster = mixed_cluster(random)
+    tally = Tally()
+    with stored_nodes(running.api, cluster), _device_plugin(running.api, cluster.version):
+        evaluator = Evaluator.of(SETTINGS, asyncio.run(_facts(running.control.kubeconfigs["admin"])))
+        for index in range(PODS_OF_A_CLUSTER):
+            prediction = _predict(evaluator, mixed_pod(random, f"pod-{index}", cluster))
+            nodes = feasible(running.api, prediction.mutated, prediction.candidates)
+            assert nodes == prediction.candidates, prediction
+            found = [node for node in cluster.nodes if node.name in nodes]
+            _assert_sharing(prediction, found)
+            _assert_limits(prediction, cluster, found)
+            tally.add(prediction, found)
+    record_property(f"of {PODS_OF_A_CLUSTER} pods", tally)
+    assert tally.unknown < MOST_UNKNOWN * PODS_OF_A_CLUSTER
