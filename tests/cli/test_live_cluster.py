@@ -52,7 +52,7 @@ def test_check_reads_facts_of_context(cluster: FakeCluster, prod: tuple[str, ...
     two = POD.format(namespace="default", selector="pool: whole", amount=2).encode()
     assert decisions(run("check", "-f", "-", "-o", "json", stdin=two)) == ["denied"]
     found = run("check", "-f", "-", "-o", "json", *prod, "--without", "runtimeClasses", stdin=two)
-    assert (decisions(found), found.err) == (["warned"], "")
+    assert (decisions(found), found.err) == (["allowed"], "")
     assert NODES in cluster.asked
     assert RUNTIME_CLASSES not in cluster.asked
 
@@ -116,6 +116,9 @@ def test_forbidden_part_is_an_error(cluster: FakeCluster, prod: tuple[str, ...],
         ),
         (("--facts", "f.yaml", "--kubeconfig", "k"), "--facts and --context: "),
         (("--config", "s.yaml", "--installed-as", "a/b"), "--config and --installed-as: both name the settings; "),
+        (("--context", ""), "Invalid value for '--context': the name is empty; leave out the option for the current"),
+        (("--kubeconfig", ""), "Invalid value for '--kubeconfig': the name is empty; "),
+        (("--installed-as", ""), "Invalid value for '--installed-as': must be namespace/name of an object"),
         (("--without", "nodes"), "--without needs --context, --kubeconfig or --installed-as, which name a cluster"),
     ],
 )

@@ -51,7 +51,9 @@ def test_check_with_settings_imports_pydantic_only(tmp_path: Path) -> None:
     assert packages & HEAVY == {"pydantic"}
 
 
-@pytest.mark.parametrize("command", [["explain"], ["version"], ["--help"], ["completion", "zsh"]])
+@pytest.mark.parametrize(
+    "command", [["explain"], ["version"], ["--help"], ["completion", "zsh"], ["snapshot", "--help"]]
+)
 def test_small_commands_import_no_heavy_package(command: list[str]) -> None:
     assert imported(*command) & HEAVY == set()
 

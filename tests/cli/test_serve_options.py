@@ -56,3 +56,11 @@ def test_problems_of_file_and_options_are_reported_together(here: Path) -> None:
     Path("s.yaml").write_text("mode: loud\n")
     ended = run("serve", "--config", "s.yaml", "--host", "a b")
     assert [line.split(" ")[0] for line in ended.err.splitlines()] == ["--host:", "s.yaml:1:7:"]
+
+
+def test_missing_kubeconfig_is_named(here: Path) -> None:
+    ended = run("serve", "--tls-mode", "self-managed", "--installed-as", "a/b", "--kubeconfig", "missing")
+    assert ended.code == 2
+    assert ended.err.startswith(
+        "serve: no cluster: missing: no such file; pass a kubeconfig that kubectl accepts with "
+    )

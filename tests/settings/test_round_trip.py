@@ -16,6 +16,7 @@ from webhook.policy.settings.formats import Choice, Flag, FlagOr, Format, Range,
 from webhook.policy.settings.settings import Settings
 from webhook.policy.settings.units import Duration, Size
 from webhook.report.commented import Comments, commented_yaml
+from webhook.report.data import json_text, yaml_text
 from webhook.settings.configuration import SETTINGS_FILE, not_in_force, view
 from webhook.settings.facts_file import FACTS_FILE, portable, spelled_out
 from webhook.settings.load import load, load_facts
@@ -24,6 +25,7 @@ from webhook.settings.schema import facts_schema, schema
 from webhook.settings.schema_tree import MISSING, Array, Map, Node, Nullable, Object, Scalar, write
 
 SCHEMA = Draft202012Validator(schema())
+WRITERS = (yaml_text, json_text)
 FACTS_SCHEMA = Draft202012Validator(facts_schema())
 
 
@@ -109,7 +111,7 @@ def test_facts_file_round_trip(file: dict[str, Any]) -> None:
     assert load_facts(spelled, lambda _: (1, 1), "file.yaml") == loaded
     assert load_facts(spelled_out(loaded), lambda _: (1, 1), "file.yaml") == loaded
     kept = portable(loaded, Settings())
-    assert load_facts(spelled_out(kept), lambda _: (1, 1), "file.yaml") == kept
+    assert all(parse("facts", write_text(spelled_out(kept)).encode(), load_facts) == kept for write_text in WRITERS)
     assert portable(kept, Settings()) == kept
     shuffled = None if loaded.nodes is None else loaded.nodes[::-1]
     assert portable(replace(loaded, nodes=shuffled), Settings()) == kept

@@ -83,16 +83,26 @@ def cluster_options(command: Callable[..., None]) -> Callable[..., None]:
             help="The installation whose settings apply: read from its ConfigMap, together with the facts that they "
             "switch on. Without it, all facts are read.",
         ),
-        file_option("--kubeconfig", help="The kubeconfig of the cluster. Without it KUBECONFIG applies."),
+        file_option(
+            "--kubeconfig", callback=_not_empty, help="The kubeconfig of the cluster. Without it KUBECONFIG applies."
+        ),
         click.option(
             "--context",
             metavar="NAME",
+            callback=_not_empty,
             shell_complete=_contexts,
             help="The context of the kubeconfig, which names a cluster.",
         ),
     ):
         decorated = option(decorated)
     return decorated
+
+
+def _not_empty(_context: click.Context, _option: click.Parameter, value: str | None) -> str | None:
+    """Return the name. Raises BadParameter if it is empty, as a variable that is not set leads to."""
+    if value == "":
+        raise click.BadParameter("the name is empty; leave out the option for the current context")
+    return value
 
 
 def _contexts(context: click.Context, _option: click.Parameter, incomplete: str) -> list[str]:
