@@ -124,7 +124,7 @@ def _start(running: ControlPlaneOnly, name: str, authority: Authority, command: 
     port = running.place.port(_PORTS[name])
     whole = [*command, running.place.address, str(port), *last]
     process = running.place.start(name.replace(" ", "-"), whole, environment={"GOMAXPROCS": "1"})
-    return LocalWebhook(process, running.place, port, health_port=0, authority=authority)
+    return LocalWebhook(process, running.place, port, 0, authority)
 
 
 def _takes_connections(server: LocalWebhook) -> bool:

@@ -7,6 +7,8 @@ import os
 import subprocess
 import sys
 import time
+import urllib.error
+import urllib.request
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
@@ -150,13 +152,23 @@ def running(candidate: Candidate, machine: Machine) -> Iterator[Running]:
         yield Running(candidate, ready["port"], ready.get("healthPort", 0), process.pid, took)
 
 
+def health(server: Running, path: str) -> tuple[int, str]:
+    """Status and body of a page of the webhook's health port."""
+    try:
+        with urllib.request.urlopen(f"http://127.0.0.1:{server.health_port}{path}", timeout=20) as answer:
+            return answer.status, answer.read().decode()
+    except urllib.error.HTTPError as refused:
+        with refused:
+            return refused.code, refused.read().decode()
+
+
 def _ready(candidate: Candidate, lines: IO[bytes]) -> dict[str, Any]:
-    """The line that says that the server is ready, with its ports."""
+    """The line that says that the server is ready, or that it listens and still reads facts, with its ports."""
     said = []
     for line in lines:
         said.append(line.decode(errors="replace"))
         event: dict[str, Any] = json.loads(line)
-        if event.get("event") == "ready":
+        if event.get("event") in ("ready", "listening"):
             return event
     raise CandidateError(f"{candidate.name} ends before it is ready: {''.join(said) or 'no output'}")
 

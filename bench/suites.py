@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from bench import apiserver, commands, footprint, growth, latency, micro, throughput
+from bench import apiserver, commands, footprint, growth, latency, micro, scale, throughput
 from bench.machine import Machine
 from bench.results import Results
 from bench.rounds import Rounds
@@ -30,6 +30,7 @@ SUITES = (
     Suite("latency", latency.run, latency.section, latency.plots),
     Suite("footprint", footprint.run, footprint.section),
     Suite("growth", growth.run, growth.section, growth.plots),
+    Suite(scale.NAME, scale.run, scale.section),
     Suite(apiserver.NAME, apiserver.run, apiserver.section),
     Suite(micro.NAME, micro.run, micro.section),
     Suite(commands.NAME, commands.run, commands.section),

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tests.cluster.harness.api import Api, Object
+    from tests.cluster.harness.place import Place
     from tests.cluster.harness.reviews import Reviewer
 
 CONFIG = "nvidia.com/device-plugin.config"
@@ -84,7 +85,7 @@ class Sources:
 
 
 @contextmanager
-def sources(folder: Path) -> Iterator[Sources]:
+def sources(folder: Path, *, place: Callable[[Path], Place] | None = None) -> Iterator[Sources]:
     """Start a control plane with nodes that share their cards in different ways.
 
     Two GPUs are too many on one node of each pool. `folder` is for the audit policy. The API server logs what service
@@ -95,7 +96,7 @@ def sources(folder: Path) -> Iterator[Sources]:
         api_server_flags=audit.flags(folder),
         controller_manager_flags=("--node-monitor-grace-period=1h",),  # the nodes send no heartbeats
     )
-    with control_plane(options) as running:
+    with control_plane(options, place=place) as running:
         kubeconfig = create_account(running)
         data = {"whole": "version: v1\n", "strict": STRICT, "lenient": LENIENT}
         running.api.create(CONFIG_MAPS, {"metadata": {"name": PLUGIN}, "data": data})

@@ -129,15 +129,21 @@ def local_webhook(running: ControlPlaneOnly, *, settings: Object | None = None) 
             yield process
 
 
+def settings_file(running: ControlPlaneOnly) -> Path:
+    """The settings of the process."""
+    return running.place.folder / "webhook" / "settings.yaml"
+
+
 def _start(running: ControlPlaneOnly, options: list[str], pair: dict[str, bytes], settings: Object) -> Process:
-    folder = running.place.folder / "webhook"
+    written = settings_file(running)
+    folder = written.parent
     folder.mkdir(exist_ok=True)
     for name, content in pair.items():
         (folder / name).write_bytes(content)
     head = {"apiVersion": "gpushare-webhook/v1", "kind": "Settings", "server": {"shutdownDelay": "0s"}}
-    (folder / "settings.yaml").write_text(json.dumps(head | settings))
+    written.write_text(json.dumps(head | settings))
     command = [
-        *(sys.executable, "-m", "webhook", "serve", f"--config={folder / 'settings.yaml'}"),
+        *(sys.executable, "-m", "webhook", "serve", f"--config={written}"),
         *(f"--host={running.place.address}", f"--tls-cert={folder / 'tls.crt'}", f"--tls-key={folder / 'tls.key'}"),
         *options,
     ]
