@@ -13,6 +13,7 @@ from webhook.policy.evaluate import Evaluator
 from webhook.policy.placement.facts import Facts, Namespace, Node, RuntimeClass
 from webhook.policy.settings.settings import Settings
 from webhook.policy.steps import Steps
+from webhook.runtime.retry import next_turn
 from webhook.server.live_config import LiveConfig
 from webhook.server.observe.log import EventLog
 from webhook.server.observe.metrics import Metrics
@@ -46,7 +47,7 @@ async def test_other_tasks_run_while_evaluator_is_built(live: LiveConfig) -> Non
     while not building.done():
         assert live.evaluator is before
         turns += 1
-        await asyncio.sleep(0)
+        await next_turn()
     assert turns > 20
     assert facts(live).nodes == NODES
 

@@ -14,7 +14,7 @@ from webhook.cluster.api_server import ApiServer, ResponseTooLargeError, StatusE
 from webhook.cluster.rights import Rule
 from webhook.cluster.watch import UNDECODABLE, Bookmark, ReadError, Start
 from webhook.policy.printable import printable
-from webhook.runtime.retry import delay
+from webhook.runtime.retry import next_turn
 
 T = TypeVar("T")
 
@@ -107,7 +107,7 @@ class Collection(Generic[T]):
                 continue
             for batch in _batches(page.items or []):
                 objects.update(self._parsed(path, batch))
-                await delay(0)
+                await next_turn()
             rest = page.metadata.continue_
             if not rest:
                 return Start(objects, Bookmark(path, {}, page.metadata.resource_version))
@@ -134,8 +134,8 @@ class Collection(Generic[T]):
 class Named(Generic[T]):
     """Reads one object by its name. Needs the rights to get and to watch it, and none to list.
 
-    A watch without a resource version begins with what is there, but says nothing about an object that is missing. So
-    the object is read before each watch, every few minutes, and a deletion between the two is noticed then.
+    A watch without a resource version begins with what is there, but reports nothing about an object that is missing.
+    So the object is read before each watch, every few minutes, and a deletion between the two is noticed then.
     """
 
     api: ApiServer

@@ -12,7 +12,7 @@ from webhook.diagnostics import Diagnostic, InputError
 from webhook.policy.evaluate import Evaluator
 from webhook.policy.placement.facts import Facts
 from webhook.policy.steps import Steps
-from webhook.runtime.retry import delay
+from webhook.runtime.retry import next_turn
 from webhook.server.observe.log import EventLog
 from webhook.server.observe.metrics import Metrics
 from webhook.server.reload import Source
@@ -119,4 +119,4 @@ async def _in_steps(steps: Steps[Evaluator]) -> Evaluator:
         except StopIteration as end:
             evaluator: Evaluator = end.value
             return evaluator
-        await delay(0)
+        await next_turn()

@@ -15,7 +15,7 @@ from typing import TypeAlias
 from webhook.policy.placement.demands import Demand, alternatives
 from webhook.policy.placement.facts import Node, Taint
 from webhook.policy.placement.lifecycle_taints import is_lifecycle
-from webhook.policy.placement.node_index import Nodes
+from webhook.policy.placement.node_sets import Nodes
 from webhook.policy.placement.reachability import Placement
 
 
