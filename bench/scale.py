@@ -40,8 +40,8 @@ SECONDS = 5.0
 
 ALONE, LOADING, CHANGING, IN_PROCESS = (
     "start without reviews",
-    f"{RATE} reviews a second while the facts load",
-    f"{RATE} reviews a second while {CHANGES} nodes a second change",
+    f"{RATE} reviews per second while the facts load",
+    f"{RATE} reviews per second while {CHANGES} nodes a second change",
     "one review, in process",
 )
 FIRST, P50, P99, SHED = "start to first snapshot", "p50", "p99", "reviews shed"
@@ -65,7 +65,7 @@ _REVIEWS = 300
 
 _INTRO = """## Thousands of nodes
 
-The webhook follows the facts of a real API server. Every node has 60 labels. Reviews go on while the first snapshot
+The webhook follows the facts of a real API server. Every node has 60 labels. Reviews continue while the first snapshot
 loads, and while the label of one node after the other changes, so that each second has a new snapshot.
 """
 
