@@ -43,10 +43,6 @@ _PAGES = msgspec.json.Decoder(_Page)
 _FAILURES = msgspec.json.Decoder(_Failure)
 
 
-class ForbiddenError(ReadError):
-    """The API server forbids a request. The message names the missing rule."""
-
-
 class _ExpiredError(Exception):
     """The server no longer has the version that the pages of a list are taken from."""
 
@@ -178,7 +174,7 @@ async def _answer(api: ApiServer, path: str, asked: str, rule: Rule, verb: str) 
         case 200:
             return body
         case 403:
-            raise ForbiddenError(rule.missing(verb))
+            raise ReadError(rule.missing(verb))
         case 404:
             raise _NotFoundError
         case 410:
