@@ -34,6 +34,8 @@ _WRITERS = 8
 _FILLING = 600
 """Seconds after which filling the cluster fails."""
 
+_LOW_PRIORITY = 15
+
 _FEATURES = 44
 """Labels of node feature discovery; with the others, a node has 60."""
 
@@ -72,11 +74,11 @@ def big_cluster(machine: Machine, nodes: int, namespaces: int) -> Iterator[BigCl
             processes[name].stop()
         began = time.monotonic()
         _store(running.api, [(CLASSES_PATH, {"metadata": {"name": "nvidia"}, "handler": "nvidia"})])
-        _store(running.api, ((NAMESPACES_PATH, _namespace(number)) for number in range(namespaces)))
-        _store(running.api, ((NODES_PATH, _node(number)) for number in range(nodes)))
+        _store(running.api, ((NAMESPACES_PATH, namespace_object(number)) for number in range(namespaces)))
+        _store(running.api, ((NODES_PATH, node_object(number)) for number in range(nodes)))
         took = time.monotonic() - began
         for name in ("etcd", "api-server"):
-            _pin(processes[name].pid, machine.load)
+            _give_way(processes[name].pid, machine.load)
         size = len(json.dumps(running.api.get(f"{NODES_PATH}/{node_name(0)}"), separators=(",", ":")))
         yield BigCluster(running, nodes, namespaces, size, took)
 
@@ -86,10 +88,14 @@ def node_name(number: int) -> str:
     return f"gpu-{number:05}"
 
 
-def _pin(process: int, core: int) -> None:
-    """Keep all threads of a process on one core; new threads inherit it."""
+def _give_way(process: int, core: int) -> None:
+    """Keep all threads of a process on one core, and let other processes there go first. New threads inherit both.
+
+    Otherwise the latencies include the time for which the API server keeps the load generator from reading an answer.
+    """
     for thread in Path(f"/proc/{process}/task").iterdir():
         os.sched_setaffinity(int(thread.name), {core})
+        os.setpriority(os.PRIO_PROCESS, int(thread.name), _LOW_PRIORITY)
 
 
 def _store(api: Api, objects: Iterable[tuple[str, Any]]) -> None:
@@ -164,13 +170,15 @@ def changing(cluster: BigCluster, rate: float) -> Iterator[Changes]:
         raise ClusterError(f"a node could not be changed: {failures[0]}")
 
 
-def _namespace(number: int) -> Any:
+def namespace_object(number: int) -> Any:
+    """A namespace. The first one is that of the recorded reviews."""
     name = f"team-{number}" if number else "team-a"  # the recorded reviews are from team-a
     labels = {"pod-security.kubernetes.io/enforce": "privileged", "team": name, "tier": f"tier-{number % 5}"}
     return {"metadata": {"name": name, "labels": labels}}
 
 
-def _node(number: int) -> Any:
+def node_object(number: int) -> Any:
+    """A GPU node with 60 labels. One in three is an MPS node, one in three time-slices, the others have whole cards."""
     name, strategy = node_name(number), ("mps", "time-slicing", "none")[number % 3]
     units = "8" if strategy == "none" else "80"
     labels = {

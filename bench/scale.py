@@ -40,8 +40,8 @@ SECONDS = 5.0
 
 ALONE, LOADING, CHANGING, IN_PROCESS = (
     "start without reviews",
-    f"{RATE} reviews a second while the facts load",
-    f"{RATE} reviews a second while {CHANGES} nodes a second change",
+    f"{RATE} reviews per second while the facts load",
+    f"{RATE} reviews per second while {CHANGES} nodes a second change",
     "one review, in process",
 )
 FIRST, P50, P99, SHED = "start to first snapshot", "p50", "p99", "reviews shed"
@@ -54,9 +54,9 @@ BARS = {
 }
 REVIEW_BAR = Bar(most=1)
 METHOD = (
-    "a real etcd and API server on the load's core, filled before the rounds; the webhook follows nodes, namespaces "
-    "and RuntimeClasses on its own core; open loop over TLS 1.3, latency from the planned time; in process: processor "
-    "time"
+    "a real etcd and API server at low priority on the load's core, filled before the rounds; the webhook follows "
+    "nodes, namespaces and RuntimeClasses on its own core; open loop over TLS 1.3, latency from the planned time; in "
+    "process: processor time"
 )
 _PATIENCE = 120
 
@@ -65,7 +65,7 @@ _REVIEWS = 300
 
 _INTRO = """## Thousands of nodes
 
-The webhook follows the facts of a real API server. Every node has 60 labels. Reviews go on while the first snapshot
+The webhook follows the facts of a real API server. Every node has 60 labels. Reviews continue while the first snapshot
 loads, and while the label of one node after the other changes, so that each second has a new snapshot.
 """
 
@@ -85,7 +85,7 @@ def run(machine: Machine, rounds: Rounds) -> Results:
     except ToolsMissingError as reason:
         return Results.of(NAME, machine, rounds, METHOD, skipped={"all": str(reason)})
     figures = (
-        Figure(WEBHOOK, case, quantity, unit, tuple(found), _bar(case, quantity))
+        Figure(WEBHOOK, case, quantity, unit, tuple(found), bar(case, quantity))
         for (case, quantity, unit), found in values.items()
     )
     notes = (
@@ -95,7 +95,8 @@ def run(machine: Machine, rounds: Rounds) -> Results:
     return Results.of(NAME, machine, rounds, METHOD, figures, notes=notes)
 
 
-def _bar(case: str, quantity: str) -> Bar | None:
+def bar(case: str, quantity: str) -> Bar | None:
+    """The goal of a figure."""
     return REVIEW_BAR if case.startswith(IN_PROCESS) else BARS.get((case, quantity))
 
 
@@ -125,10 +126,10 @@ def _round(
         loading = pool.submit(_load, server, bodies, max(0.2, took - server.started), machine)
         _wait_first(server, cluster)
         yield LOADING, FIRST, "s", time.monotonic() - began
-        yield from _latency(LOADING, loading.result())
+        yield from latencies(LOADING, loading.result())
         with changing(cluster, CHANGES) as changes:
             report = _load(server, bodies, rounds.seconds(SECONDS), machine)
-        yield from _latency(CHANGING, report)
+        yield from latencies(CHANGING, report)
         yield CHANGING, "changes a second", "/s", changes.made / changes.seconds
         yield CHANGING, MEMORY, "MiB", server.memory()
         yield CHANGING, PEAK, "MiB", server.peak()
@@ -153,14 +154,15 @@ def _wait_first(server: Running, cluster: BigCluster) -> None:
 
 
 def _load(server: Running, bodies: Path, seconds: float, machine: Machine) -> Report:
-    load = Load(server.address, bodies, AUTHORITY, CONNECTIONS, seconds, rate=RATE, warmup=0)
+    load = Load(server.address, bodies, AUTHORITY, CONNECTIONS, seconds, rate=RATE)
     report = generate(load, machine)
     if report.errors or not report.statuses.keys() <= {"200", "503"}:
         raise LoadError(f"the webhook: answers {report.statuses}, failures {report.errors}")
     return report
 
 
-def _latency(case: str, report: Report) -> Iterator[tuple[str, str, str, float]]:
+def latencies(case: str, report: Report) -> Iterator[tuple[str, str, str, float]]:
+    """Case, quantity, unit and value of what a load shows."""
     for quantity in (P50, P99):
         yield case, quantity, "ms", report.latency[quantity] * 1000
     yield case, SHED, "%", 100 * report.statuses.get("503", 0) / report.requests

@@ -388,6 +388,18 @@ def test_named_pipe_gets_the_text(prod: tuple[str, ...]) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("name", ["-", "/dev/stdout", "/dev/fd/1"])
+def test_standard_output_by_name(prod: tuple[str, ...], name: str) -> None:
+    program = [sys.executable, "-m", "webhook", "snapshot", *prod, "--without", "devicePlugin", "--facts", name]
+    assert subprocess.check_output(program, timeout=PATIENCE, text=True, stderr=subprocess.DEVNULL).startswith(
+        "apiVersion:"
+    )
+    with Path("file").open("w") as file:
+        subprocess.run(program, timeout=PATIENCE, stdout=file, stderr=subprocess.DEVNULL, check=True)
+    assert Path("file").read_text().startswith("apiVersion:")
+
+
+@pytest.mark.slow
 def test_interrupt_leaves_file_as_it_was(cluster: FakeCluster, prod: tuple[str, ...]) -> None:
     Path("facts.yaml").write_text("old")
     asked = Event()

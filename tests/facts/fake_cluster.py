@@ -68,7 +68,7 @@ class FakeCluster:
         self.send(path, "DELETED", gone)
 
     def bookmark(self, path: str) -> None:
-        """Confirm a collection to its watches, as the API server does once a minute."""
+        """Confirm a collection to its watches, as the API server does once per minute."""
         self.send(path, "BOOKMARK", {"metadata": {"resourceVersion": str(self.version)}})
 
     def send(self, path: str, kind: str, found: Any) -> None:

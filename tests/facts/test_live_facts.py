@@ -389,6 +389,10 @@ async def test_relisting_equal_objects_publishes_nothing() -> None:
     after = live.in_force["nodes"]
     assert len(after) == 1199
     assert all(one is other for one, other in zip(before[1:], after, strict=True)), "equal objects are kept"
+    cluster.objects[NODES]["n0001"]["metadata"]["labels"] = {"zone": "z"}
+    cluster.expire(NODES)
+    await wait(20)
+    assert live.in_force["nodes"][0] == node("n0001", zone="z")
     await live.stop()
 
 

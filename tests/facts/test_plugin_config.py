@@ -82,6 +82,7 @@ def test_fail_requests_greater_than_one_is_kept_as_written(strategy: str, writte
         ("resources: [{name: gpu, devices: 1, replicas: 2}]", {"nvidia.com/gpu": 2}),
         ("resources: [{name: gpu, replicas: 2.0}]", {"nvidia.com/gpu": 2}),
         ("resources: [{name: gpu, replicas: 2}, {name: gpu, replicas: 5}]", {"nvidia.com/gpu": 5}),
+        ("resources: [{name: gpu, replicas: 5}, {name: gpu, replicas: 2}]", {"nvidia.com/gpu": 5}),
         ("resources: [{name: gpu, replicas: 2}, {name: mig-1g.5gb, replicas: 3}]", {
             "nvidia.com/gpu": 2, "nvidia.com/mig-1g.5gb": 3,
         }),

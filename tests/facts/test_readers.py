@@ -225,7 +225,7 @@ async def test_unserved_device_classes_are_known_to_be_empty_until_served() -> N
     await wait(3600)
     assert live.in_force == {"device_classes": ()}
     assert (live.events("warning"), cluster.watched) == ([], [])
-    assert len(cluster.reads) < 400, "three requests a minute"
+    assert len(cluster.reads) < 400, "three requests per minute"
     cluster.objects[DEVICE_CLASSES] = {}
     cluster.put(DEVICE_CLASSES, "gpu", {"spec": {"extendedResourceName": "nvidia.com/gpu"}})
     await wait(62)

@@ -8,7 +8,8 @@ from webhook.policy.evaluate import Evaluator
 from webhook.policy.placement.cluster_nodes import ClusterNodes
 from webhook.policy.placement.facts import Node
 from webhook.policy.placement.node_classes import NodeClasses
-from webhook.policy.placement.node_index import NodeIndex, NodeSharing
+from webhook.policy.placement.node_index import NodeIndex
+from webhook.policy.placement.node_sets import NodeSharing
 from webhook.policy.placement.plugin_configs import PluginConfigs
 from webhook.policy.placement.reachability import Placement
 from webhook.policy.pods.gpu_resources import GpuResources

@@ -306,6 +306,11 @@ def test_longer_affinity_gets_message_without_node(affinity: Json, *, is_listed:
     assert ("gpu-1" in found.message) is is_listed
 
 
+def test_longer_node_selector_gets_message_without_node() -> None:
+    (found,) = findings(pod_of(nodeSelector={f"label-{number}": "x" for number in range(MOST_DEMANDS + 1)}), CARD)
+    assert found.message == 'nodes offer "nvidia.com/gpu", but none of them can take the pod'
+
+
 def test_longer_affinity_still_names_taint_or_amount() -> None:
     labelled = replace(CARD, labels={f"label-{number}": "x" for number in range(100)})
     tainted = replace(labelled, taints=(Taint("team", "NoSchedule"),))

@@ -12,12 +12,23 @@ from typing import Any
 
 ROOT = Path(__file__).parents[2]
 
+SUBJECTS = ("nodes", "namespaces", "runtime classes", "device classes", "device plugin")
+"""The sources of facts, which log lines and conditions are about."""
+
 
 @cache
 def tracked(pattern: str = "*") -> tuple[Path, ...]:
     """The committed files whose names match and that exist."""
     listed = subprocess.check_output(["git", "ls-files", "-z", pattern], cwd=ROOT, text=True, timeout=20)
     return tuple(file for file in (ROOT / name for name in listed.split("\0") if name) if file.is_file())
+
+
+def is_logged(event: str, source: str) -> bool:
+    """Whether an event, or a condition of readiness, stands in the source, also if its subject is filled in."""
+    forms = re.escape(f'"{event}')
+    for subject in SUBJECTS:
+        forms = forms.replace(re.escape(subject), rf"(?:{re.escape(subject)}|\{{[a-z.]*subject\}})")
+    return re.search(forms, source) is not None
 
 
 def name(file: Path) -> str:

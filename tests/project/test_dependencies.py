@@ -34,7 +34,9 @@ RUNS: dict[str, tuple[list[str], list[str]]] = {
     "config": (["config", "view"], []),
     "serve": (["serve", *MISSING], []),
     "serve --tls-mode self-managed": (["serve", "--tls-mode", "self-managed"], ["serve"]),
-    "facts.runtimeClasses": (["serve", *MISSING, "--config", "cluster-facts.yaml"], ["serve"]),
+    "facts": (["serve", *MISSING, "--config", "cluster-facts.yaml"], ["serve"]),
+    "snapshot": (["snapshot", "--kubeconfig", "kubeconfig.yaml"], []),
+    "--context": (["check", "-f", POD, "--kubeconfig", "kubeconfig.yaml", "--context", "away"], ["check"]),
     "explain": (["explain", "GPS001"], []),
     "version": (["version"], []),
     "completion": (["completion", "bash"], []),
@@ -42,6 +44,11 @@ RUNS: dict[str, tuple[list[str], list[str]]] = {
 FILES = {
     "facts.yaml": "apiVersion: gpushare-webhook/v1\nkind: Facts\n",
     "cluster-facts.yaml": "facts: {runtimeClasses: true}\n",
+    # Nothing listens on the port.
+    "kubeconfig.yaml": (
+        "{apiVersion: v1, kind: Config, current-context: away, contexts: [{name: away, context: {cluster: away,"
+        " user: away}}], clusters: [{name: away, cluster: {server: 'http://127.0.0.1:9'}}], users: [{name: away}]}\n"
+    ),
 }
 
 AT_EXIT = """

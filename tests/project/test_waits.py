@@ -19,6 +19,7 @@ JUSTIFIED = {
     "webhook/runtime/retry.py: delay": "sleeps for the functions below, after a failure or between writes",
     "webhook/runtime/retry.py: Backoff.wait": "waits after a failure",
     "webhook/runtime/supervisor.py: Supervisor._keep": "waits before it restarts a task that failed",
+    "webhook/cluster/live_facts.py: LiveFacts._run": "gathers changes, and waits until facts are too old",
     "webhook/pki/keeper.py: Keeper.run": "waits until the next certificate is due, and gathers changes",
     "webhook/pki/keeper.py: Keeper._reconcile": "waits for the limit on writes",
     # Nothing announces the change.

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from tests.server.lines import Lines
 from webhook.policy.evaluate import Evaluator
 from webhook.policy.placement.facts import Facts, Namespace, Node, RuntimeClass
-from webhook.policy.settings.settings import Settings
+from webhook.policy.settings.settings import FactsSettings, Resource, Settings
 from webhook.policy.steps import Steps
+from webhook.runtime.retry import next_turn
 from webhook.server.live_config import LiveConfig
 from webhook.server.observe.log import EventLog
 from webhook.server.observe.metrics import Metrics
@@ -46,7 +50,7 @@ async def test_other_tasks_run_while_evaluator_is_built(live: LiveConfig) -> Non
     while not building.done():
         assert live.evaluator is before
         turns += 1
-        await asyncio.sleep(0)
+        await next_turn()
     assert turns > 20
     assert facts(live).nodes == NODES
 
@@ -102,6 +106,23 @@ async def test_failed_build_keeps_evaluator_and_next_one_succeeds(
     await live.apply_settings(WARN)
     assert live.evaluator.ruleset.settings.mode == "warn"
     assert facts(live).nodes == NODES
+
+
+@pytest.mark.parametrize(("nodes", "logged"), [(True, 1), (False, 0)])
+async def test_new_resource_of_another_vendor_is_logged(nodes: bool, logged: int) -> None:
+    """The nodes that were read before are those with resources that were configured before."""
+    reading, writing = os.pipe()
+    lines, log = Lines(os.fdopen(reading, "rb")), EventLog("json", "debug", writing)
+    started = Settings(facts=FactsSettings(nodes=nodes))
+    live = LiveConfig(Configuration(settings=started), Facts(), log, Metrics())
+    names = ("nvidia.com/gpu", "nvidia.com/new", "example.com/gpu")
+    await live.apply_settings(
+        Configuration(settings=replace(started, resources=tuple(Resource(name) for name in names)))
+    )
+    log.close()
+    os.close(writing)
+    said = [json.loads(line) for line in lines.to_the_end()]
+    assert [event["resources"] for event in said] == [["example.com/gpu"]] * logged
 
 
 async def test_cluster_facts_override_facts_file_while_known(live: LiveConfig) -> None:

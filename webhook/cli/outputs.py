@@ -42,13 +42,14 @@ def _write(name: str, text: str, leftovers: ExitStack) -> Iterator[tuple[str, Pa
     """
     if not name:
         raise ValueError("the name is empty; name a file")
-    place = Path(name).resolve()  # a link stays: the file that it leads to is replaced
-    mode = place.stat().st_mode if place.exists() else None
+    named = Path(name)
+    mode = named.stat().st_mode if named.exists() else None
     if mode is not None and stat.S_ISDIR(mode):
         raise ValueError("is a folder; name a file")
     if mode is not None and not stat.S_ISREG(mode):
-        place.write_text(text, encoding="utf-8")
+        named.write_text(text, encoding="utf-8")
         return
+    place = named.resolve()  # a link stays: the file that it leads to is replaced
     new = place.with_name(f".{secrets.token_hex(8)}.tmp")
     leftovers.callback(new.unlink, missing_ok=True)
     with new.open("x", encoding="utf-8") as stream:

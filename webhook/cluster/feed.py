@@ -9,7 +9,7 @@ from typing import Any, Final
 from webhook.cluster.api_server import ApiServer
 from webhook.cluster.watch import Changed, Listed, Reader, WatchLog, follow
 from webhook.runtime.failure_log import LogEvent
-from webhook.runtime.retry import delay, monotonic
+from webhook.runtime.retry import monotonic, next_turn
 
 _BATCH: Final = 500
 """Objects that are compared in one go, in well below a millisecond where they differ, and in one where they do not."""
@@ -67,7 +67,7 @@ class Feed:
             taken[name] = old if same else value
             changed = changed or not same
             if index % _BATCH == _BATCH - 1:
-                await delay(0)
+                await next_turn()
         self._objects = taken
         if changed:
             self._changed()

@@ -14,7 +14,7 @@ from webhook.cluster.api_server import ApiServer, ResponseTooLargeError, StatusE
 from webhook.cluster.rights import Rule
 from webhook.cluster.watch import UNDECODABLE, Bookmark, ReadError, Start
 from webhook.policy.printable import printable
-from webhook.runtime.retry import delay
+from webhook.runtime.retry import next_turn
 
 T = TypeVar("T")
 
@@ -41,10 +41,6 @@ class _Failure(Struct):
 
 _PAGES = msgspec.json.Decoder(_Page)
 _FAILURES = msgspec.json.Decoder(_Failure)
-
-
-class ForbiddenError(ReadError):
-    """The API server forbids a request. The message names the missing rule."""
 
 
 class _ExpiredError(Exception):
@@ -107,7 +103,7 @@ class Collection(Generic[T]):
                 continue
             for batch in _batches(page.items or []):
                 objects.update(self._parsed(path, batch))
-                await delay(0)
+                await next_turn()
             rest = page.metadata.continue_
             if not rest:
                 return Start(objects, Bookmark(path, {}, page.metadata.resource_version))
@@ -134,8 +130,8 @@ class Collection(Generic[T]):
 class Named(Generic[T]):
     """Reads one object by its name. Needs the rights to get and to watch it, and none to list.
 
-    A watch without a resource version begins with what is there, but says nothing about an object that is missing. So
-    the object is read before each watch, every few minutes, and a deletion between the two is noticed then.
+    A watch without a resource version begins with what is there, but reports nothing about an object that is missing.
+    So the object is read before each watch, every few minutes, and a deletion between the two is noticed then.
     """
 
     api: ApiServer
@@ -178,7 +174,7 @@ async def _answer(api: ApiServer, path: str, asked: str, rule: Rule, verb: str) 
         case 200:
             return body
         case 403:
-            raise ForbiddenError(rule.missing(verb))
+            raise ReadError(rule.missing(verb))
         case 404:
             raise _NotFoundError
         case 410:

@@ -32,6 +32,11 @@ async def delay(seconds: float) -> None:
     await asyncio.sleep(seconds)
 
 
+async def next_turn() -> None:
+    """Let the event loop run its other tasks once, between two slices of longer work."""
+    await asyncio.sleep(0)
+
+
 async def wait_for_event(event: asyncio.Event, seconds: float) -> bool:
     """Wait until an event is set, for this long at most. Return whether it is set."""
     with suppress(TimeoutError):

@@ -11,8 +11,9 @@ from typing import Any
 from webhook.diagnostics import Diagnostic, InputError
 from webhook.policy.evaluate import Evaluator
 from webhook.policy.placement.facts import Facts
+from webhook.policy.settings.settings import Settings
 from webhook.policy.steps import Steps
-from webhook.runtime.retry import delay
+from webhook.runtime.retry import next_turn
 from webhook.server.observe.log import EventLog
 from webhook.server.observe.metrics import Metrics
 from webhook.server.reload import Source
@@ -80,6 +81,8 @@ class LiveConfig:
         for key in fixed(self._started_with, configuration):
             self._log.event("warning", "setting takes effect after a restart", key=key)
         settings = changeable(self._started_with, configuration)
+        if unread := _unread(self._started_with.settings, settings):
+            self._log.event("warning", "nodes with new resources are read after a restart", resources=unread)
         if settings == self._settings and self._built == self._changes:
             return
         self._settings = settings
@@ -111,6 +114,15 @@ class LiveConfig:
             self._built = building
 
 
+def _unread(before: Settings, after: Settings) -> list[str]:
+    """The resources by which `webhook.cluster.nodes` has not selected the nodes that it keeps."""
+    if not after.facts.nodes:
+        return []
+    known = {resource.name for resource in before.resources}
+    names = [resource.name for resource in after.resources if resource.name not in known]
+    return [name for name in names if not name.startswith("nvidia.com/")]
+
+
 async def _in_steps(steps: Steps[Evaluator]) -> Evaluator:
     """The result of steps, with room for the other tasks of the loop after each."""
     while True:
@@ -119,4 +131,4 @@ async def _in_steps(steps: Steps[Evaluator]) -> Evaluator:
         except StopIteration as end:
             evaluator: Evaluator = end.value
             return evaluator
-        await delay(0)
+        await next_turn()

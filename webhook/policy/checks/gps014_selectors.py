@@ -28,7 +28,6 @@ from webhook.policy.placement.nearest import (
     NearestNode,
     Passing,
     Shortfall,
-    Unclear,
     Unmet,
     Untolerated,
 )
@@ -121,7 +120,7 @@ def _violation(context: PodContext, failure: Failure) -> Violation:
         case Apart(resource):
             problem = message("no node offers {} together with the other resources that the pod asks for", resource)
             return Violation(_largest(context, resource).path, problem, "ask for it in a pod of its own")
-        case Unclear():
+        case _:
             problem = message("nodes offer {}, but none of them can take the pod", first)
             return Violation(_selector(context), problem, "check selectors, affinity and taints against the nodes")
 
@@ -167,10 +166,7 @@ def _tolerations(context: PodContext) -> Path:
 
 
 def _selector(context: PodContext) -> Path:
-    for field in ("nodeSelector", "affinity", "nodeName"):
-        if context.pod.spec.get(field):
-            return (*context.pod.spec_path, field)
-    return context.pod.spec_path
+    return (*context.pod.spec_path, "nodeSelector" if context.pod.spec.get("nodeSelector") else "affinity")
 
 
 CHECK = Check("GPS014", Severity.WARN, Scope.GPU, run, __doc__)

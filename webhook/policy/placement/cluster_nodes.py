@@ -8,7 +8,8 @@ from fnmatch import fnmatchcase
 from webhook.policy.placement.facts import DeviceClass, Facts, Node, Taint
 from webhook.policy.placement.lifecycle_taints import is_lifecycle
 from webhook.policy.placement.node_classes import NodeClasses
-from webhook.policy.placement.node_index import NodeIndex, NodeSharing, indexing
+from webhook.policy.placement.node_index import NodeIndex, indexing
+from webhook.policy.placement.node_sets import NodeSharing
 from webhook.policy.placement.plugin_configs import PluginConfigs
 from webhook.policy.placement.whole_cards import whole_cards
 from webhook.policy.pods.gpu_resources import GpuResources

@@ -101,7 +101,9 @@ class DevicePlugin:
     )
     configs: tuple[PluginConfig, ...] | None = setting(None, "Its configurations by name.")
     default_config: str | None = setting(
-        None, "The configuration of nodes without the label `nvidia.com/device-plugin.config`. null: unknown."
+        None,
+        "The configuration of nodes without the label `nvidia.com/device-plugin.config`. Empty: none, so that these "
+        "nodes share nothing. null: unknown.",
     )
 
     @property

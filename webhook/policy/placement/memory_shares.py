@@ -12,7 +12,8 @@ from itertools import islice
 from typing import NamedTuple
 
 from webhook.policy.placement.node_classes import REPLICAS
-from webhook.policy.placement.node_index import NodeIndex, Nodes
+from webhook.policy.placement.node_index import NodeIndex
+from webhook.policy.placement.node_sets import Nodes
 from webhook.policy.placement.required_affinity import Conjunction, Expression
 from webhook.policy.placement.selector import Constraint, integer
 from webhook.policy.settings.settings import Resource

@@ -15,7 +15,7 @@ from typing import TypeAlias
 from webhook.policy.placement.demands import Demand, alternatives
 from webhook.policy.placement.facts import Node, Taint
 from webhook.policy.placement.lifecycle_taints import is_lifecycle
-from webhook.policy.placement.node_index import Nodes
+from webhook.policy.placement.node_sets import Nodes
 from webhook.policy.placement.reachability import Placement
 
 
@@ -133,11 +133,10 @@ class NearestNode:
 
     def _shortfall(self, nodes: Nodes) -> Shortfall:
         """The node of a set that offers most of the first resource of which the nodes offer too little."""
-        for name in self._requests.names:
-            enough = nodes & self._index.offering(name, self._requests.peak(name))
-            if not enough:
-                break
-            nodes = enough
+        names = iter(self._requests.names)
+        name = next(names)
+        while enough := nodes & self._index.offering(name, self._requests.peak(name)):
+            nodes, name = enough, next(names)
         most, having = self._index.most(name, nodes)
         return Shortfall(self._node(having), name, most)
 

@@ -1,42 +1,21 @@
-"""Known nodes, indexed by what pods select them by, so that the work for a pod does not multiply with the nodes.
-
-A set of nodes is an integer with one bit per node, so intersecting the sets of two selectors is one operation, however
-many nodes there are.
-"""
+"""Known nodes, indexed by what pods select them by, so that the work for a pod does not multiply with the nodes."""
 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Container, Hashable, Iterable, Iterator, Mapping, Sequence
-from typing import TypeVar
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from webhook.policy.placement.facts import Node, Taint
 from webhook.policy.placement.lifecycle_taints import is_lifecycle
-from webhook.policy.placement.node_classes import NodeClasses
-from webhook.policy.placement.plugin_configs import Acceptance, PluginConfigs, SharingStrategy
+from webhook.policy.placement.node_sets import Nodes, NodeSets, NodeSharing, sets_of, union
+from webhook.policy.placement.plugin_configs import Acceptance, SharingStrategy
 from webhook.policy.placement.selector import NAME_FIELD, Constraint, Requirement, integer
 from webhook.policy.placement.tolerations import Tolerations
 from webhook.policy.pods.quantity import NANO
 from webhook.policy.steps import Steps, finished
 
-_Key = TypeVar("_Key", bound=Hashable)
-
-Nodes = int
-"""A set of nodes: bit n stands for the n-th node of the index."""
-
 _SLICE = 64
 """Nodes that are indexed at a time: their sets fit a machine word, and one slice takes less than a millisecond."""
-
-
-def _put(sets: dict[_Key, Nodes], key: _Key, nodes: Nodes) -> None:
-    sets[key] = sets.get(key, 0) | nodes
-
-
-def _union(sets: Iterable[Nodes]) -> Nodes:
-    union = 0
-    for nodes in sets:
-        union |= nodes
-    return union
 
 
 def _at_or_above(sets: Iterable[tuple[int, Nodes]]) -> tuple[list[int], list[Nodes]]:
@@ -55,7 +34,7 @@ class _Label:
 
     def __init__(self, by_value: Mapping[str, Nodes]) -> None:
         self.by_value = by_value
-        self.present = _union(by_value.values())
+        self.present = union(by_value.values())
         self._numbers, self._above = _at_or_above(
             (number, nodes) for value, nodes in by_value.items() if (number := integer(value)) is not None
         )
@@ -69,75 +48,20 @@ class _Label:
 _NO_LABEL = _Label({})
 
 
-class _Sets:
-    """Sets of nodes by what the nodes have. The bits of a slice begin at 0 until `merge` moves them."""
+class _Taints:
+    """The nodes with taints of one key and effect, by the taint's value. A node has one such taint."""
 
-    __slots__ = ("accepting", "amounts", "labels", "members", "shares", "taints", "unready")
+    __slots__ = ("by_value", "is_passing", "present")
 
-    def __init__(self) -> None:
-        self.labels: dict[str, dict[str, Nodes]] = {}
-        self.taints: dict[Taint, Nodes] = {}
-        self.amounts: dict[str, dict[int, Nodes]] = {}
-        self.members: dict[str, Nodes] = {}
-        self.shares: dict[tuple[str, str], Nodes] = {}
-        self.accepting: dict[tuple[str, str, Acceptance], Nodes] = {}
-        self.unready: dict[str, Nodes] = {}
+    def __init__(self, key: str) -> None:
+        self.is_passing = is_lifecycle(key)
+        self.by_value: dict[str, Nodes] = {}
+        self.present: Nodes = 0
 
-    def merge(self, other: _Sets, first: int) -> None:
-        """Add the sets of a slice whose first node has this bit."""
-        for key, values in other.labels.items():
-            own = self.labels.setdefault(key, {})
-            for value, nodes in values.items():
-                _put(own, value, nodes << first)
-        for resource, amounts in other.amounts.items():
-            held = self.amounts.setdefault(resource, {})
-            for amount, nodes in amounts.items():
-                _put(held, amount, nodes << first)
-        _merge(self.taints, other.taints, first)
-        _merge(self.members, other.members, first)
-        _merge(self.shares, other.shares, first)
-        _merge(self.accepting, other.accepting, first)
-        _merge(self.unready, other.unready, first)
-
-
-def _merge(own: dict[_Key, Nodes], others: Mapping[_Key, Nodes], first: int) -> None:
-    for key, nodes in others.items():
-        _put(own, key, nodes << first)
-
-
-class NodeSharing:
-    """How nodes share their cards: by their labels, and by the device plugin's configurations.
-
-    `gpus` contains the names of GPU resources.
-    """
-
-    __slots__ = ("classes", "configs", "gpus")
-
-    def __init__(self, classes: NodeClasses, configs: PluginConfigs, gpus: Container[str]) -> None:
-        self.classes = classes
-        self.configs = configs
-        self.gpus = gpus
-
-    def add(self, node: Node, bit: Nodes, sets: _Sets) -> None:
-        """Add a node, which this bit stands for, to the sets of those that share cards."""
-        config = self.configs.of(node)
-        if self.classes.mps.marks(node):
-            _put(sets.members, "mps", bit)
-        elif self.classes.time_slicing.marks(node):
-            _put(sets.members, "time-slicing", bit)
-        if config is None and not self.classes.mps.labels:
-            _put(sets.members, "unknown", bit)
-        if config is not None and config.strategy != "none":
-            if not (self.classes.mps.marks(node) or self.classes.time_slicing.marks(node)):
-                _put(sets.members, "unlabelled", bit)
-            acceptance = self.configs.accepts(config)
-            for shared in config.resources:
-                _put(sets.shares, (config.strategy, shared.name), bit)
-                _put(sets.accepting, (config.strategy, shared.name, acceptance), bit)
-        gpus = [name for name in node.resources if name in self.gpus]
-        if not any(node.resources[name] for name in gpus):
-            for name in gpus:
-                _put(sets.unready, name, bit)
+    def add(self, value: str, nodes: Nodes) -> None:
+        """Add the nodes with a value."""
+        self.by_value[value] = nodes
+        self.present |= nodes
 
 
 class NodeIndex:
@@ -145,12 +69,12 @@ class NodeIndex:
 
     __slots__ = ("_amounts", "_labels", "_nodes", "_sets", "_taints", "all", "offered")
 
-    def __init__(self, nodes: Sequence[Node], sets: _Sets, labels: Mapping[str, _Label]) -> None:
+    def __init__(self, nodes: Sequence[Node], sets: NodeSets, labels: Mapping[str, _Label]) -> None:
         self._nodes = nodes
         self.all: Nodes = (1 << len(nodes)) - 1
         self._sets = sets
         self._labels = labels
-        self._taints = sets.taints
+        self._taints = _by_key(sets.taints)
         self._amounts = {resource: _at_or_above(by_amount.items()) for resource, by_amount in sets.amounts.items()}
         self.offered = frozenset(sets.amounts)
 
@@ -186,11 +110,6 @@ class NodeIndex:
         The kubelet then reports 0 of each of its resources (kubernetes/kubernetes pkg/kubelet/cm/devicemanager).
         """
         return self._sets.unready.get(resource, 0)
-
-    @property
-    def taint_keys(self) -> frozenset[str]:
-        """The keys of all taints."""
-        return frozenset(taint.key for taint in self._taints)
 
     def nodes(self, chosen: Nodes) -> Iterator[Node]:
         """The nodes of a set, in their order."""
@@ -231,7 +150,7 @@ class NodeIndex:
                 return 0
         if requirement.terms is None:
             return chosen
-        return _union(self._meeting(term, chosen) for term in requirement.terms)
+        return union(self._meeting(term, chosen) for term in requirement.terms)
 
     def _meeting(self, term: Mapping[str, Constraint], chosen: Nodes) -> Nodes:
         for key, constraint in term.items():
@@ -245,9 +164,9 @@ class NodeIndex:
         label = self._labels.get(key, _NO_LABEL)
         nodes = self.all
         if constraint.values is not None:
-            nodes = _union(label.by_value.get(value, 0) for value in constraint.values)
+            nodes = union(label.by_value.get(value, 0) for value in constraint.values)
         if constraint.excluded:
-            nodes &= ~_union(label.by_value.get(value, 0) for value in constraint.excluded)
+            nodes &= ~union(label.by_value.get(value, 0) for value in constraint.excluded)
         if constraint.present:
             nodes &= label.present
         if constraint.absent:
@@ -258,26 +177,29 @@ class NodeIndex:
 
     def tainted(self, taint: Taint) -> Nodes:
         """The nodes with a taint."""
-        return self._taints.get(taint, 0)
+        return self._sets.taints.get(taint, 0)
 
     @property
     def taints(self) -> Iterable[Taint]:
         """The taints of all nodes."""
-        return self._taints.keys()
+        return self._sets.taints.keys()
 
     def kept_off(self, tolerations: Tolerations, effects: frozenset[str]) -> tuple[Nodes, Nodes]:
         """The nodes with a taint of one of the effects that nothing tolerates: one that lasts, or one that passes."""
         lasting = passing = 0
-        for taint, nodes in self.untolerated(tolerations, effects):
-            if is_lifecycle(taint.key):
-                passing |= nodes
+        for (key, effect), taints in self._taints.items():
+            if effect not in effects or tolerations.tolerate_every(key, effect):
+                continue
+            tolerated = union(taints.by_value.get(value, 0) for value in tolerations.values(key, effect))
+            if taints.is_passing:
+                passing |= taints.present & ~tolerated
             else:
-                lasting |= nodes
+                lasting |= taints.present & ~tolerated
         return lasting, passing
 
     def untolerated(self, tolerations: Tolerations, effects: frozenset[str]) -> Iterator[tuple[Taint, Nodes]]:
         """The taints of one of the effects that nothing tolerates, each with its nodes."""
-        for taint, nodes in self._taints.items():
+        for taint, nodes in self._sets.taints.items():
             if taint.effect in effects and not tolerations.tolerate(taint):
                 yield taint, nodes
 
@@ -291,11 +213,18 @@ class NodeIndex:
         return amounts[beyond - 1], at_least[beyond - 1] & among
 
 
+def _by_key(sets: Mapping[Taint, Nodes]) -> dict[tuple[str, str], _Taints]:
+    found: dict[tuple[str, str], _Taints] = {}
+    for taint, nodes in sets.items():
+        found.setdefault((taint.key, taint.effect), _Taints(taint.key)).add(taint.value, nodes)
+    return found
+
+
 def indexing(nodes: Sequence[Node], sharing: NodeSharing) -> Steps[NodeIndex]:
     """Index nodes in steps."""
-    sets = _Sets()
+    sets = NodeSets()
     for first in range(0, len(nodes), _SLICE):
-        sets.merge(_sets_of(nodes[first : first + _SLICE], sharing), first)
+        sets.merge(sets_of(nodes[first : first + _SLICE], sharing), first)
         yield
     labels = {}
     for key, values in sets.labels.items():
@@ -303,19 +232,3 @@ def indexing(nodes: Sequence[Node], sharing: NodeSharing) -> Steps[NodeIndex]:
         if len(values) > _SLICE:
             yield
     return NodeIndex(nodes, sets, labels)
-
-
-def _sets_of(nodes: Sequence[Node], sharing: NodeSharing) -> _Sets:
-    sets = _Sets()
-    bit = 1
-    for node in nodes:
-        for key, value in node.labels.items():
-            _put(sets.labels.setdefault(key, {}), value, bit)
-        _put(sets.labels.setdefault(NAME_FIELD, {}), node.name, bit)
-        for taint in node.taints:
-            _put(sets.taints, taint, bit)
-        for resource, amount in node.resources.items():
-            _put(sets.amounts.setdefault(resource, {}), amount, bit)
-        sharing.add(node, bit, sets)
-        bit <<= 1
-    return sets

@@ -10,6 +10,8 @@ from webhook.policy.placement.facts import DevicePlugin, Node, PluginConfig
 CONFIG_LABEL = "nvidia.com/device-plugin.config"
 """The label that names a node's configuration (NVIDIA/k8s-device-plugin cmd/config-manager)."""
 
+_NO_CONFIG = PluginConfig("")
+"""What a node uses whose default is empty: the plugin's own defaults, which share nothing."""
 
 SharingStrategy = Literal["mps", "time-slicing"]
 
@@ -57,11 +59,14 @@ class PluginConfigs:
     def of(self, node: Node) -> PluginConfig | None:
         """The configuration of a node; None if it is unknown.
 
-        The plugin ignores a label that names no configuration, and keeps the one that it had.
+        The plugin ignores a label that names no configuration, and keeps the one that it had. An empty label counts as
+        none (`updateConfigName` in cmd/config-manager/main.go).
         """
         if self._plugin is None:
             return None
-        name = node.labels.get(CONFIG_LABEL, self._plugin.default_config)
+        name = node.labels.get(CONFIG_LABEL) or self._plugin.default_config
+        if name == _NO_CONFIG.name:
+            return _NO_CONFIG
         return None if name is None else self._by_name.get(name)
 
     def accepts(self, config: PluginConfig) -> Acceptance:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from webhook.policy.placement.facts import PluginConfig
-from webhook.policy.placement.node_index import NodeIndex, Nodes
+from webhook.policy.placement.node_index import NodeIndex
+from webhook.policy.placement.node_sets import Nodes
 from webhook.policy.placement.plugin_configs import Acceptance, PluginConfigs, SharingStrategy
 from webhook.policy.settings.settings import Limits
 

@@ -11,7 +11,7 @@ from enum import Enum
 
 from webhook.policy.placement.cluster_nodes import ClusterNodes
 from webhook.policy.placement.node_classes import SharingClass
-from webhook.policy.placement.node_index import Nodes
+from webhook.policy.placement.node_sets import Nodes
 from webhook.policy.placement.plugin_configs import SharingStrategy
 from webhook.policy.placement.selector import Requirement, requirement
 from webhook.policy.placement.tolerations import Tolerations, tolerations_of

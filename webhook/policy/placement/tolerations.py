@@ -6,7 +6,7 @@ numbers; the configured ones never do, so such a toleration covers none of them.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from typing import Any
 
 from webhook.policy.placement.facts import Taint
@@ -35,12 +35,13 @@ class Tolerations:
     Only those whose key is among `keys`, or that name no key, are kept: the keys of taints that matter.
     """
 
-    __slots__ = ("_keys", "_permanent", "_temporary")
+    __slots__ = ("_every", "_keys", "_permanent", "_values")
 
     def __init__(self, keys: Container[str]) -> None:
         self._keys = keys
         self._permanent: set[tuple[str, str | None, str]] = set()
-        self._temporary: set[tuple[str, str | None, str]] = set()
+        self._every: set[tuple[str, str]] = set()
+        self._values: dict[tuple[str, str], set[str]] = {}
 
     def add(self, tolerations: Iterable[Members], path: Path) -> None:
         """Add the tolerations of a list at a path. Raises MalformedError."""
@@ -53,20 +54,29 @@ class Tolerations:
         key, operator = text(raw, "key", path), text(raw, "operator", path) or "Equal"
         if not key and operator != "Exists":
             return
-        value = text(raw, "value", path) if operator == "Equal" else None
+        value, effect = text(raw, "value", path) if operator == "Equal" else None, text(raw, "effect", path)
         # Gt and Lt are taken as met: unknown must not count as "cannot land". They cover none of the configured ones.
-        lasting = raw.get("tolerationSeconds") is None and operator in ("Exists", "Equal")
-        (self._permanent if lasting else self._temporary).add((key, value, text(raw, "effect", path)))
+        if value is None:
+            self._every.add((key, effect))
+        else:
+            self._values.setdefault((key, effect), set()).add(value)
+        if raw.get("tolerationSeconds") is None and operator in ("Exists", "Equal"):
+            self._permanent.add((key, value, effect))
 
     def tolerate(self, taint: Taint) -> bool:
         """Whether one of them admits a pod to a node with this taint."""
-        return any(
-            (key, value, effect) in tolerated
-            for tolerated in (self._permanent, self._temporary)
-            if tolerated
-            for key, value in (("", None), (taint.key, None), (taint.key, taint.value))
-            for effect in ("", taint.effect)
-        )
+        return self.tolerate_every(taint.key, taint.effect) or taint.value in self.values(taint.key, taint.effect)
+
+    def tolerate_every(self, key: str, effect: str) -> bool:
+        """Whether one of them tolerates all values of a taint with this key and effect."""
+        every = self._every
+        return bool(every) and any((one, other) in every for one in ("", key) for other in ("", effect))
+
+    def values(self, key: str, effect: str) -> Iterator[str]:
+        """The values of taints with this key and effect that single ones of them tolerate."""
+        if self._values:
+            yield from self._values.get((key, ""), ())
+            yield from self._values.get((key, effect), ())
 
     def cover(self, other: Raw) -> bool:
         """Whether one of them permanently tolerates every taint that this toleration does."""

@@ -1,0 +1,57 @@
+"""The nodes of the scale suite are as large as real ones, and its page has every figure with its goal."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from bench import scale
+from bench.big_cluster import namespace_object, node_name, node_object
+from bench.candidates import WEBHOOK
+from bench.load_generator import Report
+from bench.machine import Machine
+from bench.results import Figure, Results
+from bench.rounds import Rounds
+from bench.scale import CHANGING, IN_PROCESS, LOADING, MEMORY, P99, SHED
+
+
+def report(**statuses: int) -> Report:
+    count = sum(statuses.values())
+    found = {name.removeprefix("_"): number for name, number in statuses.items()}
+    return Report(count, 1, count, 0, found, {}, {"p50": 0.001, "p99": 0.002}, 0, 0)
+
+
+def test_node_has_60_labels_and_a_name_of_its_own() -> None:
+    nodes = [node_object(number) for number in range(6)]
+    assert {len(node["metadata"]["labels"]) for node in nodes} == {60}
+    assert [node["metadata"]["name"] for node in nodes] == [node_name(number) for number in range(6)]
+    assert 8_000 < len(json.dumps(nodes[0])) < 15_000  # the API server adds managedFields
+
+
+def test_namespace_of_recorded_reviews_exists() -> None:
+    assert namespace_object(0)["metadata"]["name"] == "team-a"
+
+
+def test_shed_reviews_are_a_share_of_all() -> None:
+    values = {quantity: value for _, quantity, _, value in scale.latencies(LOADING, report(_200=95, _503=5))}
+    assert values == pytest.approx({"p50": 1, "p99": 2, SHED: 5})
+
+
+def test_section_has_a_row_for_each_figure_with_its_goal() -> None:
+    cases = [
+        (LOADING, P99, 10),
+        (CHANGING, MEMORY, 200),
+        (f"{IN_PROCESS}: no selector", P99, 1),
+        (CHANGING, SHED, None),
+    ]
+    figures = [Figure(WEBHOOK, case, quantity, "ms", (5.0,), scale.bar(case, quantity)) for case, quantity, _ in cases]
+    rows = scale.section(Results.of(scale.NAME, Machine.here(), Rounds(1), "", figures)).splitlines()
+    for case, quantity, goal in cases:
+        (row,) = [row for row in rows if case in row and quantity in row]
+        assert ("≤" in row) is (goal is not None)
+
+
+def test_section_gives_reason_without_tools() -> None:
+    found = Results.of(scale.NAME, Machine.here(), Rounds(1), "", skipped={"all": "no API server"})
+    assert "Not measured: no API server." in scale.section(found)

@@ -1,0 +1,120 @@
+"""Sets of nodes by what the nodes have: labels, taints, amounts of resources, and how they share their cards.
+
+A set of nodes is an integer with one bit per node, so intersecting the sets of two selectors is one operation, however
+many nodes there are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Hashable, Iterable, Mapping, Sequence
+from typing import TypeAlias, TypeVar
+
+from webhook.policy.placement.facts import Node, Taint
+from webhook.policy.placement.node_classes import NodeClasses
+from webhook.policy.placement.plugin_configs import Acceptance, PluginConfigs
+from webhook.policy.placement.selector import NAME_FIELD
+
+Nodes: TypeAlias = int
+"""A set of nodes: bit n stands for the n-th node of the index."""
+
+_Key = TypeVar("_Key", bound=Hashable)
+
+
+def union(sets: Iterable[Nodes]) -> Nodes:
+    """The nodes in any of the sets."""
+    nodes = 0
+    for each in sets:
+        nodes |= each
+    return nodes
+
+
+def _put(sets: dict[_Key, Nodes], key: _Key, nodes: Nodes) -> None:
+    sets[key] = sets.get(key, 0) | nodes
+
+
+class NodeSets:
+    """Sets of nodes by what the nodes have. The bits of a slice begin at 0 until `merge` moves them."""
+
+    __slots__ = ("accepting", "amounts", "labels", "members", "shares", "taints", "unready")
+
+    def __init__(self) -> None:
+        self.labels: dict[str, dict[str, Nodes]] = {}
+        self.taints: dict[Taint, Nodes] = {}
+        self.amounts: dict[str, dict[int, Nodes]] = {}
+        self.members: dict[str, Nodes] = {}
+        self.shares: dict[tuple[str, str], Nodes] = {}
+        self.accepting: dict[tuple[str, str, Acceptance], Nodes] = {}
+        self.unready: dict[str, Nodes] = {}
+
+    def merge(self, other: NodeSets, first: int) -> None:
+        """Add the sets of a slice whose first node has this bit."""
+        for key, values in other.labels.items():
+            own = self.labels.setdefault(key, {})
+            for value, nodes in values.items():
+                _put(own, value, nodes << first)
+        for resource, amounts in other.amounts.items():
+            held = self.amounts.setdefault(resource, {})
+            for amount, nodes in amounts.items():
+                _put(held, amount, nodes << first)
+        _merge(self.taints, other.taints, first)
+        _merge(self.members, other.members, first)
+        _merge(self.shares, other.shares, first)
+        _merge(self.accepting, other.accepting, first)
+        _merge(self.unready, other.unready, first)
+
+
+def _merge(own: dict[_Key, Nodes], others: Mapping[_Key, Nodes], first: int) -> None:
+    for key, nodes in others.items():
+        _put(own, key, nodes << first)
+
+
+class NodeSharing:
+    """How nodes share their cards: by their labels, and by the device plugin's configurations.
+
+    `gpus` contains the names of GPU resources.
+    """
+
+    __slots__ = ("classes", "configs", "gpus")
+
+    def __init__(self, classes: NodeClasses, configs: PluginConfigs, gpus: Container[str]) -> None:
+        self.classes = classes
+        self.configs = configs
+        self.gpus = gpus
+
+    def add(self, node: Node, bit: Nodes, sets: NodeSets) -> None:
+        """Add a node, which this bit stands for, to the sets of those that share cards."""
+        config = self.configs.of(node)
+        if self.classes.mps.marks(node):
+            _put(sets.members, "mps", bit)
+        elif self.classes.time_slicing.marks(node):
+            _put(sets.members, "time-slicing", bit)
+        if config is None and not self.classes.mps.labels:
+            _put(sets.members, "unknown", bit)
+        if config is not None and config.strategy != "none":
+            if not (self.classes.mps.marks(node) or self.classes.time_slicing.marks(node)):
+                _put(sets.members, "unlabelled", bit)
+            acceptance = self.configs.accepts(config)
+            for shared in config.resources:
+                _put(sets.shares, (config.strategy, shared.name), bit)
+                _put(sets.accepting, (config.strategy, shared.name, acceptance), bit)
+        gpus = [name for name in node.resources if name in self.gpus]
+        if not any(node.resources[name] for name in gpus):
+            for name in gpus:
+                _put(sets.unready, name, bit)
+
+
+def sets_of(nodes: Sequence[Node], sharing: NodeSharing) -> NodeSets:
+    """The sets of a slice of nodes."""
+    sets = NodeSets()
+    bit = 1
+    for node in nodes:
+        for key, value in node.labels.items():
+            _put(sets.labels.setdefault(key, {}), value, bit)
+        _put(sets.labels.setdefault(NAME_FIELD, {}), node.name, bit)
+        for taint in node.taints:
+            _put(sets.taints, taint, bit)
+        for resource, amount in node.resources.items():
+            _put(sets.amounts.setdefault(resource, {}), amount, bit)
+        sharing.add(node, bit, sets)
+        bit <<= 1
+    return sets
