@@ -15,6 +15,7 @@ from tests.cluster import pod_storm
 from tests.project.pages import pages
 from tests.project.repository import ROOT, blocks, is_logged, name, project, tracked
 from webhook.cli import cli
+from webhook.policy.placement.lifecycle_taints import is_lifecycle
 from webhook.server.observe.metrics import FAMILIES, Metrics
 
 PAGES = pages()
@@ -100,6 +101,15 @@ def test_picture_names_existing_modules(picture: str) -> None:
     modules = re.findall(r'class="module">([^<]+)<', drawing)
     assert len(modules) > 5
     assert [module for module in modules if not (ROOT / "webhook" / module).exists()] == []
+
+
+def test_taints_of_page_are_never_tolerated() -> None:
+    page = (ROOT / "docs/explanation/what-the-webhook-knows.md").read_text()
+    section = page.partition("### Taints that are never tolerated")[2].partition("\n## ")[0]
+    rows = [line.split("|")[1] for line in section.splitlines() if line.startswith("| `")]
+    keys = [key for row in rows for key in re.findall("`([^`]+)`", row)]
+    assert len(keys) > 10
+    assert [key for key in keys if not is_lifecycle(key)] == []
 
 
 def test_architecture_shows_enforced_layers() -> None:
