@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import datetime
 import json
+from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
@@ -184,6 +185,23 @@ async def test_events_are_decoded_across_chunks(cluster: Path, monkeypatch: pyte
             "timeoutSeconds": "240",
             "fieldSelector": "metadata.name=guard",
         }
+
+
+async def test_burst_of_events_lets_other_tasks_run(cluster: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    turns = 0
+
+    async def count_turns() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    async with connected(cluster, monkeypatch, streams(GONE * 5_000)) as (api, _):
+        other = asyncio.create_task(count_turns())
+        seen = [turns async for _event in api.events("/api/v1/nodes", {})]
+        other.cancel()
+    assert len(seen) == 5_000
+    assert max(Counter(seen).values()) < 100
 
 
 async def test_forbidden_watch_is_status_error(cluster: Path, monkeypatch: pytest.MonkeyPatch) -> None:

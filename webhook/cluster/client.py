@@ -34,6 +34,7 @@ from webhook import __version__
 from webhook.cluster.api_server import Object, ResponseTooLargeError, StatusError, WatchEvent
 from webhook.cluster.kubeconfig import KubeconfigError, verify
 from webhook.policy.printable import printable
+from webhook.runtime.retry import next_turn
 
 _CONNECT = 5.0
 """Seconds until a connection must stand."""
@@ -70,6 +71,9 @@ class ResponseLimits:
 
 
 _LIMITS = ResponseLimits()
+
+_SLICE = 64
+"""Events of a watch that are handled in one go: one chunk of a response may hold thousands of small ones."""
 
 _EVENTS = msgspec.json.Decoder(WatchEvent)
 
@@ -210,14 +214,20 @@ async def _read(response: aiohttp.ClientResponse, size: int) -> bytes:
 
 
 async def _lines(response: aiohttp.ClientResponse, size: int) -> AsyncGenerator[bytes, None]:
-    """The lines of a streamed response. Raises ConnectionError if one is too large."""
-    rest = bytearray()
+    """The lines of a streamed response, with room for the other tasks of the loop after each slice of them.
+
+    Raises ConnectionError if a line is too large.
+    """
+    rest, number = bytearray(), 0
     async for chunk in response.content.iter_any():
         rest += chunk
         if b"\n" in chunk:
             *lines, rest = rest.split(b"\n")
             for line in lines:
                 yield bytes(line)
+                number += 1
+                if number % _SLICE == 0:
+                    await next_turn()
         if len(rest) > size:
             raise ConnectionError(f"a line is larger than {size} bytes")
 
