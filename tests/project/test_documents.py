@@ -6,6 +6,7 @@ import re
 import shlex
 import subprocess
 from pathlib import Path
+from unittest.mock import create_autospec
 
 import click
 import pytest
@@ -15,6 +16,8 @@ from tests.cluster import pod_storm
 from tests.project.pages import pages
 from tests.project.repository import ROOT, blocks, is_logged, name, project, tracked
 from webhook.cli import cli
+from webhook.cluster import nodes
+from webhook.cluster.api_server import ApiServer
 from webhook.policy.placement.lifecycle_taints import is_lifecycle
 from webhook.server.observe.metrics import FAMILIES, Metrics
 
@@ -101,6 +104,11 @@ def test_picture_names_existing_modules(picture: str) -> None:
     modules = re.findall(r'class="module">([^<]+)<', drawing)
     assert len(modules) > 5
     assert [module for module in modules if not (ROOT / "webhook" / module).exists()] == []
+
+
+def test_page_quotes_missing_rule() -> None:
+    rule = nodes.reader(create_autospec(ApiServer), ()).rule
+    assert f"`{rule.missing('list')}`" in (ROOT / "docs/how-to/mixed-clusters.md").read_text()
 
 
 def test_taints_of_page_are_never_tolerated() -> None:
