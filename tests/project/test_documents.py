@@ -6,6 +6,7 @@ import re
 import shlex
 import subprocess
 from pathlib import Path
+from unittest.mock import create_autospec
 
 import click
 import pytest
@@ -15,6 +16,9 @@ from tests.cluster import pod_storm
 from tests.project.pages import pages
 from tests.project.repository import ROOT, blocks, is_logged, name, project, tracked
 from webhook.cli import cli
+from webhook.cluster import nodes
+from webhook.cluster.api_server import ApiServer
+from webhook.policy.placement.lifecycle_taints import is_lifecycle
 from webhook.server.observe.metrics import FAMILIES, Metrics
 
 PAGES = pages()
@@ -94,11 +98,26 @@ EXAMPLE = "gps900"
 """The check that the guide adds, and that therefore does not exist."""
 
 
-def test_picture_of_review_names_existing_modules() -> None:
-    drawing = (ROOT / "docs/explanation/review-path.svg").read_text()
+@pytest.mark.parametrize("picture", ["review-path.svg", "what-the-webhook-knows.svg"])
+def test_picture_names_existing_modules(picture: str) -> None:
+    drawing = (ROOT / "docs/explanation" / picture).read_text()
     modules = re.findall(r'class="module">([^<]+)<', drawing)
     assert len(modules) > 5
     assert [module for module in modules if not (ROOT / "webhook" / module).exists()] == []
+
+
+def test_page_quotes_missing_rule() -> None:
+    rule = nodes.reader(create_autospec(ApiServer), ()).rule
+    assert f"`{rule.missing('list')}`" in (ROOT / "docs/how-to/mixed-clusters.md").read_text()
+
+
+def test_taints_of_page_are_never_tolerated() -> None:
+    page = (ROOT / "docs/explanation/what-the-webhook-knows.md").read_text()
+    section = page.partition("### Taints that are never tolerated")[2].partition("\n## ")[0]
+    rows = [line.split("|")[1] for line in section.splitlines() if line.startswith("| `")]
+    keys = [key for row in rows for key in re.findall("`([^`]+)`", row)]
+    assert len(keys) > 10
+    assert [key for key in keys if not is_lifecycle(key)] == []
 
 
 def test_architecture_shows_enforced_layers() -> None:
