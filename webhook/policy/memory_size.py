@@ -112,9 +112,9 @@ def _unknown(placement: Placement, resource: str, known: ResourceShares) -> Obst
         return Obstacle.NODES_UNKNOWN
     if resource in placement.cluster.dynamic:
         return Obstacle.SHARE_UNKNOWN
-    if not known.kinds:
-        return Obstacle.NOT_OFFERED
-    return None if known.is_complete else Obstacle.TOO_MANY_KINDS
+    if not known.is_complete:
+        return Obstacle.TOO_MANY_KINDS
+    return None if known.kinds else Obstacle.NOT_OFFERED
 
 
 def _too_small(pod: Pod, placement: Placement, known: ResourceShares, sized: SizedKinds) -> tuple[Obstacle | None, int]:

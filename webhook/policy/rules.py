@@ -99,7 +99,7 @@ class CommonRules:
         self.annotated_resource = _annotated(settings)
         self.known_names = KnownNames(self.gpus.by_name)
         self.nodes = nodes
-        self.memory_shares = MemoryShares(nodes.index, settings.resources if settings.injections.memory.enabled else ())
+        self.memory_shares = MemoryShares(nodes.index, settings.resources)
         self.container_limits = ContainerLimits(settings.limits, nodes.configs)
         least = self.container_limits.least
         self.least_limit = inf if least is None else least * NANO

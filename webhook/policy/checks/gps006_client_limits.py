@@ -12,11 +12,12 @@ Settings: `injections.limits.enabled`.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from webhook.policy.checks.check import Check, Scope, Violations
 from webhook.policy.context import PodContext
 from webhook.policy.injections.limits import AnnotatedLimit, annotated_limits
-from webhook.policy.placement.memory_shares import CARD_MEMORY
-from webhook.policy.placement.node_classes import REPLICAS
+from webhook.policy.placement.memory_shares import NodeKind
 from webhook.policy.pods.client_limits import VARIABLES, MemoryLimit
 from webhook.policy.pods.reading import text
 from webhook.policy.pods.requests import ResourceRequest
@@ -54,7 +55,7 @@ def _violation(
     except ValueError as wanted:
         problem = message(f"{request.container.kind} {{}}: {{}} cannot be {{}}", request.container.label, name, value)
         return Violation(path, problem, f"use {wanted}")
-    share = shares.exceeded(name, limit)
+    share = shares.exceeded(request.resource.name, name, limit)
     if share is None:
         return None
     problem = message(
@@ -66,41 +67,47 @@ def _violation(
 
 
 class _Shares:
-    """The largest share that a candidate node gives one replica, computed once."""
+    """The largest share that a candidate node gives one replica, computed once per resource."""
 
-    __slots__ = ("_context", "_largest")
+    __slots__ = ("_context", "_memory", "_threads")
 
     def __init__(self, context: PodContext) -> None:
         self._context = context
-        self._largest: dict[str, int | None] = {}
+        self._memory: dict[str, int | None] = {}
+        self._threads: dict[str, int | None] = {}
 
-    def exceeded(self, name: str, limit: object) -> str | None:
+    def exceeded(self, resource: str, name: str, limit: object) -> str | None:
         """The replica's share if the limit exceeds that of every candidate; None if the limit may have an effect."""
         if name == THREADS and isinstance(limit, float):
-            share = self._of("")
+            share = self._largest(resource, self._threads, _percentage)
             return f"{share} %" if share is not None and limit > share else None
         if name == MEMORY and isinstance(limit, tuple):
-            share = self._of(CARD_MEMORY)
+            share = self._largest(resource, self._memory, _mebibytes)
             lowest = min(entry.mebibytes for entry in limit if isinstance(entry, MemoryLimit))
             return f"{share} MiB" if share is not None and lowest > share else None
         return None
 
-    def _of(self, total: str) -> int | None:
-        """The largest share of the number in a label, or of 100 without one; None if a node's share is unknown."""
-        if total not in self._largest:
-            self._largest[total] = self._look(total) if self._context.facts.nodes is not None else None
-        return self._largest[total]
+    def _largest(
+        self, resource: str, found: dict[str, int | None], share: Callable[[NodeKind], int | None]
+    ) -> int | None:
+        """The largest share of the candidates; None if the share of one of them is unknown."""
+        if resource not in found:
+            found[resource] = self._look(resource, share) if self._context.facts.nodes is not None else None
+        return found[resource]
 
-    def _look(self, total: str) -> int | None:
-        placement = self._context.placement
-        by_value = placement.cluster.index.by_value
-        shares = []
-        for replicas, nodes in by_value(REPLICAS, placement.candidates):
-            for whole, _ in by_value(total, nodes) if total else [("100", nodes)]:
-                if not replicas.isdecimal() or not whole.isdecimal() or 0 in (int(replicas), int(whole)):
-                    return None  # a card with unified memory is labelled as one with 0
-                shares.append(int(whole) // int(replicas))
-        return max(shares, default=None)
+    def _look(self, resource: str, share: Callable[[NodeKind], int | None]) -> int | None:
+        known = self._context.rules.memory_shares.of(resource).among(self._context.placement.candidates)
+        shares = [share(kind) for kind in known.kinds]
+        certain = [one for one in shares if one is not None]
+        return max(certain, default=None) if known.is_complete and len(certain) == len(shares) else None
+
+
+def _mebibytes(kind: NodeKind) -> int | None:
+    return kind.share if kind.labels.counts_replicas else None
+
+
+def _percentage(kind: NodeKind) -> int | None:
+    return 100 // (kind.labels.replicas_per_card or 1) if kind.labels.counts_replicas else None
 
 
 CHECK = Check("GPS006", Severity.WARN, Scope.MPS, run, __doc__)

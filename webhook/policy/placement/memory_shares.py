@@ -74,7 +74,7 @@ class NodeKind(NamedTuple):
 class ResourceShares:
     """The kinds of nodes that name one resource, even those whose device plugin is not running.
 
-    `is_complete` is False where there are more kinds than are kept.
+    `is_complete` is False where there are more kinds than are kept: then `kinds` lacks some, or all.
     """
 
     __slots__ = ("is_complete", "kinds")
@@ -86,7 +86,11 @@ class ResourceShares:
     @classmethod
     def of(cls, index: NodeIndex, resource: str) -> ResourceShares:
         """The kinds of nodes in an index."""
-        kinds = list(islice(_kinds(index, resource), MOST_KINDS + 1))
+        having = index.offering(resource, 1) | index.unready(resource)
+        # Nodes with more values of one label have more kinds, too; all pairs of so many values would take long.
+        if any(len(list(index.by_value(key, having))) > MOST_KINDS for key in (CARD_MEMORY, REPLICAS)):
+            return cls((), is_complete=False)
+        kinds = list(islice(_kinds(index, resource, having), MOST_KINDS + 1))
         return cls(kinds[:MOST_KINDS], is_complete=len(kinds) <= MOST_KINDS)
 
     def among(self, nodes: Nodes) -> ResourceShares:
@@ -179,9 +183,9 @@ class MemoryShares:
 _NONE = ResourceShares(())
 
 
-def _kinds(index: NodeIndex, resource: str) -> Iterator[NodeKind]:
+def _kinds(index: NodeIndex, resource: str, having: Nodes) -> Iterator[NodeKind]:
     sharing = index.mps(resource) | index.time_sliced(resource)
-    for memory, with_memory in index.by_value(CARD_MEMORY, index.offering(resource, 1) | index.unready(resource)):
+    for memory, with_memory in index.by_value(CARD_MEMORY, having):
         for replicas, nodes in index.by_value(REPLICAS, with_memory):
             labels = CardLabels(memory or None, replicas or None)
             uncounted = 0 if labels.counts_replicas else nodes & sharing
