@@ -65,11 +65,11 @@ STRICT = _sharing("timeSlicing", fails=True)
 LENIENT = _sharing("mps", fails=False)
 
 
-def daemon_set(version: str) -> Object:
-    """The device plugin's DaemonSet, whose pods run nowhere. Nodes without a label use the configuration `whole`."""
+def daemon_set(version: str, default: str = "whole") -> Object:
+    """The device plugin's DaemonSet, whose pods run nowhere. Nodes without a label use the configuration `default`."""
     labels = {"app": PLUGIN}
     manager: Object = {"name": "nvidia-device-plugin-init", "image": "none", "command": ["config-manager"]}
-    manager["env"] = [{"name": "DEFAULT_CONFIG", "value": "whole"}]
+    manager["env"] = [{"name": "DEFAULT_CONFIG", "value": default}]
     plugin = {"name": "nvidia-device-plugin-ctr", "image": f"nvidia/k8s-device-plugin:{version}"}
     spec = {"nodeSelector": {"none": "none"}, "initContainers": [manager], "containers": [plugin]}
     template = {"metadata": {"labels": labels}, "spec": spec}

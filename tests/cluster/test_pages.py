@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import shutil
 import sys
@@ -13,11 +14,12 @@ import pytest
 import yaml
 
 from tests.chart import tools
-from tests.cluster.harness import webhook_image
+from tests.cluster.harness import options, webhook_image
 from tests.cluster.harness.hooks import VALIDATING
 from tests.cluster.harness.manifests import container, pod
 from tests.cluster.harness.release import CHART, RUNTIME_CLASS
 from tests.cluster.harness.waiting import wait_for
+from tests.cluster.sources import daemon_set
 from tests.project import page_shell
 from tests.project.pages import pages, shell_blocks
 from tests.project.repository import ROOT, blocks, name
@@ -26,6 +28,7 @@ from webhook import __version__
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from tests.cluster.harness.api import Object
     from tests.cluster.harness.cluster import Cluster
     from tests.project.pages import Block
 
@@ -33,10 +36,9 @@ NAMESPACE = "gpushare-webhook"
 IMAGE = f"gpushare-webhook/gpushare-webhook:{__version__}"
 LABELLED = "--selector=app.kubernetes.io/name=gpushare-webhook"
 HERE = {name(page): [block for block in shell_blocks(page) if block.runs_in_cluster] for page in pages()}
+INSTALLS = ("helm install", "helm upgrade --install", "helm template gpushare-webhook")
 INSTALLING = [
-    page
-    for page, wanted in HERE.items()
-    if any("helm install" in block.script or "helm template gpushare-webhook" in block.script for block in wanted)
+    page for page, wanted in HERE.items() if any(command in block.script for block in wanted for command in INSTALLS)
 ]
 
 
@@ -47,7 +49,24 @@ def node(cluster: Cluster) -> Cluster:
     for registry in ("docker.io", "registry.example.com"):
         cluster.node.containers.tag(f"docker.io/library/{webhook_image.IMAGE}", f"{registry}/{IMAGE}")
     cluster.kubectl("apply", "-f", "-", manifest=RUNTIME_CLASS)
+    for manifest in device_plugin():
+        cluster.kubectl("apply", "-f", "-", manifest=manifest)
     return cluster
+
+
+def device_plugin() -> Iterator[Object]:
+    """The objects of NVIDIA's chart as the pages name them, which describe the plugin that runs on the node."""
+    namespace, name = "nvidia-device-plugin", "nvdp-nvidia-device-plugin"
+    yield {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}}
+    yield {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": f"{name}-configs", "namespace": namespace},
+        "data": {"whole": json.dumps(options.whole()), "mps": json.dumps(options.mps())},
+    }
+    found = daemon_set("v0.20.0", default="mps")
+    metadata = {"name": name, "namespace": namespace}
+    yield {"apiVersion": "apps/v1", "kind": "DaemonSet"} | found | {"metadata": metadata}
 
 
 @pytest.fixture
@@ -86,7 +105,7 @@ def clone(cluster: Cluster, title: str) -> Path:
 
 def first_day() -> Mapping[str, object]:
     """The first values that the page on the installation shows, without the objects of the Prometheus operator."""
-    shown = next(text for language, text in blocks(ROOT / "docs/how-to/install.md") if language == "yaml")
+    shown = next(content for language, content in blocks(ROOT / "docs/how-to/install.md") if language == "yaml")
     values: dict[str, object] = yaml.safe_load(shown)
     return {section: value for section, value in values.items() if section != "metrics"}
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 from typing import TYPE_CHECKING
 
@@ -29,6 +29,7 @@ from webhook.policy.context import Origin
 from webhook.policy.evaluate import Evaluator
 from webhook.policy.placement.facts import Facts, Node, Taint
 from webhook.policy.placement.reachability import Reachability
+from webhook.policy.settings.injections import Injections, SteeringInjection
 from webhook.policy.settings.settings import DevicePluginSource, FactsSettings, Limits, Settings
 from webhook.policy.verdict import Decision
 
@@ -42,8 +43,11 @@ if TYPE_CHECKING:
 SEEDS = range(6)
 PODS_OF_A_CLUSTER = 90
 MOST_UNKNOWN = 0.2
+STEERING_SEEDS = range(6, 8)
+STEERING_PODS = 400
 # The device plugin has no limit for a pod as a whole, so the settings have none either.
 SETTINGS = Settings(limits=Limits(per_pod=None, from_device_plugin=True))
+STEERING = replace(SETTINGS, injections=Injections(steering=SteeringInjection(enabled=True)))
 WHERE = f"{PLUGIN_NAMESPACE}/{PLUGIN}"
 WANTED = FactsSettings(nodes=True, runtime_classes=True, device_plugin=DevicePluginSource((WHERE,), WHERE))
 
@@ -188,3 +192,27 @@ def test_scheduler_places_pods_on_predicted_nodes(
             tally.add(prediction, found)
     record_property(f"of {PODS_OF_A_CLUSTER} pods", tally)
     assert tally.unknown < MOST_UNKNOWN * PODS_OF_A_CLUSTER
+
+
+@pytest.mark.parametrize("seed", STEERING_SEEDS)
+def test_steered_pods_land_on_whole_cards(
+    running: ControlPlaneOnly, seed: int, record_property: Callable[[str, object], None]
+) -> None:
+    random = Random(seed)  # noqa: S311
+    cluster = mixed_cluster(random)
+    steered = placed = 0
+    with stored_nodes(running.api, cluster), _device_plugin(running.api, cluster.version):
+        evaluator = Evaluator.of(STEERING, asyncio.run(_facts(running.control.kubeconfigs["admin"])))
+        for index in range(STEERING_PODS):
+            asks = mixed_pod(random, f"pod-{index}", cluster)
+            prediction = _predict(evaluator, asks)
+            if prediction.denied or prediction.mutated["spec"].get("affinity") == asks["spec"].get("affinity"):
+                continue
+            steered += 1
+            expected = _predict(evaluator, prediction.mutated).candidates
+            nodes = feasible(running.api, prediction.mutated, expected)
+            assert nodes == expected, prediction
+            assert {node.kind.strategy for node in cluster.nodes if node.name in nodes} <= {"none"}, prediction
+            placed += bool(nodes)
+    record_property(f"of {STEERING_PODS} pods", f"{steered} steered, {placed} placed")
+    assert placed

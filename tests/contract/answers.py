@@ -24,6 +24,10 @@ class Answered:
         severities = [severity for severity in self.severities if not severity.startswith(code)]
         return replace(self, warnings=warnings, severities=severities)
 
+    def without_patch(self) -> Answered:
+        """The same without the patch, which the final hook never sends."""
+        return replace(self, patch=[])
+
 
 def by_hook(answer: Any) -> Answered:
     """The verdict of a hook."""

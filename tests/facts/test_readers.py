@@ -274,7 +274,7 @@ async def test_nodes_with_gpu_resources_are_kept(found: dict[str, Any], resource
 
 
 @virtual
-async def test_labels_and_taints_of_nodes_are_kept() -> None:
+async def test_labels_and_sorted_taints_of_nodes_are_kept() -> None:
     cluster = FakeCluster()
     taints = [
         {"key": "nvidia.com/gpu", "effect": "NoSchedule"},
@@ -283,7 +283,7 @@ async def test_labels_and_taints_of_nodes_are_kept() -> None:
     ]
     cluster.put(NODES, "a", {**gpu_node(zone="z"), "spec": {"taints": taints}})
     (found,) = (await read_facts(cluster, ONLY_NODES)).nodes or ()
-    assert found.taints == (Taint("nvidia.com/gpu", "NoSchedule"), Taint("a", "NoExecute", "b"))
+    assert found.taints == (Taint("a", "NoExecute", "b"), Taint("nvidia.com/gpu", "NoSchedule"))
     assert found.labels == {"zone": "z"}
 
 

@@ -6,9 +6,13 @@ import re
 from pathlib import Path
 
 import pytest
+import yaml
 
 from tests.cli.run import run
 from tests.project.repository import ROOT, blocks
+from webhook.cli.inputs import configuration, read_facts
+from webhook.cluster.device_plugin import device_plugin
+from webhook.cluster.plugin_daemon_set import DefaultRule, PluginDaemonSet
 from webhook.settings.profiles import PROFILES
 
 PAGES = ROOT / "docs" / "how-to" / "platforms"
@@ -16,9 +20,36 @@ EXAMPLES = ROOT / "examples" / "platforms"
 SETTINGS = sorted(EXAMPLES.glob("*.yaml"))
 
 
+SHOWN = [content for page in sorted(PAGES.glob("*.md")) for language, content in blocks(page) if language == "yaml"]
+
+
 def shown_settings() -> list[str]:
-    """The settings files that the pages show."""
-    return [content for page in sorted(PAGES.glob("*.md")) for language, content in blocks(page) if language == "yaml"]
+    """The settings files that the pages show. They also show values of the charts that deploy the device plugin."""
+    return [content for content in SHOWN if not content.startswith("# Values of ")]
+
+
+CHARTS = {
+    "device-plugin": ("# Values of nvidia-device-plugin.", ["config"], "map", ("named", "single")),
+    "gpu-operator": ("# Values of the GPU operator.", ["devicePlugin", "config"], "data", ("empty",)),
+}
+"""By page: how the values of the chart begin, their section, its key of the configurations, and the fallbacks."""
+
+
+@pytest.mark.parametrize("page", CHARTS)
+def test_facts_file_is_what_shown_values_of_chart_make(page: str) -> None:
+    title, section, key, fallbacks = CHARTS[page]
+    (config,) = [yaml.safe_load(content) for content in SHOWN if content.startswith(title)]
+    for name in section:
+        config = config[name]
+    texts = {name: text.encode() for name, text in config[key].items()}
+    settings = configuration(str(EXAMPLES / f"{page}-mixed.yaml")).settings
+    source = settings.facts.device_plugin
+    assert source is not None
+    daemon = PluginDaemonSet("v0.20.0", DefaultRule(config["default"], fallbacks))
+    (where,) = source.config_maps
+    read, problems = device_plugin(source, {where: {"": texts}}, {"": daemon})
+    facts = read_facts(str(EXAMPLES / "facts" / "mixed.yaml"))
+    assert (read, problems) == (facts.device_plugin, ())
 
 
 def test_pages_show_every_settings_file() -> None:

@@ -69,7 +69,7 @@ async def test_certificate_installed_during_client_ca_reload_stays(certificates:
         prepared = source.prepare(source.read())
         leaf = signed(datetime.now(UTC))
         server.server.credentials.install(leaf.certificate, leaf.key)
-        source.take(prepared)
+        await source.take(prepared)
         assert await shows(server, leaf)
 
 
@@ -79,8 +79,8 @@ async def test_client_ca_changed_during_certificate_reload_stays(certificates: C
     sources = {source.what: source for source in Credentials(tls, endpoint, Metrics()).sources()}
     prepared = sources["certificate"].prepare(sources["certificate"].read())
     other = Authority.create("others", datetime.now(UTC), HOUR).bundle()
-    sources["client CA"].take(sources["client CA"].prepare(other))
-    sources["certificate"].take(prepared)
+    await sources["client CA"].take(sources["client CA"].prepare(other))
+    await sources["certificate"].take(prepared)
     assert [one["subject"] for one in endpoint.contexts[-1].get_ca_certs()] == [((("commonName", "others"),),)]
 
 
@@ -145,4 +145,4 @@ async def test_system_error_makes_files_unusable(
             with monkeypatch.context() as patched:
                 patched.setattr("os.memfd_create", failing)
                 with pytest.raises(InputError, match=r"Cannot allocate memory$"):
-                    source.take(prepared)
+                    await source.take(prepared)

@@ -29,17 +29,15 @@ SETTINGS = "server: {shutdownDelay: 0s, maxInFlight: 8}\n"
 
 
 def heavy(folder: Path) -> tuple[bytes, list[str]]:
-    """A small review that is slow to process, since many nodes are compared with it, and options for the nodes."""
-    labels = {"nvidia.com/mps.capable": "true", "nvidia.com/gpu.replicas": "10", "nvidia.com/gpu.memory": "16000"}
-    resources = {"nvidia.com/gpu": 10, "nvidia.com/gpu.shared": 10}
-    nodes = [{"name": f"n{number}", "labels": labels, "resources": resources} for number in range(10_000)]
+    """A small review that is slow to process, and options for the nodes: each has a taint with a key of its own."""
+    resources = {"nvidia.com/gpu": 10}
+    nodes = [
+        {"name": f"n{number}", "resources": resources, "taints": [{"key": f"for-{number}", "effect": "NoSchedule"}]}
+        for number in range(10_000)
+    ]
     facts = folder / "facts.yaml"
     facts.write_text(json.dumps({"nodes": nodes}))
-    env = [
-        {"name": "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", "value": "5"},
-        {"name": "CUDA_MPS_PINNED_DEVICE_MEM_LIMIT", "value": "0=1M"},
-    ]
-    containers = [{"name": name[-6:], "resources": {"limits": {name: 1}}, "env": env} for name in resources]
+    containers = [{"name": "train", "resources": {"limits": {"nvidia.com/gpu": 1}}}]
     body = json.dumps(review(pod(containers=containers))).encode()
     return request("POST", f"/mutate?timeout={TIMEOUT}s", body), ["--facts", str(facts)]
 

@@ -93,8 +93,10 @@ def _whole(quantity: str) -> int:
 
 
 def _taints(spec: _Spec, pool: Pool) -> list[Taint]:
-    return [
+    """The taints in the order of a facts file: findings name the first one, and are the same with a snapshot."""
+    taints = [
         Taint(pool.shared(taint.key), taint.effect, pool.shared(taint.value))  # type: ignore[arg-type]
         for taint in spec.taints or ()
         if taint.effect in _EFFECTS
     ]
+    return sorted(taints, key=lambda one: (one.key, one.effect, one.value))

@@ -51,8 +51,8 @@ def cluster_nodes(settings: Settings, facts: Facts) -> Steps[ClusterNodes]:
     """The nodes of settings and facts."""
     placement, tolerations = settings.placement, settings.injections.tolerations
     configured = {toleration.key for toleration in tolerations.add} | {each.name for each in settings.resources}
-    classes = NodeClasses(placement.mps_labels, placement.time_slicing_labels)
     configs = PluginConfigs(facts.device_plugin)
+    classes = NodeClasses(placement.mps_labels, placement.time_slicing_labels, configs)
     nodes = (*(facts.nodes or ()), *map(_as_node, placement.node_groups))
     index = yield from indexing(nodes, NodeSharing(classes, configs, GpuResources(settings.resources)))
     return ClusterNodes(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Container, Mapping
 
 from webhook.policy.placement.facts import Node
-from webhook.policy.placement.plugin_configs import SharingStrategy
+from webhook.policy.placement.plugin_configs import CONFIG_LABEL, PluginConfigs, SharingStrategy
 from webhook.policy.placement.selector import Domain, Requirement
 
 STRATEGY = "nvidia.com/gpu.sharing-strategy"
@@ -28,17 +28,17 @@ class SharingClass:
     """Nodes that share their cards in one way. `labels` marks them; a known node needs one of these labels.
 
     `shared` and `renamed` describe the labels of a node that offers the resource under the card's name, or under a
-    name of its own; `others` those of nodes outside the class.
+    name of its own; `others` those of nodes outside the class. `config` describes the label of the configuration.
     """
 
     __slots__ = ("labels", "others", "renamed", "shared")
 
-    def __init__(self, labels: Mapping[str, str]) -> None:
+    def __init__(self, labels: Mapping[str, str], config: Mapping[str, Domain]) -> None:
         self.labels = labels
         certain = {key: Domain(only=frozenset({value})) for key, value in labels.items()}
         plugin = _is_set_by_plugin(labels)
         # GPU feature discovery sets these for the plugin's own sharing; the value is 1 for a card that is not shared.
-        self.renamed = {**certain, REPLICAS: Domain(least=2)} if plugin else certain
+        self.renamed = {**certain, **config, REPLICAS: Domain(least=2)} if plugin else certain
         self.shared = {**self.renamed, PRODUCT: Domain(suffix=_SHARED)} if plugin else certain
         self.others = {key: Domain(but=frozenset({value}), absent=True) for key, value in labels.items()}
 
@@ -58,14 +58,30 @@ class SharingClass:
         return bool(self.labels) and not requirement.satisfiable(self.others)
 
 
+def _config_label(configs: PluginConfigs, strategy: SharingStrategy) -> Mapping[str, Domain]:
+    """The label of a configuration on nodes with a strategy: any name but those of configurations without it."""
+    others = configs.without(strategy)
+    if not others:
+        return {}
+    return {CONFIG_LABEL: Domain(but=others, absent=configs.default is None or configs.default not in others)}
+
+
+_UNKNOWN = PluginConfigs(None)
+
+
 class NodeClasses:
     """The sharing classes of a cluster. A node with labels of both is an MPS node, as with the device plugin."""
 
     __slots__ = ("excluded", "mps", "sharing", "time_slicing", "whole")
 
-    def __init__(self, mps_labels: Mapping[str, str], time_slicing_labels: Mapping[str, str]) -> None:
-        self.mps = SharingClass(mps_labels)
-        self.time_slicing = SharingClass(time_slicing_labels)
+    def __init__(
+        self,
+        mps_labels: Mapping[str, str],
+        time_slicing_labels: Mapping[str, str],
+        configs: PluginConfigs = _UNKNOWN,
+    ) -> None:
+        self.mps = SharingClass(mps_labels, _config_label(configs, "mps"))
+        self.time_slicing = SharingClass(time_slicing_labels, _config_label(configs, "time-slicing"))
         self.sharing: Mapping[SharingStrategy, SharingClass] = {"mps": self.mps, "time-slicing": self.time_slicing}
         values: dict[str, set[str]] = {}
         for labels in (time_slicing_labels, mps_labels):

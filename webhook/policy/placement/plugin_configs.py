@@ -56,6 +56,10 @@ class PluginConfigs:
         shared = tuple(name for name in names if self._by_name[name].strategy != "none")
         return shared, tuple(name for name in names if name not in shared)
 
+    def without(self, strategy: SharingStrategy) -> frozenset[str]:
+        """The names of the configurations that do not have a strategy."""
+        return frozenset(name for name, config in self._by_name.items() if config.strategy != strategy)
+
     def of(self, node: Node) -> PluginConfig | None:
         """The configuration of a node; None if it is unknown.
 

@@ -1,0 +1,127 @@
+"""The facts of fixtures in a live cluster: a snapshot gives them back, and the webhook follows them."""
+
+from __future__ import annotations
+
+import json
+from contextlib import ExitStack
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.cli.run import run
+from tests.cluster.harness.cluster import ControlPlaneOnly, control_plane
+from tests.cluster.harness.options import ControlPlaneOptions
+from tests.cluster.harness.place import Loopback
+from tests.cluster.harness.reviews import Reviewer, reviewer
+from tests.cluster.harness.rights import PLUGIN, PLUGIN_NAMESPACE, create_account
+from tests.cluster.harness.stored_facts import stored_facts
+from tests.cluster.harness.waiting import wait_for
+from tests.contract.offline import DIFFER, check, review_of
+from tests.fixture import Fixture, load_all
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from tests.cluster.harness.api import Object
+
+HEAD = {"apiVersion": "gpushare-webhook/v1", "kind": "Settings"}
+PARTS = ("nodes", "runtimeClasses", "deviceClasses", "devicePlugin")
+SOURCE = {"configMaps": [f"{PLUGIN_NAMESPACE}/{PLUGIN}"], "daemonSet": f"{PLUGIN_NAMESPACE}/{PLUGIN}"}
+
+
+def _applies(fixture: Fixture) -> bool:
+    """Whether a cluster can have the facts of a fixture, and the command line can check what its hook is asked.
+
+    The option of a device plugin without configurations stands for what a person knows.
+    """
+    facts = fixture.facts or {}
+    has_configs = facts.get("devicePlugin") is None or facts["devicePlugin"].get("configs") is not None
+    is_asked = fixture.operation == "CREATE" and fixture.hook in ("offline", "mutate") and fixture.name not in DIFFER
+    return is_asked and has_configs and any(facts.get(part) is not None for part in PARTS)
+
+
+def _settings(fixture: Fixture) -> Object:
+    facts = fixture.facts or {}
+    wanted = {part: SOURCE if part == "devicePlugin" else True for part in PARTS if facts.get(part) is not None}
+    return HEAD | (fixture.settings or {}) | {"facts": wanted}
+
+
+def _key(fixture: Fixture) -> str:
+    return json.dumps(_settings(fixture), sort_keys=True)
+
+
+GROUPS = [tuple(group) for _, group in groupby(sorted(filter(_applies, load_all()), key=_key), key=_key)]
+"""The fixtures by their settings, and the facts that these switch on."""
+
+
+@pytest.fixture(scope="module")
+def running(needs_control_plane: None) -> Iterator[ControlPlaneOnly]:
+    options = ControlPlaneOptions(
+        feature_gates={"DRAExtendedResource": True},
+        api_server_flags=("--disable-admission-plugins=TaintNodesByCondition",),
+    )
+    # On loopback, where the command line of this process reaches the API server.
+    with control_plane(options, place=Loopback) as started:
+        for name in ("controller-manager", "scheduler"):
+            started.control.processes[name].stop()  # they would change the nodes' taints
+        yield started
+
+
+@pytest.fixture(scope="module")
+def kubeconfig(running: ControlPlaneOnly) -> Path:
+    return create_account(running)
+
+
+def _snapshot(kubeconfig: Path, settings: Path) -> Object:
+    wanted = json.loads(settings.read_text())["facts"]
+    without = [f"--without={part}" for part in (*PARTS, "namespaces") if part not in wanted]
+    plugin = [f"--device-plugin-config={SOURCE['configMaps'][0]}", f"--device-plugin-daemonset={SOURCE['daemonSet']}"]
+    options = [*without, *(plugin if "devicePlugin" in wanted else [])]
+    ended = run("snapshot", "--kubeconfig", kubeconfig, "--config", settings, "-o", "json", *options)
+    assert ended.code == 0, ended.err
+    facts: Object = ended.json()
+    return facts
+
+
+def _path(fixture: Fixture) -> str:
+    return "/mutate" if fixture.is_pod else "/validate"
+
+
+@pytest.mark.parametrize("fixtures", GROUPS, ids=lambda fixtures: fixtures[0].name)
+def test_facts_of_fixtures_reach_offline_check_and_live_webhook(
+    running: ControlPlaneOnly, kubeconfig: Path, fixtures: tuple[Fixture, ...], tmp_path: Path
+) -> None:
+    settings = _settings(fixtures[0])
+    file = tmp_path / "settings.json"
+    file.write_text(json.dumps(settings))
+    with ExitStack() as stack:
+        server: Reviewer | None = None
+        for fixture in fixtures:
+            with stored_facts(running.api, fixture.facts or {}):
+                server = server or stack.enter_context(reviewer(running, settings, kubeconfig))
+                _compare(server, fixture, settings, _snapshot(kubeconfig, file), tmp_path)
+
+
+def _compare(server: Reviewer, fixture: Fixture, settings: Object, facts: Object, folder: Path) -> None:
+    """The verdicts with the fixture's own facts, with the snapshot, and of the webhook once it follows the facts."""
+    path = _path(fixture)
+    own = check(folder, fixture.object, fixture.namespace, settings, _sorted_taints(fixture.facts or {}))
+    offline = check(folder, fixture.object, fixture.namespace, settings, facts)
+    assert offline == own, fixture.name
+    expected = offline if path == "/mutate" else offline.without_patch()
+    asked = review_of(fixture)
+    wait_for(fixture.name, lambda: server.answer(asked, path).without("GPS019") == expected, seconds=10, every=0.05)
+
+
+def _sorted_taints(facts: Object) -> Object:
+    """The facts with the taints of nodes in the order of a snapshot: messages name the first."""
+    nodes = [
+        {
+            **node,
+            "taints": sorted(node.get("taints", ()), key=lambda one: (one["key"], one["effect"], one.get("value", ""))),
+        }
+        for node in facts.get("nodes") or ()
+    ]
+    return {**facts, "nodes": nodes} if nodes else facts
