@@ -67,6 +67,7 @@ def test_api_server_decodes_all_fixtures_but_the_invalid_ones() -> None:
         "GPS003/mapping",
         "GPS003/not-a-quantity",
         "GPS007/mount-path-of-another-type",
+        "GPS013/unknown-name-with-malformed-amount",
         "GPS018/number-without-quotes",
         "workloads/daemonset",
     }
