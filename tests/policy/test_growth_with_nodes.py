@@ -86,12 +86,12 @@ PODS: dict[str, Callable[[int], Json]] = {
             count, lambda n: container(n, env=[{"name": "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", "value": "9"}])
         )
     ),
-    "memory limit": lambda count: pod(
+    "memory limit": lambda _: pod(
         containers=[container(env=[{"name": "CUDA_MPS_PINNED_DEVICE_MEM_LIMIT", "value": "0=1G"}])]
     ),
     "memory size": lambda count: pod(
         metadata={"annotations": {ANNOTATION: "1Gi"}},
-        affinity=required(each(min(count, 16), lambda n: {"matchExpressions": each(count // 16, expression)})),
+        affinity=required(each(min(count, 16), lambda _: {"matchExpressions": each(count // 16, expression)})),
     ),
     "tolerations of one key": lambda count: pod(
         tolerations=each(count, lambda n: {"key": "taint-of-team", "operator": "Equal", "value": f"team-{n}"})

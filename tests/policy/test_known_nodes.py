@@ -115,6 +115,12 @@ def test_without_mps_labels_any_node_could_be_mps() -> None:
     assert placement(pod, (node,)).lands(GPU) is Reachability.NO
 
 
+def test_without_time_slicing_labels_and_nodes_nothing_is_time_sliced() -> None:
+    pod = {"spec": {"containers": [{"resources": {"limits": {GPU.name: 1}}}]}}
+    assert placement(pod).lands_time_sliced(GPU) is Reachability.UNKNOWN
+    assert placement(pod, node_classes=NodeClasses(MPS_LABELS, {})).lands_time_sliced(GPU) is Reachability.NO
+
+
 POOLS = (Node("a", {POOL: "a"}), Node("one", {POOL: "1"}), Node("three", {POOL: "3"}), Node("none"))
 
 

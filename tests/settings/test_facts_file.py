@@ -64,7 +64,7 @@ def test_missing_or_null_part_is_unknown(load_facts_text: LoadFacts, text: str) 
 
 def test_empty_list_is_known_to_be_empty(load_facts_text: LoadFacts) -> None:
     empty = load_facts_text("{nodes: [], namespaces: [], runtimeClasses: [], devicePlugin: {}}")
-    assert empty == Facts((), (), (), None, DevicePlugin(fail_requests_greater_than_one=True))
+    assert empty == Facts((), (), (), None, DevicePlugin())
 
 
 def test_empty_document_is_unknown() -> None:

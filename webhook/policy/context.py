@@ -57,7 +57,8 @@ class Origin:
 class PodContext:
     """One pod with its origin, the rules of its namespace, and the known facts.
 
-    `is_pod`: the object is a Pod, not a workload with a template. `deferral`: why the pod's nodes are chosen later.
+    `is_pod`: the object is a Pod, not a workload with a template. `is_checked_as_it_is`: it is a Pod in the final hook,
+    after which no affinity reaches the scheduler. `deferral`: why the pod's nodes are chosen later.
     `memory_size`: the memory that the pod asks for by annotation, where the settings read it; `placement` includes its
     affinity. `mps_requests` holds the requests for shared resources with which the pod could land on an MPS node,
     `first_mps_requests` the first one of each container. The evaluator fills `edits`.
@@ -68,6 +69,7 @@ class PodContext:
         "edits",
         "facts",
         "first_mps_requests",
+        "is_checked_as_it_is",
         "is_pod",
         "memory_size",
         "mps_requests",
@@ -83,6 +85,7 @@ class PodContext:
         self.pod = pod
         self.is_pod = extracted.is_pod
         self.origin = origin
+        self.is_checked_as_it_is = extracted.is_pod and origin.is_final_hook
         self.deferral = self._deferral(extracted.deferral)
         self.rules = rules
         self.facts = rules.facts
@@ -92,22 +95,23 @@ class PodContext:
             self.requests.add_annotated(rules.annotation_requests, rules.annotated_resource)
         pod.elements("tolerations")  # reject a malformed list even where nothing reads it
         self.placement = Placement(
-            pod, self.requests, rules.nodes, rules.tolerations(self.requests), self._class_selector()
+            pod,
+            self.requests,
+            rules.nodes,
+            rules.tolerations(self.requests),
+            self._class_selector() if rules.nodes.index.all else {},
         )
-        self.memory_size = self._read_memory_size()
-        if self.memory_size is not None and self.memory_size.affinity is not None:
-            self.placement.require(self.memory_size.affinity.requirement())
+        self.memory_size: MemorySize | None = None
+        if rules.settings.injections.memory.enabled and ANNOTATION in pod.annotations:
+            self._require_memory()
         self._find_mps_requests()
 
-    def _read_memory_size(self) -> MemorySize | None:
-        if ANNOTATION not in self.pod.annotations or not self.rules.settings.injections.memory.enabled:
-            return None
-        return memory_size(self.pod, self.placement, self.rules.memory_shares, extends=not self.is_checked_as_it_is)
-
-    @property
-    def is_checked_as_it_is(self) -> bool:
-        """Whether the object is a Pod in the final hook, after which no affinity reaches the scheduler."""
-        return self.is_pod and self.origin.is_final_hook
+    def _require_memory(self) -> None:
+        self.memory_size = memory_size(
+            self.pod, self.placement, self.rules.memory_shares, extends=not self.is_checked_as_it_is
+        )
+        if self.memory_size is not None and self.memory_size.affinity is not None:
+            self.placement.require(self.memory_size.affinity.requirement())
 
     @property
     def expects_edits(self) -> bool:
@@ -130,8 +134,8 @@ class PodContext:
         return tolerations_of(self.pod, self.rules.nodes.taint_keys)
 
     def _class_selector(self) -> Mapping[str, str]:
-        """The node selector of the RuntimeClass that the pod names, where it decides which known nodes take the pod."""
-        if not (self.rules.runtime_classes and self.rules.nodes.index.all and self.requests.positive):
+        """The node selector of the RuntimeClass that a pod with GPU requests names."""
+        if not (self.rules.runtime_classes and self.requests.positive):
             return {}
         known = self.runtime_class(self.pod.text("runtimeClassName"))
         return {} if known is None else known.node_selector

@@ -29,11 +29,13 @@ from webhook.policy.wording import message
 def run(context: PodContext) -> Violations:
     """One violation per container and variable that is wrong, at the annotation if that sets the value."""
     limits = annotated_limits(context)
+    requests = [request for request in context.first_mps_requests if request.container.variables or limits]
+    if not requests:
+        return ()
     shares = _Shares(context)
     return (
         violation
-        for request in context.first_mps_requests
-        if request.container.variables or limits
+        for request in requests
         for name in VARIABLES
         if (violation := _violation(context, request, name, limits.get(name), shares)) is not None
     )

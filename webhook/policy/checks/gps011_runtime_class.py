@@ -19,7 +19,6 @@ from webhook.policy.checks.check import Check, Scope, Violations
 from webhook.policy.context import PodContext
 from webhook.policy.injections.runtime_class import Obstacle, contradicts, is_sandbox, obstacle
 from webhook.policy.placement.facts import RuntimeClass
-from webhook.policy.placement.selector import Requirement
 from webhook.policy.verdict import Path, Severity, Violation
 from webhook.policy.wording import message
 
@@ -54,8 +53,8 @@ def _configured(context: PodContext) -> Violations:
         return ()
     found = obstacle(context)
     reported = _OBSTACLES.get(found)
-    if found is None and _is_injected(context) and _selects_no_node(context, context.runtime_class(settings.name)):
-        reported = _NOWHERE
+    if found is None and context.rules.nodes.known and _is_injected(context):
+        reported = _NOWHERE if _selects_no_node(context, context.runtime_class(settings.name)) else None
     if reported is None:
         return ()
     field, problem, remedy = reported
@@ -74,7 +73,7 @@ def _selects_no_node(context: PodContext, known: RuntimeClass | None) -> bool:
         return False
     if any(name in placement.cluster.dynamic for name in context.requests.names):
         return False  # a DeviceClass serves on nodes that are not known
-    return not placement.possible & placement.cluster.index.selected(Requirement(known.node_selector, None))
+    return not placement.possible & placement.cluster.selected_by(known.node_selector)
 
 
 _OBSTACLES: dict[Obstacle | None, tuple[Path, str, str]] = {

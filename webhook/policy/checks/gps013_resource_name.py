@@ -16,9 +16,8 @@ Settings: `resources`, `placement.nodeGroups`, `placement.groupsAreComplete`, `f
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import chain
 
-from webhook.policy.checks.check import Check, Scope, Violations
+from webhook.policy.checks.check import Check, Scope
 from webhook.policy.context import PodContext
 from webhook.policy.pods.known_names import is_listed_by_nodes
 from webhook.policy.pods.pod import Container
@@ -29,17 +28,13 @@ from webhook.policy.wording import message
 _STANDARD = frozenset({"cpu", "memory", "ephemeral-storage", "storage", "pods"})
 
 
-def run(context: PodContext) -> Violations:
+def run(context: PodContext) -> Iterator[Violation]:
     """One violation per container and name."""
-    return chain(
-        (
-            violation
-            for container in context.pod.containers
-            if container.limits or container.requests
-            for violation in _of_container(context, container)
-        ),
-        _unoffered(context),
-    )
+    for container in context.pod.containers:
+        if container.limits or container.requests:
+            yield from _of_container(context, container)
+    if context.rules.nodes.known:
+        yield from _unoffered(context)
 
 
 def _of_container(context: PodContext, container: Container) -> Iterator[Violation]:
@@ -49,10 +44,10 @@ def _of_container(context: PodContext, container: Container) -> Iterator[Violati
         for name in amounts:
             if (
                 name in _STANDARD
+                or (field == "requests" and name in container.limits)
                 or rules.resource(name) is not None
                 or name in rules.nodes.dynamic
                 or name in rules.nodes.index.offered
-                or (field == "requests" and name in container.limits)
             ):
                 continue
             path = (*container.path, "resources", field, name)
@@ -68,14 +63,11 @@ def _of_container(context: PodContext, container: Container) -> Iterator[Violati
 
 def _unoffered(context: PodContext) -> Iterator[Violation]:
     """The GPU resources that no known node and no declared group offers."""
-    rules = context.rules
-    return (
-        _not_offered(request.container, request.path, request.resource.name)
-        for request in (context.requests.positive if rules.nodes.known else ())
-        if request.resource.name not in rules.nodes.index.offered
-        and request.resource.name not in rules.nodes.dynamic
-        and request.billionths >= NANO
-    )
+    nodes = context.rules.nodes
+    for request in context.requests.positive:
+        name = request.resource.name
+        if name not in nodes.index.offered and name not in nodes.dynamic and request.billionths >= NANO:
+            yield _not_offered(request.container, request.path, name)
 
 
 def _not_offered(container: Container, path: Path, name: str) -> Violation:

@@ -58,13 +58,13 @@ def run(context: PodContext) -> Violations:
             if mig and request.resource.kind == "mig":
                 problem = message("MPS nodes never offer {}, but the selectors require them", request.resource.name)
                 return (Violation(_selector(context), problem, "remove the selector, or ask for a shared GPU"),)
-    return _of_nearest(context)
+    return _of_nearest(context) if context.rules.nodes.known else ()
 
 
 def _of_nearest(context: PodContext) -> Violations:
-    """One violation if no known node could take the pod."""
+    """One violation if none of the known nodes could take the pod."""
     placement, cluster = context.placement, context.rules.nodes
-    if not cluster.known or placement.steered or placement.candidates:
+    if placement.steered or placement.candidates:
         return ()
     if not all(name in cluster.index.offered and name not in cluster.dynamic for name in context.requests.names):
         return ()  # GPS013 reports a resource that no node offers; a DeviceClass serves on nodes that are not known

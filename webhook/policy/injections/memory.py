@@ -45,11 +45,9 @@ _REASONS = (OFF, _FINAL, _NO_ANNOTATION, *(obstacle.value for obstacle in Obstac
 def edits(context: PodContext) -> Iterator[Edit]:
     """The affinity, unless steering made it part of its own, and the variable in each container without it."""
     size = context.memory_size
-    if size is None:
-        return
-    if size.affinity is not None and not context.placement.steered:
+    if size and size.affinity and not context.placement.steered:
         yield from size.affinity.edits()
-    if MEMORY not in annotated_limits(context):
+    if size and MEMORY not in annotated_limits(context):
         for request in context.first_mps_requests:
             if MEMORY not in request.container.variables:
                 yield Append((*request.container.path, "env"), {"name": MEMORY, "value": f"0={size.mebibytes}M"})

@@ -14,7 +14,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from webhook.policy.context import PodContext
+from webhook.policy.injections import runtime_class
 from webhook.policy.injections.injection import OFF, Injection
+from webhook.policy.placement.node_sets import Nodes
 from webhook.policy.placement.reachability import Reachability
 from webhook.policy.placement.required_affinity import RequiredAffinity
 from webhook.policy.replica_limits import is_over_pod, over_container
@@ -42,14 +44,24 @@ def _whole_card_could_take(context: PodContext) -> bool:
     placement = context.placement
     if not placement.cluster.classes.mps.labels:
         return False  # any node could be an MPS node
+    injected = _of_injected_class(context) if placement.cluster.known else 0
     for resource in {request.resource.name: request.resource for request in context.requests.positive}.values():
         if resource.kind != "shared":
             continue
         if resource.renamed or placement.lands(resource) is Reachability.YES:
             return False
-        if placement.cluster.known and not placement.whole_candidates(resource):
+        if placement.cluster.known and not placement.whole_candidates(resource) & injected:
             return False
     return placement.could_move_to_whole()
+
+
+def _of_injected_class(context: PodContext) -> Nodes:
+    """The nodes that the RuntimeClass selects which the pod gets; all nodes where it gets none that is known."""
+    nodes = context.placement.cluster
+    if runtime_class.why_not(context) is not None:
+        return nodes.index.all
+    known = context.runtime_class(context.rules.settings.injections.runtime_class.name)
+    return nodes.index.all if known is None else nodes.selected_by(known.node_selector)
 
 
 def edits(context: PodContext) -> Iterable[Edit]:

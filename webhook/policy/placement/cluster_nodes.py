@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 
 from webhook.policy.placement.facts import DeviceClass, Facts, Node, Taint
 from webhook.policy.placement.lifecycle_taints import is_lifecycle
 from webhook.policy.placement.node_classes import NodeClasses
 from webhook.policy.placement.node_index import NodeIndex, indexing
-from webhook.policy.placement.node_sets import NodeSharing
+from webhook.policy.placement.node_sets import Nodes, NodeSharing
 from webhook.policy.placement.plugin_configs import PluginConfigs
+from webhook.policy.placement.selector import Requirement
 from webhook.policy.placement.whole_cards import whole_cards
 from webhook.policy.pods.gpu_resources import GpuResources
 from webhook.policy.settings.settings import NodeGroup, Settings
@@ -45,6 +46,10 @@ class ClusterNodes:
         self.dynamic = dynamic
         self.whole_cards = whole_cards(classes, configs, labels_suffice=known and not index.unlabelled)
         self.taint_keys = taint_keys.union(taint.key for taint in index.taints)
+
+    def selected_by(self, selector: Mapping[str, str]) -> Nodes:
+        """The nodes that a node selector alone selects."""
+        return self.index.selected(Requirement(selector, None))
 
 
 def cluster_nodes(settings: Settings, facts: Facts) -> Steps[ClusterNodes]:

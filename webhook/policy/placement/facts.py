@@ -93,8 +93,8 @@ class PluginConfig:
 class DevicePlugin:
     """How the device plugin shares cards, and how it handles requests for more than one replica."""
 
-    fail_requests_greater_than_one: bool = setting(
-        True, "The plugin's option `failRequestsGreaterThanOne` for MPS, where `configs` is null; unset means true."
+    fail_requests_greater_than_one: bool | None = setting(
+        None, "The plugin's option `failRequestsGreaterThanOne` for MPS, where `configs` is null. null: unknown."
     )
     version: PluginVersion | None = setting(
         None, "The plugin's version. Before 0.20, and where it is unknown, the plugin ignores the option for MPS."

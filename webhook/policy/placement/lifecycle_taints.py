@@ -24,8 +24,11 @@ _PREFIXES = (
 )
 _KEYS = frozenset({"ToBeDeletedByClusterAutoscaler", "DeletionCandidateOfClusterAutoscaler"})
 _MAINTENANCE = "maintenance"
+_STARTING = "agent-not-ready"
+"""Agents of nodes remove it once they run (kubernetes/kops#15464, kubernetes-sigs/aws-ebs-csi-driver#1949)."""
 
 
 def is_lifecycle(key: str) -> bool:
     """Whether a taint's key shows a passing state of the node."""
-    return key.startswith(_PREFIXES) or key in _KEYS or _MAINTENANCE in key.rpartition("/")[2].lower()
+    name = key.rpartition("/")[2]
+    return key.startswith(_PREFIXES) or key in _KEYS or name == _STARTING or _MAINTENANCE in name.lower()

@@ -133,9 +133,7 @@ class NodeIndex:
         return self._labels.get(NAME_FIELD, _NO_LABEL).by_value.get(name, 0)
 
     def offering(self, resource: str, billionths: int) -> Nodes:
-        """The nodes that offer at least this amount of a resource; all nodes for an amount of 0."""
-        if billionths <= 0:
-            return self.all
+        """The nodes that offer at least this amount of a resource, which is above 0."""
         if resource not in self._amounts:
             return 0
         amounts, at_least = self._amounts[resource]

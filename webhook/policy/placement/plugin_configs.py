@@ -92,8 +92,10 @@ class PluginConfigs:
         if self._plugin.configs is None:
             if strategy != "mps":
                 return Acceptance.UNKNOWN
-            heeded = self._plugin.honours_option_for_mps and not self._plugin.fail_requests_greater_than_one
-            return Acceptance.MORE if heeded else Acceptance.ONE
+            refuses = self._plugin.fail_requests_greater_than_one if self._plugin.honours_option_for_mps else True
+            if refuses is None:
+                return Acceptance.UNKNOWN
+            return Acceptance.ONE if refuses else Acceptance.MORE
         found = {self.accepts(config) for config in self._by_name.values() if config.strategy == strategy}
         if not found:
             return Acceptance.UNKNOWN

@@ -57,10 +57,6 @@ class ContainerLimits:
 
     def limit(self, strategy: SharingStrategy, acceptance: Acceptance) -> int | None:
         """The limit where the plugin accepts this."""
-        match acceptance:
-            case Acceptance.ONE:
-                return 1
-            case Acceptance.MORE:
-                return None
-            case Acceptance.UNKNOWN:
-                return self.static[strategy]
+        if acceptance is Acceptance.UNKNOWN:
+            return self.static[strategy]
+        return 1 if acceptance is Acceptance.ONE else None

@@ -90,20 +90,20 @@ class Placement:
         """Whether the pod could land on an MPS node for this resource."""
         if self.steered or self.requests.has_mig:
             return Reachability.NO  # the plugin rejects MIG together with MPS
-        return self._lands_on("mps", resource)
+        return self._lands.get(("mps", resource.name)) or self._lands_on("mps", resource)
 
     def lands_time_sliced(self, resource: Resource) -> Reachability:
         """Whether the pod could land on a time-slicing node for this resource."""
-        return Reachability.NO if self.steered else self._lands_on("time-slicing", resource)
+        if self.steered:
+            return Reachability.NO
+        return self._lands.get(("time-slicing", resource.name)) or self._lands_on("time-slicing", resource)
 
     def _lands_on(self, strategy: SharingStrategy, resource: Resource) -> Reachability:
-        known = self._lands.get((strategy, resource.name))
-        if known is None:
-            known = self._lands[strategy, resource.name] = self._decide(strategy, resource)
-        return known
+        decided = self._lands[strategy, resource.name] = self._decide(strategy, resource)
+        return decided
 
     def _decide(self, strategy: SharingStrategy, resource: Resource) -> Reachability:
-        sharing = self.sharing(strategy, resource)
+        sharing = self.sharing(strategy, resource) if self.cluster.index.all else 0
         if self.cluster.known:
             candidates, is_dynamic = self.candidates & self._of_class(), resource.name in self.cluster.dynamic
             others = candidates & ~sharing or is_dynamic
@@ -133,8 +133,6 @@ class Placement:
         Those that are cordoned, not ready or restarting their device plugin could take it later.
         """
         index = self.cluster.index
-        if not index.all:
-            return 0
         members = index.mps(resource.name) if strategy == "mps" else index.time_sliced(resource.name)
         return members and members & self.possible & self._of_class()
 
@@ -148,11 +146,10 @@ class Placement:
 
         Where the class selects none that offer the GPUs, GPS011 reports that, and the class proves nothing.
         """
-        index = self.cluster.index
         if not self.class_selector:
-            return index.all
-        nodes = index.selected(Requirement(self.class_selector, None))
-        return nodes if nodes & self.possible else index.all
+            return self.cluster.index.all
+        nodes = self.cluster.selected_by(self.class_selector)
+        return nodes if nodes & self.possible else self.cluster.index.all
 
     @property
     def candidates(self) -> Nodes:
@@ -248,4 +245,4 @@ class Placement:
     def whole_candidates(self, resource: Resource) -> Nodes:
         """The known nodes and declared groups with whole cards that could take the pod for this resource."""
         index = self.cluster.index
-        return self.candidates & ~(index.mps(resource.name) | index.time_sliced(resource.name))
+        return self.candidates & self._of_class() & ~(index.mps(resource.name) | index.time_sliced(resource.name))
