@@ -437,6 +437,7 @@ async def test_short_lived_watches_back_off(path: str, error: Exception | None) 
         ("ADDED", {}),
         ("ADDED", {"metadata": {"resourceVersion": "8"}}),
         ("BOOKMARK", {"metadata": None}),
+        ("BOOKMARK", {"metadata": {"resourceVersion": ""}}),
         ("MODIFIED", {**gpu_node(), "metadata": {"name": "a", "resourceVersion": "8", "labels": "none"}}),
         ("ERROR", {"message": "\x1b[31m" + "m" * 10_000}),
         ("ERROR", []),
