@@ -240,6 +240,13 @@ def test_rollout_only_for_process_settings() -> None:
         assert rollout(config) != usual
 
 
+def test_rollout_when_resources_change_that_select_nodes() -> None:
+    renamed = {"resources": [{"name": "example.com/gpu", "kind": "shared"}]}
+    watching = {"facts": {"nodes": True}}
+    assert rollout(renamed) == rollout({})
+    assert rollout(watching | renamed) != rollout(watching)
+
+
 def test_rollout_when_watching_runtime_classes_changes() -> None:
     checksums = [
         rollout({"facts": {"runtimeClasses": reads}})["metadata"]["annotations"]["checksum/process-settings"]

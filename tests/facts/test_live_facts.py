@@ -188,6 +188,20 @@ async def test_bookmarks_keep_facts_from_expiring() -> None:
 
 
 @virtual
+async def test_shorter_max_age_than_bookmarks_counts_as_two_minutes() -> None:
+    cluster = FakeCluster()
+    live = Live(cluster, FactsSettings(nodes=True, max_age=1.0))
+    for _ in range(10):
+        await wait(60)
+        cluster.bookmark(NODES)
+    assert [fields for _, fields in live.published] == [{"nodes": ()}]
+    await wait(125)
+    assert live.in_force == {"nodes": None}
+    assert live.events("warning") == ["nodes too old"]
+    await live.stop()
+
+
+@virtual
 async def test_runtime_classes_never_expire() -> None:
     """An injected class that does not exist rejects every pod."""
     cluster = FakeCluster()
@@ -437,6 +451,7 @@ async def test_short_lived_watches_back_off(path: str, error: Exception | None) 
         ("ADDED", {}),
         ("ADDED", {"metadata": {"resourceVersion": "8"}}),
         ("BOOKMARK", {"metadata": None}),
+        ("BOOKMARK", {"metadata": {"resourceVersion": ""}}),
         ("MODIFIED", {**gpu_node(), "metadata": {"name": "a", "resourceVersion": "8", "labels": "none"}}),
         ("ERROR", {"message": "\x1b[31m" + "m" * 10_000}),
         ("ERROR", []),

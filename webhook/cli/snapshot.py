@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 
 from webhook.cli.cluster_options import Cluster, cluster_options, formatted
@@ -92,5 +94,5 @@ def _verify_names(facts: str, settings_file: str | None, installed_as: str | Non
         raise click.UsageError("--config and --installed-as: both name the settings; leave out one")
     if settings_file is not None and installed_as is None:
         raise click.UsageError("--settings needs --installed-as NAMESPACE/NAME, which names the settings to write")
-    if settings_file == facts:
+    if settings_file is not None and Path(settings_file).resolve() == Path(facts).resolve():
         raise click.UsageError("--facts and --settings name the same file; name two")

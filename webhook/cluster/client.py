@@ -267,4 +267,8 @@ def _abort(response: aiohttp.ClientResponse) -> None:
 def _why(error: Exception) -> str:
     if isinstance(error, (TimeoutError, asyncio.TimeoutError)):
         return "no answer in time"
+    if isinstance(error, aiohttp.ClientConnectorError):
+        refused = isinstance(error.os_error, ConnectionRefusedError)
+        reason = "connection refused" if refused else error.os_error.strerror or str(error.os_error)
+        return printable(f"no connection to {error.host}:{error.port}: {reason}")
     return printable(" ".join(str(error).split())) or type(error).__name__

@@ -23,6 +23,10 @@ _INTERVAL: Final = 1.0
 _AWAITED: Final = 10.0
 """Seconds for which a starting server waits for facts: enough for several tries, or for one that times out."""
 
+_CONFIRMED: Final = 120.0
+"""Seconds within which the API server confirms a watch: it sends a bookmark once per minute (`allowWatchBookmarks`,
+kubernetes apiserver pkg/storage/cacher `defaultBookmarkFrequency`). A shorter `maxAge` would drop facts each minute."""
+
 _NAMED: Final = 20
 """Names in a log line."""
 
@@ -86,7 +90,7 @@ class LiveSource:
 
     def __init__(self, api: ApiServer, part: Part, max_age: float, changed: Callable[[], None], log: LogEvent) -> None:
         self._part = part
-        self._max_age = max_age
+        self._max_age = max(max_age, _CONFIRMED)
         self._changed = changed
         self._began = monotonic()
         self._unknown = frozenset(part.readers)

@@ -12,7 +12,7 @@ from msgspec import Raw, Struct
 
 from webhook.cluster.api_server import ApiServer, ResponseTooLargeError, StatusError
 from webhook.cluster.rights import Rule
-from webhook.cluster.watch import UNDECODABLE, Bookmark, ReadError, Start
+from webhook.cluster.watch import UNDECODABLE, Bookmark, ReadError, ResourceVersion, Start
 from webhook.policy.printable import printable
 from webhook.runtime.retry import next_turn
 
@@ -26,7 +26,7 @@ _EXPIRED: Final = 3
 
 
 class _ListMeta(Struct, rename="camel"):
-    resource_version: str
+    resource_version: ResourceVersion
     continue_: str = msgspec.field(default="", name="continue")
 
 

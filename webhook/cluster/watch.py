@@ -13,10 +13,10 @@ from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from random import Random, SystemRandom
-from typing import Final, Generic, Protocol, TypeAlias, TypeVar
+from typing import Annotated, Final, Generic, Protocol, TypeAlias, TypeVar
 
 import msgspec
-from msgspec import Raw, Struct
+from msgspec import Meta, Raw, Struct
 
 from webhook.cluster.api_server import ApiServer, StatusError, WatchEvent
 from webhook.policy.printable import printable
@@ -101,11 +101,15 @@ class Reader(Protocol[T]):
         """Return what is wrong if the server refuses a watch with a status."""
 
 
+ResourceVersion: TypeAlias = Annotated[str, Meta(min_length=1)]
+"""Where a watch resumes. A watch from an empty version would start over, and miss deletions."""
+
+
 class _Version(Struct, rename="camel"):
-    resource_version: str
+    resource_version: ResourceVersion
 
 
-class Versioned(Struct):
+class _Versioned(Struct):
     """The resource version of an object or a list."""
 
     metadata: _Version
@@ -115,7 +119,7 @@ class _Failure(Struct):
     message: str = ""
 
 
-_VERSIONS = msgspec.json.Decoder(Versioned)
+_VERSIONS = msgspec.json.Decoder(_Versioned)
 _FAILURES = msgspec.json.Decoder(_Failure)
 
 

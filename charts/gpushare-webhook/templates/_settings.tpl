@@ -117,7 +117,11 @@ replaced, and so are the mappings of `replacedWhole`; a text stands for a sectio
 {{- if eq "privileged" (dig "podSecurity" "unlabelled" $usual (include "gpushare-webhook.config" . | fromYaml)) }}true{{ end -}}
 {{- end -}}
 
-{{/* The part of the settings file that the program reads only when it starts, in JSON. */}}
+{{/* The part of the settings file that the program reads only when it starts, in JSON. The resources select the nodes
+     that it reads. */}}
 {{- define "gpushare-webhook.processSettings" -}}
-{{- pick (include "gpushare-webhook.config" . | fromYaml) "server" "tls" "log" "facts" | toJson -}}
+{{- $config := include "gpushare-webhook.config" . | fromYaml -}}
+{{- $read := pick $config "server" "tls" "log" "facts" -}}
+{{- if and (hasKey $config "resources") (get $config "facts" | default dict).nodes }}{{ $_ := set $read "resources" $config.resources }}{{ end -}}
+{{- $read | toJson -}}
 {{- end -}}

@@ -231,7 +231,9 @@ class FactsSettings:
         shorthand="configMaps",
     )
     max_age: Seconds = setting(
-        900.0, "Age at which facts that the API server no longer confirms count as unknown, except RuntimeClasses."
+        900.0,
+        "Age at which facts that the API server no longer confirms count as unknown, except RuntimeClasses. The API "
+        "server confirms them once per minute, so less than 2m counts as 2m.",
     )
 
     @property
