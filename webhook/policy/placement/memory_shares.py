@@ -87,7 +87,7 @@ class ResourceShares:
     def of(cls, index: NodeIndex, resource: str) -> ResourceShares:
         """The kinds of nodes in an index."""
         having = index.offering(resource, 1) | index.unready(resource)
-        # Nodes with more values of one label have more kinds, too; all pairs of so many values would take long.
+        # Nodes with more values of one label have more kinds, too; every pair of their values takes too long.
         if any(len(list(index.by_value(key, having))) > MOST_KINDS for key in (CARD_MEMORY, REPLICAS)):
             return cls((), is_complete=False)
         kinds = list(islice(_kinds(index, resource, having), MOST_KINDS + 1))
