@@ -122,6 +122,6 @@ replaced, and so are the mappings of `replacedWhole`; a text stands for a sectio
 {{- define "gpushare-webhook.processSettings" -}}
 {{- $config := include "gpushare-webhook.config" . | fromYaml -}}
 {{- $read := pick $config "server" "tls" "log" "facts" -}}
-{{- if and (hasKey $config "resources") (get $config "facts" | default dict).nodes }}{{ $_ := set $read "resources" $config.resources }}{{ end -}}
+{{- if (get $config "facts" | default dict).nodes }}{{ $read = merge $read (pick $config "resources") }}{{ end -}}
 {{- $read | toJson -}}
 {{- end -}}
