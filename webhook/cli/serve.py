@@ -108,9 +108,9 @@ def command(
     async def serve() -> None:
         server = Server(wanted, known, log, Files(settings_file, facts_file))
         async with installed(server, wanted, InstallationOptions(installed_as, kubeconfig)):
+            interpreter.prepare()  # what a cluster needs is imported only now
             await server.run()
 
-    interpreter.prepare()
     try:
         with closing(log):
             uvloop.run(serve())

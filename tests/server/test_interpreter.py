@@ -1,0 +1,36 @@
+"""The garbage collector ignores all that a server imports: a pass over it would delay reviews by milliseconds."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+PROGRAM = """
+import gc, sys
+from webhook.cli import main
+from webhook.server import interpreter
+prepare = interpreter.prepare
+def prepared():
+    prepare()
+    found = {"kubernetes", "webhook.cluster.live_facts"} <= sys.modules.keys() and gc.get_freeze_count() > 20_000
+    print("frozen" if found else "not frozen")
+    sys.exit(0)
+interpreter.prepare = prepared
+main(["serve", "--config", "settings.yaml", "--kubeconfig", "kubeconfig.yaml"])
+"""
+
+# Nothing listens on the port.
+KUBECONFIG = (
+    "{apiVersion: v1, kind: Config, current-context: c, contexts: [{name: c, context: {cluster: c, user: c}}],"
+    " clusters: [{name: c, cluster: {server: 'http://127.0.0.1:9'}}], users: [{name: c, user: {}}]}\n"
+)
+
+
+def test_imports_of_facts_are_frozen(tmp_path: Path) -> None:
+    (tmp_path / "settings.yaml").write_text("facts: {nodes: true}\n")
+    (tmp_path / "kubeconfig.yaml").write_text(KUBECONFIG)
+    ended = subprocess.run(
+        [sys.executable, "-c", PROGRAM], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (ended.stdout, ended.returncode) == ("frozen\n", 0), ended.stderr
