@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.kubeconfig import UNREACHABLE
 from tests.project.repository import ROOT, project
 
 pytestmark = pytest.mark.slow
@@ -44,11 +45,7 @@ RUNS: dict[str, tuple[list[str], list[str]]] = {
 FILES = {
     "facts.yaml": "apiVersion: gpushare-webhook/v1\nkind: Facts\n",
     "cluster-facts.yaml": "facts: {runtimeClasses: true}\n",
-    # Nothing listens on the port.
-    "kubeconfig.yaml": (
-        "{apiVersion: v1, kind: Config, current-context: away, contexts: [{name: away, context: {cluster: away,"
-        " user: away}}], clusters: [{name: away, cluster: {server: 'http://127.0.0.1:9'}}], users: [{name: away}]}\n"
-    ),
+    "kubeconfig.yaml": UNREACHABLE,
 }
 
 AT_EXIT = """

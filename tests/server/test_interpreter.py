@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tests.kubeconfig import UNREACHABLE
+
 PROGRAM = """
 import gc, sys
 from webhook.cli import main
@@ -20,16 +22,10 @@ interpreter.prepare = prepared
 main(["serve", "--config", "settings.yaml", "--kubeconfig", "kubeconfig.yaml"])
 """
 
-# Nothing listens on the port.
-KUBECONFIG = (
-    "{apiVersion: v1, kind: Config, current-context: c, contexts: [{name: c, context: {cluster: c, user: c}}],"
-    " clusters: [{name: c, cluster: {server: 'http://127.0.0.1:9'}}], users: [{name: c, user: {}}]}\n"
-)
-
 
 def test_imports_of_facts_are_frozen(tmp_path: Path) -> None:
     (tmp_path / "settings.yaml").write_text("facts: {nodes: true}\n")
-    (tmp_path / "kubeconfig.yaml").write_text(KUBECONFIG)
+    (tmp_path / "kubeconfig.yaml").write_text(UNREACHABLE)
     ended = subprocess.run(
         [sys.executable, "-c", PROGRAM], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False
     )

@@ -8,6 +8,7 @@ import msgspec
 from msgspec import Raw, Struct
 
 from webhook.cluster.api_server import ApiServer
+from webhook.cluster.metadata import Metadata
 from webhook.cluster.readers import Collection
 from webhook.cluster.rights import Rule
 from webhook.policy.placement.facts import DeviceClass
@@ -18,16 +19,12 @@ _PATHS: Final = tuple(f"/apis/resource.k8s.io/{version}/deviceclasses" for versi
 _RULE: Final = Rule("resource.k8s.io", "deviceclasses", ("list", "watch"))
 
 
-class _Metadata(Struct):
-    name: str
-
-
 class _Spec(Struct, frozen=True, rename="camel"):
     extended_resource_name: str | None = None
 
 
 class _DeviceClass(Struct):
-    metadata: _Metadata
+    metadata: Metadata
     spec: _Spec = _Spec()
 
 

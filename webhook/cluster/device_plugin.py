@@ -12,6 +12,7 @@ from msgspec import Raw, Struct
 
 from webhook.cluster import plugin_config
 from webhook.cluster.api_server import ApiServer
+from webhook.cluster.metadata import Metadata
 from webhook.cluster.plugin_daemon_set import DefaultRule, PluginDaemonSet
 from webhook.cluster.plugin_daemon_set import parse as daemon_set
 from webhook.cluster.readers import Named
@@ -26,12 +27,8 @@ Texts: TypeAlias = Mapping[str, bytes]
 """The configurations of one ConfigMap by key. A text that is too large is cut to one that is still too large."""
 
 
-class _Metadata(Struct):
-    name: str
-
-
 class _ConfigMap(Struct, rename="camel"):
-    metadata: _Metadata
+    metadata: Metadata
     data: dict[str, str] | None = None
     binary_data: dict[str, str] | None = None
 

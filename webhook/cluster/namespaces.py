@@ -9,6 +9,7 @@ import msgspec
 from msgspec import Raw, Struct
 
 from webhook.cluster.api_server import ApiServer
+from webhook.cluster.metadata import LabelledMetadata
 from webhook.cluster.pool import Pool
 from webhook.cluster.readers import Collection
 from webhook.cluster.rights import Rule
@@ -22,13 +23,8 @@ _MOST_LABELS: Final = 64
 """Other labels of one namespace that are kept. The settings may select by any of them after a reload."""
 
 
-class _Metadata(Struct):
-    name: str
-    labels: dict[str, str] | None = None
-
-
 class _Namespace(Struct):
-    metadata: _Metadata
+    metadata: LabelledMetadata
 
 
 _NAMESPACES: Final = msgspec.json.Decoder(_Namespace)

@@ -9,6 +9,7 @@ import msgspec
 from msgspec import Raw, Struct
 
 from webhook.cluster.api_server import ApiServer
+from webhook.cluster.metadata import LabelledMetadata
 from webhook.cluster.pool import Pool
 from webhook.cluster.readers import Collection as Read
 from webhook.cluster.rights import Rule
@@ -22,11 +23,6 @@ _PAGE: Final = 50
 
 _VENDOR: Final = "nvidia.com/"
 _EFFECTS: Final[Mapping[str, str]] = {"NoSchedule": "", "PreferNoSchedule": "", "NoExecute": ""}
-
-
-class _Metadata(Struct):
-    name: str
-    labels: dict[str, str] | None = None
 
 
 class _Taint(Struct):
@@ -45,7 +41,7 @@ class _Status(Struct, frozen=True):
 
 
 class _Node(Struct):
-    metadata: _Metadata
+    metadata: LabelledMetadata
     spec: _Spec = _Spec()
     status: _Status = _Status()
 

@@ -15,6 +15,8 @@ from typing import Any, Final
 import msgspec
 from msgspec import Raw, Struct
 
+from webhook.cluster.metadata import Metadata
+
 NO_CONFIG: Final = ""
 """Stands for the empty configuration: the node shares nothing."""
 
@@ -92,12 +94,8 @@ class _Spec(Struct):
     template: _Template
 
 
-class _Metadata(Struct):
-    name: str
-
-
 class _DaemonSet(Struct):
-    metadata: _Metadata
+    metadata: Metadata
     spec: _Spec
 
 

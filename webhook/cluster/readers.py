@@ -51,8 +51,20 @@ class _NotFoundError(Exception):
     """The server does not serve this path, or has no such object."""
 
 
+class _Ruled:
+    """A reader that needs the rights of a rule."""
+
+    __slots__ = ()
+
+    rule: Rule
+
+    def refused(self, error: StatusError) -> str:
+        """Return the missing rule, or the server's words."""
+        return self.rule.missing("watch") if error.status == 403 else str(error)
+
+
 @dataclass(frozen=True, slots=True)
-class Collection(Generic[T]):
+class Collection(_Ruled, Generic[T]):
     """Reads all objects of one kind in pages. Needs the rights to list and to watch.
 
     `paths` are the versions of its API, the best first. The first one that the server has is read. If it has
@@ -77,10 +89,6 @@ class Collection(Generic[T]):
     def resumed(self, bookmark: Bookmark) -> Bookmark:
         """Resume where the watch ended."""
         return bookmark
-
-    def refused(self, error: StatusError) -> str:
-        """Return the missing rule, or the server's words."""
-        return self.rule.missing("watch") if error.status == 403 else str(error)
 
     async def _listed(self, path: str) -> Start[T]:
         for _ in range(_EXPIRED):
@@ -127,7 +135,7 @@ class Collection(Generic[T]):
 
 
 @dataclass(frozen=True, slots=True)
-class Named(Generic[T]):
+class Named(_Ruled, Generic[T]):
     """Reads one object by its name. Needs the rights to get and to watch it, and none to list.
 
     A watch without a resource version begins with what is there, but reports nothing about an object that is missing.
@@ -156,10 +164,6 @@ class Named(Generic[T]):
 
     def resumed(self, _bookmark: Bookmark) -> None:
         """Start over."""
-
-    def refused(self, error: StatusError) -> str:
-        """Return the missing rule, or the server's words."""
-        return self.rule.missing("watch") if error.status == 403 else str(error)
 
 
 async def _answer(api: ApiServer, path: str, asked: str, rule: Rule, verb: str) -> bytes:

@@ -8,6 +8,7 @@ import msgspec
 from msgspec import Raw, Struct
 
 from webhook.cluster.api_server import ApiServer
+from webhook.cluster.metadata import Metadata
 from webhook.cluster.readers import Collection
 from webhook.cluster.rights import Rule
 from webhook.policy.placement.facts import RuntimeClass
@@ -16,16 +17,12 @@ _PATHS: Final = ("/apis/node.k8s.io/v1/runtimeclasses",)
 _RULE: Final = Rule("node.k8s.io", "runtimeclasses", ("list", "watch"))
 
 
-class _Metadata(Struct):
-    name: str
-
-
 class _Scheduling(Struct, rename="camel"):
     node_selector: dict[str, str] | None = None
 
 
 class _RuntimeClass(Struct):
-    metadata: _Metadata
+    metadata: Metadata
     handler: str = ""
     scheduling: _Scheduling | None = None
 

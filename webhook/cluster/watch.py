@@ -19,6 +19,7 @@ import msgspec
 from msgspec import Meta, Raw, Struct
 
 from webhook.cluster.api_server import ApiServer, StatusError, WatchEvent
+from webhook.cluster.metadata import Metadata
 from webhook.policy.printable import printable
 from webhook.runtime.failure_log import FailureLog, LogEvent
 from webhook.runtime.retry import Backoff, is_stable, monotonic
@@ -234,12 +235,8 @@ async def follow(
             yield observed
 
 
-class _Name(Struct):
-    name: str
-
-
 class _Named(Struct):
-    metadata: _Name
+    metadata: Metadata
 
 
 _NAMES = msgspec.json.Decoder(_Named)

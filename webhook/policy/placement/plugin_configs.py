@@ -92,10 +92,10 @@ class PluginConfigs:
         if self._plugin.configs is None:
             if strategy != "mps":
                 return Acceptance.UNKNOWN
-            refuses = self._plugin.fail_requests_greater_than_one if self._plugin.honours_option_for_mps else True
-            if refuses is None:
+            refuses = self._plugin.fail_requests_greater_than_one
+            if refuses is None and self._plugin.honours_option_for_mps:
                 return Acceptance.UNKNOWN
-            return Acceptance.ONE if refuses else Acceptance.MORE
+            return self.accepts(PluginConfig("", strategy, refuses))
         found = {self.accepts(config) for config in self._by_name.values() if config.strategy == strategy}
         if not found:
             return Acceptance.UNKNOWN
