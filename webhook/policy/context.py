@@ -60,8 +60,8 @@ class PodContext:
     `extracted` is the pod as its object holds it. `is_pod`: the object is a Pod, not a workload with a template.
     `is_checked_as_it_is`: it is a Pod in the final hook, after which no affinity reaches the scheduler. `deferral`: why
     the pod's nodes are chosen later. `memory_size`: the memory that the pod asks for by annotation, where the settings
-    read it; `placement` includes its affinity. `mps_requests` holds the requests for shared resources with which the pod
-    could land on an MPS node, `first_mps_requests` the first one of each container. The evaluator fills `edits`.
+    read it; `placement` includes its affinity. `mps_requests` holds the requests for shared resources with which the
+    pod could land on an MPS node, `first_mps_requests` the first one of each container. The evaluator fills `edits`.
     """
 
     __slots__ = (
