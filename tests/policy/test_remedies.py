@@ -210,6 +210,7 @@ CHANGES: list[tuple[str, str, tuple[Change, ...]]] = [
     ("GPS003", r"make both equal, or omit the request", (equal, omit_request)),
     ("GPS003", r"set it under limits, alone or with the same value", (move,)),
     ("GPS003", r"use a whole number, such as 1", (one,)),
+    ("GPS003", r"render the template, and check the result", (one,)),
     ("GPS004", r"omit the variable, or set it to (.*)", (delete, matched)),
     ("GPS005", r"remove the mount; .*", (delete,)),
     ("GPS006", r"use 0 \(normal\) or 1 \(below normal\)|use 0 or 1", (assign("1"), assign("0"))),
