@@ -7,7 +7,7 @@ go 1.26
 require (
 	github.com/argoproj/argo-rollouts v1.10.1
 	github.com/argoproj/argo-workflows/v4 v4.0.2
-	github.com/kserve/kserve v0.19.0
+	github.com/kserve/kserve v0.20.0
 	github.com/kubeflow/kubeflow/components/notebook-controller v0.0.0-20220728153354-fc09bd1eefb8
 	github.com/kubeflow/mpi-operator v0.8.0
 	github.com/kubeflow/spark-operator/v2 v2.5.2
