@@ -57,6 +57,10 @@ class Container:
                 return amounts
         return members(members(self.raw, "resources", self.path), field, (*self.path, "resources"))
 
+    def amount_path(self, field: str, name: str) -> Path:
+        """The path to the amount of a resource, under `limits` or `requests`."""
+        return (*self.path, "resources", field, name)
+
     @property
     def name(self) -> str:
         """Its name; empty text without one."""
@@ -227,6 +231,11 @@ class Pod:
             Container(raw, path, index, APP) for index, raw in enumerate(self.elements("containers")) if _matters(raw)
         ]
         return (*first, *apps)
+
+    @property
+    def may_lack_paths(self) -> bool:
+        """Whether a path below `spec_path` may not exist in the object. Those of a real spec always do."""
+        return False
 
     def every_container(self) -> Iterator[Container]:
         """All init containers, sidecars and app containers, in their order."""
