@@ -37,7 +37,7 @@ DEFINITIONS: Mapping[str, tuple[str, ...]] = {
 """The files with definitions in each module of go.mod, which names the versions."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Definition:
     """A published CustomResourceDefinition, without its descriptions, and the module that it is from."""
 

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-EVERY = "*"
-"""The step to every element of a list, or every member of a mapping."""
+from webhook.policy.workloads.paths import EVERY, Steps
 
 Schema = Mapping[str, Any]
-Steps = tuple[str, ...]
 
 _OF_POD_SPECS = frozenset({"containers", "ephemeralContainers", "initContainers", "overhead", "resources"})
 
@@ -85,4 +83,7 @@ def _places(schema: Schema, steps: Steps) -> Iterator[tuple[Steps, str]]:
 
 
 def _is_pod_spec(schema: Schema) -> bool:
-    return {"containers", "tolerations"} <= fields(schema).keys()
+    """Whether a schema is of a PodSpec, and not of a patch of one, whose containers have no resources."""
+    names = fields(schema)
+    containers = every(names.get("containers", {})) or {}
+    return "tolerations" in names and "resources" in fields(containers)
