@@ -66,7 +66,7 @@ def why_skipped(context: ObjectContext) -> str:
     """Why nothing of an object is checked."""
     cause = _cause(context.unknown) if context.unknown is not None else ""
     named = "nothing checks the GPU resource that it names" if context.mentions else "it requests no GPU resource"
-    return f"skipped: {named}" + (f" ({cause})" if cause not in ("", _UNKNOWN) else "")
+    return f"skipped: {named}" + (f"; {cause}" if cause not in ("", _UNKNOWN) else "")
 
 
 _UNKNOWN = "unknown kind"
@@ -76,7 +76,7 @@ def _cause(unknown: Unknown | None) -> str:
     if unknown is not None and unknown.is_placeholder:
         return "its kind is a template placeholder"
     if unknown is not None and unknown.meant:
-        return f"unknown kind, probably a typo of {unknown.meant}"
+        return f"unknown kind (did you mean {unknown.meant}?)"
     if unknown is not None and unknown.preset:
         return f"the settings leave out the preset {unknown.preset}"
     return _UNKNOWN

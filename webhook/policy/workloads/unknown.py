@@ -48,10 +48,18 @@ def _meant(group: str, kind: str, kinds: Kinds) -> Iterator[Kind]:
     for one in every.values():
         if one.group == group and is_one_edit_away(folded, one.kind.lower()):
             yield one
-    groups = {*(one.group for one in every.values()), *_RETIRED}
+    built_in = {*(group for group, _ in BUILT_IN), *_RETIRED}
+    custom = {group for group, _ in every} - built_in
     for one in every.values():
-        if one.kind == kind and (group in groups or is_one_edit_away(group, one.group)):
+        is_built_in = group in built_in and (one.group, kind) in BUILT_IN
+        is_custom = group in custom and _is_compound(kind)
+        if one.kind == kind and (is_built_in or is_custom or is_one_edit_away(group, one.group)):
             yield one
+
+
+def _is_compound(kind: str) -> bool:
+    """Whether a name consists of several words, such as `JobSet`: many projects have a `Service` or a `Task`."""
+    return sum(map(str.isupper, kind)) > 1
 
 
 def _api_version(kind: Kind) -> str:

@@ -14,9 +14,10 @@ _KINDS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "karpenter.sh": ("NodeClaim", "NodePool", "Provisioner"),
         "nfd.k8s-sigs.io": ("NodeFeature", "NodeFeatureGroup", "NodeFeatureRule"),
         "nodeinfo.volcano.sh": ("Numatopology",),
-        "resource.k8s.io": ("DeviceClass", "ResourceClaim", "ResourceClaimTemplate", "ResourceSlice"),
+        "resource.k8s.io": ("DeviceClass", "ResourceSlice"),
         "topology.node.k8s.io": ("NodeResourceTopology",),
     },
+    "it claims devices by their class": {"resource.k8s.io": ("ResourceClaim", "ResourceClaimTemplate")},
     "it limits the pods of a namespace": {"": ("LimitRange", "ResourceQuota")},
     "it gives quotas to queues": {
         "kueue.x-k8s.io": (
