@@ -177,7 +177,7 @@ class GpuNames:
         # A dot may follow a backslash, as in the options of Helm, and a JSON pointer writes a slash as ~1.
         spelled = either.replace(r"\.", r"\\?\.")
         self._text = re.compile(
-            rf"(?<![A-Za-z0-9.-])({spelled}){_IS}|(?:limits|requests)/({spelled.replace('/', '~1')})(?![A-Za-z0-9.~-])",
+            rf"{_BEGIN}({spelled}){_IS}|(?:limits|requests)/({spelled.replace('/', '~1')})(?![A-Za-z0-9.~-])",
             re.ASCII,
         )
 
@@ -193,6 +193,9 @@ class GpuNames:
 
 
 _MIG = "nvidia.com/mig-"
+_BEGIN = r"(?:(?<![A-Za-z0-9.-])|(?<=\.)(?=[^/\\]{1,64}\\\.))"
+"""Where a name begins: not within a longer one, such as that of a quota, but also below a key of Helm's options."""
+
 _IS = r"""["'\\]{0,8}\s{0,8}[:=]\s{0,8}["'\\]{0,8}(?:[1-9][0-9]{0,9}(?![0-9]|:[A-Z])|\{\{|\$)"""
 """What follows a name: a sign, and an amount above 0 or a placeholder. The effect of a taint may follow no amount."""
 
