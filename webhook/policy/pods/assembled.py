@@ -23,7 +23,7 @@ class AssembledPod(Pod):
     `places` are the mappings with their paths. Without any, nothing but the containers is known of the pod.
     """
 
-    __slots__ = ("_is_merged",)
+    __slots__ = ()
 
     def __init__(self, containers: tuple[Container, ...], places: Sequence[tuple[Path, Members]], path: Path) -> None:
         spec = {key: value for _, held in places for key, value in held.items() if key in _FIELDS}
@@ -32,12 +32,7 @@ class AssembledPod(Pod):
         self.is_editable = False
         self.is_container = not places
         self.containers = containers
-        self._is_merged = len(places) > 1
-
-    @property
-    def may_lack_paths(self) -> bool:
-        """Whether a path below `spec_path` may not exist, because the field stands in another mapping."""
-        return self._is_merged
+        self.may_lack_paths = len(places) > 1
 
     def every_container(self) -> Iterator[Container]:
         """All init containers, sidecars and app containers, in their order."""

@@ -150,7 +150,8 @@ class Pod:
 
     `containers` are those that name resources or set variables; no check reads the others. `is_editable`: the object
     has both metadata and spec, so that edits can be made. `is_container`: the object holds a bare container, and
-    nothing of its pod is known.
+    nothing of its pod is known. `may_lack_paths`: a path below `spec_path` may not exist, because the object keeps the
+    field elsewhere.
     """
 
     __slots__ = (
@@ -159,6 +160,7 @@ class Pod:
         "containers",
         "is_container",
         "is_editable",
+        "may_lack_paths",
         "metadata_path",
         "spec",
         "spec_path",
@@ -168,7 +170,7 @@ class Pod:
         self.metadata_path = metadata_path
         self.annotations = members(metadata, "annotations", metadata_path)
         self.is_editable = True
-        self.is_container = False
+        self.is_container = self.may_lack_paths = False
         self.spec_path = spec_path
         self.spec = spec
         self.containers = self._containers()
@@ -231,11 +233,6 @@ class Pod:
             Container(raw, path, index, APP) for index, raw in enumerate(self.elements("containers")) if _matters(raw)
         ]
         return (*first, *apps)
-
-    @property
-    def may_lack_paths(self) -> bool:
-        """Whether a path below `spec_path` may not exist in the object. Those of a real spec always do."""
-        return False
 
     def every_container(self) -> Iterator[Container]:
         """All init containers, sidecars and app containers, in their order."""

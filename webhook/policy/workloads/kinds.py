@@ -32,8 +32,9 @@ class Kind:
 
     def deferral(self, manifest: Members) -> Deferral | None:
         """Why the nodes of an object's pods are chosen later; None if they are not."""
-        if not is_pod(self.group, self.kind) and any(at(manifest, path) is True for path in self.suspended):
-            return Deferral.SUSPENDED
+        for path in self.suspended:
+            if at(manifest, path) is True:
+                return Deferral.SUSPENDED
         return Deferral.QUEUED if at(manifest, (*self.labels, QUEUE_LABEL)) else None
 
 
@@ -55,7 +56,7 @@ _JOB_OF_CRON_JOB = ("spec", "jobTemplate")
 
 BUILT_IN: Kinds = by_name(
     (
-        Kind("", "Pod", _POD, "pods"),
+        Kind("", "Pod", _POD, "pods", suspended=()),
         Kind("", "PodTemplate", (PodPath(("template",)),), "podtemplates"),
         Kind("", "ReplicationController", _TEMPLATE, "replicationcontrollers"),
         Kind("apps", "ReplicaSet", _TEMPLATE, "replicasets"),
@@ -110,7 +111,8 @@ def extract(kinds: Kinds, manifest: Members, group: str, kind: str) -> list[Extr
             if len(found) == MOST_PODS:
                 raise TooManyPodsError(path)
             found.append(ExtractedPod(path, raw, place, manifest, is_pod=is_itself, deferral=deferral))
-    assign_groups(found)
+    if any(place.group for place in known.paths):
+        assign_groups(found)
     return found
 
 

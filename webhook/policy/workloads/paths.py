@@ -126,24 +126,21 @@ def walk(node: Any, remaining: Steps, path: Path = ()) -> Iterator[tuple[Path, M
 
 
 def nearest(node: Any, path: Path) -> Path:
-    """The longest part of a path that exists below a node."""
+    """The longest part of a path that leads to a value below a node."""
     for depth, step in enumerate(path):
-        if not _has(node, step):
+        node = at(node, (step,))
+        if node is None:
             return path[:depth]
-        node = node[step]
     return path
 
 
 def at(node: Any, path: Path) -> Any:
     """The value at a path below a node; None if there is none."""
     for step in path:
-        if not _has(node, step):
+        if isinstance(node, dict):
+            node = node.get(step)
+        elif isinstance(node, list) and isinstance(step, int) and step < len(node):
+            node = node[step]
+        else:
             return None
-        node = node[step]
     return node
-
-
-def _has(node: Any, step: str | int) -> bool:
-    if isinstance(node, dict):
-        return step in node
-    return isinstance(node, list) and isinstance(step, int) and step < len(node)
