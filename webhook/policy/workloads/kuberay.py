@@ -50,7 +50,7 @@ def _cluster(*spec: str) -> tuple[PodPath, ...]:
 
 
 def _job(*spec: str) -> tuple[PodPath, ...]:
-    """The paths of a RayJobSpec. The pod that submits the job is none of the cluster's."""
+    """The paths of a RayJobSpec. The pod that submits the job is not part of the cluster."""
     return (*_cluster(*spec, "rayClusterSpec"), PodPath((*spec, "submitterPodTemplate"), count=one))
 
 
