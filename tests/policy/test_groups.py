@@ -131,6 +131,8 @@ COUNTS: list[tuple[str, Json, list[int | None]]] = [
     ),
     ("batch.volcano.sh/Job", tasks({"replicas": 2, "minAvailable": 1}, {}), [2, 0]),
     ("batch.volcano.sh/CronJob", {"jobTemplate": {"spec": tasks({"replicas": 2})}}, [2]),
+    ("flow.volcano.sh/JobTemplate", tasks({"replicas": 2}), [2]),
+    ("flow.volcano.sh/JobFlow", {"flows": [{"patch": {"jobSpec": tasks({"replicas": 2})}}]}, [None]),
     ("batch/Job", template(), [1]),
     ("batch/Job", template(parallelism=4), [4]),
     ("batch/Job", template(parallelism=4, completions=2), [2]),

@@ -113,7 +113,7 @@ def _subject(value: Members, namespace: str) -> Subject:
 
 
 def _placed(subject: Subject, kinds: Kinds) -> tuple[Subject, str]:
-    """The subject, and the namespace whose rules apply to it: none for a cluster-scoped object, even if it names one."""
+    """The subject, and the namespace whose rules apply: none for a cluster-scoped object, even if it names one."""
     kind = kinds.get((group_of(subject.api_version), subject.kind))
     if kind is not None and not kind.namespaced:
         return replace(subject, namespace=""), ""
