@@ -11,7 +11,7 @@ from tests.crds.published import DEFINITIONS, Definition, definitions, published
 from tests.crds.schema import Schema, at, fields, holds, places
 from tests.crds.unchecked import UNCHECKED_FIELDS, UNCHECKED_KINDS
 from webhook.policy.workloads.kinds import Kind
-from webhook.policy.workloads.paths import CONTAINERS, Assembly, PodPath, Steps
+from webhook.policy.workloads.paths import CONTAINERS, EVERY, Assembly, PodPath, Steps, written
 from webhook.policy.workloads.presets import PRESETS
 
 pytestmark = pytest.mark.slow  # downloads what is missing
@@ -49,6 +49,17 @@ def test_paths_lead_to_what_they_hold(kind: Kind) -> None:
         else:
             assert wrong_ends(path, end) == [], f"{where} {dotted(path.steps)}"
     assert [path for path in kind.paths if not any(at(schema, path.steps) for _, schema in found)] == []
+
+
+@EACH_KIND
+def test_paths_are_written_with_lists_and_mappings(kind: Kind) -> None:
+    """`[*]` stands for the elements of a list, `.*` for the members of a mapping: CEL must know which."""
+    for path, (where, schema) in product(kind.paths, schemas(kind)):
+        for depth, step in enumerate(path.steps):
+            above = at(schema, path.steps[:depth])
+            if step == EVERY and above is not None:
+                mapping = written(path.steps[: depth + 1]).endswith(".*")
+                assert mapping == ("additionalProperties" in above), f"{where} {dotted(path.steps[:depth])}"
 
 
 @EACH_KIND
