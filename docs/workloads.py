@@ -10,7 +10,7 @@ from pathlib import Path
 
 from webhook.policy.pods.pod import INIT
 from webhook.policy.workloads.kinds import BUILT_IN, Kind
-from webhook.policy.workloads.paths import CONTAINERS, Assembly, Form, Part, PodPath, one, written
+from webhook.policy.workloads.paths import CONTAINERS, Assembly, Part, PodPath, one, written
 from webhook.policy.workloads.presets import PRESETS, Preset
 
 PROSE = Path(__file__).parent / "prose"
@@ -25,10 +25,12 @@ WHOLE = {
     "container": "container",
     "resources": "resources",
 }
-FORMS: dict[Form, str] = {
+FORMS = {
     "container": "container",
     "resources": "resources",
     "step": "`computeResources`",
+    "trainer": "`resourcesPerNode`",
+    "spark": "`gpu`",
     "sparkGpu": "`name`, `quantity`",
 }
 

@@ -37,6 +37,8 @@ REQUESTS: Mapping[str, tuple[Steps, ...]] = {
     "container": (("resources",),),
     "resources": ((),),
     "step": (("computeResources",), ("resources",)),
+    "trainer": (("resourcesPerNode",),),
+    "spark": (("gpu",),),
     "sparkGpu": ((),),
 }
 """The steps from what a path holds to its resources. Those of Tekton's steps have the second name in v1beta1."""
