@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 import yaml
 
@@ -14,6 +14,7 @@ from webhook.admission import Hook
 from webhook.policy.evaluate import Evaluator
 from webhook.policy.placement.facts import Facts
 from webhook.policy.settings.settings import Settings
+from webhook.policy.workloads.kinds import group_of
 from webhook.settings.load import load, load_facts
 
 FOLDER = Path(__file__).parent / "fixtures"
@@ -67,7 +68,7 @@ class Fixture:
     @property
     def group(self) -> str:
         """The API group of the object."""
-        return cast("str", self.object["apiVersion"].rpartition("/")[0])
+        return group_of(self.object["apiVersion"])
 
     @property
     def is_pod(self) -> bool:

@@ -59,7 +59,7 @@ def test_json_report_contract(data: Path) -> None:
                 "decision": "skipped",
                 "findings": [],
                 "patch": [],
-                "reason": "skipped: objects of this kind hold no pods that the settings name",
+                "reason": "skipped: it requests no GPU resource",
             },
             {
                 "file": "pods.yaml",

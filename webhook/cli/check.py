@@ -66,7 +66,7 @@ def command(
 
 def _compared(checked: Evaluated, users: UsersOfRun, evaluator: Evaluator) -> Evaluated:
     """The evaluated object, with what its comparison with earlier objects of the run finds."""
-    if checked.verdict is None or not checked.verdict.users:
+    if not checked.verdict.users:
         return checked
     if evaluator.ruleset.settings.users.run_as_user is not None:
         return checked  # each object is checked against the configured user

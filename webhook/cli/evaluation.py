@@ -14,22 +14,19 @@ from webhook.policy.pods.reading import MalformedError, Members, mapping, member
 from webhook.policy.printable import printable
 from webhook.policy.verdict import Decision, Verdict
 from webhook.policy.workloads.kinds import group_of, is_pod
-from webhook.report import Located, Result, Subject
+from webhook.report import SKIPPED, Located, Result, Subject
 
 DEFAULT_NAMESPACE = "default"
 """The namespace of objects that name none."""
 
-SKIPPED = "skipped: objects of this kind hold no pods that the settings name"
-"""The reason of an object without pods."""
-
 
 @dataclass(frozen=True, slots=True)
 class Evaluated:
-    """A manifest with its verdict. `verdict` is None if the object holds no pods."""
+    """A manifest with its verdict."""
 
     manifest: Manifest
     subject: Subject
-    verdict: Verdict | None
+    verdict: Verdict
 
     @property
     def is_pod(self) -> bool:
@@ -39,16 +36,16 @@ class Evaluated:
     @property
     def is_denied(self) -> bool:
         """Whether the object is denied."""
-        return self.verdict is not None and self.verdict.decision is Decision.DENIED
+        return self.verdict.decision is Decision.DENIED
 
     @property
     def has_too_many_edits(self) -> bool:
         """Whether the object needs more edits than the limit, so that the webhook makes none."""
-        return self.verdict is not None and self.verdict.too_many_edits
+        return self.verdict.too_many_edits
 
     def operations(self) -> list[Operation]:
         """The proven operations of the edits."""
-        if self.verdict is None or not self.verdict.edits:
+        if not self.verdict.edits:
             return []
         operations = build(self.manifest.value, self.verdict.edits)
         failure = verify(self.manifest.value, operations)
@@ -64,16 +61,16 @@ class Evaluated:
             self.manifest.document,
             self.manifest.line,
             self.subject,
-            "skipped" if self.verdict is None else self.verdict.decision.label,
+            SKIPPED if self.verdict.is_skipped else self.verdict.decision.label,
             tuple(self._located()),
             tuple(patch),
-            {} if self.verdict is None else self.verdict.omitted(),
-            SKIPPED if self.verdict is None else self.verdict.reason,
+            self.verdict.omitted(),
+            self.verdict.reason,
         )
 
     def _located(self) -> list[Located]:
         located = []
-        for finding in self.verdict.findings if self.verdict is not None else ():
+        for finding in self.verdict.findings:
             position = self.manifest.locate(finding.path)
             located.append(Located(finding, pointer(finding.path), position.line, position.column))
         return located
@@ -89,8 +86,8 @@ def evaluate(
     try:
         value = mapping(manifest.value, ())
         subject = _subject(value, namespace)
-        pods = evaluator.pods(value, group_of(subject.api_version), subject.kind)
-        verdict = evaluator.verdict(pods, origin(subject.namespace or DEFAULT_NAMESPACE)) if pods else None
+        group = group_of(subject.api_version)
+        verdict = evaluator.evaluate(value, group, subject.kind, origin(subject.namespace or DEFAULT_NAMESPACE))
         return Evaluated(manifest, subject, verdict)
     except MalformedError as error:
         field = printable(dotted(error.path))

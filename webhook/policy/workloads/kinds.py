@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
+from webhook.policy.pods.placeholders import is_placeholder
 from webhook.policy.pods.reading import MalformedError, Members
 from webhook.policy.settings.workloads import WorkloadPath
 from webhook.policy.verdict import Path
@@ -125,5 +126,6 @@ class TooManyPodsError(MalformedError):
 
 
 def group_of(api_version: str) -> str:
-    """The API group of an `apiVersion`; empty for the core group."""
-    return api_version.rpartition("/")[0]
+    """The API group of an `apiVersion`; empty for the core group. A placeholder stands for its group, too."""
+    group, slash, _ = api_version.rpartition("/")
+    return group if slash or not is_placeholder(api_version) else api_version
