@@ -47,6 +47,8 @@ def holds(schema: Schema) -> str | None:
         return "template"
     if {"computeResources", "image"} <= names.keys():
         return "step"
+    if {"resourcesPerNode", "image"} <= names.keys():
+        return "trainer"
     if {"resources", "image"} <= names.keys():
         return "container"
     if {"limits", "requests"} <= names.keys():
