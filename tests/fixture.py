@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import yaml
 
@@ -101,7 +101,7 @@ def _read(file: Path) -> Fixture:
         value.get("hook", "offline"),
         value.get("operation", "CREATE"),
         value.get("subresource", ""),
-        value.get("namespace") or (value["object"].get("metadata") or {}).get("namespace") or "default",
+        _namespace(value),
         tuple(value.get("groups", ("system:authenticated",))),
         _file("Settings", value.get("settings")),
         _file("Facts", value.get("facts")),
@@ -109,6 +109,13 @@ def _read(file: Path) -> Fixture:
         value.get("oldObject"),
         Expected(expect["decision"], tuple(expect["findings"]), expect["patch"]),
     )
+
+
+def _namespace(value: Json) -> str:
+    """The namespace of the object; a fixture of a cluster-scoped object says that it is empty."""
+    if "namespace" in value:
+        return cast("str", value["namespace"])
+    return (value["object"].get("metadata") or {}).get("namespace") or "default"
 
 
 def _file(kind: str, body: Json | None) -> Json | None:

@@ -205,6 +205,17 @@ def rename_kind(root: Json, _: Finding, found: re.Match[str]) -> None:
     root["apiVersion"], root["kind"] = found[1], found[2]
 
 
+def set_plasma_directory(root: Json, finding: Finding, found: re.Match[str]) -> None:
+    """Set the parameter of the group of Ray that holds the template."""
+    group = at(root, finding.path[: finding.path.index("template")])
+    group["rayStartParams"] = {**(group.get("rayStartParams") or {}), "plasma-directory": found[1]}
+
+
+def let_ray_use(root: Json, finding: Finding, found: re.Match[str]) -> None:
+    set_plasma_directory(root, finding, found)
+    delete(root, finding, found)
+
+
 CLIENT_VALUES = {"ACTIVE_THREAD_PERCENTAGE": "20", "PINNED_DEVICE_MEM_LIMIT": "0=1G", "CLIENT_PRIORITY": "0"}
 
 CHANGES: list[tuple[str, str, tuple[Change, ...]]] = [
@@ -218,6 +229,8 @@ CHANGES: list[tuple[str, str, tuple[Change, ...]]] = [
     ("GPS003", r"write the amount, or render the template first", (one,)),
     ("GPS004", r"omit the variable, or set it to (.*)", (delete, matched)),
     ("GPS005", r"remove the mount; .*", (delete,)),
+    ("GPS005", r"set plasma-directory: (\S+) in rayStartParams; .*", (set_plasma_directory,)),
+    ("GPS005", r"remove the mount and set plasma-directory: (\S+) in rayStartParams; .*", (let_ray_use,)),
     ("GPS006", r"use 0 \(normal\) or 1 \(below normal\)|use 0 or 1", (assign("1"), assign("0"))),
     ("GPS006", r"use a number from 1 to 32", (assign("1"), assign("32"))),
     ("GPS006", r"use a percentage above 0 and up to 100", (assign("5"),)),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from webhook.diagnostics import Diagnostic, dotted
 from webhook.manifests import Manifest
@@ -13,19 +13,23 @@ from webhook.policy.evaluate import Evaluator
 from webhook.policy.pods.reading import MalformedError, Members, mapping, members, text
 from webhook.policy.printable import printable
 from webhook.policy.verdict import Decision, Verdict
-from webhook.policy.workloads.kinds import group_of, is_pod
+from webhook.policy.workloads.kinds import Kinds, group_of, is_pod
 from webhook.report import SKIPPED, Located, Result, Subject
 
 DEFAULT_NAMESPACE = "default"
-"""The namespace of objects that name none."""
+"""The namespace of objects that name none and live in one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Evaluated:
-    """A manifest with its verdict."""
+    """A manifest with its verdict.
+
+    `namespace` is the one whose rules apply to the object; empty for a cluster-scoped object.
+    """
 
     manifest: Manifest
     subject: Subject
+    namespace: str
     verdict: Verdict
 
     @property
@@ -85,10 +89,9 @@ def evaluate(
     """
     try:
         value = mapping(manifest.value, ())
-        subject = _subject(value, namespace)
-        group = group_of(subject.api_version)
-        verdict = evaluator.evaluate(value, group, subject.kind, origin(subject.namespace or DEFAULT_NAMESPACE))
-        return Evaluated(manifest, subject, verdict)
+        subject, within = _placed(_subject(value, namespace), evaluator.kinds)
+        verdict = evaluator.evaluate(value, group_of(subject.api_version), subject.kind, origin(within))
+        return Evaluated(manifest, subject, within, verdict)
     except MalformedError as error:
         field = printable(dotted(error.path))
         return manifest.diagnostic(error.path, f"{field}: {error}" if field else str(error))
@@ -103,6 +106,14 @@ def _subject(value: Members, namespace: str) -> Subject:
         named["namespace"] or namespace,
         named["name"] or named["generateName"],
     )
+
+
+def _placed(subject: Subject, kinds: Kinds) -> tuple[Subject, str]:
+    """The subject, and the namespace whose rules apply: none for a cluster-scoped object, even if it names one."""
+    kind = kinds.get((group_of(subject.api_version), subject.kind))
+    if kind is not None and not kind.namespaced:
+        return replace(subject, namespace=""), ""
+    return subject, subject.namespace or DEFAULT_NAMESPACE
 
 
 def _required(value: Members, field: str) -> str:
