@@ -19,15 +19,8 @@ FIXTURES = {one.name: one for one in fixture.load_all()}
 
 
 def installation(one: Fixture) -> dict[str, Any]:
-    """Values that install the fixture's settings, and hooks for the custom kinds that they name."""
-    settings = one.settings or {}
-    paths = settings.get("workloads", {}).get("paths", [])
-    kinds = {(path.get("group", ""), path["kind"]) for path in paths}
-    custom = [
-        {"group": group, "kind": kind, "versions": ["v1"], "resource": f"{kind.lower()}s"}
-        for group, kind in sorted(kinds)
-    ]
-    return {"config": settings, "webhooks": {"customKinds": custom}}
+    """Values that install the fixture's settings, which name its custom kinds."""
+    return {"config": one.settings or {}}
 
 
 @cache

@@ -10,7 +10,7 @@ from webhook.policy.pods.reading import MalformedError
 from webhook.policy.settings.workloads import PresetName, WorkloadPath, Workloads
 from webhook.policy.workloads.extracted import Deferral
 from webhook.policy.workloads.kinds import BUILT_IN, QUEUE_LABEL, Kind, extract, group_of, is_pod, with_paths
-from webhook.policy.workloads.paths import PodPath, steps, unknown
+from webhook.policy.workloads.paths import EVERY, PodPath, steps, unknown, written
 from webhook.policy.workloads.presets import PRESETS, Preset, kinds_with
 
 SETS = with_paths(BUILT_IN, [WorkloadPath("Set", "spec.jobs[*].template", "example.com")])
@@ -34,6 +34,13 @@ def test_built_in_kinds_match_contract() -> None:
 def test_path_steps() -> None:
     assert steps("spec.jobs[*].template") == ("spec", "jobs", "*", "template")
     assert steps("spec.roles.*.template") == ("spec", "roles", "*", "template")
+
+
+def test_paths_of_presets_are_written_as_settings() -> None:
+    paths = [path.steps for preset in PRESETS for kind in preset.kinds for path in kind.paths]
+    assert [steps(written(path)) for path in paths] == paths
+    assert written(("spec", "steps", EVERY, EVERY, "inline")) == "spec.steps[*][*].inline"
+    assert written(("spec", "tfReplicaSpecs", EVERY, "template")) == "spec.tfReplicaSpecs.*.template"
 
 
 def test_custom_paths_extend_built_in_kind() -> None:

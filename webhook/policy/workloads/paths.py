@@ -118,6 +118,19 @@ def steps(path: str) -> Steps:
     return tuple(step for step in path.replace("[*]", ".*").split(".") if step)
 
 
+def written(path: Steps) -> str:
+    """Steps as settings write them: the inverse of `steps`."""
+    text = ""
+    for step in path:
+        in_mapping = step == EVERY and text.endswith(_MAPPINGS)
+        text += f".{step}" if step != EVERY or in_mapping else "[*]"
+    return text.removeprefix(".")
+
+
+_MAPPINGS = ("ReplicaSpecs",)
+"""How the only mappings whose members hold pods end: the roles of the jobs of kubeflow.org."""
+
+
 def walk(node: Any, remaining: Steps, path: Path = ()) -> Iterator[tuple[Path, Members]]:
     """Every mapping to which the steps lead from a node, with its path. Raises MalformedError."""
     if node is None:
