@@ -19,9 +19,8 @@ from webhook.policy.settings.settings import (
     Limits,
     NamespaceRule,
     Settings,
-    WorkloadPath,
-    Workloads,
 )
+from webhook.policy.settings.workloads import WorkloadPath, Workloads
 from webhook.policy.verdict import KEPT_PER_CODE, MOST_EDITS, UNTOUCHED, Decision, Severity, Verdict
 from webhook.policy.workloads.kinds import MOST_PODS, TooManyPodsError
 

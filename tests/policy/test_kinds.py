@@ -2,27 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
 from webhook.policy.pods.reading import MalformedError
-from webhook.policy.settings.settings import WorkloadPath
-from webhook.policy.workloads.kinds import (
-    BUILT_IN,
-    QUEUE_LABEL,
-    Deferral,
-    PodPath,
-    extract,
-    group_of,
-    is_pod,
-    is_suspended,
-    kinds_with,
-    steps,
-)
+from webhook.policy.settings.workloads import PresetName, WorkloadPath, Workloads
+from webhook.policy.workloads.extracted import Deferral
+from webhook.policy.workloads.kinds import BUILT_IN, QUEUE_LABEL, Kind, extract, group_of, is_pod, with_paths
+from webhook.policy.workloads.paths import PodPath, steps
+from webhook.policy.workloads.presets import PRESETS, Preset, kinds_with
 
-SETS = kinds_with([WorkloadPath("Set", "spec.jobs[*].template", "example.com")])
-MAPS = kinds_with([WorkloadPath("Map", "spec.roles.*.template", "example.com")])
+SETS = with_paths(BUILT_IN, [WorkloadPath("Set", "spec.jobs[*].template", "example.com")])
+MAPS = with_paths(BUILT_IN, [WorkloadPath("Map", "spec.roles.*.template", "example.com")])
 
 
 def test_built_in_kinds_match_contract() -> None:
@@ -45,9 +37,11 @@ def test_path_steps() -> None:
 
 
 def test_custom_paths_extend_built_in_kind() -> None:
-    kinds = kinds_with([WorkloadPath("Deployment", "spec.more[*]", "apps", "podSpec"), WorkloadPath("X", "spec")])
-    assert kinds["apps", "Deployment"] == (*BUILT_IN["apps", "Deployment"], PodPath(("spec", "more", "*"), "podSpec"))
-    assert kinds["", "X"] == (PodPath(("spec",)),)
+    paths = [WorkloadPath("Deployment", "spec.more[*]", "apps", "podSpec"), WorkloadPath("X", "spec")]
+    kinds = with_paths(BUILT_IN, paths)
+    own = BUILT_IN["apps", "Deployment"].paths
+    assert kinds["apps", "Deployment"].paths == (*own, PodPath(("spec", "more", "*"), "podSpec"))
+    assert kinds["", "X"].paths == (PodPath(("spec",)),)
     assert ("", "X") not in BUILT_IN
 
 
@@ -111,7 +105,8 @@ def test_wrong_structure_is_malformed(manifest: dict[str, Any], path: tuple[str 
     ],
 )
 def test_suspended_by_group_and_kind(group: str, kind: str, manifest: dict[str, Any], suspended: bool) -> None:
-    assert is_suspended(group, kind, manifest) is suspended
+    known = kinds_with(Workloads()).get((group, kind)) or Kind(group, kind, ())
+    assert (known.deferral(manifest) is Deferral.SUSPENDED) is suspended
 
 
 @pytest.mark.parametrize(("api_version", "group"), [("v1", ""), ("apps/v1", "apps"), ("a.b/c/v1", "a.b/c"), ("", "")])
@@ -152,3 +147,26 @@ def test_queue_label_defers_pods(group: str, kind: str, labels: dict[str, str], 
     manifest = {"metadata": {"labels": labels}, "spec": {"template": {"spec": {}}, "jobs": [{"template": {}}]}}
     (found,) = extract(SETS, manifest, group, kind)
     assert found.deferral is deferral
+
+
+def test_presets_are_those_of_settings() -> None:
+    assert {"all", *(preset.name for preset in PRESETS)} == set(get_args(PresetName))
+
+
+def test_presets_name_each_kind_once() -> None:
+    names = [(kind.group, kind.kind) for preset in PRESETS for kind in preset.kinds]
+    assert len(names) == len(set(names))
+    assert not set(names) & set(BUILT_IN)
+
+
+@pytest.mark.parametrize("preset", PRESETS, ids=lambda preset: preset.name)
+def test_settings_select_presets(preset: Preset) -> None:
+    names = {(kind.group, kind.kind) for kind in preset.kinds}
+    assert kinds_with(Workloads(presets=(preset.name,))).keys() == BUILT_IN.keys() | names
+    assert names < kinds_with(Workloads()).keys()
+    assert kinds_with(Workloads(presets=())).keys() == BUILT_IN.keys()
+
+
+def test_path_of_preset_is_not_added_again() -> None:
+    path = WorkloadPath("JobSet", "spec.replicatedJobs[*].template.spec.template", "jobset.x-k8s.io")
+    assert kinds_with(Workloads(paths=(path,))) == kinds_with(Workloads())

@@ -30,7 +30,8 @@ from webhook.policy.placement.nearest import (
     Unmet,
     Untolerated,
 )
-from webhook.policy.settings.settings import Settings, WorkloadPath, Workloads
+from webhook.policy.settings.settings import Settings
+from webhook.policy.settings.workloads import WorkloadPath, Workloads
 from webhook.policy.verdict import Finding
 
 Json = dict[str, Any]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import socket
 import subprocess
 import sys
@@ -41,7 +40,6 @@ def test_settings_file_without_options(certificates: Certificates, tmp_path: Pat
         "server: {host: 127.0.0.1, port: 0, healthPort: 0, shutdownDelay: 0s}\n"
         f"tls: {{certFile: {certificates.certificate}, keyFile: {certificates.key}}}\n"
         "log: {format: text}\n"
-        "workloads: {presets: []}\n"
     )
     facts = tmp_path / "facts.yaml"
     facts.write_text("runtimeClasses: []\n")
@@ -51,17 +49,6 @@ def test_settings_file_without_options(certificates: Certificates, tmp_path: Pat
         log = Lines(process.stdout)
         ready = log.wait_for(lambda line: " ready " in line)
         assert " host=127.0.0.1 " in ready
-        idle = log.wait_for(lambda line: "not in force" in line)
-        assert idle.rstrip().endswith("key=workloads.presets")
         process.terminate()
         assert process.wait(20) == 0
         assert log.to_the_end()[-1].split()[2:] == ["stopped"]
-
-
-def test_settings_without_effect_are_logged(certificates: Certificates, tmp_path: Path) -> None:
-    settings = tmp_path / "settings.yaml"
-    settings.write_text("workloads: {presets: [ray]}\n")
-    with serve(certificates, "--config", str(settings)) as server:
-        lines = [json.loads(line) for line in server.log.so_far()]
-    named = [line["key"] for line in lines if line["event"] == "setting not in force"]
-    assert named == ["workloads.presets"]

@@ -14,7 +14,7 @@ from jsonschema import Draft202012Validator
 
 from webhook.policy.checks import CHECKS
 from webhook.policy.checks.check import Check
-from webhook.settings.configuration import SETTINGS_FILE, Configuration, default, not_in_force, view
+from webhook.settings.configuration import SETTINGS_FILE, default, view
 from webhook.settings.facts_file import FACTS_FILE
 from webhook.settings.reference import facts_page, settings_page
 from webhook.settings.schema import facts_schema, schema
@@ -107,28 +107,11 @@ def test_check_names_existing_settings(check: Check) -> None:
     assert set(keys) <= {key for key, _ in fields(SETTINGS_FILE)}
 
 
-def test_keys_without_effect() -> None:
-    assert [key for key, field in fields(SETTINGS_FILE) if field.later] == ["workloads.presets"]
-
-
-@pytest.mark.parametrize(
-    ("text", "keys"),
-    [
-        ("", []),
-        ("mode: warn\nserver: {port: 0, keepAlive: 2m, drainTimeout: 10s}\ntls: {mode: files}", []),
-        ("tls: {mode: self-managed, clientCA: ca.pem}", []),
-        ("workloads: {presets: []}\nserver: {maxInFlight: 1}", ["workloads.presets"]),
-    ],
-)
-def test_keys_not_in_force(load_text: Callable[[str], Configuration], text: str, keys: list[str]) -> None:
-    assert not_in_force(load_text(text)) == keys
-
-
 def test_defaults_need_no_pydantic() -> None:
     code = (
         "import sys\n"
-        "from webhook.settings.configuration import default, not_in_force, view\n"
-        "view(default()), not_in_force(default())\n"
+        "from webhook.settings.configuration import default, view\n"
+        "view(default())\n"
         "assert not {'pydantic', 'pydantic_core', 'webhook.manifests'} & set(sys.modules)\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT)

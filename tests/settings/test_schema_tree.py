@@ -31,7 +31,7 @@ class Inner:
     """An inner section."""
 
     per_pod: Count | None = setting(1, "A count.")
-    host_ipc: bool = setting(False, "A flag.", key="hostIPC", later=True)
+    host_ipc: bool = setting(False, "A flag.", key="hostIPC")
 
 
 @dataclass(frozen=True)
@@ -49,14 +49,14 @@ def test_object_of_a_dataclass() -> None:
     inner = object_of(Inner)
     assert (outer.name, outer.description, outer.build) == ("Outer", "An outer section. And more.", Outer)
     assert inner.fields == (
-        Field("perPod", "per_pod", Nullable(Scalar(Range(1))), 1, "A count.", later=False),
-        Field("hostIPC", "host_ipc", Scalar(Flag()), False, "A flag.", later=True),
+        Field("perPod", "per_pod", Nullable(Scalar(Range(1))), 1, "A count."),
+        Field("hostIPC", "host_ipc", Scalar(Flag()), False, "A flag."),
     )
     assert outer.fields == (
-        Field("name", "name", Scalar(ANY), MISSING, "A name.", later=False),
-        Field("inner", "inner", inner, Inner(), "An inner section.", later=False),
-        Field("inners", "inners", Array(inner), (), "Some sections.", later=False),
-        Field("times", "times", Map(Scalar(ANY), Scalar(Duration())), {"a": 60.0}, "Some times.", later=False),
+        Field("name", "name", Scalar(ANY), MISSING, "A name."),
+        Field("inner", "inner", inner, Inner(), "An inner section."),
+        Field("inners", "inners", Array(inner), (), "Some sections."),
+        Field("times", "times", Map(Scalar(ANY), Scalar(Duration())), {"a": 60.0}, "Some times."),
     )
 
 

@@ -17,7 +17,8 @@ from webhook.policy.evaluate import Evaluator
 from webhook.policy.pods.reading import MalformedError
 from webhook.policy.printable import printable
 from webhook.policy.verdict import MOST_EDITS, UNTOUCHED, Decision, Edit, Finding, Severity, Verdict
-from webhook.policy.workloads.kinds import ExtractedPod, is_pod
+from webhook.policy.workloads.extracted import ExtractedPod
+from webhook.policy.workloads.kinds import is_pod
 
 _encoder = msgspec.json.Encoder()
 

@@ -14,7 +14,7 @@ from webhook.policy.evaluate import Evaluator
 from webhook.policy.exemption import exemption
 from webhook.policy.pods.pod import Pod
 from webhook.policy.verdict import Append, Edit
-from webhook.policy.workloads.kinds import ExtractedPod
+from webhook.policy.workloads.extracted import ExtractedPod
 
 
 def lost_tolerations(updated: ExtractedPod, before: ExtractedPod, origin: Origin, evaluator: Evaluator) -> list[Edit]:

@@ -8,7 +8,7 @@ import click
 
 from webhook.cli.inputs import configuration, content, parse, read_facts
 from webhook.cli.options import file_option, format_option, read_standard_input_once
-from webhook.cli.screen import show, tell
+from webhook.cli.screen import show
 from webhook.diagnostics import LINE
 from webhook.manifests import STDIN
 from webhook.policy.printable import printable
@@ -62,11 +62,8 @@ def validate(config: str) -> None:
 
     Exits with 0 for a valid file, and with 2 and a line for each problem otherwise.
     """
-    from webhook.settings.configuration import not_in_force
-
+    configuration(config)
     file = STDIN if config == "-" else config
-    for key in not_in_force(configuration(config)):
-        tell(f"{file}: {key} has no effect in this release")
     show(printable(f"{file}: valid", LINE) + "\n")
 
 

@@ -94,7 +94,6 @@ def command(
 
     from webhook.server import Files, Server, StartError, interpreter
     from webhook.server.observe.log import EventLog
-    from webhook.settings.configuration import not_in_force
     from webhook.settings.load import load, load_facts
 
     read_standard_input_once(config=config, facts=facts)
@@ -102,8 +101,6 @@ def command(
     wanted, settings_file = _loaded(config, partial(load, options=given))
     known, facts_file = _loaded(facts, load_facts)
     log = EventLog(wanted.log.format, wanted.log.level)
-    for key in not_in_force(wanted):
-        log.event("warning", "setting not in force", key=key)
 
     async def serve() -> None:
         server = Server(wanted, known, log, Files(settings_file, facts_file))

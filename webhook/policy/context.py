@@ -14,7 +14,7 @@ from webhook.policy.pods.pod import Container
 from webhook.policy.pods.requests import GpuRequests, ResourceRequest
 from webhook.policy.rules import Rules
 from webhook.policy.verdict import Edit
-from webhook.policy.workloads.kinds import Deferral, ExtractedPod
+from webhook.policy.workloads.extracted import Deferral, ExtractedPod
 
 ENFORCE_LABEL = "pod-security.kubernetes.io/enforce"
 
@@ -57,16 +57,17 @@ class Origin:
 class PodContext:
     """One pod with its origin, the rules of its namespace, and the known facts.
 
-    `is_pod`: the object is a Pod, not a workload with a template. `is_checked_as_it_is`: it is a Pod in the final hook,
-    after which no affinity reaches the scheduler. `deferral`: why the pod's nodes are chosen later.
-    `memory_size`: the memory that the pod asks for by annotation, where the settings read it; `placement` includes its
-    affinity. `mps_requests` holds the requests for shared resources with which the pod could land on an MPS node,
-    `first_mps_requests` the first one of each container. The evaluator fills `edits`.
+    `extracted` is the pod as its object holds it. `is_pod`: the object is a Pod, not a workload with a template.
+    `is_checked_as_it_is`: it is a Pod in the final hook, after which no affinity reaches the scheduler. `deferral`: why
+    the pod's nodes are chosen later. `memory_size`: the memory that the pod asks for by annotation, where the settings
+    read it; `placement` includes its affinity. `mps_requests` holds the requests for shared resources with which the
+    pod could land on an MPS node, `first_mps_requests` the first one of each container. The evaluator fills `edits`.
     """
 
     __slots__ = (
         "deferral",
         "edits",
+        "extracted",
         "facts",
         "first_mps_requests",
         "is_checked_as_it_is",
@@ -82,6 +83,7 @@ class PodContext:
 
     def __init__(self, extracted: ExtractedPod, origin: Origin, rules: Rules) -> None:
         pod = extracted.pod
+        self.extracted = extracted
         self.pod = pod
         self.is_pod = extracted.is_pod
         self.origin = origin

@@ -32,7 +32,10 @@ from webhook.policy.verdict import (
     Verdict,
     Violation,
 )
-from webhook.policy.workloads.kinds import ExtractedPod, Kinds, extract, kinds_with
+from webhook.policy.workloads.extracted import ExtractedPod
+from webhook.policy.workloads.kinds import Kinds, extract
+from webhook.policy.workloads.paths import nearest
+from webhook.policy.workloads.presets import kinds_with
 
 _DEFAULT_SEVERITIES = {check.code: check.severity for check in CHECKS}
 
@@ -56,7 +59,7 @@ class Evaluator:
     def building(cls, settings: Settings, facts: Facts) -> Steps[Evaluator]:
         """The same in steps, for a server that handles requests meanwhile."""
         ruleset = yield from Ruleset.building(settings, facts, _DEFAULT_SEVERITIES)
-        return cls(ruleset, kinds_with(settings.workloads.paths))
+        return cls(ruleset, kinds_with(settings.workloads))
 
     def evaluate(self, manifest: Members, group: str, kind: str, origin: Origin) -> Verdict:
         """The verdict for an object. Raises MalformedError, and TooManyPodsError for more than MOST_PODS pods."""
@@ -135,8 +138,12 @@ class _VerdictBuilder:
     def run(self, checks: Iterable[Check], context: PodContext) -> None:
         """Run checks and collect their findings. Raises MalformedError."""
         severities = context.rules.severities
+        may_lack_paths = context.pod.may_lack_paths
         for check in checks:
             for violation in check.run(context):
+                if may_lack_paths:
+                    path = nearest(context.extracted.manifest, violation.path)
+                    violation = Violation(path, *violation[1:])
                 self._add(check.code, min(severities[check.code], violation.cap), violation)
 
     def _add(self, code: str, severity: Severity, violation: Violation) -> None:

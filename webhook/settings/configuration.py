@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -56,11 +55,6 @@ def view(configuration: Configuration) -> dict[str, Any]:
     return {"apiVersion": API_VERSION, "kind": KIND, **{key: flat[key] for key in SETTINGS_FILE.keys}}
 
 
-def not_in_force(configuration: Configuration) -> list[str]:
-    """The keys, dotted, whose values differ from the default and have no effect in this release."""
-    return list(_without_effect(SETTINGS_FILE, view(configuration), view(default()), ""))
-
-
 _FIXED = ("server", "tls", "log", "facts")
 """The sections that a running server cannot change."""
 
@@ -74,12 +68,3 @@ def fixed(before: Configuration, after: Configuration) -> list[str]:
 def changeable(before: Configuration, after: Configuration) -> Settings:
     """The policy's settings of a server that started with `before` and reads `after`."""
     return replace(after.settings, facts=before.settings.facts)
-
-
-def _without_effect(tree: Object, written: Mapping[str, Any], usual: Mapping[str, Any], above: str) -> Iterator[str]:
-    for field in tree.fields:
-        key = above + field.key
-        if isinstance(field.node, Object):
-            yield from _without_effect(field.node, written[field.key], usual[field.key], f"{key}.")
-        elif field.later and written[field.key] != usual[field.key]:
-            yield key

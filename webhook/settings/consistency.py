@@ -6,8 +6,10 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from webhook.policy.settings.injections import Toleration
-from webhook.policy.settings.settings import NamespaceRule, WorkloadPath
-from webhook.policy.workloads.kinds import BUILT_IN, EVERY, PodPath, steps
+from webhook.policy.settings.settings import NamespaceRule
+from webhook.policy.settings.workloads import WorkloadPath
+from webhook.policy.workloads.kinds import BUILT_IN
+from webhook.policy.workloads.paths import PodPath, steps
 from webhook.settings.process import ServerSettings, Tls
 
 
@@ -50,15 +52,15 @@ def _certificates(held: Tls) -> Iterator[Conflict]:
 
 def _built_in(held: WorkloadPath) -> Iterator[Conflict]:
     """A path to pods that a built-in kind covers: each finding would be reported twice."""
-    own = _pods(PodPath(steps(held.path), held.holds))
-    if any(_meet(own, _pods(path)) for path in BUILT_IN.get((held.group, held.kind), ())):
+    own, built_in = PodPath(steps(held.path), held.holds), BUILT_IN.get((held.group, held.kind))
+    if built_in is not None and any(own.meets(path) for path in built_in.paths):
         yield Conflict(("path",), f"the pods of {held.kind} are checked without this entry; remove it")
 
 
 def repeated(held: Sequence[Any]) -> Iterator[Conflict]:
     """Elements of a list that repeat an earlier one."""
     seen: set[str] = set()
-    paths: dict[tuple[str, str], list[tuple[int, tuple[str, ...]]]] = {}
+    paths: dict[tuple[str, str], list[tuple[int, PodPath]]] = {}
     for index, one in enumerate(held):
         if isinstance(one, WorkloadPath):
             yield from _again(index, one, paths.setdefault((one.group, one.kind), []))
@@ -70,29 +72,9 @@ def repeated(held: Sequence[Any]) -> Iterator[Conflict]:
             seen.add(name)
 
 
-def _again(index: int, one: WorkloadPath, earlier: list[tuple[int, tuple[str, ...]]]) -> Iterator[Conflict]:
-    own = _pods(PodPath(steps(one.path), one.holds))
-    same = next((other for other, pods in earlier if _meet(own, pods)), None)
+def _again(index: int, one: WorkloadPath, earlier: list[tuple[int, PodPath]]) -> Iterator[Conflict]:
+    own = PodPath(steps(one.path), one.holds)
+    same = next((other for other, path in earlier if own.meets(path)), None)
     if same is not None:
         yield Conflict((index, "path"), "leads to the same pods as {}; remove one of them", (same, "path"))
     earlier.append((index, own))
-
-
-def _pods(path: PodPath) -> tuple[str, ...]:
-    """The steps to the pod specs or containers of a path: a template holds its pod spec in `spec`."""
-    return (*path.steps, "spec") if path.holds == "template" else path.steps
-
-
-def _meet(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
-    """Whether two paths can lead to the same node, or one to the containers in the pods of the other.
-
-    Either may contain steps to every element.
-    """
-    deeper = max(one, other, key=len)[min(len(one), len(other)) :]
-    return deeper in _WITHIN and all(
-        step == others or EVERY in (step, others) for step, others in zip(one, other, strict=False)
-    )
-
-
-_WITHIN = ((), ("containers", EVERY), ("initContainers", EVERY))
-"""The steps from a pod spec to itself and to its containers."""

@@ -33,9 +33,6 @@ kind: {KIND}
 One unknown key or wrong value rejects the whole file. All problems are reported at once, each with file, line and key.
 Durations are text with units: `5s`, `1h30m`, `500ms`. Sizes are text with units, `7Mi`, or a number of bytes.
 
-*Later* marks keys that this release accepts and validates, but does not use yet: setting them changes nothing, and the
-server logs a warning for each when it starts.
-
 `gpushare-webhook config view` prints the effective settings and where each comes from, `config validate` checks a file,
 and `config schema` prints a JSON Schema for editors.
 """
@@ -95,8 +92,7 @@ def _sections() -> Iterator[str]:
 def _rows(fields: Iterable[Field], above: str) -> Iterator[tuple[str, ...]]:
     for field in fields:
         key = above + field.key
-        description = f"{field.description} *Later.*" if field.later else field.description
-        yield f"`{key}`", _values(field.node), _default(field), description
+        yield f"`{key}`", _values(field.node), _default(field), field.description
         below = _below(field.node)
         if below is not None:
             yield from _rows(below[1].fields, f"{key}{below[0]}.")

@@ -55,14 +55,13 @@ class Map:
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A key of an object. `name` is the dataclass field's; `later` and `shorthand` as in `setting`."""
+    """A key of an object. `name` is the dataclass field's; `shorthand` as in `setting`."""
 
     key: str
     name: str
     node: Node
     default: Any
     description: str
-    later: bool
     shorthand: str = ""
 
     @property
@@ -112,8 +111,8 @@ def _field(where: str, field: dataclasses.Field[Any], hint: Any) -> Field:
     description = field.metadata.get("description") or (node.description if isinstance(node, Object) else "")
     if not description.endswith("."):
         raise DefinitionError(f"{where}: needs a description, a sentence with its period")
-    key, later = field.metadata.get("key") or camel(field.name), field.metadata.get("later", False)
-    made = Field(key, field.name, node, default, description, later, field.metadata.get("shorthand", ""))
+    key = field.metadata.get("key") or camel(field.name)
+    made = Field(key, field.name, node, default, description, field.metadata.get("shorthand", ""))
     if made.shorthand and made.short is None:
         raise DefinitionError(f"{where}: its section has no list with the key of the shorthand, {made.shorthand!r}")
     return made

@@ -25,7 +25,6 @@ from webhook.settings.schema_tree import MISSING, Array, Field, Map, Node, Nulla
 
 _CONFIG = ConfigDict(extra="forbid", defer_build=True)
 
-NOT_YET = "(Accepted, but setting it changes nothing in this release.)"
 """What the schema adds to keys that this release accepts ahead of the feature."""
 
 
@@ -107,11 +106,12 @@ def _not_excluded(form: Text, text: str) -> str:
 
 
 def _key(field: Field) -> Any:
-    description = f"{field.description} {NOT_YET}" if field.later else field.description
     if field.default is MISSING:
-        return pydantic.Field(description=description)
+        return pydantic.Field(description=field.description)
     spelled = None if isinstance(field.node, Object) else {"default": write(field.node, field.default)}
-    return pydantic.Field(default_factory=lambda: field.default, description=description, json_schema_extra=spelled)
+    return pydantic.Field(
+        default_factory=lambda: field.default, description=field.description, json_schema_extra=spelled
+    )
 
 
 def _built(tree: Object, model: pydantic.BaseModel) -> Any:

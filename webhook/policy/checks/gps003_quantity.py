@@ -31,14 +31,14 @@ def _container(container: Container, name: str) -> Sequence[Violation]:
     violations = []
     for field, values in (("limits", limits), ("requests", requests)):
         if name in values and (wrong := _wrong(values[name])) is not None:
-            path = (*container.path, "resources", field, name)
+            path = container.amount_path(field, name)
             problem = message(
                 f"{container.kind} {{}}: {{}} of {{}} {wrong}", container.label, _shown(values[name]), name
             )
             violations.append(Violation(path, problem, "use a whole number, such as 1"))
     if violations or name not in requests:
         return violations
-    path = (*container.path, "resources", "requests", name)
+    path = container.amount_path("requests", name)
     if name not in limits:
         problem = message(f"{container.kind} {{}} requests {{}} without a limit", container.label, name)
         return [Violation(path, problem, "set it under limits, alone or with the same value")]

@@ -50,7 +50,7 @@ def _of_container(context: PodContext, container: Container) -> Iterator[Violati
                 or name in rules.nodes.index.offered
             ):
                 continue
-            path = (*container.path, "resources", field, name)
+            path = container.amount_path(field, name)
             meant = rules.known_names.meant_by(name)
             if meant is not None:
                 problem = message(

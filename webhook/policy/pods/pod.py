@@ -57,6 +57,10 @@ class Container:
                 return amounts
         return members(members(self.raw, "resources", self.path), field, (*self.path, "resources"))
 
+    def amount_path(self, field: str, name: str) -> Path:
+        """The path to the amount of a resource, under `limits` or `requests`."""
+        return (*self.path, "resources", field, name)
+
     @property
     def name(self) -> str:
         """Its name; empty text without one."""
@@ -146,7 +150,8 @@ class Pod:
 
     `containers` are those that name resources or set variables; no check reads the others. `is_editable`: the object
     has both metadata and spec, so that edits can be made. `is_container`: the object holds a bare container, and
-    nothing of its pod is known.
+    nothing of its pod is known. `may_lack_paths`: a path below `spec_path` may not exist, because the object keeps the
+    field elsewhere.
     """
 
     __slots__ = (
@@ -155,6 +160,7 @@ class Pod:
         "containers",
         "is_container",
         "is_editable",
+        "may_lack_paths",
         "metadata_path",
         "spec",
         "spec_path",
@@ -164,7 +170,7 @@ class Pod:
         self.metadata_path = metadata_path
         self.annotations = members(metadata, "annotations", metadata_path)
         self.is_editable = True
-        self.is_container = False
+        self.is_container = self.may_lack_paths = False
         self.spec_path = spec_path
         self.spec = spec
         self.containers = self._containers()

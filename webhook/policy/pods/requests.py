@@ -30,7 +30,7 @@ class ResourceRequest:
     @property
     def path(self) -> Path:
         """The path to the quantity."""
-        return (*self.container.path, "resources", self.field, self.resource.name)
+        return self.container.amount_path(self.field, self.resource.name)
 
 
 class AnnotatedRequest(ResourceRequest):

@@ -65,6 +65,8 @@ ClassPattern: TypeAlias = Annotated[
 ]
 KindName: TypeAlias = Annotated[str, Text("a kind such as JobSet", "[A-Z][A-Za-z0-9]*", 63)]
 ApiGroup: TypeAlias = Annotated[str, Text("an API group such as jobset.x-k8s.io, or empty", f"(?:{_SUBDOMAIN})?", 253)]
+ApiVersion: TypeAlias = Annotated[str, Text("an API version such as v1alpha2", "v[0-9]+(?:(?:alpha|beta)[0-9]+)?", 63)]
+ResourcePlural: TypeAlias = Annotated[str, Text("a resource such as jobsets", "[a-z](?:[-a-z0-9]*[a-z0-9])?", 63)]
 TemplatePath: TypeAlias = Annotated[
     str,
     Text(

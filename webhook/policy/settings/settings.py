@@ -14,10 +14,8 @@ from webhook.policy.settings.formats import Choice, FlagOr
 from webhook.policy.settings.injections import Injections
 from webhook.policy.settings.names import (
     Amount,
-    ApiGroup,
     Code,
     Count,
-    KindName,
     LabelKey,
     LabelValue,
     NamespacedName,
@@ -29,9 +27,9 @@ from webhook.policy.settings.names import (
     ResourceName,
     SomeText,
     TaintKey,
-    TemplatePath,
 )
 from webhook.policy.settings.units import Seconds
+from webhook.policy.settings.workloads import Workloads
 
 Mode = Literal["enforce", "warn", "audit"]
 SeverityName = Literal["deny", "warn", "audit", "off"]
@@ -241,31 +239,6 @@ class FactsSettings:
         """Whether any facts are read."""
         switches = (self.nodes, self.namespaces, self.runtime_classes, self.device_classes)
         return any(switches) or self.device_plugin is not None
-
-
-@dataclass(frozen=True, slots=True)
-class WorkloadPath:
-    """Where a custom kind keeps a pod template."""
-
-    kind: KindName = field(metadata={"description": "The kind, such as `JobSet`."})
-    path: TemplatePath = field(
-        metadata={
-            "description": "The path, such as `spec.replicatedJobs[*].template.spec.template`; "
-            "`[*]` stands for every element of a list, `.*` for every member of a mapping."
-        }
-    )
-    group: ApiGroup = setting("", "The kind's API group; empty for the core group.")
-    holds: Literal["template", "podSpec", "container"] = setting("template", "What the path leads to.")
-
-
-@dataclass(frozen=True, slots=True)
-class Workloads:
-    """Kinds that the webhook checks besides the built-in ones."""
-
-    presets: tuple[SomeText, ...] = setting(
-        ("all",), "Presets of custom kinds that are checked; `all` stands for every one.", later=True
-    )
-    paths: tuple[WorkloadPath, ...] = setting((), "Where custom kinds keep their pod templates.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,115 @@
+"""The pods that an object holds, and the groups in which they work together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from enum import Enum
+
+from webhook.policy.pods.assembled import AssembledPod
+from webhook.policy.pods.forms import BareResources, SparkGpu, Step
+from webhook.policy.pods.pod import APP, INIT, SIDECAR, Container, Pod
+from webhook.policy.pods.reading import Members
+from webhook.policy.verdict import Path
+from webhook.policy.workloads.paths import EVERY, Assembly, Form, Part, PodPath, Whole, at, walk
+
+
+class Deferral(Enum):
+    """Why the nodes of a pod are chosen later. The value is the reason in reports."""
+
+    SUSPENDED = "suspended: the nodes of its pods are chosen when it resumes"
+    QUEUED = "queued: a queue chooses the nodes of its pods"
+    GATED = "gated: its nodes are chosen when its scheduling gates are removed"
+
+
+class ExtractedPod:
+    """A pod that an object holds. `raw` is the value at its path.
+
+    `is_pod`: the object is a Pod, not a workload with a template. `deferral`: why the nodes of its pods are chosen
+    later, if they are. `place` is the path of the kind, `manifest` the object. `group` holds the pods with which it
+    works together, itself included; None if it works alone.
+    """
+
+    __slots__ = ("deferral", "group", "is_pod", "manifest", "path", "place", "pod", "raw")
+
+    def __init__(
+        self, path: Path, raw: Members, place: PodPath, manifest: Members, *, is_pod: bool, deferral: Deferral | None
+    ) -> None:
+        self.path = path
+        self.raw = raw
+        self.place = place
+        self.manifest = manifest
+        self.is_pod = is_pod
+        self.deferral = deferral
+        self.group: Group | None = None
+        holds = place.holds
+        self.pod = _assembled(raw, path, holds, manifest) if isinstance(holds, Assembly) else _WHOLE[holds](raw, path)
+
+    @property
+    def count(self) -> int | None:
+        """How many pods are made from it; None if the object does not say."""
+        return self.place.count(self.manifest, self.path)
+
+    @property
+    def hides_shared_memory(self) -> bool:
+        """Whether the controller mounts a volume at `/dev/shm` into its first container."""
+        return self.place.hides_shared_memory(self.manifest, self.path)
+
+
+class Group:
+    """Pods of an object that work together, in the order of their paths."""
+
+    __slots__ = ("name", "pods")
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.pods: list[ExtractedPod] = []
+
+
+def assign_groups(pods: list[ExtractedPod]) -> None:
+    """Give each pod the group of its path."""
+    groups: dict[str, Group] = {}
+    for extracted in pods:
+        name = extracted.place.group
+        if name:
+            extracted.group = groups.setdefault(name, Group(name))
+            extracted.group.pods.append(extracted)
+
+
+def _of_resources(raw: Members, path: Path) -> Pod:
+    return AssembledPod((BareResources(raw, path, None, APP),), (), path)
+
+
+_WHOLE: Mapping[Whole, Callable[[Members, Path], Pod]] = {
+    "template": Pod.of_template,
+    "podSpec": Pod.of_spec,
+    "container": Pod.of_container,
+    "resources": _of_resources,
+}
+_FORMS: Mapping[Form, type[Container]] = {
+    "container": Container,
+    "resources": BareResources,
+    "step": Step,
+    "sparkGpu": SparkGpu,
+}
+
+
+def _assembled(raw: Members, path: Path, assembly: Assembly, manifest: Members) -> Pod:
+    containers = tuple(
+        _FORMS[part.form](held, where[:-1], where[-1], _kind(part, held))
+        for part in assembly.parts
+        for where, held in walk(raw, part.steps, path)
+    )
+    return AssembledPod(containers, list(_around(path, assembly, manifest)), path)
+
+
+def _kind(part: Part, held: Members) -> str:
+    return SIDECAR if part.kind is INIT and held.get("restartPolicy") == "Always" else part.kind
+
+
+def _around(path: Path, assembly: Assembly, manifest: Members) -> Iterator[tuple[Path, Members]]:
+    """The mappings with fields of the pod's spec. They pass through the same elements as the path to the pod."""
+    for steps in assembly.around:
+        where = tuple(path[place] if step == EVERY else step for place, step in enumerate(steps))
+        held = at(manifest, where)
+        if isinstance(held, dict):
+            yield where, held

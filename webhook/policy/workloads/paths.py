@@ -1,0 +1,146 @@
+"""Paths to the pods inside an object, and what stands at their ends."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from webhook.policy.pods.pod import APP, INIT
+from webhook.policy.pods.reading import MalformedError, Members, mapping
+from webhook.policy.verdict import Path
+
+EVERY = "*"
+"""The step to every element of a list, or every member of a mapping."""
+
+Steps = tuple[str, ...]
+"""Each step is a key, or EVERY."""
+
+Whole = Literal["template", "podSpec", "container", "resources"]
+"""What the path of a setting may lead to: a PodTemplateSpec, a PodSpec, a container, or a container's resources."""
+
+Form = Literal["container", "resources", "step", "sparkGpu"]
+"""The form of a container: the API's own, its bare resources, a step of Tekton (its `computeResources` count), or the
+GPU of a pod of Spark (`name` and `quantity`)."""
+
+Count = Callable[[Members, Path], int | None]
+"""How many pods a controller makes from the pod at a path of an object; None if the object does not say."""
+
+Condition = Callable[[Members, Path], bool]
+"""Whether something is true of the pod at a path of an object."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Containers of an assembled pod: the steps to them from its place, their form, and APP or INIT."""
+
+    steps: Steps
+    form: Form = "container"
+    kind: str = APP
+
+
+CONTAINERS = (Part(("initContainers", EVERY), kind=INIT), Part(("containers", EVERY)))
+"""The containers of a PodSpec."""
+
+
+@dataclass(frozen=True, slots=True)
+class Assembly:
+    """A pod that a controller assembles from fields of its own.
+
+    `around` leads, from the root of the object, to the mappings that hold fields of the pod's spec, such as
+    `nodeSelector`; the fields of a later mapping replace those of an earlier one. Without any, nothing but the
+    containers is known of the pod.
+    """
+
+    parts: tuple[Part, ...]
+    around: tuple[Steps, ...] = ()
+
+
+def one(_manifest: Members, _path: Path) -> int | None:
+    """The count of a template from which one pod is made."""
+    return 1
+
+
+def never(_manifest: Members, _path: Path) -> bool:
+    """The condition that is never met."""
+    return False
+
+
+@dataclass(frozen=True, slots=True)
+class PodPath:
+    """A path to pods inside an object.
+
+    `group` names the group of pods that work together, within the object; a pod without a group works alone. `count`
+    is how many pods are made from a template. `hides_shared_memory`: the controller mounts a volume at `/dev/shm`.
+    `renders`: the controller replaces placeholders in the template before it makes pods.
+    """
+
+    steps: Steps
+    holds: Whole | Assembly = "template"
+    group: str = ""
+    count: Count = one
+    hides_shared_memory: Condition = never
+    renders: bool = False
+
+    def meets(self, other: PodPath) -> bool:
+        """Whether both can lead to the same node, or one to the containers in the pods of the other."""
+        mine, theirs = self._pods, other._pods
+        deeper = max(mine, theirs, key=len)[min(len(mine), len(theirs)) :]
+        return deeper in _WITHIN and all(
+            step == others or EVERY in (step, others) for step, others in zip(mine, theirs, strict=False)
+        )
+
+    @property
+    def _pods(self) -> Steps:
+        """The steps to the pod specs or containers: a template holds its pod spec in `spec`."""
+        return (*self.steps, "spec") if self.holds == "template" else self.steps
+
+
+_WITHIN = ((), ("containers", EVERY), ("initContainers", EVERY))
+"""The steps from a pod spec to itself and to its containers."""
+
+
+def steps(path: str) -> Steps:
+    """The steps of a path as settings write it, such as `spec.jobs[*].template` or `spec.specs.*.template`."""
+    return tuple(step for step in path.replace("[*]", ".*").split(".") if step)
+
+
+def walk(node: Any, remaining: Steps, path: Path = ()) -> Iterator[tuple[Path, Members]]:
+    """Every mapping to which the steps lead from a node, with its path. Raises MalformedError."""
+    if node is None:
+        return
+    if not remaining:
+        yield path, mapping(node, path)
+        return
+    step, rest = remaining[0], remaining[1:]
+    if step != EVERY:
+        yield from walk(mapping(node, path).get(step), rest, (*path, step))
+    elif isinstance(node, list):
+        for index, element in enumerate(node):
+            yield from walk(element, rest, (*path, index))
+    elif isinstance(node, dict):
+        for key, element in node.items():
+            yield from walk(element, rest, (*path, key))
+    else:
+        raise MalformedError(path, "a list", node)
+
+
+def nearest(node: Any, path: Path) -> Path:
+    """The longest part of a path that leads to a value below a node."""
+    for depth, step in enumerate(path):
+        node = at(node, (step,))
+        if node is None:
+            return path[:depth]
+    return path
+
+
+def at(node: Any, path: Path) -> Any:
+    """The value at a path below a node; None if there is none."""
+    for step in path:
+        if isinstance(node, dict):
+            node = node.get(step)
+        elif isinstance(node, list) and isinstance(step, int) and step < len(node):
+            node = node[step]
+        else:
+            return None
+    return node
