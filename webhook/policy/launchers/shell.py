@@ -15,8 +15,9 @@ _MOST_TOKENS = 2048
 
 _TOKEN = re.compile(
     r"""
-      (?P<blank>(?:[ \t\r]|\\\r?\n)++)
-    | (?P<whole>[^\s"'`$\\;&|<>()\#][^\s"'`$\\;&|<>()]*+)(?:[ \t\r]|\\\r?\n)++
+      (?P<blank>[ \t\r]++)
+    | (?P<continuation>(?:\\\n)++)
+    | (?P<whole>[^\s"'`$\\;&|<>()\#][^\s"'`$\\;&|<>()]*+)[ \t\r](?:[ \t\r]|\\\n)*+
     | (?P<plain>[^\s"'`$\\;&|<>()\#][^\s"'`$\\;&|<>()]*+)
     | (?P<newline>\n)
     | '(?P<single>[^']*+)'
@@ -39,7 +40,9 @@ _ESCAPE = re.compile(r"\\([$`\"\\\n])")
 
 _OPENING = frozenset({"if", "case"})
 _CLOSING = frozenset({"fi", "esac"})
-_RESERVED = frozenset({"then", "else", "elif", "do", "done", "while", "until", "!", "{", "}", "time", *_OPENING, *_CLOSING})
+_RESERVED = frozenset(
+    {"then", "else", "elif", "do", "done", "while", "until", "!", "{", "}", "time", *_OPENING, *_CLOSING}
+)
 _TESTS = frozenset({"[", "[[", "test"})
 _UNKNOWN = "$"
 
@@ -54,7 +57,18 @@ def commands(script: str) -> list[list[str]]:
 class _Reader:
     """Reads one script from its start to its end. `commands` are the complete commands that are certain to run."""
 
-    __slots__ = ("_at", "_branches", "_documents", "_left", "_may_run", "_script", "_target", "_word", "_words", "commands")
+    __slots__ = (
+        "_at",
+        "_branches",
+        "_documents",
+        "_left",
+        "_may_run",
+        "_script",
+        "_target",
+        "_word",
+        "_words",
+        "commands",
+    )
 
     def __init__(self, script: str) -> None:
         self._script = script
@@ -109,6 +123,9 @@ class _Reader:
 
     def _blank(self, _: str) -> bool:
         self._end_word()
+        return True
+
+    def _continuation(self, _: str) -> bool:
         return True
 
     def _comment(self, text: str) -> bool:
