@@ -41,8 +41,8 @@ WORDS = {
     "branches of case": ("case $1 in\n x) a b;;\n *) c;;\nesac\nd", [["d"]]),
     "after or": ("a || b && c; d || \n e\nf", [["a"], ["d"], ["f"]]),
     "after a test": (
-        "[ -f a ] && b; [[ c ]] && d\ntest e && f & g",
-        [["[", "-f", "a", "]"], ["[[", "c", "]]"], ["test", "e"], ["g"]],
+        "test a && b c; [[ d ]] && e\n[ f ] && g & h",
+        [["test", "a"], ["[[", "d", "]]"], ["[", "f", "]"], ["h"]],
     ),
     "unterminated single quote": ("a b; c 'd", [["a", "b"]]),
     "unterminated double quote": ('a b; c "d', [["a", "b"]]),

@@ -29,8 +29,8 @@ from webhook.policy.verdict import Path
 LIMIT = 16 * 1024
 """Characters of arguments that are read of one container."""
 
-_MOST_DEPTH = 2
-"""Shells within shells."""
+_MOST_PROGRAMS = 64
+"""Known programs and shells of one container whose words are read."""
 
 Parser = Callable[[Line, int], Launch | None]
 """Reads the words of a line from an index on."""
@@ -100,9 +100,9 @@ _HIDDEN = "CUDA_VISIBLE_DEVICES="
 
 def launches(container: Members, path: Path) -> Iterable[Launch]:
     """The launches of the container at a path. Raises MalformedError."""
-    if container.get("args") is None and container.get("command") is None:
-        return ()
     command, arguments = texts(container, "command", path), texts(container, "args", path)
+    if not command and not arguments:
+        return ()
     words = [*command, *arguments]
     text = "\n".join(words)
     if not any(mark in text for mark in _MARKS):
@@ -112,7 +112,7 @@ def launches(container: Members, path: Path) -> Iterable[Launch]:
     if _HIDDEN in text and _hides_gpus(text[:LIMIT]):
         return ()
     line = Line(words, len(command), joins_ray=any(mark in text for mark in _RAY))
-    return _of_line(line, 0, is_complete=len(text) <= LIMIT)
+    return _Search().of_line(line, is_complete=len(text) <= LIMIT)
 
 
 def _within_limit(words: Iterable[str]) -> Iterator[str]:
@@ -133,70 +133,86 @@ def _hides_gpus(text: str) -> bool:
     return False
 
 
-def _of_line(line: Line, depth: int, *, is_complete: bool) -> Iterator[Launch]:
-    index, parser = _program(line)
-    if parser is None:
-        if index < len(line.words) and _name(line.words[index]) in _SHELLS and depth < _MOST_DEPTH:
-            yield from _of_shell(line, index + 1, depth)
-        elif is_complete and not line.has_command and _may_be_server(line):
-            found = tgi.launch(line, 0) or vllm.of_image(line)
-            if found is not None:
-                yield found
-    elif is_complete and (found := parser(line, index)) is not None:
-        yield found
+class _Search:
+    """The search of one container, which reads the words of a limited number of programs."""
 
+    __slots__ = ("_left",)
 
-def _of_shell(line: Line, start: int, depth: int) -> Iterator[Launch]:
-    """The launches of the script that a shell runs after `-c`, among options such as `-lc` or `-eo pipefail -c`."""
-    words = line.words
-    for index in range(start, len(words) - 1):
-        word = words[index]
-        if word[:1] == "-" and word[1:2] != "-" and "c" in word:
-            place = line.place(index + 1)
-            for command in shell.commands(words[index + 1]):
-                inner = Line(command, 0, script=place, joins_ray=line.joins_ray)
-                yield from _of_line(inner, depth + 1, is_complete=True)
+    def __init__(self) -> None:
+        self._left = _MOST_PROGRAMS
+
+    def of_line(self, line: Line, *, is_complete: bool) -> Iterator[Launch]:
+        """The launches of a line; of a line that the limit cuts, those of complete commands in a script."""
+        program = _program(line.words)
+        if program is None:
+            found = _of_image(line) if is_complete and not line.has_command else None
+        elif self._left <= 0:
             return
-        if word[:1] not in ("-", "+") and words[index - 1][-1:] != "o":
-            return
+        else:
+            self._left -= 1
+            parser, start = program
+            if parser is None:
+                yield from self._of_shell(line, start)
+            found = parser(line, start) if parser is not None and is_complete else None
+        if found is not None:
+            yield found
+
+    def _of_shell(self, line: Line, start: int) -> Iterator[Launch]:
+        """The launches of the script that a shell runs after `-c`, among options such as `-lc` or `-eo pipefail -c`."""
+        words = line.words
+        for index in range(start, len(words) - 1):
+            word = words[index]
+            if word[:1] == "-" and word[1:2] != "-" and "c" in word:
+                place = line.place(index + 1)
+                for command in shell.commands(words[index + 1]):
+                    yield from self.of_line(Line(command, 0, script=place, joins_ray=line.joins_ray), is_complete=True)
+                return
+            if word[:1] not in ("-", "+") and words[index - 1][-1:] != "o":
+                return
 
 
-def _program(line: Line) -> tuple[int, Parser | None]:
-    """The parser of the program that the line starts, and the index behind its name; else the index of a shell."""
-    words = line.words
+def _of_image(line: Line) -> Launch | None:
+    """The launch of the image's entrypoint with these arguments: options, or a model before them."""
+    first = line.words[0]
+    if _name(first).startswith("python") or first.endswith((".sh", ".py")):
+        return None
+    return tgi.launch(line, 0) or vllm.of_image(line)
+
+
+def _program(words: Sequence[str]) -> tuple[Parser | None, int] | None:
+    """The parser of the program that the words start, without one for a shell, and the index of the word behind it."""
     is_wrapped = False
     for index, word in enumerate(words):
         name = _name(word)
-        parser = _PROGRAMS.get(name)
-        if parser is not None:
-            return index + 1, parser
-        if nccl_tests.is_test(name):
-            return index + 1, nccl_tests.launch
+        parser = nccl_tests.launch if nccl_tests.is_test(name) else _PROGRAMS.get(name)
+        if parser is not None or name in _SHELLS:
+            return parser, index + 1
         if name.startswith("python"):
-            return _module(words, index + 1)
-        if name in _SHELLS:
-            return index, None
+            return _python(words, index + 1)
         if name in _WRAPPERS:
             is_wrapped = True
         elif not is_wrapped and not _is_assignment(word):
             break
-    return len(words), None
+    return None
 
 
-def _module(words: Sequence[str], start: int) -> tuple[int, Parser | None]:
-    """The parser of the module or script that Python runs, and the index behind its name."""
+def _python(words: Sequence[str], start: int) -> tuple[Parser, int] | None:
+    """The parser of the module or script that Python runs, and the index of the word behind it."""
     for index in range(start, len(words)):
         word = words[index]
         if word == "-m" and index + 1 < len(words):
-            module = words[index + 1]
-            parser = vllm.launch if module.startswith("vllm.entrypoints.") else _MODULES.get(module)
-            if module.startswith("vllm.entrypoints.cli"):
-                parser = vllm.serve
-            return index + 2, parser
+            parser = _module(words[index + 1])
+            return None if parser is None else (parser, index + 2)
         if not word.startswith("-"):
-            name = _name(word)
-            return index + 1, _PROGRAMS.get(name)
-    return len(words), None
+            parser = _PROGRAMS.get(_name(word))
+            return None if parser is None else (parser, index + 1)
+    return None
+
+
+def _module(name: str) -> Parser | None:
+    if name.startswith("vllm.entrypoints."):
+        return vllm.serve if name.startswith("vllm.entrypoints.cli") else vllm.launch
+    return _MODULES.get(name)
 
 
 def _name(word: str) -> str:
@@ -206,9 +222,3 @@ def _name(word: str) -> str:
 def _is_assignment(word: str) -> bool:
     name, sign, _ = word.partition("=")
     return bool(sign) and name.isidentifier()
-
-
-def _may_be_server(line: Line) -> bool:
-    """Whether the words can be arguments of the image's entrypoint: options, or a model before them."""
-    first = line.words[0] if line.words else ""
-    return first.startswith("-") or not first.endswith((".sh", ".py"))

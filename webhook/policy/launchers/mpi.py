@@ -45,7 +45,7 @@ def launch(line: Line, start: int) -> Launch | None:
             break
         if words[index].startswith(_EXPORTS) and words[index - 1] in ("-x", "-genv", "-env"):
             has_gpus = True
-    return _launch("mpirun", line, start, end, per_rank) if has_gpus and not is_on_cpu(line, end) else None
+    return _launch("mpirun", line, start, end, per_rank) if has_gpus and not is_on_cpu(line, start) else None
 
 
 def horovod(line: Line, start: int) -> Launch | None:
