@@ -17,9 +17,18 @@ _PARTS = (
 
 
 def _workflow(*spec: str) -> tuple[PodPath, ...]:
-    """The paths of a WorkflowSpec: each template runs as one pod, with the fields of the workflow below its own."""
+    """The paths of a WorkflowSpec: each template runs as one pod, with the fields of the workflow below its own.
+
+    The default template is merged into each. A task of a DAG and a step can have a template inline.
+    """
     templates = (*spec, "templates", EVERY)
-    return (PodPath(templates, Assembly(_PARTS, (spec, templates)), renders=True),)
+    places = (
+        (*spec, "templateDefaults"),
+        templates,
+        (*templates, "dag", "tasks", EVERY, "inline"),
+        (*templates, "steps", EVERY, EVERY, "inline"),
+    )
+    return tuple(PodPath(place, Assembly(_PARTS, (spec, place)), renders=True) for place in places)
 
 
 WORKFLOWS = (
@@ -35,5 +44,27 @@ WORKFLOWS = (
         suspended=(("spec", "workflowSpec", "suspend"),),
     ),
 )
-ROLLOUTS = (Kind(_GROUP, "Rollout", (PodPath(("spec", "template")),), "rollouts", _VERSIONS, suspended=()),)
+_ANALYSIS = (PodPath(("spec", "metrics", EVERY, "provider", "job", "spec", "template"), renders=True),)
+
+ROLLOUTS = (
+    Kind(_GROUP, "Rollout", (PodPath(("spec", "template")),), "rollouts", _VERSIONS, suspended=()),
+    Kind(
+        _GROUP,
+        "Experiment",
+        (PodPath(("spec", "templates", EVERY, "template")),),
+        "experiments",
+        _VERSIONS,
+        suspended=(),
+    ),
+    Kind(_GROUP, "AnalysisTemplate", _ANALYSIS, "analysistemplates", _VERSIONS, suspended=()),
+    Kind(
+        _GROUP,
+        "ClusterAnalysisTemplate",
+        _ANALYSIS,
+        "clusteranalysistemplates",
+        _VERSIONS,
+        namespaced=False,
+        suspended=(),
+    ),
+)
 """The kinds of the presets."""

@@ -5,5 +5,10 @@ from __future__ import annotations
 from webhook.policy.workloads.kinds import Kind
 from webhook.policy.workloads.paths import PodPath
 
-KINDS = (Kind("serving.knative.dev", "Service", (PodPath(("spec", "template")),), "services", suspended=()),)
+_GROUP, _REVISIONS = "serving.knative.dev", (PodPath(("spec", "template")),)
+
+KINDS = (
+    Kind(_GROUP, "Service", _REVISIONS, "services", suspended=()),
+    Kind(_GROUP, "Configuration", _REVISIONS, "configurations", suspended=()),
+)
 """The kinds of the preset."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from webhook.policy.workloads.kinds import Kind
-from webhook.policy.workloads.paths import CONTAINERS, EVERY, Assembly, Part, PodPath, Steps
+from webhook.policy.workloads.paths import CONTAINERS, EVERY, Assembly, Part, PodPath
 
 _GROUP = "serving.kserve.io"
 _FRAMEWORKS = (
@@ -12,10 +12,17 @@ _FRAMEWORKS = (
 )
 
 
-def _predictor(*steps: str) -> PodPath:
+def _component(*steps: str, frameworks: tuple[str, ...], group: str = "") -> PodPath:
     """A PodSpec beside the container of a framework, which become one pod."""
-    around: tuple[Steps, ...] = (steps,)
-    return PodPath(steps, Assembly((*CONTAINERS, *(Part((name,)) for name in _FRAMEWORKS)), around), group="predictor")
+    return PodPath(steps, Assembly((*CONTAINERS, *(Part((name,)) for name in frameworks)), (steps,)), group=group)
+
+
+def _predictor(*steps: str, group: str) -> tuple[PodPath, ...]:
+    """The pods of a predictor: its own, and those of the workers of a model on several nodes."""
+    return (
+        _component(*steps, frameworks=_FRAMEWORKS, group=group),
+        _spec(*steps, "workerSpec", group=group),
+    )
 
 
 def _spec(*steps: str, group: str = "") -> PodPath:
@@ -35,11 +42,10 @@ KINDS = (
         _GROUP,
         "InferenceService",
         (
-            _predictor("spec", "predictor"),
-            _spec("spec", "predictor", "workerSpec", group="predictor"),
+            *_predictor("spec", "predictor", group="predictor"),
+            *_predictor("spec", "canary", EVERY, "predictor", group="canary"),
             _spec("spec", "transformer"),
-            _spec("spec", "explainer"),
-            _predictor("spec", "canary", EVERY, "predictor"),
+            _component("spec", "explainer", frameworks=("art",)),
         ),
         "inferenceservices",
         ("v1beta1",),

@@ -1,4 +1,4 @@
-"""Spark Operator (kubeflow/spark-operator, `api/v1beta2`)."""
+"""Spark Operator (kubeflow/spark-operator, `api`)."""
 
 from __future__ import annotations
 
@@ -31,6 +31,14 @@ KINDS = (
         "scheduledsparkapplications",
         _VERSIONS,
         suspended=(("spec", "template", "suspend"),),
+    ),
+    Kind(
+        _GROUP,
+        "SparkConnect",
+        (PodPath(("spec", "server", "template")), PodPath(("spec", "executor", "template"))),
+        "sparkconnects",
+        ("v1alpha1",),
+        suspended=(),
     ),
 )
 """The kinds of the preset."""
