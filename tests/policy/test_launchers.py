@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from tests.linear import assert_linear
 from webhook.policy.launchers.find import LIMIT, launches
-from webhook.policy.launchers.launch import Launch, Scope
+from webhook.policy.launchers.launch import Launch, Spread
 from webhook.policy.pods.reading import MalformedError
 
-CONTAINER, GROUP, CLUSTER = Scope.CONTAINER, Scope.GROUP, Scope.CLUSTER
+CONTAINER, GROUP, CLUSTER = Spread.CONTAINER, Spread.GROUP, Spread.CLUSTER
 
 
 def of(container: dict[str, Any]) -> list[Launch]:
@@ -24,8 +24,8 @@ def of_script(script: str) -> list[Launch]:
     return of({"command": ["bash", "-c"], "args": [script]})
 
 
-def brief(found: list[Launch]) -> list[tuple[str, int, int, int, Scope, bool]]:
-    return [(one.option, one.value, one.each, one.total, one.scope, one.spans) for one in found]
+def brief(found: list[Launch]) -> list[tuple[str, int, int, int, Spread, bool]]:
+    return [(one.option, one.value, one.each, one.total, one.spread, one.spans) for one in found]
 
 
 TAKES = {
@@ -75,15 +75,15 @@ TAKES = {
     "all_reduce_perf -t 2 -g 2": ("-g", 2, 4, 4, CONTAINER, False),
     "all_reduce_perf -t 2": ("-t", 2, 2, 2, CONTAINER, False),
     # vLLM
-    "vllm serve m --tensor-parallel-size 4": ("--tensor-parallel-size", 4, 4, 4, GROUP, False),
-    "vllm serve m --tensor_parallel_size=4": ("--tensor-parallel-size", 4, 4, 4, GROUP, False),
-    "vllm serve m -tp 4 -pp 2": ("--tensor-parallel-size", 4, 8, 8, GROUP, False),
-    "vllm serve m -tp=2 -pp=4": ("--pipeline-parallel-size", 4, 8, 8, GROUP, False),
-    "vllm serve m -tp $TP -pp 4": ("--pipeline-parallel-size", 4, 4, 4, GROUP, False),
-    "vllm serve m -tp 2 -dp 4": ("--data-parallel-size", 4, 8, 8, GROUP, False),
-    "vllm serve m -tp 2 -dp 4 -dpl 1": ("--tensor-parallel-size", 2, 2, 2, GROUP, False),
-    "vllm serve m -tp 2 -dp 4 --data-parallel-rank 3": ("--tensor-parallel-size", 2, 2, 2, GROUP, False),
-    "vllm serve m -tp 2 -dp 4 --data-parallel-hybrid-lb": ("--tensor-parallel-size", 2, 2, 2, GROUP, False),
+    "vllm serve m --tensor-parallel-size 4": ("--tensor-parallel-size", 4, 1, 4, GROUP, False),
+    "vllm serve m --tensor_parallel_size=4": ("--tensor-parallel-size", 4, 1, 4, GROUP, False),
+    "vllm serve m -tp 4 -pp 2": ("--tensor-parallel-size", 4, 1, 8, GROUP, False),
+    "vllm serve m -tp=2 -pp=4": ("--pipeline-parallel-size", 4, 1, 8, GROUP, False),
+    "vllm serve m -tp $TP -pp 4": ("--pipeline-parallel-size", 4, 1, 4, GROUP, False),
+    "vllm serve m -tp 2 -dp 4": ("--data-parallel-size", 4, 1, 8, GROUP, False),
+    "vllm serve m -tp 2 -dp 4 -dpl 1": ("--tensor-parallel-size", 2, 1, 2, GROUP, False),
+    "vllm serve m -tp 2 -dp 4 --data-parallel-rank 3": ("--tensor-parallel-size", 2, 1, 2, GROUP, False),
+    "vllm serve m -tp 2 -dp 4 --data-parallel-hybrid-lb": ("--tensor-parallel-size", 2, 1, 2, GROUP, False),
     "vllm serve m -tp 8 --nnodes 2": ("--tensor-parallel-size", 8, 4, 8, CLUSTER, True),
     "vllm serve m -tp 8 --nnodes $N": ("--tensor-parallel-size", 8, 1, 8, CLUSTER, True),
     "vllm serve m -tp 8 --distributed-executor-backend ray": ("--tensor-parallel-size", 8, 1, 8, CLUSTER, True),
@@ -95,12 +95,12 @@ TAKES = {
     "vllm serve m -tp 8 --config c.yaml": ("--tensor-parallel-size", 8, 1, 8, CLUSTER, False),
     "ray start --head; vllm serve m -tp 8": ("--tensor-parallel-size", 8, 1, 8, CLUSTER, False),
     "python3 -m vllm.entrypoints.openai.api_server --model m -tp 2": (
-        *("--tensor-parallel-size", 2, 2, 2),
+        *("--tensor-parallel-size", 2, 1, 2),
         *(GROUP, False),
     ),
-    "python3 -m vllm.entrypoints.cli.main serve m -tp 2": ("--tensor-parallel-size", 2, 2, 2, GROUP, False),
-    "CUDA_VISIBLE_DEVICES=0,1 vllm serve m -tp 2": ("--tensor-parallel-size", 2, 2, 2, GROUP, False),
-    "numactl --cpunodebind=0 uv run vllm serve m -tp 2": ("--tensor-parallel-size", 2, 2, 2, GROUP, False),
+    "python3 -m vllm.entrypoints.cli.main serve m -tp 2": ("--tensor-parallel-size", 2, 1, 2, GROUP, False),
+    "CUDA_VISIBLE_DEVICES=0,1 vllm serve m -tp 2": ("--tensor-parallel-size", 2, 1, 2, GROUP, False),
+    "numactl --cpunodebind=0 uv run vllm serve m -tp 2": ("--tensor-parallel-size", 2, 1, 2, GROUP, False),
     # SGLang
     "python3 -m sglang.launch_server --tp 4": ("--tensor-parallel-size", 4, 4, 4, CONTAINER, False),
     "sglang serve --tp-size 4 --dp 2": ("--tensor-parallel-size", 4, 8, 8, CONTAINER, False),

@@ -26,6 +26,8 @@ _MODULES = (
     "gps017_pipe_hidden",
     "gps018_annotations",
     "gps019_unmutated",
+    "gps020_ranks",
+    "gps021_launcher",
 )
 
 CHECKS: tuple[Check, ...] = tuple(import_module(f"{__name__}.{module}").CHECK for module in _MODULES)

@@ -8,7 +8,7 @@ abbreviations do not exist (huggingface/accelerate src/accelerate/commands/launc
 from __future__ import annotations
 
 from webhook.policy.launchers.cpu import is_on_cpu
-from webhook.policy.launchers.launch import Launch, Scope
+from webhook.policy.launchers.launch import Launch, Spread
 from webhook.policy.launchers.line import Line
 from webhook.policy.launchers.options import Options
 
@@ -35,7 +35,7 @@ def launch(line: Line, start: int) -> Launch | None:
     machines = options.number(_MACHINES)
     is_unknown = machines is None and (_MACHINES in options or _FILE in options)
     spans = machines is not None and machines > 1
-    scope = Scope.CLUSTER if spans or is_unknown else Scope.CONTAINER
+    spread = Spread.CLUSTER if spans or is_unknown else Spread.CONTAINER
     each = 1 if is_unknown else total // (machines or 1) or 1
     place = line.place(options.index(_PROCESSES))
-    return Launch("accelerate launch", "--num_processes", total, each, total, scope, spans, place)
+    return Launch("accelerate launch", "--num_processes", total, each, total, spread, spans, place)

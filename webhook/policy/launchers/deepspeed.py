@@ -7,7 +7,7 @@ GPUs by number (deepspeedai/DeepSpeed deepspeed/launcher/runner.py, 0.16.5).
 
 from __future__ import annotations
 
-from webhook.policy.launchers.launch import Launch, Scope
+from webhook.policy.launchers.launch import Launch, Spread
 from webhook.policy.launchers.line import Line
 from webhook.policy.launchers.options import Options
 
@@ -31,6 +31,6 @@ def launch(line: Line, start: int) -> Launch | None:
         return None
     nodes = options.number(_NODES)
     spans = _NODES in options and nodes != 1
-    scope = Scope.CLUSTER if spans else Scope.CONTAINER
+    spread = Spread.CLUSTER if spans else Spread.CONTAINER
     place = line.place(options.index(_GPUS))
-    return Launch("deepspeed", "--num_gpus", each, each, each * (nodes or 1), scope, spans, place)
+    return Launch("deepspeed", "--num_gpus", each, each, each * (nodes or 1), spread, spans, place)

@@ -9,7 +9,7 @@ Place = tuple[str, int]
 """The element of `command` or `args` that sets an amount: the name of the list and the index."""
 
 
-class Scope(Enum):
+class Spread(Enum):
     """The containers whose GPUs a launch takes."""
 
     CONTAINER = "its own container"
@@ -31,7 +31,7 @@ class Launch:
     value: int
     each: int
     total: int
-    scope: Scope
+    spread: Spread
     spans: bool
     place: Place
     is_product: bool = False

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from webhook.policy.launchers import nccl_tests
 from webhook.policy.launchers.cpu import is_on_cpu
-from webhook.policy.launchers.launch import Launch, Scope
+from webhook.policy.launchers.launch import Launch, Spread
 from webhook.policy.launchers.line import Line
 from webhook.policy.launchers.options import Options, number
 
@@ -61,10 +61,10 @@ def _launch(program: str, line: Line, start: int, end: int, per_rank: int) -> La
         return None
     on_host = options.number(_EACH) or _of_map(options.text(_MAP))
     total = ranks * per_rank
-    scope = Scope.CLUSTER if _HOSTS in options else Scope.GROUP
+    spread = Spread.CLUSTER if _HOSTS in options else Spread.GROUP
     each = min(on_host or 1, ranks) * per_rank
     place = line.place(options.index(_RANKS))
-    return Launch(program, _RANKS, ranks, each, total, scope, ranks > 1, place, per_rank > 1)
+    return Launch(program, _RANKS, ranks, each, total, spread, ranks > 1, place, per_rank > 1)
 
 
 def _of_map(text: str) -> int | None:

@@ -6,7 +6,7 @@ A process runs `-t` threads with `-g` GPUs each, 1 by default, and every rank is
 
 from __future__ import annotations
 
-from webhook.policy.launchers.launch import Launch, Scope
+from webhook.policy.launchers.launch import Launch, Spread
 from webhook.policy.launchers.line import Line
 from webhook.policy.launchers.options import Options
 
@@ -42,4 +42,4 @@ def launch(line: Line, start: int) -> Launch | None:
         return None
     option = _GPUS if options.number(_GPUS) else _THREADS
     value, place = options.factor(option), line.place(options.index(option))
-    return Launch("nccl-tests", option, value, total, total, Scope.CONTAINER, False, place, total != value)
+    return Launch("nccl-tests", option, value, total, total, Spread.CONTAINER, False, place, total != value)

@@ -9,7 +9,7 @@ python/sglang/srt/server_args.py at 001067f, managers/data_parallel_controller.p
 from __future__ import annotations
 
 from webhook.policy.launchers.cpu import is_on_cpu
-from webhook.policy.launchers.launch import Launch, Scope
+from webhook.policy.launchers.launch import Launch, Spread
 from webhook.policy.launchers.line import Line
 from webhook.policy.launchers.options import Options
 
@@ -42,6 +42,6 @@ def launch(line: Line, start: int) -> Launch | None:
     spans = _NODES in options and nodes != 1
     is_elsewhere = spans or _RAY in options
     each = (total // nodes if nodes else 1) if is_elsewhere else total
-    scope = Scope.CLUSTER if is_elsewhere else Scope.CONTAINER
+    spread = Spread.CLUSTER if is_elsewhere else Spread.CONTAINER
     place, is_product = line.place(options.index(option)), total != factors[option]
-    return Launch("sglang", option, factors[option], each or 1, total, scope, spans, place, is_product)
+    return Launch("sglang", option, factors[option], each or 1, total, spread, spans, place, is_product)

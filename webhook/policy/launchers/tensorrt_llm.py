@@ -7,7 +7,7 @@ A server takes `--tp_size` x `--pp_size` x `--cp_size` GPUs, each 1 by default; 
 
 from __future__ import annotations
 
-from webhook.policy.launchers.launch import Launch, Scope
+from webhook.policy.launchers.launch import Launch, Spread
 from webhook.policy.launchers.line import Line
 from webhook.policy.launchers.options import Options
 
@@ -29,7 +29,7 @@ def launch(line: Line, start: int) -> Launch | None:
         return None
     total = factors[_TENSOR] * factors[_PIPELINE] * factors[_CONTEXT]
     is_elsewhere = any(word.endswith(LAUNCHER) for word in line.words[:start])
-    scope, each = (Scope.CLUSTER, 1) if is_elsewhere else (Scope.CONTAINER, total)
+    spread, each = (Spread.CLUSTER, 1) if is_elsewhere else (Spread.CONTAINER, total)
     place, is_product = line.place(options.index(option)), total != factors[option]
     spans = is_elsewhere and total > 1
-    return Launch("trtllm-serve", option, factors[option], each, total, scope, spans, place, is_product)
+    return Launch("trtllm-serve", option, factors[option], each, total, spread, spans, place, is_product)

@@ -6,7 +6,7 @@ launcher/src/main.rs and tgi-entrypoint.sh, 3.3.7). No other server has an optio
 
 from __future__ import annotations
 
-from webhook.policy.launchers.launch import Launch, Scope
+from webhook.policy.launchers.launch import Launch, Spread
 from webhook.policy.launchers.line import Line
 from webhook.policy.launchers.options import Options
 
@@ -20,4 +20,4 @@ def launch(line: Line, start: int) -> Launch | None:
     if total is None:
         return None
     place = line.place(options.index(_SHARDS))
-    return Launch("text-generation-launcher", _SHARDS, total, total, total, Scope.CONTAINER, False, place)
+    return Launch("text-generation-launcher", _SHARDS, total, total, total, Spread.CONTAINER, False, place)

@@ -9,7 +9,7 @@ torch/distributed/run.py at 010929f).
 from __future__ import annotations
 
 from webhook.policy.launchers.cpu import is_on_cpu
-from webhook.policy.launchers.launch import Launch, Scope
+from webhook.policy.launchers.launch import Launch, Spread
 from webhook.policy.launchers.line import Line
 from webhook.policy.launchers.options import Options, number
 
@@ -33,9 +33,9 @@ def launch(line: Line, start: int) -> Launch | None:
     if each is None and not spans:
         return None
     each = each or 1
-    scope = Scope.CLUSTER if spans else Scope.CONTAINER
+    spread = Spread.CLUSTER if spans else Spread.CONTAINER
     place = line.place(options.index(option))
-    return Launch("torchrun", option, each if option == _PROCESSES else nodes, each, each * nodes, scope, spans, place)
+    return Launch("torchrun", option, each if option == _PROCESSES else nodes, each, each * nodes, spread, spans, place)
 
 
 def _nodes(options: Options) -> tuple[int, bool]:

@@ -7,7 +7,7 @@ NVIDIA/TensorRT-LLM triton_backend/scripts).
 
 from __future__ import annotations
 
-from webhook.policy.launchers.launch import Launch, Scope
+from webhook.policy.launchers.launch import Launch, Spread
 from webhook.policy.launchers.line import Line
 from webhook.policy.launchers.options import Options
 
@@ -23,4 +23,4 @@ def launch(line: Line, start: int) -> Launch | None:
     if total is None:
         return None
     place = line.place(options.index(_WORLD))
-    return Launch(SCRIPT, "--world_size", total, total, total, Scope.CONTAINER, False, place)
+    return Launch(SCRIPT, "--world_size", total, total, total, Spread.CONTAINER, False, place)

@@ -17,7 +17,7 @@ KServe's Hugging Face server), so without a program it is enough on its own; dat
 from __future__ import annotations
 
 from webhook.policy.launchers.cpu import is_on_cpu
-from webhook.policy.launchers.launch import Launch, Scope
+from webhook.policy.launchers.launch import Launch, Spread
 from webhook.policy.launchers.line import Line
 from webhook.policy.launchers.options import Options
 
@@ -73,12 +73,12 @@ def _launch(program: str, line: Line, options: Options, engines: int) -> Launch 
         total *= factor
     nodes = options.number(_NODES)
     spans = _NODES in options and nodes != 1
-    scope = _scope(options, spans=spans, joins_ray=line.joins_ray)
-    each = total if scope is not Scope.CLUSTER else (total // nodes if nodes else 1)
+    spread = _scope(options, spans=spans, joins_ray=line.joins_ray)
+    each = total if spread is Spread.CONTAINER else (total // nodes if spans and nodes else 1)
     place = line.place(options.index(option))
     is_product = total != factors[option]
     spans = spans or (options.text(_BACKEND) == "ray" and total > 1)
-    return Launch(program, option, factors[option], each or 1, total, scope, spans, place, is_product)
+    return Launch(program, option, factors[option], each or 1, total, spread, spans, place, is_product)
 
 
 def _engines(options: Options) -> int:
@@ -90,10 +90,10 @@ def _engines(options: Options) -> int:
     return options.factor(_DATA)
 
 
-def _scope(options: Options, *, spans: bool, joins_ray: bool) -> Scope:
+def _scope(options: Options, *, spans: bool, joins_ray: bool) -> Spread:
     backend = options.text(_BACKEND)
     if spans or "ray" in (backend, options.text(_DATA_BACKEND)) or _CONFIG in options:
-        return Scope.CLUSTER
+        return Spread.CLUSTER
     if backend:
-        return Scope.CONTAINER if backend == "mp" else Scope.CLUSTER
-    return Scope.CLUSTER if joins_ray else Scope.GROUP
+        return Spread.CONTAINER if backend == "mp" else Spread.CLUSTER
+    return Spread.CLUSTER if joins_ray else Spread.GROUP

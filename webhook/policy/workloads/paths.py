@@ -72,7 +72,8 @@ class PodPath:
 
     `group` names the group of pods that work together, within the object; a pod without a group works alone. `count`
     is how many pods are made from a template. `hides_shared_memory`: the controller mounts a volume at `/dev/shm`.
-    `renders`: the controller replaces placeholders in the template before it makes pods.
+    `renders`: the controller replaces placeholders in the template before it makes pods. `ranks`: every pod that asks
+    for a GPU is a rank, or several, of one job that communicates through NCCL.
     """
 
     steps: Steps
@@ -81,6 +82,7 @@ class PodPath:
     count: Count = one
     hides_shared_memory: Condition = never
     renders: bool = False
+    ranks: bool = False
 
     def meets(self, other: PodPath) -> bool:
         """Whether both can lead to the same node, or one to the containers in the pods of the other."""
