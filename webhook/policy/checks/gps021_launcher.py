@@ -78,7 +78,7 @@ def _violations(
     context: PodContext, container: Container, launch: Launch, gpus: int, request: ResourceRequest | None
 ) -> Iterator[Violation]:
     """At most one. `gpus` are those of the container, or the most that a container of its group has."""
-    shortage = _shortage(context, container, launch, gpus)
+    shortage = _shortage(context, container, launch, gpus, is_asking=request is not None)
     if shortage is None or gpus < 1 or _reaches_others(container):
         return
     program = f"{launch.program} {launch.option} {launch.value}".lstrip()
@@ -90,9 +90,12 @@ def _violations(
     yield Violation((*container.path, *launch.place), problem, _remedy(context, launch, shortage, request))
 
 
-def _shortage(context: PodContext, container: Container, launch: Launch, gpus: int) -> _Shortage | None:
+def _shortage(
+    context: PodContext, container: Container, launch: Launch, gpus: int, *, is_asking: bool
+) -> _Shortage | None:
+    """What lacks, if anything does. `is_asking`: the GPUs are the container's own."""
     if launch.each > gpus:
-        return _Shortage(launch.each, gpus, "it asks for" if launch.spread is Spread.CONTAINER else "a pod has")
+        return _Shortage(launch.each, gpus, "it asks for" if is_asking else "its workers have")
     if launch.spread is Spread.CONTAINER or launch.total <= gpus:
         return None
     if context.extracted.group is not None:
@@ -121,8 +124,9 @@ _NO_DEVICES = (None, "", "-1", "void", "none")
 def _remedy(context: PodContext, launch: Launch, shortage: _Shortage, request: ResourceRequest | None) -> str:
     fitting = launch.value * shortage.present // shortage.needs
     lower = f"lower {launch.option} to {fitting}" if fitting else f"lower {launch.option} and what multiplies it"
-    if shortage.holder == "its group has" or request is None:
-        return f"{lower}, or give the group {amount(shortage.needs * NANO)} GPUs"
+    if request is None or shortage.holder == "its group has":
+        whose = "the group" if shortage.holder == "its group has" else "each worker"
+        return f"{lower}, or give {whose} {amount(shortage.needs * NANO)} GPUs"
     if not _is_limited(context, request, shortage.needs):
         return f"ask for {amount(shortage.needs * NANO)}, or {lower}"
     cards = whole_cards(context, request)
