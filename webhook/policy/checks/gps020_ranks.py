@@ -40,11 +40,10 @@ def run(context: PodContext) -> Violations:
 
 def _within(context: PodContext) -> Iterator[Violation]:
     """The containers with ranks on several replicas, which may be of one card."""
-    launches = context.extracted.launches
-    if not launches or context.extracted.ranks_may_share:
-        return
     replicas = {id(request.container): request for request in context.mps_requests if request.billionths > NANO}
-    for container, launch in launches:
+    if not replicas or not context.extracted.launches or context.extracted.ranks_may_share:
+        return
+    for container, launch in context.extracted.launches:
         request = replicas.get(id(container))
         ranks = launch.total if launch.spread is Spread.GROUP and context.extracted.group is None else launch.each
         if request is None or not 1 < ranks <= request.billionths // NANO:  # GPS021 reports more

@@ -100,19 +100,26 @@ _HIDDEN = "CUDA_VISIBLE_DEVICES="
 
 def launches(container: Members, path: Path) -> Iterable[Launch]:
     """The launches of the container at a path. Raises MalformedError."""
-    command, arguments = texts(container, "command", path), texts(container, "args", path)
-    if not command and not arguments:
+    words, commands, is_complete = arguments(container, path)
+    if not words:
         return ()
-    words = [*command, *arguments]
     text = "\n".join(words)
-    if not any(mark in text for mark in _MARKS):
+    if not any(mark in text for mark in _MARKS) or (_HIDDEN in text and _hides_gpus(text)):
         return ()
-    if len(text) > LIMIT:
-        words = list(_within_limit(words))
-    if _HIDDEN in text and _hides_gpus(text[:LIMIT]):
-        return ()
-    line = Line(words, len(command), joins_ray=any(mark in text for mark in _RAY))
-    return _Search().of_line(line, is_complete=len(text) <= LIMIT)
+    line = Line(words, commands, joins_ray=any(mark in text for mark in _RAY))
+    return _Search().of_line(line, is_complete=is_complete)
+
+
+def arguments(container: Members, path: Path) -> tuple[list[str], int, bool]:
+    """The words of `command` and `args`, how many of them are of `command`, and whether they are all within LIMIT.
+
+    Raises MalformedError.
+    """
+    command = texts(container, "command", path)
+    words = [*command, *texts(container, "args", path)]
+    if sum(map(len, words)) + len(words) <= LIMIT:
+        return words, len(command), True
+    return list(_within_limit(words)), len(command), False
 
 
 def _within_limit(words: Iterable[str]) -> Iterator[str]:
@@ -176,7 +183,9 @@ def _of_image(line: Line) -> Launch | None:
     first = line.words[0]
     if _name(first).startswith("python") or first.endswith((".sh", ".py")):
         return None
-    return tgi.launch(line, 0) or vllm.of_image(line)
+    if any("shard" in word for word in line.words):
+        return tgi.launch(line, 0)
+    return vllm.of_image(line)
 
 
 def _program(words: Sequence[str]) -> tuple[Parser | None, int] | None:

@@ -67,7 +67,8 @@ class Options:
 
     def factor(self, name: str) -> int:
         """The least that the option multiplies an amount by: 1 where it is absent or unknown."""
-        return self.number(name) or 1
+        found = self._found.get(name)
+        return 1 if found is None else number(found[0]) or 1
 
     def index(self, name: str) -> int:
         """The index of the word that holds the value."""

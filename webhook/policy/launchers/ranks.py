@@ -7,12 +7,11 @@ communicate without NCCL.
 
 from __future__ import annotations
 
-from webhook.policy.launchers.find import LIMIT
+from webhook.policy.launchers.find import arguments
 from webhook.policy.pods.pod import Container
-from webhook.policy.pods.reading import texts
 from webhook.policy.pods.variables import MULTI_RANK
 
-_WORDS = ("gloo", f"{MULTI_RANK}=1")
+_MARKS = ("gloo", f"{MULTI_RANK}=1")
 
 
 def may_share_gpu(container: Container) -> bool:
@@ -20,6 +19,5 @@ def may_share_gpu(container: Container) -> bool:
     entry = container.variable(MULTI_RANK)
     if entry is not None and entry.get("value") == "1":
         return True
-    path = container.path
-    text = "\n".join((*texts(container.raw, "command", path), *texts(container.raw, "args", path)))[:LIMIT]
-    return any(word in text for word in _WORDS)
+    words, _, _ = arguments(container.raw, container.path)
+    return any(mark in word for word in words for mark in _MARKS)

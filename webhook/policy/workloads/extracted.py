@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from enum import Enum
+from itertools import islice
 from typing import NamedTuple
 
 from webhook.policy.launchers.find import launches
@@ -25,6 +26,10 @@ class Deferral(Enum):
     SUSPENDED = "suspended: the nodes of its pods are chosen when it resumes"
     QUEUED = "queued: a queue chooses the nodes of its pods"
     GATED = "gated: its nodes are chosen when its scheduling gates are removed"
+
+
+_MOST_CONTAINERS = 256
+"""Containers of one pod whose command lines are read: more than a node can run."""
 
 
 class ExtractedPod:
@@ -58,11 +63,11 @@ class ExtractedPod:
 
     @property
     def launches(self) -> tuple[tuple[Container, Launch], ...]:
-        """What the command lines of its containers launch on GPUs, by container. Raises MalformedError."""
+        """What the command lines of its first containers launch on GPUs, by container. Raises MalformedError."""
         if self._launches is None:
             self._launches = tuple(
                 (container, launch)
-                for container in self.pod.every_container()
+                for container in islice(self.pod.every_container(), _MOST_CONTAINERS)
                 for launch in launches(container.raw, container.path)
             )
         return self._launches
@@ -70,7 +75,7 @@ class ExtractedPod:
     @property
     def ranks_may_share(self) -> bool:
         """Whether a container lets ranks of NCCL share a GPU, or its ranks do not use NCCL."""
-        return any(may_share_gpu(container) for container in self.pod.every_container())
+        return any(may_share_gpu(container) for container in islice(self.pod.every_container(), _MOST_CONTAINERS))
 
     @property
     def hides_shared_memory(self) -> bool:
