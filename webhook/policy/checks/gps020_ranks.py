@@ -35,13 +35,15 @@ from webhook.policy.wording import amount, message
 
 def run(context: PodContext) -> Violations:
     """One violation per container with several ranks, else at most one for the pod and others of its job."""
+    if context.extracted.group is None and not context.extracted.launches:
+        return ()
     return list(_within(context)) or _across(context)
 
 
 def _within(context: PodContext) -> Iterator[Violation]:
     """The containers with ranks on several replicas, which may be of one card."""
     replicas = {id(request.container): request for request in context.mps_requests if request.billionths > NANO}
-    if not replicas or not context.extracted.launches or context.extracted.ranks_may_share:
+    if not replicas or context.extracted.ranks_may_share:
         return
     for container, launch in context.extracted.launches:
         request = replicas.get(id(container))

@@ -24,7 +24,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from webhook.policy.checks.check import Check, Scope
+from webhook.policy.checks.check import Check, Scope, Violations
 from webhook.policy.context import PodContext
 from webhook.policy.launchers.launch import Launch, Spread
 from webhook.policy.placement.reachability import Reachability
@@ -47,22 +47,28 @@ class _Shortage(NamedTuple):
     holder: str
 
 
-def run(context: PodContext) -> Iterator[Violation]:
+def run(context: PodContext) -> Violations:
     """One violation per launch that needs too many GPUs."""
     extracted = context.extracted
-    if extracted.launches:
-        held = _held(context)
-        for container, launch in extracted.launches:
-            requests = held.get(id(container))
-            if requests is not None:
-                gpus = sum(request.billionths for request in requests) // NANO
-                yield from _violations(context, container, launch, gpus, requests[-1])
-    group = extracted.group
-    gpus_of_group = None if group is None else group.gpus(context.rules.resource)
-    if gpus_of_group is not None and gpus_of_group.first is extracted:
-        for other in gpus_of_group.without:
+    if extracted.group is None and not extracted.launches:
+        return ()
+    return _violations(context)
+
+
+def _violations(context: PodContext) -> Iterator[Violation]:
+    """Those of the pod's own containers and, with the first pod of a group, those of pods that ask for no GPU."""
+    extracted = context.extracted
+    held = _held(context)
+    for container, launch in extracted.launches:
+        requests = held.get(id(container))
+        if requests is not None:
+            own = sum(request.billionths for request in requests) // NANO
+            yield from _violation(context, container, launch, own, requests[-1])
+    group = None if extracted.group is None else extracted.group.gpus(context.rules.resource)
+    if group is not None and group.first is extracted:
+        for other in group.without:
             for container, launch in other.launches:
-                yield from _violations(context, container, launch, gpus_of_group.most, None)
+                yield from _violation(context, container, launch, group.most, None)
 
 
 def _held(context: PodContext) -> dict[int, list[ResourceRequest]]:
@@ -74,7 +80,7 @@ def _held(context: PodContext) -> dict[int, list[ResourceRequest]]:
     return held
 
 
-def _violations(
+def _violation(
     context: PodContext, container: Container, launch: Launch, gpus: int, request: ResourceRequest | None
 ) -> Iterator[Violation]:
     """At most one. `gpus` are those of the container, or the most that a container of its group has."""

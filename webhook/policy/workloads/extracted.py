@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import Enum
 from itertools import islice
 from typing import NamedTuple
@@ -63,19 +63,26 @@ class ExtractedPod:
 
     @property
     def launches(self) -> tuple[tuple[Container, Launch], ...]:
-        """What the command lines of its first containers launch on GPUs, by container. Raises MalformedError."""
+        """What the command lines of its containers launch on GPUs, by container. Raises MalformedError."""
         if self._launches is None:
             self._launches = tuple(
-                (container, launch)
-                for container in islice(self.pod.every_container(), _MOST_CONTAINERS)
-                for launch in launches(container.raw, container.path)
+                [
+                    (container, launch)
+                    for container in self._launching()
+                    for launch in launches(container.raw, container.path)
+                ]
             )
         return self._launches
 
     @property
     def ranks_may_share(self) -> bool:
-        """Whether a container lets ranks of NCCL share a GPU, or its ranks do not use NCCL."""
-        return any(may_share_gpu(container) for container in islice(self.pod.every_container(), _MOST_CONTAINERS))
+        """Whether a container lets ranks of NCCL share a GPU, or its ranks do not use NCCL. Raises MalformedError."""
+        return any(may_share_gpu(container) for container in self._launching())
+
+    def _launching(self) -> Iterable[Container]:
+        """The first containers that have a command line and name resources or set variables, else the first of all."""
+        containers = self.pod.containers or tuple(islice(self.pod.every_container(), _MOST_CONTAINERS))
+        return [one for one in containers[:_MOST_CONTAINERS] if "args" in one.raw or "command" in one.raw]
 
     @property
     def hides_shared_memory(self) -> bool:
