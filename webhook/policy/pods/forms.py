@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from webhook.policy.pods.pod import Container
 from webhook.policy.pods.reading import NOTHING, MalformedError, Members, members
 from webhook.policy.verdict import Path
@@ -22,24 +24,44 @@ class BareResources(Container):
         return (*self.path, field, name)
 
 
-class Step(Container):
-    """A step or sidecar of Tekton, whose resources stand in `computeResources` (tektoncd/pipeline, v1)."""
+class _Renamed(Container):
+    """A container whose resources stand in a field of another name, where it has that field."""
 
     __slots__ = ()
+    _RESOURCES: ClassVar[str]
 
     def __init__(self, raw: Members, list_path: Path, place: str | int | None, kind: str) -> None:
         super().__init__(raw, list_path, place, kind)
-        resources = members(raw, _COMPUTE, self.path)
+        resources = members(raw, self._RESOURCES, self.path)
         if resources:
-            path = (*self.path, _COMPUTE)
+            path = (*self.path, self._RESOURCES)
             self.limits, self.requests = members(resources, "limits", path), members(resources, "requests", path)
 
     def amount_path(self, field: str, name: str) -> Path:
         """The path to the amount of a resource."""
-        return (*self.path, _COMPUTE if _COMPUTE in self.raw else "resources", field, name)
+        return (*self.path, self._RESOURCES if self._RESOURCES in self.raw else "resources", field, name)
 
 
-_COMPUTE = "computeResources"
+class Step(_Renamed):
+    """A step or sidecar of Tekton (tektoncd/pipeline, v1)."""
+
+    __slots__ = ()
+    _RESOURCES = "computeResources"
+
+
+class Trainer(_Renamed):
+    """The container of each node of a TrainJob (kubeflow/trainer, `Trainer`).
+
+    Its image, command, arguments and variables replace those of the runtime's container named `node`, or are added.
+    """
+
+    __slots__ = ()
+    _RESOURCES = "resourcesPerNode"
+
+    @property
+    def label(self) -> str:
+        """The name of the container in the runtime."""
+        return "node"
 
 
 class SparkGpu(Container):

@@ -11,7 +11,7 @@ from webhook.policy.launchers.find import launches
 from webhook.policy.launchers.launch import Launch, Spread
 from webhook.policy.launchers.ranks import may_share_gpu
 from webhook.policy.pods.assembled import AssembledPod
-from webhook.policy.pods.forms import BareResources, SparkGpu, Step
+from webhook.policy.pods.forms import BareResources, SparkGpu, Step, Trainer
 from webhook.policy.pods.pod import APP, INIT, SIDECAR, Container, Pod
 from webhook.policy.pods.quantity import NANO
 from webhook.policy.pods.reading import Members
@@ -58,7 +58,7 @@ class ExtractedPod:
 
     @property
     def count(self) -> int | None:
-        """How many pods are made from it; None if the object does not say."""
+        """How many pods of its group are made from it; None if the object does not say."""
         return self.place.count(self.manifest, self.path)
 
     @property
@@ -160,11 +160,12 @@ def _gpus(pods: list[ExtractedPod], lookup: Lookup) -> GroupGpus:
 
 def assign_groups(pods: list[ExtractedPod]) -> None:
     """Give each pod the group of its path."""
-    groups: dict[str, Group] = {}
+    groups: dict[tuple[str, Path], Group] = {}
     for extracted in pods:
-        name = extracted.place.group
-        if name:
-            extracted.group = groups.setdefault(name, Group(name))
+        place = extracted.place
+        if place.group and place.works_together(extracted.manifest, extracted.path):
+            key = place.group, extracted.path[: len(place.apart)]
+            extracted.group = groups.setdefault(key, Group(place.group))
             extracted.group.pods.append(extracted)
 
 
@@ -182,6 +183,7 @@ _FORMS: Mapping[Form, type[Container]] = {
     "container": Container,
     "resources": BareResources,
     "step": Step,
+    "trainer": Trainer,
     "sparkGpu": SparkGpu,
 }
 
