@@ -156,6 +156,10 @@ Whether one of the pods below `at` passes a test of `pod`. Takes `at`, `pods` (t
 [?c.?computeResources.?limits, ?c.?computeResources.?requests, ?c.?resources.?limits, ?c.?resources.?requests].{{ include "gpushare-webhook.cel.amountsNameGpu" . }}
 {{- end -}}
 
+{{- define "gpushare-webhook.cel.trainerNamesGpu" -}}
+[?c.?resourcesPerNode.?limits, ?c.?resourcesPerNode.?requests].{{ include "gpushare-webhook.cel.amountsNameGpu" . }}
+{{- end -}}
+
 {{- define "gpushare-webhook.cel.resourcesNamesGpu" -}}
 [?c.?limits, ?c.?requests].{{ include "gpushare-webhook.cel.amountsNameGpu" . }}
 {{- end -}}

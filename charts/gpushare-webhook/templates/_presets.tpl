@@ -23,6 +23,51 @@ what stands there, or the parts of a pod that a controller assembles: their path
             "holds": "template"
           }
         ]
+      },
+      {
+        "group": "argoproj.io",
+        "kind": "Experiment",
+        "resource": "experiments",
+        "versions": [
+          "v1alpha1"
+        ],
+        "namespaced": true,
+        "paths": [
+          {
+            "path": "spec.templates[*].template",
+            "holds": "template"
+          }
+        ]
+      },
+      {
+        "group": "argoproj.io",
+        "kind": "AnalysisTemplate",
+        "resource": "analysistemplates",
+        "versions": [
+          "v1alpha1"
+        ],
+        "namespaced": true,
+        "paths": [
+          {
+            "path": "spec.metrics[*].provider.job.spec.template",
+            "holds": "template"
+          }
+        ]
+      },
+      {
+        "group": "argoproj.io",
+        "kind": "ClusterAnalysisTemplate",
+        "resource": "clusteranalysistemplates",
+        "versions": [
+          "v1alpha1"
+        ],
+        "namespaced": false,
+        "paths": [
+          {
+            "path": "spec.metrics[*].provider.job.spec.template",
+            "holds": "template"
+          }
+        ]
       }
     ]
   },
@@ -39,7 +84,82 @@ what stands there, or the parts of a pod that a controller assembles: their path
         "namespaced": true,
         "paths": [
           {
+            "path": "spec.templateDefaults",
+            "holds": [
+              {
+                "path": "initContainers[*]",
+                "form": "container"
+              },
+              {
+                "path": "container",
+                "form": "container"
+              },
+              {
+                "path": "script",
+                "form": "container"
+              },
+              {
+                "path": "containerSet.containers[*]",
+                "form": "container"
+              },
+              {
+                "path": "sidecars[*]",
+                "form": "container"
+              }
+            ]
+          },
+          {
             "path": "spec.templates[*]",
+            "holds": [
+              {
+                "path": "initContainers[*]",
+                "form": "container"
+              },
+              {
+                "path": "container",
+                "form": "container"
+              },
+              {
+                "path": "script",
+                "form": "container"
+              },
+              {
+                "path": "containerSet.containers[*]",
+                "form": "container"
+              },
+              {
+                "path": "sidecars[*]",
+                "form": "container"
+              }
+            ]
+          },
+          {
+            "path": "spec.templates[*].dag.tasks[*].inline",
+            "holds": [
+              {
+                "path": "initContainers[*]",
+                "form": "container"
+              },
+              {
+                "path": "container",
+                "form": "container"
+              },
+              {
+                "path": "script",
+                "form": "container"
+              },
+              {
+                "path": "containerSet.containers[*]",
+                "form": "container"
+              },
+              {
+                "path": "sidecars[*]",
+                "form": "container"
+              }
+            ]
+          },
+          {
+            "path": "spec.templates[*].steps[*][*].inline",
             "holds": [
               {
                 "path": "initContainers[*]",
@@ -75,7 +195,82 @@ what stands there, or the parts of a pod that a controller assembles: their path
         "namespaced": true,
         "paths": [
           {
+            "path": "spec.templateDefaults",
+            "holds": [
+              {
+                "path": "initContainers[*]",
+                "form": "container"
+              },
+              {
+                "path": "container",
+                "form": "container"
+              },
+              {
+                "path": "script",
+                "form": "container"
+              },
+              {
+                "path": "containerSet.containers[*]",
+                "form": "container"
+              },
+              {
+                "path": "sidecars[*]",
+                "form": "container"
+              }
+            ]
+          },
+          {
             "path": "spec.templates[*]",
+            "holds": [
+              {
+                "path": "initContainers[*]",
+                "form": "container"
+              },
+              {
+                "path": "container",
+                "form": "container"
+              },
+              {
+                "path": "script",
+                "form": "container"
+              },
+              {
+                "path": "containerSet.containers[*]",
+                "form": "container"
+              },
+              {
+                "path": "sidecars[*]",
+                "form": "container"
+              }
+            ]
+          },
+          {
+            "path": "spec.templates[*].dag.tasks[*].inline",
+            "holds": [
+              {
+                "path": "initContainers[*]",
+                "form": "container"
+              },
+              {
+                "path": "container",
+                "form": "container"
+              },
+              {
+                "path": "script",
+                "form": "container"
+              },
+              {
+                "path": "containerSet.containers[*]",
+                "form": "container"
+              },
+              {
+                "path": "sidecars[*]",
+                "form": "container"
+              }
+            ]
+          },
+          {
+            "path": "spec.templates[*].steps[*][*].inline",
             "holds": [
               {
                 "path": "initContainers[*]",
@@ -111,7 +306,82 @@ what stands there, or the parts of a pod that a controller assembles: their path
         "namespaced": false,
         "paths": [
           {
+            "path": "spec.templateDefaults",
+            "holds": [
+              {
+                "path": "initContainers[*]",
+                "form": "container"
+              },
+              {
+                "path": "container",
+                "form": "container"
+              },
+              {
+                "path": "script",
+                "form": "container"
+              },
+              {
+                "path": "containerSet.containers[*]",
+                "form": "container"
+              },
+              {
+                "path": "sidecars[*]",
+                "form": "container"
+              }
+            ]
+          },
+          {
             "path": "spec.templates[*]",
+            "holds": [
+              {
+                "path": "initContainers[*]",
+                "form": "container"
+              },
+              {
+                "path": "container",
+                "form": "container"
+              },
+              {
+                "path": "script",
+                "form": "container"
+              },
+              {
+                "path": "containerSet.containers[*]",
+                "form": "container"
+              },
+              {
+                "path": "sidecars[*]",
+                "form": "container"
+              }
+            ]
+          },
+          {
+            "path": "spec.templates[*].dag.tasks[*].inline",
+            "holds": [
+              {
+                "path": "initContainers[*]",
+                "form": "container"
+              },
+              {
+                "path": "container",
+                "form": "container"
+              },
+              {
+                "path": "script",
+                "form": "container"
+              },
+              {
+                "path": "containerSet.containers[*]",
+                "form": "container"
+              },
+              {
+                "path": "sidecars[*]",
+                "form": "container"
+              }
+            ]
+          },
+          {
+            "path": "spec.templates[*].steps[*][*].inline",
             "holds": [
               {
                 "path": "initContainers[*]",
@@ -147,7 +417,82 @@ what stands there, or the parts of a pod that a controller assembles: their path
         "namespaced": true,
         "paths": [
           {
+            "path": "spec.workflowSpec.templateDefaults",
+            "holds": [
+              {
+                "path": "initContainers[*]",
+                "form": "container"
+              },
+              {
+                "path": "container",
+                "form": "container"
+              },
+              {
+                "path": "script",
+                "form": "container"
+              },
+              {
+                "path": "containerSet.containers[*]",
+                "form": "container"
+              },
+              {
+                "path": "sidecars[*]",
+                "form": "container"
+              }
+            ]
+          },
+          {
             "path": "spec.workflowSpec.templates[*]",
+            "holds": [
+              {
+                "path": "initContainers[*]",
+                "form": "container"
+              },
+              {
+                "path": "container",
+                "form": "container"
+              },
+              {
+                "path": "script",
+                "form": "container"
+              },
+              {
+                "path": "containerSet.containers[*]",
+                "form": "container"
+              },
+              {
+                "path": "sidecars[*]",
+                "form": "container"
+              }
+            ]
+          },
+          {
+            "path": "spec.workflowSpec.templates[*].dag.tasks[*].inline",
+            "holds": [
+              {
+                "path": "initContainers[*]",
+                "form": "container"
+              },
+              {
+                "path": "container",
+                "form": "container"
+              },
+              {
+                "path": "script",
+                "form": "container"
+              },
+              {
+                "path": "containerSet.containers[*]",
+                "form": "container"
+              },
+              {
+                "path": "sidecars[*]",
+                "form": "container"
+              }
+            ]
+          },
+          {
+            "path": "spec.workflowSpec.templates[*].steps[*][*].inline",
             "holds": [
               {
                 "path": "initContainers[*]",
@@ -202,6 +547,21 @@ what stands there, or the parts of a pod that a controller assembles: their path
         "group": "serving.knative.dev",
         "kind": "Service",
         "resource": "services",
+        "versions": [
+          "v1"
+        ],
+        "namespaced": true,
+        "paths": [
+          {
+            "path": "spec.template",
+            "holds": "template"
+          }
+        ]
+      },
+      {
+        "group": "serving.knative.dev",
+        "kind": "Configuration",
+        "resource": "configurations",
         "versions": [
           "v1"
         ],
@@ -289,14 +649,6 @@ what stands there, or the parts of a pod that a controller assembles: their path
             "holds": "podSpec"
           },
           {
-            "path": "spec.transformer",
-            "holds": "podSpec"
-          },
-          {
-            "path": "spec.explainer",
-            "holds": "podSpec"
-          },
-          {
             "path": "spec.canary[*].predictor",
             "holds": [
               {
@@ -349,6 +701,31 @@ what stands there, or the parts of a pod that a controller assembles: their path
               },
               {
                 "path": "xgboost",
+                "form": "container"
+              }
+            ]
+          },
+          {
+            "path": "spec.canary[*].predictor.workerSpec",
+            "holds": "podSpec"
+          },
+          {
+            "path": "spec.transformer",
+            "holds": "podSpec"
+          },
+          {
+            "path": "spec.explainer",
+            "holds": [
+              {
+                "path": "initContainers[*]",
+                "form": "container"
+              },
+              {
+                "path": "containers[*]",
+                "form": "container"
+              },
+              {
+                "path": "art",
                 "form": "container"
               }
             ]
@@ -459,7 +836,8 @@ what stands there, or the parts of a pod that a controller assembles: their path
         "kind": "RayCluster",
         "resource": "rayclusters",
         "versions": [
-          "v1"
+          "v1",
+          "v1alpha1"
         ],
         "namespaced": true,
         "paths": [
@@ -478,7 +856,8 @@ what stands there, or the parts of a pod that a controller assembles: their path
         "kind": "RayJob",
         "resource": "rayjobs",
         "versions": [
-          "v1"
+          "v1",
+          "v1alpha1"
         ],
         "namespaced": true,
         "paths": [
@@ -501,7 +880,8 @@ what stands there, or the parts of a pod that a controller assembles: their path
         "kind": "RayService",
         "resource": "rayservices",
         "versions": [
-          "v1"
+          "v1",
+          "v1alpha1"
         ],
         "namespaced": true,
         "paths": [
@@ -558,6 +938,25 @@ what stands there, or the parts of a pod that a controller assembles: their path
           },
           {
             "path": "spec.leaderWorkerTemplate.workerTemplate",
+            "holds": "template"
+          }
+        ]
+      },
+      {
+        "group": "disaggregatedset.x-k8s.io",
+        "kind": "DisaggregatedSet",
+        "resource": "disaggregatedsets",
+        "versions": [
+          "v1"
+        ],
+        "namespaced": true,
+        "paths": [
+          {
+            "path": "spec.roles[*].spec.leaderWorkerTemplate.leaderTemplate",
+            "holds": "template"
+          },
+          {
+            "path": "spec.roles[*].spec.leaderWorkerTemplate.workerTemplate",
             "holds": "template"
           }
         ]
@@ -694,6 +1093,25 @@ what stands there, or the parts of a pod that a controller assembles: their path
             "holds": "template"
           }
         ]
+      },
+      {
+        "group": "sparkoperator.k8s.io",
+        "kind": "SparkConnect",
+        "resource": "sparkconnects",
+        "versions": [
+          "v1alpha1"
+        ],
+        "namespaced": true,
+        "paths": [
+          {
+            "path": "spec.server.template",
+            "holds": "template"
+          },
+          {
+            "path": "spec.executor.template",
+            "holds": "template"
+          }
+        ]
       }
     ]
   },
@@ -722,6 +1140,15 @@ what stands there, or the parts of a pod that a controller assembles: their path
                 "form": "step"
               }
             ]
+          },
+          {
+            "path": "spec.stepTemplate",
+            "holds": [
+              {
+                "path": "",
+                "form": "step"
+              }
+            ]
           }
         ]
       },
@@ -747,6 +1174,35 @@ what stands there, or the parts of a pod that a controller assembles: their path
                 "form": "step"
               }
             ]
+          },
+          {
+            "path": "spec.taskSpec.stepTemplate",
+            "holds": [
+              {
+                "path": "",
+                "form": "step"
+              }
+            ]
+          },
+          {
+            "path": "spec.computeResources",
+            "holds": "resources"
+          },
+          {
+            "path": "spec.stepSpecs[*].computeResources",
+            "holds": "resources"
+          },
+          {
+            "path": "spec.sidecarSpecs[*].computeResources",
+            "holds": "resources"
+          },
+          {
+            "path": "spec.stepOverrides[*].resources",
+            "holds": "resources"
+          },
+          {
+            "path": "spec.sidecarOverrides[*].resources",
+            "holds": "resources"
           }
         ]
       },
@@ -774,6 +1230,15 @@ what stands there, or the parts of a pod that a controller assembles: their path
             ]
           },
           {
+            "path": "spec.tasks[*].taskSpec.stepTemplate",
+            "holds": [
+              {
+                "path": "",
+                "form": "step"
+              }
+            ]
+          },
+          {
             "path": "spec.finally[*].taskSpec",
             "holds": [
               {
@@ -782,6 +1247,15 @@ what stands there, or the parts of a pod that a controller assembles: their path
               },
               {
                 "path": "sidecars[*]",
+                "form": "step"
+              }
+            ]
+          },
+          {
+            "path": "spec.finally[*].taskSpec.stepTemplate",
+            "holds": [
+              {
+                "path": "",
                 "form": "step"
               }
             ]
@@ -812,6 +1286,15 @@ what stands there, or the parts of a pod that a controller assembles: their path
             ]
           },
           {
+            "path": "spec.pipelineSpec.tasks[*].taskSpec.stepTemplate",
+            "holds": [
+              {
+                "path": "",
+                "form": "step"
+              }
+            ]
+          },
+          {
             "path": "spec.pipelineSpec.finally[*].taskSpec",
             "holds": [
               {
@@ -823,6 +1306,35 @@ what stands there, or the parts of a pod that a controller assembles: their path
                 "form": "step"
               }
             ]
+          },
+          {
+            "path": "spec.pipelineSpec.finally[*].taskSpec.stepTemplate",
+            "holds": [
+              {
+                "path": "",
+                "form": "step"
+              }
+            ]
+          },
+          {
+            "path": "spec.taskRunSpecs[*].computeResources",
+            "holds": "resources"
+          },
+          {
+            "path": "spec.taskRunSpecs[*].stepSpecs[*].computeResources",
+            "holds": "resources"
+          },
+          {
+            "path": "spec.taskRunSpecs[*].sidecarSpecs[*].computeResources",
+            "holds": "resources"
+          },
+          {
+            "path": "spec.taskRunSpecs[*].stepOverrides[*].resources",
+            "holds": "resources"
+          },
+          {
+            "path": "spec.taskRunSpecs[*].sidecarOverrides[*].resources",
+            "holds": "resources"
           }
         ]
       }
@@ -841,8 +1353,13 @@ what stands there, or the parts of a pod that a controller assembles: their path
         "namespaced": true,
         "paths": [
           {
-            "path": "spec.trainer.resourcesPerNode",
-            "holds": "resources"
+            "path": "spec.trainer",
+            "holds": [
+              {
+                "path": "",
+                "form": "trainer"
+              }
+            ]
           }
         ]
       },
@@ -1003,6 +1520,36 @@ what stands there, or the parts of a pod that a controller assembles: their path
         "paths": [
           {
             "path": "spec.jobTemplate.spec.tasks[*].template",
+            "holds": "template"
+          }
+        ]
+      },
+      {
+        "group": "flow.volcano.sh",
+        "kind": "JobTemplate",
+        "resource": "jobtemplates",
+        "versions": [
+          "v1alpha1"
+        ],
+        "namespaced": true,
+        "paths": [
+          {
+            "path": "spec.tasks[*].template",
+            "holds": "template"
+          }
+        ]
+      },
+      {
+        "group": "flow.volcano.sh",
+        "kind": "JobFlow",
+        "resource": "jobflows",
+        "versions": [
+          "v1alpha1"
+        ],
+        "namespaced": true,
+        "paths": [
+          {
+            "path": "spec.flows[*].patch.jobSpec.tasks[*].template",
             "holds": "template"
           }
         ]

@@ -84,6 +84,7 @@ class PodPath:
     does one that does not meet `works_together`. Each element at which the steps of `apart` end has a group of its own.
     `count` is how many pods of one group are made from a template. `hides_shared_memory`: the controller mounts a
     volume at `/dev/shm`. `renders`: the controller replaces placeholders in the template before it makes pods.
+    `ranks`: every pod that asks for a GPU is a rank, or several, of one job that communicates through NCCL.
     """
 
     steps: Steps
@@ -94,6 +95,7 @@ class PodPath:
     count: Count = one
     hides_shared_memory: Condition = never
     renders: bool = False
+    ranks: bool = False
 
     def meets(self, other: PodPath) -> bool:
         """Whether both can lead to the same node, or one to the containers in the pods of the other."""
