@@ -34,7 +34,6 @@ from webhook.policy.verdict import (
 )
 from webhook.policy.workloads.extracted import ExtractedPod
 from webhook.policy.workloads.kinds import Kinds, extract
-from webhook.policy.workloads.paths import nearest
 from webhook.policy.workloads.presets import kinds_with
 
 _DEFAULT_SEVERITIES = {check.code: check.severity for check in CHECKS}
@@ -138,12 +137,8 @@ class _VerdictBuilder:
     def run(self, checks: Iterable[Check], context: PodContext) -> None:
         """Run checks and collect their findings. Raises MalformedError."""
         severities = context.rules.severities
-        may_lack_paths = context.pod.may_lack_paths
         for check in checks:
             for violation in check.run(context):
-                if may_lack_paths:
-                    path = nearest(context.extracted.manifest, violation.path)
-                    violation = Violation(path, *violation[1:])
                 self._add(check.code, min(severities[check.code], violation.cap), violation)
 
     def _add(self, code: str, severity: Severity, violation: Violation) -> None:

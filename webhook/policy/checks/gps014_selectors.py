@@ -85,7 +85,7 @@ def _largest(context: PodContext, resource: str) -> ResourceRequest:
 
 def _violation(context: PodContext, failure: Failure) -> Violation:
     """What the pod fails at the nearest node."""
-    spec, first = context.pod.spec_path, context.requests.positive[0].resource.name
+    first = context.requests.positive[0].resource.name
     match failure:
         case Passing(node, taint):
             problem = message(
@@ -116,7 +116,7 @@ def _violation(context: PodContext, failure: Failure) -> Violation:
         case Elsewhere(resource):
             name = context.pod.text("nodeName")
             problem = message("nodeName is {}, which is not a node that offers {}", name, resource)
-            return Violation((*spec, "nodeName"), problem, "omit nodeName, or name a node that offers it")
+            return Violation(context.pod.path_of("nodeName"), problem, "omit nodeName, or name a node that offers it")
         case Apart(resource):
             problem = message("no node offers {} together with the other resources that the pod asks for", resource)
             return Violation(_largest(context, resource).path, problem, "ask for it in a pod of its own")
@@ -161,12 +161,11 @@ def _toleration(taint: Taint) -> str:
 
 
 def _tolerations(context: PodContext) -> Path:
-    path = context.pod.spec_path
-    return (*path, "tolerations") if "tolerations" in context.pod.spec else path
+    return context.pod.path_of("tolerations") if "tolerations" in context.pod.spec else context.pod.spec_path
 
 
 def _selector(context: PodContext) -> Path:
-    return (*context.pod.spec_path, "nodeSelector" if context.pod.spec.get("nodeSelector") else "affinity")
+    return context.pod.path_of("nodeSelector" if context.pod.spec.get("nodeSelector") else "affinity")
 
 
 CHECK = Check("GPS014", Severity.WARN, Scope.GPU, run, __doc__)

@@ -1,39 +1,77 @@
-"""Argo Workflows and Argo Rollouts (argoproj/argo-workflows, argoproj/argo-rollouts)."""
+"""Argo Workflows and Argo Rollouts (argoproj/argo-workflows, argoproj/argo-rollouts).
+
+Not checked: `podSpecPatch` and the manifest of a `resource` template, which are texts.
+"""
 
 from __future__ import annotations
 
 from webhook.policy.pods.pod import INIT
-from webhook.policy.workloads.kinds import Kind
+from webhook.policy.workloads.kinds import Kind, always
 from webhook.policy.workloads.paths import EVERY, Assembly, Part, PodPath
 
 _GROUP, _VERSIONS = "argoproj.io", ("v1alpha1",)
+_MAIN = "main"
+"""The name of the container of a template, whatever the template says (`workflow/common`, MainContainerName)."""
+
 _PARTS = (
     Part(("initContainers", EVERY), kind=INIT),
-    Part(("container",)),
-    Part(("script",)),
+    Part(("container",), name=_MAIN),
+    Part(("script",), name=_MAIN),
     Part(("containerSet", "containers", EVERY)),
     Part(("sidecars", EVERY)),
 )
 
 
 def _workflow(*spec: str) -> tuple[PodPath, ...]:
-    """The paths of a WorkflowSpec: each template runs as one pod, with the fields of the workflow below its own."""
-    templates = (*spec, "templates", EVERY)
-    return (PodPath(templates, Assembly(_PARTS, (spec, templates)), renders=True),)
+    """The paths of a WorkflowSpec: each template runs as a pod.
+
+    Its fields replace those of the defaults, and these the fields of the workflow (`addSchedulingConstraints`).
+    """
+    defaults, templates = (*spec, "templateDefaults"), (*spec, "templates", EVERY)
+    return (
+        PodPath(templates, Assembly(_PARTS, (spec, defaults, templates)), renders=True),
+        PodPath(defaults, Assembly(_PARTS, (spec, defaults)), renders=True),
+    )
 
 
 WORKFLOWS = (
     Kind(_GROUP, "Workflow", _workflow("spec"), "workflows", _VERSIONS),
-    Kind(_GROUP, "WorkflowTemplate", _workflow("spec"), "workflowtemplates", _VERSIONS),
-    Kind(_GROUP, "ClusterWorkflowTemplate", _workflow("spec"), "clusterworkflowtemplates", _VERSIONS, namespaced=False),
+    Kind(_GROUP, "WorkflowTemplate", _workflow("spec"), "workflowtemplates", _VERSIONS, is_used_elsewhere=always),
+    Kind(
+        _GROUP,
+        "ClusterWorkflowTemplate",
+        _workflow("spec"),
+        "clusterworkflowtemplates",
+        _VERSIONS,
+        namespaced=False,
+        is_used_elsewhere=always,
+    ),
     Kind(
         _GROUP,
         "CronWorkflow",
         _workflow("spec", "workflowSpec"),
         "cronworkflows",
         _VERSIONS,
-        suspended=(("spec", "workflowSpec", "suspend"),),
+        suspended=(("spec", "workflowSpec", "suspend"),),  # its own `suspend` only stops its schedule
     ),
 )
-ROLLOUTS = (Kind(_GROUP, "Rollout", (PodPath(("spec", "template")),), "rollouts", _VERSIONS, suspended=()),)
+
+_EXPERIMENT = (PodPath(("spec", "templates", EVERY, "template")),)
+_JOB_OF_METRIC = PodPath(("spec", "metrics", EVERY, "provider", "job", "spec", "template"), renders=True)
+
+ROLLOUTS = (
+    Kind(_GROUP, "Rollout", (PodPath(("spec", "template")),), "rollouts", _VERSIONS, suspended=()),
+    Kind(_GROUP, "Experiment", _EXPERIMENT, "experiments", _VERSIONS, suspended=()),
+    Kind(_GROUP, "AnalysisRun", (_JOB_OF_METRIC,), "analysisruns", _VERSIONS, suspended=()),
+    Kind(_GROUP, "AnalysisTemplate", (_JOB_OF_METRIC,), "analysistemplates", _VERSIONS, suspended=()),
+    Kind(
+        _GROUP,
+        "ClusterAnalysisTemplate",
+        (_JOB_OF_METRIC,),
+        "clusteranalysistemplates",
+        _VERSIONS,
+        namespaced=False,
+        suspended=(),
+    ),
+)
 """The kinds of the presets."""

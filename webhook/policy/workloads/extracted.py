@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from enum import Enum
 
 from webhook.policy.pods.assembled import AssembledPod
-from webhook.policy.pods.forms import BareResources, SparkGpu, Step
-from webhook.policy.pods.pod import APP, INIT, SIDECAR, Container, Pod
+from webhook.policy.pods.forms import BareResources
+from webhook.policy.pods.pod import APP, Pod
 from webhook.policy.pods.reading import Members
 from webhook.policy.verdict import Path
-from webhook.policy.workloads.paths import EVERY, Assembly, Form, Part, PodPath, Whole, at, walk
+from webhook.policy.workloads.assembling import assembled
+from webhook.policy.workloads.paths import Assembly, PodPath, Whole
 
 
 class Deferral(Enum):
@@ -18,6 +19,7 @@ class Deferral(Enum):
 
     SUSPENDED = "suspended: the nodes of its pods are chosen when it resumes"
     QUEUED = "queued: a queue chooses the nodes of its pods"
+    USED_ELSEWHERE = "template: the object that uses it may choose the nodes of its pods"
     GATED = "gated: its nodes are chosen when its scheduling gates are removed"
 
 
@@ -42,7 +44,7 @@ class ExtractedPod:
         self.deferral = deferral
         self.group: Group | None = None
         holds = place.holds
-        self.pod = _assembled(raw, path, holds, manifest) if isinstance(holds, Assembly) else _WHOLE[holds](raw, path)
+        self.pod = assembled(raw, path, holds, manifest) if isinstance(holds, Assembly) else _WHOLE[holds](raw, path)
 
     @property
     def count(self) -> int | None:
@@ -76,7 +78,7 @@ def assign_groups(pods: list[ExtractedPod]) -> None:
 
 
 def _of_resources(raw: Members, path: Path) -> Pod:
-    return AssembledPod((BareResources(raw, path, None, APP),), (), path)
+    return AssembledPod((BareResources(raw, path, None, APP),), (), path, is_container=True)
 
 
 _WHOLE: Mapping[Whole, Callable[[Members, Path], Pod]] = {
@@ -85,31 +87,3 @@ _WHOLE: Mapping[Whole, Callable[[Members, Path], Pod]] = {
     "container": Pod.of_container,
     "resources": _of_resources,
 }
-_FORMS: Mapping[Form, type[Container]] = {
-    "container": Container,
-    "resources": BareResources,
-    "step": Step,
-    "sparkGpu": SparkGpu,
-}
-
-
-def _assembled(raw: Members, path: Path, assembly: Assembly, manifest: Members) -> Pod:
-    containers = tuple(
-        _FORMS[part.form](held, where[:-1], where[-1], _kind(part, held))
-        for part in assembly.parts
-        for where, held in walk(raw, part.steps, path)
-    )
-    return AssembledPod(containers, list(_around(path, assembly, manifest)), path)
-
-
-def _kind(part: Part, held: Members) -> str:
-    return SIDECAR if part.kind is INIT and held.get("restartPolicy") == "Always" else part.kind
-
-
-def _around(path: Path, assembly: Assembly, manifest: Members) -> Iterator[tuple[Path, Members]]:
-    """The mappings with fields of the pod's spec. They pass through the same elements as the path to the pod."""
-    for steps in assembly.around:
-        where = tuple(path[place] if step == EVERY else step for place, step in enumerate(steps))
-        held = at(manifest, where)
-        if isinstance(held, dict):
-            yield where, held

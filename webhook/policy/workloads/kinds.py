@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from webhook.policy.pods.reading import MalformedError, Members
 from webhook.policy.settings.workloads import WorkloadPath
 from webhook.policy.verdict import Path
+from webhook.policy.workloads.assembling import SharedSize
 from webhook.policy.workloads.extracted import Deferral, ExtractedPod, assign_groups
-from webhook.policy.workloads.paths import PodPath, at, steps, walk
+from webhook.policy.workloads.paths import Assembly, PodPath, at, steps, walk
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +19,7 @@ class Kind:
 
     `resource` is its name in the API's paths, `versions` are the known ones, the newest first; `namespaced`: its
     objects live in namespaces. `suspended` leads to the fields that suspend it, `labels` to the labels that a queue
-    reads.
+    reads. `is_used_elsewhere`: another object makes pods of an object, and may choose their nodes.
     """
 
     group: str
@@ -29,13 +30,21 @@ class Kind:
     namespaced: bool = True
     suspended: tuple[Path, ...] = (("spec", "suspend"), ("spec", "runPolicy", "suspend"))
     labels: Path = ("metadata", "labels")
+    is_used_elsewhere: Callable[[Members], bool] | None = None
 
     def deferral(self, manifest: Members) -> Deferral | None:
         """Why the nodes of an object's pods are chosen later; None if they are not."""
         for path in self.suspended:
             if at(manifest, path) is True:
                 return Deferral.SUSPENDED
+        if self.is_used_elsewhere is not None and self.is_used_elsewhere(manifest):
+            return Deferral.USED_ELSEWHERE
         return Deferral.QUEUED if at(manifest, (*self.labels, QUEUE_LABEL)) else None
+
+
+def always(_manifest: Members) -> bool:
+    """The condition of a kind whose objects make no pods themselves."""
+    return True
 
 
 QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
@@ -109,18 +118,34 @@ def extract(kinds: Kinds, manifest: Members, group: str, kind: str) -> list[Extr
     for place in known.paths:
         for path, raw in walk(manifest, place.steps):
             if len(found) == MOST_PODS:
-                raise TooManyPodsError(path)
+                raise TooManyPodsError(path, f"an object may hold at most {MOST_PODS} pods")
             found.append(ExtractedPod(path, raw, place, manifest, is_pod=is_itself, deferral=deferral))
     if any(place.group for place in known.paths):
         assign_groups(found)
+    if len(found) > 1:
+        _bound_shared(found, manifest)
     return found
 
 
-class TooManyPodsError(MalformedError):
-    """The object holds more pods than are checked. `path` leads to the first one beyond the limit."""
+MOST_SHARED = 65_536
+"""The most values of fields that pods of one object share, counted once for every pod."""
 
-    def __init__(self, path: Path) -> None:
-        Exception.__init__(self, f"an object may hold at most {MOST_PODS} pods")
+
+def _bound_shared(found: Iterable[ExtractedPod], manifest: Members) -> None:
+    """Raise TooManyPodsError if many pods share many values, such as the affinity of a workflow with many templates."""
+    size = SharedSize(manifest)
+    for extracted in found:
+        if isinstance(extracted.place.holds, Assembly):
+            size.add(extracted.path, extracted.place.holds)
+            if size.total > MOST_SHARED:
+                raise TooManyPodsError(extracted.path, f"pods of an object may share at most {MOST_SHARED} values")
+
+
+class TooManyPodsError(MalformedError):
+    """The object holds more pods than are checked, or they share too much. `path` leads to the first one beyond it."""
+
+    def __init__(self, path: Path, problem: str) -> None:
+        Exception.__init__(self, problem)
         self.path = path
 
 

@@ -2,32 +2,73 @@
 
 from __future__ import annotations
 
-from webhook.policy.workloads.kinds import Kind
-from webhook.policy.workloads.paths import CONTAINERS, EVERY, Assembly, Part, PodPath, Steps
+from webhook.policy.pods.reading import Members
+from webhook.policy.verdict import Path
+from webhook.policy.workloads.kinds import Kind, always
+from webhook.policy.workloads.paths import CONTAINERS, EVERY, Assembly, Part, PodPath, Steps, at, one, unstated
 
 _GROUP = "serving.kserve.io"
-_FRAMEWORKS = (
+_PREDICTORS = (
     *("model", "huggingface", "lightgbm", "onnx", "paddle", "pmml", "pytorch", "sklearn"),
     *("tensorflow", "triton", "xgboost"),
 )
+_EXPLAINERS = ("art",)
 
 
-def _predictor(*steps: str) -> PodPath:
-    """A PodSpec beside the container of a framework, which become one pod."""
+def _component(*steps: str, containers: tuple[str, ...], group: str = "") -> PodPath:
+    """A PodSpec beside the containers of model servers, which become one pod (`Predictor.buildPodSpec`)."""
     around: tuple[Steps, ...] = (steps,)
-    return PodPath(steps, Assembly((*CONTAINERS, *(Part((name,)) for name in _FRAMEWORKS)), around), group="predictor")
+    return PodPath(steps, Assembly((*CONTAINERS, *(Part((name,)) for name in containers)), around), group)
 
 
-def _spec(*steps: str, group: str = "") -> PodPath:
-    return PodPath(steps, "podSpec", group)
+def _workers(*steps: str, group: str = "") -> PodPath:
+    """A PodSpec of workers. Their number depends on the runtime too: the way it starts them, and what they ask for."""
+    return PodPath(steps, "podSpec", group, unstated)
 
 
-_RUNTIME = (_spec("spec", group="predictor"), _spec("spec", "workerSpec", group="predictor"))
+_RUNTIME = (
+    PodPath(("spec",), "podSpec", "predictor"),
+    _workers("spec", "workerSpec", group="predictor"),
+)
+
+
+def _size(manifest: Members, workload: Path) -> int | None:
+    """The pods of a LeaderWorkerSet, as `ParallelismSpec.GetSize`; None if the object does not say."""
+    parallelism = at(manifest, (*workload, "parallelism"))
+    if not isinstance(parallelism, dict):
+        return None
+    data, local, pipeline = (_positive(parallelism, field) for field in ("data", "dataLocal", "pipeline"))
+    if data is not None and local is not None:
+        return max(data // local, 1)
+    return pipeline if data is None and local is None else None
+
+
+def _positive(parallelism: Members, field: str) -> int | None:
+    value = parallelism.get(field)
+    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else None
+
+
+def _workers_of_llm(manifest: Members, path: Path) -> int | None:
+    """All pods but the leader, which has a template of its own; a base config may add that one."""
+    workload = path[:-1]
+    size = _size(manifest, workload)
+    return None if size is None or at(manifest, (*workload, "template")) is None else size - 1
+
+
+def _workload(*steps: str, group: str) -> tuple[PodPath, ...]:
+    """The leader and the workers of a workload of an LLM."""
+    return (
+        PodPath((*steps, "template"), "podSpec", group, one),
+        PodPath((*steps, "worker"), "podSpec", group, _workers_of_llm),
+    )
+
+
+_SCHEDULER = ("spec", "router", "scheduler")
 _LLM = (
-    _spec("spec", "template", group="decode"),
-    _spec("spec", "worker", group="decode"),
-    _spec("spec", "prefill", "template", group="prefill"),
-    _spec("spec", "prefill", "worker", group="prefill"),
+    *_workload("spec", group="decode"),
+    *_workload("spec", "prefill", group="prefill"),
+    PodPath((*_SCHEDULER, "template"), "podSpec"),
+    PodPath((*_SCHEDULER, "tokenizer", "template"), "podSpec"),
 )
 
 KINDS = (
@@ -35,18 +76,52 @@ KINDS = (
         _GROUP,
         "InferenceService",
         (
-            _predictor("spec", "predictor"),
-            _spec("spec", "predictor", "workerSpec", group="predictor"),
-            _spec("spec", "transformer"),
-            _spec("spec", "explainer"),
-            _predictor("spec", "canary", EVERY, "predictor"),
+            _component("spec", "predictor", containers=_PREDICTORS, group="predictor"),
+            _workers("spec", "predictor", "workerSpec", group="predictor"),
+            _component("spec", "transformer", containers=()),
+            _component("spec", "explainer", containers=_EXPLAINERS),
+            _component("spec", "canary", EVERY, "predictor", containers=_PREDICTORS),
+            _workers("spec", "canary", EVERY, "predictor", "workerSpec"),
         ),
         "inferenceservices",
         ("v1beta1",),
+        suspended=(),
     ),
-    Kind(_GROUP, "ServingRuntime", _RUNTIME, "servingruntimes", ("v1alpha1",)),
-    Kind(_GROUP, "ClusterServingRuntime", _RUNTIME, "clusterservingruntimes", ("v1alpha1",), namespaced=False),
-    Kind(_GROUP, "LLMInferenceService", _LLM, "llminferenceservices", ("v1alpha2", "v1alpha1")),
-    Kind(_GROUP, "LLMInferenceServiceConfig", _LLM, "llminferenceserviceconfigs", ("v1alpha2", "v1alpha1")),
+    Kind(
+        _GROUP,
+        "ServingRuntime",
+        _RUNTIME,
+        "servingruntimes",
+        ("v1alpha1",),
+        suspended=(),
+        is_used_elsewhere=always,
+    ),
+    Kind(
+        _GROUP,
+        "ClusterServingRuntime",
+        _RUNTIME,
+        "clusterservingruntimes",
+        ("v1alpha1",),
+        namespaced=False,
+        suspended=(),
+        is_used_elsewhere=always,
+    ),
+    Kind(
+        _GROUP,
+        "LLMInferenceService",
+        _LLM,
+        "llminferenceservices",
+        ("v1alpha2", "v1alpha1"),
+        suspended=(),
+    ),
+    Kind(
+        _GROUP,
+        "LLMInferenceServiceConfig",
+        _LLM,
+        "llminferenceserviceconfigs",
+        ("v1alpha2", "v1alpha1"),
+        suspended=(),
+        is_used_elsewhere=always,
+    ),
 )
 """The kinds of the preset."""

@@ -19,9 +19,9 @@ Steps = tuple[str, ...]
 Whole = Literal["template", "podSpec", "container", "resources"]
 """What the path of a setting may lead to: a PodTemplateSpec, a PodSpec, a container, or a container's resources."""
 
-Form = Literal["container", "resources", "step", "sparkGpu"]
-"""The form of a container: the API's own, its bare resources, a step of Tekton (its `computeResources` count), or the
-GPU of a pod of Spark (`name` and `quantity`)."""
+Form = Literal["container", "resources", "step", "spark"]
+"""The form of a container: the API's own, its bare resources, a step of Tekton (its `computeResources` count), or a
+role of Spark (its `gpu.quantity` counts)."""
 
 Count = Callable[[Members, Path], int | None]
 """How many pods a controller makes from the pod at a path of an object; None if the object does not say."""
@@ -32,11 +32,17 @@ Condition = Callable[[Members, Path], bool]
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Containers of an assembled pod: the steps to them from its place, their form, and APP or INIT."""
+    """Containers of an assembled pod: the steps to them from its place, their form, and APP or INIT.
+
+    Only the last step can be EVERY. `name` is the one that the controller gives a container, whatever the object says.
+    `template` leads to a step template whose amounts they inherit.
+    """
 
     steps: Steps
     form: Form = "container"
     kind: str = APP
+    name: str = ""
+    template: Steps | None = None
 
 
 CONTAINERS = (Part(("initContainers", EVERY), kind=INIT), Part(("containers", EVERY)))
@@ -48,8 +54,8 @@ class Assembly:
     """A pod that a controller assembles from fields of its own.
 
     `around` leads, from the root of the object, to the mappings that hold fields of the pod's spec, such as
-    `nodeSelector`; the fields of a later mapping replace those of an earlier one. Without any, nothing but the
-    containers is known of the pod.
+    `nodeSelector`; the fields of a later mapping replace those of an earlier one. Without any, another object has
+    these fields.
     """
 
     parts: tuple[Part, ...]
@@ -59,6 +65,11 @@ class Assembly:
 def one(_manifest: Members, _path: Path) -> int | None:
     """The count of a template from which one pod is made."""
     return 1
+
+
+def unstated(_manifest: Members, _path: Path) -> int | None:
+    """The count of a template where the object does not say how many pods are made from it."""
+    return None
 
 
 def never(_manifest: Members, _path: Path) -> bool:
@@ -72,7 +83,8 @@ class PodPath:
 
     `group` names the group of pods that work together, within the object; a pod without a group works alone. `count`
     is how many pods are made from a template. `hides_shared_memory`: the controller mounts a volume at `/dev/shm`.
-    `renders`: the controller replaces placeholders in the template before it makes pods.
+    `renders`: the controller replaces placeholders in texts of the template before it makes pods. It replaces none in
+    amounts of resources, which are no quantities then (argoproj/argo-workflows#6939, tektoncd/pipeline#4080).
     """
 
     steps: Steps
