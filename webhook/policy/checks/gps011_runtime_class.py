@@ -29,6 +29,8 @@ def run(context: PodContext) -> Violations:
         return _configured(context)
     path = context.pod.path_of(_FIELD)
     name = context.pod.text(_FIELD)
+    if context.is_replaced(name):
+        return ()
     known = context.runtime_class(name)
     violations: list[Violation] = []
     if known is None and context.facts.runtime_classes is not None:

@@ -26,12 +26,12 @@ def _executors(manifest: Members, path: Path) -> int | None:
     return instances if isinstance(instances, int) and not isinstance(instances, bool) else None
 
 
-def _role(spec: tuple[str, ...], role: str, container: str, count: Count) -> tuple[PodPath, ...]:
+def _role(spec: tuple[str, ...], role: str, count: Count) -> tuple[PodPath, ...]:
     """The paths of a role. Its fields replace those of its template, and these the fields of the application."""
     steps = (*spec, role)
     parts = (
         Part(("initContainers", EVERY), kind=INIT),
-        Part((), "spark", name=container),
+        Part((), "spark"),
         Part(("sidecars", EVERY)),
     )
     return (
@@ -43,8 +43,8 @@ def _role(spec: tuple[str, ...], role: str, container: str, count: Count) -> tup
 def _application(*spec: str) -> tuple[PodPath, ...]:
     """The paths of a SparkApplicationSpec."""
     return (
-        *_role(spec, "driver", "spark-kubernetes-driver", one),
-        *_role(spec, "executor", "spark-kubernetes-executor", _executors),
+        *_role(spec, "driver", one),
+        *_role(spec, "executor", _executors),
     )
 
 
