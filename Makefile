@@ -6,7 +6,7 @@ READY  := $(VENV)/.ready
 RELEASE := build/release
 
 .PHONY: help demo serve certs test lint types layers unit quick fuzz bench bench-gate bench-accept docs
-.PHONY: constraints image-lock sbom clean
+.PHONY: constraints image-lock sbom clean crd-definitions
 
 help: ## List the targets.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -47,9 +47,12 @@ layers: $(READY)
 quick: $(READY) ## Run the tests that are not slow, in less than a minute, and print the slowest of them.
 	$(BIN)/python -m pytest -m "not slow" --quiet --durations=10 --durations-min=1
 
-unit: $(READY) chart-tools
+unit: $(READY) chart-tools crd-definitions
 	$(BIN)/coverage run -m pytest
 	$(BIN)/coverage report
+
+crd-definitions: $(READY) ## Download the resource definitions of the workload presets into the cache folder.
+	@$(BIN)/python -m tests.crds.published
 
 SECONDS ?= 600
 

@@ -166,7 +166,10 @@ section `key` that is null by default.
     "paths": [],
     "paths[]": {
       "group": "",
-      "holds": "template"
+      "holds": "template",
+      "resource": null,
+      "versions": [],
+      "scope": "Namespaced"
     }
   },
   "server": {

@@ -132,10 +132,21 @@ def build(source: Path, binary: Path, *flags: str, cgo: bool = False, ldflags: s
     )
 
 
-def _go(*arguments: str, cwd: Path, cgo: bool = False) -> str:
+def download(source: Path, module: str, cache: Path) -> Path:
+    """Download one module that go.mod in `source` requires into an empty module cache, and return its folder.
+
+    go.sum must have its digest. What the module requires is not downloaded. Raises `ToolsMissingError`.
+    """
+    requirements = json.loads(_go("mod", "edit", "-json", cwd=source))["Require"]
+    version = next(requirement["Version"] for requirement in requirements if requirement["Path"] == module)
+    found = _go("mod", "download", "-modcacherw", "-json", f"{module}@{version}", cwd=source, GOMODCACHE=str(cache))
+    return Path(json.loads(found)["Dir"])
+
+
+def _go(*arguments: str, cwd: Path, cgo: bool = False, **variables: str) -> str:
     if not shutil.which("go"):
         raise ToolsMissingError("Go is not on PATH: install Go 1.26 or newer (the go.mod files name what they need)")
-    environment = os.environ | {"CGO_ENABLED": str(int(cgo)), "GOWORK": "off"}
+    environment = os.environ | {"CGO_ENABLED": str(int(cgo)), "GOWORK": "off"} | variables
     command = ["nice", "-n", "10", "go", *arguments]
     # Progress on stderr goes to the terminal: a cold build takes minutes.
     done = subprocess.run(command, cwd=cwd, env=environment, stdout=subprocess.PIPE, text=True, check=False)

@@ -25,11 +25,14 @@ _PARTS = (
 def _workflow(*spec: str) -> tuple[PodPath, ...]:
     """The paths of a WorkflowSpec: each template runs as a pod.
 
-    Its fields replace those of the defaults, and these the fields of the workflow (`addSchedulingConstraints`).
+    Its fields replace those of the workflow and of the defaults; the fields of an inline template also replace those of
+    the template around it (`addSchedulingConstraints`).
     """
     defaults, templates = (*spec, "templateDefaults"), (*spec, "templates", EVERY)
+    inline = (*templates, "dag", "tasks", EVERY, "inline"), (*templates, "steps", EVERY, EVERY, "inline")
     return (
         PodPath(templates, Assembly(_PARTS, (spec, defaults, templates)), renders=True),
+        *(PodPath(place, Assembly(_PARTS, (spec, defaults, templates, place)), renders=True) for place in inline),
         PodPath(defaults, Assembly(_PARTS, (spec, defaults)), renders=True),
     )
 
@@ -62,7 +65,6 @@ _JOB_OF_METRIC = PodPath(("spec", "metrics", EVERY, "provider", "job", "spec", "
 ROLLOUTS = (
     Kind(_GROUP, "Rollout", (PodPath(("spec", "template")),), "rollouts", _VERSIONS, suspended=()),
     Kind(_GROUP, "Experiment", _EXPERIMENT, "experiments", _VERSIONS, suspended=()),
-    Kind(_GROUP, "AnalysisRun", (_JOB_OF_METRIC,), "analysisruns", _VERSIONS, suspended=()),
     Kind(_GROUP, "AnalysisTemplate", (_JOB_OF_METRIC,), "analysistemplates", _VERSIONS, suspended=()),
     Kind(
         _GROUP,

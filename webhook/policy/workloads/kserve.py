@@ -63,12 +63,9 @@ def _workload(*steps: str, group: str) -> tuple[PodPath, ...]:
     )
 
 
-_SCHEDULER = ("spec", "router", "scheduler")
 _LLM = (
     *_workload("spec", group="decode"),
     *_workload("spec", "prefill", group="prefill"),
-    PodPath((*_SCHEDULER, "template"), "podSpec"),
-    PodPath((*_SCHEDULER, "tokenizer", "template"), "podSpec"),
 )
 
 KINDS = (

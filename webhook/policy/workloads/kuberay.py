@@ -8,6 +8,7 @@ from webhook.policy.workloads.kinds import Kind
 from webhook.policy.workloads.paths import EVERY, PodPath, Steps, at
 
 _CLUSTER = "cluster"
+_VERSIONS = ("v1", "v1alpha1")
 
 
 def _workers(manifest: Members, path: Path) -> int | None:
@@ -44,14 +45,15 @@ def _path(steps: Steps) -> PodPath:
 
 
 KINDS = (
-    Kind("ray.io", "RayCluster", _cluster("spec"), "rayclusters"),
+    Kind("ray.io", "RayCluster", _cluster("spec"), "rayclusters", _VERSIONS),
     Kind(
         "ray.io",
         "RayJob",
         (*_cluster("spec", "rayClusterSpec"), PodPath(("spec", "submitterPodTemplate"))),
         "rayjobs",
+        _VERSIONS,
     ),
-    Kind("ray.io", "RayService", _cluster("spec", "rayClusterConfig"), "rayservices"),
+    Kind("ray.io", "RayService", _cluster("spec", "rayClusterConfig"), "rayservices", _VERSIONS),
     Kind(
         "ray.io",
         "RayCronJob",

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from webhook.policy.workloads.kinds import Kind
-from webhook.policy.workloads.paths import PodPath
+from webhook.policy.workloads.paths import EVERY, PodPath
 
 _PODS = ("spec", "leaderWorkerTemplate")
+_PODS_OF_ROLE = ("spec", "roles", EVERY, *_PODS)
 
 KINDS = (
     Kind(
@@ -16,6 +17,12 @@ KINDS = (
             PodPath((*_PODS, "workerTemplate"), group="group"),
         ),
         "leaderworkersets",
+    ),
+    Kind(
+        "disaggregatedset.x-k8s.io",
+        "DisaggregatedSet",
+        (PodPath((*_PODS_OF_ROLE, "leaderTemplate")), PodPath((*_PODS_OF_ROLE, "workerTemplate"))),
+        "disaggregatedsets",
     ),
 )
 """The kinds of the preset."""

@@ -52,7 +52,7 @@ KINDS = (
     Kind(_GROUP, "Task", _TASK, "tasks", _VERSIONS, suspended=(), is_used_elsewhere=always),
     Kind(
         _GROUP,
-        "ClusterTask",  # until v0.70
+        "ClusterTask",  # deprecated since v0.41, gone from current releases
         _TASK,
         "clustertasks",
         ("v1beta1",),
