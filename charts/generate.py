@@ -1,8 +1,9 @@
-"""Write the generated files of the chart: its schema, the table in its README.md, its version, and `_defaults.tpl`.
+"""Write the generated files of the chart: its schema, the table in its README.md, its version, and two templates.
 
 values.yaml is the source of the values: the comment above a key describes it, and a comment line `schema: {…}` adds to
 its type what the default does not show, with the definitions of definitions.yaml. Schema and defaults of `config` are
-those of the settings file, from the fields of its dataclasses. The wrong names are those that GPS013 knows.
+those of the settings file, from the fields of its dataclasses. The wrong names are those that GPS013 knows, the presets
+those of the program.
 """
 
 from __future__ import annotations
@@ -18,6 +19,9 @@ import yaml
 
 from webhook import __version__
 from webhook.policy.pods.known_names import WRONG_NAMES
+from webhook.policy.workloads.kinds import BUILT_IN, Kind
+from webhook.policy.workloads.paths import EVERY, Assembly, PodPath, Steps
+from webhook.policy.workloads.presets import PRESETS
 from webhook.settings.configuration import SETTINGS_FILE
 from webhook.settings.profiles import PROFILES, REPLACED_WHOLE
 from webhook.settings.schema import DIALECT, schema
@@ -218,6 +222,66 @@ def _shorthands(tree: Node) -> Iterator[tuple[str, str]]:
         yield from _shorthands(field.node)
 
 
+def presets() -> str:
+    """The template that holds the kinds of the presets."""
+    known = {
+        preset.name: {"title": preset.title, "kinds": [_kind(kind) for kind in preset.kinds]} for preset in PRESETS
+    }
+    return _PRESETS.format(
+        presets=json.dumps(known, indent=2), built_in=json.dumps([f"{group}/{kind}" for group, kind in BUILT_IN])
+    )
+
+
+_PRESETS = """\
+{{{{/* Written by `make charts` from the program's source: do not edit. */}}}}
+
+{{{{/*
+The kinds of each preset, in JSON. `path` leads to the pods of an object, as in `config.workloads.paths`. `holds` is
+what stands there, or the parts of a pod that a controller assembles: their path from there, and their form.
+*/}}}}
+{{{{- define "gpushare-webhook.presets" -}}}}
+{presets}
+{{{{- end -}}}}
+
+{{{{/* The built-in kinds, which have entries of their own, as GROUP/KIND in JSON. */}}}}
+{{{{- define "gpushare-webhook.builtInKinds" -}}}}
+{built_in}
+{{{{- end -}}}}
+"""
+
+
+def _kind(kind: Kind) -> dict[str, Any]:
+    return {
+        "group": kind.group,
+        "kind": kind.kind,
+        "resource": kind.resource,
+        "versions": kind.versions,
+        "namespaced": kind.namespaced,
+        "paths": [{"path": _written(path.steps), "holds": _held(path)} for path in kind.paths],
+    }
+
+
+def _held(path: PodPath) -> str | list[dict[str, str]]:
+    match path.holds:
+        case Assembly() as assembly:
+            return [{"path": _written(steps), "form": form} for steps, form in assembly.requests]
+        case whole:
+            return whole
+
+
+def _written(steps: Steps) -> str:
+    """A path as the settings file writes it. CEL must know a mapping from a list, which the program need not."""
+    text = ""
+    for step in steps:
+        text += step if step != EVERY else "*" if text.endswith(_MAPPING) else "[*]"
+        text += "."
+    return text.removesuffix(".").replace(".[*]", "[*]")
+
+
+_MAPPING = "ReplicaSpecs."
+"""How the keys of the only mappings end whose members hold pods: the roles of a job of kubeflow.org."""
+
+
 def readme() -> str:
     """The README with the table between its marks."""
     before, _, rest = (CHART / "README.md").read_text().partition(_MARK)
@@ -240,6 +304,7 @@ def files() -> dict[str, str]:
         "README.md": readme(),
         "Chart.yaml": chart(),
         "templates/_defaults.tpl": settings_defaults(),
+        "templates/_presets.tpl": presets(),
     }
 
 

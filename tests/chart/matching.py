@@ -55,7 +55,9 @@ def _covers(rule: Object, request: Object) -> bool:
         ("resources", f"{resource['resource']}/{subresource}" if subresource else resource["resource"]),
         ("operations", request["operation"]),
     )
-    return all(value in rule[key] for key, value in wanted)
+    scope = "Namespaced" if request["namespace"] else "Cluster"
+    # The version does not count: the API server converts objects to a version of the rule (`matchPolicy: Equivalent`).
+    return rule["scope"] == scope and all(value in rule[key] for key, value in wanted)
 
 
 def selects(selector: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
@@ -79,16 +81,25 @@ def _holds(expression: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
 
 
 def request(
-    manifest: Object, *, before: Object | None = None, groups: Sequence[str] = (), subresource: str = ""
+    manifest: Object,
+    *,
+    before: Object | None = None,
+    groups: Sequence[str] = (),
+    subresource: str = "",
+    namespace: str = "team",
+    resource: str = "",
 ) -> Object:
-    """The AdmissionRequest for a new object, or for an update when `before` is given."""
+    """The AdmissionRequest for a new object, or for an update when `before` is given.
+
+    An object without a namespace is cluster-scoped. By default, a resource is named after its kind.
+    """
     group, _, version = manifest["apiVersion"].rpartition("/")
     return {
         "uid": "1",
         "kind": {"group": group, "version": version, "kind": manifest["kind"]},
-        "resource": {"group": group, "version": version, "resource": f"{manifest['kind'].lower()}s"},
+        "resource": {"group": group, "version": version, "resource": resource or f"{manifest['kind'].lower()}s"},
         "subResource": subresource,
-        "namespace": "team",
+        "namespace": namespace,
         "operation": "CREATE" if before is None else "UPDATE",
         "userInfo": {"username": "someone", "groups": list(groups)},
         "object": manifest,

@@ -13,6 +13,7 @@ import yaml
 from tests.chart.render import CHART, MODES, NAMESPACE, RELEASE, Values, container, entries, helm, objects, rendered
 from tests.chart.test_settings import read, settings_file
 from tests.project.repository import ROOT, blocks
+from webhook.policy.workloads.presets import PRESETS
 
 pytestmark = pytest.mark.slow
 
@@ -43,10 +44,13 @@ def test_documentation_lists_every_entry() -> None:
     page = (PAGES / "install.md").read_text()
     named = set(re.findall(r"`([\w.…-]+\.(?:mutate|validate))`", page))
     found = {one["name"].removesuffix(".gpushare-webhook.io") for mode in MODES for one in entries(mode)}
+    presets = {f"{preset.name}.validate" for preset in PRESETS}
     custom = {name for name in found if name.count(".") > 1}
     others = {name for name in found if name.startswith("other-") and name.endswith(".validate")}
     assert custom
-    assert named == (found - custom - others) | {"other-….validate", "RESOURCE.GROUP.validate"}
+    assert named - presets == (found - presets - custom - others) | {
+        *("other-….validate", "PRESET.validate", "RESOURCE.GROUP.validate")
+    }
 
 
 @pytest.mark.parametrize("page", ["README.md", "docs/how-to/install.md"])

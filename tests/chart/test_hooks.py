@@ -11,6 +11,7 @@ from tests.chart.matching import selects
 from tests.chart.render import FULLNAME, MODES, NAMESPACE, entries, entry, only, service
 from webhook.admission import Hook
 from webhook.policy.settings.settings import Exempt
+from webhook.policy.workloads.presets import PRESETS
 
 pytestmark = pytest.mark.slow
 
@@ -30,6 +31,8 @@ BY_DEFAULT = {
     "other-job-templates.validate": ("/validate", "Ignore"),
     "other-pod-templates.validate": ("/validate", "Ignore"),
 }
+CUSTOM = {f"{preset.name}.validate" for preset in PRESETS}
+BY_DEFAULT |= dict.fromkeys(CUSTOM, ("/validate", "Ignore"))
 ADVISING = {name for name, (path, policy) in BY_DEFAULT.items() if (path, policy) == ("/validate", "Ignore")}
 
 
@@ -37,6 +40,11 @@ def short(one: dict[str, Any]) -> str:
     name: str = one["name"]
     assert name.endswith(".gpushare-webhook.io")
     return name.removesuffix(".gpushare-webhook.io")
+
+
+def is_custom(one: dict[str, Any]) -> bool:
+    """Whether an entry is that of a preset, or has the name of a custom kind: RESOURCE.GROUP.validate."""
+    return short(one) in CUSTOM or short(one).count(".") > 1
 
 
 def test_default_entries() -> None:
@@ -56,13 +64,10 @@ def test_every_entry_follows_the_rules(mode: str) -> None:
         assert 1 <= one["timeoutSeconds"] <= 30
         assert 1 <= len(one["matchConditions"]) <= 64
         for rule in one["rules"]:
-            assert rule["scope"] == "Namespaced"
-            assert not {"*", "*/*"} & {
-                *rule["apiGroups"],
-                *rule["apiVersions"],
-                *rule["operations"],
-                *rule["resources"],
-            }
+            assert not {"*", "*/*"} & {*rule["apiGroups"], *rule["operations"], *rule["resources"]}
+            if not is_custom(one):
+                assert rule["scope"] == "Namespaced"
+                assert "*" not in rule["apiVersions"]
             subresources = [resource for resource in rule["resources"] if "/" in resource]
             assert subresources == (["pods/ephemeralcontainers"] if short(one).startswith("ephemeral-") else [])
         for namespace in (NAMESPACE, "kube-system", "kube-node-lease"):

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.chart.render import CHART, FULLNAME, MODES, NAMESPACE, RELEASE, Values, helm, is_test, objects
+from tests.chart.render import CHART, FULLNAME, MODES, NAMESPACE, RELEASE, Values, entry, helm, is_test, objects
 from tests.chart.test_settings import read, settings_file
 from tests.project.repository import ROOT, blocks
 from webhook.policy.settings.settings import DevicePluginSource
@@ -46,7 +46,7 @@ def test_example_pod_requests_first_resource() -> None:
 
 
 def test_command_switches_off_enforcement_in_every_section() -> None:
-    """The flags of the command override every value that enforces: the mode of a namespace, both failure policies."""
+    """The flags of the command override every value that enforces: the mode of a namespace, all failure policies."""
     page = ROOT / "docs" / "how-to" / "emergency.md"
     (shown,) = [content for _, content in blocks(page) if "--reuse-values" in content]
     for said in (shown, notes("everything").partition("Turn off enforcement:")[2].partition("Remove the")[0]):
@@ -54,7 +54,7 @@ def test_command_switches_off_enforcement_in_every_section() -> None:
         flags = words[words.index("--reuse-values") + 1 :]
         values = {
             "config": {"mode": "enforce", "namespaces": [{"names": ["a"], "mode": "enforce"}]},
-            "webhooks": {"mutating": {"failurePolicy": "Fail"}},
+            "webhooks": {"mutating": {"failurePolicy": "Fail"}, "validating": {"customKindsFailurePolicy": "Fail"}},
         }
         text = helm("template", RELEASE, str(CHART), *flags, values=values)
         assert "failurePolicy: Fail" not in text
@@ -79,8 +79,12 @@ SELECTED = {"selector": {"matchLabels": {"team": "a"}}, "mode": "audit"}
         ({"rbac": {"create": False}}, f"grant the service account {FULLNAME} its permissions"),
         ({"test": {"namespace": "kube-system"}}, "so there is no `helm test`"),
         (
-            {"config": {"workloads": {"paths": [{"group": "ray.io", "kind": "RayJob", "path": "spec"}] * 2}}},
-            "config.workloads.paths names ray.io/RayJob, but",
+            {
+                "webhooks": {
+                    "customKinds": [{"group": "ray.io", "kind": "RayJob", "versions": ["v1"], "resource": "rays"}]
+                }
+            },
+            "webhooks.customKinds is deprecated",
         ),
         ({"config": {"facts": {"runtimeClasses": False}}}, "cannot detect CDI, and injects runtimeClassName nvidia"),
         ({"config": None}, "config.facts.runtimeClasses is false"),
@@ -108,6 +112,22 @@ SELECTED = {"selector": {"matchLabels": {"team": "a"}}, "mode": "audit"}
 def test_risky_values_give_warning(values: Any, expected: str) -> None:
     (warning,) = warnings(values)
     assert expected in warning
+
+
+def test_deprecation_shows_what_to_write_instead(tmp_path: Path) -> None:
+    """What the notes show produces the rule of the deprecated value."""
+    path = {"group": "example.com", "kind": "Train", "path": "spec.cars[*].engine", "holds": "container"}
+    train = {"group": "example.com", "kind": "Train", "versions": ["v1", "v1beta1"], "resource": "rails"}
+    jobset = {"group": "jobset.x-k8s.io", "kind": "JobSet", "versions": ["v1alpha2"], "resource": "jobsets"}
+    before = {"config": {"workloads": {"paths": [path]}}, "webhooks": {"customKinds": [train, jobset]}}
+    said = notes(before)
+    assert "The preset jobset contains JobSet, which needs no value.\n" in said
+    assert "webhooks.validating.customKindsFailurePolicy decides about them: it is Ignore." in said
+    (example,) = [yaml.safe_load(text) for text in re.findall(r"^  config:\n(?: {4}.+\n?)+", said, re.MULTILINE)]
+    assert read(settings_file(example), tmp_path)
+    name = "rails.example.com.validate"
+    assert entry(name, example) == entry(name, before)
+    assert warnings(example) == []
 
 
 def test_warning_shows_where_device_plugins_keep_their_settings(tmp_path: Path) -> None:

@@ -28,7 +28,10 @@ OPEN = {"/$defs/kubernetes", "/properties/global"}
 
 def test_generated_files_are_current() -> None:
     files = GENERATOR["files"]()
-    assert set(files) == {"values.schema.json", "README.md", "Chart.yaml", "templates/_defaults.tpl"}
+    assert set(files) == {
+        *("values.schema.json", "README.md", "Chart.yaml"),
+        *("templates/_defaults.tpl", "templates/_presets.tpl"),
+    }
     assert {name: (CHART / name).read_text() for name in files} == files
 
 

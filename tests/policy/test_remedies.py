@@ -261,6 +261,21 @@ def shrink_together(root: Json, finding: Finding, found: re.Match[str]) -> None:
             left -= limits[finding.path[-1]]
 
 
+def rename_kind(root: Json, _: Finding, found: re.Match[str]) -> None:
+    root["apiVersion"], root["kind"] = found[1], found[2]
+
+
+def set_plasma_directory(root: Json, finding: Finding, found: re.Match[str]) -> None:
+    """Set the parameter of the group of Ray that holds the template."""
+    group = at(root, finding.path[: finding.path.index("template")])
+    group["rayStartParams"] = {**(group.get("rayStartParams") or {}), "plasma-directory": found[1]}
+
+
+def let_ray_use(root: Json, finding: Finding, found: re.Match[str]) -> None:
+    set_plasma_directory(root, finding, found)
+    delete(root, finding, found)
+
+
 CLIENT_VALUES = {"ACTIVE_THREAD_PERCENTAGE": "20", "PINNED_DEVICE_MEM_LIMIT": "0=1G", "CLIENT_PRIORITY": "0"}
 
 CHANGES: list[tuple[str, str, tuple[Change, ...]]] = [
@@ -271,8 +286,11 @@ CHANGES: list[tuple[str, str, tuple[Change, ...]]] = [
     ("GPS003", r"make both equal, or omit the request", (equal, omit_request)),
     ("GPS003", r"set it under limits, alone or with the same value", (move,)),
     ("GPS003", r"use a whole number, such as 1", (one,)),
+    ("GPS003", r"render the template, and check the result", (one,)),
     ("GPS004", r"omit the variable, or set it to (.*)", (delete, matched)),
     ("GPS005", r"remove the mount; .*", (delete,)),
+    ("GPS005", r"set plasma-directory: (\S+) in rayStartParams; .*", (set_plasma_directory,)),
+    ("GPS005", r"remove the mount and set plasma-directory: (\S+) in rayStartParams; .*", (let_ray_use,)),
     ("GPS006", r"use 0 \(normal\) or 1 \(below normal\)|use 0 or 1", (assign("1"), assign("0"))),
     ("GPS006", r"use a number from 1 to 32", (assign("1"), assign("32"))),
     ("GPS006", r"use a percentage above 0 and up to 100", (assign("5"),)),
@@ -321,6 +339,7 @@ CHANGES: list[tuple[str, str, tuple[Change, ...]]] = [
     ("GPS018", r"ask for at most (\w+), or omit nodeName", (matched, without_selectors)),
     ("GPS018", r"omit it, or request a shared resource", (delete, instead)),
     ("GPS018", r"omit it, or ask the administrator to turn the injection on", (delete,)),
+    ("GPS023", r"use (\S+) (\S+)", (rename_kind,)),
 ]
 """By code, what a remedy says, and the changes that it names, each tried alone."""
 
@@ -334,6 +353,9 @@ NOT_IN_THE_MANIFEST = [
     ("GPS014", r"check selectors, affinity and taints against the nodes"),
     ("GPS018", r"ask the administrator .*"),
     ("GPS019", r"recreate the pod .*"),
+    ("GPS023", r"add .* to workloads\.(?:paths|presets)"),
+    ("GPS023", r"check the (?:manifest|output|pods) .*"),
+    ("GPS023", r"(?:render the template|put the value in its place), and check the result"),
 ]
 """Remedies for the administrator, or that name no change."""
 
@@ -346,7 +368,8 @@ def verdict(fixture: Fixture, manifest: Json) -> Verdict:
         hostpath=None if hook is None else hook.hostpath,
         groups=None if hook is None else fixture.groups,
     )
-    return evaluator_of(fixture).evaluate(manifest, fixture.group, manifest["kind"], origin)
+    group = group_of(manifest["apiVersion"])
+    return evaluator_of(fixture).evaluate(manifest, group, manifest["kind"], origin)
 
 
 def remedies() -> Iterator[tuple[Fixture, str, int]]:

@@ -2,7 +2,8 @@
 One entry of a configuration. Names of entries never change: the owner of a list's entry is known by its name.
 
 Takes the root, `name`, `path`, `hook` (the values of the kind of hook), `policy` (where it is not the hook's), `rules`,
-`conditions` (expressions by name, in their order) and `levels` (an expression on Pod Security's label).
+`conditions` (expressions by name, in their order; `isLong`: several lines) and `levels` (an expression on Pod Security's
+label).
 */}}
 {{- define "gpushare-webhook.entry" -}}
 {{- $webhooks := .root.Values.webhooks -}}
@@ -35,7 +36,7 @@ Takes the root, `name`, `path`, `hook` (the values of the kind of hook), `policy
       apiVersions: {{ .versions | default (list "v1") | toJson }}
       operations: {{ toJson .operations }}
       resources: {{ toJson .resources }}
-      scope: Namespaced
+      scope: {{ .scope | default "Namespaced" }}
     {{- end }}
   namespaceSelector:
     {{- with $selector.matchLabels }}
@@ -54,7 +55,12 @@ Takes the root, `name`, `path`, `hook` (the values of the kind of hook), `policy
   matchConditions:
     {{- range concat .conditions ($webhooks.matchConditions | default list) }}
     - name: {{ .name }}
+      {{- if .isLong }}
+      expression: |-
+        {{- .expression | nindent 8 }}
+      {{- else }}
       expression: {{ quote .expression }}
+      {{- end }}
     {{- end }}
 {{- end -}}
 

@@ -23,16 +23,7 @@ WARNING: config.facts.runtimeClasses is false, so the webhook cannot detect CDI,
 
 WARNING: config.placement.mpsLabels is not set: every node with GPUs counts as an MPS node, so the limits of MPS apply to all GPU pods. Set the labels of the nodes with the MPS daemon.
 {{- end }}
-{{- $checked := list }}
-{{- range .Values.webhooks.customKinds }}{{ $checked = append $checked (printf "%s/%s" .group .kind) }}{{ end }}
-{{- range $settings.workloads.paths }}
-{{- $kind := printf "%s/%s" .group .kind }}
-{{- if not (has $kind $checked) }}
-{{- $checked = append $checked $kind }}
-
-WARNING: config.workloads.paths names {{ $kind }}, but the API server sends it only if you also add it to webhooks.customKinds.
-{{- end }}
-{{- end }}
+{{- include "gpushare-webhook.customKindWarnings" . }}
 {{- if eq (include "gpushare-webhook.namespace" .) "default" }}
 
 WARNING: the webhook runs in the namespace "default" and ignores it. Install it into a namespace of its own.
@@ -56,6 +47,38 @@ WARNING: hostNetwork needs one node per replica on which the port is free, and o
 {{- if eq .Values.tls.mode "existing-secret" }}
 
 WARNING: you must renew the Secret {{ .Values.tls.existingSecret.name }} yourself. Put a new authority into the bundle first, then into the Secret.
+{{- end }}
+{{- end -}}
+
+{{/* What to write instead of `webhooks.customKinds`: presets need nothing, other kinds name their resource and versions. */}}
+{{- define "gpushare-webhook.customKindWarnings" -}}
+{{- if .Values.webhooks.customKinds }}
+{{- $known := include "gpushare-webhook.presetKinds" . | fromJson }}
+{{- $workloads := (include "gpushare-webhook.settings" . | fromJson).workloads }}
+
+WARNING: webhooks.customKinds is deprecated, because config.workloads alone produces the entries of custom kinds. While no
+replica answers, webhooks.validating.customKindsFailurePolicy decides about them: it is {{ .Values.webhooks.validating.customKindsFailurePolicy | default "Ignore" }}. Remove the value; with
+cert-manager, run that upgrade with --server-side=false.
+{{- $paths := list }}
+{{- range $kind := .Values.webhooks.customKinds }}
+{{- with get $known (printf "%s/%s" .group .kind) }}
+The preset {{ .entry }} contains {{ .kind }}, which needs no value.
+{{- else }}
+{{- range $workloads.paths }}
+{{- if and (eq .kind $kind.kind) (eq .group $kind.group) }}{{ $paths = append $paths (merge (pick $kind "resource" "versions") .) }}{{ end }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- with $paths }}
+Replace these paths, which then name what the rules need:
+
+  config:
+    workloads:
+      paths:
+{{- range . }}
+        - {group: {{ .group }}, kind: {{ .kind }}, path: {{ quote .path }}, holds: {{ .holds }}, resource: {{ .resource }}, versions: {{ toJson .versions }}, scope: {{ .scope }}}
+{{- end }}
+{{- end }}
 {{- end }}
 {{- end -}}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import islice
+from typing import ClassVar
 
 from webhook.policy.pods.pod import APP, Container
 from webhook.policy.pods.reading import NOTHING, Members, members, text
@@ -39,18 +40,33 @@ class BareResources(FieldContainer):
         return (*self.path, field, name)
 
 
-class Step(FieldContainer):
-    """A step or sidecar of Tekton, whose resources stand in `computeResources` (tektoncd/pipeline, v1)."""
+class _Renamed(FieldContainer):
+    """A container whose resources stand in a field of another name, where it has that field."""
+
+    __slots__ = ()
+    _RESOURCES: ClassVar[str]
+
+    def __init__(self, raw: Members, list_path: Path, place: str | int | None, kind: str, given: str = "") -> None:
+        super().__init__(raw, list_path, place, kind, given)
+        resources = members(raw, self._RESOURCES, self.path)
+        if resources:
+            path = (*self.path, self._RESOURCES)
+            self.limits, self.requests = members(resources, "limits", path), members(resources, "requests", path)
+
+    def amount_path(self, field: str, name: str) -> Path:
+        """The path to the amount of a resource."""
+        return (*self.path, self._RESOURCES if self._RESOURCES in self.raw else "resources", field, name)
+
+
+class Step(_Renamed):
+    """A step or sidecar of Tekton (tektoncd/pipeline, v1)."""
 
     __slots__ = ("_template",)
+    _RESOURCES = "computeResources"
 
     def __init__(self, raw: Members, list_path: Path, place: str | int | None, kind: str, given: str = "") -> None:
         super().__init__(raw, list_path, place, kind, given)
         self._template: Step | None = None
-        resources = members(raw, _COMPUTE, self.path)
-        if resources:
-            path = (*self.path, _COMPUTE)
-            self.limits, self.requests = members(resources, "limits", path), members(resources, "requests", path)
 
     def inherit(self, template: Step) -> None:
         """Add the amounts of the step template that the step does not set itself."""
@@ -58,11 +74,11 @@ class Step(FieldContainer):
         self.limits, self.requests = {**template.limits, **self.limits}, {**template.requests, **self.requests}
 
     def amount_path(self, field: str, name: str) -> Path:
-        """The path to the amount of a resource."""
-        holder = _COMPUTE if _COMPUTE in self.raw else "resources"
-        if self._template is not None and name not in members(members(self.raw, holder, self.path), field, self.path):
-            return self._template.amount_path(field, name)
-        return (*self.path, holder, field, name)
+        """The path to the amount of a resource, which the step sets or inherits."""
+        own = super().amount_path(field, name)
+        if self._template is None or name in members(members(self.raw, str(own[-3]), self.path), field, self.path):
+            return own
+        return self._template.amount_path(field, name)
 
 
 class StepTemplate(Step):
@@ -75,7 +91,6 @@ class StepTemplate(Step):
         self.limits, self.requests = _extended(self.limits), _extended(self.requests)
 
 
-_COMPUTE = "computeResources"
 _MOST_INHERITED = 8
 """Resources that each step inherits. No author writes as many, and every step pays for each."""
 
@@ -83,6 +98,21 @@ _MOST_INHERITED = 8
 def _extended(amounts: Members) -> Members:
     """The first few extended resources, whose names have a domain."""
     return {name: amounts[name] for name in islice((name for name in amounts if "/" in name), _MOST_INHERITED)}
+
+
+class Trainer(_Renamed):
+    """The container of each node of a TrainJob (kubeflow/trainer, `Trainer`).
+
+    Its image, command, arguments and variables replace those of the runtime's container named `node`, or are added.
+    """
+
+    __slots__ = ()
+    _RESOURCES = "resourcesPerNode"
+
+    @property
+    def label(self) -> str:
+        """The name of the container in the runtime."""
+        return "node"
 
 
 class SparkContainer(FieldContainer):

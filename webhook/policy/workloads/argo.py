@@ -6,8 +6,8 @@ Not checked: `podSpecPatch` and the manifest of a `resource` template, which are
 from __future__ import annotations
 
 from webhook.policy.pods.pod import INIT
-from webhook.policy.workloads.kinds import Kind, always
-from webhook.policy.workloads.paths import EVERY, Assembly, Part, PodPath
+from webhook.policy.workloads.kinds import Kind
+from webhook.policy.workloads.paths import EVERY, Assembly, Part, PodPath, always
 
 _GROUP, _VERSIONS = "argoproj.io", ("v1alpha1",)
 _MAIN = "main"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from webhook.policy.pods.assembled import FIELDS, AssembledPod, Place
-from webhook.policy.pods.forms import BareResources, FieldContainer, SparkContainer, Step, StepTemplate
+from webhook.policy.pods.forms import BareResources, FieldContainer, SparkContainer, Step, StepTemplate, Trainer
 from webhook.policy.pods.pod import INIT, SIDECAR, Container
 from webhook.policy.pods.reading import Members, elements, mapping
 from webhook.policy.verdict import Path
@@ -15,6 +15,7 @@ _FORMS: Mapping[Form, type[FieldContainer]] = {
     "container": FieldContainer,
     "resources": BareResources,
     "step": Step,
+    "trainer": Trainer,
     "spark": SparkContainer,
 }
 

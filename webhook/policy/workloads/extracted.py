@@ -48,7 +48,7 @@ class ExtractedPod:
 
     @property
     def count(self) -> int | None:
-        """How many pods are made from it; None if the object does not say."""
+        """How many pods of its group are made from it; None if the object does not say."""
         return self.place.count(self.manifest, self.path)
 
     @property
@@ -69,11 +69,12 @@ class Group:
 
 def assign_groups(pods: list[ExtractedPod]) -> None:
     """Give each pod the group of its path."""
-    groups: dict[str, Group] = {}
+    groups: dict[tuple[str, Path], Group] = {}
     for extracted in pods:
-        name = extracted.place.group
-        if name:
-            extracted.group = groups.setdefault(name, Group(name))
+        place = extracted.place
+        if place.group and place.works_together(extracted.manifest, extracted.path):
+            key = place.group, extracted.path[: len(place.apart)]
+            extracted.group = groups.setdefault(key, Group(place.group))
             extracted.group.pods.append(extracted)
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from webhook.policy.pods.reading import Members
 from webhook.policy.verdict import Path
-from webhook.policy.workloads.kinds import Kind, always
-from webhook.policy.workloads.paths import CONTAINERS, EVERY, Assembly, Part, PodPath, Steps, at, one, unstated
+from webhook.policy.workloads.counts import stated
+from webhook.policy.workloads.kinds import Kind
+from webhook.policy.workloads.paths import CONTAINERS, EVERY, Assembly, Part, PodPath, Steps, always, at, unknown
 
 _GROUP = "serving.kserve.io"
 _PREDICTORS = (
@@ -15,51 +16,47 @@ _PREDICTORS = (
 _EXPLAINERS = ("art",)
 
 
-def _component(*steps: str, containers: tuple[str, ...], group: str = "") -> PodPath:
+def _component(*steps: str, containers: tuple[str, ...], group: str = "", apart: Steps = ()) -> PodPath:
     """A PodSpec beside the containers of model servers, which become one pod (`Predictor.buildPodSpec`)."""
-    around: tuple[Steps, ...] = (steps,)
-    return PodPath(steps, Assembly((*CONTAINERS, *(Part((name,)) for name in containers)), around), group)
+    parts = (*CONTAINERS, *(Part((name,)) for name in containers))
+    return PodPath(steps, Assembly(parts, (steps,)), group=group, apart=apart)
 
 
-def _workers(*steps: str, group: str = "") -> PodPath:
-    """A PodSpec of workers. Their number depends on the runtime too: the way it starts them, and what they ask for."""
-    return PodPath(steps, "podSpec", group, unstated)
+def _predictor(*steps: str, group: str, apart: Steps = ()) -> tuple[PodPath, ...]:
+    """A predictor, and its workers on other nodes, whose number also depends on the runtime (`multiNodeProcess`)."""
+    return (
+        _component(*steps, containers=_PREDICTORS, group=group, apart=apart),
+        PodPath((*steps, "workerSpec"), "podSpec", group=group, apart=apart, count=unknown),
+    )
 
 
+_CANARY = ("spec", "canary", EVERY)
 _RUNTIME = (
-    PodPath(("spec",), "podSpec", "predictor"),
-    _workers("spec", "workerSpec", group="predictor"),
+    PodPath(("spec",), "podSpec", group="predictor"),
+    PodPath(("spec", "workerSpec"), "podSpec", group="predictor", count=unknown),
 )
 
 
-def _size(manifest: Members, workload: Path) -> int | None:
-    """The pods of a LeaderWorkerSet, as `ParallelismSpec.GetSize`; None if the object does not say."""
-    parallelism = at(manifest, (*workload, "parallelism"))
-    if not isinstance(parallelism, dict):
-        return None
-    data, local, pipeline = (_positive(parallelism, field) for field in ("data", "dataLocal", "pipeline"))
-    if data is not None and local is not None:
-        return max(data // local, 1)
-    return pipeline if data is None and local is None else None
-
-
-def _positive(parallelism: Members, field: str) -> int | None:
-    value = parallelism.get(field)
-    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else None
-
-
 def _workers_of_llm(manifest: Members, path: Path) -> int | None:
-    """All pods but the leader, which has a template of its own; a base config may add that one."""
-    workload = path[:-1]
-    size = _size(manifest, workload)
-    return None if size is None or at(manifest, (*workload, "template")) is None else size - 1
+    """The workers of an LLM: `parallelism.data` by `dataLocal`, or `parallelism.pipeline`, without the leader.
+
+    Source: kserve/kserve, `ParallelismSpec.GetSize`. Without a template of a leader, a base config may have it.
+    """
+    parallelism, leader = at(manifest, (*path[:-1], "parallelism")), at(manifest, (*path[:-1], "template"))
+    if leader is None or not isinstance(parallelism, dict):
+        return None
+    data, local = stated(parallelism.get("data")), stated(parallelism.get("dataLocal"))
+    if data and local:
+        return max(data // local, 1) - 1
+    pipeline = stated(parallelism.get("pipeline"))
+    return pipeline - 1 if pipeline and "data" not in parallelism and "dataLocal" not in parallelism else None
 
 
 def _workload(*steps: str, group: str) -> tuple[PodPath, ...]:
     """The leader and the workers of a workload of an LLM."""
     return (
-        PodPath((*steps, "template"), "podSpec", group, one),
-        PodPath((*steps, "worker"), "podSpec", group, _workers_of_llm),
+        PodPath((*steps, "template"), "podSpec", group=group),
+        PodPath((*steps, "worker"), "podSpec", group=group, count=_workers_of_llm),
     )
 
 
@@ -73,12 +70,10 @@ KINDS = (
         _GROUP,
         "InferenceService",
         (
-            _component("spec", "predictor", containers=_PREDICTORS, group="predictor"),
-            _workers("spec", "predictor", "workerSpec", group="predictor"),
+            *_predictor("spec", "predictor", group="predictor"),
             _component("spec", "transformer", containers=()),
             _component("spec", "explainer", containers=_EXPLAINERS),
-            _component("spec", "canary", EVERY, "predictor", containers=_PREDICTORS),
-            _workers("spec", "canary", EVERY, "predictor", "workerSpec"),
+            *_predictor(*_CANARY, "predictor", group="canary", apart=_CANARY),
         ),
         "inferenceservices",
         ("v1beta1",),

@@ -19,9 +19,9 @@ Steps = tuple[str, ...]
 Whole = Literal["template", "podSpec", "container", "resources"]
 """What the path of a setting may lead to: a PodTemplateSpec, a PodSpec, a container, or a container's resources."""
 
-Form = Literal["container", "resources", "step", "spark"]
-"""The form of a container: the API's own, its bare resources, a step of Tekton (its `computeResources` count), or a
-role of Spark (its `gpu.quantity` counts)."""
+Form = Literal["container", "resources", "step", "trainer", "spark"]
+"""The form of a container: the API's own, its bare resources, a step of Tekton (its `computeResources` count), the
+trainer of a TrainJob (its `resourcesPerNode` count), or a role of Spark (its `gpu.quantity` counts)."""
 
 Count = Callable[[Members, Path], int | None]
 """How many pods a controller makes from the pod at a path of an object; None if the object does not say."""
@@ -61,15 +61,26 @@ class Assembly:
     parts: tuple[Part, ...]
     around: tuple[Steps, ...] = ()
 
+    @property
+    def requests(self) -> tuple[tuple[Steps, Form], ...]:
+        """The steps from the place of the pod to all that may ask for resources, each with its form."""
+        templates = ((part.template, part.form) for part in self.parts if part.template is not None)
+        return (*((part.steps, part.form) for part in self.parts), *templates)
+
 
 def one(_manifest: Members, _path: Path) -> int | None:
     """The count of a template from which one pod is made."""
     return 1
 
 
-def unstated(_manifest: Members, _path: Path) -> int | None:
-    """The count of a template where the object does not say how many pods are made from it."""
+def unknown(_manifest: Members, _path: Path) -> int | None:
+    """The count of a template when the object does not say how many pods are made from it."""
     return None
+
+
+def always(_manifest: Members, _path: Path) -> bool:
+    """The condition that is always met."""
+    return True
 
 
 def never(_manifest: Members, _path: Path) -> bool:
@@ -81,15 +92,18 @@ def never(_manifest: Members, _path: Path) -> bool:
 class PodPath:
     """A path to pods inside an object.
 
-    `group` names the group of pods that work together, within the object; a pod without a group works alone. `count`
-    is how many pods are made from a template. `hides_shared_memory`: the controller mounts a volume at `/dev/shm`.
-    `renders`: the controller replaces placeholders in texts of the template before it makes pods. It replaces none in
-    amounts of resources, which are no quantities then (argoproj/argo-workflows#6939, tektoncd/pipeline#4080).
+    `group` names the group of pods that work together, within the object; a pod without a group works alone, and so
+    does one that does not meet `works_together`. Each element at which the steps of `apart` end has a group of its own.
+    `count` is how many pods of one group are made from a template. `hides_shared_memory`: the controller mounts a
+    volume at `/dev/shm`. `renders`: the controller replaces placeholders in texts of the template before it makes pods.
+    It reads no placeholder in an amount of a resource (argoproj/argo-workflows#6939, tektoncd/pipeline#4080).
     """
 
     steps: Steps
     holds: Whole | Assembly = "template"
     group: str = ""
+    works_together: Condition = always
+    apart: Steps = ()
     count: Count = one
     hides_shared_memory: Condition = never
     renders: bool = False
@@ -115,6 +129,19 @@ _WITHIN = ((), ("containers", EVERY), ("initContainers", EVERY))
 def steps(path: str) -> Steps:
     """The steps of a path as settings write it, such as `spec.jobs[*].template` or `spec.specs.*.template`."""
     return tuple(step for step in path.replace("[*]", ".*").split(".") if step)
+
+
+def written(path: Steps) -> str:
+    """Steps as settings write them: the inverse of `steps`."""
+    text = ""
+    for step in path:
+        in_mapping = step == EVERY and text.endswith(_MAPPINGS)
+        text += f".{step}" if step != EVERY or in_mapping else "[*]"
+    return text.removeprefix(".")
+
+
+_MAPPINGS = ("ReplicaSpecs",)
+"""How the only mappings whose members hold pods end: the roles of the jobs of kubeflow.org."""
 
 
 def walk(node: Any, remaining: Steps, path: Path = ()) -> Iterator[tuple[Path, Members]]:

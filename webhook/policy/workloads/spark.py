@@ -9,6 +9,7 @@ from __future__ import annotations
 from webhook.policy.pods.pod import INIT
 from webhook.policy.pods.reading import Members
 from webhook.policy.verdict import Path
+from webhook.policy.workloads.counts import stated
 from webhook.policy.workloads.kinds import Kind
 from webhook.policy.workloads.paths import EVERY, Assembly, Count, Part, PodPath, at, one
 
@@ -16,14 +17,11 @@ _GROUP, _VERSIONS = "sparkoperator.k8s.io", ("v1beta2",)
 
 
 def _executors(manifest: Members, path: Path) -> int | None:
-    """The executors: 1 without a number, unknown if Spark allocates them dynamically (`api/v1beta2/defaults.go`)."""
+    """The executors: `instances`, 1 by default (`api/v1beta2/defaults.go`), unless Spark allocates them dynamically."""
     role = path[: path.index("executor") + 1]
     if at(manifest, (*role[:-1], "dynamicAllocation", "enabled")) is True:
         return None
-    instances = at(manifest, (*role, "instances"))
-    if instances is None:
-        return 1
-    return instances if isinstance(instances, int) and not isinstance(instances, bool) else None
+    return stated(at(manifest, (*role, "instances")), 1)
 
 
 def _role(spec: tuple[str, ...], role: str, count: Count) -> tuple[PodPath, ...]:

@@ -7,8 +7,9 @@ has no fields to choose nodes: its runs have them.
 from __future__ import annotations
 
 from webhook.policy.pods.reading import Members
-from webhook.policy.workloads.kinds import Kind, always
-from webhook.policy.workloads.paths import EVERY, Assembly, Part, PodPath, Steps, at
+from webhook.policy.verdict import Path
+from webhook.policy.workloads.kinds import Kind
+from webhook.policy.workloads.paths import EVERY, Assembly, Part, PodPath, Steps, always, at
 
 _GROUP, _VERSIONS = "tekton.dev", ("v1", "v1beta1")
 _STEPS = (
@@ -37,7 +38,7 @@ def _run(steps: Steps, around: tuple[Steps, ...]) -> PodPath:
     return PodPath(steps, Assembly(_OF_RUN, around), renders=True)
 
 
-def _sets_pods_of_tasks(manifest: Members) -> bool:
+def _sets_pods_of_tasks(manifest: Members, _path: Path) -> bool:
     """Whether a run has pod templates for some tasks by name, which replace fields of the one for all tasks."""
     entries = at(manifest, _TASK_RUN[:-1])
     return any(
