@@ -31,7 +31,6 @@ FORMS = {
     "step": "`computeResources`",
     "trainer": "`resourcesPerNode`",
     "spark": "`gpu`",
-    "sparkGpu": "`name`, `quantity`",
 }
 _FIXED = {one: "1", unknown: "unknown"}
 
