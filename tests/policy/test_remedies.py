@@ -286,7 +286,7 @@ CHANGES: list[tuple[str, str, tuple[Change, ...]]] = [
     ("GPS003", r"make both equal, or omit the request", (equal, omit_request)),
     ("GPS003", r"set it under limits, alone or with the same value", (move,)),
     ("GPS003", r"use a whole number, such as 1", (one,)),
-    ("GPS003", r"render the template, and check the result", (one,)),
+    ("GPS003", r"write the amount, or render the template first", (one,)),
     ("GPS004", r"omit the variable, or set it to (.*)", (delete, matched)),
     ("GPS005", r"remove the mount; .*", (delete,)),
     ("GPS005", r"set plasma-directory: (\S+) in rayStartParams; .*", (set_plasma_directory,)),
@@ -355,7 +355,7 @@ NOT_IN_THE_MANIFEST = [
     ("GPS019", r"recreate the pod .*"),
     ("GPS023", r"add .* to workloads\.(?:paths|presets)"),
     ("GPS023", r"check the (?:manifest|output|pods) .*"),
-    ("GPS023", r"(?:render the template|put the value in its place), and check the result"),
+    ("GPS023", r"render the template, and check the result"),
 ]
 """Remedies for the administrator, or that name no change."""
 

@@ -68,17 +68,16 @@ _OF_CONTAINER = frozenset(
 """The members of a container."""
 
 
-def covers(extracted: ExtractedPod) -> Iterable[Path]:
-    """The paths to the parts of an object that the checks of a pod read: its containers."""
-    match extracted.place.holds:
-        case "template" | "podSpec":
-            return [(*extracted.pod.spec_path, field) for field in _CONTAINERS]
-        case "container":
-            return [(*extracted.path, field) for field in extracted.raw if field in _OF_CONTAINER]
-        case "resources":
-            return [extracted.path]
-        case _:
-            return [container.path for container in extracted.pod.containers]
+def covers(extracted: ExtractedPod) -> Iterator[Path]:
+    """The paths to the parts of an object that the checks of a pod read for amounts: its containers."""
+    pod = extracted.pod
+    if extracted.place.holds in ("template", "podSpec"):
+        yield from ((*pod.spec_path, field) for field in _CONTAINERS)
+        return
+    for container in pod.containers:
+        yield from ((*container.path, field) for field in container.raw if field in _OF_CONTAINER)
+        for field, amounts in (("limits", container.limits), ("requests", container.requests)):
+            yield from (container.amount_path(field, name) for name in amounts)
 
 
 def find_pods(manifest: Members) -> Iterator[Guess]:
@@ -205,7 +204,7 @@ def find_mentions(manifest: Members, names: GpuNames, covered: Iterable[Path]) -
 
     Of a limit and a request of the same resource, the first one counts.
     """
-    seen: set[tuple[Path, str]] = set()
+    seen: set[tuple[Path | None, str]] = set()
     stack: list[tuple[Any, _Link, _Covered]] = [(manifest, None, _tree(covered))]
     while stack:
         node, link, tree = stack.pop()
@@ -213,11 +212,11 @@ def find_mentions(manifest: Members, names: GpuNames, covered: Iterable[Path]) -
             continue
         if isinstance(node, dict):
             for mention in _of_mapping(node, link, names):
+                resource = mention.resources, mention.name
+                if tree.get(mention.path[-1]) is not _END and resource not in seen:
+                    yield mention
                 if mention.resources is not None:
-                    if (mention.resources, mention.name) in seen:
-                        continue
-                    seen.add((mention.resources, mention.name))
-                yield mention
+                    seen.add(resource)
             stack.extend(
                 (value, (link, key), tree.get(key, _NOTHING))
                 for key, value in reversed(node.items())
