@@ -261,6 +261,36 @@ def shrink_together(root: Json, finding: Finding, found: re.Match[str]) -> None:
             left -= limits[finding.path[-1]]
 
 
+def lower(root: Json, finding: Finding, found: re.Match[str]) -> None:
+    """Lower the option of a launcher, or each of its numbers, to the value that the remedy names, or to 1."""
+    words, index = at(root, finding.path[:-1]), finding.path[-1]
+    option, value = found[1], found[2] if found.re.groups > 1 else "1"
+    words[index] = re.sub(r"^(--?[\w-]+=|)\d+$", rf"\g<1>{value}", words[index])
+    spelled = re.escape(option).replace(r"\-", "[-_]")
+    words[index] = re.sub(rf"({spelled}[ =])\d+", rf"\g<1>{value}", words[index])
+    if found.re.groups == 1:
+        words[:] = ["1" if word.isdigit() else word for word in words]
+
+
+def grant(root: Json, finding: Finding, found: re.Match[str]) -> None:
+    """Request as many GPUs as the remedy names in the container of the finding, on the nodes that it names."""
+    if found.re.groups > 1:
+        require(root, finding, found)
+    limits = at(root, finding.path[:-2])["resources"]["limits"]
+    limits[next(name for name in limits if name.startswith("nvidia.com/"))] = int(found[found.re.groups])
+
+
+def keep_apart(root: Json, _: Finding, __: re.Match[str]) -> None:
+    terms = [{"topologyKey": "kubernetes.io/hostname", "labelSelector": {}}]
+    for spec in specs(root):
+        apart = {"requiredDuringSchedulingIgnoredDuringExecution": terms}
+        spec["affinity"] = {**(spec.get("affinity") or {}), "podAntiAffinity": apart}
+
+
+def enable_multi_rank(root: Json, finding: Finding, _: re.Match[str]) -> None:
+    at(root, finding.path[:-2]).setdefault("env", []).append({"name": "NCCL_MULTI_RANK_GPU_ENABLE", "value": "1"})
+
+
 def rename_kind(root: Json, _: Finding, found: re.Match[str]) -> None:
     root["apiVersion"], root["kind"] = found[1], found[2]
 
@@ -339,6 +369,13 @@ CHANGES: list[tuple[str, str, tuple[Change, ...]]] = [
     ("GPS018", r"ask for at most (\w+), or omit nodeName", (matched, without_selectors)),
     ("GPS018", r"omit it, or request a shared resource", (delete, instead)),
     ("GPS018", r"omit it, or ask the administrator to turn the injection on", (delete,)),
+    ("GPS020", r"require podAntiAffinity on kubernetes\.io/hostname(?:;.*|, or\b.*)?", (keep_apart,)),
+    ("GPS020", r".* by node affinity: (.*)", (require,)),
+    ("GPS020", r"lower (\S+) to (1), or set NCCL_MULTI_RANK_GPU_ENABLE=1 .*", (lower, enable_multi_rank)),
+    ("GPS021", r"(?:ask for \d+, or )?lower (\S+) to (\d+)\b.*", (lower,)),
+    ("GPS021", r"(?:ask for \d+, or )?lower (\S+) and what multiplies it\b.*", (lower,)),
+    ("GPS021", r"ask for (\d+), or lower .*", (grant,)),
+    ("GPS021", r"lower .* by node affinity: (.*), and ask for (\d+)", (grant,)),
     ("GPS023", r"use (\S+) (\S+)", (rename_kind,)),
 ]
 """By code, what a remedy says, and the changes that it names, each tried alone."""
