@@ -92,6 +92,7 @@ def _part(part: Part) -> str:
     if not part.steps:
         return f"one container ({FORMS[part.form]})"
     what = [FORMS[part.form]] * (part.form != "container") + ["init"] * (part.kind is INIT)
+    what += [] if part.template is None else [f"defaults in `{written(part.template)}`"]
     return f"`{written(part.steps)}`" + (f" ({', '.join(what)})" if what else "")
 
 
@@ -102,7 +103,7 @@ def _group(path: PodPath) -> str:
     if path.count in _FIXED:
         return f"`{path.group}`: {_FIXED[path.count]}"
     sentence = re.split(r"(?<=\.)\s", getdoc(path.count) or "", maxsplit=1)[0]
-    return f"`{path.group}`: {sentence.partition(': ')[2].removesuffix('.')}"
+    return f"`{path.group}`: {sentence.partition(': ')[2].removesuffix('.') or 'not stated'}"
 
 
 def _modules() -> str:
