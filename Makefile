@@ -5,7 +5,7 @@ READY  := $(VENV)/.ready
 # The tools of a release, apart from what the project itself needs.
 RELEASE := build/release
 
-.PHONY: help demo serve certs test lint types layers unit quick fuzz bench bench-gate bench-accept docs
+.PHONY: help demo serve certs test lint types layers unit quick fuzz bench bench-gate bench-accept survey docs
 .PHONY: constraints image-lock sbom clean crd-definitions
 
 help: ## List the targets.
@@ -69,6 +69,9 @@ bench-gate: $(READY) ## Fail if a step of a review costs 10 percent more instruc
 
 bench-accept: $(READY) ## Count the instructions of each step again, and write the figures that bench-gate compares with.
 	@$(BIN)/python -m bench micro
+
+survey: $(READY) ## Check every repository in a folder, FOLDER=path, and count kinds, findings, reasons and errors.
+	@$(BIN)/python -m bench.survey $(if $(FOLDER),"$(FOLDER)")
 
 include tests/cluster/cluster.mk
 include charts/chart.mk

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from docs import checks, command_line
+from docs import checks, command_line, workloads
 from docs.descriptions import paragraphs
 from webhook.policy.injections import ALL
 from webhook.server.observe.metrics import FAMILIES
@@ -27,6 +27,7 @@ def pages() -> dict[str, str]:
         "command-line.md": command_line.page(),
         "injections.md": injections(),
         "metrics.md": metrics(),
+        "workloads.md": workloads.page(),
     }
 
 

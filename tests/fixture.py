@@ -14,6 +14,7 @@ from webhook.admission import Hook
 from webhook.policy.evaluate import Evaluator
 from webhook.policy.placement.facts import Facts
 from webhook.policy.settings.settings import Settings
+from webhook.policy.workloads.kinds import group_of
 from webhook.settings.load import load, load_facts
 
 FOLDER = Path(__file__).parent / "fixtures"
@@ -67,7 +68,7 @@ class Fixture:
     @property
     def group(self) -> str:
         """The API group of the object."""
-        return cast("str", self.object["apiVersion"].rpartition("/")[0])
+        return group_of(self.object["apiVersion"])
 
     @property
     def is_pod(self) -> bool:
@@ -100,7 +101,7 @@ def _read(file: Path) -> Fixture:
         value.get("hook", "offline"),
         value.get("operation", "CREATE"),
         value.get("subresource", ""),
-        value.get("namespace") or (value["object"].get("metadata") or {}).get("namespace") or "default",
+        _namespace(value),
         tuple(value.get("groups", ("system:authenticated",))),
         _file("Settings", value.get("settings")),
         _file("Facts", value.get("facts")),
@@ -108,6 +109,13 @@ def _read(file: Path) -> Fixture:
         value.get("oldObject"),
         Expected(expect["decision"], tuple(expect["findings"]), expect["patch"]),
     )
+
+
+def _namespace(value: Json) -> str:
+    """The namespace of the object; a fixture of a cluster-scoped object says that it is empty."""
+    if "namespace" in value:
+        return cast("str", value["namespace"])
+    return (value["object"].get("metadata") or {}).get("namespace") or "default"
 
 
 def _file(kind: str, body: Json | None) -> Json | None:

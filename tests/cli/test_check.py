@@ -59,7 +59,7 @@ def test_json_report_contract(data: Path) -> None:
                 "decision": "skipped",
                 "findings": [],
                 "patch": [],
-                "reason": "skipped: objects of this kind hold no pods that the settings name",
+                "reason": "skipped: it requests no GPU resource",
             },
             {
                 "file": "pods.yaml",
@@ -178,6 +178,20 @@ def test_namespace_option_applies_to_objects_without_namespace(data: Path) -> No
         ("lab", "denied"),
     ]
     assert run("check", "-f", "pod.json", "-o", "json").json()["results"][0]["object"]["namespace"] == ""
+
+
+def test_cluster_scoped_object_is_in_no_namespace(here: Path) -> None:
+    (here / "settings.yaml").write_text("namespaces: [{names: [default, team-a, team-b], mode: audit}]\n")
+    (here / "runtime.yaml").write_text(
+        "{apiVersion: trainer.kubeflow.org/v1alpha1, kind: ClusterTrainingRuntime, "
+        "metadata: {name: torch, namespace: team-a}, spec: {template: {spec: {replicatedJobs: [{name: node, "
+        "template: {spec: {template: {spec: {containers: [{name: node, resources: {limits: {nvidia.com/gpu: 2}}}]}}}}"
+        "}]}}}}"
+    )
+    for options in ([], ["-n", "team-b"]):
+        ended = run("check", "-f", "runtime.yaml", "--config", "settings.yaml", "-o", "json", *options)
+        (result,) = ended.json()["results"]
+        assert (result["object"]["namespace"], result["decision"]) == ("", "denied")
 
 
 def test_facts_and_settings_apply(here: Path) -> None:

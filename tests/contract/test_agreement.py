@@ -15,7 +15,7 @@ import pytest
 import pytest_asyncio
 
 from tests.contract.answers import Answered, by_hook
-from tests.contract.offline import DIFFER, check, review_of
+from tests.contract.offline import DIFFER, NOT_SEARCHED, check, review_of
 from tests.fixture import HOOKS, Fixture, Json, load_all
 from tests.recorded import body, names
 from tests.server.certificates import issue
@@ -98,6 +98,15 @@ async def test_fixture(fixture: Fixture, clients: Clients, tmp_path: Path) -> No
 def of_hook(checked: Answered, path: str) -> Answered:
     """The command line's verdict without the patch, which the final hook never sends."""
     return replace(checked, patch=[]) if path == "/validate" else checked
+
+
+@pytest.mark.parametrize("name", NOT_SEARCHED)
+async def test_server_does_not_search(name: str, clients: Clients) -> None:
+    """Even an object that the chart's rules do not send is allowed without a finding."""
+    (fixture,) = (one for one in load_all() if one.name == name)
+    client = await clients(fixture.settings, fixture.facts)
+    answered = await hook(client, "/validate", json.dumps(review_of(fixture)).encode())
+    assert answered == Answered(True, [], [], [], [])
 
 
 async def test_exceptions_name_existing_fixtures() -> None:

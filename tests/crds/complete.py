@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any
 
 from tests.crds.published import Definition, published
-from tests.crds.schema import Schema, at, holds, is_open
+from tests.crds.schema import Schema, at, is_open, is_pod_spec
 from webhook.policy.workloads.paths import EVERY, Steps
 
 
@@ -49,7 +49,7 @@ def complete(definition: Definition, version: str) -> Schema:
 
 
 def _filled(schema: Schema, fields: Mapping[str, _Type], version: str) -> Schema:
-    if not fields or holds(schema):
+    if not fields or is_pod_spec(schema):
         return schema
     filled: dict[str, Any] = dict(schema)
     for where in ("items", "additionalProperties"):

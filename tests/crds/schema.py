@@ -1,4 +1,4 @@
-"""What a schema holds at a path, and the search for every place of it that holds pods or asks for resources."""
+"""What a schema says of an object: the fields at a path, and every place that holds a pod or asks for resources."""
 
 from __future__ import annotations
 
@@ -38,52 +38,35 @@ def is_open(schema: Schema) -> bool:
     return bool(schema.get("x-kubernetes-preserve-unknown-fields")) and not fields(schema)
 
 
-def holds(schema: Schema) -> str | None:
-    """What an object of this schema is, in the words of `PodPath.holds`; None for anything else."""
-    names = fields(schema)
-    if _is_pod_spec(schema):
-        return "podSpec"
-    if _is_pod_spec(names.get("spec", {})):
-        return "template"
-    if {"computeResources", "image"} <= names.keys():
-        return "step"
-    if {"resources", "image"} <= names.keys():
-        return "container"
-    if {"limits", "requests"} <= names.keys():
-        return "resources"
-    if names.keys() == {"name", "quantity"}:
-        return "sparkGpu"
-    return None
-
-
-def places(schema: Schema) -> Iterator[tuple[Steps, str]]:
-    """Every outermost place of an object that holds something, and what it holds; its `status` is left out.
-
-    A pod specification may have more than Kubernetes' fields: those of KServe hold containers of frameworks.
-    """
-    for name, below in fields(schema).items():
-        if name != "status":
-            yield from _places(below, (name,))
-
-
-def _places(schema: Schema, steps: Steps) -> Iterator[tuple[Steps, str]]:
-    found = holds(schema)
-    if found is not None:
-        yield steps, found
-        if found != "podSpec":
-            return
-    if "accessModes" in fields(schema):
-        return  # a claim for a volume, whose resources are storage
-    for name, below in fields(schema).items():
-        if found != "podSpec" or name not in _OF_POD_SPECS:
-            yield from _places(below, (*steps, name))
-    element = every(schema)
-    if element is not None:
-        yield from _places(element, (*steps, EVERY))
-
-
-def _is_pod_spec(schema: Schema) -> bool:
+def is_pod_spec(schema: Schema) -> bool:
     """Whether a schema is of a PodSpec, and not of a patch of one, whose containers have no resources."""
     names = fields(schema)
     containers = every(names.get("containers", {})) or {}
     return "tolerations" in names and "resources" in fields(containers)
+
+
+def is_request(schema: Schema) -> bool:
+    """Whether a schema is of the resources of a container, or of the GPU of a role of Spark."""
+    names = fields(schema).keys()
+    return {"limits", "requests"} <= names or names == {"name", "quantity"}
+
+
+def places(schema: Schema, steps: Steps = ()) -> Iterator[Steps]:
+    """The places of pod specifications, and those that ask for resources outside the containers of one.
+
+    KServe's pod specifications have more than Kubernetes' fields: containers of frameworks. `status` is left out.
+    """
+    pod = is_pod_spec(schema)
+    if pod or is_request(schema):
+        yield steps
+    for name, below in fields(schema).items():
+        if not (pod and name in _OF_POD_SPECS) and not (steps == () and name == "status"):
+            yield from _outside_claims(below, (*steps, name))
+    element = every(schema)
+    if element is not None:
+        yield from _outside_claims(element, (*steps, EVERY))
+
+
+def _outside_claims(schema: Schema, steps: Steps) -> Iterator[Steps]:
+    """The places, but for those in the claim for a volume: its resources are storage."""
+    return iter(()) if "accessModes" in fields(schema) else places(schema, steps)

@@ -24,7 +24,14 @@ def problems(data: bytes | str) -> list[tuple[int, int, str]]:
     return [(p.line, p.column, p.message) for p in found if isinstance(p, Diagnostic)]
 
 
+TEMPLATE = '; "{{" is a template placeholder; render the template first'
+
 WRONG: dict[str, tuple[int, int, str]] = {
+    "a: {{ .Values.b }}\n": (1, 5, f"a mapping or a list cannot be a mapping key{TEMPLATE}"),
+    "{{ if .Values.a }}\nb: 1\n{{ end }}\n": (1, 2, f"a mapping or a list cannot be a mapping key{TEMPLATE}"),
+    "a: 1\n{{- if .b }}\nc: 2\n": (2, 1, f'expected ":" after the key that begins here{TEMPLATE}'),
+    "a: {b}\nb: {[c]: 1}\n": (2, 5, "a mapping or a list cannot be a mapping key"),
+    "a: [1,\n{{ b }}\nc: 3\n": (2, 2, f"a mapping or a list cannot be a mapping key{TEMPLATE}"),
     "a: 1\n\tb: 2\n": (2, 1, "tab used for indentation; indent YAML with spaces"),
     "a:\n\t- 1\n": (2, 1, "tab used for indentation; indent YAML with spaces"),
     "a: 1\nb:\n  c: 1\n  c: 2\n": (4, 3, 'mapping key "c" is given twice, first on line 3'),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,7 +21,7 @@ from webhook.policy.verdict import Severity
 CONTRACT = {
     **dict.fromkeys(("GPS001", "GPS002", "GPS003", "GPS004", "GPS010", "GPS017", "GPS018"), Severity.DENY),
     **dict.fromkeys(("GPS005", "GPS006", "GPS007", "GPS008", "GPS009", "GPS011", "GPS012"), Severity.WARN),
-    **dict.fromkeys(("GPS013", "GPS014", "GPS015", "GPS016", "GPS019"), Severity.WARN),
+    **dict.fromkeys(("GPS013", "GPS014", "GPS015", "GPS016", "GPS019", "GPS023"), Severity.WARN),
 }
 """Codes that are released, with their default severity. They never change; new codes need no entry."""
 
@@ -30,12 +31,12 @@ def modules_in(package: str, pattern: str) -> set[str]:
     return {file.stem for file in Path(package).parent.glob(pattern)}
 
 
-def modules_of(registered: Sequence[Check | Injection]) -> set[str]:
+def modules_of(registered: Sequence[Check[Any] | Injection]) -> set[str]:
     """The modules that define what is registered."""
     return {_function(one).__module__.rpartition(".")[2] for one in registered}
 
 
-def _function(one: Check | Injection) -> Callable[..., object]:
+def _function(one: Check[Any] | Injection) -> Callable[..., object]:
     return one.run if isinstance(one, Check) else one.edits
 
 
@@ -71,7 +72,7 @@ def test_unknown_code_of_tests_is_unknown() -> None:
 
 
 @pytest.mark.parametrize("one", [*CHECKS, *ALL], ids=lambda one: getattr(one, "code", None) or one.name)
-def test_description_has_all_parts(one: Check | Injection) -> None:
+def test_description_has_all_parts(one: Check[Any] | Injection) -> None:
     parts = ["Reads", "Why", "Remedy"] if isinstance(one, Check) else ["Adds", "Why", "Not when"]
     assert re.fullmatch(r"\S.{10,90}[^.]", one.title)
     found = re.findall(r"^([A-Z][a-z ]+): ", one.description, re.MULTILINE)

@@ -38,7 +38,7 @@ def test_guide_adds_check(clone: Path, alone: list[str], tmp_path: Path) -> None
         (folder / path).parent.mkdir(exist_ok=True)
         (folder / path).write_text(content)
     (registered,) = re.findall(r"^\(?(\"gps900_\w+\"),?\)?$", page, re.MULTILINE)
-    insert(folder / "webhook/policy/checks/__init__.py", ")\n\nCHECKS", f"    {registered},\n")
+    insert(folder / "webhook/policy/checks/__init__.py", ")\n\n_MODULES_OF_OBJECTS", f"    {registered},\n")
     (change,) = re.findall(r'^\("GPS900", .*\)$', page, re.MULTILINE)
     insert(folder / "tests/policy/test_remedies.py", ']\n"""By code, what a remedy says', f"    {change},\n")
     generate = page_block("docs/how-to/add-a-check.md", "make docs")

@@ -100,7 +100,7 @@ def test_reference_names_every_key() -> None:
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.code)
-def test_check_names_existing_settings(check: Check) -> None:
+def test_check_names_existing_settings(check: Check[Any]) -> None:
     _, _, named = check.description.partition("\nSettings: ")
     keys = re.findall("`([^`]+)`", named)
     assert ", ".join(f"`{key}`" for key in keys) + "." == " ".join(named.split()) or not named

@@ -8,7 +8,7 @@ from dataclasses import replace
 import click
 
 from webhook.cli.cluster_options import Cluster, cluster_options
-from webhook.cli.evaluation import DEFAULT_NAMESPACE, Evaluated, evaluate
+from webhook.cli.evaluation import Evaluated, evaluate
 from webhook.cli.evaluator import evaluator_for
 from webhook.cli.inputs import manifests
 from webhook.cli.options import format_option, manifest_options, read_standard_input_once
@@ -66,9 +66,9 @@ def command(
 
 def _compared(checked: Evaluated, users: UsersOfRun, evaluator: Evaluator) -> Evaluated:
     """The evaluated object, with what its comparison with earlier objects of the run finds."""
-    if checked.verdict is None or not checked.verdict.users:
+    if not checked.verdict.users:
         return checked
     if evaluator.ruleset.settings.users.run_as_user is not None:
         return checked  # each object is checked against the configured user
-    severity = evaluator.ruleset.of(checked.subject.namespace or DEFAULT_NAMESPACE).severities[CODE]
+    severity = evaluator.ruleset.of(checked.namespace).severities[CODE]
     return replace(checked, verdict=users.compare(checked.verdict, str(checked.subject), severity))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from webhook.diagnostics import Diagnostic, dotted
 from webhook.manifests import Manifest
@@ -13,23 +13,24 @@ from webhook.policy.evaluate import Evaluator
 from webhook.policy.pods.reading import MalformedError, Members, mapping, members, text
 from webhook.policy.printable import printable
 from webhook.policy.verdict import Decision, Verdict
-from webhook.policy.workloads.kinds import group_of, is_pod
-from webhook.report import Located, Result, Subject
+from webhook.policy.workloads.kinds import Kinds, group_of, is_pod
+from webhook.report import SKIPPED, Located, Result, Subject
 
 DEFAULT_NAMESPACE = "default"
-"""The namespace of objects that name none."""
-
-SKIPPED = "skipped: objects of this kind hold no pods that the settings name"
-"""The reason of an object without pods."""
+"""The namespace of objects that name none and live in one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Evaluated:
-    """A manifest with its verdict. `verdict` is None if the object holds no pods."""
+    """A manifest with its verdict.
+
+    `namespace` is the one whose rules apply to the object; empty for a cluster-scoped object.
+    """
 
     manifest: Manifest
     subject: Subject
-    verdict: Verdict | None
+    namespace: str
+    verdict: Verdict
 
     @property
     def is_pod(self) -> bool:
@@ -39,16 +40,16 @@ class Evaluated:
     @property
     def is_denied(self) -> bool:
         """Whether the object is denied."""
-        return self.verdict is not None and self.verdict.decision is Decision.DENIED
+        return self.verdict.decision is Decision.DENIED
 
     @property
     def has_too_many_edits(self) -> bool:
         """Whether the object needs more edits than the limit, so that the webhook makes none."""
-        return self.verdict is not None and self.verdict.too_many_edits
+        return self.verdict.too_many_edits
 
     def operations(self) -> list[Operation]:
         """The proven operations of the edits."""
-        if self.verdict is None or not self.verdict.edits:
+        if not self.verdict.edits:
             return []
         operations = build(self.manifest.value, self.verdict.edits)
         failure = verify(self.manifest.value, operations)
@@ -64,16 +65,16 @@ class Evaluated:
             self.manifest.document,
             self.manifest.line,
             self.subject,
-            "skipped" if self.verdict is None else self.verdict.decision.label,
+            SKIPPED if self.verdict.is_skipped else self.verdict.decision.label,
             tuple(self._located()),
             tuple(patch),
-            {} if self.verdict is None else self.verdict.omitted(),
-            SKIPPED if self.verdict is None else self.verdict.reason,
+            self.verdict.omitted(),
+            self.verdict.reason,
         )
 
     def _located(self) -> list[Located]:
         located = []
-        for finding in self.verdict.findings if self.verdict is not None else ():
+        for finding in self.verdict.findings:
             position = self.manifest.locate(finding.path)
             located.append(Located(finding, pointer(finding.path), position.line, position.column))
         return located
@@ -88,10 +89,9 @@ def evaluate(
     """
     try:
         value = mapping(manifest.value, ())
-        subject = _subject(value, namespace)
-        pods = evaluator.pods(value, group_of(subject.api_version), subject.kind)
-        verdict = evaluator.verdict(pods, origin(subject.namespace or DEFAULT_NAMESPACE)) if pods else None
-        return Evaluated(manifest, subject, verdict)
+        subject, within = _placed(_subject(value, namespace), evaluator.kinds)
+        verdict = evaluator.evaluate(value, group_of(subject.api_version), subject.kind, origin(within))
+        return Evaluated(manifest, subject, within, verdict)
     except MalformedError as error:
         field = printable(dotted(error.path))
         return manifest.diagnostic(error.path, f"{field}: {error}" if field else str(error))
@@ -106,6 +106,14 @@ def _subject(value: Members, namespace: str) -> Subject:
         named["namespace"] or namespace,
         named["name"] or named["generateName"],
     )
+
+
+def _placed(subject: Subject, kinds: Kinds) -> tuple[Subject, str]:
+    """The subject, and the namespace whose rules apply: none for a cluster-scoped object, even if it names one."""
+    kind = kinds.get((group_of(subject.api_version), subject.kind))
+    if kind is not None and not kind.namespaced:
+        return replace(subject, namespace=""), ""
+    return subject, subject.namespace or DEFAULT_NAMESPACE
 
 
 def _required(value: Members, field: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from textwrap import TextWrapper, indent
+from typing import Any
 
 import click
 
@@ -49,7 +50,7 @@ def overview() -> str:
     return "\n".join(lines) + "\n"
 
 
-def _find(code: str) -> Check | Injection | None:
+def _find(code: str) -> Check[Any] | Injection | None:
     wanted = code.lower()
     for check in CHECKS:
         if check.code.lower() == wanted:
@@ -57,7 +58,7 @@ def _find(code: str) -> Check | Injection | None:
     return next((injection for injection in ALL if injection.name.lower() == wanted), None)
 
 
-def _text(found: Check | Injection) -> str:
+def _text(found: Check[Any] | Injection) -> str:
     if isinstance(found, Injection):
         reasons = "".join(f"  - {reason}\n" for reason in found.reasons)
         return f"{found.name}: {found.description.strip()}\n\nWithheld where:\n{reasons}"
@@ -66,7 +67,7 @@ def _text(found: Check | Injection) -> str:
     return head + scope + "".join(line for example in examples_of(found.code) for line in _example(found, example))
 
 
-def _example(check: Check, example: Example) -> Iterator[str]:
+def _example(check: Check[Any], example: Example) -> Iterator[str]:
     yield f"\nExample: {example.about}\n"
     for title, text in (("settings", example.settings), ("facts", example.facts), ("wrong", example.wrong)):
         if text:

@@ -8,7 +8,7 @@ from functools import cache, partial
 import click
 
 from webhook.cli.cluster_options import Cluster, cluster_options
-from webhook.cli.evaluation import SKIPPED, Evaluated, evaluate
+from webhook.cli.evaluation import Evaluated, evaluate
 from webhook.cli.evaluator import evaluator_for
 from webhook.cli.inputs import manifests
 from webhook.cli.options import format_option, manifest_options, read_standard_input_once
@@ -89,10 +89,9 @@ def _report_denial(checked: Evaluated) -> None:
 def _explain(checked: Evaluated) -> None:
     """Name what the webhook does not inject into the object, and why."""
     place = f"{checked.manifest.file}:{checked.manifest.line}: {checked.subject}"
-    reason = SKIPPED if checked.verdict is None else checked.verdict.reason
-    if reason:
-        tell(f"{place}: {reason}")
-    for name, why in checked.verdict.withheld if checked.verdict is not None else ():
+    if checked.verdict.reason:
+        tell(f"{place}: {checked.verdict.reason}")
+    for name, why in checked.verdict.withheld:
         if why != OFF or name not in _opt_in():
             tell(f"{place}: {name} is not injected: {why}")
 

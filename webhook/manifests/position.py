@@ -43,6 +43,12 @@ class SourceText:
             return Position(self.first_line, self.indent + offset + 1)
         return Position(self.first_line + before, offset - self._breaks[before - 1])
 
+    def around(self, offset: int, most: int) -> str:
+        """Return the line of a character offset, up to some characters before and after it."""
+        start = self.content.rfind("\n", max(0, offset - most), offset) + 1 or max(0, offset - most)
+        end = self.content.find("\n", offset, offset + most)
+        return self.content[start : end if end >= 0 else offset + most]
+
     def line(self, offset: int) -> int:
         """Return the line of a character offset."""
         return self.position(offset).line

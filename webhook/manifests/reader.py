@@ -129,8 +129,17 @@ def _document(file: str, part: Part, indent: int) -> Document | Diagnostic | Non
     try:
         composed = compose(text)
     except UnreadableError as error:
-        return Diagnostic(file, *text.position(error.offset), error.message)
+        return Diagnostic(file, *text.position(error.offset), error.message + _hint(text, error.offset))
     if composed is None or composed[0] is None:
         return None
     value, spot = composed
     return Document(part.number, text, value, spot if isinstance(spot, int) else spot[0], spot)
+
+
+_MOST_OF_LINE = 1024
+
+
+def _hint(text: SourceText, offset: int) -> str:
+    """Return what to do about an error in a line of an unrendered template; empty for any other line."""
+    placeholder = "{{" in text.around(offset, _MOST_OF_LINE)
+    return '; "{{" is a template placeholder; render the template first' if placeholder else ""

@@ -6,36 +6,28 @@ Memory is bounded, however many findings and edits an object leads to.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from itertools import islice
+from itertools import chain, islice
 
-from webhook.policy.checks import CHECKS
+from webhook.policy.checks import CHECKS, OBJECT_CHECKS, POD_CHECKS
 from webhook.policy.checks.check import Check
 from webhook.policy.context import Origin, PodContext
 from webhook.policy.exemption import exemption
 from webhook.policy.injections import INJECTIONS, STEERING
 from webhook.policy.mps_users import mps_users
+from webhook.policy.object_context import ManifestObject, ObjectContext, why_searched, why_skipped
 from webhook.policy.placement.facts import UNKNOWN, Facts
-from webhook.policy.pods.reading import Members
+from webhook.policy.pods.reading import MalformedError, Members
 from webhook.policy.rules import Ruleset
 from webhook.policy.settings.settings import Settings
 from webhook.policy.steps import Steps, finished
-from webhook.policy.verdict import (
-    DECISIONS,
-    KEPT_PER_CODE,
-    MOST_EDITS,
-    UNTOUCHED,
-    Decision,
-    Edit,
-    Finding,
-    Path,
-    Severity,
-    Verdict,
-    Violation,
-)
+from webhook.policy.verdict import MOST_EDITS, Edit, Severity, Verdict, skipped
+from webhook.policy.verdict_builder import VerdictBuilder
 from webhook.policy.workloads.extracted import ExtractedPod
-from webhook.policy.workloads.kinds import Kinds, extract
-from webhook.policy.workloads.paths import nearest
+from webhook.policy.workloads.kinds import BUILT_IN, MOST_PODS, Kind, Kinds, extract
 from webhook.policy.workloads.presets import kinds_with
+from webhook.policy.workloads.search import GpuNames, covers, find_mentions, find_pods
+from webhook.policy.workloads.unknown import unknown
+from webhook.policy.workloads.without_pods import RUNS_NO_PODS
 
 _DEFAULT_SEVERITIES = {check.code: check.severity for check in CHECKS}
 
@@ -43,12 +35,13 @@ _DEFAULT_SEVERITIES = {check.code: check.severity for check in CHECKS}
 class Evaluator:
     """One snapshot of settings and facts that evaluates objects. Replace it as a whole; read it once per request."""
 
-    __slots__ = ("_checks", "kinds", "ruleset")
+    __slots__ = ("_checks", "_names", "kinds", "ruleset")
 
     def __init__(self, ruleset: Ruleset, kinds: Kinds) -> None:
         self.ruleset = ruleset
         self.kinds = kinds
-        self._checks: dict[tuple[frozenset[str] | bool, ...], tuple[Check, ...]] = {}
+        self._checks: dict[tuple[frozenset[str] | bool, ...], tuple[Check[PodContext], ...]] = {}
+        self._names: GpuNames | None = None
 
     @classmethod
     def of(cls, settings: Settings, facts: Facts = UNKNOWN) -> Evaluator:
@@ -62,8 +55,17 @@ class Evaluator:
         return cls(ruleset, kinds_with(settings.workloads))
 
     def evaluate(self, manifest: Members, group: str, kind: str, origin: Origin) -> Verdict:
-        """The verdict for an object. Raises MalformedError, and TooManyPodsError for more than MOST_PODS pods."""
-        return self.verdict(self.pods(manifest, group, kind), origin)
+        """The verdict for an object. On the command line, an object of a kind that is not built in is also searched.
+
+        Raises MalformedError, and TooManyPodsError for more than MOST_PODS pods.
+        """
+        pods = self.pods(manifest, group, kind)
+        if not origin.is_offline:
+            return self.verdict(pods, origin)
+        why_not_searched = self._why_not_searched(group, kind, origin)
+        if why_not_searched is None:
+            return self._searched(ManifestObject(manifest, group, kind), pods, origin)
+        return self.verdict(pods, origin) if pods else skipped(why_not_searched)
 
     def pods(self, manifest: Members, group: str, kind: str) -> list[ExtractedPod]:
         """The pods of an object; none for a kind that holds no pods. Raises MalformedError and TooManyPodsError."""
@@ -78,8 +80,12 @@ class Evaluator:
 
         Raises MalformedError when the structure of a pod is not that of its kind.
         """
+        verdict = VerdictBuilder()
+        self._check(pods, origin, verdict)
+        return verdict.build()
+
+    def _check(self, pods: Iterable[ExtractedPod], origin: Origin, verdict: VerdictBuilder) -> None:
         rules = self.ruleset.of(origin.namespace)
-        verdict = _VerdictBuilder()
         for extracted in pods:
             context = PodContext(extracted, origin, rules)
             exempt = exemption(context)
@@ -94,9 +100,70 @@ class Evaluator:
             verdict.run(self._checks_for(context), context)
             if origin.is_offline:
                 verdict.users.extend((user, path) for _, user, path in mps_users(context))
-        return verdict.build()
 
-    def _checks_for(self, context: PodContext) -> tuple[Check, ...]:
+    def _why_not_searched(self, group: str, kind: str, origin: Origin) -> str | None:
+        """Why an object on the command line is not searched; None if it is."""
+        if (group, kind) in BUILT_IN:
+            return "skipped: it holds no pod template"
+        exempt = self.ruleset.of(origin.namespace).exemption
+        if exempt is not None:
+            return exempt
+        runs_no_pods = RUNS_NO_PODS.get((group, kind))
+        return None if runs_no_pods is None else f"skipped: {runs_no_pods} and runs no pods"
+
+    def _searched(self, held: ManifestObject, pods: list[ExtractedPod], origin: Origin) -> Verdict:
+        """The verdict for an object with these pods, in which a search may find more pods, and amounts elsewhere."""
+        rules = self.ruleset.of(origin.namespace)
+        verdict = VerdictBuilder()
+        self._check(pods, origin, verdict)
+        found: list[PodContext] = []
+        stranger = None
+        if (held.group, held.kind) not in self.kinds:
+            stranger = unknown(held.group, held.kind, self.kinds)
+            found = self._check_found(held, origin, verdict)
+        covered = chain.from_iterable(covers(one) for one in (*pods, *(context.extracted for context in found)))
+        context = ObjectContext(
+            held,
+            stranger,
+            tuple(context.extracted for context in found if context.requests.named or context.requests.positive),
+            tuple(find_mentions(held.manifest, self._gpu_names(), covered)),
+        )
+        verdict.run_on_object(OBJECT_CHECKS, context, rules)
+        if stranger is not None and context.pods and not verdict.reason:
+            verdict.reason = why_searched(context)
+        if pods or context.pods or verdict.counts or verdict.reason:
+            return verdict.build()
+        return skipped(why_skipped(context))
+
+    def _check_found(self, held: ManifestObject, origin: Origin, verdict: VerdictBuilder) -> list[PodContext]:
+        """Check what looks like pods, with a warning at most, and return their contexts.
+
+        What has not the structure of a pod is none.
+        """
+        rules = self.ruleset.of(origin.namespace)
+        deferral = Kind(held.group, held.kind, ()).deferral(held.manifest)
+        found = []
+        for guess in islice(find_pods(held.manifest), MOST_PODS):
+            try:
+                context = PodContext(guess.extracted(held.manifest, deferral), origin, rules)
+                exempt = exemption(context)
+                if exempt is None:
+                    context.edits = _inject(context, {})
+                    verdict.run(self._checks_for(context), context, Severity.WARN)
+                else:
+                    verdict.reason = exempt
+            except MalformedError:
+                continue
+            found.append(context)
+        return found
+
+    def _gpu_names(self) -> GpuNames:
+        """The names of GPU resources, compiled when the command line first needs them."""
+        if self._names is None:
+            self._names = GpuNames(self.ruleset.of("").resources)
+        return self._names
+
+    def _checks_for(self, context: PodContext) -> tuple[Check[PodContext], ...]:
         """The checks that are active in the namespace and whose scope includes the pod, in the order of their codes.
 
         The settings bound the sets of active codes, and each occurs with at most 32 combinations of scopes.
@@ -113,58 +180,9 @@ class Evaluator:
         checks = self._checks.get(key)
         if checks is None:
             checks = self._checks[key] = tuple(
-                check for check in CHECKS if check.code in active and check.scope.includes(context)
+                check for check in POD_CHECKS if check.code in active and check.scope.includes(context)
             )
         return checks
-
-
-class _VerdictBuilder:
-    """Collects the findings and edits of the pods of one object."""
-
-    __slots__ = ("counts", "edits", "findings", "reason", "users", "withheld")
-
-    def __init__(self) -> None:
-        self.findings: dict[str, list[Finding]] = {}
-        self.counts: dict[tuple[str, Severity], int] = {}
-        self.edits: list[Edit] = []
-        self.reason = ""
-        self.withheld: dict[str, str] = {}
-        self.users: list[tuple[int, Path]] = []
-
-    def add_edits(self, edits: Iterable[Edit]) -> None:
-        """Collect edits, at most one more than an object may get."""
-        self.edits.extend(islice(edits, MOST_EDITS + 1 - len(self.edits)))
-
-    def run(self, checks: Iterable[Check], context: PodContext) -> None:
-        """Run checks and collect their findings. Raises MalformedError."""
-        severities = context.rules.severities
-        may_lack_paths = context.pod.may_lack_paths
-        for check in checks:
-            for violation in check.run(context):
-                if may_lack_paths:
-                    path = nearest(context.extracted.manifest, violation.path)
-                    violation = Violation(path, *violation[1:])
-                self._add(check.code, min(severities[check.code], violation.cap), violation)
-
-    def _add(self, code: str, severity: Severity, violation: Violation) -> None:
-        counted = code, severity
-        self.counts[counted] = self.counts.get(counted, 0) + 1
-        kept = self.findings.setdefault(code, [])
-        if len(kept) < KEPT_PER_CODE:
-            kept.append(Finding(code, severity, violation.path, str(violation.message), violation.remedy))
-
-    def build(self) -> Verdict:
-        """The verdict for the object."""
-        too_many = len(self.edits) > MOST_EDITS
-        edits = () if too_many else tuple(self.edits)
-        if not (self.counts or edits or too_many or self.reason or self.withheld or self.users):
-            return UNTOUCHED
-        withheld, users = tuple(self.withheld.items()), tuple(self.users)
-        if not self.counts:
-            return Verdict(Decision.ALLOWED, (), edits, {}, too_many, self.reason, withheld, users)
-        decision = DECISIONS[max(severity for _, severity in self.counts)]
-        findings = tuple(finding for code in sorted(self.findings) for finding in self.findings[code])
-        return Verdict(decision, findings, edits, self.counts, too_many, self.reason, withheld, users)
 
 
 def _inject(context: PodContext, withheld: dict[str, str]) -> list[Edit]:

@@ -106,9 +106,10 @@ class Verdict:
 
     `findings` holds the first KEPT_PER_CODE of each code; `counts` counts all of them, by code and severity. When an
     object needs more than MOST_EDITS edits, `too_many_edits` is set and `edits` is empty. `reason` says why pods of the
-    object are exempt, or get their nodes later. `withheld` names the injections that do not apply to a pod with GPU
-    requests, each with its reason. `users` holds the users with which the
-    object's containers use MPS and the paths of these settings, for a comparison of objects; offline only.
+    object are exempt, get their nodes later, or had to be searched for. `withheld` names the injections that do not
+    apply to a pod with GPU requests, each with its reason. `users` holds the users with which the object's containers
+    use MPS and the paths of these settings, for a comparison of objects; offline only.
+    `is_skipped`: nothing of the object was checked; `reason` says why.
     """
 
     decision: Decision
@@ -119,6 +120,7 @@ class Verdict:
     reason: str = ""
     withheld: tuple[tuple[str, str], ...] = ()
     users: tuple[tuple[int, Path], ...] = ()
+    is_skipped: bool = False
 
     def omitted(self) -> dict[str, int]:
         """How many findings of each code were counted but not kept."""
@@ -132,3 +134,8 @@ class Verdict:
 
 UNTOUCHED = Verdict(Decision.ALLOWED, (), ())
 """The verdict for an object that is left alone."""
+
+
+def skipped(reason: str) -> Verdict:
+    """The verdict for an object of which nothing is checked."""
+    return Verdict(Decision.ALLOWED, (), (), reason=reason, is_skipped=True)

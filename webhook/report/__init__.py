@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from webhook.report.model import Located, Report, Result, Subject
+from webhook.report.model import SKIPPED, Located, Report, Result, Subject
 
-__all__ = ["Located", "Report", "Result", "Subject"]
+__all__ = ["SKIPPED", "Located", "Report", "Result", "Subject"]

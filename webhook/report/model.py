@@ -69,7 +69,10 @@ class Result:
     reason: str = ""
 
 
-DECISIONS = ("allowed", "warned", "denied", "skipped")
+SKIPPED = "skipped"
+"""The decision about an object of which nothing is checked."""
+
+DECISIONS = ("allowed", "warned", "denied", SKIPPED)
 
 
 @dataclass(slots=True)

@@ -34,7 +34,7 @@ One unknown key or wrong value rejects the whole file. All problems are reported
 Durations are text with units: `5s`, `1h30m`, `500ms`. Sizes are text with units, `7Mi`, or a number of bytes.
 
 `gpushare-webhook config view` prints the effective settings and where each comes from, `config validate` checks a file,
-and `config schema` prints a JSON Schema for editors.
+and `config schema` prints a JSON Schema for editors. [Workloads](workloads.md) lists the kinds of `workloads.presets`.
 """
 
 _PROFILES = """\

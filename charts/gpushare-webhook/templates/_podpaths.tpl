@@ -161,12 +161,16 @@ Whether one of the pods below `at` passes a test of `pod`. Takes `at`, `pods` (t
 [?c.?computeResources.?limits, ?c.?computeResources.?requests, ?c.?resources.?limits, ?c.?resources.?requests].{{ include "gpushare-webhook.cel.amountsNameGpu" . }}
 {{- end -}}
 
+{{- define "gpushare-webhook.cel.trainerNamesGpu" -}}
+[?c.?resourcesPerNode.?limits, ?c.?resourcesPerNode.?requests].{{ include "gpushare-webhook.cel.amountsNameGpu" . }}
+{{- end -}}
+
 {{- define "gpushare-webhook.cel.resourcesNamesGpu" -}}
 [?c.?limits, ?c.?requests].{{ include "gpushare-webhook.cel.amountsNameGpu" . }}
 {{- end -}}
 
-{{- define "gpushare-webhook.cel.sparkGpuNamesGpu" -}}
-[?c.?name].exists(name, type(name) == string && ({{ include "gpushare-webhook.cel.isGpu" . }}))
+{{- define "gpushare-webhook.cel.sparkNamesGpu" -}}
+[?c.?gpu.?name].exists(name, type(name) == string && ({{ include "gpushare-webhook.cel.isGpu" . }}))
 {{- end -}}
 
 {{- define "gpushare-webhook.cel.amountsNameGpu" -}}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 from webhook.cli.evaluation import evaluate
 from webhook.cli.examples.example import Example
@@ -15,17 +16,17 @@ from webhook.policy.evaluate import Evaluator
 from webhook.report import Report
 
 
-def report_wrong(check: Check, example: Example) -> Report:
+def report_wrong(check: Check[Any], example: Example) -> Report:
     """The report about the wrong manifest. Raises InputError if a text of the example is not valid."""
     return _report(check, example, "wrong.yaml", example.wrong)
 
 
-def report_right(check: Check, example: Example) -> Report:
+def report_right(check: Check[Any], example: Example) -> Report:
     """The report about the right manifest. Raises InputError if a text of the example is not valid."""
     return _report(check, example, "right.yaml", example.right)
 
 
-def _report(check: Check, example: Example, file: str, manifest: str) -> Report:
+def _report(check: Check[Any], example: Example, file: str, manifest: str) -> Report:
     evaluator = _evaluator(example)
     origin = partial(Origin, is_final_hook=True, groups=()) if check.scope is Scope.EXPECTS_EDITS else Origin
     report = Report()

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from importlib import import_module
+from typing import Any
 
 from webhook.policy.checks.check import Check
+from webhook.policy.context import PodContext
+from webhook.policy.object_context import ObjectContext
 
 _MODULES = (
     "gps001_container_limit",
@@ -26,6 +29,22 @@ _MODULES = (
     "gps017_pipe_hidden",
     "gps018_annotations",
     "gps019_unmutated",
+    "gps020_ranks",
+    "gps021_launcher",
 )
 
-CHECKS: tuple[Check, ...] = tuple(import_module(f"{__name__}.{module}").CHECK for module in _MODULES)
+_MODULES_OF_OBJECTS = ("gps023_unchecked",)
+
+
+def _checks(modules: tuple[str, ...]) -> tuple[Check[Any], ...]:
+    return tuple(import_module(f"{__name__}.{module}").CHECK for module in modules)
+
+
+POD_CHECKS: tuple[Check[PodContext], ...] = _checks(_MODULES)
+"""The checks of each pod."""
+
+OBJECT_CHECKS: tuple[Check[ObjectContext], ...] = _checks(_MODULES_OF_OBJECTS)
+"""The checks of each object on the command line, after those of its pods."""
+
+CHECKS: tuple[Check[Any], ...] = tuple(sorted((*POD_CHECKS, *OBJECT_CHECKS), key=lambda check: check.code))
+"""All checks."""

@@ -1,10 +1,11 @@
-"""A check: a code, a default severity, a scope, and a function that returns the violations of a pod."""
+"""A check: a code, a default severity, a scope, and a function that returns the violations of a pod or an object."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import Enum
+from typing import Generic, TypeVar
 
 from webhook.policy.context import PodContext
 from webhook.policy.verdict import Severity, Violation
@@ -14,7 +15,7 @@ Violations = Iterable[Violation]
 
 
 class Scope(Enum):
-    """Which pods a check runs on. The reference prints the value after "applies to"."""
+    """What a check runs on. The reference prints the value after "applies to"."""
 
     MPS = "pods that request a shared resource and could land on an MPS node"
     SHARED = "pods that request a shared resource"
@@ -23,6 +24,7 @@ class Scope(Enum):
     ANY = "every pod"
     EPHEMERAL = "every pod, and ephemeral containers when they are added to it"
     EXPECTS_EDITS = "pods that reach `/validate` on CREATE"
+    OFFLINE = "objects of kinds that are not built in, on the command line"
 
     def includes(self, context: PodContext) -> bool:
         """Whether the pod is in the scope."""
@@ -36,11 +38,15 @@ class Scope(Enum):
             return bool(context.requests.named)
         if self is Scope.EXPECTS_EDITS:
             return context.expects_edits
-        return True
+        return self is not Scope.OFFLINE
+
+
+Subject = TypeVar("Subject")
+"""What a check reads: the context of a pod, or that of an object."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Check:
+class Check(Generic[Subject]):
     """One check. `description` explains it to users: a title, then Reads, Why, Remedy and, if there are any, Settings.
 
     Each exists once, so they are compared by identity; methods for more would slow down the start of `check`.
@@ -49,7 +55,7 @@ class Check:
     code: str
     severity: Severity
     scope: Scope
-    run: Callable[[PodContext], Violations]
+    run: Callable[[Subject], Violations]
     description: str
 
     @property

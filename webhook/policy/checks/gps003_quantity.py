@@ -3,8 +3,8 @@
 Reads: `resources.limits` and `resources.requests` of every GPU resource.
 Why: the quantity of an extended resource is a whole number and not negative. It cannot be overcommitted and is set as
 a limit, so a request must equal its limit and cannot stand alone. One replica is the smallest share: `0.5` does not ask
-for half of one.
-Remedy: set a whole number, under `limits` only.
+for half of one. A placeholder of a template, such as `{{ .Values.gpus }}` or `${GPUS}`, is named as such.
+Remedy: set a whole number, under `limits` only. Render a template before you check it.
 Settings: `resources`.
 """
 
@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 
 from webhook.policy.checks.check import Check, Scope
 from webhook.policy.context import PodContext
+from webhook.policy.pods.placeholders import is_placeholder
 from webhook.policy.pods.pod import Container
 from webhook.policy.pods.quantity import QuantityError, is_whole, parse
 from webhook.policy.verdict import Severity, Violation
@@ -32,10 +33,11 @@ def _container(container: Container, name: str) -> Sequence[Violation]:
     for field, values in (("limits", limits), ("requests", requests)):
         if name in values and (wrong := _wrong(values[name])) is not None:
             path = container.amount_path(field, name)
+            what, remedy = wrong
             problem = message(
-                f"{container.kind} {{}}: {{}} of {{}} {wrong}", container.label, _shown(values[name]), name
+                f"{container.kind} {{}}: {{}} of {{}} is {what}", container.label, _shown(values[name]), name
             )
-            violations.append(Violation(path, problem, "use a whole number, such as 1"))
+            violations.append(Violation(path, problem, remedy))
     if violations or name not in requests:
         return violations
     path = container.amount_path("requests", name)
@@ -50,14 +52,19 @@ def _container(container: Container, name: str) -> Sequence[Violation]:
     return []
 
 
-def _wrong(value: object) -> str | None:
+def _wrong(value: object) -> tuple[str, str] | None:
+    """What a value is instead of an amount, and the remedy; None for an amount."""
     try:
         billionths = parse(value)
     except QuantityError:
-        return "is not a quantity"
+        return _PLACEHOLDER if is_placeholder(value) else ("not a quantity", _WHOLE)
     if billionths < 0:
-        return "is negative"
-    return None if is_whole(billionths) else "is not a whole number"
+        return "negative", _WHOLE
+    return None if is_whole(billionths) else ("not a whole number", _WHOLE)
+
+
+_WHOLE = "use a whole number, such as 1"
+_PLACEHOLDER = "a template placeholder", "write the amount, or render the template first"
 
 
 def _shown(value: object) -> object:

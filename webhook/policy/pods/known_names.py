@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from webhook.policy.spelling import is_one_edit_away
+
 _FOREIGN = frozenset({"gpumem", "gpumem-percentage", "gpucores", "priority", "vgpu", "pgpu"})
 """Names that other software gives to GPUs (Project-HAMi/HAMi, kubevirt)."""
 
@@ -58,7 +60,7 @@ class KnownNames:
         if meant is not None:
             return meant
         near = self._by_length.get(len(name), ())
-        return next((known for known in near if _is_one_edit_away(folded, known.lower())), None)
+        return next((known for known in near if is_one_edit_away(folded, known.lower())), None)
 
     def _well_known(self, folded: str) -> str | None:
         """What a well-known wrong name means: a share counts as a card where no share has a name of its own."""
@@ -78,13 +80,3 @@ def is_listed_by_nodes(name: str) -> bool:
 
 
 _DOMAIN = "nvidia.com"
-
-
-def _is_one_edit_away(left: str, right: str) -> bool:
-    """Whether inserting, removing, replacing or swapping one letter turns one into the other."""
-    start = 0
-    while start < min(len(left), len(right)) and left[start] == right[start]:
-        start += 1
-    left, right = left[start:], right[start:]
-    swapped = len(left) >= 2 and left[1::-1] + left[2:] == right
-    return swapped or left[1:] == right[1:] or left[1:] == right or left == right[1:]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from webhook.policy.pods.placeholders import is_placeholder
 from webhook.policy.verdict import Path
 
 Members = dict[str, Any]
@@ -30,7 +31,7 @@ def type_of(value: object) -> str:
         case int() | float():
             return "a number"
         case str():
-            return "text" if value else "empty text"
+            return "a template placeholder" if is_placeholder(value) else "text" if value else "empty text"
         case list():
             return "a list"
         case _:

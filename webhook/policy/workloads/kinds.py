@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
+from webhook.policy.pods.placeholders import is_placeholder
 from webhook.policy.pods.reading import MalformedError, Members
 from webhook.policy.settings.workloads import WorkloadPath
 from webhook.policy.verdict import Path
+from webhook.policy.workloads.assembling import SharedSize
+from webhook.policy.workloads.counts import REPLICAS, is_indexed, of_job
 from webhook.policy.workloads.extracted import Deferral, ExtractedPod, assign_groups
-from webhook.policy.workloads.paths import PodPath, at, steps, walk
+from webhook.policy.workloads.paths import Assembly, Condition, PodPath, at, steps, unknown, walk
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,8 +20,9 @@ class Kind:
     """A kind that holds pods, in any version.
 
     `resource` is its name in the API's paths, `versions` are the known ones, the newest first; `namespaced`: its
-    objects live in namespaces. `suspended` leads to the fields that suspend it, `labels` to the labels that a queue
-    reads.
+    objects live in namespaces. `suspended` leads to the fields that suspend it, `labels` to the labels that Kueue
+    reads; None if Kueue does not queue the kind. `is_used_elsewhere`: another object makes pods of an object, and may
+    choose their nodes.
     """
 
     group: str
@@ -28,13 +32,18 @@ class Kind:
     versions: tuple[str, ...] = ("v1",)
     namespaced: bool = True
     suspended: tuple[Path, ...] = (("spec", "suspend"), ("spec", "runPolicy", "suspend"))
-    labels: Path = ("metadata", "labels")
+    labels: Path | None = ("metadata", "labels")
+    is_used_elsewhere: Condition | None = None
 
     def deferral(self, manifest: Members) -> Deferral | None:
         """Why the nodes of an object's pods are chosen later; None if they are not."""
         for path in self.suspended:
             if at(manifest, path) is True:
                 return Deferral.SUSPENDED
+        if self.is_used_elsewhere is not None and self.is_used_elsewhere(manifest, ()):
+            return Deferral.USED_ELSEWHERE
+        if self.labels is None:
+            return None
         return Deferral.QUEUED if at(manifest, (*self.labels, QUEUE_LABEL)) else None
 
 
@@ -51,23 +60,29 @@ def by_name(kinds: Iterable[Kind]) -> dict[tuple[str, str], Kind]:
 
 
 _POD = (PodPath(()),)
-_TEMPLATE = (PodPath(("spec", "template")),)
+_REPLICAS = (PodPath(("spec", "template"), count=REPLICAS),)
 _JOB_OF_CRON_JOB = ("spec", "jobTemplate")
+
+
+def _job(*spec: str) -> tuple[PodPath, ...]:
+    """The path of a JobSpec. Pods with ranks work together."""
+    return (PodPath((*spec, "template"), group="job", works_together=is_indexed, count=of_job),)
+
 
 BUILT_IN: Kinds = by_name(
     (
         Kind("", "Pod", _POD, "pods", suspended=()),
-        Kind("", "PodTemplate", (PodPath(("template",)),), "podtemplates"),
-        Kind("", "ReplicationController", _TEMPLATE, "replicationcontrollers"),
-        Kind("apps", "ReplicaSet", _TEMPLATE, "replicasets"),
-        Kind("apps", "Deployment", _TEMPLATE, "deployments"),
-        Kind("apps", "StatefulSet", _TEMPLATE, "statefulsets"),
-        Kind("apps", "DaemonSet", _TEMPLATE, "daemonsets"),
-        Kind("batch", "Job", _TEMPLATE, "jobs"),
+        Kind("", "PodTemplate", (PodPath(("template",), count=unknown),), "podtemplates"),
+        Kind("", "ReplicationController", _REPLICAS, "replicationcontrollers"),
+        Kind("apps", "ReplicaSet", _REPLICAS, "replicasets"),
+        Kind("apps", "Deployment", _REPLICAS, "deployments"),
+        Kind("apps", "StatefulSet", (replace(_REPLICAS[0], group="set"),), "statefulsets"),
+        Kind("apps", "DaemonSet", (PodPath(("spec", "template"), count=unknown),), "daemonsets"),
+        Kind("batch", "Job", _job("spec"), "jobs"),
         Kind(
             "batch",
             "CronJob",
-            (PodPath((*_JOB_OF_CRON_JOB, "spec", "template")),),
+            _job(*_JOB_OF_CRON_JOB, "spec"),
             "cronjobs",
             suspended=((*_JOB_OF_CRON_JOB, "spec", "suspend"),),  # its own `suspend` only stops its schedule
             labels=(*_JOB_OF_CRON_JOB, "metadata", "labels"),  # Kueue suspends its jobs, which do not get its labels
@@ -82,7 +97,7 @@ def with_paths(kinds: Kinds, paths: Iterable[WorkloadPath]) -> Kinds:
     for path in paths:
         name = path.group, path.kind
         kind = known.get(name) or Kind(path.group, path.kind, (), namespaced=path.scope == "Namespaced")
-        added = PodPath(steps(path.path), path.holds)
+        added = PodPath(steps(path.path), path.holds, count=unknown)
         if not any(added.meets(own) for own in kind.paths):
             kind = replace(kind, paths=(*kind.paths, added))
         known[name] = kind
@@ -109,21 +124,38 @@ def extract(kinds: Kinds, manifest: Members, group: str, kind: str) -> list[Extr
     for place in known.paths:
         for path, raw in walk(manifest, place.steps):
             if len(found) == MOST_PODS:
-                raise TooManyPodsError(path)
+                raise TooManyPodsError(path, f"an object may hold at most {MOST_PODS} pods")
             found.append(ExtractedPod(path, raw, place, manifest, is_pod=is_itself, deferral=deferral))
     if any(place.group for place in known.paths):
         assign_groups(found)
+    if len(found) > 1:
+        _bound_shared(found, manifest)
     return found
 
 
-class TooManyPodsError(MalformedError):
-    """The object holds more pods than are checked. `path` leads to the first one beyond the limit."""
+MOST_SHARED = 65_536
+"""The most values of fields that pods of one object share, counted once for every pod."""
 
-    def __init__(self, path: Path) -> None:
-        Exception.__init__(self, f"an object may hold at most {MOST_PODS} pods")
+
+def _bound_shared(found: Iterable[ExtractedPod], manifest: Members) -> None:
+    """Raise TooManyPodsError if many pods share many values, such as the affinity of a workflow with many templates."""
+    size = SharedSize(manifest)
+    for extracted in found:
+        if isinstance(extracted.place.holds, Assembly):
+            size.add(extracted.path, extracted.place.holds)
+            if size.total > MOST_SHARED:
+                raise TooManyPodsError(extracted.path, f"pods of an object may share at most {MOST_SHARED} values")
+
+
+class TooManyPodsError(MalformedError):
+    """The object holds more pods than are checked, or they share too much. `path` leads to the first one beyond it."""
+
+    def __init__(self, path: Path, problem: str) -> None:
+        Exception.__init__(self, problem)
         self.path = path
 
 
 def group_of(api_version: str) -> str:
-    """The API group of an `apiVersion`; empty for the core group."""
-    return api_version.rpartition("/")[0]
+    """The API group of an `apiVersion`; empty for the core group. A placeholder stands for its group, too."""
+    group, slash, _ = api_version.rpartition("/")
+    return group if slash or not is_placeholder(api_version) else api_version

@@ -4,65 +4,74 @@ from __future__ import annotations
 
 from webhook.policy.pods.reading import Members
 from webhook.policy.verdict import Path
+from webhook.policy.workloads.counts import product, stated
 from webhook.policy.workloads.kinds import Kind
-from webhook.policy.workloads.paths import EVERY, PodPath, Steps, at
+from webhook.policy.workloads.paths import EVERY, PodPath, at, one
 
-_CLUSTER = "cluster"
-_VERSIONS = ("v1", "v1alpha1")
+_GROUP, _CLUSTER, _VERSIONS = "ray.io", "cluster", ("v1", "v1alpha1")
 
 
 def _workers(manifest: Members, path: Path) -> int | None:
-    """The pods of a worker group: `replicas` times `numOfHosts`; an autoscaler that may add some makes it unknown."""
-    group = at(manifest, path[:-1])
-    replicas, hosts = at(group, ("replicas",)), at(group, ("numOfHosts",))
-    return _whole(replicas) * _whole(hosts)
+    """The pods of a worker group: `replicas` within `minReplicas` and `maxReplicas`, times `numOfHosts`.
+
+    An autoscaler changes `replicas`, so that with `enableInTreeAutoscaling` only equal bounds make the count known
+    (v1.7, `ray-operator/controllers/ray/utils/util.go`; `numOfHosts` since v1.1).
+    """
+    cluster, group = at(manifest, path[:-3]), at(manifest, path[:-1])
+    if at(group, ("suspend",)) is True:
+        return 0
+    least, most = stated(at(group, ("minReplicas",)), 0), stated(at(group, ("maxReplicas",)), _UNBOUNDED)
+    replicas = stated(at(group, ("replicas",)), 0)
+    if least is None or most is None or replicas is None:
+        return None
+    if at(cluster, ("enableInTreeAutoscaling",)) is True and least != most:
+        return None
+    return product(min(max(replicas, least), most), stated(at(group, ("numOfHosts",)), 1))
 
 
-def _whole(value: object) -> int:
-    return value if isinstance(value, int) and value > 0 else 1
+_UNBOUNDED = 2**31 - 1
 
 
 def _hides_shared_memory(manifest: Members, path: Path) -> bool:
-    """Whether KubeRay mounts a memory volume at /dev/shm (`ray-operator/controllers/ray/common/pod.go`)."""
+    """Whether KubeRay mounts a volume in memory at `/dev/shm`, unless the container mounts one there itself.
+
+    It does so for heads and workers without `plasma-directory` among their `rayStartParams`; up to v1.5 for all
+    (`ray-operator/controllers/ray/common/pod.go`; ray-project/kuberay#4524).
+    """
     return at(manifest, (*path[:-1], "rayStartParams", "plasma-directory")) is None
 
 
-def _cluster(*below: str) -> tuple[PodPath, ...]:
+def _cluster(*spec: str) -> tuple[PodPath, ...]:
     """The paths of a RayClusterSpec."""
-    return (
-        _path((*below, "headGroupSpec", "template")),
-        PodPath(
-            (*below, "workerGroupSpecs", EVERY, "template"),
-            group=_CLUSTER,
-            count=_workers,
-            hides_shared_memory=_hides_shared_memory,
-        ),
+    return tuple(
+        PodPath((*spec, *below), group=_CLUSTER, count=count, hides_shared_memory=_hides_shared_memory)
+        for below, count in ((("headGroupSpec", "template"), one), (("workerGroupSpecs", EVERY, "template"), _workers))
     )
 
 
-def _path(steps: Steps) -> PodPath:
-    return PodPath(steps, group=_CLUSTER, hides_shared_memory=_hides_shared_memory)
+def _job(*spec: str) -> tuple[PodPath, ...]:
+    """The paths of a RayJobSpec. The pod that submits the job is not part of the cluster."""
+    return (*_cluster(*spec, "rayClusterSpec"), PodPath((*spec, "submitterPodTemplate"), count=one))
 
 
 KINDS = (
-    Kind("ray.io", "RayCluster", _cluster("spec"), "rayclusters", _VERSIONS),
+    Kind(_GROUP, "RayCluster", _cluster("spec"), "rayclusters", _VERSIONS, suspended=(("spec", "suspend"),)),
+    Kind(_GROUP, "RayJob", _job("spec"), "rayjobs", _VERSIONS, suspended=(("spec", "suspend"),)),
     Kind(
-        "ray.io",
-        "RayJob",
-        (*_cluster("spec", "rayClusterSpec"), PodPath(("spec", "submitterPodTemplate"))),
-        "rayjobs",
+        _GROUP,
+        "RayService",
+        _cluster("spec", "rayClusterConfig"),
+        "rayservices",
         _VERSIONS,
+        suspended=(("spec", "rayClusterConfig", "suspend"),),  # what Kueue sets; it has no `suspend` of its own in v1.7
     ),
-    Kind("ray.io", "RayService", _cluster("spec", "rayClusterConfig"), "rayservices", _VERSIONS),
     Kind(
-        "ray.io",
+        _GROUP,
         "RayCronJob",
-        (
-            *_cluster("spec", "jobTemplate", "rayClusterSpec"),
-            PodPath(("spec", "jobTemplate", "submitterPodTemplate")),
-        ),
+        _job("spec", "jobTemplate"),
         "raycronjobs",
-        suspended=(("spec", "jobTemplate", "suspend"),),
+        suspended=(("spec", "jobTemplate", "suspend"),),  # its own `suspend` only stops its schedule
+        labels=None,  # its jobs do not get its labels
     ),
 )
-"""The kinds of the preset."""
+"""The kinds of the preset; RayCronJob exists since v1.6."""

@@ -1,28 +1,47 @@
-"""LeaderWorkerSet (kubernetes-sigs/lws, `api/leaderworkerset/v1`)."""
+"""LeaderWorkerSet and DisaggregatedSet (kubernetes-sigs/lws, `api`)."""
 
 from __future__ import annotations
 
+from webhook.policy.pods.reading import Members
+from webhook.policy.verdict import Path
+from webhook.policy.workloads.counts import stated
 from webhook.policy.workloads.kinds import Kind
-from webhook.policy.workloads.paths import EVERY, PodPath
+from webhook.policy.workloads.paths import EVERY, PodPath, Steps, at, one
 
-_PODS = ("spec", "leaderWorkerTemplate")
-_PODS_OF_ROLE = ("spec", "roles", EVERY, *_PODS)
+
+def _workers(manifest: Members, path: Path) -> int | None:
+    """The pods of a group that are made from the worker template: `size`, 1 by default, without the leader.
+
+    Without a leader template, the leader is made from the worker template too (v0.10). Subgroups (`subGroupPolicy`)
+    only place the pods, and `replicas` counts the groups.
+    """
+    template = at(manifest, path[:-1])
+    size = stated(at(template, ("size",)), 1)
+    if size is None or at(template, ("leaderTemplate",)) is None:
+        return size
+    return max(size - 1, 0)
+
+
+def _pods(*spec: str, apart: Steps = ()) -> tuple[PodPath, ...]:
+    """The paths of a LeaderWorkerSetSpec."""
+    pods = (*spec, "leaderWorkerTemplate")
+    return (
+        PodPath((*pods, "leaderTemplate"), group="group", apart=apart, count=one),
+        PodPath((*pods, "workerTemplate"), group="group", apart=apart, count=_workers),
+    )
+
+
+_ROLES = ("spec", "roles", EVERY)
 
 KINDS = (
-    Kind(
-        "leaderworkerset.x-k8s.io",
-        "LeaderWorkerSet",
-        (
-            PodPath((*_PODS, "leaderTemplate"), group="group"),
-            PodPath((*_PODS, "workerTemplate"), group="group"),
-        ),
-        "leaderworkersets",
-    ),
+    Kind("leaderworkerset.x-k8s.io", "LeaderWorkerSet", _pods("spec"), "leaderworkersets", suspended=()),
     Kind(
         "disaggregatedset.x-k8s.io",
         "DisaggregatedSet",
-        (PodPath((*_PODS_OF_ROLE, "leaderTemplate")), PodPath((*_PODS_OF_ROLE, "workerTemplate"))),
+        _pods(*_ROLES, "spec", apart=_ROLES),
         "disaggregatedsets",
+        suspended=(),
+        labels=None,
     ),
 )
-"""The kinds of the preset."""
+"""The kinds of the preset. Kueue gates the pods of the first one (kubernetes-sigs/kueue v0.19)."""

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 from webhook.diagnostics import LINE
 from webhook.policy.printable import printable
 from webhook.policy.verdict import Severity
-from webhook.report.model import Report, Result
+from webhook.report.model import SKIPPED, Report, Result
 from webhook.report.paint import Paint, plain
 
 _COLOURS = {Severity.DENY: "red", Severity.WARN: "yellow", Severity.AUDIT: "blue"}
+_UNCHECKED = "GPS023"
 
 
 def write(report: Report, paint: Paint = plain) -> str:
-    """Return the findings with their remedies, then a summary in one line."""
+    """Return the findings with their remedies, then what is not checked, and a summary in one line."""
     lines = [line for result in report.results for line in _result(result, paint)]
     if lines:
         lines.append("")
-    return "\n".join([*lines, _summary(report)]) + "\n"
+    return "\n".join([*lines, *_not_checked(report), _summary(report)]) + "\n"
 
 
 def _result(result: Result, paint: Paint) -> Iterator[str]:
@@ -27,10 +29,20 @@ def _result(result: Result, paint: Paint) -> Iterator[str]:
         yield f"{located.at(result.file)}: {paint(severity.label, _COLOURS[severity])} {located}"
         yield paint(f"    {result.subject} at {printable(located.pointer or '/')}", "dim")
         yield printable(f"    remedy: {located.finding.remedy}", LINE)
-    if result.reason and result.decision != "skipped":
+    if result.reason and result.decision != SKIPPED:
         yield printable(f"{result.file}:{result.line}: {result.subject}: {result.reason}", LINE)
     for code, count in result.omitted.items():
         yield printable(f"{result.file}:{result.line}: and {_counted(count, 'more finding')} of {code}", LINE)
+
+
+def _not_checked(report: Report) -> Iterator[str]:
+    """How many objects are skipped for each reason, and how many name a GPU resource where nothing checks it."""
+    reasons = Counter(result.reason for result in report.results if result.decision == SKIPPED and result.reason)
+    for reason, count in reasons.most_common():
+        yield printable(f"{_counted(count, 'object')} {reason}", LINE)
+    unchecked = sum(any(one.finding.code == _UNCHECKED for one in result.findings) for result in report.results)
+    if unchecked:
+        yield f"{_counted(unchecked, 'object')} with a GPU resource that the webhook does not check ({_UNCHECKED})"
 
 
 def _summary(report: Report) -> str:

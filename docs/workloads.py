@@ -1,0 +1,111 @@
+"""The page of the kinds whose pods are checked: a table for each preset, between two parts in prose."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from inspect import getdoc
+from itertools import groupby
+from pathlib import Path
+
+from webhook.policy.pods.pod import INIT
+from webhook.policy.workloads.kinds import BUILT_IN, Kind
+from webhook.policy.workloads.paths import CONTAINERS, Assembly, Part, PodPath, one, unknown, written
+from webhook.policy.workloads.presets import PRESETS, Preset
+
+PROSE = Path(__file__).parent / "prose"
+MODULES = Path(__file__).parent.parent / "tests" / "crds" / "go" / "go.mod"
+HEAD = "# Workloads\n\nGenerated from the code by `make docs`.\n"
+TABLE = """\
+| kind | API versions | path | holds | group: pods |
+|---|---|---|---|---|"""
+WHOLE = {
+    "template": "pod template",
+    "podSpec": "pod spec",
+    "container": "container",
+    "resources": "resources",
+}
+FORMS = {
+    "container": "container",
+    "resources": "resources",
+    "step": "`computeResources`",
+    "trainer": "`resourcesPerNode`",
+    "spark": "`gpu`",
+}
+_FIXED = {one: "1", unknown: "unknown"}
+
+
+def page() -> str:
+    """Return the whole page."""
+    return "\n".join(
+        [
+            HEAD,
+            _prose("workloads"),
+            "## Built-in kinds\n",
+            *_table(BUILT_IN.values()),
+            *(line for preset in PRESETS for line in _preset(preset)),
+            "",
+            _prose("workloads-unchecked") + _modules(),
+        ]
+    )
+
+
+def _prose(name: str) -> str:
+    return (PROSE / f"{name}.md").read_text(encoding="utf-8")
+
+
+def _preset(preset: Preset) -> Iterator[str]:
+    groups = [f"`{group}`" for group in dict.fromkeys(kind.group for kind in preset.kinds)]
+    yield f"\n## {preset.title}\n"
+    yield f"Preset `{preset.name}`, API group{'s' if len(groups) > 1 else ''} {' and '.join(groups)}.\n"
+    yield from _table(preset.kinds)
+
+
+def _table(kinds: Iterable[Kind]) -> Iterator[str]:
+    """The table of kinds; those with equal paths share their rows."""
+    yield TABLE
+    for (paths, versions), alike in groupby(kinds, lambda kind: (kind.paths, kind.versions)):
+        names = ", ".join(map(_name, alike))
+        since = ", ".join(f"`{version}`" for version in reversed(versions))
+        for path in paths:
+            yield f"| {names} | {since} | {_path(path)} | {_holds(path)} | {_group(path)} |"
+
+
+def _name(kind: Kind) -> str:
+    return kind.kind if kind.namespaced else f"{kind.kind} (cluster-scoped)"
+
+
+def _path(path: PodPath) -> str:
+    return f"`{written(path.steps)}`" if path.steps else "the object itself"
+
+
+def _holds(path: PodPath) -> str:
+    if not isinstance(path.holds, Assembly):
+        return WHOLE[path.holds]
+    parts = path.holds.parts
+    if not set(CONTAINERS) <= set(parts):
+        return "pod of " + ", ".join(map(_part, parts))
+    return "pod spec, also with " + ", ".join(_part(part) for part in parts if part not in CONTAINERS)
+
+
+def _part(part: Part) -> str:
+    if not part.steps:
+        return f"one container ({FORMS[part.form]})"
+    what = [FORMS[part.form]] * (part.form != "container") + ["init"] * (part.kind is INIT)
+    return f"`{written(part.steps)}`" + (f" ({', '.join(what)})" if what else "")
+
+
+def _group(path: PodPath) -> str:
+    """The group, and the pods that a path adds to it: what the function that counts them says after its first colon."""
+    if not path.group:
+        return ""
+    if path.count in _FIXED:
+        return f"`{path.group}`: {_FIXED[path.count]}"
+    sentence = re.split(r"(?<=\.)\s", getdoc(path.count) or "", maxsplit=1)[0]
+    return f"`{path.group}`: {sentence.partition(': ')[2].removesuffix('.')}"
+
+
+def _modules() -> str:
+    """The modules with the published definitions, and their versions."""
+    modules = re.findall(r"^\t(\S+) (v\S+)$", MODULES.read_text(encoding="utf-8"), re.MULTILINE)
+    return "".join(f"- `{module}` {version}\n" for module, version in modules)

@@ -1,0 +1,417 @@
+"""The search of objects whose kind has no paths: it finds pods wherever they are, and amounts outside them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from copy import deepcopy
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from tests.linear import Work, assert_linear
+from tests.pointers import exists
+from tests.strategies.configurations import EVALUATORS, NAMESPACE, configurations
+from tests.strategies.pods import GPU, MIG, SHARED, pods
+from webhook.patch import pointer
+from webhook.policy.context import Origin
+from webhook.policy.evaluate import Evaluator
+from webhook.policy.settings.settings import Settings
+from webhook.policy.settings.workloads import Workloads
+from webhook.policy.verdict import Decision, Finding, Path, Severity, Verdict
+from webhook.policy.workloads.kinds import MOST_PODS, Kind
+from webhook.policy.workloads.paths import EVERY, PodPath, Whole
+from webhook.policy.workloads.search import GpuNames, find_mentions, find_pods
+from webhook.settings.load import load
+
+Json = dict[str, Any]
+
+OFFLINE = Origin(NAMESPACE)
+GROUP = "example.com"
+EVALUATOR = Evaluator.of(Settings())
+NAMES = GpuNames((GPU, SHARED))
+CONTAINER: Json = {"name": "c", "image": "i", "resources": {"limits": {GPU: 2}}}
+
+
+def evaluate(manifest: Json, evaluator: Evaluator = EVALUATOR, kind: str = "Unknown", group: str = GROUP) -> Verdict:
+    return evaluator.evaluate(manifest, group, kind, OFFLINE)
+
+
+def said(findings: tuple[Finding, ...]) -> list[tuple[Any, ...]]:
+    """The findings about pods, with a warning at most."""
+    return [
+        (one.code, min(one.severity, Severity.WARN), one.path, one.message, one.remedy)
+        for one in findings
+        if one.code != "GPS023"
+    ]
+
+
+STEPS = st.lists(st.sampled_from(["spec", "jobs", "a.b/c", "roles", "template", 0, 1]), min_size=1, max_size=6)
+
+
+def placed(held: Any, path: Path) -> Any:
+    """A value at a path, with other members in each mapping and nothing else in each list."""
+    for step in reversed(path):
+        held = [None] * step + [held, None] if isinstance(step, int) else {"replicas": 2, step: held, "note": "x"}
+    return held
+
+
+@given(pods(), STEPS, st.sampled_from(["template", "podSpec"]), configurations)
+@example({"spec": {"containers": [CONTAINER]}}, ["jobs", 0], "template", ("steering", "unknown"))
+def test_pod_at_any_place_has_the_findings_of_a_known_place(
+    pod: Json, steps: list[str | int], holds: Whole, configuration: tuple[str, str]
+) -> None:
+    pod = {key: value for key, value in pod.items() if key in ("metadata", "spec")}
+    for container in pod["spec"]["containers"]:
+        container.setdefault("image", "i")
+        container.setdefault("env", [])
+    path = ("spec", *steps)
+    manifest = placed(pod if holds == "template" else pod["spec"], path)
+    known = EVALUATORS[configuration]
+    place = PodPath(tuple(EVERY if isinstance(step, int) else step for step in path), holds)
+    of_path = Evaluator(known.ruleset, {**known.kinds, (GROUP, "Known"): Kind(GROUP, "Known", (place,))})
+    expected = said(evaluate(manifest, of_path, "Known").findings)
+    assert said(evaluate(manifest, known).findings) == expected
+
+
+@given(STEPS)
+def test_container_at_any_place_is_found(steps: list[str | int]) -> None:
+    path = ("spec", *steps)
+    assert [(one.path, one.holds) for one in find_pods(placed(CONTAINER, path))] == [(path, "container")]
+
+
+KEYS = st.sampled_from(
+    [
+        *("spec", "template", "metadata", "containers", "initContainers", "image", "name", "resources", "limits"),
+        *("requests", "env", "command", "annotations", "labels", "tolerations", "quantity", "value", "count"),
+        *(GPU, SHARED, MIG, "apiVersion", "kind", "suspend", "affinity", "volumes", "items"),
+    ]
+)
+TEXTS = ["", "x", "1", GPU, SHARED, f"{GPU}: 2", "${GPUS}", "{{x}}", f'{{"{GPU}": "2"}}', f"limits/{GPU}~1", "a::b\n"]
+PODS: list[Json] = [
+    CONTAINER,
+    {"containers": [CONTAINER]},
+    {"containers": [{**CONTAINER, "env": "all"}]},
+    {"containers": [CONTAINER], "tolerations": "none"},
+    {"spec": {"containers": [CONTAINER, {"name": "d", "env": [{"name": "NVIDIA_VISIBLE_DEVICES", "value": "all"}]}]}},
+]
+LEAVES = st.sampled_from([*TEXTS, None, True, 0, 1, 2, -1, 0.5, 10**40, float("inf"), *PODS])
+VALUES: st.SearchStrategy[Any] = st.recursive(
+    LEAVES, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(KEYS, inner, max_size=6), max_leaves=30
+)
+
+
+@given(st.dictionaries(KEYS, VALUES, max_size=6), st.sampled_from(["Unknown", "RayCluster", "Workflw"]), configurations)
+def test_any_object_of_unknown_kind_is_evaluated(manifest: Json, kind: str, configuration: tuple[str, str]) -> None:
+    group = {"Workflw": "argoproj.io"}.get(kind, GROUP)
+    manifest = {"apiVersion": f"{group}/v1", **manifest, "kind": kind}
+    received = deepcopy(manifest)
+    verdict = evaluate(manifest, EVALUATORS[configuration], kind, group)
+    assert manifest == received
+    assert verdict == evaluate(manifest, EVALUATORS[configuration], kind, group)
+    assert verdict.decision is not Decision.DENIED
+    assert verdict.edits == ()
+    for found in verdict.findings:
+        assert exists(manifest, pointer(found.path))
+        assert found.severity <= Severity.WARN
+        assert len(f"{found.code} {found.message}") <= 120
+        assert found.message.isprintable()
+    assert not verdict.is_skipped or verdict.reason
+
+
+def mentions(manifest: Json, *covered: Path) -> list[tuple[Path, str]]:
+    return [(one.path, one.name) for one in find_mentions(manifest, NAMES, covered)]
+
+
+@pytest.mark.parametrize(
+    "value", [1, 8, "2", "1k", 0.5, -1, "${GPUS}", "{{ .Values.gpus }}", "$(params.gpus)", "$GPUS"]
+)
+def test_amount_below_name_is_found(value: object) -> None:
+    assert mentions({"spec": [{GPU: value}]}) == [(("spec", 0, GPU), GPU)]
+
+
+@pytest.mark.parametrize("value", [0, "0", None, True, "true", "", "many", {}, [], ["1"]])
+def test_no_amount_below_name(value: object) -> None:
+    assert mentions({"spec": {GPU: value}}) == []
+
+
+@pytest.mark.parametrize("field", ["quantity", "value", "count", "gpu"])
+@pytest.mark.parametrize("named_by", ["name", "resource", "resourceName", "gpuType"])
+def test_amount_beside_name_is_found(field: str, named_by: str) -> None:
+    assert mentions({"a": {named_by: SHARED, field: 2}}) == [(("a", field), SHARED)]
+    assert mentions({"a": {named_by: SHARED, field: 0}}) == []
+
+
+@pytest.mark.parametrize(
+    "held",
+    [
+        {"key": GPU, "value": "1"},
+        {"name": GPU, "replicas": 4},
+        {"name": GPU, "weight": 3},
+        {"name": GPU},
+        [GPU],
+        {"labels": {GPU: "1"}},
+        {"annotations": {"note": f"{GPU}: 1"}},
+        {"nodeSelector": {GPU: "1"}},
+        {"tolerations": [{"key": GPU, "value": "1"}]},
+        {"affinity": {"x": {GPU: 1}}},
+        {"nvidia.com/gpu.count": 8},
+    ],
+)
+def test_name_without_amount_is_not_found(held: object) -> None:
+    assert mentions({"spec": {"held": held}}) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        (f"limits:\n  {GPU}: 2\n", GPU),
+        (f'{{"limits": {{"{GPU}": "2"}}}}', GPU),
+        (f'{{\\"{GPU}\\": \\"2\\"}}', GPU),
+        (f"--limits={GPU}=2,cpu=1", GPU),
+        ("--set resources.limits.nvidia\\.com/gpu=1", GPU),
+        (f"{GPU}: {{{{ .Values.gpus }}}}", GPU),
+        (f"{GPU}: ${{GPUS}}", GPU),
+        (f"{SHARED}: 1", SHARED),
+        (f"{MIG}: 1", MIG),
+        ("path: /spec/containers/0/resources/limits/nvidia.com~1gpu", GPU),
+        ("path: /spec/containers/0/resources/requests/nvidia.com~1gpu.shared\nvalue: 2", SHARED),
+    ],
+)
+def test_amount_in_text_is_found(text: str, name: str) -> None:
+    assert mentions({"data": {"x": f"first line\n{text}"}}) == [(("data", "x"), name)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"shares {GPU} among pods",
+        f"{GPU}: 0",
+        f"{GPU}=present:NoSchedule",
+        f"{GPU}=1:NoSchedule",
+        "nvidia.com/gpu.product: 4",
+        "nvidia.com/gpus: 4",
+        f"requests.{GPU}: 4",
+        f"example.{GPU}: 4",
+        f"- name: {GPU}\n  replicas: 4",
+        "path: /metadata/labels/nvidia.com~1gpu",
+        "path: /spec/limits/nvidia.com~1gpu.product",
+        f'kube_resource{{resource="{GPU}"}}',
+        "example.com/gpu: 4",
+    ],
+)
+def test_text_without_amount_is_not_found(text: str) -> None:
+    assert mentions({"data": {"x": text}}) == []
+
+
+def test_limit_and_request_count_once() -> None:
+    held = {"limits": {GPU: 2, SHARED: 1}, "requests": {GPU: 2}}
+    found = list(find_mentions({"spec": {"a": held, "b": held}}, NAMES, ()))
+    assert [(one.path, one.resources) for one in found] == [
+        (("spec", part, "limits", name), ("spec", part)) for part in "ab" for name in (GPU, SHARED)
+    ]
+
+
+def test_covered_paths_are_left_out() -> None:
+    manifest = {"a": [{GPU: 1}, {GPU: 1, "b": {GPU: 1}}]}
+    assert mentions(manifest, ("a", 0)) == [(("a", 1, GPU), GPU), (("a", 1, "b", GPU), GPU)]
+    assert mentions(manifest, ("a", 1, "b"), ("a", 0), ("a", 0, GPU)) == [(("a", 1, GPU), GPU)]
+    assert mentions(manifest, ("a",), ("a", 0)) == []
+    assert mentions(manifest, ()) == []
+
+
+@pytest.mark.parametrize(
+    "held",
+    [
+        {"containers": []},
+        {"containers": "all"},
+        {"containers": {"name": "c", "image": "i"}},
+        {"containers": ["c"]},
+        {"containers": [{"name": "c"}]},
+        {"containers": [{"name": "c", "mode": "Off"}]},
+        {"containers": [{"name": "c", "image": "i"}, None]},
+        {"image": "i", "resources": {}},
+        {"image": {"repository": "r"}, "resources": {"limits": {}}},
+        {"resources": {"limits": {GPU: 1}}},
+    ],
+)
+def test_other_structure_is_no_pod(held: Json) -> None:
+    assert list(find_pods({"spec": held})) == []
+
+
+@pytest.mark.parametrize(
+    ("manifest", "found"),
+    [
+        ({"spec": {"containers": [CONTAINER]}}, [(("spec",), "podSpec")]),
+        ({"spec": {"t": {"spec": {"containers": [CONTAINER]}}}}, [(("spec", "t"), "template")]),
+        ({"spec": {"t": {"metadata": {}, "spec": {"containers": [CONTAINER]}}}}, [(("spec", "t"), "template")]),
+        ({"t": {"n": 1, "spec": {"containers": [CONTAINER]}}}, [(("t", "spec"), "podSpec")]),
+        (
+            {"spec": {"containers": [CONTAINER], "worker": {"containers": [CONTAINER]}}},
+            [(("spec",), "podSpec"), (("spec", "worker"), "podSpec")],
+        ),
+        (
+            {"spec": {**CONTAINER, "worker": {"t": {"spec": {"containers": [CONTAINER]}}}}},
+            [(("spec",), "container"), (("spec", "worker", "t"), "template")],
+        ),
+        ({"containers": [CONTAINER]}, [((), "podSpec")]),
+    ],
+)
+def test_form_of_found_pods(manifest: Json, found: list[tuple[Path, Whole]]) -> None:
+    assert [(one.path, one.holds) for one in find_pods(manifest)] == found
+
+
+def named_entry(text: str) -> Json:
+    """The entry of `workloads.paths` that a reason or remedy names."""
+    (entry,) = re.findall(r"add (\{.*\}) to workloads\.paths", text)
+    parsed: Json = yaml.safe_load(entry)
+    return parsed
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        {"jobs": [{"n": 1, "template": {"spec": {"containers": [CONTAINER]}}}]},
+        {"worker": {"containers": [CONTAINER]}},
+        {"server": CONTAINER},
+        {"engine": {"resources": {"limits": {GPU: 2}}}},
+        {"engines": [None, {"resources": {"requests": {GPU: 2}, "limits": {GPU: 2}}}]},
+    ],
+)
+def test_named_entry_of_workload_paths_makes_the_place_known(spec: Json) -> None:
+    manifest = {"apiVersion": f"{GROUP}/v1", "kind": "Unknown", "spec": spec}
+    verdict = evaluate(manifest)
+    assert verdict.decision is Decision.WARNED
+    entry = named_entry(verdict.reason or verdict.findings[0].remedy)
+    settings = {"apiVersion": "gpushare-webhook/v1", "kind": "Settings", "workloads": {"paths": [entry]}}
+    informed = evaluate(manifest, Evaluator.of(load(settings, lambda _: (1, 1), "settings").settings))
+    assert [(one.code, one.severity) for one in informed.findings] == [("GPS001", Severity.DENY)]
+    assert informed.reason == ""
+
+
+@pytest.mark.parametrize("path", [("a.b",), ("a", 0, 0), ("1",), ("ä",), ("x" * 64,)])
+def test_place_that_settings_cannot_name_has_another_remedy(path: Path) -> None:
+    manifest = {"spec": placed({"resources": {"limits": {GPU: 2}}}, path)}
+    (finding,) = evaluate(manifest).findings
+    assert finding.remedy == "check the pods that its controller makes of it"
+
+
+@pytest.mark.parametrize(
+    ("group", "kind", "spec", "reason"),
+    [
+        (GROUP, "Unknown", {"a": 1}, "skipped: it requests no GPU resource"),
+        (GROUP, "Unknown", {"containers": [{"name": "c", "image": "i"}]}, "skipped: it requests no GPU resource"),
+        ("ray.io", "RayCluster", {}, "skipped: it requests no GPU resource"),
+        ("apps", "Deployment", {}, "skipped: it holds no pod template"),
+        ("", "ResourceQuota", {"hard": {GPU: 4}}, "skipped: it limits the pods of a namespace and runs no pods"),
+        (
+            "apps",
+            "Deploymnt",
+            {},
+            "skipped: it requests no GPU resource; unknown kind (did you mean apps/v1 Deployment?)",
+        ),
+        (
+            "batch",
+            "${KIND}",
+            {},
+            "skipped: it requests no GPU resource; its kind is a template placeholder",
+        ),
+    ],
+)
+def test_reason_of_skipped_object(group: str, kind: str, spec: Json, reason: str) -> None:
+    verdict = evaluate({"spec": spec}, EVALUATOR, kind, group)
+    assert verdict.is_skipped
+    assert verdict.reason == reason
+
+
+def test_reason_of_skipped_object_names_preset_left_out() -> None:
+    evaluator = Evaluator.of(Settings(workloads=Workloads(presets=())))
+    verdict = evaluate({"spec": {}}, evaluator, "RayCluster", "ray.io")
+    assert verdict.reason == "skipped: it requests no GPU resource; the settings leave out the preset kuberay"
+
+
+def test_reason_of_object_whose_amounts_nothing_reports() -> None:
+    evaluator = Evaluator.of(Settings(severities={"GPS023": "off"}))
+    verdict = evaluate({"spec": {GPU: 2}}, evaluator)
+    assert verdict.is_skipped
+    assert verdict.reason == "skipped: nothing checks the GPU resource that it names"
+
+
+def test_reason_of_found_pods() -> None:
+    one = {**CONTAINER, "resources": {"limits": {GPU: 1}}}
+    verdict = evaluate({"spec": {"t": {"spec": {"containers": [one]}}}})
+    assert (verdict.decision, verdict.findings, verdict.is_skipped) == (Decision.ALLOWED, (), False)
+    assert verdict.reason == (
+        "unknown kind: a search found its pods, which the webhook in the cluster does not check; "
+        'add {group: example.com, kind: Unknown, path: "spec.t"} to workloads.paths'
+    )
+
+
+def test_exempt_found_pod_has_no_finding() -> None:
+    windows = {"os": {"name": "windows"}, "containers": [CONTAINER]}
+    verdict = evaluate({"spec": {"worker": windows}})
+    assert (verdict.findings, verdict.reason) == ((), "exempt: the pod runs on Windows")
+
+
+def test_hooks_do_not_search() -> None:
+    origin = Origin(NAMESPACE, is_final_hook=True, groups=())
+    verdict = EVALUATOR.evaluate({"spec": {"containers": [CONTAINER], GPU: 2}}, GROUP, "Unknown", origin)
+    assert (verdict.findings, verdict.reason) == ((), "")
+
+
+def test_pods_beyond_the_limit_are_reported_as_amounts() -> None:
+    pod = {"n": 1, "spec": {"containers": [{**CONTAINER, "resources": {"limits": {GPU: 1}}}]}}
+    verdict = evaluate({"spec": [pod] * (MOST_PODS + 3)})
+    assert verdict.counts == {("GPS023", Severity.WARN): 3}
+
+
+def nested(depth: int) -> Json:
+    node: Any = {GPU: 1}
+    for _ in range(depth):
+        node = {"a": [node]}
+    return {"spec": node}
+
+
+SHAPES: dict[str, Callable[[int], Any]] = {
+    "list of amounts": lambda n: [{GPU: 1}] * n,
+    "list of resources": lambda n: [{"limits": {GPU: 1}, "requests": {GPU: 1}}] * n,
+    "mapping of amounts": lambda n: {f"{MIG}{index}": 1 for index in range(n)},
+    "mapping of names": lambda n: {f"k{index}": GPU for index in range(n)},
+    "list of pods": lambda n: [{"spec": {"containers": [CONTAINER]}}] * n,
+    "list of containers": lambda n: [CONTAINER] * n,
+    "one pod of containers": lambda n: {"containers": [CONTAINER] * n},
+    "containers of no pod": lambda n: {"containers": [{"name": "c", "a": {"b": 1}}] * n},
+    "text of names": lambda n: f"{GPU} " * n,
+    "text of names in quotes": lambda n: f"{GPU}\"\\'" * n,
+    "text of MIG names": lambda n: "nvidia.com/mig-" * n,
+    "text of pointers": lambda n: "limits/nvidia.com~1" * n,
+    "text of blanks": lambda n: GPU + " " * n + GPU + ":" * n,
+    "texts": lambda n: [f"{GPU}: 1"] * n,
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("shape", SHAPES)
+def test_search_time_is_linear_in_size(shape: str) -> None:
+    def prepared(size: int) -> Work:
+        manifest = {"spec": {"held": SHAPES[shape](size)}}
+        return lambda: evaluate(manifest)
+
+    assert_linear(prepared, 64, 100_000)
+
+
+@pytest.mark.slow
+def test_search_time_is_linear_in_depth() -> None:
+    def prepared(size: int) -> Work:
+        manifest = nested(size)
+        return lambda: evaluate(manifest)
+
+    assert_linear(prepared, 1_000, 50_000)
+
+
+def test_search_of_deep_object_does_not_recurse() -> None:
+    (finding,) = evaluate(nested(20_000)).findings
+    assert len(finding.path) == 40_002

@@ -1,0 +1,76 @@
+"""Kinds without paths: the kind of which a name is a typo, the preset that is left out, and placeholders."""
+
+from __future__ import annotations
+
+import pytest
+
+from webhook.policy.settings.workloads import WorkloadPath, Workloads
+from webhook.policy.workloads.presets import PRESETS, Preset, kinds_with
+from webhook.policy.workloads.unknown import Unknown, unknown
+from webhook.policy.workloads.without_pods import RENDERED, RUNS_NO_PODS
+
+KINDS = kinds_with(Workloads())
+
+
+@pytest.mark.parametrize(
+    ("group", "kind", "meant"),
+    [
+        ("ray.io", "RayServce", "ray.io/v1 RayService"),
+        ("ray.io", "rayservice", "ray.io/v1 RayService"),
+        ("apps", "Deploymnt", "apps/v1 Deployment"),
+        ("apps", "Deployments", "apps/v1 Deployment"),
+        ("", "pod", "v1 Pod"),
+        ("extensions", "Deployment", "apps/v1 Deployment"),
+        ("apps", "Job", "batch/v1 Job"),
+        ("", "DaemonSet", "apps/v1 DaemonSet"),
+        ("kubeflow.org", "JobSet", "jobset.x-k8s.io/v1alpha2 JobSet"),
+        ("rayio", "RayCluster", "ray.io/v1 RayCluster"),
+        ("app", "Deployment", "apps/v1 Deployment"),
+    ],
+)
+def test_typo_names_kind(group: str, kind: str, meant: str) -> None:
+    assert unknown(group, kind, KINDS) == Unknown(meant=meant)
+
+
+@pytest.mark.parametrize(
+    ("group", "kind"),
+    [
+        ("", "ConfigMap"),
+        ("", "Service"),
+        ("apps", "ControllerRevision"),
+        ("example.com", "Deployment"),
+        ("example.com", "JobSet"),
+        ("apps.kruise.io", "StatefulSet"),
+        ("jobset.x-k8s.io", "Configuration"),
+        ("argoproj.io", "Service"),
+        ("argoproj.io", "Application"),
+        ("kubeflow.org", "Profile"),
+        ("ray.io", "RaySrvce"),
+        ("x" * 10_000, "Deployment"),
+        ("apps", "x" * 10_000),
+    ],
+)
+def test_other_kind_is_no_typo(group: str, kind: str) -> None:
+    assert unknown(group, kind, KINDS) == Unknown()
+
+
+def test_kind_of_settings_is_meant() -> None:
+    kinds = kinds_with(Workloads(paths=(WorkloadPath("Fleet", "spec.template", "example.com"),)))
+    assert unknown("example.com", "Flet", kinds) == Unknown(meant="example.com/v1 Fleet")
+
+
+@pytest.mark.parametrize("preset", PRESETS, ids=lambda preset: preset.name)
+def test_preset_left_out_is_named(preset: Preset) -> None:
+    others = tuple(other.name for other in PRESETS if other is not preset)
+    kinds = kinds_with(Workloads(presets=others))
+    assert {unknown(kind.group, kind.kind, kinds) for kind in preset.kinds} == {Unknown(preset=preset.name)}
+
+
+@pytest.mark.parametrize(("group", "kind"), [("${GROUP}", "Job"), ("batch", "{{ .Values.kind }}"), ("", "$KIND")])
+def test_placeholder_is_named(group: str, kind: str) -> None:
+    assert unknown(group, kind, KINDS) == Unknown(is_placeholder=True)
+
+
+def test_kinds_without_pods_have_no_paths() -> None:
+    assert not {*RUNS_NO_PODS, *RENDERED} & KINDS.keys()
+    assert not RUNS_NO_PODS.keys() & RENDERED.keys()

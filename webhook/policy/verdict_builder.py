@@ -1,0 +1,76 @@
+"""Collects the findings and edits of one object, and builds its verdict. Memory is bounded, however many there are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import islice
+
+from webhook.policy.checks.check import Check
+from webhook.policy.context import PodContext
+from webhook.policy.object_context import ObjectContext
+from webhook.policy.rules import Rules
+from webhook.policy.verdict import (
+    DECISIONS,
+    KEPT_PER_CODE,
+    MOST_EDITS,
+    UNTOUCHED,
+    Decision,
+    Edit,
+    Finding,
+    Path,
+    Severity,
+    Verdict,
+    Violation,
+)
+
+
+class VerdictBuilder:
+    """Collects the findings and edits of the pods of one object."""
+
+    __slots__ = ("counts", "edits", "findings", "reason", "users", "withheld")
+
+    def __init__(self) -> None:
+        self.findings: dict[str, list[Finding]] = {}
+        self.counts: dict[tuple[str, Severity], int] = {}
+        self.edits: list[Edit] = []
+        self.reason = ""
+        self.withheld: dict[str, str] = {}
+        self.users: list[tuple[int, Path]] = []
+
+    def add_edits(self, edits: Iterable[Edit]) -> None:
+        """Collect edits, at most one more than an object may get."""
+        self.edits.extend(islice(edits, MOST_EDITS + 1 - len(self.edits)))
+
+    def run(self, checks: Iterable[Check[PodContext]], context: PodContext, cap: Severity = Severity.DENY) -> None:
+        """Run the checks of a pod and collect their findings, of a severity up to the cap. Raises MalformedError."""
+        severities = context.rules.severities
+        for check in checks:
+            for violation in check.run(context):
+                self._add(check.code, min(severities[check.code], violation.cap, cap), violation)
+
+    def run_on_object(self, checks: Iterable[Check[ObjectContext]], context: ObjectContext, rules: Rules) -> None:
+        """Run the checks of an object and collect their findings."""
+        for check in checks:
+            if check.code in rules.active:
+                for violation in check.run(context):
+                    self._add(check.code, min(rules.severities[check.code], violation.cap), violation)
+
+    def _add(self, code: str, severity: Severity, violation: Violation) -> None:
+        counted = code, severity
+        self.counts[counted] = self.counts.get(counted, 0) + 1
+        kept = self.findings.setdefault(code, [])
+        if len(kept) < KEPT_PER_CODE:
+            kept.append(Finding(code, severity, violation.path, str(violation.message), violation.remedy))
+
+    def build(self) -> Verdict:
+        """The verdict for the object."""
+        too_many = len(self.edits) > MOST_EDITS
+        edits = () if too_many else tuple(self.edits)
+        if not (self.counts or edits or too_many or self.reason or self.withheld or self.users):
+            return UNTOUCHED
+        withheld, users = tuple(self.withheld.items()), tuple(self.users)
+        if not self.counts:
+            return Verdict(Decision.ALLOWED, (), edits, {}, too_many, self.reason, withheld, users)
+        decision = DECISIONS[max(severity for _, severity in self.counts)]
+        findings = tuple(finding for code in sorted(self.findings) for finding in self.findings[code])
+        return Verdict(decision, findings, edits, self.counts, too_many, self.reason, withheld, users)

@@ -1,0 +1,66 @@
+"""Kinds to whose pods no path leads, and why: a preset that is left out, a typo, or a placeholder."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from webhook.policy.pods.placeholders import is_placeholder
+from webhook.policy.spelling import is_one_edit_away
+from webhook.policy.workloads.kinds import BUILT_IN, Kind, Kinds
+from webhook.policy.workloads.presets import PRESETS
+
+_LONGEST = 96
+"""Characters of a group or kind that is compared with known ones."""
+
+_RETIRED = ("extensions",)
+"""Groups in which kinds lived before they moved (Kubernetes 1.16 removed the workloads of `extensions/v1beta1`)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """Why no path leads to the pods of a kind, as far as the name tells.
+
+    `meant` is the `apiVersion` and kind of which it is probably a typo, `preset` the preset that the settings leave
+    out; both are empty where there is none. `is_placeholder`: the kind or its group is a template placeholder.
+    """
+
+    meant: str = ""
+    preset: str = ""
+    is_placeholder: bool = False
+
+
+def unknown(group: str, kind: str, kinds: Kinds) -> Unknown:
+    """Why these kinds do not include the kind."""
+    if is_placeholder(group) or is_placeholder(kind):
+        return Unknown(is_placeholder=True)
+    for preset in PRESETS:
+        if any((known.group, known.kind) == (group, kind) for known in preset.kinds):
+            return Unknown(preset=preset.name)
+    meant = next(_meant(group, kind, kinds), None) if len(group) <= _LONGEST and len(kind) <= _LONGEST else None
+    return Unknown() if meant is None else Unknown(meant=f"{_api_version(meant)} {meant.kind}")
+
+
+def _meant(group: str, kind: str, kinds: Kinds) -> Iterator[Kind]:
+    """The kinds of the group with almost this name, then the kinds with this name in a group that this one suggests."""
+    every = {**BUILT_IN, **{(one.group, one.kind): one for preset in PRESETS for one in preset.kinds}, **kinds}
+    folded = kind.lower()
+    for one in every.values():
+        if one.group == group and is_one_edit_away(folded, one.kind.lower()):
+            yield one
+    built_in = {*(group for group, _ in BUILT_IN), *_RETIRED}
+    custom = {group for group, _ in every} - built_in
+    for one in every.values():
+        is_built_in = group in built_in and (one.group, kind) in BUILT_IN
+        is_custom = group in custom and _is_compound(kind)
+        if one.kind == kind and (is_built_in or is_custom or is_one_edit_away(group, one.group)):
+            yield one
+
+
+def _is_compound(kind: str) -> bool:
+    """Whether a name consists of several words, such as `JobSet`: many projects have a `Service` or a `Task`."""
+    return sum(map(str.isupper, kind)) > 1
+
+
+def _api_version(kind: Kind) -> str:
+    return f"{kind.group}/{kind.versions[0]}" if kind.group else kind.versions[0]

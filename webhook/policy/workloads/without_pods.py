@@ -1,0 +1,89 @@
+"""Kinds that may name a GPU resource and run no pods: the search leaves them out, and the report says why.
+
+The sources of manifests run no pods either, but what is made of them does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+_KINDS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
+    "it describes what nodes offer": {
+        "": ("Node",),
+        "karpenter.k8s.aws": ("EC2NodeClass",),
+        "karpenter.sh": ("NodeClaim", "NodePool", "Provisioner"),
+        "nfd.k8s-sigs.io": ("NodeFeature", "NodeFeatureGroup", "NodeFeatureRule"),
+        "nodeinfo.volcano.sh": ("Numatopology",),
+        "resource.k8s.io": ("DeviceClass", "ResourceSlice"),
+        "topology.node.k8s.io": ("NodeResourceTopology",),
+    },
+    "it claims devices by their class": {"resource.k8s.io": ("ResourceClaim", "ResourceClaimTemplate")},
+    "it limits the pods of a namespace": {"": ("LimitRange", "ResourceQuota")},
+    "it gives quotas to queues": {
+        "kueue.x-k8s.io": (
+            *("AdmissionCheck", "ClusterQueue", "Cohort", "LocalQueue", "MultiKueueConfig"),
+            *("ProvisioningRequestConfig", "ResourceFlavor", "Topology", "WorkloadPriorityClass"),
+        ),
+        "nos.nebuly.com": ("CompositeElasticQuota", "ElasticQuota"),
+        "scheduling.run.ai": ("Queue",),
+        "scheduling.sigs.k8s.io": ("ElasticQuota",),
+        "scheduling.volcano.sh": ("Queue",),
+        "scheduling.x-k8s.io": ("ElasticQuota",),
+    },
+    "it groups pods that another object makes": {
+        "scheduling.run.ai": ("BindRequest", "PodGroup"),
+        "scheduling.sigs.k8s.io": ("PodGroup",),
+        "scheduling.volcano.sh": ("PodGroup",),
+        "scheduling.x-k8s.io": ("PodGroup",),
+    },
+    "it scales pods that another object makes": {
+        "autoscaling": ("HorizontalPodAutoscaler",),
+        "autoscaling.k8s.io": ("VerticalPodAutoscaler", "VerticalPodAutoscalerCheckpoint"),
+        "keda.sh": ("ScaledObject",),
+    },
+    "it describes a class of pods": {
+        "node.k8s.io": ("RuntimeClass",),
+        "scheduling.k8s.io": ("PriorityClass",),
+    },
+    "it describes kinds of objects": {
+        "apiextensions.crossplane.io": ("CompositeResourceDefinition",),
+        "apiextensions.k8s.io": ("CustomResourceDefinition",),
+    },
+    "it is a policy about objects": {
+        "admissionregistration.k8s.io": (
+            *("MutatingAdmissionPolicy", "MutatingAdmissionPolicyBinding", "MutatingWebhookConfiguration"),
+            *("ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding", "ValidatingWebhookConfiguration"),
+        ),
+        "kyverno.io": ("ClusterPolicy", "Policy", "PolicyException"),
+        "templates.gatekeeper.sh": ("ConstraintTemplate",),
+    },
+    "it configures a program": {
+        "config.kueue.x-k8s.io": ("Configuration",),
+        "gpushare-webhook": ("CheckReport", "Facts", "Settings"),
+        "kubescheduler.config.k8s.io": ("KubeSchedulerConfiguration",),
+        "monitoring.coreos.com": ("PodMonitor", "PrometheusRule", "ServiceMonitor"),
+    },
+    "it describes a network or rights": {
+        "": ("Endpoints", "Event", "Namespace", "Service", "ServiceAccount"),
+        "networking.k8s.io": ("Ingress", "NetworkPolicy"),
+        "rbac.authorization.k8s.io": ("ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"),
+    },
+}
+"""By reason, groups and kinds."""
+
+RUNS_NO_PODS: Mapping[tuple[str, str], str] = {
+    (group, kind): reason for reason, groups in _KINDS.items() for group, kinds in groups.items() for kind in kinds
+}
+"""Why an object of a kind runs no pods, by API group and kind."""
+
+RENDERED: Mapping[tuple[str, str], str] = {
+    ("kustomize.config.k8s.io", "Component"): "kustomize build",
+    ("kustomize.config.k8s.io", "Kustomization"): "kustomize build",
+    ("argoproj.io", "Application"): "helm template",
+    ("helm.cattle.io", "HelmChart"): "helm template",
+    ("helm.cattle.io", "HelmChartConfig"): "helm template",
+    ("helm.toolkit.fluxcd.io", "HelmRelease"): "helm template",
+    ("source.toolkit.fluxcd.io", "HelmChart"): "helm template",
+    ("template.openshift.io", "Template"): "oc process",
+}
+"""The command that renders the manifests of which an object is the source, by API group and kind."""
