@@ -10,7 +10,7 @@ from pathlib import Path
 
 from webhook.policy.pods.pod import INIT
 from webhook.policy.workloads.kinds import BUILT_IN, Kind
-from webhook.policy.workloads.paths import CONTAINERS, Assembly, Part, PodPath, always, one, unknown, written
+from webhook.policy.workloads.paths import CONTAINERS, Assembly, Count, Part, PodPath, always, one, unknown, written
 from webhook.policy.workloads.presets import PRESETS, Preset
 
 PROSE = Path(__file__).parent / "prose"
@@ -32,7 +32,7 @@ FORMS = {
     "trainer": "`resourcesPerNode`",
     "spark": "`gpu`",
 }
-_FIXED = {one: "1", unknown: "unknown"}
+_FIXED: dict[Count, str] = {one: "1", unknown: "unknown"}
 
 
 def page() -> str:
