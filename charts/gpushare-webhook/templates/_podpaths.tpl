@@ -110,8 +110,9 @@ Whether one of the pods below `at` passes a test of `pod`. Takes `at`, `pods` (t
 {{- $tests = append $tests (printf "%s.exists(%s, type(%s) == map && (%s.size() > 100 || %s.exists(%s, type(%s) == map &&%s)))" $list $held $held $held $held $key $member $inner) -}}
 {{- else -}}
 {{- $one := printf "one%d" $.depth -}}
+{{- $type := eq "[*]" (first $rest.after | default "") | ternary "list" "map" -}}
 {{- $inner := include "gpushare-webhook.cel.anyPod" (merge (dict "at" $one) $next) | nindent 2 -}}
-{{- $tests = append $tests (printf "%s.exists(%s, type(%s) == list && (%s.size() > 500 || %s.exists(%s, type(%s) == map &&%s)))" $list $held $held $held $held $one $one $inner) -}}
+{{- $tests = append $tests (printf "%s.exists(%s, type(%s) == list && (%s.size() > 500 || %s.exists(%s, type(%s) == %s &&%s)))" $list $held $held $held $held $one $one $type $inner) -}}
 {{- end -}}
 {{- end -}}
 {{- $tests | join " ||\n" -}}
@@ -222,7 +223,8 @@ counts as a whole: CEL walks mappings in no fixed order.
 {{- $value := dict "at" .at "steps" $split.before -}}
 {{- if and (eq $split.repeated "[*]") $split.after -}}
 {{- $one := printf "one%d" .depth -}}
-[{{ include "gpushare-webhook.cel.element" $value }}].filter(held, type(held) == list).map(held, held.map({{ $one }}, type({{ $one }}) == map, {{ include "gpushare-webhook.cel.places" (dict "at" $one "steps" $split.after "depth" (add1 .depth)) }}))
+{{- $type := eq "[*]" (first $split.after) | ternary "list" "map" -}}
+[{{ include "gpushare-webhook.cel.element" $value }}].filter(held, type(held) == list).map(held, held.map({{ $one }}, type({{ $one }}) == {{ $type }}, {{ include "gpushare-webhook.cel.places" (dict "at" $one "steps" $split.after "depth" (add1 .depth)) }}))
 {{- else -}}
 {{ include "gpushare-webhook.cel.below" $value }}
 {{- end -}}
