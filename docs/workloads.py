@@ -10,7 +10,7 @@ from pathlib import Path
 
 from webhook.policy.pods.pod import INIT
 from webhook.policy.workloads.kinds import BUILT_IN, Kind
-from webhook.policy.workloads.paths import CONTAINERS, Assembly, Part, PodPath, one, written
+from webhook.policy.workloads.paths import CONTAINERS, Assembly, Part, PodPath, one, unknown, written
 from webhook.policy.workloads.presets import PRESETS, Preset
 
 PROSE = Path(__file__).parent / "prose"
@@ -31,8 +31,8 @@ FORMS = {
     "step": "`computeResources`",
     "trainer": "`resourcesPerNode`",
     "spark": "`gpu`",
-    "sparkGpu": "`name`, `quantity`",
 }
+_FIXED = {one: "1", unknown: "unknown"}
 
 
 def page() -> str:
@@ -99,8 +99,8 @@ def _group(path: PodPath) -> str:
     """The group, and the pods that a path adds to it: what the function that counts them says after its first colon."""
     if not path.group:
         return ""
-    if path.count is one:
-        return f"`{path.group}`: 1"
+    if path.count in _FIXED:
+        return f"`{path.group}`: {_FIXED[path.count]}"
     sentence = re.split(r"(?<=\.)\s", getdoc(path.count) or "", maxsplit=1)[0]
     return f"`{path.group}`: {sentence.partition(': ')[2].removesuffix('.')}"
 

@@ -134,6 +134,11 @@ def _asking(kind: str, resources: Json) -> Callable[[int], Json]:
     return build
 
 
+def _script(command: str) -> list[str]:
+    """Arguments with as much of a script as is read."""
+    return ["sh", "-c", ("mpirun;" + command * 16_000)[:16_000]]
+
+
 SHAPES: dict[str, Shape] = {
     "node selector x affinity terms": Shape(_selector_and_terms),
     "node selector": Shape(lambda n: pod(nodeSelector={f"k{i}": "" for i in range(n)})),
@@ -237,6 +242,12 @@ SHAPES: dict[str, Shape] = {
     "long runtime class": Shape(lambda n: pod(runtimeClassName="kata" * n), "direct caller"),
     "scheduling gates": Shape(lambda n: pod(schedulingGates=each(n, lambda i: {"name": f"g{i}"}))),
     "arguments": Shape(lambda n: inside(args=["a"] * n)),
+    "arguments of launchers": Shape(lambda n: inside(args=["vllm", "serve", *(["-tp=2"] * n)])),
+    "containers with launchers": Shape(_asking("containers", {"args": ["-tp", "2"]})),
+    "containers with scripts of launchers": Shape(_asking("containers", {"args": _script("vllm serve m -tp 2;")})),
+    "containers with scripts of shells": Shape(_asking("containers", {"args": _script("sh -c 'vllm serve -tp 2';")})),
+    "containers with scripts of short words": Shape(_asking("containers", {"args": _script("a;")})),
+    "containers with scripts of quotes": Shape(_asking("containers", {"args": _script("'a'")})),
     "one long argument": Shape(lambda n: inside(args=["<" * n])),
     "unread objects": Shape(lambda n: inside(x=[{}] * n), "direct caller"),
     "unread objects of one member": Shape(lambda n: inside(x=[{"a": 1}] * n), "direct caller"),

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from webhook.policy.pods.placeholders import is_placeholder
 from webhook.policy.pods.reading import Members
-from webhook.policy.rules import Rules
-from webhook.policy.verdict import Path
 from webhook.policy.workloads.extracted import ExtractedPod
 from webhook.policy.workloads.search import Mention
 from webhook.policy.workloads.suggestion import entry
@@ -30,26 +26,13 @@ class ObjectContext:
 
     `unknown` says why no path leads to the pods of its kind; None for a kind with paths. `pods` are those that the
     search found in an object of an unknown kind and that name a GPU resource. `mentions` are the amounts outside all
-    pods, `replaced` the paths and names of those in its pods that a controller replaces at run time.
+    pods.
     """
 
     held: ManifestObject
     unknown: Unknown | None
     pods: tuple[ExtractedPod, ...]
     mentions: tuple[Mention, ...]
-    replaced: tuple[tuple[Path, str], ...]
-
-
-def replaced(pods: Iterable[ExtractedPod], rules: Rules) -> Iterator[tuple[Path, str]]:
-    """The amounts of GPU resources, with their names, that a controller replaces before it makes the pods."""
-    for extracted in pods:
-        if not extracted.place.renders:
-            continue
-        for container in extracted.pod.containers:
-            for field, amounts in (("limits", container.limits), ("requests", container.requests)):
-                for name, value in amounts.items():
-                    if is_placeholder(value) and rules.resource(name) is not None:
-                        yield container.amount_path(field, name), name
 
 
 def why_searched(context: ObjectContext) -> str:

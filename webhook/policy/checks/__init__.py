@@ -29,6 +29,8 @@ _MODULES = (
     "gps017_pipe_hidden",
     "gps018_annotations",
     "gps019_unmutated",
+    "gps020_ranks",
+    "gps021_launcher",
 )
 
 _MODULES_OF_OBJECTS = ("gps023_unchecked",)

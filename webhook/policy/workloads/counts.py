@@ -37,6 +37,7 @@ def beside(field: str, default: int) -> Count:
     def count(manifest: Members, path: Path) -> int | None:
         return stated(at(manifest, (*path[:-1], field)), default)
 
+    count.__doc__ = f"The pods of a template: `{field}`, {default} by default."
     return count
 
 

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from enum import Enum
+from itertools import islice
+from typing import NamedTuple
 
+from webhook.policy.launchers.find import launches
+from webhook.policy.launchers.launch import Launch, Spread
+from webhook.policy.launchers.ranks import may_share_gpu
 from webhook.policy.pods.assembled import AssembledPod
-from webhook.policy.pods.forms import BareResources, SparkGpu, Step, Trainer
-from webhook.policy.pods.pod import APP, INIT, SIDECAR, Container, Pod
+from webhook.policy.pods.forms import BareResources
+from webhook.policy.pods.pod import APP, Container, Pod
+from webhook.policy.pods.quantity import NANO
 from webhook.policy.pods.reading import Members
+from webhook.policy.pods.requests import GpuRequests, Lookup
 from webhook.policy.verdict import Path
-from webhook.policy.workloads.paths import EVERY, Assembly, Form, Part, PodPath, Whole, at, walk
+from webhook.policy.workloads.assembling import assembled
+from webhook.policy.workloads.paths import Assembly, PodPath, Whole
 
 
 class Deferral(Enum):
@@ -18,7 +26,12 @@ class Deferral(Enum):
 
     SUSPENDED = "suspended: the nodes of its pods are chosen when it resumes"
     QUEUED = "queued: a queue chooses the nodes of its pods"
+    USED_ELSEWHERE = "template: the object that uses it may choose the nodes of its pods"
     GATED = "gated: its nodes are chosen when its scheduling gates are removed"
+
+
+_MOST_CONTAINERS = 256
+"""Containers of one pod whose command lines are read: more than a node can run."""
 
 
 class ExtractedPod:
@@ -29,7 +42,7 @@ class ExtractedPod:
     works together, itself included; None if it works alone.
     """
 
-    __slots__ = ("deferral", "group", "is_pod", "manifest", "path", "place", "pod", "raw")
+    __slots__ = ("_launches", "deferral", "group", "is_pod", "manifest", "path", "place", "pod", "raw")
 
     def __init__(
         self, path: Path, raw: Members, place: PodPath, manifest: Members, *, is_pod: bool, deferral: Deferral | None
@@ -41,8 +54,9 @@ class ExtractedPod:
         self.is_pod = is_pod
         self.deferral = deferral
         self.group: Group | None = None
+        self._launches: tuple[tuple[Container, Launch], ...] | None = None
         holds = place.holds
-        self.pod = _assembled(raw, path, holds, manifest) if isinstance(holds, Assembly) else _WHOLE[holds](raw, path)
+        self.pod = assembled(raw, path, holds, manifest) if isinstance(holds, Assembly) else _WHOLE[holds](raw, path)
 
     @property
     def count(self) -> int | None:
@@ -50,19 +64,100 @@ class ExtractedPod:
         return self.place.count(self.manifest, self.path)
 
     @property
+    def launches(self) -> tuple[tuple[Container, Launch], ...]:
+        """What the command lines of its containers launch on GPUs, by container. Raises MalformedError."""
+        if self._launches is None:
+            self._launches = tuple(
+                [
+                    (container, launch)
+                    for container in self._launching()
+                    for launch in launches(container.raw, container.path)
+                ]
+            )
+        return self._launches
+
+    @property
+    def ranks_may_share(self) -> bool:
+        """Whether a container lets ranks of NCCL share a GPU, or its ranks do not use NCCL. Raises MalformedError."""
+        return any(may_share_gpu(container) for container in self._launching())
+
+    def _launching(self) -> Iterable[Container]:
+        """The first containers that have a command line and name resources or set variables, else the first of all."""
+        containers = self.pod.containers or tuple(islice(self.pod.every_container(), _MOST_CONTAINERS))
+        return [one for one in containers[:_MOST_CONTAINERS] if "args" in one.raw or "command" in one.raw]
+
+    @property
     def hides_shared_memory(self) -> bool:
         """Whether the controller mounts a volume at `/dev/shm` into its first container."""
         return self.place.hides_shared_memory(self.manifest, self.path)
 
 
-class Group:
-    """Pods of an object that work together, in the order of their paths."""
+class GroupGpus(NamedTuple):
+    """The GPUs of a group. `total` is their number in all pods, None where the object does not say how many pods.
 
-    __slots__ = ("name", "pods")
+    `most`: those of the container with the most. `pods`: the least number of pods that ask for GPUs; `first` is the
+    first of them, None without any. `without`: those that ask for none, such as the launcher of an MPIJob.
+    """
+
+    total: int | None
+    most: int
+    pods: int
+    first: ExtractedPod | None
+    without: tuple[ExtractedPod, ...]
+
+
+class Group:
+    """Pods of an object that work together, in the order of their paths. What it reads of them it reads once."""
+
+    __slots__ = ("_gpus", "_ranks", "name", "pods")
 
     def __init__(self, name: str) -> None:
         self.name = name
         self.pods: list[ExtractedPod] = []
+        self._gpus: GroupGpus | None = None
+        self._ranks: tuple[bool, bool] | None = None
+
+    def gpus(self, lookup: Lookup) -> GroupGpus:
+        """Its GPUs. All calls for a group pass the same lookup."""
+        if self._gpus is None:
+            self._gpus = _gpus(self.pods, lookup)
+        return self._gpus
+
+    def ranks(self, lookup: Lookup) -> tuple[bool, bool]:
+        """Whether a command line starts ranks in several of its pods, and whether such ranks may share a GPU.
+
+        So it does if it says so, or if it takes more GPUs than a container has, and not only its own.
+        """
+        if self._ranks is None:
+            most = self.gpus(lookup).most
+            spans = any(
+                launch.spans or (launch.spread is not Spread.CONTAINER and launch.total > most > 0)
+                for extracted in self.pods
+                for _, launch in extracted.launches
+            )
+            self._ranks = spans, any(extracted.ranks_may_share for extracted in self.pods)
+        return self._ranks
+
+
+def _gpus(pods: list[ExtractedPod], lookup: Lookup) -> GroupGpus:
+    total: int | None = 0
+    most = count = 0
+    first: ExtractedPod | None = None
+    without = []
+    for extracted in pods:
+        held: dict[Path, int] = {}
+        for request in GpuRequests(extracted.pod, lookup).positive:
+            path = request.container.path
+            held[path] = held.get(path, 0) + request.billionths // NANO
+        if not held:
+            without.append(extracted)
+            continue
+        made = extracted.count
+        total = None if total is None or made is None else total + max(made, 0) * sum(held.values())
+        count += 1 if made is None else max(made, 0)
+        most = max(most, *held.values())
+        first = first or extracted
+    return GroupGpus(total, most, count, first, tuple(without))
 
 
 def assign_groups(pods: list[ExtractedPod]) -> None:
@@ -77,7 +172,7 @@ def assign_groups(pods: list[ExtractedPod]) -> None:
 
 
 def _of_resources(raw: Members, path: Path) -> Pod:
-    return AssembledPod((BareResources(raw, path, None, APP),), (), path)
+    return AssembledPod((BareResources(raw, path, None, APP),), (), path, is_container=True)
 
 
 _WHOLE: Mapping[Whole, Callable[[Members, Path], Pod]] = {
@@ -86,32 +181,3 @@ _WHOLE: Mapping[Whole, Callable[[Members, Path], Pod]] = {
     "container": Pod.of_container,
     "resources": _of_resources,
 }
-_FORMS: Mapping[Form, type[Container]] = {
-    "container": Container,
-    "resources": BareResources,
-    "step": Step,
-    "trainer": Trainer,
-    "sparkGpu": SparkGpu,
-}
-
-
-def _assembled(raw: Members, path: Path, assembly: Assembly, manifest: Members) -> Pod:
-    containers = tuple(
-        _FORMS[part.form](held, where[:-1], where[-1], _kind(part, held))
-        for part in assembly.parts
-        for where, held in walk(raw, part.steps, path)
-    )
-    return AssembledPod(containers, list(_around(path, assembly, manifest)), path)
-
-
-def _kind(part: Part, held: Members) -> str:
-    return SIDECAR if part.kind is INIT and held.get("restartPolicy") == "Always" else part.kind
-
-
-def _around(path: Path, assembly: Assembly, manifest: Members) -> Iterator[tuple[Path, Members]]:
-    """The mappings with fields of the pod's spec. They pass through the same elements as the path to the pod."""
-    for steps in assembly.around:
-        where = tuple(path[place] if step == EVERY else step for place, step in enumerate(steps))
-        held = at(manifest, where)
-        if isinstance(held, dict):
-            yield where, held

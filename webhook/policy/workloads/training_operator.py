@@ -2,6 +2,11 @@
 
 Sources: kubeflow/training-operator v1.9, `pkg/apis/kubeflow.org/v1`; kubeflow/mpi-operator v0.8,
 `pkg/apis/kubeflow/v2beta1`.
+
+The pods of four kinds are ranks that communicate through NCCL where they have GPUs: PyTorch's default backend for CUDA
+is `nccl`, JAX has no other between GPUs (docs/multi_process.md), Paddle's launcher runs in the mode `collective` by
+default, and XGBoost refuses two workers on one GPU (dmlc/xgboost src/collective/comm.cu at 379b29f compares UUIDs).
+TFJob has parameter servers and strategies without NCCL, and MPI need not use GPUs at all.
 """
 
 from __future__ import annotations
@@ -25,18 +30,18 @@ def _replicas_of_mpi(manifest: Members, path: Path) -> int | None:
     return stated(at(manifest, (*path[:-1], "replicas")), 0 if path[-2] == "Worker" else 1)
 
 
-def _job(kind: str, specs: str, *versions: str, count: Count = _replicas) -> Kind:
-    paths = (PodPath(("spec", specs, EVERY, "template"), group="job", count=count),)
+def _job(kind: str, specs: str, *versions: str, count: Count = _replicas, ranks: bool = False) -> Kind:
+    paths = (PodPath(("spec", specs, EVERY, "template"), group="job", count=count, ranks=ranks),)
     suspended = (("spec", "runPolicy", "suspend"),)
     return Kind("kubeflow.org", kind, paths, f"{kind.lower()}s", versions or ("v1",), suspended=suspended)
 
 
 KINDS = (
-    _job("PyTorchJob", "pytorchReplicaSpecs"),
+    _job("PyTorchJob", "pytorchReplicaSpecs", ranks=True),
     _job("TFJob", "tfReplicaSpecs"),
     _job("MPIJob", "mpiReplicaSpecs", "v2beta1", "v1", count=_replicas_of_mpi),
-    _job("XGBoostJob", "xgbReplicaSpecs"),
-    _job("PaddleJob", "paddleReplicaSpecs"),
-    _job("JAXJob", "jaxReplicaSpecs"),
+    _job("XGBoostJob", "xgbReplicaSpecs", ranks=True),
+    _job("PaddleJob", "paddleReplicaSpecs", ranks=True),
+    _job("JAXJob", "jaxReplicaSpecs", ranks=True),
 )
 """The kinds of the preset."""

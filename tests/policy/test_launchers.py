@@ -1,0 +1,321 @@
+"""Which launches a container's command line makes, and how many GPUs each takes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.linear import assert_linear
+from webhook.policy.launchers.find import LIMIT, launches
+from webhook.policy.launchers.launch import Launch, Spread
+from webhook.policy.pods.reading import MalformedError
+
+CONTAINER, GROUP, CLUSTER = Spread.CONTAINER, Spread.GROUP, Spread.CLUSTER
+
+
+def of(container: dict[str, Any]) -> list[Launch]:
+    return list(launches(container, ("spec", "containers", 0)))
+
+
+def of_script(script: str) -> list[Launch]:
+    return of({"command": ["bash", "-c"], "args": [script]})
+
+
+def brief(found: list[Launch]) -> list[tuple[str, int, int, int, Spread, bool]]:
+    return [(one.option, one.value, one.each, one.total, one.spread, one.spans) for one in found]
+
+
+TAKES = {
+    # torchrun
+    "torchrun --nproc-per-node 4 train.py": ("--nproc-per-node", 4, 4, 4, CONTAINER, False),
+    "torchrun --nproc_per_node=4 train.py": ("--nproc-per-node", 4, 4, 4, CONTAINER, False),
+    "python -m torch.distributed.run --nproc-per-node 2 t": ("--nproc-per-node", 2, 2, 2, CONTAINER, False),
+    "python3 -u -m torch.distributed.launch --nproc_per_node=2 t": ("--nproc-per-node", 2, 2, 2, CONTAINER, False),
+    "torchrun --nnodes 2 --nproc-per-node 4 t": ("--nproc-per-node", 4, 4, 8, CLUSTER, True),
+    "torchrun --nnodes=1:3 --nproc-per-node 4 t": ("--nproc-per-node", 4, 4, 4, CLUSTER, True),
+    "torchrun --nnodes 1 --nproc-per-node 4 t": ("--nproc-per-node", 4, 4, 4, CONTAINER, False),
+    "torchrun --nnodes $N --nproc-per-node 4 t": ("--nproc-per-node", 4, 4, 4, CLUSTER, True),
+    "torchrun --nnodes 2 --nproc-per-node gpu t": ("--nproc-per-node", 1, 1, 2, CLUSTER, True),
+    "torchrun --nnodes 2 t": ("--nnodes", 2, 1, 2, CLUSTER, True),
+    "torchrun --standalone --nproc-per-node 2 -m train --nproc-per-node 8": (
+        *("--nproc-per-node", 2, 2, 2),
+        *(CONTAINER, False),
+    ),
+    "torchrun --nproc-per-node 2 --nproc-per-node 3 t": ("--nproc-per-node", 3, 3, 3, CONTAINER, False),
+    "A=1 exec nohup torchrun --nproc-per-node 4 t": ("--nproc-per-node", 4, 4, 4, CONTAINER, False),
+    "/opt/conda/bin/torchrun --rdzv_backend c10d --nproc-per-node 4 t": (
+        *("--nproc-per-node", 4, 4, 4),
+        *(CONTAINER, False),
+    ),
+    # Accelerate
+    "accelerate launch --num_processes 4 t": ("--num_processes", 4, 4, 4, CONTAINER, False),
+    "accelerate-launch --num-processes=4 t": ("--num_processes", 4, 4, 4, CONTAINER, False),
+    "python -m accelerate.commands.launch --num_processes 4 t": ("--num_processes", 4, 4, 4, CONTAINER, False),
+    "accelerate launch --num_processes 16 --num_machines 2 t": ("--num_processes", 16, 8, 16, CLUSTER, True),
+    "accelerate launch --num_processes 16 --num_machines $M t": ("--num_processes", 16, 1, 16, CLUSTER, False),
+    "accelerate launch --config_file c --num_processes 16 t": ("--num_processes", 16, 1, 16, CLUSTER, False),
+    # DeepSpeed
+    "deepspeed --num_gpus 4 t --num_gpus 8": ("--num_gpus", 4, 4, 4, CONTAINER, False),
+    "deepspeed --num_accelerators=4 t": ("--num_gpus", 4, 4, 4, CONTAINER, False),
+    "python -m deepspeed.launcher.runner --num_gpus 4 --num_nodes 2 t": ("--num_gpus", 4, 4, 8, CLUSTER, True),
+    # MPI
+    "mpirun -np 4 all_reduce_perf": ("-np", 4, 1, 4, GROUP, True),
+    "mpiexec -n 4 /opt/nccl-tests/build/all_reduce_perf_mpi -b 8 -n 20 -g 2": ("-np", 4, 2, 8, GROUP, True),
+    "mpirun -np 16 -N 8 -H a:8,b:8 alltoall_perf": ("-np", 16, 8, 16, CLUSTER, True),
+    "mpirun -np 16 --map-by ppr:8:node --hostfile h sendrecv_perf": ("-np", 16, 8, 16, CLUSTER, True),
+    "mpirun --allow-run-as-root -n 2 tritonserver --model-repository=m": ("-np", 2, 1, 2, GROUP, True),
+    "mpirun -np 2 -x NCCL_DEBUG=INFO python t.py": ("-np", 2, 1, 2, GROUP, True),
+    "mpirun -np 2 python /examples/horovod/mnist.py": ("-np", 2, 1, 2, GROUP, True),
+    "horovodrun -np 4 python t.py": ("-np", 4, 1, 4, GROUP, True),
+    "mpirun -np 1 all_reduce_perf -g 4": ("-np", 1, 4, 4, GROUP, False),
+    "all_reduce_perf -b 8 -e 128M -f 2 -g 8": ("-g", 8, 8, 8, CONTAINER, False),
+    "all_reduce_perf -t 2 -g 2": ("-g", 2, 4, 4, CONTAINER, False),
+    "all_reduce_perf -t 2": ("-t", 2, 2, 2, CONTAINER, False),
+    # vLLM
+    "vllm serve m --tensor-parallel-size 4": ("--tensor-parallel-size", 4, 1, 4, GROUP, False),
+    "vllm serve m --tensor_parallel_size=4": ("--tensor-parallel-size", 4, 1, 4, GROUP, False),
+    "vllm serve m -tp 4 -pp 2": ("--tensor-parallel-size", 4, 1, 8, GROUP, False),
+    "vllm serve m -tp=2 -pp=4": ("--pipeline-parallel-size", 4, 1, 8, GROUP, False),
+    "vllm serve m -tp $TP -pp 4": ("--pipeline-parallel-size", 4, 1, 4, GROUP, False),
+    "vllm serve m -tp 2 -dp 4": ("--data-parallel-size", 4, 1, 8, GROUP, False),
+    "vllm serve m -tp 2 -dp 4 -dpl 1": ("--tensor-parallel-size", 2, 1, 2, GROUP, False),
+    "vllm serve m -tp 2 -dp 4 --data-parallel-rank 3": ("--tensor-parallel-size", 2, 1, 2, GROUP, False),
+    "vllm serve m -tp 2 -dp 4 --data-parallel-hybrid-lb": ("--tensor-parallel-size", 2, 1, 2, GROUP, False),
+    "vllm serve m -tp 8 --nnodes 2": ("--tensor-parallel-size", 8, 4, 8, CLUSTER, True),
+    "vllm serve m -tp 8 --nnodes $N": ("--tensor-parallel-size", 8, 1, 8, CLUSTER, True),
+    "vllm serve m -tp 8 --distributed-executor-backend ray": ("--tensor-parallel-size", 8, 1, 8, CLUSTER, True),
+    "vllm serve m -tp 8 --distributed-executor-backend mp": ("--tensor-parallel-size", 8, 8, 8, CONTAINER, False),
+    "vllm serve m -tp 8 --distributed-executor-backend external_launcher": (
+        *("--tensor-parallel-size", 8, 1, 8),
+        *(CLUSTER, False),
+    ),
+    "vllm serve m -tp 8 --config c.yaml": ("--tensor-parallel-size", 8, 1, 8, CLUSTER, False),
+    "ray start --head; vllm serve m -tp 8": ("--tensor-parallel-size", 8, 1, 8, CLUSTER, False),
+    "python3 -m vllm.entrypoints.openai.api_server --model m -tp 2": (
+        *("--tensor-parallel-size", 2, 1, 2),
+        *(GROUP, False),
+    ),
+    "python3 -m vllm.entrypoints.cli.main serve m -tp 2": ("--tensor-parallel-size", 2, 1, 2, GROUP, False),
+    "CUDA_VISIBLE_DEVICES=0,1 vllm serve m -tp 2": ("--tensor-parallel-size", 2, 1, 2, GROUP, False),
+    "numactl --cpunodebind=0 uv run vllm serve m -tp 2": ("--tensor-parallel-size", 2, 1, 2, GROUP, False),
+    # SGLang
+    "python3 -m sglang.launch_server --tp 4": ("--tensor-parallel-size", 4, 4, 4, CONTAINER, False),
+    "sglang serve --tp-size 4 --dp 2": ("--tensor-parallel-size", 4, 8, 8, CONTAINER, False),
+    "sglang serve --tp-size 4 --dp-size 4 --enable-dp-attention": ("--tensor-parallel-size", 4, 4, 4, CONTAINER, False),
+    "sglang serve --tp 16 --nnodes 2": ("--tensor-parallel-size", 16, 8, 16, CLUSTER, True),
+    "sglang serve --tp 16 --use-ray": ("--tensor-parallel-size", 16, 1, 16, CLUSTER, False),
+    "sglang serve --pp-size 2": ("--pipeline-parallel-size", 2, 2, 2, CONTAINER, False),
+    # TGI, TensorRT-LLM, Triton
+    "text-generation-launcher --model-id m --num-shard 2": ("--num-shard", 2, 2, 2, CONTAINER, False),
+    "trtllm-serve m --tp_size 4 --pp_size 2 --ep_size 4": ("--tp_size", 4, 8, 8, CONTAINER, False),
+    "trtllm-serve m --tensor_parallel_size 4": ("--tp_size", 4, 4, 4, CONTAINER, False),
+    "trtllm-llmapi-launch trtllm-serve m --tp_size 16": ("--tp_size", 16, 1, 16, CLUSTER, True),
+    "python3 /app/scripts/launch_triton_server.py --world_size=4 --model_repo r": (
+        *("--world_size", 4, 4, 4),
+        *(CONTAINER, False),
+    ),
+}
+
+
+@pytest.mark.parametrize("script", TAKES)
+def test_launch_takes_gpus(script: str) -> None:
+    assert brief(of_script(script)) == [TAKES[script]]
+
+
+SILENT = [
+    "CUDA_VISIBLE_DEVICES=",
+    "torchrun train.py --nproc-per-node 4",
+    "torchrun --nproc-per-node gpu t",
+    "torchrun --nproc-per-node auto t",
+    "torchrun --nproc-per-node cpu t",
+    "torchrun --nproc-per-node $N t",
+    "torchrun --nproc-per-node $(N) t",
+    'torchrun --nproc-per-node "${N:-4}" t',
+    "torchrun --nproc-per-node {{gpus}} t",
+    "torchrun --nproc-per-node 0 t",
+    "torchrun --nproc-per-node 99999999 t",
+    "torchrun --nproc-per-node \uff14 t",
+    "torchrun --nproc-per-node",
+    "torchrun --nproc-per-node 4 t --backend gloo",
+    "torchrun --nproc-per-node 4 t --dist_backend=gloo",
+    "torchrun --nproc-per-node 4 t --no_cuda",
+    "torchrun --nproc-per-node 4 t --device cpu",
+    "accelerate launch --cpu --num_processes 4 t",
+    "accelerate launch t --num_processes 4",
+    "accelerate config --num_processes 4",
+    "accelerate",
+    "deepspeed t --num_gpus 4",
+    "deepspeed --include localhost:0,1 t",
+    "mpirun -np 8 ./solver",
+    "mpirun -np 8 gmx_mpi mdrun",
+    "mpirun -np $N all_reduce_perf",
+    "mpirun -np 4 -x NCCL_DEBUG=INFO python t.py --device=cpu",
+    "horovodrun -np 4 python t.py --no-cuda",
+    "all_reduce_perf -b 8",
+    "ib_write_perf -g 4",
+    "vllm serve m",
+    "vllm bench m --tensor-parallel-size 4",
+    "vllm",
+    "vllm serve m -tp 4 --device cpu",
+    "vllm serve m -dp 4 --data-parallel-size-local 0",
+    "vllm serve m --data-parallel-size 4 --data-parallel-rank 1",
+    "sglang serve --tp 4 --device=cpu",
+    "sglang generate --tp 4",
+    "text-generation-launcher --sharded true",
+    "trtllm-serve m --ep_size 4",
+    "launch_triton_server.py --world_size $W",
+    "python train.py --tensor-parallel-size 4",
+    "python -m train --tensor-parallel-size 4",
+    "python -c 'x' --tensor-parallel-size 4",
+    "python",
+    "./run.sh torchrun --nproc-per-node 4 t",
+    "echo torchrun --nproc-per-node 4 t",
+    "pip install vllm --tensor-parallel-size 4",
+    "CUDA_VISIBLE_DEVICES= torchrun --nproc-per-node 4 t",
+    'export CUDA_VISIBLE_DEVICES="-1"; torchrun --nproc-per-node 4 t',
+    'CUDA_VISIBLE_DEVICES="" torchrun --nproc-per-node 4 t',
+    'if [ "$RANK" = 0 ]; then torchrun --nproc-per-node 4 t; fi',
+    "cat <<X > run.sh\ntorchrun --nproc-per-node 4 t\nX\nbash run.sh",
+    "# torchrun --nproc-per-node 4 t",
+    "a || torchrun --nproc-per-node 4 t",
+    "torchrun --nproc-per-node 4 'unterminated",
+]
+
+
+@pytest.mark.parametrize("script", SILENT)
+def test_launch_of_unknown_amount_is_silent(script: str) -> None:
+    assert of_script(script) == []
+
+
+VLLM = ["--model", "m", "--tensor-parallel-size", "2"]
+FORMS: dict[str, tuple[dict[str, Any], list[tuple[str, tuple[str, int]]]]] = {
+    "command": ({"command": ["vllm", "serve", "m", "-tp", "2"]}, [("vllm", ("command", 4))]),
+    "command and args": ({"command": ["vllm", "serve"], "args": ["m", "-tp=2"]}, [("vllm", ("args", 1))]),
+    "args alone": ({"args": ["vllm", "serve", "m", "-tp", "2"]}, [("vllm", ("args", 4))]),
+    "options alone": ({"args": VLLM}, [("", ("args", 3))]),
+    "model and options": ({"args": ["org/m", "-tp", "2"]}, [("", ("args", 2))]),
+    "options of another program": ({"command": ["./server"], "args": VLLM}, []),
+    "script of the image": ({"args": ["./serve.sh", *VLLM]}, []),
+    "data parallel options alone": ({"args": ["m", "-dp", "4", "--pipeline-parallel-size", "2"]}, []),
+    "options of a server on the CPU": ({"args": [*VLLM, "--device", "cpu"]}, []),
+    "shards alone": ({"args": ["--model-id", "m", "--num-shard", "2"]}, [("text-generation-launcher", ("args", 3))]),
+    "shell": ({"command": ["sh", "-c", "torchrun --nproc-per-node 2 t"]}, [("torchrun", ("command", 2))]),
+    "login shell": ({"command": ["/bin/bash", "-lc"], "args": ["vllm serve m -tp 2"]}, [("vllm", ("args", 0))]),
+    "shell with options": (
+        {"command": ["bash", "-eo", "pipefail", "-c"], "args": ["vllm serve m -tp 2"]},
+        [("vllm", ("args", 0))],
+    ),
+    "shell behind a wrapper": (
+        {"command": ["tini", "--", "bash", "-c", "vllm serve m -tp 2"]},
+        [("vllm", ("command", 4))],
+    ),
+    "shell in a shell": ({"args": ["bash", "-c", "bash -c 'vllm serve m -tp 2'"]}, [("vllm", ("args", 2))]),
+    "several lines": (
+        {"command": ["bash", "-c"], "args": ["set -e\nvllm serve m -tp 2 &\ntorchrun --nproc-per-node 2 t\n"]},
+        [("vllm", ("args", 0)), ("torchrun", ("args", 0))],
+    ),
+    "shell with a file": ({"command": ["bash", "run.sh", "-c", "torchrun --nproc-per-node 2 t"]}, []),
+    "shell with a long option": ({"command": ["bash", "--rcfile", "x", "-c", "torchrun --nproc-per-node 2 t"]}, []),
+    "shell without a script": ({"command": ["bash", "-c"]}, []),
+    "neither": ({}, []),
+    "python options": ({"args": ["python3", "-X", "--", "-tp"]}, []),
+    "shell behind words": ({"args": ["bash", "+x", "-c", "vllm serve m -tp 2"]}, [("vllm", ("args", 3))]),
+    "words that end in cpu": ({"args": ["vllm", "serve", "gcpu", "-tp", "2"]}, [("vllm", ("args", 4))]),
+    "script of Python with a shell's option": ({"args": ["python3", "t.py", "-c", "vllm serve m -tp 2"]}, []),
+    "module of Python with options of a server": ({"args": ["python3", "-m", "x", "-tp", "2"]}, []),
+    "assignment alone": ({"args": ["A=mpirun"]}, []),
+    "no words": ({"command": [], "args": None}, []),
+    "marks without a program": ({"args": ["--world", "x"]}, []),
+    "empty word": ({"args": ["", "-tp", "2"]}, [("", ("args", 2))]),
+}
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_program_and_place(name: str) -> None:
+    container, expected = FORMS[name]
+    assert [(one.program, one.place) for one in of(container)] == expected
+
+
+def test_programs_of_container_are_limited() -> None:
+    assert len(of_script("vllm serve m -tp 2;" * 100)) == 63  # and one shell
+    assert len(of_script("bash -c 'vllm serve m -tp 2';" * 100)) == 31
+
+
+def test_product_is_marked() -> None:
+    assert [one.is_product for one in of_script("vllm serve m -tp 2; vllm serve m -tp 2 -pp 2")] == [False, True]
+
+
+@pytest.mark.parametrize("field", ["command", "args"])
+@pytest.mark.parametrize("value", ["text", {}, [1], ["a", None]])
+def test_malformed_arguments(field: str, value: object) -> None:
+    with pytest.raises(MalformedError) as raised:
+        of({field: value})
+    assert raised.value.path[:4] == ("spec", "containers", 0, field)
+
+
+def test_arguments_beyond_limit_are_not_read() -> None:
+    script = "torchrun --nproc-per-node 2 t;"
+    assert len(of_script(script + "#" * (LIMIT - len(script) - 100))) == 1
+    assert len(of_script(script + "x" * LIMIT)) == 1  # complete within the limit
+    assert of_script("#" * LIMIT + "\n" + script) == []
+    assert of({"args": ["torchrun", "--nproc-per-node", "2", "t"] + ["x"] * LIMIT}) == []
+    assert of({"args": ["x" * LIMIT, "torchrun", "--nproc-per-node", "2"]}) == []
+
+
+PIECES = st.sampled_from(
+    [
+        *("torchrun", "--nproc-per-node", "vllm", "serve", "-tp", "4", "$(N)", "bash", "-c", "mpirun", "-np", "2"),
+        *("all_reduce_perf", "-g", "accelerate", "launch", "--num_processes", "python", "-m", "sglang.launch_server"),
+        *(
+            "torchrun --nproc-per-node 4 t",
+            "deepspeed",
+            "--num_gpus",
+            "=",
+            "-",
+            "--",
+            "",
+            "--tp=",
+            "CUDA_VISIBLE_DEVICES=",
+        ),
+    ]
+)
+
+
+@given(st.lists(PIECES | st.text(max_size=5), max_size=12), st.lists(PIECES | st.text(max_size=5), max_size=12))
+def test_any_command_line_is_read(command: list[str], args: list[str]) -> None:
+    for found in of({"command": command, "args": args}):
+        assert 1 <= found.each <= found.total
+        assert found.value >= 1
+        name, index = found.place
+        assert index < len({"command": command, "args": args}[name])
+
+
+UNITS = [
+    "-tp ",
+    "vllm ",
+    "a;",
+    "torchrun -a;",
+    "mpirun ",
+    "bash -c 'vllm' ",
+    "gloo ",
+    "CUDA_VISIBLE_DEVICES=0 ",
+    "-x NCCL_A",
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize("form", ["script", "words", "short words"])
+def test_work_is_linear(unit: str, form: str) -> None:
+    def prepared(size: int) -> Any:
+        if form == "script":
+            container = {"command": ["bash", "-c", "mpirun;" + unit * size]}
+        else:
+            words = unit.split() if form == "words" else list(unit)
+            container = {"args": ["mpirun", *(words * size)]}
+        return lambda: of(container)
+
+    assert_linear(prepared, 64, 4096)

@@ -1,0 +1,150 @@
+"""A launcher wants more GPUs than the container, or its group of pods, has.
+
+Reads: `command` and `args`, at most 16 KiB of them, of containers that request a GPU, and, in a group of pods that work
+together, of the pods that request none. It knows torchrun, Accelerate, DeepSpeed, mpirun and horovodrun, nccl-tests,
+vLLM, SGLang, Text Generation Inference, TensorRT-LLM's `trtllm-serve` and Triton's `launch_triton_server.py`, directly,
+in Python's modules, in scripts after `sh -c`, and vLLM and Text Generation Inference also as the image's entrypoint.
+Why: a process without a GPU of its own fails when it selects its device, or NCCL refuses two processes on one device.
+That is usually seen minutes later, in the log of one process among many.
+The check is silent where it would have to guess. An amount can hold a variable, a placeholder, or a word such as `auto`
+or `gpu`. A command may not run, in a branch of `if` or `case` or after `||`. The program may be unknown, or compute on
+the CPU (`--device cpu`, the backend `gloo`, `CUDA_VISIBLE_DEVICES` without a device). Hosts, nodes and Ray clusters may
+lie outside the object: then only the GPUs that each container needs count. Ranks of mpirun count only where each has a
+GPU of its own: nccl-tests, Triton, TensorRT-LLM, Horovod, or an exported variable `NCCL_…`; plain MPI ranks that share
+one replica are what MPS is for. The number of pods in a group may be unknown. A container may reach more GPUs than it
+requests, by a resource claim, an annotation, `NVIDIA_VISIBLE_DEVICES` or `privileged`. A factor that is unknown counts
+as 1. A launcher that uses fewer GPUs than there are is not reported.
+Remedy: request as many GPUs as the launcher wants, or lower its option. A share of a card is one GPU: where the limit
+is 1, lower the option to 1, or use whole cards.
+Settings: `limits.perContainer`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from webhook.policy.checks.check import Check, Scope, Violations
+from webhook.policy.context import PodContext
+from webhook.policy.launchers.launch import Launch, Spread
+from webhook.policy.placement.reachability import Reachability
+from webhook.policy.pods.pod import Container
+from webhook.policy.pods.quantity import NANO
+from webhook.policy.pods.reading import members
+from webhook.policy.pods.requests import ResourceRequest
+from webhook.policy.pods.variables import CUDA_VISIBLE, RAY_ADDRESS, VISIBLE_DEVICES
+from webhook.policy.remedies import whole_cards
+from webhook.policy.replica_limits import limit_on
+from webhook.policy.verdict import Severity, Violation
+from webhook.policy.wording import amount, message
+
+
+class _Shortage(NamedTuple):
+    """The GPUs that a launch needs, those that there are, and the words for who has them."""
+
+    needs: int
+    present: int
+    holder: str
+
+
+def run(context: PodContext) -> Violations:
+    """One violation per launch that needs too many GPUs."""
+    extracted = context.extracted
+    if extracted.group is None and not extracted.launches:
+        return ()
+    return _violations(context)
+
+
+def _violations(context: PodContext) -> Iterator[Violation]:
+    """Those of the pod's own containers and, with the first pod of a group, those of pods that ask for no GPU."""
+    extracted = context.extracted
+    held = _held(context)
+    for container, launch in extracted.launches:
+        requests = held.get(id(container))
+        if requests is not None:
+            own = sum(request.billionths for request in requests) // NANO
+            yield from _violation(context, container, launch, own, requests[-1])
+    group = None if extracted.group is None else extracted.group.gpus(context.rules.resource)
+    if group is not None and group.first is extracted:
+        for other in group.without:
+            for container, launch in other.launches:
+                yield from _violation(context, container, launch, group.most, None)
+
+
+def _held(context: PodContext) -> dict[int, list[ResourceRequest]]:
+    """The requests of each container whose GPUs are certain, by the identity of the container."""
+    held: dict[int, list[ResourceRequest]] = {}
+    for request in context.requests.positive:
+        if request.container is not context.requests.annotated:
+            held.setdefault(id(request.container), []).append(request)
+    return held
+
+
+def _violation(
+    context: PodContext, container: Container, launch: Launch, gpus: int, request: ResourceRequest | None
+) -> Iterator[Violation]:
+    """At most one. `gpus` are those of the container, or the most that a container of its group has."""
+    shortage = _shortage(context, container, launch, gpus, is_asking=request is not None)
+    if shortage is None or gpus < 1 or _reaches_others(container):
+        return
+    program = f"{launch.program} {launch.option} {launch.value}".lstrip()
+    problem = message(
+        f"{container.kind} {{}}: {program} needs {amount(shortage.needs * NANO)} GPUs; "
+        f"{shortage.holder} {amount(shortage.present * NANO)}",
+        container.label,
+    )
+    yield Violation((*container.path, *launch.place), problem, _remedy(context, launch, shortage, request))
+
+
+def _shortage(
+    context: PodContext, container: Container, launch: Launch, gpus: int, *, is_asking: bool
+) -> _Shortage | None:
+    """What lacks, if anything does. `is_asking`: the GPUs are the container's own."""
+    if launch.each > gpus:
+        return _Shortage(launch.each, gpus, "it asks for" if is_asking else "its workers have")
+    if launch.spread is Spread.CONTAINER or launch.total <= gpus:
+        return None
+    if context.extracted.group is not None:
+        total = context.extracted.group.gpus(context.rules.resource).total
+        return None if total is None or launch.total <= total else _Shortage(launch.total, total, "its group has")
+    if launch.spread is Spread.CLUSTER or RAY_ADDRESS in container.variables:
+        return None
+    return _Shortage(launch.total, gpus, "it asks for")
+
+
+def _reaches_others(container: Container) -> bool:
+    """Whether the container may use other GPUs than those that it requests, or none."""
+    if container.raw.get("resources") and container.raw["resources"].get("claims"):
+        return True
+    if members(container.raw, "securityContext", container.path).get("privileged") is True:
+        return True
+    visible, cuda = container.variable(VISIBLE_DEVICES), container.variable(CUDA_VISIBLE)
+    return (visible is not None and visible.get("value") not in _NO_DEVICES) or (
+        cuda is not None and cuda.get("value") in _NO_DEVICES
+    )
+
+
+_NO_DEVICES = (None, "", "-1", "void", "none")
+
+
+def _remedy(context: PodContext, launch: Launch, shortage: _Shortage, request: ResourceRequest | None) -> str:
+    fitting = launch.value * shortage.present // shortage.needs
+    lower = f"lower {launch.option} to {fitting}" if fitting else f"lower {launch.option} and what multiplies it"
+    if request is None or shortage.holder == "its group has":
+        whose = "the group" if shortage.holder == "its group has" else "each worker"
+        return f"{lower}, or give {whose} {amount(shortage.needs * NANO)} GPUs"
+    if not _is_limited(context, request, shortage.needs):
+        return f"ask for {amount(shortage.needs * NANO)}, or {lower}"
+    cards = whole_cards(context, request)
+    return f"{lower}{cards}" + (f", and ask for {amount(shortage.needs * NANO)}" if cards.startswith(",") else "")
+
+
+def _is_limited(context: PodContext, request: ResourceRequest, needs: int) -> bool:
+    """Whether a request for as many replicas would exceed the limit of a container."""
+    if request.resource.kind != "shared" or context.placement.lands(request.resource) is Reachability.NO:
+        return False
+    limit = limit_on(context, "mps", request.resource)
+    return limit is not None and needs > limit
+
+
+CHECK = Check("GPS021", Severity.WARN, Scope.GPU, run, __doc__)

@@ -1,0 +1,37 @@
+"""A launch: a program that starts processes on GPUs, and how many GPUs its options make it take."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+Place = tuple[str, int]
+"""The element of `command` or `args` that sets an amount: the name of the list and the index."""
+
+
+class Spread(Enum):
+    """The containers whose GPUs a launch takes."""
+
+    CONTAINER = "its own container"
+    GROUP = "its own container, or all containers of its group where it has one"
+    CLUSTER = "containers that only a group shows: nodes, hosts or a Ray cluster that the command line names"
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """One launch of a program, with the least that its options make it take.
+
+    `each`: the GPUs that each of its containers needs. `total`: the GPUs that all of them need together. `spans`:
+    whether its ranks run in several pods and communicate through NCCL. `option` and `value` set the amounts, at
+    `place`; `is_product`: other options multiply the value. `program` is empty where the image's entrypoint starts it.
+    """
+
+    program: str
+    option: str
+    value: int
+    each: int
+    total: int
+    spread: Spread
+    spans: bool
+    place: Place
+    is_product: bool = False
