@@ -12,6 +12,7 @@ from webhook.policy.context import Origin
 from webhook.policy.evaluate import Evaluator
 from webhook.policy.placement.facts import Facts, Node
 from webhook.policy.pods.reading import MalformedError
+from webhook.policy.settings.injections import Injections, SteeringInjection
 from webhook.policy.settings.settings import Settings, Users
 from webhook.policy.verdict import Path
 from webhook.policy.workloads.extracted import Deferral
@@ -311,3 +312,13 @@ def test_cpu_time_is_linear_in_assembled_pods(shape: str) -> None:
         return lambda: paths(group, kind, held)
 
     assert_linear(prepared, 64, 512)
+
+
+def test_steering_adds_affinity_only_where_the_object_holds_the_spec() -> None:
+    evaluator = Evaluator.of(Settings(injections=Injections(steering=SteeringInjection(True))))
+    held = {"metadata": {}, "spec": {"predictor": {"model": {"resources": limits(2)}}}}
+    (edit,) = evaluator.evaluate(held, KSERVE, "InferenceService", Origin("team-a")).edits
+    assert edit.path[:3] == ("spec", "predictor", "affinity")
+    workflow = {"spec": {"nodeSelector": {"zone": "a"}, "templates": [{"script": {"resources": limits(2)}}]}}
+    verdict = evaluator.evaluate(workflow, ARGO, "Workflow", Origin("team-a"))
+    assert (verdict.edits, verdict.findings) == ((), ())
