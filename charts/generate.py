@@ -263,8 +263,8 @@ def _kind(kind: Kind) -> dict[str, Any]:
 
 def _held(path: PodPath) -> str | list[dict[str, str]]:
     match path.holds:
-        case Assembly(parts):
-            return [{"path": written(part.steps), "form": part.form} for part in parts]
+        case Assembly() as assembly:
+            return [{"path": written(steps), "form": form} for steps, form in assembly.requests]
         case whole:
             return whole
 

@@ -28,10 +28,9 @@ WHOLE = {
 FORMS = {
     "container": "container",
     "resources": "resources",
-    "step": "`computeResources`",
+    "step": "`computeResources` or `resources`",
     "trainer": "`resourcesPerNode`",
     "spark": "`gpu`",
-    "sparkGpu": "`name`, `quantity`",
 }
 _FIXED = {one: "1", unknown: "unknown"}
 
@@ -84,15 +83,18 @@ def _holds(path: PodPath) -> str:
     if not isinstance(path.holds, Assembly):
         return WHOLE[path.holds]
     parts = path.holds.parts
+    others = ", ".join(_part(part) for part in parts if part not in CONTAINERS)
     if not set(CONTAINERS) <= set(parts):
         return "pod of " + ", ".join(map(_part, parts))
-    return "pod spec, also with " + ", ".join(_part(part) for part in parts if part not in CONTAINERS)
+    return f"pod spec, also with {others}" if others else "pod spec"
 
 
 def _part(part: Part) -> str:
     if not part.steps:
         return f"one container ({FORMS[part.form]})"
     what = [FORMS[part.form]] * (part.form != "container") + ["init"] * (part.kind is INIT)
+    if part.template:
+        what.append(f"defaults in `{written(part.template)}`")
     return f"`{written(part.steps)}`" + (f" ({', '.join(what)})" if what else "")
 
 

@@ -164,8 +164,8 @@ Whether one of the pods below `at` passes a test of `pod`. Takes `at`, `pods` (t
 [?c.?limits, ?c.?requests].{{ include "gpushare-webhook.cel.amountsNameGpu" . }}
 {{- end -}}
 
-{{- define "gpushare-webhook.cel.sparkGpuNamesGpu" -}}
-[?c.?name].exists(name, type(name) == string && ({{ include "gpushare-webhook.cel.isGpu" . }}))
+{{- define "gpushare-webhook.cel.sparkNamesGpu" -}}
+[?c.?gpu.?name].exists(name, type(name) == string && ({{ include "gpushare-webhook.cel.isGpu" . }}))
 {{- end -}}
 
 {{- define "gpushare-webhook.cel.amountsNameGpu" -}}
