@@ -96,8 +96,8 @@ class PodPath:
     does one that does not meet `works_together`. Each element at which the steps of `apart` end has a group of its own.
     `count` is how many pods of one group are made from a template. `hides_shared_memory`: the controller mounts a
     volume at `/dev/shm`. `renders`: the controller replaces placeholders in texts of the template before it makes pods.
-    It reads no placeholder in an amount of a resource (argoproj/argo-workflows#6939, tektoncd/pipeline#4080).
-    `ranks`: every pod that asks for a GPU is a rank, or several, of one job that communicates through NCCL.
+    It reads no placeholder in an amount of a resource (argoproj/argo-workflows#6939, tektoncd/pipeline#4080). `ranks`:
+    every pod that asks for a GPU is a rank, or several, of one job that communicates through NCCL.
     """
 
     steps: Steps
