@@ -28,7 +28,7 @@ WHOLE = {
 FORMS = {
     "container": "container",
     "resources": "resources",
-    "step": "`computeResources` or `resources`",
+    "step": "`computeResources`",
     "trainer": "`resourcesPerNode`",
     "spark": "`gpu`",
 }
@@ -83,18 +83,16 @@ def _holds(path: PodPath) -> str:
     if not isinstance(path.holds, Assembly):
         return WHOLE[path.holds]
     parts = path.holds.parts
-    others = ", ".join(_part(part) for part in parts if part not in CONTAINERS)
     if not set(CONTAINERS) <= set(parts):
         return "pod of " + ", ".join(map(_part, parts))
-    return f"pod spec, also with {others}" if others else "pod spec"
+    return "pod spec, also with " + ", ".join(_part(part) for part in parts if part not in CONTAINERS)
 
 
 def _part(part: Part) -> str:
     if not part.steps:
         return f"one container ({FORMS[part.form]})"
     what = [FORMS[part.form]] * (part.form != "container") + ["init"] * (part.kind is INIT)
-    if part.template:
-        what.append(f"defaults in `{written(part.template)}`")
+    what += [] if part.template is None else [f"defaults in `{written(part.template)}`"]
     return f"`{written(part.steps)}`" + (f" ({', '.join(what)})" if what else "")
 
 
@@ -105,7 +103,7 @@ def _group(path: PodPath) -> str:
     if path.count in _FIXED:
         return f"`{path.group}`: {_FIXED[path.count]}"
     sentence = re.split(r"(?<=\.)\s", getdoc(path.count) or "", maxsplit=1)[0]
-    return f"`{path.group}`: {sentence.partition(': ')[2].removesuffix('.')}"
+    return f"`{path.group}`: {sentence.partition(': ')[2].removesuffix('.') or 'not stated'}"
 
 
 def _modules() -> str:
