@@ -64,6 +64,17 @@ class ExtractedPod:
         return self.place.count(self.manifest, self.path)
 
     @property
+    def content(self) -> object:
+        """What makes the pod, for a comparison with the same pod before an update.
+
+        The mapping from which a controller assembles a pod may also hold fields beside it, such as `minReplicas`.
+        """
+        pod = self.pod
+        if not isinstance(pod, AssembledPod):
+            return self.raw
+        return pod.spec, [(container.raw, container.limits, container.requests) for container in pod.containers]
+
+    @property
     def launches(self) -> tuple[tuple[Container, Launch], ...]:
         """What the command lines of its containers launch on GPUs, by container. Raises MalformedError."""
         if self._launches is None:
