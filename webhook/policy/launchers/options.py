@@ -10,7 +10,7 @@ from collections.abc import Mapping, Set
 from webhook.policy.launchers.line import Line
 
 _MOST_DIGITS = 6
-"""Digits of an amount. A longer one is a slip of the keyboard, or hostile."""
+"""Digits of an amount. A longer one is a typo, or hostile."""
 
 
 class Options:
