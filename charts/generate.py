@@ -20,7 +20,7 @@ import yaml
 from webhook import __version__
 from webhook.policy.pods.known_names import WRONG_NAMES
 from webhook.policy.workloads.kinds import BUILT_IN, Kind
-from webhook.policy.workloads.paths import EVERY, Assembly, PodPath, Steps
+from webhook.policy.workloads.paths import Assembly, PodPath, written
 from webhook.policy.workloads.presets import PRESETS
 from webhook.settings.configuration import SETTINGS_FILE
 from webhook.settings.profiles import PROFILES, REPLACED_WHOLE
@@ -257,29 +257,16 @@ def _kind(kind: Kind) -> dict[str, Any]:
         "resource": kind.resource,
         "versions": kind.versions,
         "namespaced": kind.namespaced,
-        "paths": [{"path": _written(path.steps), "holds": _held(path)} for path in kind.paths],
+        "paths": [{"path": written(path.steps), "holds": _held(path)} for path in kind.paths],
     }
 
 
 def _held(path: PodPath) -> str | list[dict[str, str]]:
     match path.holds:
-        case Assembly(parts):
-            return [{"path": _written(part.steps), "form": part.form} for part in parts]
+        case Assembly() as assembly:
+            return [{"path": written(steps), "form": form} for steps, form in assembly.requests]
         case whole:
             return whole
-
-
-def _written(steps: Steps) -> str:
-    """A path as the settings file writes it. CEL must know a mapping from a list, which the program need not."""
-    text = ""
-    for step in steps:
-        text += step if step != EVERY else "*" if text.endswith(_MAPPING) else "[*]"
-        text += "."
-    return text.removesuffix(".").replace(".[*]", "[*]")
-
-
-_MAPPING = "ReplicaSpecs."
-"""How the keys of the only mappings end whose members hold pods: the roles of a job of kubeflow.org."""
 
 
 def readme() -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import astuple, dataclass, field
 from random import Random
+from typing import NamedTuple
 
 from bench.survey.checked import Error, Report, Result
 from bench.survey.mentions import How, Mention, Named
@@ -43,7 +44,7 @@ class Errors:
 
 @dataclass(slots=True)
 class Objects:
-    """Objects by decision. `gpu`: those that name a GPU resource; `silent`: those of them skipped without a finding."""
+    """Objects by decision. `gpu`: those that name a GPU resource; `silent`: those of them that are skipped silently."""
 
     objects: int = 0
     gpu: int = 0
@@ -53,11 +54,11 @@ class Objects:
     skipped: int = 0
     silent: int = 0
 
-    def add(self, result: Result, *, gpu: bool) -> None:
+    def add(self, result: Result, *, gpu: bool, silent: bool) -> None:
         """Count the result for an object."""
         self.objects += 1
         self.gpu += gpu
-        self.silent += gpu and is_silent(result)
+        self.silent += silent
         match result.decision:
             case "allowed":
                 self.allowed += 1
@@ -85,17 +86,34 @@ class Checked:
         return self.failure or f"objects: {self.objects.objects}, errors: {self.errors}"
 
 
-def is_silent(result: Result) -> bool:
-    """Whether an object is skipped and no finding says why."""
-    return result.decision == "skipped" and not result.findings
+class Unchecked(NamedTuple):
+    """What skipped objects without a finding have in common: kind, how they name a GPU resource, and reason."""
+
+    group: str
+    kind: str
+    how: How
+    reason: str
+
+    @property
+    def is_silent(self) -> bool:
+        """Whether they could ask for a GPU: no reason explains the name, and it is not a part of a longer text."""
+        explained = self.reason.startswith("exempt: ") or self.reason.endswith(" and runs no pods")
+        return self.how is not How.INSIDE_TEXT and not explained
+
+
+def unchecked(result: Result, mention: Mention | None) -> Unchecked | None:
+    """The key of an object that names a GPU resource and is skipped without a finding; None for any other."""
+    if mention is None or result.decision != "skipped" or result.findings:
+        return None
+    return Unchecked(result.group, result.object.kind, mention.how, class_of(result.reason))
 
 
 @dataclass(slots=True)
 class Survey:
     """The counts of all repositories. `most` is the size of each sample, which is the same in every run.
 
-    Keys: `kinds` by group and kind; `findings` by code and severity; `reasons` by decision and reason; `silent` by
-    group, kind and how the objects name a GPU resource; `errors` by class.
+    Keys: `kinds` by group and kind; `findings` by code and severity; `reasons` by decision and reason; `errors` by
+    class.
     """
 
     most: int
@@ -103,7 +121,7 @@ class Survey:
     kinds: dict[tuple[str, str], Objects] = field(default_factory=dict)
     findings: dict[tuple[str, str], Findings] = field(default_factory=dict)
     reasons: dict[tuple[str, str], Tally] = field(default_factory=dict)
-    silent: dict[tuple[str, str, How], Tally] = field(default_factory=dict)
+    unchecked: dict[Unchecked, Tally] = field(default_factory=dict)
     errors: dict[str, Errors] = field(default_factory=dict)
     chance: Random = field(default_factory=lambda: Random(0))  # noqa: S311 - a sample needs no secrecy
 
@@ -121,14 +139,13 @@ class Survey:
             self._add_error(error, named)
 
     def _add_object(self, result: Result, objects: Objects, mention: Mention | None) -> None:
-        kind = result.group, result.object.kind
         gpu = mention is not None and mention.how is not How.INSIDE_TEXT
-        for counted in (objects, self.kinds.setdefault(kind, Objects())):
-            counted.add(result, gpu=gpu)
-        if mention is not None and is_silent(result):
-            self.silent.setdefault((*kind, mention.how), Tally()).add(
-                f"{result.place} at {mention}", self.most, self.chance
-            )
+        skipped = unchecked(result, mention)
+        for counted in (objects, self.kinds.setdefault((result.group, result.object.kind), Objects())):
+            counted.add(result, gpu=gpu, silent=skipped is not None and skipped.is_silent)
+        if skipped is not None:
+            tally = self.unchecked.setdefault(skipped, Tally())
+            tally.add(f"{result.place} at {mention}", self.most, self.chance)
         if result.reason:
             reason = self.reasons.setdefault((result.decision, class_of(result.reason)), Tally())
             reason.add(result.place, self.most, self.chance)

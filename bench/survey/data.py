@@ -20,7 +20,7 @@ def write(survey: Survey) -> str:
             "kinds": _rows(survey.kinds, "group", "kind"),
             "findings": _rows(survey.findings, "code", "severity"),
             "reasons": _rows(survey.reasons, "decision", "reason"),
-            "silent": _rows(survey.silent, "group", "kind", "named"),
+            "unchecked": _rows(survey.unchecked, "group", "kind", "named", "reason"),
             "errors": _rows({(message,): one for message, one in survey.errors.items()}, "message"),
         }
     )

@@ -77,10 +77,10 @@ def _identity(manifest: Manifest) -> Identity:
 
 
 def mentions(value: object, gpus: GpuResources, path: Path = ()) -> Iterator[Mention]:
-    """Every place that names a GPU resource. The names of labels and taints, which may be the same, are left out."""
+    """Every place that names a GPU resource, without amounts of 0, and without labels and taints of the same name."""
     if isinstance(value, dict):
         for key, member in value.items():
-            if key in gpus and not (path and path[-1] in _LABELS):
+            if key in gpus and member not in _NOTHING and not (path and path[-1] in _LABELS):
                 yield Mention(How.AS_KEY, (*path, key))
             if key != _LABEL_OR_TAINT:
                 yield from mentions(member, gpus, (*path, key))
@@ -94,6 +94,7 @@ def mentions(value: object, gpus: GpuResources, path: Path = ()) -> Iterator[Men
             yield Mention(How.INSIDE_TEXT, path)
 
 
+_NOTHING = (None, 0, "0")
 _LABELS = ("labels", "matchLabels", "nodeSelector", "annotations")
 _LABEL_OR_TAINT = "key"
 """The member of tolerations, taints and match expressions that names a label or taint."""

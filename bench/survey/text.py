@@ -7,7 +7,6 @@ from dataclasses import astuple
 from itertools import chain
 
 from bench.survey.counts import Objects, Survey, Tally
-from bench.survey.mentions import How
 from webhook.diagnostics import LINE
 from webhook.policy.printable import printable
 
@@ -16,7 +15,7 @@ _OBJECTS = ("objects", "name a GPU", "allowed", "warned", "denied", "skipped", "
 
 def write(survey: Survey) -> str:
     """Return the whole survey."""
-    sections = [_repositories(survey), _kinds(survey), _findings(survey), _reasons(survey), _silent(survey)]
+    sections = [_repositories(survey), _kinds(survey), _findings(survey), _reasons(survey), _unchecked(survey)]
     return "\n".join(chain(*sections, _errors(survey)))
 
 
@@ -57,16 +56,12 @@ def _reasons(survey: Survey) -> Iterator[str]:
     yield from _table("Reasons", ("reason", "decision", "objects"), rows)
 
 
-def _silent(survey: Survey) -> Iterator[str]:
-    named = sorted(survey.silent.items(), key=lambda item: (_inside(item[0][2]), -item[1].count, item[0]))
-    rows = [[_kind(group, kind), how, str(one.count)] for (group, kind, how), one in named]
-    yield from _table("Skipped without a finding", ("kind", "names a GPU", "objects"), rows)
-    yield from _samples((f"{_kind(group, kind)} {how}", one) for (group, kind, how), one in named if not _inside(how))
-
-
-def _inside(how: How) -> bool:
-    """Whether the name stands in a longer text, as in a description, so that the object hardly asks for a GPU."""
-    return how is How.INSIDE_TEXT
+def _unchecked(survey: Survey) -> Iterator[str]:
+    """Objects that name a GPU resource and are skipped; the sample has those that are skipped silently."""
+    ranked = sorted(survey.unchecked.items(), key=lambda item: (not item[0].is_silent, -item[1].count, item[0]))
+    rows = [[_kind(key.group, key.kind), key.how, key.reason, str(one.count)] for key, one in ranked]
+    yield from _table("Skipped without a finding", ("kind", "names a GPU", "reason", "objects"), rows)
+    yield from _samples((f"{_kind(key.group, key.kind)} {key.how}", one) for key, one in ranked if key.is_silent)
 
 
 def _errors(survey: Survey) -> Iterator[str]:

@@ -107,9 +107,11 @@ def test_repositories_kinds_findings_reasons_and_errors_are_counted(corpus: Path
 
 
 def test_name_inside_text_is_listed_and_not_counted_as_silent(corpus: Path) -> None:
-    (silent,) = surveyed(corpus)["silent"]
-    assert (silent["group"], silent["kind"], silent["named"], silent["count"]) == ("", "ConfigMap", How.INSIDE_TEXT, 1)
-    assert silent["sample"] == [f"{corpus}/one/notes.yaml:1 ConfigMap notes at data.page"]
+    found = surveyed(corpus)
+    (notes,) = found["unchecked"]
+    assert (notes["group"], notes["kind"], notes["named"], notes["count"]) == ("", "ConfigMap", How.INSIDE_TEXT, 1)
+    assert notes["sample"] == [f"{corpus}/one/notes.yaml:1 ConfigMap notes at data.page"]
+    assert [kind["silent"] for kind in found["kinds"]] == [0, 0]
 
 
 def test_settings_decide_what_a_gpu_is(corpus: Path, tmp_path: Path) -> None:
@@ -120,8 +122,11 @@ def test_settings_decide_what_a_gpu_is(corpus: Path, tmp_path: Path) -> None:
     assert found["findings"] == []
 
 
-def skipped(kind: str, name: str) -> Checked:
-    return Checked("a.yaml", 1, 1, Object("example.com/v1", kind, name), "skipped", [])
+NO_GPU = "skipped: it requests no GPU resource"
+
+
+def skipped(kind: str, name: str, reason: str = NO_GPU) -> Checked:
+    return Checked("a.yaml", 1, 1, Object("example.com/v1", kind, name), "skipped", [], reason=reason)
 
 
 def test_skipped_object_that_names_a_gpu_is_silent() -> None:
@@ -131,9 +136,24 @@ def test_skipped_object_that_names_a_gpu_is_silent() -> None:
     found.add("one", Report([asks, asks_not], []), Named({asks.identity: Mention(How.AS_KEY, place)}))
     (objects,) = found.kinds.values()
     assert (objects.skipped, objects.gpu, objects.silent) == (2, 1, 1)
-    assert {key: tally.sample for key, tally in found.silent.items()} == {
-        ("example.com", "Trainer", How.AS_KEY): ['a.yaml:1 Trainer asks at spec.resources.limits["nvidia.com/gpu"]']
+    assert {key: tally.sample for key, tally in found.unchecked.items()} == {
+        ("example.com", "Trainer", How.AS_KEY, NO_GPU): [
+            'a.yaml:1 Trainer asks at spec.resources.limits["nvidia.com/gpu"]'
+        ]
     }
+    assert "example.com/Trainer as a key:\n\n- a.yaml:1 Trainer asks at" in text.write(found)
+
+
+@pytest.mark.parametrize(
+    "reason",
+    ["exempt: the namespace is listed in exempt.namespaces", "skipped: it gives quotas to queues and runs no pods"],
+)
+def test_skipped_object_with_fitting_reason_is_not_silent(reason: str) -> None:
+    queue, found = skipped("Queue", "gpus", reason), Survey(most=3)
+    found.add("one", Report([queue], []), Named({queue.identity: Mention(How.AS_TEXT, ("name",))}))
+    assert [(one.gpu, one.silent) for one in found.kinds.values()] == [(1, 0)]
+    assert list(found.unchecked) == [("example.com", "Queue", How.AS_TEXT, reason)]
+    assert "example.com/Queue as a text:" not in text.write(found)
 
 
 def test_finding_makes_skipped_object_not_silent() -> None:
@@ -141,7 +161,7 @@ def test_finding_makes_skipped_object_not_silent() -> None:
     result.findings.append(checked.Finding("GPS023", "warn", 4, "cannot be checked"))
     found = Survey(most=3)
     found.add("one", Report([result], []), Named({result.identity: Mention(How.AS_KEY, (GPU,))}))
-    assert found.silent == {}
+    assert found.unchecked == {}
     assert [one.silent for one in found.kinds.values()] == [0]
 
 
@@ -165,6 +185,8 @@ def test_omitted_findings_are_counted() -> None:
         ({"tolerations": [{"key": GPU, "operator": "Exists"}]}, []),
         ({"nodeSelector": {GPU: "true"}, "metadata": {"labels": {GPU: "true"}}}, []),
         ({"nodeSelector": {f"{GPU}.present": "true"}, "text": f"{GPU}.product example.com/{GPU}"}, []),
+        ({"limits": {GPU: 0}, "requests": {GPU: "0"}, "overhead": {GPU: None}}, []),
+        ({"limits": {GPU: {"min": 0}}}, [(How.AS_KEY, ("limits", GPU))]),
         ({"limits": {"cpu": 1, 2: None}, "list": [1, None, True]}, []),
     ],
 )

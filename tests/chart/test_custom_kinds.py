@@ -41,7 +41,8 @@ FORMS: dict[Form, Any] = {
     "container": container,
     "resources": lambda amount: {"limits": {GPU: amount} if amount else {"cpu": 1}},
     "step": lambda amount: {"computeResources": {"requests": {GPU: amount} if amount else {"cpu": 1}}},
-    "sparkGpu": lambda amount: {"name": GPU if amount else "amd.com/gpu", "quantity": 1},
+    "trainer": lambda amount: {"resourcesPerNode": {"limits": {GPU: amount} if amount else {"cpu": 1}}},
+    "spark": lambda amount: {"gpu": {"name": GPU if amount else "amd.com/gpu", "quantity": 1}},
 }
 
 
@@ -49,8 +50,8 @@ def pods(kind: Kind) -> Iterator[tuple[Steps, Any]]:
     """The paths to every place in which an object of a kind may name a GPU, and what makes the value there."""
     for path in kind.paths:
         match path.holds:
-            case Assembly(parts):
-                yield from (((*path.steps, *part.steps), FORMS[part.form]) for part in parts)
+            case Assembly() as assembly:
+                yield from (((*path.steps, *steps), FORMS[form]) for steps, form in assembly.requests)
             case "template":
                 yield path.steps, template
             case "podSpec":

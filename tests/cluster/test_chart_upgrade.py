@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 # The chart's default: on a busy machine, too, the API server learns in this time that a server stops.
 PATIENT = {"shutdownDelay": "10s"}
-# A kind of the user's own has an entry of its own, named after its resource.
-JOBSETS, RAYJOBS = ("jobset.x-k8s.io", "JobSet", "jobsets"), ("ray.io", "RayJob", "rayjobs")
+# A kind that no preset contains has an entry of its own, named after its resource.
+TRAINS, SHIPS = ("example.com", "Train", "trains"), ("example.com", "Ship", "ships")
 
 
 @pytest.fixture(scope="module", params=MODES)
@@ -39,11 +39,8 @@ def release(cluster: Cluster, request: pytest.FixtureRequest) -> Iterator[Releas
 
 def _with_kinds(*kinds: tuple[str, str, str]) -> Object:
     """Values that add these kinds."""
-    entries = [
-        {"group": group, "kind": kind, "resource": resource, "versions": ["v1"]} for group, kind, resource in kinds
-    ]
-    paths = [{"group": group, "kind": kind, "path": "spec.template"} for group, kind, _ in kinds]
-    return {"webhooks": {"customKinds": entries}, "config": {"workloads": {"paths": paths}}}
+    paths = [{"group": group, "kind": kind, "path": "spec.template", "resource": name} for group, kind, name in kinds]
+    return {"config": {"workloads": {"paths": paths}}}
 
 
 def _entry(kind: tuple[str, str, str]) -> str:
@@ -98,12 +95,12 @@ def test_added_and_removed_entries_leave_other_bundles_alone(release: Release) -
     # With cert-manager the other way fails: see the test below.
     flags = (f"--server-side={str(release.mode != 'cert-manager').lower()}",)
     with history(release.cluster.api, MUTATING, NAME) as one, history(release.cluster.api, VALIDATING, NAME) as other:
-        for kinds in ((JOBSETS,), (JOBSETS, RAYJOBS), (RAYJOBS,), ()):
+        for kinds in ((TRAINS,), (TRAINS, SHIPS), (SHIPS,), ()):
             release.upgrade(_with_kinds(*kinds), flags=flags)
             _wait_trusted(release, *kinds)
     for versions in (one, other):
         _never_blanked(versions)
-    assert len(other) > len((JOBSETS, RAYJOBS))
+    assert len(other) > len((TRAINS, SHIPS))
 
 
 def _wait_trusted(release: Release, *kinds: tuple[str, str, str]) -> None:
@@ -111,7 +108,7 @@ def _wait_trusted(release: Release, *kinds: tuple[str, str, str]) -> None:
 
     def trusted() -> bool:
         found = release.bundles()
-        custom = {name for name in found if name in {_entry(JOBSETS), _entry(RAYJOBS)}}
+        custom = {name for name in found if name in {_entry(TRAINS), _entry(SHIPS)}}
         return all(found.values()) and custom == {_entry(kind) for kind in kinds}
 
     wait_for("every entry to be trusted", trusted)
@@ -127,12 +124,12 @@ def _never_blanked(versions: list[Object]) -> None:
 @pytest.mark.parametrize("release", ["cert-manager"], indirect=True)
 def test_field_ownership_of_cert_manager_is_reported_and_can_be_released(release: Release) -> None:
     """The cainjector applies bundles server-side and owns a part of every entry, which a dropped entry leaves."""
-    release.upgrade(_with_kinds(JOBSETS), flags=("--server-side=true",))
-    _wait_trusted(release, JOBSETS)
+    release.upgrade(_with_kinds(TRAINS), flags=("--server-side=true",))
+    _wait_trusted(release, TRAINS)
     before = release.bundles()
     with pytest.raises(RuntimeError, match="sideEffects: Required value"):
         release.upgrade(flags=("--server-side=true",))
     assert release.bundles() == before
     release.upgrade(flags=("--server-side=false",))
-    del before[_entry(JOBSETS)]
+    del before[_entry(TRAINS)]
     assert release.bundles() == before

@@ -59,6 +59,7 @@ DIFFER = {
     "tolerations/never-ours-on-update": NOT_AN_UPDATE,
     "tolerations/restored-from-nothing": NOT_AN_UPDATE,
     "tolerations/restored-on-update": NOT_AN_UPDATE,
+    "workloads/update-beside-the-containers": "the hook checks an update only if it changes the containers",
     "workloads/update-beside-the-template": "the hook checks an update only if it changes the template",
 }
 """The fixtures on which the two rightly differ, because the command line does not know the request, and why."""

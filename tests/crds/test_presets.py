@@ -10,7 +10,7 @@ import pytest
 from tests.crds.complete import complete
 from tests.crds.published import DEFINITIONS, Definition, definitions, published
 from tests.crds.schema import Schema, at, fields, is_pod_spec, is_request, places
-from tests.crds.unchecked import UNCHECKED_FIELDS, UNCHECKED_KINDS
+from tests.crds.unchecked import RETIRED_KINDS, UNCHECKED_FIELDS, UNCHECKED_KINDS
 from webhook.policy.workloads.kinds import Kind
 from webhook.policy.workloads.paths import CONTAINERS, EVERY, Assembly, PodPath, Steps, written
 from webhook.policy.workloads.presets import PRESETS
@@ -22,7 +22,12 @@ def identity(kind: Kind) -> str:
     return f"{kind.group}/{kind.kind}"
 
 
-KINDS = {(kind.group, kind.kind): kind for preset in PRESETS for kind in preset.kinds}
+KINDS = {
+    (kind.group, kind.kind): kind
+    for preset in PRESETS
+    for kind in preset.kinds
+    if (kind.group, kind.kind) not in RETIRED_KINDS
+}
 EACH_KIND = pytest.mark.parametrize("kind", KINDS.values(), ids=identity)
 EACH_MODULE = pytest.mark.parametrize("module", DEFINITIONS)
 
@@ -39,7 +44,6 @@ REQUESTS: Mapping[str, tuple[Steps, ...]] = {
     "step": (("computeResources",), ("resources",)),
     "trainer": (("resourcesPerNode",),),
     "spark": (("gpu",),),
-    "sparkGpu": ((),),
 }
 """The steps from what a path holds to its resources. Those of Tekton's steps have the second name in v1beta1."""
 USUAL = Kind("", "", ())
@@ -104,6 +108,10 @@ def test_no_place_with_pods_is_missed(module: str) -> None:
             assert missed == [], f"{definition.name} {version}"
 
 
+def test_retired_kinds_are_not_published() -> None:
+    assert [kind for group, kind in RETIRED_KINDS if published(group, kind)] == []
+
+
 def test_unchecked_kinds_and_fields_hold_pods() -> None:
     held = [(each.group, each.kind, steps) for each, version in versions() for steps in places(complete(each, version))]
     assert set(UNCHECKED_KINDS) <= {(group, kind) for group, kind, _ in held} - set(KINDS)
@@ -131,8 +139,8 @@ def schemas(kind: Kind) -> list[tuple[str, Schema]]:
 def ends(path: PodPath) -> Iterator[tuple[Steps, ...]]:
     """The places that a path reads, each with its other names."""
     if isinstance(path.holds, Assembly):
-        for part in path.holds.parts:
-            yield tuple((*path.steps, *part.steps, *request) for request in REQUESTS[part.form])
+        for steps, form in path.holds.requests:
+            yield tuple((*path.steps, *steps, *request) for request in REQUESTS[form])
     elif path.holds in POD:
         yield ((*path.steps, *POD[path.holds]),)
     else:

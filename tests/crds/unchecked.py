@@ -18,6 +18,9 @@ UNCHECKED_KINDS: Mapping[tuple[str, str], str] = {
 }
 """Kinds that hold pods, by group and name."""
 
+RETIRED_KINDS = {("tekton.dev", "ClusterTask")}
+"""Kinds that older releases of a project serve, and the published ones do not."""
+
 UNCHECKED_FIELDS: Mapping[tuple[str, Steps], str] = {
     ("argoproj.io", ("templateDefaults", "dag")): "a default for all templates cannot run templates",
     ("argoproj.io", ("templateDefaults", "steps")): "a default for all templates cannot run templates",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import re
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, cast
 
 import pytest
 import yaml
@@ -14,8 +14,12 @@ from tests.fixture import HOOKS, Fixture, evaluator_of, load_all
 from webhook.policy.context import Origin
 from webhook.policy.placement.selector import AFFINITY
 from webhook.policy.pods.pod import Pod
+from webhook.policy.settings.workloads import Workloads
 from webhook.policy.verdict import Finding, Path, Verdict
-from webhook.policy.workloads.kinds import group_of
+from webhook.policy.workloads.extracted import ExtractedPod
+from webhook.policy.workloads.kinds import extract, group_of
+from webhook.policy.workloads.paths import EVERY, Assembly
+from webhook.policy.workloads.presets import kinds_with
 
 Json = dict[str, Any]
 Change = Callable[[Json, Finding, re.Match[str]], None]
@@ -53,28 +57,69 @@ def matched(root: Json, finding: Finding, found: re.Match[str]) -> None:
 
 
 def amount(root: Json, finding: Finding, found: re.Match[str]) -> None:
-    """Set the quantity under limits and requests."""
-    resources = at(root, finding.path[:-2])
-    for field in ("limits", "requests"):
-        if finding.path[-1] in (resources.get(field) or {}):
-            resources[field][finding.path[-1]] = int(found[1])
+    set_amount(root, finding, int(found[1]))
 
 
 def one(root: Json, finding: Finding, _: re.Match[str]) -> None:
+    set_amount(root, finding, 1)
+
+
+def set_amount(root: Json, finding: Finding, value: int) -> None:
+    """Set the quantity under limits and requests; for Spark, the only one."""
+    if finding.path[-2:] == ("gpu", "quantity"):
+        at(root, finding.path[:-1])["quantity"] = value
+        return
     resources = at(root, finding.path[:-2])
     for field in ("limits", "requests"):
         if finding.path[-1] in (resources.get(field) or {}):
-            resources[field][finding.path[-1]] = 1
+            resources[field][finding.path[-1]] = value
+
+
+KINDS = kinds_with(Workloads())
+
+
+def assembled(root: Json) -> list[tuple[ExtractedPod, Assembly]]:
+    """The pods of an object that a controller assembles."""
+    group, kind = group_of(root.get("apiVersion", "")), root.get("kind", "")
+    return [
+        (extracted, extracted.place.holds)
+        for extracted in extract(KINDS, root, group, kind)
+        if isinstance(extracted.place.holds, Assembly)
+    ]
+
+
+def places(root: Json) -> Iterator[Json]:
+    """The mappings that hold fields of an object's pod specs, or could; of an assembled pod, the last one is last."""
+    for extracted, assembly in assembled(root):
+        for steps in assembly.around:
+            yield made(root, extracted.path, steps)
+    yield from whole_specs(root)
 
 
 def specs(root: Json) -> Iterator[Json]:
-    """The pod specs of an object."""
+    """The mappings in which the fields of an object's pod specs can be set."""
+    for extracted, assembly in assembled(root):
+        for steps in assembly.around[-1:]:
+            yield made(root, extracted.path, steps)
+    yield from whole_specs(root)
+
+
+def made(root: Json, path: Path, steps: tuple[str, ...]) -> Json:
+    """The mapping to which steps lead, made if it is missing. They pass through the elements of a path."""
+    node: Any = root
+    for depth, step in enumerate(steps):
+        node = node[path[depth]] if step == EVERY else node.setdefault(step, {})
+    return cast("Json", node)
+
+
+def whole_specs(root: Json) -> Iterator[Json]:
+    """The pod specs of an object, which are whole."""
     if "containers" in root:
         yield root
     for value in root.values():
         for member in value if isinstance(value, list) else (value,):
             if isinstance(member, dict):
-                yield from specs(member)
+                yield from whole_specs(member)
 
 
 def require(root: Json, _: Finding, found: re.Match[str]) -> None:
@@ -94,14 +139,26 @@ def require(root: Json, _: Finding, found: re.Match[str]) -> None:
 
 def split(root: Json, finding: Finding, _: re.Match[str]) -> None:
     """Keep the container of the finding, and leave the others to a pod of their own."""
-    kept = at(root, finding.path[:-3])
-    for spec in specs(root):
+    kept, resources, pods = at(root, finding.path[:-3]), at(root, finding.path[:-2]), assembled(root)
+    for extracted, _assembly in pods:
+        leave(root, extracted.pod, finding)
+    for spec in () if pods else specs(root):
         spec.pop("initContainers", None)
         spec["containers"] = [kept]
-        resources = kept["resources"]
-        for field in ("limits", "requests"):
-            held = resources.get(field) or {}
-            resources[field] = {name: 1 for name in held if name == finding.path[-1]}
+    for field in ("limits", "requests"):
+        held = resources.get(field) or {}
+        resources[field] = {name: 1 for name in held if name == finding.path[-1]}
+
+
+def leave(root: Json, pod: Pod, finding: Finding) -> None:
+    """Keep the container of the finding, or the last one if it inherits the amount, of an assembled pod."""
+    containers = list(pod.every_container())
+    own = [one for one in containers if finding.path[: len(one.path)] == one.path]
+    for container in reversed([one for one in containers if one not in (own or containers)[-1:]]):
+        if "gpu" in container.raw:
+            del container.raw["gpu"]
+        else:
+            del at(root, container.path[:-1])[container.path[-1]]
 
 
 def equal(root: Json, finding: Finding, _: re.Match[str]) -> None:
@@ -130,10 +187,10 @@ def field(value: object) -> Change:
     """Set the member of the pod spec that the remedy names, or remove it."""
 
     def change(root: Json, _: Finding, found: re.Match[str]) -> None:
-        for spec in specs(root):
-            spec.pop(found[1], None)
-            if value is not None:
-                spec[found[1]] = value
+        for place in places(root):
+            place.pop(found[1], None)
+        for spec in specs(root) if value is not None else ():
+            spec[found[1]] = value
 
     return change
 
@@ -146,13 +203,16 @@ def first_only(root: Json, finding: Finding, _: re.Match[str]) -> None:
 
 
 def rename(root: Json, finding: Finding, found: re.Match[str]) -> None:
+    if finding.path[-2:] == ("gpu", "name"):
+        at(root, finding.path[:-1])["name"] = found[1]
+        return
     for amounts in at(root, finding.path[:-2]).values():
         if finding.path[-1] in amounts:
             amounts[found[1]] = amounts.pop(finding.path[-1])
 
 
 def without_selectors(root: Json, _: Finding, __: re.Match[str]) -> None:
-    for spec in specs(root):
+    for spec in places(root):
         for name in ("affinity", "nodeSelector", "nodeName"):
             spec.pop(name, None)
 
@@ -256,7 +316,7 @@ CHANGES: list[tuple[str, str, tuple[Change, ...]]] = [
     ("GPS003", r"make both equal, or omit the request", (equal, omit_request)),
     ("GPS003", r"set it under limits, alone or with the same value", (move,)),
     ("GPS003", r"use a whole number, such as 1", (one,)),
-    ("GPS003", r"render the template, and check the result", (one,)),
+    ("GPS003", r"write the amount, or render the template first", (one,)),
     ("GPS004", r"omit the variable, or set it to (.*)", (delete, matched)),
     ("GPS005", r"remove the mount; .*", (delete,)),
     ("GPS005", r"set plasma-directory: (\S+) in rayStartParams; .*", (set_plasma_directory,)),
@@ -332,7 +392,7 @@ NOT_IN_THE_MANIFEST = [
     ("GPS019", r"recreate the pod .*"),
     ("GPS023", r"add .* to workloads\.(?:paths|presets)"),
     ("GPS023", r"check the (?:manifest|output|pods) .*"),
-    ("GPS023", r"(?:render the template|put the value in its place), and check the result"),
+    ("GPS023", r"render the template, and check the result"),
 ]
 """Remedies for the administrator, or that name no change."""
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.linear import Work, assert_linear
@@ -19,7 +19,7 @@ from tests.strategies.pods import GPU, MIG, SHARED, pods
 from webhook.patch import pointer
 from webhook.policy.context import Origin
 from webhook.policy.evaluate import Evaluator
-from webhook.policy.settings.settings import Resource, Settings
+from webhook.policy.settings.settings import Settings
 from webhook.policy.settings.workloads import Workloads
 from webhook.policy.verdict import Decision, Finding, Path, Severity, Verdict
 from webhook.policy.workloads.kinds import MOST_PODS, Kind
@@ -32,7 +32,7 @@ Json = dict[str, Any]
 OFFLINE = Origin(NAMESPACE)
 GROUP = "example.com"
 EVALUATOR = Evaluator.of(Settings())
-NAMES = GpuNames({name: Resource(name) for name in (GPU, SHARED)})
+NAMES = GpuNames((GPU, SHARED))
 CONTAINER: Json = {"name": "c", "image": "i", "resources": {"limits": {GPU: 2}}}
 
 
@@ -60,6 +60,7 @@ def placed(held: Any, path: Path) -> Any:
 
 
 @given(pods(), STEPS, st.sampled_from(["template", "podSpec"]), configurations)
+@example({"spec": {"containers": [CONTAINER]}}, ["jobs", 0], "template", ("steering", "unknown"))
 def test_pod_at_any_place_has_the_findings_of_a_known_place(
     pod: Json, steps: list[str | int], holds: Whole, configuration: tuple[str, str]
 ) -> None:
@@ -90,7 +91,14 @@ KEYS = st.sampled_from(
     ]
 )
 TEXTS = ["", "x", "1", GPU, SHARED, f"{GPU}: 2", "${GPUS}", "{{x}}", f'{{"{GPU}": "2"}}', f"limits/{GPU}~1", "a::b\n"]
-LEAVES = st.sampled_from([*TEXTS, None, True, 0, 1, 2, -1, 0.5, 10**40, float("inf")])
+PODS: list[Json] = [
+    CONTAINER,
+    {"containers": [CONTAINER]},
+    {"containers": [{**CONTAINER, "env": "all"}]},
+    {"containers": [CONTAINER], "tolerations": "none"},
+    {"spec": {"containers": [CONTAINER, {"name": "d", "env": [{"name": "NVIDIA_VISIBLE_DEVICES", "value": "all"}]}]}},
+]
+LEAVES = st.sampled_from([*TEXTS, None, True, 0, 1, 2, -1, 0.5, 10**40, float("inf"), *PODS])
 VALUES: st.SearchStrategy[Any] = st.recursive(
     LEAVES, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(KEYS, inner, max_size=6), max_leaves=30
 )
@@ -309,7 +317,7 @@ def test_place_that_settings_cannot_name_has_another_remedy(path: Path) -> None:
             "batch",
             "${KIND}",
             {},
-            "skipped: it requests no GPU resource; its kind is a template placeholder",
+            "skipped: it requests no GPU resource; its kind is unknown until the template is rendered",
         ),
     ],
 )

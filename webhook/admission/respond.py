@@ -172,9 +172,9 @@ def _extract(request: Request, manifest: ReceivedObject, evaluator: Evaluator) -
 
 
 def _changed(pods: list[ExtractedPod], before: list[ExtractedPod]) -> list[ExtractedPod]:
-    """The templates that an update changes. A workload that was wrong before can still be scaled and deleted."""
-    old = {extracted.path: extracted.raw for extracted in before}
-    return [extracted for extracted in pods if old.get(extracted.path) != extracted.raw]
+    """The pods that an update changes. A workload that was wrong before can still be scaled and deleted."""
+    old = {extracted.path: extracted.content for extracted in before}
+    return [extracted for extracted in pods if old.get(extracted.path) != extracted.content]
 
 
 def _ungated(pods: list[ExtractedPod], before: list[ExtractedPod]) -> list[ExtractedPod]:

@@ -131,6 +131,10 @@ class PodContext:
         self.placement.require(requirement(self.pod))
         self._find_mps_requests()
 
+    def is_replaced(self, value: str) -> bool:
+        """Whether the kubelet, or the controller of the object, replaces a part of a text: the result is unknown."""
+        return "$(" in value or ("{{" in value and self.extracted.place.renders)
+
     def tolerations(self) -> Tolerations:
         """The pod's own tolerations."""
         return tolerations_of(self.pod, self.rules.nodes.taint_keys)

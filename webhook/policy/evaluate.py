@@ -14,7 +14,7 @@ from webhook.policy.context import Origin, PodContext
 from webhook.policy.exemption import exemption
 from webhook.policy.injections import INJECTIONS, STEERING
 from webhook.policy.mps_users import mps_users
-from webhook.policy.object_context import ManifestObject, ObjectContext, replaced, why_searched, why_skipped
+from webhook.policy.object_context import ManifestObject, ObjectContext, why_searched, why_skipped
 from webhook.policy.placement.facts import UNKNOWN, Facts
 from webhook.policy.pods.reading import MalformedError, Members
 from webhook.policy.rules import Ruleset
@@ -127,11 +127,10 @@ class Evaluator:
             stranger,
             tuple(context.extracted for context in found if context.requests.named or context.requests.positive),
             tuple(find_mentions(held.manifest, self._gpu_names(), covered)),
-            tuple(replaced(pods, rules)),
         )
         verdict.run_on_object(OBJECT_CHECKS, context, rules)
         if stranger is not None and context.pods and not verdict.reason:
-            verdict.reason = why_searched(context)
+            verdict.reason = why_searched(held, stranger, context.pods[0])
         if pods or context.pods or verdict.counts or verdict.reason:
             return verdict.build()
         return skipped(why_skipped(context))

@@ -32,7 +32,7 @@ def mps_users(context: PodContext) -> list[MpsUser]:
             continue
         shared = context.pod.members("securityContext").get("runAsUser")
         if _is_user(shared):
-            found.append(MpsUser(container, shared, (*context.pod.spec_path, "securityContext", "runAsUser")))
+            found.append(MpsUser(container, shared, (*context.pod.path_of("securityContext"), "runAsUser")))
     return found
 
 

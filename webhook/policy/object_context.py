@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from webhook.policy.pods.placeholders import is_placeholder
 from webhook.policy.pods.reading import Members
-from webhook.policy.rules import Rules
-from webhook.policy.verdict import Path
 from webhook.policy.workloads.extracted import ExtractedPod
+from webhook.policy.workloads.paths import Assembly
 from webhook.policy.workloads.search import Mention
 from webhook.policy.workloads.suggestion import entry
 from webhook.policy.workloads.unknown import Unknown
@@ -30,53 +27,27 @@ class ObjectContext:
 
     `unknown` says why no path leads to the pods of its kind; None for a kind with paths. `pods` are those that the
     search found in an object of an unknown kind and that name a GPU resource. `mentions` are the amounts outside all
-    pods, `replaced` the paths and names of those in its pods that a controller replaces at run time.
+    pods.
     """
 
     held: ManifestObject
     unknown: Unknown | None
     pods: tuple[ExtractedPod, ...]
     mentions: tuple[Mention, ...]
-    replaced: tuple[tuple[Path, str], ...]
 
 
-def replaced(pods: Iterable[ExtractedPod], rules: Rules) -> Iterator[tuple[Path, str]]:
-    """The amounts of GPU resources, with their names, that a controller replaces before it makes the pods."""
-    for extracted in pods:
-        if not extracted.place.renders:
-            continue
-        for container in extracted.pod.containers:
-            for field, amounts in (("limits", container.limits), ("requests", container.requests)):
-                for name, value in amounts.items():
-                    if is_placeholder(value) and rules.resource(name) is not None:
-                        yield container.amount_path(field, name), name
-
-
-def why_searched(context: ObjectContext) -> str:
-    """Why the pods of an object had to be searched for, and what follows from it."""
-    cause = _cause(context.unknown)
-    found = "a search found its pods, which the webhook in the cluster does not check"
-    first = context.pods[0]
-    whole = first.place.holds if isinstance(first.place.holds, str) else "template"
-    added = entry(context.held.group, context.held.kind, first.path, whole)
-    return f"{cause}: {found}" + (f"; add {added} to workloads.paths" if added and cause == _UNKNOWN else "")
+def why_searched(held: ManifestObject, unknown: Unknown, found: ExtractedPod) -> str:
+    """Why the pods of an object had to be searched for, and what makes the first one known."""
+    said = "a search found its pods, which the webhook in the cluster does not check"
+    if unknown.cause:
+        return f"{unknown.cause}: {said}"
+    holds = found.place.holds
+    added = None if isinstance(holds, Assembly) else entry(held.group, held.kind, found.path, holds)
+    return f"unknown kind: {said}" + (f"; add {added} to workloads.paths" if added else "")
 
 
 def why_skipped(context: ObjectContext) -> str:
     """Why nothing of an object is checked."""
-    cause = _cause(context.unknown) if context.unknown is not None else ""
     named = "nothing checks the GPU resource that it names" if context.mentions else "it requests no GPU resource"
-    return f"skipped: {named}" + (f"; {cause}" if cause not in ("", _UNKNOWN) else "")
-
-
-_UNKNOWN = "unknown kind"
-
-
-def _cause(unknown: Unknown | None) -> str:
-    if unknown is not None and unknown.is_placeholder:
-        return "its kind is a template placeholder"
-    if unknown is not None and unknown.meant:
-        return f"unknown kind (did you mean {unknown.meant}?)"
-    if unknown is not None and unknown.preset:
-        return f"the settings leave out the preset {unknown.preset}"
-    return _UNKNOWN
+    cause = "" if context.unknown is None else context.unknown.cause
+    return f"skipped: {named}" + (f"; {cause}" if cause else "")

@@ -22,7 +22,6 @@ from webhook.policy.verdict import (
     Verdict,
     Violation,
 )
-from webhook.policy.workloads.paths import nearest
 
 
 class VerdictBuilder:
@@ -45,12 +44,8 @@ class VerdictBuilder:
     def run(self, checks: Iterable[Check[PodContext]], context: PodContext, cap: Severity = Severity.DENY) -> None:
         """Run the checks of a pod and collect their findings, of a severity up to the cap. Raises MalformedError."""
         severities = context.rules.severities
-        may_lack_paths = context.pod.may_lack_paths
         for check in checks:
             for violation in check.run(context):
-                if may_lack_paths:
-                    path = nearest(context.extracted.manifest, violation.path)
-                    violation = Violation(path, *violation[1:])
                 self._add(check.code, min(severities[check.code], violation.cap, cap), violation)
 
     def run_on_object(self, checks: Iterable[Check[ObjectContext]], context: ObjectContext, rules: Rules) -> None:

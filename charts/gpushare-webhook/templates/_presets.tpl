@@ -84,31 +84,6 @@ what stands there, or the parts of a pod that a controller assembles: their path
         "namespaced": true,
         "paths": [
           {
-            "path": "spec.templateDefaults",
-            "holds": [
-              {
-                "path": "initContainers[*]",
-                "form": "container"
-              },
-              {
-                "path": "container",
-                "form": "container"
-              },
-              {
-                "path": "script",
-                "form": "container"
-              },
-              {
-                "path": "containerSet.containers[*]",
-                "form": "container"
-              },
-              {
-                "path": "sidecars[*]",
-                "form": "container"
-              }
-            ]
-          },
-          {
             "path": "spec.templates[*]",
             "holds": [
               {
@@ -160,6 +135,31 @@ what stands there, or the parts of a pod that a controller assembles: their path
           },
           {
             "path": "spec.templates[*].steps[*][*].inline",
+            "holds": [
+              {
+                "path": "initContainers[*]",
+                "form": "container"
+              },
+              {
+                "path": "container",
+                "form": "container"
+              },
+              {
+                "path": "script",
+                "form": "container"
+              },
+              {
+                "path": "containerSet.containers[*]",
+                "form": "container"
+              },
+              {
+                "path": "sidecars[*]",
+                "form": "container"
+              }
+            ]
+          },
+          {
+            "path": "spec.templateDefaults",
             "holds": [
               {
                 "path": "initContainers[*]",
@@ -195,31 +195,6 @@ what stands there, or the parts of a pod that a controller assembles: their path
         "namespaced": true,
         "paths": [
           {
-            "path": "spec.templateDefaults",
-            "holds": [
-              {
-                "path": "initContainers[*]",
-                "form": "container"
-              },
-              {
-                "path": "container",
-                "form": "container"
-              },
-              {
-                "path": "script",
-                "form": "container"
-              },
-              {
-                "path": "containerSet.containers[*]",
-                "form": "container"
-              },
-              {
-                "path": "sidecars[*]",
-                "form": "container"
-              }
-            ]
-          },
-          {
             "path": "spec.templates[*]",
             "holds": [
               {
@@ -271,6 +246,31 @@ what stands there, or the parts of a pod that a controller assembles: their path
           },
           {
             "path": "spec.templates[*].steps[*][*].inline",
+            "holds": [
+              {
+                "path": "initContainers[*]",
+                "form": "container"
+              },
+              {
+                "path": "container",
+                "form": "container"
+              },
+              {
+                "path": "script",
+                "form": "container"
+              },
+              {
+                "path": "containerSet.containers[*]",
+                "form": "container"
+              },
+              {
+                "path": "sidecars[*]",
+                "form": "container"
+              }
+            ]
+          },
+          {
+            "path": "spec.templateDefaults",
             "holds": [
               {
                 "path": "initContainers[*]",
@@ -306,31 +306,6 @@ what stands there, or the parts of a pod that a controller assembles: their path
         "namespaced": false,
         "paths": [
           {
-            "path": "spec.templateDefaults",
-            "holds": [
-              {
-                "path": "initContainers[*]",
-                "form": "container"
-              },
-              {
-                "path": "container",
-                "form": "container"
-              },
-              {
-                "path": "script",
-                "form": "container"
-              },
-              {
-                "path": "containerSet.containers[*]",
-                "form": "container"
-              },
-              {
-                "path": "sidecars[*]",
-                "form": "container"
-              }
-            ]
-          },
-          {
             "path": "spec.templates[*]",
             "holds": [
               {
@@ -404,20 +379,9 @@ what stands there, or the parts of a pod that a controller assembles: their path
                 "form": "container"
               }
             ]
-          }
-        ]
-      },
-      {
-        "group": "argoproj.io",
-        "kind": "CronWorkflow",
-        "resource": "cronworkflows",
-        "versions": [
-          "v1alpha1"
-        ],
-        "namespaced": true,
-        "paths": [
+          },
           {
-            "path": "spec.workflowSpec.templateDefaults",
+            "path": "spec.templateDefaults",
             "holds": [
               {
                 "path": "initContainers[*]",
@@ -440,7 +404,18 @@ what stands there, or the parts of a pod that a controller assembles: their path
                 "form": "container"
               }
             ]
-          },
+          }
+        ]
+      },
+      {
+        "group": "argoproj.io",
+        "kind": "CronWorkflow",
+        "resource": "cronworkflows",
+        "versions": [
+          "v1alpha1"
+        ],
+        "namespaced": true,
+        "paths": [
           {
             "path": "spec.workflowSpec.templates[*]",
             "holds": [
@@ -493,6 +468,31 @@ what stands there, or the parts of a pod that a controller assembles: their path
           },
           {
             "path": "spec.workflowSpec.templates[*].steps[*][*].inline",
+            "holds": [
+              {
+                "path": "initContainers[*]",
+                "form": "container"
+              },
+              {
+                "path": "container",
+                "form": "container"
+              },
+              {
+                "path": "script",
+                "form": "container"
+              },
+              {
+                "path": "containerSet.containers[*]",
+                "form": "container"
+              },
+              {
+                "path": "sidecars[*]",
+                "form": "container"
+              }
+            ]
+          },
+          {
+            "path": "spec.workflowSpec.templateDefaults",
             "holds": [
               {
                 "path": "initContainers[*]",
@@ -649,6 +649,27 @@ what stands there, or the parts of a pod that a controller assembles: their path
             "holds": "podSpec"
           },
           {
+            "path": "spec.transformer",
+            "holds": "podSpec"
+          },
+          {
+            "path": "spec.explainer",
+            "holds": [
+              {
+                "path": "initContainers[*]",
+                "form": "container"
+              },
+              {
+                "path": "containers[*]",
+                "form": "container"
+              },
+              {
+                "path": "art",
+                "form": "container"
+              }
+            ]
+          },
+          {
             "path": "spec.canary[*].predictor",
             "holds": [
               {
@@ -708,27 +729,6 @@ what stands there, or the parts of a pod that a controller assembles: their path
           {
             "path": "spec.canary[*].predictor.workerSpec",
             "holds": "podSpec"
-          },
-          {
-            "path": "spec.transformer",
-            "holds": "podSpec"
-          },
-          {
-            "path": "spec.explainer",
-            "holds": [
-              {
-                "path": "initContainers[*]",
-                "form": "container"
-              },
-              {
-                "path": "containers[*]",
-                "form": "container"
-              },
-              {
-                "path": "art",
-                "form": "container"
-              }
-            ]
           }
         ]
       },
@@ -1005,8 +1005,8 @@ what stands there, or the parts of a pod that a controller assembles: their path
                 "form": "container"
               },
               {
-                "path": "gpu",
-                "form": "sparkGpu"
+                "path": "",
+                "form": "spark"
               },
               {
                 "path": "sidecars[*]",
@@ -1026,8 +1026,8 @@ what stands there, or the parts of a pod that a controller assembles: their path
                 "form": "container"
               },
               {
-                "path": "gpu",
-                "form": "sparkGpu"
+                "path": "",
+                "form": "spark"
               },
               {
                 "path": "sidecars[*]",
@@ -1058,8 +1058,8 @@ what stands there, or the parts of a pod that a controller assembles: their path
                 "form": "container"
               },
               {
-                "path": "gpu",
-                "form": "sparkGpu"
+                "path": "",
+                "form": "spark"
               },
               {
                 "path": "sidecars[*]",
@@ -1079,8 +1079,8 @@ what stands there, or the parts of a pod that a controller assembles: their path
                 "form": "container"
               },
               {
-                "path": "gpu",
-                "form": "sparkGpu"
+                "path": "",
+                "form": "spark"
               },
               {
                 "path": "sidecars[*]",
@@ -1138,14 +1138,37 @@ what stands there, or the parts of a pod that a controller assembles: their path
               {
                 "path": "sidecars[*]",
                 "form": "step"
+              },
+              {
+                "path": "stepTemplate",
+                "form": "step"
               }
             ]
-          },
+          }
+        ]
+      },
+      {
+        "group": "tekton.dev",
+        "kind": "ClusterTask",
+        "resource": "clustertasks",
+        "versions": [
+          "v1beta1"
+        ],
+        "namespaced": false,
+        "paths": [
           {
-            "path": "spec.stepTemplate",
+            "path": "spec",
             "holds": [
               {
-                "path": "",
+                "path": "steps[*]",
+                "form": "step"
+              },
+              {
+                "path": "sidecars[*]",
+                "form": "step"
+              },
+              {
+                "path": "stepTemplate",
                 "form": "step"
               }
             ]
@@ -1172,37 +1195,37 @@ what stands there, or the parts of a pod that a controller assembles: their path
               {
                 "path": "sidecars[*]",
                 "form": "step"
-              }
-            ]
-          },
-          {
-            "path": "spec.taskSpec.stepTemplate",
-            "holds": [
+              },
               {
-                "path": "",
+                "path": "stepTemplate",
                 "form": "step"
               }
             ]
           },
           {
-            "path": "spec.computeResources",
-            "holds": "resources"
-          },
-          {
-            "path": "spec.stepSpecs[*].computeResources",
-            "holds": "resources"
-          },
-          {
-            "path": "spec.sidecarSpecs[*].computeResources",
-            "holds": "resources"
-          },
-          {
-            "path": "spec.stepOverrides[*].resources",
-            "holds": "resources"
-          },
-          {
-            "path": "spec.sidecarOverrides[*].resources",
-            "holds": "resources"
+            "path": "spec",
+            "holds": [
+              {
+                "path": "computeResources",
+                "form": "resources"
+              },
+              {
+                "path": "stepSpecs[*]",
+                "form": "step"
+              },
+              {
+                "path": "sidecarSpecs[*]",
+                "form": "step"
+              },
+              {
+                "path": "stepOverrides[*]",
+                "form": "container"
+              },
+              {
+                "path": "sidecarOverrides[*]",
+                "form": "container"
+              }
+            ]
           }
         ]
       },
@@ -1226,14 +1249,9 @@ what stands there, or the parts of a pod that a controller assembles: their path
               {
                 "path": "sidecars[*]",
                 "form": "step"
-              }
-            ]
-          },
-          {
-            "path": "spec.tasks[*].taskSpec.stepTemplate",
-            "holds": [
+              },
               {
-                "path": "",
+                "path": "stepTemplate",
                 "form": "step"
               }
             ]
@@ -1248,14 +1266,9 @@ what stands there, or the parts of a pod that a controller assembles: their path
               {
                 "path": "sidecars[*]",
                 "form": "step"
-              }
-            ]
-          },
-          {
-            "path": "spec.finally[*].taskSpec.stepTemplate",
-            "holds": [
+              },
               {
-                "path": "",
+                "path": "stepTemplate",
                 "form": "step"
               }
             ]
@@ -1282,14 +1295,9 @@ what stands there, or the parts of a pod that a controller assembles: their path
               {
                 "path": "sidecars[*]",
                 "form": "step"
-              }
-            ]
-          },
-          {
-            "path": "spec.pipelineSpec.tasks[*].taskSpec.stepTemplate",
-            "holds": [
+              },
               {
-                "path": "",
+                "path": "stepTemplate",
                 "form": "step"
               }
             ]
@@ -1304,37 +1312,37 @@ what stands there, or the parts of a pod that a controller assembles: their path
               {
                 "path": "sidecars[*]",
                 "form": "step"
-              }
-            ]
-          },
-          {
-            "path": "spec.pipelineSpec.finally[*].taskSpec.stepTemplate",
-            "holds": [
+              },
               {
-                "path": "",
+                "path": "stepTemplate",
                 "form": "step"
               }
             ]
           },
           {
-            "path": "spec.taskRunSpecs[*].computeResources",
-            "holds": "resources"
-          },
-          {
-            "path": "spec.taskRunSpecs[*].stepSpecs[*].computeResources",
-            "holds": "resources"
-          },
-          {
-            "path": "spec.taskRunSpecs[*].sidecarSpecs[*].computeResources",
-            "holds": "resources"
-          },
-          {
-            "path": "spec.taskRunSpecs[*].stepOverrides[*].resources",
-            "holds": "resources"
-          },
-          {
-            "path": "spec.taskRunSpecs[*].sidecarOverrides[*].resources",
-            "holds": "resources"
+            "path": "spec.taskRunSpecs[*]",
+            "holds": [
+              {
+                "path": "computeResources",
+                "form": "resources"
+              },
+              {
+                "path": "stepSpecs[*]",
+                "form": "step"
+              },
+              {
+                "path": "sidecarSpecs[*]",
+                "form": "step"
+              },
+              {
+                "path": "stepOverrides[*]",
+                "form": "container"
+              },
+              {
+                "path": "sidecarOverrides[*]",
+                "form": "container"
+              }
+            ]
           }
         ]
       }

@@ -64,7 +64,7 @@ def _wrong(value: object) -> tuple[str, str] | None:
 
 
 _WHOLE = "use a whole number, such as 1"
-_PLACEHOLDER = "a template placeholder", "render the template, and check the result"
+_PLACEHOLDER = "a template placeholder", "write the amount, or render the template first"
 
 
 def _shown(value: object) -> object:

@@ -2,8 +2,8 @@
 
 Reads: `env` of containers that request a replica. If the variable occurs more than once, the last entry counts.
 Why: the pod's value overrides the device plugin's. A client that uses another directory does not find the daemon: it
-runs without MPS, or fails with "all CUDA-capable devices are busy or unavailable". The value of `valueFrom` or
-`$(NAME)` is unknown here, so those only cause a warning.
+runs without MPS, or fails with "all CUDA-capable devices are busy or unavailable". The value of `valueFrom`, of
+`$(NAME)` and of a placeholder that Argo or Tekton replaces is unknown here, so those only cause a warning.
 Remedy: omit the variable; the device plugin and this webhook set it. The right directory is `/mps/<resource>/pipe` with
 NVIDIA's device plugin, and `/tmp/nvidia-mps` with a daemon on the host and on GKE.
 Settings: `injections.pipeDirectory.containerRoot`, `injections.pipeDirectory.perResource`.
@@ -38,7 +38,7 @@ def _violation(context: PodContext, request: ResourceRequest) -> Violation | Non
         PIPE_DIRECTORY, "valueFrom" if entry.get("valueFrom") is not None else "value"
     )
     value = text(entry, "value", request.container.variable_path(PIPE_DIRECTORY, ""))
-    if entry.get("valueFrom") is not None or "$(" in value:
+    if entry.get("valueFrom") is not None or context.is_replaced(value):
         problem = message(
             f"{request.container.kind} {{}} sets {PIPE_DIRECTORY} by reference; it must be {{}}",
             request.container.label,

@@ -48,7 +48,7 @@ def _violation(
     value = None if entry is None else text(entry, "value", request.container.variable_path(name, ""))
     if annotated is not None and (entry is None or value == annotated.value):
         path, value = (*context.pod.metadata_path, "annotations", annotated.key), annotated.value
-    elif entry is None or value is None or entry.get("valueFrom") is not None or "$(" in value:
+    elif entry is None or value is None or entry.get("valueFrom") is not None or context.is_replaced(value):
         return None
     else:
         path = request.container.variable_path(name)

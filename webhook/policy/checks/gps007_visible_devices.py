@@ -33,7 +33,7 @@ def run(context: PodContext) -> Iterator[Violation]:
     """One violation per container for the variable, one for each mount of a device, and one for `privileged`."""
     for container in context.checked_containers():
         if VISIBLE_DEVICES in container.variables and not _by_scheduler(context, container):
-            yield from _visible(container)
+            yield from _visible(context, container)
     for container in context.pod.mounting("nvidia-container-devices"):
         if context.origin.added_containers is None or container.name in context.origin.added_containers:
             yield from _mounted(container)
@@ -77,12 +77,12 @@ def _by_scheduler(context: PodContext, container: Container) -> bool:
     return source.get("configMapKeyRef") is not None
 
 
-def _visible(container: Container) -> list[Violation]:
+def _visible(context: PodContext, container: Container) -> list[Violation]:
     entry = container.variable(VISIBLE_DEVICES) or {}
-    path = container.variable_path(VISIBLE_DEVICES)
+    is_reference = entry.get("valueFrom") is not None
+    path = container.variable_path(VISIBLE_DEVICES, "valueFrom" if is_reference else "value")
     value = text(entry, "value", container.variable_path(VISIBLE_DEVICES, ""))
-    if entry.get("valueFrom") is not None:
-        path = container.variable_path(VISIBLE_DEVICES, "valueFrom")
+    if is_reference or context.is_replaced(value):
         problem = message(f"{container.kind} {{}} sets {VISIBLE_DEVICES} by reference", container.label)
         return [Violation(path, problem, "omit it; the device plugin sets it")]
     if value in _HARMLESS:

@@ -19,27 +19,26 @@ from webhook.policy.verdict import Path, Severity, Violation
 def run(context: PodContext) -> Violations:
     """One violation per field."""
     violations: list[Violation] = []
-    path, spec = context.pod.spec_path, context.pod.spec
+    pod, spec = context.pod, context.pod.spec
     if spec.get("hostUsers") is False:
         problem = "hostUsers: false makes each pod a different MPS user, so pods wait for each other"
-        violations.append(Violation((*path, "hostUsers"), problem, "omit hostUsers"))
+        violations.append(Violation(pod.path_of("hostUsers"), problem, "omit hostUsers"))
     wanted = context.rules.settings.users.host_ipc
-    if wanted == "required" and not context.pod.is_container and spec.get("hostIPC") is not True:
+    if wanted == "required" and pod.holds_spec and spec.get("hostIPC") is not True:
         problem = "hostIPC: true is missing, which MPS clients need in this cluster"
         violations.append(Violation(_ipc(context), problem, "set hostIPC: true"))
     if wanted is False and spec.get("hostIPC") is True:
         problem = "hostIPC: true is not needed for MPS and exposes the host's shared memory"
-        violations.append(Violation((*path, "hostIPC"), problem, "omit hostIPC"))
+        violations.append(Violation(pod.path_of("hostIPC"), problem, "omit hostIPC"))
     if spec.get("hostPID") is True:
         problem = "hostPID: true is for the MPS control daemon, not for its clients"
-        violations.append(Violation((*path, "hostPID"), problem, "omit hostPID"))
+        violations.append(Violation(pod.path_of("hostPID"), problem, "omit hostPID"))
     return violations
 
 
 def _ipc(context: PodContext) -> Path:
     """The path of `hostIPC`, or of the pod's spec where it is absent."""
-    path = context.pod.spec_path
-    return (*path, "hostIPC") if "hostIPC" in context.pod.spec else path
+    return context.pod.path_of("hostIPC") if "hostIPC" in context.pod.spec else context.pod.spec_path
 
 
 CHECK = Check("GPS009", Severity.WARN, Scope.MPS, run, __doc__)

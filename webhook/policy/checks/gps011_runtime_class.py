@@ -19,7 +19,7 @@ from webhook.policy.checks.check import Check, Scope, Violations
 from webhook.policy.context import PodContext
 from webhook.policy.injections.runtime_class import Obstacle, contradicts, is_sandbox, obstacle
 from webhook.policy.placement.facts import RuntimeClass
-from webhook.policy.verdict import Path, Severity, Violation
+from webhook.policy.verdict import Severity, Violation
 from webhook.policy.wording import message
 
 
@@ -27,8 +27,10 @@ def run(context: PodContext) -> Violations:
     """At most two violations, about the pod's own class or the configured one."""
     if context.pod.spec.get(_FIELD) is None:
         return _configured(context)
-    path = (*context.pod.spec_path, _FIELD)
+    path = context.pod.path_of(_FIELD)
     name = context.pod.text(_FIELD)
+    if context.is_replaced(name):
+        return ()
     known = context.runtime_class(name)
     violations: list[Violation] = []
     if known is None and context.facts.runtime_classes is not None:
@@ -58,7 +60,8 @@ def _configured(context: PodContext) -> Violations:
     if reported is None:
         return ()
     field, problem, remedy = reported
-    return (Violation((*context.pod.spec_path, *field), message(problem, settings.name), remedy),)
+    path = context.pod.path_of(field) if field else context.pod.spec_path
+    return (Violation(path, message(problem, settings.name), remedy),)
 
 
 def _is_injected(context: PodContext) -> bool:
@@ -76,27 +79,27 @@ def _selects_no_node(context: PodContext, known: RuntimeClass | None) -> bool:
     return not placement.possible & placement.cluster.selected_by(known.node_selector)
 
 
-_OBSTACLES: dict[Obstacle | None, tuple[Path, str, str]] = {
+_OBSTACLES: dict[Obstacle | None, tuple[str, str, str]] = {
     Obstacle.MISSING: (
-        (),
+        "",
         "RuntimeClass {} does not exist in the cluster, so it was not injected",
         "create it, or set injections.runtimeClass.name, or turn runtimeClass off where no pod needs it",
     ),
     Obstacle.CONTRADICTS: (
-        ("nodeSelector",),
+        "nodeSelector",
         "the node selector of RuntimeClass {} contradicts the pod's; it was not injected",
         "make the pod's nodeSelector agree with the class",
     ),
     Obstacle.SANDBOX: (
-        (),
+        "",
         "RuntimeClass {} is a sandbox in which MPS does not work; it was not injected",
         "set injections.runtimeClass.name to a class without a sandbox",
     ),
 }
-"""The path, message and remedy of each obstacle."""
+"""The field, message and remedy of each obstacle; without a field, it is about the whole spec."""
 
-_NOWHERE: tuple[Path, str, str] = (
-    (),
+_NOWHERE: tuple[str, str, str] = (
+    "",
     "RuntimeClass {} is injected, but selects none of the nodes that could take the pod",
     "set injections.runtimeClass.name to a class that selects nodes with GPUs, or change the class",
 )

@@ -50,7 +50,7 @@ def _of_container(context: PodContext, container: Container) -> Iterator[Violati
                 or name in rules.nodes.index.offered
             ):
                 continue
-            path = container.amount_path(field, name)
+            path = container.name_path(field, name)
             meant = rules.known_names.meant_by(name)
             if meant is not None:
                 problem = message(
@@ -67,7 +67,7 @@ def _unoffered(context: PodContext) -> Iterator[Violation]:
     for request in context.requests.positive:
         name = request.resource.name
         if name not in nodes.index.offered and name not in nodes.dynamic and request.billionths >= NANO:
-            yield _not_offered(request.container, request.path, name)
+            yield _not_offered(request.container, request.name_path, name)
 
 
 def _not_offered(container: Container, path: Path, name: str) -> Violation:

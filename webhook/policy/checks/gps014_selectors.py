@@ -8,7 +8,8 @@ exist on MPS nodes. With facts, the check names the nearest node and what the po
 the amount, else only one taint, else only one label; else the first one that offers the resource. A declared node
 group counts like a node. If a node is only cordoned, not ready, starting or about to be removed, the check says that
 no node can take the pod now. It reports nothing if a node could take the pod that offers 0 of its GPU resources at the
-moment, for example while its device plugin restarts, or if a DeviceClass serves the resource.
+moment, for example while its device plugin restarts, if a DeviceClass serves the resource, or if the controller of the
+object replaces a placeholder in the selectors.
 Remedy: ask for at most the amount of the node, tolerate the taint, change the selector, or request the resource that
 such nodes offer.
 Settings: `placement.mpsLabels`, `placement.timeSlicingLabels`, `placement.nodeGroups`, `placement.groupsAreComplete`,
@@ -19,7 +20,7 @@ from __future__ import annotations
 
 from webhook.policy.checks.check import Check, Scope, Violations
 from webhook.policy.context import PodContext
-from webhook.policy.placement.demands import Demand
+from webhook.policy.placement.demands import Demand, alternatives
 from webhook.policy.placement.facts import Node, Taint
 from webhook.policy.placement.nearest import (
     Apart,
@@ -42,6 +43,8 @@ from webhook.policy.wording import amount, message
 
 def run(context: PodContext) -> Violations:
     """At most one violation, at the selector."""
+    if context.extracted.place.renders and _is_replaced(context):
+        return ()
     requirement, node_classes = context.placement.requirement, context.placement.cluster.classes
     if requirement is not None:
         if not requirement.satisfiable({}):
@@ -59,6 +62,16 @@ def run(context: PodContext) -> Violations:
                 problem = message("MPS nodes never offer {}, but the selectors require them", request.resource.name)
                 return (Violation(_selector(context), problem, "remove the selector, or ask for a shared GPU"),)
     return _of_nearest(context) if context.rules.nodes.known else ()
+
+
+def _is_replaced(context: PodContext) -> bool:
+    """Whether the controller replaces a value of the selectors, so that the nodes are unknown."""
+    return any(
+        context.is_replaced(value)
+        for demands in alternatives(context.pod) or ()
+        for demand in demands
+        for value in demand.values
+    )
 
 
 def _of_nearest(context: PodContext) -> Violations:
@@ -85,7 +98,7 @@ def _largest(context: PodContext, resource: str) -> ResourceRequest:
 
 def _violation(context: PodContext, failure: Failure) -> Violation:
     """What the pod fails at the nearest node."""
-    spec, first = context.pod.spec_path, context.requests.positive[0].resource.name
+    first = context.requests.positive[0].resource.name
     match failure:
         case Passing(node, taint):
             problem = message(
@@ -116,7 +129,7 @@ def _violation(context: PodContext, failure: Failure) -> Violation:
         case Elsewhere(resource):
             name = context.pod.text("nodeName")
             problem = message("nodeName is {}, which is not a node that offers {}", name, resource)
-            return Violation((*spec, "nodeName"), problem, "omit nodeName, or name a node that offers it")
+            return Violation(context.pod.path_of("nodeName"), problem, "omit nodeName, or name a node that offers it")
         case Apart(resource):
             problem = message("no node offers {} together with the other resources that the pod asks for", resource)
             return Violation(_largest(context, resource).path, problem, "ask for it in a pod of its own")
@@ -161,12 +174,11 @@ def _toleration(taint: Taint) -> str:
 
 
 def _tolerations(context: PodContext) -> Path:
-    path = context.pod.spec_path
-    return (*path, "tolerations") if "tolerations" in context.pod.spec else path
+    return context.pod.path_of("tolerations") if "tolerations" in context.pod.spec else context.pod.spec_path
 
 
 def _selector(context: PodContext) -> Path:
-    return (*context.pod.spec_path, "nodeSelector" if context.pod.spec.get("nodeSelector") else "affinity")
+    return context.pod.path_of("nodeSelector" if context.pod.spec.get("nodeSelector") else "affinity")
 
 
 CHECK = Check("GPS014", Severity.WARN, Scope.GPU, run, __doc__)

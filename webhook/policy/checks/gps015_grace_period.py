@@ -21,7 +21,7 @@ def run(context: PodContext) -> Violations:
     if isinstance(seconds, bool) or seconds != 0:
         return ()
     problem = f"{_FIELD}: 0 kills the MPS client, which can crash other clients of the GPU"
-    return (Violation((*context.pod.spec_path, _FIELD), problem, "omit it, or set it to a few seconds or more"),)
+    return (Violation(context.pod.path_of(_FIELD), problem, "omit it, or set it to a few seconds or more"),)
 
 
 CHECK = Check("GPS015", Severity.WARN, Scope.MPS, run, __doc__)

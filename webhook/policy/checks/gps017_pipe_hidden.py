@@ -71,7 +71,7 @@ class _HostPaths:
             return None
         shown = self._cleaned.get(name)
         if shown is None:
-            path: Path = (*self._pod.spec_path, "volumes", number)
+            path: Path = (*self._pod.path_of("volumes"), number)
             host = text(members(self._pod.spec["volumes"][number], "hostPath", path), "path", (*path, "hostPath"))
             shown = self._cleaned[name] = clean_path(host) if host else ""
         return shown

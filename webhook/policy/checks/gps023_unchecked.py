@@ -33,9 +33,6 @@ def run(context: ObjectContext) -> Iterator[Violation]:
     """One violation per place, and one for a kind that is a placeholder or probably a typo."""
     if context.unknown is not None and (context.pods or context.mentions):
         yield from _of_kind(context.held, context.unknown)
-    for path, name in context.replaced:
-        problem = message("this amount of {} is unknown until the controller replaces its placeholder", name)
-        yield Violation(path, problem, "put the value in its place, and check the result")
     for mention in context.mentions:
         yield _of_mention(context, mention)
 

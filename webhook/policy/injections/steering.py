@@ -67,9 +67,9 @@ def _of_injected_class(context: PodContext) -> Nodes:
 def edits(context: PodContext) -> Iterable[Edit]:
     """The affinity that makes the pod legal, with the one for its memory size: both are in the same terms.
 
-    A bare container has no place for it: its pod gets it.
+    An object that does not hold the whole spec has no place for it: its pods get it.
     """
-    if context.pod.is_container:
+    if not context.pod.holds_spec:
         return ()
     size = context.memory_size
     affinity = (size and size.affinity) or RequiredAffinity.unchanged(context.pod)

@@ -27,7 +27,7 @@ _FLAGS = frozenset(
 
 
 def launch(line: Line, start: int) -> Launch | None:
-    """The processes of the words after `launch`; None where nothing is certain."""
+    """The processes of the words after `launch`; None if they leave it open."""
     options = Options(line, start, _ALIASES, _FLAGS)
     total = options.number(_PROCESSES)
     if total is None or is_on_cpu(line, start):

@@ -24,7 +24,7 @@ _FLAGS = frozenset(
 
 
 def launch(line: Line, start: int) -> Launch | None:
-    """The processes of the words after the program; None where nothing is certain."""
+    """The processes of the words after the program; None if they leave it open."""
     options = Options(line, start, _ALIASES, _FLAGS)
     each = options.number(_GPUS)
     if each is None:

@@ -30,7 +30,7 @@ def serve(line: Line, start: int) -> Launch | None:
 
 
 def launch(line: Line, start: int) -> Launch | None:
-    """The server of the words from an index on; None where nothing is certain."""
+    """The server of the words from an index on; None if they leave it open."""
     options = Options(line, start, _ALIASES)
     factors = {name: options.factor(name) for name in (_TENSOR, _PIPELINE)}
     factors[_DATA] = 1 if _ATTENTION in options else options.factor(_DATA)

@@ -21,7 +21,7 @@ _ALIASES = {
 
 
 def launch(line: Line, start: int) -> Launch | None:
-    """The server of the words after the program; None where nothing is certain."""
+    """The server of the words after the program; None if they leave it open."""
     options = Options(line, start, _ALIASES)
     factors = {name: options.factor(name) for name in (_TENSOR, _PIPELINE, _CONTEXT)}
     option = max(factors, key=lambda name: factors[name])

@@ -21,7 +21,7 @@ _FLAGS = frozenset({"--standalone", "-m", "--module", "--no-python", "--run-path
 
 
 def launch(line: Line, start: int) -> Launch | None:
-    """The processes of the words from an index on; None where nothing is certain."""
+    """The processes of the words from an index on; None if they leave it open."""
     options = Options(line, start, _ALIASES, _FLAGS)
     if is_on_cpu(line, options.end):
         return None

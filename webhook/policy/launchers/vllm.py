@@ -46,7 +46,7 @@ def serve(line: Line, start: int) -> Launch | None:
 
 
 def launch(line: Line, start: int) -> Launch | None:
-    """The engines of the words from an index on; None where nothing is certain."""
+    """The engines of the words from an index on; None if they leave it open."""
     options = Options(line, start, _ALIASES)
     engines = _engines(options)
     if engines == 0 or is_on_cpu(line, start):

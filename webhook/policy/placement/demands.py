@@ -10,14 +10,13 @@ from itertools import islice
 
 from webhook.policy.placement.facts import Node
 from webhook.policy.placement.selector import (
-    AFFINITY,
     FIELD,
     NAME_FIELD,
-    TERMS,
     Constraint,
     expressions,
     node_selector,
     required_terms,
+    terms_path,
 )
 from webhook.policy.pods.pod import Pod
 from webhook.policy.verdict import Path
@@ -72,7 +71,7 @@ def alternatives(pod: Pod) -> list[list[Demand]] | None:
 
     None if there are more than are listed. Raises MalformedError.
     """
-    path = (*pod.spec_path, _SELECTOR)
+    path = pod.path_of(_SELECTOR)
     selector = node_selector(pod)
     if len(selector) > MOST_DEMANDS:
         return None
@@ -80,7 +79,7 @@ def alternatives(pod: Pod) -> list[list[Demand]] | None:
     terms = required_terms(pod)
     if terms is None:
         return [common]
-    path = (*pod.spec_path, *AFFINITY, TERMS)
+    path = terms_path(pod)
     if len(terms) > MOST_TERMS:
         return None
     listed = []

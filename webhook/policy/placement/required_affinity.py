@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, TypeAlias
 
-from webhook.policy.placement.selector import AFFINITY, TERMS, Requirement, required_terms, requirement_with
+from webhook.policy.placement.selector import Requirement, required_terms, requirement_with, terms_path
 from webhook.policy.pods.pod import Pod
 from webhook.policy.pods.reading import Members
 from webhook.policy.verdict import Append, Edit
@@ -32,7 +32,7 @@ class RequiredAffinity:
 
     def __init__(self, pod: Pod, alternatives: Sequence[Sequence[Conjunction]]) -> None:
         self._pod = pod
-        self._path = (*pod.spec_path, *AFFINITY, TERMS)
+        self._path = terms_path(pod)
         self._extended = _with_expressions(pod)
         self._alternatives = alternatives
 

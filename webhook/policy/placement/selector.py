@@ -195,13 +195,13 @@ def requirement(pod: Pod) -> Requirement | None:
 def requirement_with(pod: Pod, required: Sequence[Members]) -> Requirement:
     """What the pod requires of its node if these are the terms of its required affinity. Raises MalformedError."""
     selector = node_selector(pod)
-    terms = _terms(required, (*pod.spec_path, *AFFINITY, TERMS), selector)
+    terms = _terms(required, terms_path(pod), selector)
     return Requirement(selector, terms, is_partial=terms is None)
 
 
 def node_selector(pod: Pod) -> Mapping[str, str]:
     """The node selector; a null value counts as empty text. Raises MalformedError."""
-    selector, path = pod.members("nodeSelector"), (*pod.spec_path, "nodeSelector")
+    selector, path = pod.members("nodeSelector"), pod.path_of("nodeSelector")
     if None in selector.values():
         return {key: text(selector, key, path) for key in selector}
     for key in selector:
@@ -211,14 +211,21 @@ def node_selector(pod: Pod) -> Mapping[str, str]:
 
 def required_terms(pod: Pod) -> list[Members] | None:
     """The terms of the pod's required node affinity, or None without one. Raises MalformedError."""
-    node: Any = pod.spec
-    path = pod.spec_path
-    for field in AFFINITY:
+    node: Any = pod.members(AFFINITY[0])
+    if not node:
+        return None
+    path = pod.path_of(AFFINITY[0])
+    for field in AFFINITY[1:]:
         node = members(node, field, path)
         if not node:
             return None
         path = (*path, field)
     return elements(node, TERMS, path)
+
+
+def terms_path(pod: Pod) -> Path:
+    """The path to the terms of the pod's required node affinity."""
+    return (*pod.path_of(AFFINITY[0]), *AFFINITY[1:], TERMS)
 
 
 def _terms(raws: Sequence[Members], path: Path, selector: Mapping[str, str]) -> list[Term] | None:

@@ -94,5 +94,5 @@ class Tolerations:
 def tolerations_of(pod: Pod, keys: Container[str]) -> Tolerations:
     """The tolerations of a pod. Raises MalformedError."""
     tolerations = Tolerations(keys)
-    tolerations.add(pod.elements("tolerations"), (*pod.spec_path, "tolerations"))
+    tolerations.add(pod.elements("tolerations"), pod.path_of("tolerations"))
     return tolerations

@@ -2,20 +2,36 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import ClassVar
 
-from webhook.policy.pods.pod import Container
-from webhook.policy.pods.reading import NOTHING, MalformedError, Members, members
+from webhook.policy.pods.pod import APP, Container
+from webhook.policy.pods.reading import NOTHING, Members, members, text
 from webhook.policy.verdict import Path
 
 
-class BareResources(Container):
+class FieldContainer(Container):
+    """A container in a field of a custom kind. `given` is the name that the controller gives it; empty for its own."""
+
+    __slots__ = ("_given",)
+
+    def __init__(self, raw: Members, list_path: Path, place: str | int | None, kind: str, given: str = "") -> None:
+        super().__init__(raw, list_path, place, kind)
+        self._given = given
+
+    @property
+    def label(self) -> str:
+        """The name that it has in its pod, for messages."""
+        return self._given or super().label
+
+
+class BareResources(FieldContainer):
     """A container of which only the resources are known, as `spec.trainer.resourcesPerNode` of a TrainJob."""
 
     __slots__ = ()
 
-    def __init__(self, raw: Members, list_path: Path, place: str | int | None, kind: str) -> None:
-        super().__init__(NOTHING, list_path, place, kind)
+    def __init__(self, raw: Members, list_path: Path, place: str | int | None, kind: str, given: str = "") -> None:
+        super().__init__(NOTHING, list_path, place, kind, given)
         self.limits = members(raw, "limits", self.path)
         self.requests = members(raw, "requests", self.path)
 
@@ -24,14 +40,14 @@ class BareResources(Container):
         return (*self.path, field, name)
 
 
-class _Renamed(Container):
+class _Renamed(FieldContainer):
     """A container whose resources stand in a field of another name, where it has that field."""
 
     __slots__ = ()
     _RESOURCES: ClassVar[str]
 
-    def __init__(self, raw: Members, list_path: Path, place: str | int | None, kind: str) -> None:
-        super().__init__(raw, list_path, place, kind)
+    def __init__(self, raw: Members, list_path: Path, place: str | int | None, kind: str, given: str = "") -> None:
+        super().__init__(raw, list_path, place, kind, given)
         resources = members(raw, self._RESOURCES, self.path)
         if resources:
             path = (*self.path, self._RESOURCES)
@@ -45,8 +61,43 @@ class _Renamed(Container):
 class Step(_Renamed):
     """A step or sidecar of Tekton (tektoncd/pipeline, v1)."""
 
-    __slots__ = ()
+    __slots__ = ("_template",)
     _RESOURCES = "computeResources"
+
+    def __init__(self, raw: Members, list_path: Path, place: str | int | None, kind: str, given: str = "") -> None:
+        super().__init__(raw, list_path, place, kind, given)
+        self._template: Step | None = None
+
+    def inherit(self, template: Step) -> None:
+        """Add the amounts of the step template that the step does not set itself."""
+        self._template = template
+        self.limits, self.requests = {**template.limits, **self.limits}, {**template.requests, **self.requests}
+
+    def amount_path(self, field: str, name: str) -> Path:
+        """The path to the amount of a resource, which the step sets or inherits."""
+        own = super().amount_path(field, name)
+        if self._template is None or name in members(members(self.raw, str(own[-3]), self.path), field, self.path):
+            return own
+        return self._template.amount_path(field, name)
+
+
+class StepTemplate(Step):
+    """The template of Tekton's steps. They inherit a few of its extended resources, and nothing else."""
+
+    __slots__ = ()
+
+    def __init__(self, raw: Members, path: Path) -> None:
+        super().__init__(raw, path, None, APP)
+        self.limits, self.requests = _extended(self.limits), _extended(self.requests)
+
+
+_MOST_INHERITED = 8
+"""Resources that each step inherits. No author writes as many, and every step pays for each."""
+
+
+def _extended(amounts: Members) -> Members:
+    """The first few extended resources, whose names have a domain."""
+    return {name: amounts[name] for name in islice((name for name in amounts if "/" in name), _MOST_INHERITED)}
 
 
 class Trainer(_Renamed):
@@ -64,19 +115,25 @@ class Trainer(_Renamed):
         return "node"
 
 
-class SparkGpu(Container):
-    """The container of a pod of Spark, by the GPU that its pod gets (kubeflow/spark-operator, `GPUSpec`)."""
+class SparkContainer(FieldContainer):
+    """The container of Spark in the pod of a role, with the GPU that the role asks for.
+
+    The role holds the container's `env`, `volumeMounts` and `securityContext`. The operator sets the amount as a limit
+    (kubeflow/spark-operator, `GPUSpec` and `addGPU`).
+    """
 
     __slots__ = ()
 
-    def __init__(self, raw: Members, list_path: Path, place: str | int | None, kind: str) -> None:
-        super().__init__(NOTHING, list_path, place, kind)
-        name = raw.get("name")
-        if name is not None and not isinstance(name, str):
-            raise MalformedError((*self.path, "name"), "text", name)
-        if name and "quantity" in raw:
-            self.limits = {name: raw["quantity"]}
+    def __init__(self, raw: Members, list_path: Path, place: str | int | None, kind: str, given: str = "") -> None:
+        super().__init__(raw, list_path, place, kind, given)
+        gpu = members(raw, "gpu", self.path)
+        name = text(gpu, "name", (*self.path, "gpu"))
+        self.limits = {name: gpu["quantity"]} if name and "quantity" in gpu else NOTHING
 
     def amount_path(self, field: str, name: str) -> Path:  # noqa: ARG002 - Spark has one amount
         """The path to the amount, which has no field of its own for each resource."""
-        return (*self.path, "quantity")
+        return (*self.path, "gpu", "quantity")
+
+    def name_path(self, field: str, name: str) -> Path:  # noqa: ARG002 - Spark has one name
+        """The path to the name of the resource."""
+        return (*self.path, "gpu", "name")

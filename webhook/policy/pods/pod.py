@@ -61,6 +61,10 @@ class Container:
         """The path to the amount of a resource, under `limits` or `requests`."""
         return (*self.path, "resources", field, name)
 
+    def name_path(self, field: str, name: str) -> Path:
+        """The path to where the name of a resource stands: to its amount, whose key it is."""
+        return self.amount_path(field, name)
+
     @property
     def name(self) -> str:
         """Its name; empty text without one."""
@@ -68,8 +72,8 @@ class Container:
 
     @property
     def label(self) -> str:
-        """Its name, or its index in brackets where it has none, for messages."""
-        return self.name or ("" if self._place is None else f"[{self._place}]")
+        """Its name, for messages; where it has none, its field, or its index in brackets."""
+        return self.name or "".join(step if isinstance(step, str) else f"[{step}]" for step in self.path[-1:])
 
     @property
     def variables(self) -> Mapping[str, int]:
@@ -128,6 +132,16 @@ def clean_path(path: str) -> str:
 _PATH_MAX = 4096
 
 
+def mounts_below(raw: Members, folder: str) -> bool:
+    """Whether a mount path of a container contains the text. Other checks report a list that is malformed."""
+    mounts = raw.get("volumeMounts")
+    for mount in mounts if isinstance(mounts, list) else ():
+        path = mount.get("mountPath") if isinstance(mount, dict) else None
+        if isinstance(path, str) and folder in path:
+            return True
+    return False
+
+
 def _matters(raw: Members) -> bool:
     """Whether a check can report a container: it names resources or sets variables."""
     return raw.get("resources") not in _NO_RESOURCES or raw.get("env") not in _NO_ENTRIES
@@ -149,18 +163,17 @@ class Pod:
     """A pod, or the template of one, as a view over its metadata and spec. The paths lead there from the object.
 
     `containers` are those that name resources or set variables; no check reads the others. `is_editable`: the object
-    has both metadata and spec, so that edits can be made. `is_container`: the object holds a bare container, and
-    nothing of its pod is known. `may_lack_paths`: a path below `spec_path` may not exist, because the object keeps the
-    field elsewhere.
+    has both metadata and spec, so that edits can be made. `holds_spec`: the object holds the whole spec in one mapping,
+    where fields can be added. `is_container`: nothing is known of the pod but its containers.
     """
 
     __slots__ = (
         "_volumes",
         "annotations",
         "containers",
+        "holds_spec",
         "is_container",
         "is_editable",
-        "may_lack_paths",
         "metadata_path",
         "spec",
         "spec_path",
@@ -169,18 +182,22 @@ class Pod:
     def __init__(self, metadata: Members, spec: Members, metadata_path: Path, spec_path: Path) -> None:
         self.metadata_path = metadata_path
         self.annotations = members(metadata, "annotations", metadata_path)
-        self.is_editable = True
-        self.is_container = self.may_lack_paths = False
+        self.is_editable = self.holds_spec = True
+        self.is_container = False
         self.spec_path = spec_path
         self.spec = spec
         self.containers = self._containers()
         self._volumes: dict[str, int] | None = None
 
+    def path_of(self, field: str) -> Path:
+        """The path to a field of the spec."""
+        return (*self.spec_path, field)
+
     @property
     def volumes(self) -> Mapping[str, int]:
         """The index of each volume in `volumes`; the first of several with one name counts."""
         if self._volumes is None:
-            path = (*self.spec_path, "volumes")
+            path = self.path_of("volumes")
             self._volumes = {}
             for index, volume in enumerate(self.elements("volumes")):
                 self._volumes.setdefault(text(volume, "name", (*path, index)), index)
@@ -195,7 +212,7 @@ class Pod:
         """The paths of its hostPath volumes."""
         for index, volume in enumerate(self.elements("volumes")):
             if volume.get("hostPath") is not None:
-                place = (*self.spec_path, "volumes", index)
+                place = (*self.path_of("volumes"), index)
                 yield text(members(volume, "hostPath", place), "path", (*place, "hostPath"))
 
     @classmethod
@@ -215,7 +232,7 @@ class Pod:
     def of_container(cls, raw: Members, path: Path) -> Pod:
         """The pod of a bare container at a path."""
         pod = cls(NOTHING, NOTHING, path, path)
-        pod.is_editable = False
+        pod.is_editable = pod.holds_spec = False
         pod.is_container = True
         pod.containers = (Container(raw, path, None, APP),)
         return pod
@@ -259,12 +276,8 @@ class Pod:
             if not self.spec.get(field):
                 continue
             for index, raw in enumerate(self.elements(field)):
-                mounts = raw.get("volumeMounts")
-                for mount in mounts if isinstance(mounts, list) else ():
-                    path = mount.get("mountPath") if isinstance(mount, dict) else None
-                    if isinstance(path, str) and folder in path:
-                        yield Container(raw, (*self.spec_path, field), index, _KINDS.get(field) or _first(raw))
-                        break
+                if mounts_below(raw, folder):
+                    yield Container(raw, (*self.spec_path, field), index, _KINDS.get(field) or _first(raw))
 
     def ephemeral_containers(self) -> Iterator[Container]:
         """The containers that were added after the pod was created, as `kubectl debug` does."""

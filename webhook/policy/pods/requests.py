@@ -32,6 +32,11 @@ class ResourceRequest:
         """The path to the quantity."""
         return self.container.amount_path(self.field, self.resource.name)
 
+    @property
+    def name_path(self) -> Path:
+        """The path to where the name of the resource stands."""
+        return self.container.name_path(self.field, self.resource.name)
+
 
 class AnnotatedRequest(ResourceRequest):
     """One replica that an annotation of the pod asks for, instead of the container. `path` leads to the annotation."""
@@ -44,6 +49,11 @@ class AnnotatedRequest(ResourceRequest):
 
     @property
     def path(self) -> Path:
+        """The path to the annotation."""
+        return self._path
+
+    @property
+    def name_path(self) -> Path:
         """The path to the annotation."""
         return self._path
 

@@ -1,66 +1,75 @@
-"""Argo Workflows and Argo Rollouts (argoproj/argo-workflows, argoproj/argo-rollouts)."""
+"""Argo Workflows and Argo Rollouts (argoproj/argo-workflows, argoproj/argo-rollouts).
+
+Not checked: `podSpecPatch` and the manifest of a `resource` template, which are texts.
+"""
 
 from __future__ import annotations
 
 from webhook.policy.pods.pod import INIT
 from webhook.policy.workloads.kinds import Kind
-from webhook.policy.workloads.paths import EVERY, Assembly, Part, PodPath
+from webhook.policy.workloads.paths import EVERY, Assembly, Part, PodPath, always
 
 _GROUP, _VERSIONS = "argoproj.io", ("v1alpha1",)
+_MAIN = "main"
+"""The name of the container of a template, whatever the template says (`workflow/common`, MainContainerName)."""
+
 _PARTS = (
     Part(("initContainers", EVERY), kind=INIT),
-    Part(("container",)),
-    Part(("script",)),
+    Part(("container",), name=_MAIN),
+    Part(("script",), name=_MAIN),
     Part(("containerSet", "containers", EVERY)),
     Part(("sidecars", EVERY)),
 )
 
 
 def _workflow(*spec: str) -> tuple[PodPath, ...]:
-    """The paths of a WorkflowSpec: each template runs as one pod, with the fields of the workflow below its own.
+    """The paths of a WorkflowSpec: each template runs as a pod.
 
-    The default template is merged into each. A task of a DAG and a step can have a template inline.
+    Its fields replace those of the workflow and of the defaults; the fields of an inline template also replace those of
+    the template around it (`addSchedulingConstraints`).
     """
-    templates = (*spec, "templates", EVERY)
-    places = (
-        (*spec, "templateDefaults"),
-        templates,
-        (*templates, "dag", "tasks", EVERY, "inline"),
-        (*templates, "steps", EVERY, EVERY, "inline"),
+    defaults, templates = (*spec, "templateDefaults"), (*spec, "templates", EVERY)
+    inline = (*templates, "dag", "tasks", EVERY, "inline"), (*templates, "steps", EVERY, EVERY, "inline")
+    return (
+        PodPath(templates, Assembly(_PARTS, (spec, defaults, templates)), renders=True),
+        *(PodPath(place, Assembly(_PARTS, (spec, defaults, templates, place)), renders=True) for place in inline),
+        PodPath(defaults, Assembly(_PARTS, (spec, defaults)), renders=True),
     )
-    return tuple(PodPath(place, Assembly(_PARTS, (spec, place)), renders=True) for place in places)
 
 
 WORKFLOWS = (
     Kind(_GROUP, "Workflow", _workflow("spec"), "workflows", _VERSIONS),
-    Kind(_GROUP, "WorkflowTemplate", _workflow("spec"), "workflowtemplates", _VERSIONS),
-    Kind(_GROUP, "ClusterWorkflowTemplate", _workflow("spec"), "clusterworkflowtemplates", _VERSIONS, namespaced=False),
+    Kind(_GROUP, "WorkflowTemplate", _workflow("spec"), "workflowtemplates", _VERSIONS, is_used_elsewhere=always),
+    Kind(
+        _GROUP,
+        "ClusterWorkflowTemplate",
+        _workflow("spec"),
+        "clusterworkflowtemplates",
+        _VERSIONS,
+        namespaced=False,
+        is_used_elsewhere=always,
+    ),
     Kind(
         _GROUP,
         "CronWorkflow",
         _workflow("spec", "workflowSpec"),
         "cronworkflows",
         _VERSIONS,
-        suspended=(("spec", "workflowSpec", "suspend"),),
+        suspended=(("spec", "workflowSpec", "suspend"),),  # its own `suspend` only stops its schedule
     ),
 )
-_ANALYSIS = (PodPath(("spec", "metrics", EVERY, "provider", "job", "spec", "template"), renders=True),)
+
+_EXPERIMENT = (PodPath(("spec", "templates", EVERY, "template")),)
+_JOB_OF_METRIC = PodPath(("spec", "metrics", EVERY, "provider", "job", "spec", "template"), renders=True)
 
 ROLLOUTS = (
     Kind(_GROUP, "Rollout", (PodPath(("spec", "template")),), "rollouts", _VERSIONS, suspended=()),
-    Kind(
-        _GROUP,
-        "Experiment",
-        (PodPath(("spec", "templates", EVERY, "template")),),
-        "experiments",
-        _VERSIONS,
-        suspended=(),
-    ),
-    Kind(_GROUP, "AnalysisTemplate", _ANALYSIS, "analysistemplates", _VERSIONS, suspended=()),
+    Kind(_GROUP, "Experiment", _EXPERIMENT, "experiments", _VERSIONS, suspended=()),
+    Kind(_GROUP, "AnalysisTemplate", (_JOB_OF_METRIC,), "analysistemplates", _VERSIONS, suspended=()),
     Kind(
         _GROUP,
         "ClusterAnalysisTemplate",
-        _ANALYSIS,
+        (_JOB_OF_METRIC,),
         "clusteranalysistemplates",
         _VERSIONS,
         namespaced=False,

@@ -37,6 +37,7 @@ def beside(field: str, default: int) -> Count:
     def count(manifest: Members, path: Path) -> int | None:
         return stated(at(manifest, (*path[:-1], field)), default)
 
+    count.__doc__ = f"The pods of a template: `{field}`, {default} by default."
     return count
 
 
@@ -56,7 +57,7 @@ def of_job(manifest: Members, path: Path) -> int | None:
 
 
 def is_indexed(manifest: Members, path: Path) -> bool:
-    """Whether the pods of a Job have ranks (`completionMode: Indexed`), from the path to its template.
+    """Whether the pods of a Job have ranks, from the path to its template: with `completionMode: Indexed`.
 
     Pods without ranks take work from a queue, each on its own (kubernetes/enhancements, KEP-2214).
     """

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from enum import Enum
 from itertools import islice
 from typing import NamedTuple
@@ -11,13 +11,14 @@ from webhook.policy.launchers.find import launches
 from webhook.policy.launchers.launch import Launch, Spread
 from webhook.policy.launchers.ranks import may_share_gpu
 from webhook.policy.pods.assembled import AssembledPod
-from webhook.policy.pods.forms import BareResources, SparkGpu, Step, Trainer
-from webhook.policy.pods.pod import APP, INIT, SIDECAR, Container, Pod
+from webhook.policy.pods.forms import BareResources
+from webhook.policy.pods.pod import APP, Container, Pod
 from webhook.policy.pods.quantity import NANO
 from webhook.policy.pods.reading import Members
 from webhook.policy.pods.requests import GpuRequests, Lookup
 from webhook.policy.verdict import Path
-from webhook.policy.workloads.paths import EVERY, Assembly, Form, Part, PodPath, Whole, at, walk
+from webhook.policy.workloads.assembling import assembled
+from webhook.policy.workloads.paths import Assembly, PodPath, Whole
 
 
 class Deferral(Enum):
@@ -25,6 +26,7 @@ class Deferral(Enum):
 
     SUSPENDED = "suspended: the nodes of its pods are chosen when it resumes"
     QUEUED = "queued: a queue chooses the nodes of its pods"
+    USED_ELSEWHERE = "template: the object that uses it may choose the nodes of its pods"
     GATED = "gated: its nodes are chosen when its scheduling gates are removed"
 
 
@@ -54,12 +56,23 @@ class ExtractedPod:
         self.group: Group | None = None
         self._launches: tuple[tuple[Container, Launch], ...] | None = None
         holds = place.holds
-        self.pod = _assembled(raw, path, holds, manifest) if isinstance(holds, Assembly) else _WHOLE[holds](raw, path)
+        self.pod = assembled(raw, path, holds, manifest) if isinstance(holds, Assembly) else _WHOLE[holds](raw, path)
 
     @property
     def count(self) -> int | None:
         """How many pods of its group are made from it; None if the object does not say."""
         return self.place.count(self.manifest, self.path)
+
+    @property
+    def content(self) -> object:
+        """What makes the pod, for a comparison with the same pod before an update.
+
+        The mapping from which a controller assembles a pod may also hold fields beside it, such as `minReplicas`.
+        """
+        pod = self.pod
+        if not isinstance(pod, AssembledPod):
+            return self.raw
+        return pod.spec, [(container.raw, container.limits, container.requests) for container in pod.containers]
 
     @property
     def launches(self) -> tuple[tuple[Container, Launch], ...]:
@@ -170,7 +183,7 @@ def assign_groups(pods: list[ExtractedPod]) -> None:
 
 
 def _of_resources(raw: Members, path: Path) -> Pod:
-    return AssembledPod((BareResources(raw, path, None, APP),), (), path)
+    return AssembledPod((BareResources(raw, path, None, APP),), (), path, is_container=True)
 
 
 _WHOLE: Mapping[Whole, Callable[[Members, Path], Pod]] = {
@@ -179,32 +192,3 @@ _WHOLE: Mapping[Whole, Callable[[Members, Path], Pod]] = {
     "container": Pod.of_container,
     "resources": _of_resources,
 }
-_FORMS: Mapping[Form, type[Container]] = {
-    "container": Container,
-    "resources": BareResources,
-    "step": Step,
-    "trainer": Trainer,
-    "sparkGpu": SparkGpu,
-}
-
-
-def _assembled(raw: Members, path: Path, assembly: Assembly, manifest: Members) -> Pod:
-    containers = tuple(
-        _FORMS[part.form](held, where[:-1], where[-1], _kind(part, held))
-        for part in assembly.parts
-        for where, held in walk(raw, part.steps, path)
-    )
-    return AssembledPod(containers, list(_around(path, assembly, manifest)), path)
-
-
-def _kind(part: Part, held: Members) -> str:
-    return SIDECAR if part.kind is INIT and held.get("restartPolicy") == "Always" else part.kind
-
-
-def _around(path: Path, assembly: Assembly, manifest: Members) -> Iterator[tuple[Path, Members]]:
-    """The mappings with fields of the pod's spec. They pass through the same elements as the path to the pod."""
-    for steps in assembly.around:
-        where = tuple(path[place] if step == EVERY else step for place, step in enumerate(steps))
-        held = at(manifest, where)
-        if isinstance(held, dict):
-            yield where, held

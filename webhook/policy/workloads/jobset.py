@@ -13,7 +13,7 @@ REPLICATED_JOBS: Steps = ("replicatedJobs", EVERY, "template", "spec", "template
 
 
 def of_replicated_job(manifest: Members, path: Path) -> int | None:
-    """The pods of a replicated job: those of one Job, times `replicas` (1 by default; v0.12)."""
+    """The pods of a replicated job: those of one Job, times `replicas`, 1 by default. Source: v0.12."""
     return product(stated(at(manifest, (*path[:-3], "replicas")), 1), of_job(manifest, path))
 
 

@@ -9,9 +9,10 @@ from webhook.policy.pods.placeholders import is_placeholder
 from webhook.policy.pods.reading import MalformedError, Members
 from webhook.policy.settings.workloads import WorkloadPath
 from webhook.policy.verdict import Path
+from webhook.policy.workloads.assembling import SharedSize
 from webhook.policy.workloads.counts import REPLICAS, is_indexed, of_job
 from webhook.policy.workloads.extracted import Deferral, ExtractedPod, assign_groups
-from webhook.policy.workloads.paths import PodPath, at, steps, unknown, walk
+from webhook.policy.workloads.paths import Assembly, Condition, PodPath, at, steps, unknown, walk
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +21,8 @@ class Kind:
 
     `resource` is its name in the API's paths, `versions` are the known ones, the newest first; `namespaced`: its
     objects live in namespaces. `suspended` leads to the fields that suspend it, `labels` to the labels that Kueue
-    reads; None if Kueue does not queue the kind.
+    reads; None if Kueue does not queue the kind. `is_used_elsewhere`: another object makes pods of an object, and may
+    choose their nodes.
     """
 
     group: str
@@ -31,12 +33,15 @@ class Kind:
     namespaced: bool = True
     suspended: tuple[Path, ...] = (("spec", "suspend"), ("spec", "runPolicy", "suspend"))
     labels: Path | None = ("metadata", "labels")
+    is_used_elsewhere: Condition | None = None
 
     def deferral(self, manifest: Members) -> Deferral | None:
         """Why the nodes of an object's pods are chosen later; None if they are not."""
         for path in self.suspended:
             if at(manifest, path) is True:
                 return Deferral.SUSPENDED
+        if self.is_used_elsewhere is not None and self.is_used_elsewhere(manifest, ()):
+            return Deferral.USED_ELSEWHERE
         if self.labels is None:
             return None
         return Deferral.QUEUED if at(manifest, (*self.labels, QUEUE_LABEL)) else None
@@ -119,18 +124,34 @@ def extract(kinds: Kinds, manifest: Members, group: str, kind: str) -> list[Extr
     for place in known.paths:
         for path, raw in walk(manifest, place.steps):
             if len(found) == MOST_PODS:
-                raise TooManyPodsError(path)
+                raise TooManyPodsError(path, f"an object may hold at most {MOST_PODS} pods")
             found.append(ExtractedPod(path, raw, place, manifest, is_pod=is_itself, deferral=deferral))
     if any(place.group for place in known.paths):
         assign_groups(found)
+    if len(found) > 1:
+        _bound_shared(found, manifest)
     return found
 
 
-class TooManyPodsError(MalformedError):
-    """The object holds more pods than are checked. `path` leads to the first one beyond the limit."""
+MOST_SHARED = 65_536
+"""The most values of fields that pods of one object share, counted once for every pod."""
 
-    def __init__(self, path: Path) -> None:
-        Exception.__init__(self, f"an object may hold at most {MOST_PODS} pods")
+
+def _bound_shared(found: Iterable[ExtractedPod], manifest: Members) -> None:
+    """Raise TooManyPodsError if many pods share many values, such as the affinity of a workflow with many templates."""
+    size = SharedSize(manifest)
+    for extracted in found:
+        if isinstance(extracted.place.holds, Assembly):
+            size.add(extracted.path, extracted.place.holds)
+            if size.total > MOST_SHARED:
+                raise TooManyPodsError(extracted.path, f"pods of an object may share at most {MOST_SHARED} values")
+
+
+class TooManyPodsError(MalformedError):
+    """The object holds more pods than are checked, or they share too much. `path` leads to the first one beyond it."""
+
+    def __init__(self, path: Path, problem: str) -> None:
+        Exception.__init__(self, problem)
         self.path = path
 
 

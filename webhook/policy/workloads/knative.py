@@ -1,14 +1,17 @@
-"""Knative Serving (knative/serving, `pkg/apis/serving/v1`)."""
+"""Knative Serving (knative/serving, `pkg/apis/serving/v1`).
+
+A Revision is made from one of these, and is left to the check of its pods.
+"""
 
 from __future__ import annotations
 
 from webhook.policy.workloads.kinds import Kind
 from webhook.policy.workloads.paths import PodPath
 
-_GROUP, _REVISIONS = "serving.knative.dev", (PodPath(("spec", "template")),)
+_GROUP, _TEMPLATE = "serving.knative.dev", (PodPath(("spec", "template")),)
 
 KINDS = (
-    Kind(_GROUP, "Service", _REVISIONS, "services", suspended=()),
-    Kind(_GROUP, "Configuration", _REVISIONS, "configurations", suspended=()),
+    Kind(_GROUP, "Service", _TEMPLATE, "services", suspended=()),
+    Kind(_GROUP, "Configuration", _TEMPLATE, "configurations", suspended=()),
 )
 """The kinds of the preset."""

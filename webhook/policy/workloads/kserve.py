@@ -2,39 +2,67 @@
 
 from __future__ import annotations
 
+from webhook.policy.pods.reading import Members
+from webhook.policy.verdict import Path
+from webhook.policy.workloads.counts import stated
 from webhook.policy.workloads.kinds import Kind
-from webhook.policy.workloads.paths import CONTAINERS, EVERY, Assembly, Part, PodPath
+from webhook.policy.workloads.paths import CONTAINERS, EVERY, Assembly, Part, PodPath, Steps, always, at, unknown
 
 _GROUP = "serving.kserve.io"
-_FRAMEWORKS = (
+_PREDICTORS = (
     *("model", "huggingface", "lightgbm", "onnx", "paddle", "pmml", "pytorch", "sklearn"),
     *("tensorflow", "triton", "xgboost"),
 )
+_EXPLAINERS = ("art",)
 
 
-def _component(*steps: str, frameworks: tuple[str, ...], group: str = "") -> PodPath:
-    """A PodSpec beside the container of a framework, which become one pod."""
-    return PodPath(steps, Assembly((*CONTAINERS, *(Part((name,)) for name in frameworks)), (steps,)), group=group)
+def _component(*steps: str, containers: tuple[str, ...], group: str = "", apart: Steps = ()) -> PodPath:
+    """A PodSpec beside the containers of model servers, which become one pod (`Predictor.buildPodSpec`)."""
+    parts = (*CONTAINERS, *(Part((name,)) for name in containers))
+    return PodPath(steps, Assembly(parts, (steps,)), group=group, apart=apart)
 
 
-def _predictor(*steps: str, group: str) -> tuple[PodPath, ...]:
-    """The pods of a predictor: its own, and those of the workers of a model on several nodes."""
+def _predictor(*steps: str, group: str, apart: Steps = ()) -> tuple[PodPath, ...]:
+    """A predictor, and its workers on other nodes, whose number also depends on the runtime (`multiNodeProcess`)."""
     return (
-        _component(*steps, frameworks=_FRAMEWORKS, group=group),
-        _spec(*steps, "workerSpec", group=group),
+        _component(*steps, containers=_PREDICTORS, group=group, apart=apart),
+        PodPath((*steps, "workerSpec"), "podSpec", group=group, apart=apart, count=unknown),
     )
 
 
-def _spec(*steps: str, group: str = "") -> PodPath:
-    return PodPath(steps, "podSpec", group)
+_CANARY = ("spec", "canary", EVERY)
+_RUNTIME = (
+    PodPath(("spec",), "podSpec", group="predictor"),
+    PodPath(("spec", "workerSpec"), "podSpec", group="predictor", count=unknown),
+)
 
 
-_RUNTIME = (_spec("spec", group="predictor"), _spec("spec", "workerSpec", group="predictor"))
+def _workers_of_llm(manifest: Members, path: Path) -> int | None:
+    """The workers of an LLM: `parallelism.data` by `dataLocal`, or `parallelism.pipeline`, without the leader.
+
+    Source: kserve/kserve, `ParallelismSpec.GetSize`. Without a template of a leader, a base config may have it.
+    """
+    parallelism, leader = at(manifest, (*path[:-1], "parallelism")), at(manifest, (*path[:-1], "template"))
+    if leader is None or not isinstance(parallelism, dict):
+        return None
+    data, local = stated(parallelism.get("data")), stated(parallelism.get("dataLocal"))
+    if data and local:
+        return max(data // local, 1) - 1
+    pipeline = stated(parallelism.get("pipeline"))
+    return pipeline - 1 if pipeline and "data" not in parallelism and "dataLocal" not in parallelism else None
+
+
+def _workload(*steps: str, group: str) -> tuple[PodPath, ...]:
+    """The leader and the workers of a workload of an LLM."""
+    return (
+        PodPath((*steps, "template"), "podSpec", group=group),
+        PodPath((*steps, "worker"), "podSpec", group=group, count=_workers_of_llm),
+    )
+
+
 _LLM = (
-    _spec("spec", "template", group="decode"),
-    _spec("spec", "worker", group="decode"),
-    _spec("spec", "prefill", "template", group="prefill"),
-    _spec("spec", "prefill", "worker", group="prefill"),
+    *_workload("spec", group="decode"),
+    *_workload("spec", "prefill", group="prefill"),
 )
 
 KINDS = (
@@ -43,16 +71,49 @@ KINDS = (
         "InferenceService",
         (
             *_predictor("spec", "predictor", group="predictor"),
-            *_predictor("spec", "canary", EVERY, "predictor", group="canary"),
-            _spec("spec", "transformer"),
-            _component("spec", "explainer", frameworks=("art",)),
+            PodPath(("spec", "transformer"), "podSpec"),
+            _component("spec", "explainer", containers=_EXPLAINERS),
+            *_predictor(*_CANARY, "predictor", group="canary", apart=_CANARY),
         ),
         "inferenceservices",
         ("v1beta1",),
+        suspended=(),
     ),
-    Kind(_GROUP, "ServingRuntime", _RUNTIME, "servingruntimes", ("v1alpha1",)),
-    Kind(_GROUP, "ClusterServingRuntime", _RUNTIME, "clusterservingruntimes", ("v1alpha1",), namespaced=False),
-    Kind(_GROUP, "LLMInferenceService", _LLM, "llminferenceservices", ("v1alpha2", "v1alpha1")),
-    Kind(_GROUP, "LLMInferenceServiceConfig", _LLM, "llminferenceserviceconfigs", ("v1alpha2", "v1alpha1")),
+    Kind(
+        _GROUP,
+        "ServingRuntime",
+        _RUNTIME,
+        "servingruntimes",
+        ("v1alpha1",),
+        suspended=(),
+        is_used_elsewhere=always,
+    ),
+    Kind(
+        _GROUP,
+        "ClusterServingRuntime",
+        _RUNTIME,
+        "clusterservingruntimes",
+        ("v1alpha1",),
+        namespaced=False,
+        suspended=(),
+        is_used_elsewhere=always,
+    ),
+    Kind(
+        _GROUP,
+        "LLMInferenceService",
+        _LLM,
+        "llminferenceservices",
+        ("v1alpha2", "v1alpha1"),
+        suspended=(),
+    ),
+    Kind(
+        _GROUP,
+        "LLMInferenceServiceConfig",
+        _LLM,
+        "llminferenceserviceconfigs",
+        ("v1alpha2", "v1alpha1"),
+        suspended=(),
+        is_used_elsewhere=always,
+    ),
 )
 """The kinds of the preset."""

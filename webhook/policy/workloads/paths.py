@@ -19,9 +19,9 @@ Steps = tuple[str, ...]
 Whole = Literal["template", "podSpec", "container", "resources"]
 """What the path of a setting may lead to: a PodTemplateSpec, a PodSpec, a container, or a container's resources."""
 
-Form = Literal["container", "resources", "step", "trainer", "sparkGpu"]
+Form = Literal["container", "resources", "step", "trainer", "spark"]
 """The form of a container: the API's own, its bare resources, a step of Tekton (its `computeResources` count), the
-trainer of a TrainJob (its `resourcesPerNode` count), or the GPU of a pod of Spark (`name` and `quantity`)."""
+trainer of a TrainJob (its `resourcesPerNode` count), or a role of Spark (its `gpu.quantity` counts)."""
 
 Count = Callable[[Members, Path], int | None]
 """How many pods a controller makes from the pod at a path of an object; None if the object does not say."""
@@ -32,11 +32,17 @@ Condition = Callable[[Members, Path], bool]
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Containers of an assembled pod: the steps to them from its place, their form, and APP or INIT."""
+    """Containers of an assembled pod: the steps to them from its place, their form, and APP or INIT.
+
+    Only the last step can be EVERY. `name` is the one that the controller gives a container, whatever the object says.
+    `template` leads to a step template whose amounts they inherit.
+    """
 
     steps: Steps
     form: Form = "container"
     kind: str = APP
+    name: str = ""
+    template: Steps | None = None
 
 
 CONTAINERS = (Part(("initContainers", EVERY), kind=INIT), Part(("containers", EVERY)))
@@ -48,12 +54,18 @@ class Assembly:
     """A pod that a controller assembles from fields of its own.
 
     `around` leads, from the root of the object, to the mappings that hold fields of the pod's spec, such as
-    `nodeSelector`; the fields of a later mapping replace those of an earlier one. Without any, nothing but the
-    containers is known of the pod.
+    `nodeSelector`; the fields of a later mapping replace those of an earlier one. Without any, another object has
+    these fields.
     """
 
     parts: tuple[Part, ...]
     around: tuple[Steps, ...] = ()
+
+    @property
+    def requests(self) -> tuple[tuple[Steps, Form], ...]:
+        """The steps from the place of the pod to all that may ask for resources, each with its form."""
+        templates = ((part.template, part.form) for part in self.parts if part.template is not None)
+        return (*((part.steps, part.form) for part in self.parts), *templates)
 
 
 def one(_manifest: Members, _path: Path) -> int | None:
@@ -83,8 +95,9 @@ class PodPath:
     `group` names the group of pods that work together, within the object; a pod without a group works alone, and so
     does one that does not meet `works_together`. Each element at which the steps of `apart` end has a group of its own.
     `count` is how many pods of one group are made from a template. `hides_shared_memory`: the controller mounts a
-    volume at `/dev/shm`. `renders`: the controller replaces placeholders in the template before it makes pods.
-    `ranks`: every pod that asks for a GPU is a rank, or several, of one job that communicates through NCCL.
+    volume at `/dev/shm`. `renders`: the controller replaces placeholders in texts of the template before it makes pods.
+    It reads no placeholder in an amount of a resource (argoproj/argo-workflows#6939, tektoncd/pipeline#4080). `ranks`:
+    every pod that asks for a GPU is a rank, or several, of one job that communicates through NCCL.
     """
 
     steps: Steps

@@ -6,13 +6,12 @@ It serves the command line only. Each part of the object is visited once, withou
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple, TypeAlias
 
 from webhook.policy.pods.placeholders import is_placeholder
 from webhook.policy.pods.quantity import QuantityError, parse
 from webhook.policy.pods.reading import Members
-from webhook.policy.settings.settings import Resource
 from webhook.policy.verdict import Path
 from webhook.policy.workloads.extracted import Deferral, ExtractedPod
 from webhook.policy.workloads.paths import EVERY, PodPath, Whole
@@ -68,17 +67,16 @@ _OF_CONTAINER = frozenset(
 """The members of a container."""
 
 
-def covers(extracted: ExtractedPod) -> Iterable[Path]:
-    """The paths to the parts of an object that the checks of a pod read: its containers."""
-    match extracted.place.holds:
-        case "template" | "podSpec":
-            return [(*extracted.pod.spec_path, field) for field in _CONTAINERS]
-        case "container":
-            return [(*extracted.path, field) for field in extracted.raw if field in _OF_CONTAINER]
-        case "resources":
-            return [extracted.path]
-        case _:
-            return [container.path for container in extracted.pod.containers]
+def covers(extracted: ExtractedPod) -> Iterator[Path]:
+    """The paths to the parts of an object that the checks of a pod read for amounts: its containers."""
+    pod = extracted.pod
+    if extracted.place.holds in ("template", "podSpec"):
+        yield from ((*pod.spec_path, field) for field in _CONTAINERS)
+        return
+    for container in pod.containers:
+        yield from ((*container.path, field) for field in container.raw if field in _OF_CONTAINER)
+        for field, amounts in (("limits", container.limits), ("requests", container.requests)):
+            yield from (container.amount_path(field, name) for name in amounts)
 
 
 def find_pods(manifest: Members) -> Iterator[Guess]:
@@ -102,7 +100,7 @@ def find_pods(manifest: Members) -> Iterator[Guess]:
                 yield Guess(_path(link), node, "container")
                 left_out = _OF_CONTAINER
             stack.extend(_below(node, link, left_out))
-        elif isinstance(node, list):
+        else:
             stack.extend(_elements(node, link))
 
 
@@ -167,37 +165,42 @@ _AMOUNTS = ("quantity", "value", "count", "amount", "gpu", "gpus", "gpuCount", "
 class GpuNames:
     """The names of GPU resources, to be found as keys, as values and in text."""
 
-    __slots__ = ("_domains", "_names", "_text")
+    __slots__ = ("_begins", "_names", "_text")
 
-    def __init__(self, resources: Mapping[str, Resource]) -> None:
-        self._names = frozenset(resources)
-        self._domains = {name.partition(".")[0].partition("/")[0] for name in (*resources, _MIG)}
-        names = [re.escape(name) for name in sorted(resources, key=len, reverse=True)]
-        either = "|".join([*names, re.escape(_MIG) + "[A-Za-z0-9.+-]{1,40}"])
+    def __init__(self, names: Iterable[str]) -> None:
+        self._names = frozenset(names)
+        self._begins = sorted({re.split("[./]", name, maxsplit=1)[0] for name in (*self._names, _MIG)})
+        longest_first = sorted(self._names, key=lambda name: (-len(name), name))
+        either = "|".join([*map(re.escape, longest_first), re.escape(_MIG) + "[A-Za-z0-9.+-]{1,40}"])
         # A dot may follow a backslash, as in the options of Helm, and a JSON pointer writes a slash as ~1.
         spelled = either.replace(r"\.", r"\\?\.")
-        self._text = re.compile(
-            rf"{_BEGIN}({spelled}){_IS}|(?:limits|requests)/({spelled.replace('/', '~1')})(?![A-Za-z0-9.~-])",
-            re.ASCII,
-        )
+        pointed = spelled.replace("/", "~1")
+        self._text = re.compile(rf"{_ALONE}({spelled}){_IS}|{_BELOW}({pointed})(?![A-Za-z0-9.~-])", re.ASCII)
 
     def __contains__(self, name: object) -> bool:
         return isinstance(name, str) and (name in self._names or name.startswith(_MIG))
 
     def in_text(self, text: str) -> str | None:
         """The first name in a text that an amount follows, or that a JSON pointer to an amount ends with; or None."""
-        if not any(domain in text for domain in self._domains):
-            return None
-        found = self._text.search(text)
-        return None if found is None else (found[1] or found[2]).replace("\\", "").replace("~1", "/")
+        for begin in self._begins:
+            place = text.find(begin)
+            while place >= 0:
+                found = self._text.match(text, place)
+                if found is not None:
+                    return (found[1] or found[2]).replace("\\", "").replace("~1", "/")
+                place = text.find(begin, place + 1)
+        return None
 
 
 _MIG = "nvidia.com/mig-"
-_BEGIN = r"(?:(?<![A-Za-z0-9.-])|(?<=\.)(?=[^/\\]{1,64}\\\.))"
+_ALONE = r"(?:(?<![A-Za-z0-9.-])|(?<=\.)(?=[^/\\]{1,64}\\\.))"
 """Where a name begins: not within a longer one, such as that of a quota, but also below a key of Helm's options."""
 
 _IS = r"""["'\\]{0,8}\s{0,8}[:=]\s{0,8}["'\\]{0,8}(?:[1-9][0-9]{0,9}(?![0-9]|:[A-Z])|\{\{|\$)"""
 """What follows a name: a sign, and an amount above 0 or a placeholder. The effect of a taint may follow no amount."""
+
+_BELOW = "(?:(?<=limits/)|(?<=requests/))"
+"""Where the last step of a JSON pointer to an amount begins."""
 
 
 def find_mentions(manifest: Members, names: GpuNames, covered: Iterable[Path]) -> Iterator[Mention]:
@@ -205,7 +208,7 @@ def find_mentions(manifest: Members, names: GpuNames, covered: Iterable[Path]) -
 
     Of a limit and a request of the same resource, the first one counts.
     """
-    seen: set[tuple[Path, str]] = set()
+    seen: set[tuple[Path | None, str]] = set()
     stack: list[tuple[Any, _Link, _Covered]] = [(manifest, None, _tree(covered))]
     while stack:
         node, link, tree = stack.pop()
@@ -213,11 +216,11 @@ def find_mentions(manifest: Members, names: GpuNames, covered: Iterable[Path]) -
             continue
         if isinstance(node, dict):
             for mention in _of_mapping(node, link, names):
+                resource = mention.resources, mention.name
+                if tree.get(mention.path[-1]) is not _END and resource not in seen:
+                    yield mention
                 if mention.resources is not None:
-                    if (mention.resources, mention.name) in seen:
-                        continue
-                    seen.add((mention.resources, mention.name))
-                yield mention
+                    seen.add(resource)
             stack.extend(
                 (value, (link, key), tree.get(key, _NOTHING))
                 for key, value in reversed(node.items())

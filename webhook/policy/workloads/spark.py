@@ -1,41 +1,72 @@
-"""Spark Operator (kubeflow/spark-operator, `api`)."""
+"""Spark Operator (kubeflow/spark-operator, `api/v1beta2` and `api/v1alpha1`).
+
+The pod of a role gets the role's GPU, its init containers and its sidecars, and what the role's `template` says. The
+template is checked on its own: the operator adds the GPU to a container of it, or replaces the amount that it has.
+"""
 
 from __future__ import annotations
 
 from webhook.policy.pods.pod import INIT
+from webhook.policy.pods.reading import Members
+from webhook.policy.verdict import Path
+from webhook.policy.workloads.counts import stated
 from webhook.policy.workloads.kinds import Kind
-from webhook.policy.workloads.paths import EVERY, Assembly, Part, PodPath
+from webhook.policy.workloads.paths import EVERY, Assembly, Count, Part, PodPath, at, one
 
 _GROUP, _VERSIONS = "sparkoperator.k8s.io", ("v1beta2",)
-_PARTS = (Part(("initContainers", EVERY), kind=INIT), Part(("gpu",), "sparkGpu"), Part(("sidecars", EVERY)))
+
+
+def _executors(manifest: Members, path: Path) -> int | None:
+    """The executors: `instances`, 1 by default (`api/v1beta2/defaults.go`), unless Spark allocates them dynamically."""
+    role = path[: path.index("executor") + 1]
+    if at(manifest, (*role[:-1], "dynamicAllocation", "enabled")) is True:
+        return None
+    return stated(at(manifest, (*role, "instances")), 1)
+
+
+def _role(spec: tuple[str, ...], role: str, count: Count) -> tuple[PodPath, ...]:
+    """The paths of a role. Its fields replace those of its template, and these the fields of the application."""
+    steps = (*spec, role)
+    parts = (
+        Part(("initContainers", EVERY), kind=INIT),
+        Part((), "spark"),
+        Part(("sidecars", EVERY)),
+    )
+    return (
+        PodPath(steps, Assembly(parts, (spec, (*steps, "template", "spec"), steps)), count=count),
+        PodPath((*steps, "template"), count=count),
+    )
 
 
 def _application(*spec: str) -> tuple[PodPath, ...]:
     """The paths of a SparkApplicationSpec."""
-    return tuple(
-        path
-        for role in ("driver", "executor")
-        for path in (
-            PodPath((*spec, role), Assembly(_PARTS, (spec, (*spec, role)))),
-            PodPath((*spec, role, "template")),
-        )
+    return (
+        *_role(spec, "driver", one),
+        *_role(spec, "executor", _executors),
     )
 
 
 KINDS = (
-    Kind(_GROUP, "SparkApplication", _application("spec"), "sparkapplications", _VERSIONS),
+    Kind(
+        _GROUP,
+        "SparkApplication",
+        _application("spec"),
+        "sparkapplications",
+        _VERSIONS,
+        suspended=(("spec", "suspend"),),
+    ),
     Kind(
         _GROUP,
         "ScheduledSparkApplication",
         _application("spec", "template"),
         "scheduledsparkapplications",
         _VERSIONS,
-        suspended=(("spec", "template", "suspend"),),
+        suspended=(("spec", "template", "suspend"),),  # its own `suspend` only stops its schedule
     ),
     Kind(
         _GROUP,
         "SparkConnect",
-        (PodPath(("spec", "server", "template")), PodPath(("spec", "executor", "template"))),
+        (PodPath(("spec", "server", "template")), PodPath(("spec", "executor", "template"), count=_executors)),
         "sparkconnects",
         ("v1alpha1",),
         suspended=(),

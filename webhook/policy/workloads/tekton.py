@@ -1,63 +1,97 @@
-"""Tekton Pipelines: tasks, whose steps become the containers of one pod (tektoncd/pipeline, `pkg/apis/pipeline/v1`)."""
+"""Tekton Pipelines: tasks, whose steps become the containers of one pod (tektoncd/pipeline, `pkg/apis/pipeline/v1`).
+
+The steps run one after another, but the pod holds the resources of all of them (`docs/compute-resources.md`). A task
+has no fields to choose nodes: its runs have them.
+"""
 
 from __future__ import annotations
 
+from webhook.policy.pods.reading import Members
+from webhook.policy.verdict import Path
 from webhook.policy.workloads.kinds import Kind
-from webhook.policy.workloads.paths import EVERY, Assembly, Part, PodPath, Steps
+from webhook.policy.workloads.paths import EVERY, Assembly, Part, PodPath, Steps, always, at
 
 _GROUP, _VERSIONS = "tekton.dev", ("v1", "v1beta1")
-_OF_TASK_RUN: tuple[Steps, ...] = (("spec", "podTemplate"),)
-_OF_PIPELINE_RUN: tuple[Steps, ...] = (("spec", "podTemplate"), ("spec", "taskRunTemplate", "podTemplate"))
-_DEFAULTS = (Part((), "step"),)
-_OVERRIDES = (
-    ("computeResources",),
-    ("stepSpecs", EVERY, "computeResources"),
-    ("sidecarSpecs", EVERY, "computeResources"),
-    ("stepOverrides", EVERY, "resources"),
-    ("sidecarOverrides", EVERY, "resources"),
+_STEPS = (
+    Part(("steps", EVERY), "step", template=("stepTemplate",)),
+    Part(("sidecars", EVERY), "step"),
 )
-"""The resources by which a run replaces those of a task: of its steps, a step, a sidecar; the last two in v1beta1."""
-_PARTS = (Part(("steps", EVERY), "step"), Part(("sidecars", EVERY), "step"))
+_OF_RUN = (
+    Part(("computeResources",), "resources", name="each step"),  # the limits become those of every step
+    Part(("stepSpecs", EVERY), "step"),
+    Part(("sidecarSpecs", EVERY), "step"),
+    Part(("stepOverrides", EVERY)),  # v1beta1
+    Part(("sidecarOverrides", EVERY)),  # v1beta1
+)
+"""What a run sets for the steps of its task, whatever they ask for themselves."""
+
+_POD_TEMPLATE: Steps = ("spec", "podTemplate")
+_POD_TEMPLATES: tuple[Steps, ...] = (_POD_TEMPLATE, ("spec", "taskRunTemplate", "podTemplate"))  # v1beta1, v1
+_TASK_RUN: Steps = ("spec", "taskRunSpecs", EVERY)
 
 
-def _task(*steps: str, around: tuple[Steps, ...] = ()) -> tuple[PodPath, ...]:
-    """The paths of a TaskSpec: its pod, and the defaults of its steps."""
-    return (
-        PodPath(steps, Assembly(_PARTS, around), renders=True),
-        PodPath((*steps, "stepTemplate"), Assembly(_DEFAULTS, around), renders=True),
+def _task(*steps: str, around: tuple[Steps, ...] = ()) -> PodPath:
+    return PodPath(steps, Assembly(_STEPS, around), renders=True)
+
+
+def _run(steps: Steps, around: tuple[Steps, ...]) -> PodPath:
+    return PodPath(steps, Assembly(_OF_RUN, around), renders=True)
+
+
+def _sets_pods_of_tasks(manifest: Members, _path: Path) -> bool:
+    """Whether a run has pod templates for some tasks by name, which replace fields of the one for all tasks."""
+    entries = at(manifest, _TASK_RUN[:-1])
+    return any(
+        isinstance(entry, dict) and (entry.get("podTemplate") or entry.get("taskPodTemplate"))
+        for entry in (entries if isinstance(entries, list) else ())
     )
 
 
-def _overrides(*steps: str) -> tuple[PodPath, ...]:
-    return tuple(PodPath((*steps, *below), "resources") for below in _OVERRIDES)
-
+_TASK = (_task("spec"),)
 
 KINDS = (
-    Kind(_GROUP, "Task", _task("spec"), "tasks", _VERSIONS),
+    Kind(_GROUP, "Task", _TASK, "tasks", _VERSIONS, suspended=(), is_used_elsewhere=always),
+    Kind(
+        _GROUP,
+        "ClusterTask",  # deprecated since v0.41, gone from current releases
+        _TASK,
+        "clustertasks",
+        ("v1beta1",),
+        namespaced=False,
+        suspended=(),
+        is_used_elsewhere=always,
+    ),
     Kind(
         _GROUP,
         "TaskRun",
-        (*_task("spec", "taskSpec", around=_OF_TASK_RUN), *_overrides("spec")),
+        (_task("spec", "taskSpec", around=(_POD_TEMPLATE,)), _run(("spec",), (_POD_TEMPLATE,))),
         "taskruns",
         _VERSIONS,
+        suspended=(),
     ),
     Kind(
         _GROUP,
         "Pipeline",
-        (*_task("spec", "tasks", EVERY, "taskSpec"), *_task("spec", "finally", EVERY, "taskSpec")),
+        (_task("spec", "tasks", EVERY, "taskSpec"), _task("spec", "finally", EVERY, "taskSpec")),
         "pipelines",
         _VERSIONS,
+        suspended=(),
+        is_used_elsewhere=always,
     ),
     Kind(
         _GROUP,
         "PipelineRun",
         (
-            *_task("spec", "pipelineSpec", "tasks", EVERY, "taskSpec", around=_OF_PIPELINE_RUN),
-            *_task("spec", "pipelineSpec", "finally", EVERY, "taskSpec", around=_OF_PIPELINE_RUN),
-            *_overrides("spec", "taskRunSpecs", EVERY),
+            *(
+                _task("spec", "pipelineSpec", field, EVERY, "taskSpec", around=_POD_TEMPLATES)
+                for field in ("tasks", "finally")
+            ),
+            _run(_TASK_RUN, (*_POD_TEMPLATES, (*_TASK_RUN, "taskPodTemplate"), (*_TASK_RUN, "podTemplate"))),
         ),
         "pipelineruns",
         _VERSIONS,
+        suspended=(),
+        is_used_elsewhere=_sets_pods_of_tasks,
     ),
 )
 """The kinds of the preset."""

@@ -24,7 +24,9 @@ def _nodes(manifest: Members, path: Path) -> int | None:
 
 
 def _nodes_by_default(manifest: Members, path: Path) -> int | None:
-    """The pods of a job of a runtime, unless a TrainJob asks for another number of nodes.
+    """The pods of a job of a runtime: `mlPolicy.numNodes`, 1 by default, or those of a replicated job.
+
+    A TrainJob can ask for another number of nodes.
 
     `mlPolicy.numNodes` (1 by default) counts the pods of the job with the label of the trainer. With `mlPolicy.mpi`,
     launchers and nodes share them in a way that only a TrainJob settles (v2.3, `pkg/runtime/core/trainingruntime.go`

@@ -1,0 +1,305 @@
+"""The kinds of the presets, with the definitions that their projects publish, on a real API server.
+
+The chart's configurations call the product, which runs as a process. No controller of a project runs.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.cli.run import run
+from tests.cluster.harness.chart_hooks import chart_hooks, gpu_control_plane, rejection
+from tests.cluster.harness.custom_kinds import CustomKinds, install
+from tests.cluster.harness.failures import failures
+from tests.cluster.harness.manifests import container, pod
+from tests.cluster.harness.reviews import Reviewer
+from tests.cluster.samples import SAMPLES, Place, Sample
+from tests.contract.answers import Answered, by_check
+from webhook.patch.pointer import pointer
+from webhook.policy.workloads.paths import EVERY, Assembly, Part, PodPath, Steps
+from webhook.policy.workloads.presets import PRESETS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from tests.cluster.harness.api import Object
+    from tests.cluster.harness.hooks import LocalWebhook
+
+KINDS = {(kind.group, kind.kind): kind for preset in PRESETS for kind in preset.kinds}
+CLUSTER_SCOPED = {
+    "ClusterAnalysisTemplate",
+    "ClusterServingRuntime",
+    "ClusterTrainingRuntime",
+    "ClusterWorkflowTemplate",
+}
+# Nothing converts objects of older versions when they are stored.
+STORED = [sample for sample in SAMPLES if sample.manifest["metadata"]["name"] != "older"]
+EACH = pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: sample.name)
+Offline = dict[tuple[str, Place, int], dict[str, Any]]
+WARNED = "Warning: "
+TWO = 'asks for 2 of "nvidia.com/gpu"; the limit is 1'
+
+
+@pytest.fixture(scope="module")
+def custom(needs_control_plane: None) -> Iterator[CustomKinds]:
+    with gpu_control_plane() as running:
+        yield install(running, KINDS)
+
+
+@pytest.fixture(scope="module")
+def older(custom: CustomKinds) -> None:
+    """An object of each sample that is over the limit, from before the installation."""
+    for sample in STORED:
+        assert custom.create(_older(sample)).status == 201
+
+
+@pytest.fixture(scope="module")
+def hooks(custom: CustomKinds, older: None, request: pytest.FixtureRequest) -> Iterator[LocalWebhook]:
+    """The chart's configurations, with the values of a parameter if there is one."""
+    with chart_hooks(custom.running, **getattr(request, "param", {})) as beside:
+        yield beside
+
+
+@pytest.fixture(scope="module")
+def offline(tmp_path_factory: pytest.TempPathFactory) -> Offline:
+    """The command line's result for every sample that asks for one or two GPUs at one of its places."""
+    folder = tmp_path_factory.mktemp("samples")
+    asked = [(sample, place, gpus) for sample in SAMPLES for place in sample.places for gpus in (1, 2)]
+    for number, (sample, place, gpus) in enumerate(asked):
+        (folder / f"{number:03}.json").write_text(json.dumps(sample.asking(gpus, place)))
+    report = run("check", "-o", "json", "-n", "default", "-f", folder).json()
+    assert report["errors"] == []
+    results = report["results"]
+    return {(sample.name, place, gpus): one for (sample, place, gpus), one in zip(asked, results, strict=True)}
+
+
+def test_samples_cover_every_path_of_presets() -> None:
+    """Every path of every kind, and every place of containers that a preset names, in one of its kinds."""
+    asked = {((sample.group, sample.kind), place) for sample in SAMPLES for place in sample.places}
+    unasked = [
+        (name, path.steps)
+        for name, kind in KINDS.items()
+        for path in kind.paths
+        if not any(of == name and _leads(path.steps, place) for of, place in asked)
+    ]
+    assert unasked == []
+    for preset in PRESETS:
+        paths = [(kind, path, part) for kind in preset.kinds for path in kind.paths for part in _parts(path)]
+        reached = {
+            part
+            for kind, path, part in paths
+            if any(of == (kind.group, kind.kind) and _leads((*path.steps, *part.steps), place) for of, place in asked)
+        }
+        assert {part for _, _, part in paths} - reached == set(), preset.name
+
+
+def _parts(path: PodPath) -> tuple[Part, ...]:
+    return path.holds.parts if isinstance(path.holds, Assembly) else ()
+
+
+def _leads(steps: Steps, place: Place) -> bool:
+    """Whether the steps lead to something above a place."""
+    return len(steps) < len(place) and all(wanted in (EVERY, step) for wanted, step in zip(steps, place, strict=False))
+
+
+def test_kinds_without_namespace(custom: CustomKinds) -> None:
+    found = {sample.kind for sample in SAMPLES if not custom.is_namespaced(sample.manifest)}
+    assert found == CLUSTER_SCOPED
+
+
+@EACH
+def test_two_replicas_are_rejected(custom: CustomKinds, hooks: LocalWebhook, offline: Offline, sample: Sample) -> None:
+    """At each place of the kind, with the findings that the command line shows, which also has their paths."""
+    for place in sample.places:
+        answer = custom.create(sample.asking(2, place), dry=True)
+        assert [said.startswith("GPS001 ") and TWO in said for said in answer.denials] == [True], (place, answer)
+        expected = _expected(offline, sample, 2, place)
+        assert (answer.denials, answer.warnings) == (expected.denials, expected.warnings)
+        findings = offline[sample.name, place, 2]["findings"]
+        assert [one["path"] for one in findings if one["code"] == "GPS001"] == [pointer(place)]
+
+
+@EACH
+def test_one_replica_is_accepted(custom: CustomKinds, hooks: LocalWebhook, offline: Offline, sample: Sample) -> None:
+    """At each place of the kind, after one review, with the warnings that the command line shows."""
+    for place in sample.places:
+        before = _reviews(hooks)
+        answer = custom.create(sample.asking(1, place), dry=True)
+        assert (answer.status, answer.message) == (201, "")
+        assert _reviews(hooks) == before + 1
+        assert answer.warnings == _expected(offline, sample, 1, place).warnings
+
+
+@EACH
+def test_object_without_gpu_is_not_sent(custom: CustomKinds, hooks: LocalWebhook, sample: Sample) -> None:
+    before = _reviews(hooks)
+    assert custom.create(sample.idle(), dry=True).status == 201
+    assert _reviews(hooks) == before
+
+
+def _older(sample: Sample) -> Object:
+    manifest: Object = sample.asking(2)
+    return manifest | {"metadata": manifest["metadata"] | {"name": f"older-{manifest['metadata']['name']}"}}
+
+
+# What controllers, autoscalers and users change beside the pods of an object.
+BESIDE: dict[str, Object] = {
+    "CronWorkflow/run": {"/spec/suspend": True},
+    "DisaggregatedSet/serve": {"/spec/roles/0/spec/replicas": 2},
+    "Experiment/compare": {"/spec/terminate": True},
+    "Job/train": {"/spec/tasks/1/replicas": 3, "/spec/minAvailable": 1},
+    "JobSet/train": {"/spec/suspend": True},
+    "LLMInferenceService/prefill": {"/spec/replicas": 2, "/spec/prefill/replicas": 1},
+    "LeaderWorkerSet/serve": {"/spec/replicas": 3},
+    "MPIJob/train": {"/spec/mpiReplicaSpecs/Worker/replicas": 1, "/spec/runPolicy/suspend": True},
+    "PipelineRun/train": {"/spec/status": "Cancelled"},
+    "PyTorchJob/train": {"/spec/pytorchReplicaSpecs/Worker/replicas": 3, "/spec/runPolicy": {"suspend": True}},
+    "RayCluster/ray": {
+        "/spec/workerGroupSpecs/1/replicas": 3,
+        "/spec/workerGroupSpecs/1/scaleStrategy": {"workersToDelete": ["ray-gpu-1"]},
+        "/spec/suspend": True,
+    },
+    "RayJob/ray": {"/spec/suspend": True, "/spec/rayClusterSpec/workerGroupSpecs/0/replicas": 2},
+    "RayService/ray": {"/spec/serveConfigV2": "applications: []"},
+    "Rollout/serve": {"/spec/replicas": 1, "/spec/paused": True},
+    "ScheduledSparkApplication/yearly": {"/spec/suspend": True, "/spec/template/restartPolicy": {"type": "Never"}},
+    "Service/serve": {"/spec/traffic": [{"latestRevision": True, "percent": 100}]},
+    "SparkApplication/fields": {"/spec/restartPolicy": {"type": "Never"}},
+    "TaskRun/train": {"/spec/status": "TaskRunCancelled"},
+    "TrainJob/train": {"/spec/suspend": True},
+    "Workflow/run": {"/spec/suspend": True, "/spec/shutdown": "Stop"},
+}
+IMMUTABLE = {"TrainJob"}
+"""The kinds whose definitions forbid to change their pods."""
+
+# The status of kinds whose definitions require fields in it.
+STATUS: dict[str, Object] = {
+    "Notebook": {"conditions": [], "containerState": {}, "readyReplicas": 0},
+    "SparkApplication": {"driverInfo": {}},
+    "TaskRun": {"podName": "train"},
+    "TrainJob": {"jobsStatus": []},
+}
+
+
+@pytest.mark.parametrize("sample", STORED, ids=lambda sample: sample.name)
+def test_update_beside_pods_is_not_sent(custom: CustomKinds, hooks: LocalWebhook, sample: Sample) -> None:
+    """An object that the webhook would reject can be updated, scaled and deleted, because its pods stay the same."""
+    before, manifest = _reviews(hooks), _older(sample)
+    more = custom.change(manifest, [{"op": "replace", "path": pointer(sample.places[0]), "value": 3}])
+    if sample.kind in IMMUTABLE:
+        assert "field is immutable" in more.message
+    else:
+        assert [said.startswith("GPS001 ") and "asks for 3" in said for said in more.denials] == [True], more
+        assert _reviews(hooks) == before + 1
+    before = _reviews(hooks)
+    marked = {"metadata": {"labels": {"a": "b"}, "annotations": {"c": "d"}, "finalizers": ["example.com/hold"]}}
+    assert custom.change(manifest, marked).status == 200
+    for subresource in custom.subresources(manifest):
+        body = {"spec": {"replicas": 3}} if subresource == "scale" else {"status": STATUS.get(sample.kind, {})}
+        answer = custom.change(manifest, body, f"/{subresource}")
+        assert (answer.status, answer.message) == (200, ""), subresource
+    for path, value in BESIDE.get(sample.name, {}).items():
+        answer = custom.change(manifest, [{"op": "add", "path": path, "value": value}])
+        assert (answer.status, answer.message) == (200, ""), path
+    assert custom.delete(manifest).status == 200
+    assert custom.change(manifest, {"metadata": {"finalizers": None}}).status == 200
+    assert custom.running.api.find(custom.path(manifest)) is None
+    assert _reviews(hooks) == before
+
+
+def test_suspended_job_set_over_limit_warns_and_resumes(custom: CustomKinds, hooks: LocalWebhook) -> None:
+    """As with Jobs: a queue may choose whole cards for its pods, which are checked when they are created."""
+    (sample,) = [sample for sample in SAMPLES if sample.kind == "JobSet"]
+    manifest = sample.asking(2)
+    manifest["metadata"]["name"] = "suspended"
+    manifest["spec"]["suspend"] = True
+    answer = custom.create(manifest)
+    assert (answer.status, [warning[:6] for warning in answer.warnings]) == (201, ["GPS001"])
+    before = _reviews(hooks)
+    assert custom.change(manifest, {"spec": {"suspend": False}}).status == 200
+    assert _reviews(hooks) == before
+    assert custom.delete(manifest).status == 200
+
+
+@pytest.mark.parametrize("way", ["client-side", "server-side"])
+def test_apply(custom: CustomKinds, hooks: LocalWebhook, offline: Offline, tmp_path: Path, way: str) -> None:
+    """`kubectl apply` of a folder shows the message for each object that is rejected, and each warning once."""
+    kubectl = custom.running.kubectl
+    apply = ("apply", f"--server-side={str(way == 'server-side').lower()}", f"--filename={tmp_path}")
+    _write(tmp_path, 2)
+    refused = kubectl.run(*apply)
+    assert (refused.returncode, refused.stdout) == (1, "")
+    said = [line.partition("denied the request: ")[2] for line in refused.stderr.splitlines() if WARNED not in line]
+    assert sorted(said) == sorted(_expected(offline, sample, 2).denials[0] for sample in STORED)
+    _write(tmp_path, 1)
+    try:
+        created = kubectl.run(*apply)
+        assert (created.returncode, len(created.stdout.splitlines())) == (0, len(STORED)), created.stderr
+        warnings = {line.removeprefix(WARNED) for line in created.stderr.splitlines()}
+        assert warnings == {said for sample in STORED for said in _expected(offline, sample, 1).warnings}
+        before = _reviews(hooks)
+        again = kubectl.run(*apply)
+        assert (again.returncode, again.stderr) == (0, "")
+        assert _reviews(hooks) == before
+    finally:
+        kubectl("delete", "--ignore-not-found", "--wait=false", f"--filename={tmp_path}")
+
+
+def _expected(offline: Offline, sample: Sample, gpus: int, place: Place | None = None) -> Answered:
+    """The command line's verdict about an object that asks at a place, the first unless given."""
+    return by_check({"results": [offline[sample.name, place or sample.places[0], gpus]]})
+
+
+def _write(folder: Path, gpus: int) -> None:
+    for number, sample in enumerate(STORED):
+        (folder / f"{number:02}.json").write_text(json.dumps(sample.asking(gpus)))
+
+
+KUBERAY_ALONE = {"settings": {"workloads": {"presets": ["kuberay"]}}}
+
+
+@pytest.mark.parametrize("hooks", [KUBERAY_ALONE], indirect=True, ids=["kuberay alone"])
+def test_kinds_of_other_presets_are_not_sent(custom: CustomKinds, hooks: LocalWebhook) -> None:
+    before = _reviews(hooks)
+    answers = {sample.name: custom.create(sample.asking(2), dry=True) for sample in SAMPLES}
+    sent = [sample.name for sample in SAMPLES if sample.preset == "kuberay"]
+    assert [name for name, answer in answers.items() if answer.denials] == sent
+    assert {answer.status for answer in answers.values()} == {201, 403}
+    assert _reviews(hooks) == before + len(sent)
+
+
+FAILED = "failed calling webhook"
+
+
+def _policy(policy: str) -> Object:
+    return {"webhooks": {"validating": {"customKindsFailurePolicy": policy}}}
+
+
+@pytest.mark.parametrize("hooks", [_policy("Ignore")], indirect=True, ids=["Ignore"])
+def test_outage_lets_custom_objects_pass(custom: CustomKinds, hooks: LocalWebhook) -> None:
+    """By default: the pods of their controllers are still rejected."""
+    hooks.process.stop()
+    before = failures(custom.running.control)
+    for sample in SAMPLES:
+        assert custom.create(sample.asking(2), dry=True).status == 201, sample.name
+    assert failures(custom.running.control).since(before).failed_open == len(SAMPLES)
+    assert FAILED in rejection(custom.running, pod("two", container(gpus=2)))
+
+
+@pytest.mark.parametrize("hooks", [_policy("Fail")], indirect=True, ids=["Fail"])
+def test_outage_rejects_custom_objects_with_gpu_where_policy_is_fail(custom: CustomKinds, hooks: LocalWebhook) -> None:
+    hooks.process.stop()
+    for sample in SAMPLES:
+        assert FAILED in custom.create(sample.asking(1), dry=True).message, sample.name
+        assert custom.create(sample.idle(), dry=True).status == 201, sample.name
+
+
+def _reviews(hooks: LocalWebhook) -> int:
+    """How many reviews the webhook has answered."""
+    _, text = Reviewer(hooks, 0).health("/metrics")
+    lines = [line for line in text.splitlines() if line.startswith("gpushare_webhook_reviews_total{")]
+    return int(sum(float(line.rpartition(" ")[2]) for line in lines))
