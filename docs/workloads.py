@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from inspect import getdoc
 from itertools import groupby
 from pathlib import Path
 
 from webhook.policy.pods.pod import INIT
 from webhook.policy.workloads.kinds import BUILT_IN, Kind
-from webhook.policy.workloads.paths import CONTAINERS, Assembly, Part, PodPath, one, unknown, written
+from webhook.policy.workloads.paths import CONTAINERS, Assembly, Count, Part, PodPath, always, one, unknown, written
 from webhook.policy.workloads.presets import PRESETS, Preset
 
 PROSE = Path(__file__).parent / "prose"
@@ -32,7 +32,7 @@ FORMS = {
     "trainer": "`resourcesPerNode`",
     "spark": "`gpu`",
 }
-_FIXED = {one: "1", unknown: "unknown"}
+_FIXED: dict[Count, str] = {one: "1", unknown: "unknown"}
 
 
 def page() -> str:
@@ -92,17 +92,23 @@ def _part(part: Part) -> str:
     if not part.steps:
         return f"one container ({FORMS[part.form]})"
     what = [FORMS[part.form]] * (part.form != "container") + ["init"] * (part.kind is INIT)
+    what += [] if part.template is None else [f"defaults in `{written(part.template)}`"]
     return f"`{written(part.steps)}`" + (f" ({', '.join(what)})" if what else "")
 
 
 def _group(path: PodPath) -> str:
-    """The group, and the pods that a path adds to it: what the function that counts them says after its first colon."""
+    """The group, the condition under which pods form one, and the pods that a path adds to it."""
     if not path.group:
         return ""
-    if path.count in _FIXED:
-        return f"`{path.group}`: {_FIXED[path.count]}"
-    sentence = re.split(r"(?<=\.)\s", getdoc(path.count) or "", maxsplit=1)[0]
-    return f"`{path.group}`: {sentence.partition(': ')[2].removesuffix('.')}"
+    condition = "" if path.works_together is always else f" {_after_colon(path.works_together)}"
+    count = _FIXED.get(path.count) or _after_colon(path.count) or "not stated"
+    return f"`{path.group}`{condition}: {count}"
+
+
+def _after_colon(function: Callable[..., object]) -> str:
+    """What the first sentence of a function's docstring says after its first colon."""
+    sentence = re.split(r"(?<=\.)\s", getdoc(function) or "", maxsplit=1)[0]
+    return sentence.partition(": ")[2].removesuffix(".")
 
 
 def _modules() -> str:

@@ -169,6 +169,23 @@ WRONG: dict[str, tuple[Values, str]] = {
         {"webhooks": {"customKinds": [{"group": "a.io", "kind": "A", "versions": ["*"], "resource": "as"}]}},
         "/webhooks/customKinds/0/versions/0",
     ),
+    "an unknown preset": ({"config": {"workloads": {"presets": ["ray"]}}}, "/config/workloads/presets/0"),
+    "a path in no version": (
+        {"config": {"workloads": {"paths": [{"kind": "A", "group": "a.io", "path": "spec", "versions": ["*"]}]}}},
+        "/config/workloads/paths/0/versions/0",
+    ),
+    "a path of an unknown scope": (
+        {"config": {"workloads": {"paths": [{"kind": "A", "group": "a.io", "path": "spec", "scope": "*"}]}}},
+        "/config/workloads/paths/0/scope",
+    ),
+    "a path in CEL": (
+        {"config": {"workloads": {"paths": [{"kind": "A", "group": "a.io", "path": "spec'] || true"}]}}},
+        "/config/workloads/paths/0/path",
+    ),
+    "an unknown failure policy of custom kinds": (
+        {"webhooks": {"validating": {"customKindsFailurePolicy": "Warn"}}},
+        "/webhooks/validating/customKindsFailurePolicy",
+    ),
     "two monitors": (
         {"metrics": {"serviceMonitor": {"enabled": True}, "podMonitor": {"enabled": True}}},
         "/metrics",

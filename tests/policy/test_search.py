@@ -317,7 +317,7 @@ def test_place_that_settings_cannot_name_has_another_remedy(path: Path) -> None:
             "batch",
             "${KIND}",
             {},
-            "skipped: it requests no GPU resource; its kind is a template placeholder",
+            "skipped: it requests no GPU resource; its kind is unknown until the template is rendered",
         ),
     ],
 )

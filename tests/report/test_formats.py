@@ -56,6 +56,35 @@ def test_text_summary_line(parts: list[Result | Diagnostic], summary: str) -> No
     assert check_text.write(report(*parts)).splitlines()[-1] == summary
 
 
+def test_text_counts_skipped_objects_by_reason() -> None:
+    reasons = ["skipped: it runs no pods", "skipped: it requests no GPU resource", "skipped: it runs no pods"]
+    skipped = [replace(result("skipped"), reason=reason) for reason in reasons]
+    assert check_text.write(report(*skipped, result("allowed"))).splitlines() == [
+        "2 objects skipped: it runs no pods",
+        "1 object skipped: it requests no GPU resource",
+        "4 objects: 1 allowed, 3 skipped",
+    ]
+
+
+def test_text_counts_objects_with_unchecked_places() -> None:
+    unchecked = replace(WARNING, finding=replace(WARNING.finding, code="GPS023"))
+    twice = result("warned", unchecked, unchecked)
+    written = check_text.write(report(twice, twice, result("warned", WARNING)))
+    assert written.splitlines()[-2:] == [
+        "2 objects with a GPU resource that the webhook does not check (GPS023)",
+        "3 objects: 3 warned",
+    ]
+
+
+def test_text_gives_reason_of_object_that_is_not_skipped() -> None:
+    searched = replace(result("allowed"), reason="unknown kind: found")
+    assert check_text.write(report(searched)).splitlines() == [
+        "a.yaml:5: Pod team-a/train: unknown kind: found",
+        "",
+        "1 object: 1 allowed",
+    ]
+
+
 def test_json_report() -> None:
     checked = replace(result("allowed", WARNING), patch=(PATCH,))
     written = json.loads(check_json.write(report(checked, UNREADABLE)))

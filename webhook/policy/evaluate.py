@@ -130,7 +130,7 @@ class Evaluator:
         )
         verdict.run_on_object(OBJECT_CHECKS, context, rules)
         if stranger is not None and context.pods and not verdict.reason:
-            verdict.reason = why_searched(context)
+            verdict.reason = why_searched(held, stranger, context.pods[0])
         if pods or context.pods or verdict.counts or verdict.reason:
             return verdict.build()
         return skipped(why_skipped(context))

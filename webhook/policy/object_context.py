@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from webhook.policy.pods.reading import Members
 from webhook.policy.workloads.extracted import ExtractedPod
+from webhook.policy.workloads.paths import Assembly
 from webhook.policy.workloads.search import Mention
 from webhook.policy.workloads.suggestion import entry
 from webhook.policy.workloads.unknown import Unknown
@@ -35,31 +36,18 @@ class ObjectContext:
     mentions: tuple[Mention, ...]
 
 
-def why_searched(context: ObjectContext) -> str:
-    """Why the pods of an object had to be searched for, and what follows from it."""
-    cause = _cause(context.unknown)
-    found = "a search found its pods, which the webhook in the cluster does not check"
-    first = context.pods[0]
-    whole = first.place.holds if isinstance(first.place.holds, str) else "template"
-    added = entry(context.held.group, context.held.kind, first.path, whole)
-    return f"{cause}: {found}" + (f"; add {added} to workloads.paths" if added and cause == _UNKNOWN else "")
+def why_searched(held: ManifestObject, unknown: Unknown, found: ExtractedPod) -> str:
+    """Why the pods of an object had to be searched for, and what makes the first one known."""
+    said = "a search found its pods, which the webhook in the cluster does not check"
+    if unknown.cause:
+        return f"{unknown.cause}: {said}"
+    holds = found.place.holds
+    added = None if isinstance(holds, Assembly) else entry(held.group, held.kind, found.path, holds)
+    return f"unknown kind: {said}" + (f"; add {added} to workloads.paths" if added else "")
 
 
 def why_skipped(context: ObjectContext) -> str:
     """Why nothing of an object is checked."""
-    cause = _cause(context.unknown) if context.unknown is not None else ""
     named = "nothing checks the GPU resource that it names" if context.mentions else "it requests no GPU resource"
-    return f"skipped: {named}" + (f"; {cause}" if cause not in ("", _UNKNOWN) else "")
-
-
-_UNKNOWN = "unknown kind"
-
-
-def _cause(unknown: Unknown | None) -> str:
-    if unknown is not None and unknown.is_placeholder:
-        return "its kind is a template placeholder"
-    if unknown is not None and unknown.meant:
-        return f"unknown kind (did you mean {unknown.meant}?)"
-    if unknown is not None and unknown.preset:
-        return f"the settings leave out the preset {unknown.preset}"
-    return _UNKNOWN
+    cause = "" if context.unknown is None else context.unknown.cause
+    return f"skipped: {named}" + (f"; {cause}" if cause else "")

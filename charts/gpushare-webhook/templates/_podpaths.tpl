@@ -107,15 +107,19 @@ Whether one of the pods below `at` passes a test of `pod`. Takes `at`, `pods` (t
 {{- $key := printf "key%d" $.depth -}}
 {{- $member := printf "%s[%s]" $held $key -}}
 {{- $inner := include "gpushare-webhook.cel.anyPod" (merge (dict "at" $member) $next) | nindent 2 -}}
-{{- $tests = append $tests (printf "%s.exists(%s, type(%s) == map && (%s.size() > 100 || %s.exists(%s, type(%s) == map &&%s)))" $list $held $held $held $held $key $member $inner) -}}
+{{- $tests = append $tests (printf "%s.exists(%s, type(%s) == map && (%s.size() > 100 || %s.exists(%s,%s%s)))" $list $held $held $held $held $key (include "gpushare-webhook.cel.isMapping" (dict "value" $member "steps" $rest.after)) $inner) -}}
 {{- else -}}
 {{- $one := printf "one%d" $.depth -}}
-{{- $type := eq "[*]" (first $rest.after | default "") | ternary "list" "map" -}}
 {{- $inner := include "gpushare-webhook.cel.anyPod" (merge (dict "at" $one) $next) | nindent 2 -}}
-{{- $tests = append $tests (printf "%s.exists(%s, type(%s) == list && (%s.size() > 500 || %s.exists(%s, type(%s) == %s &&%s)))" $list $held $held $held $held $one $one $type $inner) -}}
+{{- $tests = append $tests (printf "%s.exists(%s, type(%s) == list && (%s.size() > 500 || %s.exists(%s,%s%s)))" $list $held $held $held $held $one (include "gpushare-webhook.cel.isMapping" (dict "value" $one "steps" $rest.after)) $inner) -}}
 {{- end -}}
 {{- end -}}
 {{- $tests | join " ||\n" -}}
+{{- end -}}
+
+{{/* The test that a `value` is a mapping, unless `steps` lead on through a list or mapping in it, which has its own test. */}}
+{{- define "gpushare-webhook.cel.isMapping" -}}
+{{- if not (has (first .steps) (list "[*]" "*")) }} type({{ .value }}) == map &&{{ end -}}
 {{- end -}}
 
 {{/* A list of elements: several on a line of their own each. */}}
@@ -223,8 +227,7 @@ counts as a whole: CEL walks mappings in no fixed order.
 {{- $value := dict "at" .at "steps" $split.before -}}
 {{- if and (eq $split.repeated "[*]") $split.after -}}
 {{- $one := printf "one%d" .depth -}}
-{{- $type := eq "[*]" (first $split.after) | ternary "list" "map" -}}
-[{{ include "gpushare-webhook.cel.element" $value }}].filter(held, type(held) == list).map(held, held.map({{ $one }}, type({{ $one }}) == {{ $type }}, {{ include "gpushare-webhook.cel.places" (dict "at" $one "steps" $split.after "depth" (add1 .depth)) }}))
+[{{ include "gpushare-webhook.cel.element" $value }}].filter(held, type(held) == list).map(held, held.map({{ $one }}, {{ if not (has (first $split.after) (list "[*]" "*")) }}type({{ $one }}) == map, {{ end }}{{ include "gpushare-webhook.cel.places" (dict "at" $one "steps" $split.after "depth" (add1 .depth)) }}))
 {{- else -}}
 {{ include "gpushare-webhook.cel.below" $value }}
 {{- end -}}

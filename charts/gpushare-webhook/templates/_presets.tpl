@@ -650,16 +650,7 @@ what stands there, or the parts of a pod that a controller assembles: their path
           },
           {
             "path": "spec.transformer",
-            "holds": [
-              {
-                "path": "initContainers[*]",
-                "form": "container"
-              },
-              {
-                "path": "containers[*]",
-                "form": "container"
-              }
-            ]
+            "holds": "podSpec"
           },
           {
             "path": "spec.explainer",
@@ -1228,11 +1219,11 @@ what stands there, or the parts of a pod that a controller assembles: their path
               },
               {
                 "path": "stepOverrides[*]",
-                "form": "step"
+                "form": "container"
               },
               {
                 "path": "sidecarOverrides[*]",
-                "form": "step"
+                "form": "container"
               }
             ]
           }
@@ -1345,11 +1336,11 @@ what stands there, or the parts of a pod that a controller assembles: their path
               },
               {
                 "path": "stepOverrides[*]",
-                "form": "step"
+                "form": "container"
               },
               {
                 "path": "sidecarOverrides[*]",
-                "form": "step"
+                "form": "container"
               }
             ]
           }

@@ -5,8 +5,8 @@ containers that run at the same time add up, init containers that run before the
 its own limit.
 Why: replicas need not be on the same card, and each limits only the processes of its own container. The device plugin
 would accept the pod. That a pod gets one share is a rule of this webhook, for administrators who want GPU shares to be
-fair. On nodes with whole cards it does not apply. The check only warns where a queue, a scheduling gate or the
-suspension of a workload leaves the choice of nodes open.
+fair. On nodes with whole cards it does not apply. The check only warns where a queue, a scheduling gate, the suspension
+of a workload or the use of an object by others, such as a Task of Tekton, leaves the choice of nodes open.
 Remedy: split the pod; or keep it on nodes with whole cards, if its containers need a card each: exclude every label of
 nodes that share theirs, which the message spells out, in the required node affinity. An administrator can raise
 `limits.perPod`, or set GPS002 to `warn` in `severities`.

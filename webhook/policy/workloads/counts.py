@@ -57,7 +57,7 @@ def of_job(manifest: Members, path: Path) -> int | None:
 
 
 def is_indexed(manifest: Members, path: Path) -> bool:
-    """Whether the pods of a Job have ranks (`completionMode: Indexed`), from the path to its template.
+    """Whether the pods of a Job have ranks, from the path to its template: with `completionMode: Indexed`.
 
     Pods without ranks take work from a queue, each on its own (kubernetes/enhancements, KEP-2214).
     """

@@ -71,7 +71,7 @@ KINDS = (
         "InferenceService",
         (
             *_predictor("spec", "predictor", group="predictor"),
-            _component("spec", "transformer", containers=()),
+            PodPath(("spec", "transformer"), "podSpec"),
             _component("spec", "explainer", containers=_EXPLAINERS),
             *_predictor(*_CANARY, "predictor", group="canary", apart=_CANARY),
         ),

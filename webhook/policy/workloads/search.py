@@ -100,7 +100,7 @@ def find_pods(manifest: Members) -> Iterator[Guess]:
                 yield Guess(_path(link), node, "container")
                 left_out = _OF_CONTAINER
             stack.extend(_below(node, link, left_out))
-        elif isinstance(node, list):
+        else:
             stack.extend(_elements(node, link))
 
 

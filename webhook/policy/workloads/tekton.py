@@ -20,8 +20,8 @@ _OF_RUN = (
     Part(("computeResources",), "resources", name="each step"),  # the limits become those of every step
     Part(("stepSpecs", EVERY), "step"),
     Part(("sidecarSpecs", EVERY), "step"),
-    Part(("stepOverrides", EVERY), "step"),  # v1beta1
-    Part(("sidecarOverrides", EVERY), "step"),  # v1beta1
+    Part(("stepOverrides", EVERY)),  # v1beta1
+    Part(("sidecarOverrides", EVERY)),  # v1beta1
 )
 """What a run sets for the steps of its task, whatever they ask for themselves."""
 

@@ -29,6 +29,15 @@ class Unknown:
     preset: str = ""
     is_placeholder: bool = False
 
+    @property
+    def cause(self) -> str:
+        """The reason in words; empty where the name tells nothing."""
+        if self.is_placeholder:
+            return "its kind is unknown until the template is rendered"
+        if self.preset:
+            return f"the settings leave out the preset {self.preset}"
+        return f"unknown kind (did you mean {self.meant}?)" if self.meant else ""
+
 
 def unknown(group: str, kind: str, kinds: Kinds) -> Unknown:
     """Why these kinds do not include the kind."""
