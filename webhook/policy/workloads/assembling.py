@@ -90,13 +90,20 @@ class SharedSize:
 
 
 def _size(values: Iterable[object]) -> int:
-    """The number of values below these."""
+    """The number of values below these. Of a key or a text, each further part of `_PART` characters counts as one."""
     count, left = 0, list(values)
     while left:
         value = left.pop()
         count += 1
         if isinstance(value, dict):
             left.extend(value.values())
+            count += sum(len(key) // _PART for key in value)
         elif isinstance(value, list):
             left.extend(value)
+        elif isinstance(value, str):
+            count += len(value) // _PART
     return count
+
+
+_PART = 512
+"""Characters of text that count as one value: more than the longest key of a label has."""
