@@ -165,6 +165,7 @@ SILENT = [
     "sglang serve --tp 4 --device=cpu",
     "sglang generate --tp 4",
     "text-generation-launcher --sharded true",
+    "text-generation-launcher --num-shard $N",
     "trtllm-serve m --ep_size 4",
     "launch_triton_server.py --world_size $W",
     "python train.py --tensor-parallel-size 4",

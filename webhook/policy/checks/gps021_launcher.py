@@ -40,7 +40,7 @@ from webhook.policy.wording import amount, message
 
 
 class _Shortage(NamedTuple):
-    """The GPUs that a launch needs, those that there are, and the words for who has them."""
+    """The GPUs that a launch needs, those that there are, and the words that name their holder."""
 
     needs: int
     present: int

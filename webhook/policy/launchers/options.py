@@ -9,7 +9,7 @@ from collections.abc import Mapping, Set
 
 from webhook.policy.launchers.line import Line
 
-_MOST_DIGITS = 6
+_MOST_DIGITS = 5
 """Digits of an amount. A longer one is a typo, or hostile."""
 
 
