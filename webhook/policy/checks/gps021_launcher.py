@@ -65,10 +65,9 @@ def _violations(context: PodContext) -> Iterator[Violation]:
             own = sum(request.billionths for request in requests) // NANO
             yield from _violation(context, container, launch, own, requests[-1])
     group = None if extracted.group is None else extracted.group.gpus(context.rules.resource)
-    if group is not None and group.first is extracted:
-        for other in group.without:
-            for container, launch in other.launches:
-                yield from _violation(context, container, launch, group.most, None)
+    if group is not None and group.first == extracted.path:
+        for container, launch in group.others:
+            yield from _violation(context, container, launch, group.most, None)
 
 
 def _held(context: PodContext) -> dict[int, list[ResourceRequest]]:
