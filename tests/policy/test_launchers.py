@@ -245,8 +245,9 @@ def test_programs_of_container_are_limited() -> None:
     assert len(of_script("bash -c 'vllm serve m -tp 2';" * 100)) == 31
 
 
-def test_product_is_marked() -> None:
-    assert [one.is_product for one in of_script("vllm serve m -tp 2; vllm serve m -tp 2 -pp 2")] == [False, True]
+def test_option_for_number_of_containers() -> None:
+    script = "torchrun --nnodes 4 --nproc-per-node 2 t; deepspeed --num_gpus 2 --num_nodes 3 t; deepspeed --num_gpus 2 t"
+    assert [one.nodes and one.nodes[:2] for one in of_script(script)] == [("--nnodes", 4), ("--num_nodes", 3), None]
 
 
 @pytest.mark.parametrize("field", ["command", "args"])
