@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import NamedTuple
 
-Place = tuple[str, int]
-"""The element of `command` or `args` that sets an amount: the name of the list and the index."""
+Place = tuple[str | int, ...]
+"""The steps from a container to the value that sets an amount, such as `args` and the index of a word."""
 
 
 class Spread(Enum):

@@ -8,7 +8,7 @@ from itertools import islice
 from typing import NamedTuple
 from weakref import ref
 
-from webhook.policy.launchers.find import launches
+from webhook.policy.launchers.find import of_container
 from webhook.policy.launchers.launch import Launch, Spread
 from webhook.policy.launchers.ranks import may_share_gpu
 from webhook.policy.pods.assembled import AssembledPod
@@ -33,6 +33,9 @@ class Deferral(Enum):
 
 _MOST_CONTAINERS = 256
 """Containers of one pod whose command lines are read: more than a node can run."""
+
+_LAUNCHING = frozenset({"args", "command", "env"})
+"""Fields without which a container launches nothing that is known."""
 
 
 class ExtractedPod:
@@ -83,7 +86,8 @@ class ExtractedPod:
                 [
                     (container, launch)
                     for container in self._launching()
-                    for launch in launches(container.raw, container.path)
+                    if not _LAUNCHING.isdisjoint(container.raw)
+                    for launch in of_container(container)
                 ]
             )
         return self._launches
@@ -94,9 +98,8 @@ class ExtractedPod:
         return any(may_share_gpu(container) for container in self._launching())
 
     def _launching(self) -> Iterable[Container]:
-        """The first containers that have a command line and name resources or set variables, else the first of all."""
-        containers = self.pod.containers or tuple(islice(self.pod.every_container(), _MOST_CONTAINERS))
-        return [one for one in containers[:_MOST_CONTAINERS] if "args" in one.raw or "command" in one.raw]
+        """The first containers that name resources or set variables, else the first of all."""
+        return self.pod.containers[:_MOST_CONTAINERS] or islice(self.pod.every_container(), _MOST_CONTAINERS)
 
     @property
     def hides_shared_memory(self) -> bool:
