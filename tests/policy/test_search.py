@@ -23,7 +23,8 @@ from webhook.policy.settings.settings import Settings
 from webhook.policy.settings.workloads import Workloads
 from webhook.policy.verdict import Decision, Finding, Path, Severity, Verdict
 from webhook.policy.workloads.kinds import MOST_PODS, Kind
-from webhook.policy.workloads.paths import EVERY, PodPath, Whole
+from webhook.policy.workloads.paths import EVERY, Assembly, PodPath, Steps, Whole
+from webhook.policy.workloads.presets import PRESETS
 from webhook.policy.workloads.search import GpuNames, find_mentions, find_pods
 from webhook.settings.load import load
 
@@ -120,6 +121,44 @@ def test_any_object_of_unknown_kind_is_evaluated(manifest: Json, kind: str, conf
         assert len(f"{found.code} {found.message}") <= 120
         assert found.message.isprintable()
     assert not verdict.is_skipped or verdict.reason
+
+
+HELD: dict[str, Json] = {
+    "template": {"spec": {"containers": [CONTAINER]}},
+    "podSpec": {"containers": [CONTAINER]},
+    "container": CONTAINER,
+    "resources": {"limits": {GPU: 2}, "requests": {GPU: 2}},
+    "step": {"name": "s", "image": "i", "computeResources": {"limits": {GPU: 2}}},
+    "trainer": {"resourcesPerNode": {"limits": {GPU: 2}}},
+    "spark": {"gpu": {"name": GPU, "quantity": 2}},
+}
+
+
+def requests_of(place: PodPath) -> list[tuple[Steps, str]]:
+    """The steps to all that may ask for resources at a path of a kind, each with its form."""
+    if not isinstance(place.holds, Assembly):
+        return [(place.steps, place.holds)]
+    return [((*place.steps, *part.steps), part.form) for part in place.holds.parts]
+
+
+OF_PRESETS = [
+    pytest.param(kind, steps, form, id=f"{kind.group}-{kind.kind}-{'.'.join(steps)}")
+    for preset in PRESETS
+    for kind in preset.kinds
+    for place in kind.paths
+    for steps, form in requests_of(place)
+]
+
+
+@pytest.mark.parametrize(("kind", "steps", "form"), OF_PRESETS)
+def test_amount_at_path_of_preset_is_checked_and_not_reported_as_unchecked(kind: Kind, steps: Steps, form: str) -> None:
+    manifest: Any = HELD[form]
+    for step in reversed(steps):
+        manifest = [manifest] if step == EVERY else {step: manifest}
+    verdict = evaluate(manifest, EVALUATOR, kind.kind, kind.group)
+    assert not verdict.is_skipped
+    assert "GPS001" in {one.code for one in verdict.findings}
+    assert "GPS023" not in {one.code for one in verdict.findings}
 
 
 def mentions(manifest: Json, *covered: Path) -> list[tuple[Path, str]]:
