@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.linear import assert_linear
-from webhook.policy.launchers.find import LIMIT, launches
+from webhook.policy.launchers.find import LIMIT, launches, of_container
 from webhook.policy.launchers.launch import Launch, Spread
+from webhook.policy.pods.pod import APP, Container
 from webhook.policy.pods.reading import MalformedError
 
 CONTAINER, GROUP, CLUSTER = Spread.CONTAINER, Spread.GROUP, Spread.CLUSTER
@@ -18,6 +19,28 @@ CONTAINER, GROUP, CLUSTER = Spread.CONTAINER, Spread.GROUP, Spread.CLUSTER
 
 def of(container: dict[str, Any]) -> list[Launch]:
     return list(launches(container, ("spec", "containers", 0)))
+
+
+TGI = "ghcr.example.test/huggingface/text-generation-inference:1.4.3"
+
+
+@pytest.mark.parametrize(
+    ("members", "value", "expected"),
+    [
+        ({"image": TGI}, "4", [("NUM_SHARD", 4, ("env", 1, "value"))]),
+        ({"image": TGI, "args": ["--num-shard", "2"]}, "4", [("--num-shard", 2, ("args", 1))]),
+        ({"image": TGI, "args": ["--model-id", "m"]}, "4", [("NUM_SHARD", 4, ("env", 1, "value"))]),
+        ({"image": TGI, "command": ["./serve"]}, "4", []),
+        ({"image": TGI}, "$(SHARDS)", []),
+        ({"image": TGI}, None, []),
+        ({"image": "other"}, "4", []),
+        ({"image": 1}, "4", []),
+    ],
+)
+def test_shards_by_variable(members: dict[str, Any], value: object, expected: list[Any]) -> None:
+    raw = {"env": [{"name": "MODEL_ID", "value": "m"}, {"name": "NUM_SHARD", "value": value}], **members}
+    found = of_container(Container(raw, (), 0, APP))
+    assert [(one.option, one.value, one.place) for one in found] == expected
 
 
 def of_script(script: str) -> list[Launch]:
@@ -245,8 +268,9 @@ def test_programs_of_container_are_limited() -> None:
     assert len(of_script("bash -c 'vllm serve m -tp 2';" * 100)) == 31
 
 
-def test_product_is_marked() -> None:
-    assert [one.is_product for one in of_script("vllm serve m -tp 2; vllm serve m -tp 2 -pp 2")] == [False, True]
+def test_option_for_number_of_containers() -> None:
+    script = "torchrun --nnodes 4 --nproc-per-node 2 t; deepspeed --num_gpus 2 --num_nodes 3 t; deepspeed --num_gpus 2"
+    assert [one.nodes and one.nodes[:2] for one in of_script(script)] == [("--nnodes", 4), ("--num_nodes", 3), None]
 
 
 @pytest.mark.parametrize("field", ["command", "args"])
@@ -291,7 +315,8 @@ def test_any_command_line_is_read(command: list[str], args: list[str]) -> None:
         assert 1 <= found.each <= found.total
         assert found.value >= 1
         name, index = found.place
-        assert index < len({"command": command, "args": args}[name])
+        assert isinstance(index, int)
+        assert index < len({"command": command, "args": args}[str(name)])
 
 
 UNITS = [

@@ -23,7 +23,9 @@ from webhook.policy.launchers import (
 )
 from webhook.policy.launchers.launch import Launch
 from webhook.policy.launchers.line import Line
+from webhook.policy.pods.pod import Container
 from webhook.policy.pods.reading import Members, texts
+from webhook.policy.pods.variables import SHARDS
 from webhook.policy.verdict import Path
 
 LIMIT = 16 * 1024
@@ -98,8 +100,17 @@ _RAY = ("ray start", "ray_", "RAY_ADDRESS")
 _HIDDEN = "CUDA_VISIBLE_DEVICES="
 
 
+def of_container(container: Container) -> Sequence[Launch]:
+    """The launches of a container, by its command line, else by its variables. Raises MalformedError."""
+    found = tuple(launches(container.raw, container.path))
+    if found or SHARDS not in container.variables:
+        return found
+    launch = tgi.of_environment(container)
+    return () if launch is None else (launch,)
+
+
 def launches(container: Members, path: Path) -> Iterable[Launch]:
-    """The launches of the container at a path. Raises MalformedError."""
+    """The launches of the command line of the container at a path. Raises MalformedError."""
     words, commands, is_complete = arguments(container, path)
     if not words:
         return ()
