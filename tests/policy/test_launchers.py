@@ -21,6 +21,28 @@ def of(container: dict[str, Any]) -> list[Launch]:
     return list(launches(container, ("spec", "containers", 0)))
 
 
+SCRIPT = "torchrun --nproc-per-node 4 t"
+
+
+@pytest.mark.parametrize(
+    ("raw", "place"),
+    [
+        ({"command": ["bash"], "source": SCRIPT}, ("source",)),
+        ({"command": ["/bin/sh", "-e"], "source": f"set -x\n{SCRIPT}\n"}, ("source",)),
+        ({"command": ["python"], "source": SCRIPT}, None),
+        ({"script": SCRIPT}, ("script",)),
+        ({"script": f"#!/usr/bin/env bash\n{SCRIPT}"}, ("script",)),
+        ({"script": f"#!/usr/bin/env python\n{SCRIPT}"}, None),
+        ({"script": f"CUDA_VISIBLE_DEVICES= {SCRIPT}"}, None),
+        ({"script": "echo"}, None),
+        ({"script": 1}, None),
+        ({"script": f"{SCRIPT}\n{'#' * LIMIT}"}, ("script",)),
+    ],
+)
+def test_script_of_field(raw: dict[str, Any], place: object) -> None:
+    assert [one.place for one in of_container(Container(raw, (), 0, APP))] == ([] if place is None else [place])
+
+
 TGI = "ghcr.example.test/huggingface/text-generation-inference:1.4.3"
 
 
@@ -284,7 +306,10 @@ def test_malformed_arguments(field: str, value: object) -> None:
 def test_arguments_beyond_limit_are_not_read() -> None:
     script = "torchrun --nproc-per-node 2 t;"
     assert len(of_script(script + "#" * (LIMIT - len(script) - 100))) == 1
-    assert len(of_script(script + "x" * LIMIT)) == 1  # complete within the limit
+    assert len(of_script(script + "\n" + "x" * LIMIT)) == 1  # complete within the limit
+    assert of_script("#" * (LIMIT - 40) + "\ntorchrun --nproc-per-node 16 train.py") == []
+    assert of_script("#" * (LIMIT - 44) + "\ntorchrun --nproc-per-node 16 \\\n train.py") == []
+    assert of_script(script + "x" * LIMIT) == []  # no complete line
     assert of_script("#" * LIMIT + "\n" + script) == []
     assert of({"args": ["torchrun", "--nproc-per-node", "2", "t"] + ["x"] * LIMIT}) == []
     assert of({"args": ["x" * LIMIT, "torchrun", "--nproc-per-node", "2"]}) == []

@@ -1,10 +1,10 @@
 """A launcher wants more GPUs than the container, or its group of pods, has.
 
 Reads: `command` and `args`, at most 16 KiB of them, of containers that request a GPU, and, in a group of pods that work
-together, of the pods that request none; `NUM_SHARD` in `env` of Text Generation Inference. The check knows torchrun,
-Accelerate, DeepSpeed, mpirun and horovodrun, nccl-tests, vLLM, SGLang, Text Generation Inference, TensorRT-LLM's
-`trtllm-serve` and Triton's `launch_triton_server.py`: directly, as modules of Python, and in scripts after `sh -c`; vLLM
-and Text Generation Inference also as the image's entrypoint.
+together, of the pods that request none; the scripts of Argo and Tekton; `NUM_SHARD` in `env` of Text Generation
+Inference. The check knows torchrun, Accelerate, DeepSpeed, mpirun and horovodrun, nccl-tests, vLLM, SGLang, Text
+Generation Inference, TensorRT-LLM's `trtllm-serve` and Triton's `launch_triton_server.py`: directly, as modules of
+Python, and in scripts after `sh -c`; vLLM and Text Generation Inference also as the image's entrypoint.
 Why: a process without a GPU of its own fails when it selects its device, or NCCL refuses two processes on one device.
 That is usually seen minutes later, in the log of one process among many.
 The check is silent where it would have to guess. An amount can hold a variable, a placeholder, or a word such as `auto`

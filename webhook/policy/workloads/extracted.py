@@ -34,7 +34,7 @@ class Deferral(Enum):
 _MOST_CONTAINERS = 256
 """Containers of one pod whose command lines are read: more than a node can run."""
 
-_LAUNCHING = frozenset({"args", "command", "env"})
+_LAUNCHING = frozenset({"args", "command", "env", "source", "script"})
 """Fields without which a container launches nothing that is known."""
 
 
