@@ -1,6 +1,7 @@
 """Argo Workflows and Argo Rollouts (argoproj/argo-workflows, argoproj/argo-rollouts).
 
-Not checked: `podSpecPatch` and the manifest of a `resource` template, which are texts.
+Not checked: `podSpecPatch` and the manifest of a `resource` template, which are texts. The labels of an object do not
+reach its pods, so that Kueue does not see them.
 """
 
 from __future__ import annotations
@@ -52,7 +53,15 @@ def _workflow(*spec: str) -> tuple[PodPath, ...]:
 
 
 WORKFLOWS = (
-    Kind(_GROUP, "Workflow", _workflow("spec"), "workflows", _VERSIONS, has_open_nodes=_is_patched("spec")),
+    Kind(
+        _GROUP,
+        "Workflow",
+        _workflow("spec"),
+        "workflows",
+        _VERSIONS,
+        labels=None,
+        has_open_nodes=_is_patched("spec"),
+    ),
     Kind(_GROUP, "WorkflowTemplate", _workflow("spec"), "workflowtemplates", _VERSIONS, is_used_elsewhere=always),
     Kind(
         _GROUP,
@@ -70,6 +79,7 @@ WORKFLOWS = (
         "cronworkflows",
         _VERSIONS,
         suspended=(("spec", "workflowSpec", "suspend"),),  # its own `suspend` only stops its schedule
+        labels=None,
         has_open_nodes=_is_patched("spec", "workflowSpec"),
     ),
 )
@@ -78,9 +88,9 @@ _EXPERIMENT = (PodPath(("spec", "templates", EVERY, "template")),)
 _JOB_OF_METRIC = PodPath(("spec", "metrics", EVERY, "provider", "job", "spec", "template"), renders=True)
 
 ROLLOUTS = (
-    Kind(_GROUP, "Rollout", (PodPath(("spec", "template")),), "rollouts", _VERSIONS, suspended=()),
-    Kind(_GROUP, "Experiment", _EXPERIMENT, "experiments", _VERSIONS, suspended=()),
-    Kind(_GROUP, "AnalysisTemplate", (_JOB_OF_METRIC,), "analysistemplates", _VERSIONS, suspended=()),
+    Kind(_GROUP, "Rollout", (PodPath(("spec", "template")),), "rollouts", _VERSIONS, suspended=(), labels=None),
+    Kind(_GROUP, "Experiment", _EXPERIMENT, "experiments", _VERSIONS, suspended=(), labels=None),
+    Kind(_GROUP, "AnalysisTemplate", (_JOB_OF_METRIC,), "analysistemplates", _VERSIONS, suspended=(), labels=None),
     Kind(
         _GROUP,
         "ClusterAnalysisTemplate",
@@ -89,6 +99,7 @@ ROLLOUTS = (
         _VERSIONS,
         namespaced=False,
         suspended=(),
+        labels=None,
     ),
 )
 """The kinds of the presets."""

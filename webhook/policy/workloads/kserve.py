@@ -60,22 +60,6 @@ def _workload(*steps: str, group: str) -> tuple[PodPath, ...]:
     )
 
 
-def _has_runtime(manifest: Members, _path: Path) -> bool:
-    """Whether a predictor has a model server, whose runtime may choose the nodes of the pod (`MergePodSpec`)."""
-    spec = at(manifest, ("spec",))
-    canaries = at(spec, ("canary",))
-    return any(
-        at(holder, ("predictor", server)) is not None
-        for holder in (spec, *(canaries if isinstance(canaries, list) else ()))
-        for server in _PREDICTORS
-    )
-
-
-def _has_bases(manifest: Members, _path: Path) -> bool:
-    """Whether an LLM is based on configs, which may choose the nodes of its pods."""
-    return bool(at(manifest, ("spec", "baseRefs")))
-
-
 _LLM = (
     *_workload("spec", group="decode"),
     *_workload("spec", "prefill", group="prefill"),
@@ -94,7 +78,6 @@ KINDS = (
         "inferenceservices",
         ("v1beta1",),
         suspended=(),
-        has_open_nodes=_has_runtime,
     ),
     Kind(
         _GROUP,
@@ -122,7 +105,6 @@ KINDS = (
         "llminferenceservices",
         ("v1alpha2", "v1alpha1"),
         suspended=(),
-        has_open_nodes=_has_bases,
     ),
     Kind(
         _GROUP,
