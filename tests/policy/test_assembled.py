@@ -14,7 +14,7 @@ from webhook.policy.placement.facts import Facts, Node
 from webhook.policy.pods.reading import MalformedError
 from webhook.policy.settings.injections import Injections, SteeringInjection
 from webhook.policy.settings.settings import Settings, Users
-from webhook.policy.verdict import Path
+from webhook.policy.verdict import Path, Severity
 from webhook.policy.workloads.extracted import Deferral
 from webhook.policy.workloads.kinds import MOST_SHARED, QUEUE_LABEL, TooManyPodsError
 
@@ -288,6 +288,12 @@ def test_fields_that_pods_share_are_bounded() -> None:
     with pytest.raises(TooManyPodsError, match=str(MOST_SHARED)) as error:
         paths(ARGO, "Workflow", sharing(most + 1, 90))
     assert error.value.path == ("spec", "templates", most)
+
+
+def test_steps_that_inherit_are_bounded() -> None:
+    task = {"stepTemplate": {"computeResources": limits(2)}, "steps": [{}] * 1025}
+    verdict = EVALUATOR.evaluate({"spec": {"taskSpec": task}}, TEKTON, "TaskRun", Origin("team-a", groups=()))
+    assert verdict.counts["GPS001", Severity.DENY] == 1024
 
 
 @pytest.mark.parametrize("selector", [{"zone": "$" * 512 * 100}, {"$" * 512 * 100: "a"}])

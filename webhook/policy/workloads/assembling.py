@@ -31,11 +31,15 @@ def _containers(raw: Members, path: Path, part: Part) -> Iterator[Container]:
     """The containers of a part, each with what it inherits."""
     form = _FORMS[part.form]
     template = None if part.template is None else _template(raw, path, part.template)
-    for held, list_path, place in _held(raw, path, part.steps):
+    for number, (held, list_path, place) in enumerate(_held(raw, path, part.steps)):
         container = form(held, list_path, place, _kind(part, held), part.name)
-        if template is not None and isinstance(container, Step):
+        if template is not None and isinstance(container, Step) and number < _MOST_INHERITING:
             container.inherit(template)
         yield container
+
+
+_MOST_INHERITING = 1024
+"""Steps of a pod that inherit from a template: more than a node can run. An empty step has two bytes."""
 
 
 def _template(raw: Members, path: Path, steps: Steps) -> StepTemplate | None:
