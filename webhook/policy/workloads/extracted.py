@@ -11,7 +11,7 @@ from weakref import ref
 from webhook.policy.launchers.find import of_container
 from webhook.policy.launchers.launch import Launch, Spread
 from webhook.policy.launchers.ranks import may_share_gpu
-from webhook.policy.pods.assembled import AssembledPod
+from webhook.policy.pods.assembled import FIELDS, AssembledPod
 from webhook.policy.pods.forms import BareResources
 from webhook.policy.pods.pod import APP, Container, Pod
 from webhook.policy.pods.quantity import NANO
@@ -72,9 +72,12 @@ class ExtractedPod:
     def content(self) -> object:
         """What makes the pod, for a comparison with the same pod before an update.
 
-        The mapping from which a controller assembles a pod may also hold fields beside it, such as `minReplicas`.
+        The mapping of a pod spec, or from which a controller assembles a pod, may also hold other fields, such as
+        `minReplicas`.
         """
         pod = self.pod
+        if self.place.holds == "podSpec":
+            return [self.raw.get(field) for field in (*FIELDS, "initContainers", "containers")]
         if not isinstance(pod, AssembledPod):
             return self.raw
         return pod.spec, [(container.raw, container.limits, container.requests) for container in pod.containers]
