@@ -10,7 +10,8 @@ The pods of a PyTorchJob, JAXJob, PaddleJob and XGBoostJob are ranks. Pods of ot
 says so: `--nnodes` above 1, vLLM on Ray with several GPUs, nccl-tests, Horovod. Several ranks in one container count
 where it asks for several replicas. The check is silent where the pods cannot meet, by a required anti-affinity on
 `kubernetes.io/hostname` that matches the pod's own labels (labels with a prefix that the template lacks count as
-added by the controller); where GPS001 reports the number of replicas; with `NCCL_MULTI_RANK_GPU_ENABLE=1`, which NCCL knows since 2.30; and with the backend `gloo`.
+added by the controller); where GPS001 reports the number of replicas; with `NCCL_MULTI_RANK_GPU_ENABLE=1`, which NCCL
+knows since 2.30; and with the backend `gloo`.
 Remedy: give each rank a card of its own: keep the pods apart by anti-affinity, or use whole cards. For one container,
 start one rank. NCCL 2.30 and later accept several ranks on one GPU with `NCCL_MULTI_RANK_GPU_ENABLE=1`; the option is
 experimental, and no faster than one rank.
