@@ -51,7 +51,7 @@ class _Shortage(NamedTuple):
 def run(context: PodContext) -> Violations:
     """One violation per launch that needs too many GPUs."""
     extracted = context.extracted
-    if extracted.group is None and not extracted.launches:
+    if not context.launches and extracted.group is None:
         return ()
     return _violations(context)
 
@@ -60,7 +60,7 @@ def _violations(context: PodContext) -> Iterator[Violation]:
     """Those of the pod's own containers and, with the first pod of a group, those of pods that ask for no GPU."""
     extracted = context.extracted
     held = _held(context)
-    for container, launch in extracted.launches:
+    for container, launch in context.launches:
         requests = held.get(id(container))
         if requests is not None:
             own = sum(request.billionths for request in requests) // NANO

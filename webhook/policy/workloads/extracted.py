@@ -82,14 +82,7 @@ class ExtractedPod:
     def launches(self) -> tuple[tuple[Container, Launch], ...]:
         """What the command lines of its containers launch on GPUs, by container. Raises MalformedError."""
         if self._launches is None:
-            self._launches = tuple(
-                [
-                    (container, launch)
-                    for container in self._launching()
-                    if not _LAUNCHING.isdisjoint(container.raw)
-                    for launch in of_container(container)
-                ]
-            )
+            self._launches = launches_of(self._launching())
         return self._launches
 
     @property
@@ -105,6 +98,18 @@ class ExtractedPod:
     def hides_shared_memory(self) -> bool:
         """Whether the controller mounts a volume at `/dev/shm` into its first container."""
         return self.place.hides_shared_memory(self.manifest, self.path)
+
+
+def launches_of(containers: Iterable[Container]) -> tuple[tuple[Container, Launch], ...]:
+    """What the command lines of containers launch on GPUs, by container. Raises MalformedError."""
+    return tuple(
+        [
+            (container, launch)
+            for container in islice(containers, _MOST_CONTAINERS)
+            if not _LAUNCHING.isdisjoint(container.raw)
+            for launch in of_container(container)
+        ]
+    )
 
 
 class GroupGpus(NamedTuple):
