@@ -43,16 +43,19 @@ CLUSTER_SCOPED = {
 STORED = [sample for sample in SAMPLES if sample.manifest["metadata"]["name"] != "older"]
 EACH = pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: sample.name)
 Offline = dict[tuple[str, Place, int], dict[str, Any]]
-USED_ELSEWHERE = {
+OPEN = {
     "ClusterServingRuntime",
+    "ClusterTrainingRuntime",
     "ClusterWorkflowTemplate",
     "LLMInferenceServiceConfig",
     "Pipeline",
     "ServingRuntime",
     "Task",
+    "TrainJob",
+    "TrainingRuntime",
     "WorkflowTemplate",
 }
-"""Kinds of templates that other objects use, which may choose nodes where the amount is right."""
+"""Kinds that use other objects, or that other objects use, which may choose nodes where the amount is right."""
 WARNED = "Warning: "
 TWO = 'asks for 2 of "nvidia.com/gpu"; the limit is 1'
 
@@ -161,7 +164,7 @@ def test_two_replicas_are_rejected(custom: CustomKinds, hooks: LocalWebhook, off
 
 def _says_too_many(answer: Answer, sample: Sample, gpus: int) -> bool:
     """Whether the webhook rejects an amount, or warns of it where another object may choose the nodes."""
-    is_denied = sample.kind not in USED_ELSEWHERE
+    is_denied = sample.kind not in OPEN
     said = "".join((answer.denials if is_denied else answer.warnings)[:1])
     asks = said.startswith("GPS001 ") and f'asks for {gpus} of "nvidia.com/gpu"' in said
     return asks and is_denied is (answer.status == 403)
@@ -301,7 +304,7 @@ def test_apply(custom: CustomKinds, hooks: LocalWebhook, offline: Offline, tmp_p
     """`kubectl apply` of a folder shows the message for each object that is rejected, and each warning once."""
     kubectl = custom.running.kubectl
     apply = ("apply", f"--server-side={str(way == 'server-side').lower()}", f"--filename={tmp_path}")
-    rejected = [sample for sample in STORED if sample.kind not in USED_ELSEWHERE]
+    rejected = [sample for sample in STORED if sample.kind not in OPEN]
     _write(tmp_path, rejected, 2)
     refused = kubectl.run(*apply)
     assert (refused.returncode, refused.stdout) == (1, "")

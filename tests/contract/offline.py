@@ -61,6 +61,7 @@ DIFFER = {
     "tolerations/restored-on-update": NOT_AN_UPDATE,
     "workloads/update-beside-the-containers": "the hook checks an update only if it changes the containers",
     "workloads/update-beside-the-template": "the hook checks an update only if it changes the template",
+    "workloads/update-of-one-role": "the hook checks an update only where it changes a template",
 }
 """The fixtures on which the two rightly differ, because the command line does not know the request, and why."""
 

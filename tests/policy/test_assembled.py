@@ -14,7 +14,7 @@ from webhook.policy.placement.facts import Facts, Node
 from webhook.policy.pods.reading import MalformedError
 from webhook.policy.settings.injections import Injections, SteeringInjection
 from webhook.policy.settings.settings import Settings, Users
-from webhook.policy.verdict import Path
+from webhook.policy.verdict import Path, Severity
 from webhook.policy.workloads.extracted import Deferral
 from webhook.policy.workloads.kinds import MOST_SHARED, QUEUE_LABEL, TooManyPodsError
 
@@ -23,6 +23,7 @@ Json = dict[str, Any]
 GPU = "nvidia.com/gpu"
 EVALUATOR = Evaluator.of(Settings())
 ARGO, KSERVE, SPARK, TEKTON = "argoproj.io", "serving.kserve.io", "sparkoperator.k8s.io", "tekton.dev"
+TRAINER = "trainer.kubeflow.org"
 
 
 def limits(amount: object = 1) -> Json:
@@ -226,6 +227,27 @@ def test_executors_are_counted_by_their_instances(spec: Json, expected: list[int
         (ARGO, "WorkflowTemplate", {}, Deferral.USED_ELSEWHERE),
         (KSERVE, "ServingRuntime", {}, Deferral.USED_ELSEWHERE),
         (KSERVE, "InferenceService", {"suspend": True}, None),
+        (KSERVE, "InferenceService", {"predictor": {"model": {}}}, None),
+        (KSERVE, "LLMInferenceService", {"baseRefs": [{"name": "base"}]}, None),
+        (TRAINER, "TrainJob", {}, Deferral.OPEN),
+        (TRAINER, "TrainJob", {"suspend": True}, Deferral.SUSPENDED),
+        (TRAINER, "TrainingRuntime", {}, Deferral.USED_ELSEWHERE),
+        (TRAINER, "ClusterTrainingRuntime", {}, Deferral.USED_ELSEWHERE),
+        (ARGO, "Workflow", {"templates": [None, {"podSpecPatch": ""}], "templateDefaults": {}}, None),
+        (ARGO, "Workflow", {"templates": "all"}, None),
+        (ARGO, "Workflow", {"templates": [{"podSpecPatch": "{}"}]}, Deferral.OPEN),
+        (ARGO, "Workflow", {"templateDefaults": {"podSpecPatch": "{}"}}, Deferral.OPEN),
+        (ARGO, "CronWorkflow", {"workflowSpec": {"podSpecPatch": "{}"}}, Deferral.OPEN),
+        (SPARK, "SparkApplication", {"sparkConf": {"spark.kubernetes.driver.memory": "1g", "spark.kube": "a"}}, None),
+        (SPARK, "SparkApplication", {"sparkConf": "all"}, None),
+        (SPARK, "SparkApplication", {"sparkConf": {"spark.kubernetes.node.selector.pool": "a"}}, Deferral.OPEN),
+        (SPARK, "SparkConnect", {"sparkConf": {"spark.kubernetes.driver.node.selector.a/b": "c"}}, Deferral.OPEN),
+        (
+            SPARK,
+            "ScheduledSparkApplication",
+            {"template": {"sparkConf": {"spark.kubernetes.executor.podTemplateFile": "a.yaml"}}},
+            Deferral.OPEN,
+        ),
         (SPARK, "ScheduledSparkApplication", {"suspend": True}, None),
         (SPARK, "ScheduledSparkApplication", {"template": {"suspend": True}}, Deferral.SUSPENDED),
     ],
@@ -266,6 +288,21 @@ def test_fields_that_pods_share_are_bounded() -> None:
     with pytest.raises(TooManyPodsError, match=str(MOST_SHARED)) as error:
         paths(ARGO, "Workflow", sharing(most + 1, 90))
     assert error.value.path == ("spec", "templates", most)
+
+
+def test_steps_that_inherit_are_bounded() -> None:
+    task = {"stepTemplate": {"computeResources": limits(2)}, "steps": [{}] * 1025}
+    verdict = EVALUATOR.evaluate({"spec": {"taskSpec": task}}, TEKTON, "TaskRun", Origin("team-a", groups=()))
+    assert verdict.counts["GPS001", Severity.DENY] == 1024
+
+
+@pytest.mark.parametrize("selector", [{"zone": "$" * 512 * 100}, {"$" * 512 * 100: "a"}])
+def test_texts_that_pods_share_are_bounded(selector: Json) -> None:
+    size = 2 + 100  # the mapping, its value, and the further parts of the text
+    template = {"container": {"resources": limits()}}
+    assert paths(ARGO, "Workflow", {"nodeSelector": selector, "templates": [template] * (MOST_SHARED // size)}) == []
+    with pytest.raises(TooManyPodsError):
+        paths(ARGO, "Workflow", {"nodeSelector": selector, "templates": [template] * (MOST_SHARED // size + 1)})
 
 
 def test_large_fields_of_each_pod_are_not_shared() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -130,24 +130,36 @@ def _validate(request: Request, evaluator: Evaluator) -> Outcome:
     checked = _checked(request, evaluator) if (request.kind.group, request.kind.kind) in evaluator.kinds else None
     if checked is None:
         return Outcome(request, UNTOUCHED)
-    outcome = Outcome(request, evaluator.verdict(*checked))
+    outcome = Outcome(request, evaluator.verdict(checked.pods, checked.origin))
     outcome.allowed = outcome.verdict.decision is not Decision.DENIED
     return outcome
 
 
-def _checked(request: Request, evaluator: Evaluator) -> tuple[list[ExtractedPod], Origin] | None:
-    """The pods of a request that the final hook checks, and their origin; None for all other requests."""
+class _Checked(NamedTuple):
+    """The pods of a request that the final hook checks, and their origin.
+
+    `every` holds all pods of the object: the groups of a checked pod refer to them only weakly.
+    """
+
+    pods: list[ExtractedPod]
+    every: list[ExtractedPod]
+    origin: Origin
+
+
+def _checked(request: Request, evaluator: Evaluator) -> _Checked | None:
+    """What the final hook checks of a request; None for requests that it leaves alone."""
     match request.operation, request.subResource:
         case "CREATE", "":
-            return _pods(request, evaluator), _origin(request, Hook.VALIDATE)
+            pods = _pods(request, evaluator)
+            return _Checked(pods, pods, _origin(request, Hook.VALIDATE))
         case "UPDATE", "":
             pods, before = _pods(request, evaluator), _pods_before(request, evaluator)
-            pods = _ungated(pods, before) if _is_pod(request) else _changed(pods, before)
-            return pods, _origin(request, Hook.VALIDATE)
+            changed = _ungated(pods, before) if _is_pod(request) else _changed(pods, before)
+            return _Checked(changed, pods, _origin(request, Hook.VALIDATE))
         case "UPDATE", "ephemeralcontainers" if _is_pod(request):
             pods = _pods(request, evaluator)
             added = _added_containers(pods, _pods_before(request, evaluator))
-            return pods, _origin(request, Hook.VALIDATE, added)
+            return _Checked(pods, pods, _origin(request, Hook.VALIDATE, added))
     return None
 
 

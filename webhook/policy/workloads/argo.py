@@ -7,8 +7,10 @@ reach its pods, so that Kueue does not see them.
 from __future__ import annotations
 
 from webhook.policy.pods.pod import INIT
+from webhook.policy.pods.reading import Members
+from webhook.policy.verdict import Path
 from webhook.policy.workloads.kinds import Kind
-from webhook.policy.workloads.paths import EVERY, Assembly, Part, PodPath, always
+from webhook.policy.workloads.paths import EVERY, Assembly, Condition, Part, PodPath, always, at
 
 _GROUP, _VERSIONS = "argoproj.io", ("v1alpha1",)
 _MAIN = "main"
@@ -21,6 +23,18 @@ _PARTS = (
     Part(("containerSet", "containers", EVERY)),
     Part(("sidecars", EVERY)),
 )
+
+
+def _is_patched(*spec: str) -> Condition:
+    """Whether a `podSpecPatch` of the workflow or of a template may choose nodes, or replace amounts."""
+
+    def condition(manifest: Members, _path: Path) -> bool:
+        workflow = at(manifest, spec)
+        templates = at(workflow, ("templates",))
+        holders = (workflow, at(workflow, ("templateDefaults",)), *(templates if isinstance(templates, list) else ()))
+        return any(at(holder, ("podSpecPatch",)) for holder in holders)
+
+    return condition
 
 
 def _workflow(*spec: str) -> tuple[PodPath, ...]:
@@ -39,7 +53,15 @@ def _workflow(*spec: str) -> tuple[PodPath, ...]:
 
 
 WORKFLOWS = (
-    Kind(_GROUP, "Workflow", _workflow("spec"), "workflows", _VERSIONS, labels=None),
+    Kind(
+        _GROUP,
+        "Workflow",
+        _workflow("spec"),
+        "workflows",
+        _VERSIONS,
+        labels=None,
+        has_open_nodes=_is_patched("spec"),
+    ),
     Kind(_GROUP, "WorkflowTemplate", _workflow("spec"), "workflowtemplates", _VERSIONS, is_used_elsewhere=always),
     Kind(
         _GROUP,
@@ -58,6 +80,7 @@ WORKFLOWS = (
         _VERSIONS,
         suspended=(("spec", "workflowSpec", "suspend"),),  # its own `suspend` only stops its schedule
         labels=None,
+        has_open_nodes=_is_patched("spec", "workflowSpec"),
     ),
 )
 

@@ -31,11 +31,15 @@ def _containers(raw: Members, path: Path, part: Part) -> Iterator[Container]:
     """The containers of a part, each with what it inherits."""
     form = _FORMS[part.form]
     template = None if part.template is None else _template(raw, path, part.template)
-    for held, list_path, place in _held(raw, path, part.steps):
+    for number, (held, list_path, place) in enumerate(_held(raw, path, part.steps)):
         container = form(held, list_path, place, _kind(part, held), part.name)
-        if template is not None and isinstance(container, Step):
+        if template is not None and isinstance(container, Step) and number < _MOST_INHERITING:
             container.inherit(template)
         yield container
+
+
+_MOST_INHERITING = 1024
+"""Steps of a pod that inherit from a template: more than a node can run. An empty step has two bytes."""
 
 
 def _template(raw: Members, path: Path, steps: Steps) -> StepTemplate | None:
@@ -90,13 +94,20 @@ class SharedSize:
 
 
 def _size(values: Iterable[object]) -> int:
-    """The number of values below these."""
+    """The number of values below these. Of a key or a text, each further part of `_PART` characters counts as one."""
     count, left = 0, list(values)
     while left:
         value = left.pop()
         count += 1
         if isinstance(value, dict):
             left.extend(value.values())
+            count += sum(len(key) // _PART for key in value)
         elif isinstance(value, list):
             left.extend(value)
+        elif isinstance(value, str):
+            count += len(value) // _PART
     return count
+
+
+_PART = 512
+"""Characters of text that count as one value: more than the longest key of a label has."""

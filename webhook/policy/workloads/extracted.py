@@ -28,6 +28,7 @@ class Deferral(Enum):
     SUSPENDED = "suspended: the nodes of its pods are chosen when it resumes"
     QUEUED = "queued: a queue chooses the nodes of its pods"
     USED_ELSEWHERE = "template: the object that uses it may choose the nodes of its pods"
+    OPEN = "open: another object, or a field that is not read, may choose the nodes of its pods"
     GATED = "gated: its nodes are chosen when its scheduling gates are removed"
 
 

@@ -12,7 +12,7 @@ from webhook.policy.verdict import Path
 from webhook.policy.workloads.assembling import SharedSize
 from webhook.policy.workloads.counts import REPLICAS, is_indexed, of_job
 from webhook.policy.workloads.extracted import Deferral, ExtractedPod, assign_groups
-from webhook.policy.workloads.paths import Assembly, Condition, PodPath, at, steps, unknown, walk
+from webhook.policy.workloads.paths import Assembly, Condition, PodPath, at, never, steps, unknown, walk
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +22,7 @@ class Kind:
     `resource` is its name in the API's paths, `versions` are the known ones, the newest first; `namespaced`: its
     objects live in namespaces. `suspended` leads to the fields that suspend it, `labels` to the labels that Kueue
     reads; None if Kueue does not queue the kind. `is_used_elsewhere`: another object makes pods of an object, and may
-    choose their nodes.
+    choose their nodes. `has_open_nodes`: an object that it refers to, or a field that is not read, may choose them.
     """
 
     group: str
@@ -33,18 +33,19 @@ class Kind:
     namespaced: bool = True
     suspended: tuple[Path, ...] = (("spec", "suspend"), ("spec", "runPolicy", "suspend"))
     labels: Path | None = ("metadata", "labels")
-    is_used_elsewhere: Condition | None = None
+    is_used_elsewhere: Condition = never
+    has_open_nodes: Condition = never
 
     def deferral(self, manifest: Members) -> Deferral | None:
         """Why the nodes of an object's pods are chosen later; None if they are not."""
         for path in self.suspended:
             if at(manifest, path) is True:
                 return Deferral.SUSPENDED
-        if self.is_used_elsewhere is not None and self.is_used_elsewhere(manifest, ()):
+        if self.is_used_elsewhere(manifest, ()):
             return Deferral.USED_ELSEWHERE
-        if self.labels is None:
-            return None
-        return Deferral.QUEUED if at(manifest, (*self.labels, QUEUE_LABEL)) else None
+        if self.labels is not None and at(manifest, (*self.labels, QUEUE_LABEL)):
+            return Deferral.QUEUED
+        return Deferral.OPEN if self.has_open_nodes(manifest, ()) else None
 
 
 QUEUE_LABEL = "kueue.x-k8s.io/queue-name"

@@ -6,12 +6,14 @@ template is checked on its own: the operator adds the GPU to a container of it, 
 
 from __future__ import annotations
 
+import re
+
 from webhook.policy.pods.pod import INIT
 from webhook.policy.pods.reading import Members
 from webhook.policy.verdict import Path
 from webhook.policy.workloads.counts import stated
 from webhook.policy.workloads.kinds import Kind
-from webhook.policy.workloads.paths import EVERY, Assembly, Count, Part, PodPath, at, one
+from webhook.policy.workloads.paths import EVERY, Assembly, Condition, Count, Part, PodPath, at, one
 
 _GROUP, _VERSIONS = "sparkoperator.k8s.io", ("v1beta2",)
 
@@ -22,6 +24,20 @@ def _executors(manifest: Members, path: Path) -> int | None:
     if at(manifest, (*role[:-1], "dynamicAllocation", "enabled")) is True:
         return None
     return stated(at(manifest, (*role, "instances")), 1)
+
+
+def _has_selectors(*spec: str) -> Condition:
+    """Whether `sparkConf` chooses nodes: by their labels, or by a template of pods."""
+
+    def condition(manifest: Members, _path: Path) -> bool:
+        conf = at(manifest, (*spec, "sparkConf"))
+        return isinstance(conf, dict) and any(_CHOOSES_NODES.match(key) for key in conf if isinstance(key, str))
+
+    return condition
+
+
+_CHOOSES_NODES = re.compile(r"spark\.kubernetes\.(?:(?:driver|executor)\.)?(?:node\.selector\.|podTemplateFile\Z)")
+"""The options of Spark that choose nodes (apache/spark, `docs/running-on-kubernetes.md`)."""
 
 
 def _role(spec: tuple[str, ...], role: str, count: Count) -> tuple[PodPath, ...]:
@@ -54,6 +70,7 @@ KINDS = (
         "sparkapplications",
         _VERSIONS,
         suspended=(("spec", "suspend"),),
+        has_open_nodes=_has_selectors("spec"),
     ),
     Kind(
         _GROUP,
@@ -62,6 +79,7 @@ KINDS = (
         "scheduledsparkapplications",
         _VERSIONS,
         suspended=(("spec", "template", "suspend"),),  # its own `suspend` only stops its schedule
+        has_open_nodes=_has_selectors("spec", "template"),
     ),
     Kind(
         _GROUP,
@@ -70,6 +88,7 @@ KINDS = (
         "sparkconnects",
         ("v1alpha1",),
         suspended=(),
+        has_open_nodes=_has_selectors("spec"),
     ),
 )
 """The kinds of the preset."""

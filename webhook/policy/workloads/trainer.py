@@ -1,7 +1,8 @@
 """Kubeflow Trainer v2: TrainJob and its runtimes (kubeflow/trainer, `pkg/apis/trainer/v1alpha1`).
 
 Of a TrainJob only `spec.trainer` holds resources, in every release up to v2.3: initializers and what overrides the
-runtime (`podSpecOverrides` in v2.0, `podTemplateOverrides` in v2.1, `runtimePatches` from v2.2 on) set none.
+runtime (`podSpecOverrides` in v2.0, `podTemplateOverrides` in v2.1, `runtimePatches` from v2.2 on) set none. The nodes
+are those that the runtime chooses, and what overrides the runtime may choose others.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from webhook.policy.verdict import Path
 from webhook.policy.workloads.counts import stated
 from webhook.policy.workloads.jobset import REPLICATED_JOBS, of_replicated_job
 from webhook.policy.workloads.kinds import Kind
-from webhook.policy.workloads.paths import Assembly, Part, PodPath, at
+from webhook.policy.workloads.paths import Assembly, Part, PodPath, always, at
 
 _GROUP, _VERSIONS = "trainer.kubeflow.org", ("v1alpha1",)
 _TRAINER = Assembly((Part((), "trainer"),))
@@ -50,8 +51,18 @@ KINDS = (
         "trainjobs",
         _VERSIONS,
         suspended=(("spec", "suspend"),),
+        has_open_nodes=always,
     ),
-    Kind(_GROUP, "TrainingRuntime", _JOBS, "trainingruntimes", _VERSIONS, suspended=(), labels=None),
+    Kind(
+        _GROUP,
+        "TrainingRuntime",
+        _JOBS,
+        "trainingruntimes",
+        _VERSIONS,
+        suspended=(),
+        labels=None,
+        is_used_elsewhere=always,
+    ),
     Kind(
         _GROUP,
         "ClusterTrainingRuntime",
@@ -61,6 +72,7 @@ KINDS = (
         namespaced=False,
         suspended=(),
         labels=None,
+        is_used_elsewhere=always,
     ),
 )
 """The kinds of the preset."""
