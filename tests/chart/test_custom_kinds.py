@@ -240,7 +240,6 @@ WRONG = {
     "a list for a step": task(steps=[[container()]], sidecars="x"),
     "a number for the name of a GPU": spark({"gpu": {"name": 1, "quantity": 1}}),
     "text for a GPU": spark({"gpu": "x"}, "x"),
-    "a list for bare resources": trainjob([{"limits": {GPU: 1}}]),
 }
 CHANGED = {
     "another template of a list": (jobset(1, 1), jobset(1, 2), "jobset"),
@@ -293,9 +292,17 @@ def test_values_of_wrong_types_count_as_absent() -> None:
     assert called(STRICT, requests) == [set()] * 2 * len(WRONG)
 
 
-def test_list_for_object_is_left_to_failure_policy() -> None:
+@pytest.mark.parametrize(
+    "malformed",
+    [
+        predictor() | {"spec": {"predictor": [container()]}},
+        predictor(model={"resources": [{"limits": {GPU: 1}}]}),
+        trainjob([{"limits": {GPU: 1}}]),
+    ],
+    ids=["for a pod", "for resources", "for bare resources"],
+)
+def test_list_for_object_is_left_to_failure_policy(malformed: Json) -> None:
     """The webhook itself answers that such an object is malformed, to which the failure policy applies as well."""
-    malformed = predictor() | {"spec": {"predictor": [container()]}}
     with pytest.raises(AssertionError, match="unsupported index type 'string' in list"):
         called(STRICT, [request(malformed)])
 

@@ -18,6 +18,7 @@ from tests.cluster.harness.manifests import GPU, container, pod
 from tests.cluster.harness.reviews import Reviewer
 from tests.cluster.samples import SAMPLES, Place, Sample
 from tests.contract.answers import Answered, by_check
+from tests.crds.published import definitions
 from webhook.patch.pointer import pointer
 from webhook.policy.workloads.paths import EVERY, Assembly, Part, PodPath, Steps
 from webhook.policy.workloads.presets import PRESETS
@@ -70,8 +71,13 @@ def older(custom: CustomKinds) -> None:
 
 @pytest.fixture(scope="module")
 def hooks(custom: CustomKinds, older: None, request: pytest.FixtureRequest) -> Iterator[LocalWebhook]:
-    """The chart's configurations, with the values of a parameter if there is one."""
-    with chart_hooks(custom.running, **getattr(request, "param", {})) as beside:
+    """The chart's configurations, with the settings and the values of validating entries of a parameter, if any.
+
+    The API server waits longer than by default: an entry with `Ignore` hides that the machine is busy.
+    """
+    given = getattr(request, "param", {})
+    validating = {"timeoutSeconds": 30, **given.get("validating", {})}
+    with chart_hooks(custom.running, given.get("settings"), {"validating": validating}) as beside:
         yield beside
 
 
@@ -91,6 +97,16 @@ def offline(tmp_path_factory: pytest.TempPathFactory) -> Offline:
 def test_every_kind_has_definition(custom: CustomKinds) -> None:
     """Except Tekton's ClusterTask, which current releases no longer have."""
     assert KINDS.keys() - custom.specs.keys() == {("tekton.dev", "ClusterTask")}
+
+
+def test_definitions_with_conversion_webhook() -> None:
+    """Only these lose something when they are installed without their projects' controllers."""
+    found = {
+        definition.kind
+        for definition in definitions()
+        if (definition.group, definition.kind) in KINDS and "conversion" in definition.manifest["spec"]
+    }
+    assert found == {"Pipeline", "PipelineRun", "Task", "TaskRun"}
 
 
 def test_samples_cover_every_path_of_presets() -> None:
@@ -129,7 +145,10 @@ def test_kinds_without_namespace(custom: CustomKinds) -> None:
 
 @EACH
 def test_two_replicas_are_rejected(custom: CustomKinds, hooks: LocalWebhook, offline: Offline, sample: Sample) -> None:
-    """At each place of the kind, with the findings that the command line shows, which also has their paths."""
+    """At each place of the kind, with the findings that the command line shows, which also has their paths.
+
+    Templates that other objects use are accepted with a warning.
+    """
     for place in sample.places:
         answer = custom.create(sample.asking(2, place), dry=True)
         expected = _expected(offline, sample, 2, place)
@@ -380,7 +399,7 @@ FAILED = "failed calling webhook"
 
 
 def _policy(policy: str) -> Object:
-    return {"webhooks": {"validating": {"customKindsFailurePolicy": policy}}}
+    return {"validating": {"customKindsFailurePolicy": policy}}
 
 
 @pytest.mark.parametrize("hooks", [_policy("Ignore")], indirect=True, ids=["Ignore"])

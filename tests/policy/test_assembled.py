@@ -16,7 +16,7 @@ from webhook.policy.settings.injections import Injections, SteeringInjection
 from webhook.policy.settings.settings import Settings, Users
 from webhook.policy.verdict import Path
 from webhook.policy.workloads.extracted import Deferral
-from webhook.policy.workloads.kinds import MOST_SHARED, TooManyPodsError
+from webhook.policy.workloads.kinds import MOST_SHARED, QUEUE_LABEL, TooManyPodsError
 
 Json = dict[str, Any]
 
@@ -234,6 +234,21 @@ def test_nodes_are_open_where_another_object_chooses_them(
     group: str, kind: str, spec: Json, deferral: Deferral | None
 ) -> None:
     assert EVALUATOR.kinds[group, kind].deferral({"spec": spec}) is deferral
+
+
+@pytest.mark.parametrize(
+    ("group", "kind", "deferral"),
+    [
+        (ARGO, "Workflow", None),
+        (ARGO, "Rollout", None),
+        ("serving.knative.dev", "Service", None),
+        (KSERVE, "InferenceService", Deferral.QUEUED),
+        (TEKTON, "TaskRun", Deferral.QUEUED),
+    ],
+)
+def test_label_of_a_queue_counts_where_it_reaches_the_pods(group: str, kind: str, deferral: Deferral | None) -> None:
+    manifest = {"metadata": {"labels": {QUEUE_LABEL: "team-a"}}}
+    assert EVALUATOR.kinds[group, kind].deferral(manifest) is deferral
 
 
 def sharing(templates: int, values: int) -> Json:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from typing import Any
 
 import pytest
@@ -110,6 +111,19 @@ def test_variable_that_enables_ranks_on_one_gpu_counts_in_any_pod_of_group() -> 
     spec = {"Master": template(container()), "Worker": {"replicas": 2, **template(container())}}
     assert len(findings(SHARED, "PyTorchJob", {"pytorchReplicaSpecs": spec})) == 2
     assert findings(SHARED, "PyTorchJob", {"pytorchReplicaSpecs": {**spec, "Master": template(enabled)}}) == []
+
+
+def test_review_of_group_leaves_no_reference_cycle() -> None:
+    launcher = template({"name": "c", "args": ["mpirun", "-np", "4", "all_reduce_perf"]})
+    spec = {"mpiReplicaSpecs": {"Launcher": launcher, "Worker": template(container())}}
+    assert len(findings(SHARED, "MPIJob", spec)) == 1
+    gc.collect()
+    gc.disable()
+    try:
+        findings(SHARED, "MPIJob", spec)
+        assert gc.collect() == 0
+    finally:
+        gc.enable()
 
 
 @pytest.mark.slow

@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.linear import assert_linear
-from webhook.policy.launchers.find import LIMIT, launches
+from webhook.policy.launchers.find import LIMIT, launches, of_container
 from webhook.policy.launchers.launch import Launch, Spread
+from webhook.policy.pods.pod import APP, Container
 from webhook.policy.pods.reading import MalformedError
 
 CONTAINER, GROUP, CLUSTER = Spread.CONTAINER, Spread.GROUP, Spread.CLUSTER
@@ -18,6 +19,50 @@ CONTAINER, GROUP, CLUSTER = Spread.CONTAINER, Spread.GROUP, Spread.CLUSTER
 
 def of(container: dict[str, Any]) -> list[Launch]:
     return list(launches(container, ("spec", "containers", 0)))
+
+
+SCRIPT = "torchrun --nproc-per-node 4 t"
+
+
+@pytest.mark.parametrize(
+    ("raw", "place"),
+    [
+        ({"command": ["bash"], "source": SCRIPT}, ("source",)),
+        ({"command": ["/bin/sh", "-e"], "source": f"set -x\n{SCRIPT}\n"}, ("source",)),
+        ({"command": ["python"], "source": SCRIPT}, None),
+        ({"script": SCRIPT}, ("script",)),
+        ({"script": f"#!/usr/bin/env bash\n{SCRIPT}"}, ("script",)),
+        ({"script": f"#!/usr/bin/env python\n{SCRIPT}"}, None),
+        ({"script": f"CUDA_VISIBLE_DEVICES= {SCRIPT}"}, None),
+        ({"script": "echo"}, None),
+        ({"script": 1}, None),
+        ({"script": f"{SCRIPT}\n{'#' * LIMIT}"}, ("script",)),
+    ],
+)
+def test_script_of_field(raw: dict[str, Any], place: object) -> None:
+    assert [one.place for one in of_container(Container(raw, (), 0, APP))] == ([] if place is None else [place])
+
+
+TGI = "ghcr.example.test/huggingface/text-generation-inference:1.4.3"
+
+
+@pytest.mark.parametrize(
+    ("members", "value", "expected"),
+    [
+        ({"image": TGI}, "4", [("NUM_SHARD", 4, ("env", 1, "value"))]),
+        ({"image": TGI, "args": ["--num-shard", "2"]}, "4", [("--num-shard", 2, ("args", 1))]),
+        ({"image": TGI, "args": ["--model-id", "m"]}, "4", [("NUM_SHARD", 4, ("env", 1, "value"))]),
+        ({"image": TGI, "command": ["./serve"]}, "4", []),
+        ({"image": TGI}, "$(SHARDS)", []),
+        ({"image": TGI}, None, []),
+        ({"image": "other"}, "4", []),
+        ({"image": 1}, "4", []),
+    ],
+)
+def test_shards_by_variable(members: dict[str, Any], value: object, expected: list[Any]) -> None:
+    raw = {"env": [{"name": "MODEL_ID", "value": "m"}, {"name": "NUM_SHARD", "value": value}], **members}
+    found = of_container(Container(raw, (), 0, APP))
+    assert [(one.option, one.value, one.place) for one in found] == expected
 
 
 def of_script(script: str) -> list[Launch]:
@@ -245,8 +290,9 @@ def test_programs_of_container_are_limited() -> None:
     assert len(of_script("bash -c 'vllm serve m -tp 2';" * 100)) == 31
 
 
-def test_product_is_marked() -> None:
-    assert [one.is_product for one in of_script("vllm serve m -tp 2; vllm serve m -tp 2 -pp 2")] == [False, True]
+def test_option_for_number_of_containers() -> None:
+    script = "torchrun --nnodes 4 --nproc-per-node 2 t; deepspeed --num_gpus 2 --num_nodes 3 t; deepspeed --num_gpus 2"
+    assert [one.nodes and one.nodes[:2] for one in of_script(script)] == [("--nnodes", 4), ("--num_nodes", 3), None]
 
 
 @pytest.mark.parametrize("field", ["command", "args"])
@@ -260,7 +306,10 @@ def test_malformed_arguments(field: str, value: object) -> None:
 def test_arguments_beyond_limit_are_not_read() -> None:
     script = "torchrun --nproc-per-node 2 t;"
     assert len(of_script(script + "#" * (LIMIT - len(script) - 100))) == 1
-    assert len(of_script(script + "x" * LIMIT)) == 1  # complete within the limit
+    assert len(of_script(script + "\n" + "x" * LIMIT)) == 1  # complete within the limit
+    assert of_script("#" * (LIMIT - 40) + "\ntorchrun --nproc-per-node 16 train.py") == []
+    assert of_script("#" * (LIMIT - 44) + "\ntorchrun --nproc-per-node 16 \\\n train.py") == []
+    assert of_script(script + "x" * LIMIT) == []  # no complete line
     assert of_script("#" * LIMIT + "\n" + script) == []
     assert of({"args": ["torchrun", "--nproc-per-node", "2", "t"] + ["x"] * LIMIT}) == []
     assert of({"args": ["x" * LIMIT, "torchrun", "--nproc-per-node", "2"]}) == []
@@ -291,7 +340,8 @@ def test_any_command_line_is_read(command: list[str], args: list[str]) -> None:
         assert 1 <= found.each <= found.total
         assert found.value >= 1
         name, index = found.place
-        assert index < len({"command": command, "args": args}[name])
+        assert isinstance(index, int)
+        assert index < len({"command": command, "args": args}[str(name)])
 
 
 UNITS = [

@@ -276,7 +276,9 @@ def grant(root: Json, finding: Finding, found: re.Match[str]) -> None:
     """Request as many GPUs as the remedy names in the container of the finding, on the nodes that it names."""
     if found.re.groups > 1:
         require(root, finding, found)
-    limits = at(root, finding.path[:-2])["resources"]["limits"]
+    fields = ("command", "args", "env", "source", "script")
+    field = max(place for place, step in enumerate(finding.path) if step in fields)
+    limits = at(root, finding.path[:field])["resources"]["limits"]
     limits[next(name for name in limits if name.startswith("nvidia.com/"))] = int(found[found.re.groups])
 
 

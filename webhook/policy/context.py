@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from itertools import chain
 
+from webhook.policy.launchers.launch import Launch
 from webhook.policy.memory_size import ANNOTATION, MemorySize, memory_size
 from webhook.policy.placement.facts import RuntimeClass
 from webhook.policy.placement.reachability import Placement, Reachability
@@ -14,7 +15,7 @@ from webhook.policy.pods.pod import Container
 from webhook.policy.pods.requests import GpuRequests, ResourceRequest
 from webhook.policy.rules import Rules
 from webhook.policy.verdict import Edit
-from webhook.policy.workloads.extracted import Deferral, ExtractedPod
+from webhook.policy.workloads.extracted import Deferral, ExtractedPod, launches_of
 
 ENFORCE_LABEL = "pod-security.kubernetes.io/enforce"
 
@@ -62,6 +63,7 @@ class PodContext:
     """
 
     __slots__ = (
+        "_launches",
         "deferral",
         "edits",
         "extracted",
@@ -89,6 +91,7 @@ class PodContext:
         self.rules = rules
         self.facts = rules.facts
         self.edits: list[Edit] = []
+        self._launches: tuple[tuple[Container, Launch], ...] | None = None
         self.requests = GpuRequests(pod, rules.resource)
         if rules.annotated_resource is not None and pod.annotations:
             self.requests.add_annotated(rules.annotation_requests, rules.annotated_resource)
@@ -111,6 +114,19 @@ class PodContext:
         )
         if self.memory_size is not None and self.memory_size.affinity is not None:
             self.placement.require(self.memory_size.affinity.requirement())
+
+    @property
+    def launches(self) -> tuple[tuple[Container, Launch], ...]:
+        """What containers launch on GPUs: all of them in a group of pods, else those that request a GPU.
+
+        Raises MalformedError.
+        """
+        if self.extracted.group is not None:
+            return self.extracted.launches
+        if self._launches is None:
+            asking = {id(request.container): request.container for request in self.requests.positive}
+            self._launches = launches_of(asking.values())
+        return self._launches
 
     @property
     def expects_edits(self) -> bool:

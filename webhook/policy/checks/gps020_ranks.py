@@ -35,7 +35,7 @@ from webhook.policy.wording import amount, message
 
 def run(context: PodContext) -> Violations:
     """One violation per container with several ranks, else at most one for the pod and others of its job."""
-    if context.extracted.group is None and not context.extracted.launches:
+    if context.extracted.group is None and not context.launches:
         return ()
     return list(_within(context)) or _across(context)
 
@@ -45,7 +45,7 @@ def _within(context: PodContext) -> Iterator[Violation]:
     replicas = {id(request.container): request for request in context.mps_requests if request.billionths > NANO}
     if not replicas or context.extracted.ranks_may_share:
         return
-    for container, launch in context.extracted.launches:
+    for container, launch in context.launches:
         request = replicas.get(id(container))
         ranks = launch.total if launch.spread is Spread.GROUP and context.extracted.group is None else launch.each
         if request is None or not 1 < ranks <= request.billionths // NANO:  # GPS021 reports more
@@ -79,7 +79,7 @@ def _across(context: PodContext) -> Violations:
 def _has_other_ranks(context: PodContext) -> bool:
     extracted = context.extracted
     if extracted.group is None:
-        spans = any(launch.spans for _, launch in extracted.launches)
+        spans = any(launch.spans for _, launch in context.launches)
         return spans and not extracted.ranks_may_share
     lookup = context.rules.resource
     if extracted.group.gpus(lookup).pods < 2:

@@ -1,9 +1,10 @@
 """A launcher wants more GPUs than the container, or its group of pods, has.
 
 Reads: `command` and `args`, at most 16 KiB of them, of containers that request a GPU, and, in a group of pods that work
-together, of the pods that request none. It knows torchrun, Accelerate, DeepSpeed, mpirun and horovodrun, nccl-tests,
-vLLM, SGLang, Text Generation Inference, TensorRT-LLM's `trtllm-serve` and Triton's `launch_triton_server.py`, directly,
-in Python's modules, in scripts after `sh -c`, and vLLM and Text Generation Inference also as the image's entrypoint.
+together, of the pods that request none; the scripts of Argo and Tekton; `NUM_SHARD` in `env` of Text Generation
+Inference. The check knows torchrun, Accelerate, DeepSpeed, mpirun and horovodrun, nccl-tests, vLLM, SGLang, Text
+Generation Inference, TensorRT-LLM's `trtllm-serve` and Triton's `launch_triton_server.py`: directly, as modules of
+Python, and in scripts after `sh -c`; vLLM and Text Generation Inference also as the image's entrypoint.
 Why: a process without a GPU of its own fails when it selects its device, or NCCL refuses two processes on one device.
 That is usually seen minutes later, in the log of one process among many.
 The check is silent where it would have to guess. An amount can hold a variable, a placeholder, or a word such as `auto`
@@ -26,7 +27,7 @@ from typing import NamedTuple
 
 from webhook.policy.checks.check import Check, Scope, Violations
 from webhook.policy.context import PodContext
-from webhook.policy.launchers.launch import Launch, Spread
+from webhook.policy.launchers.launch import Launch, Setting, Spread
 from webhook.policy.placement.reachability import Reachability
 from webhook.policy.pods.pod import Container
 from webhook.policy.pods.quantity import NANO
@@ -50,7 +51,7 @@ class _Shortage(NamedTuple):
 def run(context: PodContext) -> Violations:
     """One violation per launch that needs too many GPUs."""
     extracted = context.extracted
-    if extracted.group is None and not extracted.launches:
+    if not context.launches and extracted.group is None:
         return ()
     return _violations(context)
 
@@ -59,16 +60,15 @@ def _violations(context: PodContext) -> Iterator[Violation]:
     """Those of the pod's own containers and, with the first pod of a group, those of pods that ask for no GPU."""
     extracted = context.extracted
     held = _held(context)
-    for container, launch in extracted.launches:
+    for container, launch in context.launches:
         requests = held.get(id(container))
         if requests is not None:
             own = sum(request.billionths for request in requests) // NANO
             yield from _violation(context, container, launch, own, requests[-1])
     group = None if extracted.group is None else extracted.group.gpus(context.rules.resource)
-    if group is not None and group.first is extracted:
-        for other in group.without:
-            for container, launch in other.launches:
-                yield from _violation(context, container, launch, group.most, None)
+    if group is not None and group.first == extracted.path:
+        for container, launch in group.others:
+            yield from _violation(context, container, launch, group.most, None)
 
 
 def _held(context: PodContext) -> dict[int, list[ResourceRequest]]:
@@ -84,37 +84,41 @@ def _violation(
     context: PodContext, container: Container, launch: Launch, gpus: int, request: ResourceRequest | None
 ) -> Iterator[Violation]:
     """At most one. `gpus` are those of the container, or the most that a container of its group has."""
-    shortage = _shortage(context, container, launch, gpus, is_asking=request is not None)
+    shortage = _shortage(context, container, launch, gpus, "it asks for" if request is not None else _WORKERS)
     if shortage is None or gpus < 1 or _reaches_others(container):
         return
-    program = f"{launch.program} {launch.option} {launch.value}".lstrip()
+    setting = launch.nodes if launch.nodes is not None and shortage.holder is _GROUP else launch.setting
+    program = f"{launch.program} {setting.option} {setting.value}".lstrip()
     problem = message(
         f"{container.kind} {{}}: {program} needs {amount(shortage.needs * NANO)} GPUs; "
         f"{shortage.holder} {amount(shortage.present * NANO)}",
         container.label,
     )
-    yield Violation((*container.path, *launch.place), problem, _remedy(context, launch, shortage, request))
+    yield Violation((*container.path, *setting.place), problem, _remedy(context, setting, shortage, request))
 
 
-def _shortage(
-    context: PodContext, container: Container, launch: Launch, gpus: int, *, is_asking: bool
-) -> _Shortage | None:
-    """What lacks, if anything does. `is_asking`: the GPUs are the container's own."""
+_GROUP, _WORKERS = "its group has", "its workers have"
+
+
+def _shortage(context: PodContext, container: Container, launch: Launch, gpus: int, holder: str) -> _Shortage | None:
+    """What lacks, if anything does. `holder` are the words for the container that has the GPUs."""
     if launch.each > gpus:
-        return _Shortage(launch.each, gpus, "it asks for" if is_asking else "its workers have")
+        return _Shortage(launch.each, gpus, holder)
     if launch.spread is Spread.CONTAINER or launch.total <= gpus:
         return None
-    if context.extracted.group is not None:
-        total = context.extracted.group.gpus(context.rules.resource).total
-        return None if total is None or launch.total <= total else _Shortage(launch.total, total, "its group has")
+    group = context.extracted.group
+    known = None if group is None else group.gpus(context.rules.resource)
+    if known is not None and (known.pods > 1 or launch.spread is Spread.CLUSTER):
+        is_short = known.total is not None and launch.total > known.total
+        return _Shortage(launch.total, known.total or 0, _GROUP) if is_short else None
     if launch.spread is Spread.CLUSTER or RAY_ADDRESS in container.variables:
         return None
-    return _Shortage(launch.total, gpus, "it asks for")
+    return _Shortage(launch.total, gpus, holder)
 
 
 def _reaches_others(container: Container) -> bool:
     """Whether the container may use other GPUs than those that it requests, or none."""
-    if container.raw.get("resources") and container.raw["resources"].get("claims"):
+    if members(container.raw, "resources", container.path).get("claims"):
         return True
     if members(container.raw, "securityContext", container.path).get("privileged") is True:
         return True
@@ -127,16 +131,18 @@ def _reaches_others(container: Container) -> bool:
 _NO_DEVICES = (None, "", "-1", "void", "none")
 
 
-def _remedy(context: PodContext, launch: Launch, shortage: _Shortage, request: ResourceRequest | None) -> str:
-    fitting = launch.value * shortage.present // shortage.needs
-    lower = f"lower {launch.option} to {fitting}" if fitting else f"lower {launch.option} and what multiplies it"
-    if request is None or shortage.holder == "its group has":
-        whose = "the group" if shortage.holder == "its group has" else "each worker"
-        return f"{lower}, or give {whose} {amount(shortage.needs * NANO)} GPUs"
+def _remedy(context: PodContext, setting: Setting, shortage: _Shortage, request: ResourceRequest | None) -> str:
+    fitting = setting.value * shortage.present // shortage.needs
+    lower = f"lower {setting.option} to {fitting}" if fitting else f"lower {setting.option} and what multiplies it"
+    needs = amount(shortage.needs * NANO)
+    if shortage.holder is _GROUP:
+        return f"{lower}, or give the group {needs} GPUs"
+    if request is None:
+        return f"{lower}, or give each worker {needs} GPUs"
     if not _is_limited(context, request, shortage.needs):
-        return f"ask for {amount(shortage.needs * NANO)}, or {lower}"
+        return f"ask for {needs}, or {lower}"
     cards = whole_cards(context, request)
-    return f"{lower}{cards}" + (f", and ask for {amount(shortage.needs * NANO)}" if cards.startswith(",") else "")
+    return f"{lower}{cards}" + (f", and ask for {needs}" if cards.startswith(",") else "")
 
 
 def _is_limited(context: PodContext, request: ResourceRequest, needs: int) -> bool:

@@ -7,7 +7,7 @@ GPUs by number (deepspeedai/DeepSpeed deepspeed/launcher/runner.py, 0.16.5).
 
 from __future__ import annotations
 
-from webhook.policy.launchers.launch import Launch, Spread
+from webhook.policy.launchers.launch import Launch, Setting, Spread
 from webhook.policy.launchers.line import Line
 from webhook.policy.launchers.options import Options
 
@@ -33,4 +33,5 @@ def launch(line: Line, start: int) -> Launch | None:
     spans = _NODES in options and nodes != 1
     spread = Spread.CLUSTER if spans else Spread.CONTAINER
     place = line.place(options.index(_GPUS))
-    return Launch("deepspeed", "--num_gpus", each, each, each * (nodes or 1), spread, spans, place)
+    across = Setting("--num_nodes", nodes, line.place(options.index(_NODES))) if nodes else None
+    return Launch("deepspeed", "--num_gpus", each, each, each * (nodes or 1), spread, spans, place, nodes=across)

@@ -23,7 +23,9 @@ from webhook.policy.launchers import (
 )
 from webhook.policy.launchers.launch import Launch
 from webhook.policy.launchers.line import Line
+from webhook.policy.pods.pod import Container
 from webhook.policy.pods.reading import Members, texts
+from webhook.policy.pods.variables import SHARDS
 from webhook.policy.verdict import Path
 
 LIMIT = 16 * 1024
@@ -49,7 +51,6 @@ _PROGRAMS: Mapping[str, Parser] = {
     "mpirun": mpi.launch,
     "mpiexec": mpi.launch,
     "mpiexec.hydra": mpi.launch,
-    "orterun": mpi.launch,
     "horovodrun": mpi.horovod,
     "vllm": vllm.serve,
     "sglang": sglang.serve,
@@ -86,10 +87,7 @@ _WRAPPERS = frozenset(
 )
 """Programs that start the program among their arguments."""
 
-_MARKS = (
-    *("parallel", "-tp", "-pp", "-dp", "p_size", "p-size", "world", "num-shard", "num_shard", "nproc", "nnodes"),
-    *("num_proc", "num-proc", "num_gpus", "num-gpus", "num_acc", "num-acc", "mpi", "orterun", "horovod", "_perf"),
-)
+_MARKS = ("parallel", "-tp", "-pp", "-dp", "world", "num", "nproc", "nnodes", "mpi", "horovod", "_perf")
 """Every launch that counts has one of these in its words."""
 
 _RAY = ("ray start", "ray_", "RAY_ADDRESS")
@@ -97,14 +95,31 @@ _RAY = ("ray start", "ray_", "RAY_ADDRESS")
 
 _HIDDEN = "CUDA_VISIBLE_DEVICES="
 
+_SCRIPTS = ("source", "script")
+"""Fields that hold a script: `source` of Argo's templates (argoproj/argo-workflows pkg/apis/workflow/v1alpha1), which
+`command` runs, and `script` of Tekton's steps (tektoncd/pipeline docs/tasks.md), a shell's unless it says otherwise."""
+
+
+def of_container(container: Container) -> Sequence[Launch]:
+    """The launches of a container, by its command line or script, else by its variables. Raises MalformedError."""
+    raw = container.raw
+    found = (
+        *launches(raw, container.path),
+        *(one for field in _SCRIPTS if field in raw for one in _of_script(raw, field)),
+    )
+    if found or SHARDS not in container.variables:
+        return found
+    launch = tgi.of_environment(container)
+    return () if launch is None else (launch,)
+
 
 def launches(container: Members, path: Path) -> Iterable[Launch]:
-    """The launches of the container at a path. Raises MalformedError."""
+    """The launches of the command line of the container at a path. Raises MalformedError."""
     words, commands, is_complete = arguments(container, path)
     if not words:
         return ()
     text = "\n".join(words)
-    if not any(mark in text for mark in _MARKS) or (_HIDDEN in text and _hides_gpus(text)):
+    if not _may_launch(text):
         return ()
     line = Line(words, commands, joins_ray=any(mark in text for mark in _RAY))
     return _Search().of_line(line, is_complete=is_complete)
@@ -122,12 +137,35 @@ def arguments(container: Members, path: Path) -> tuple[list[str], int, bool]:
     return list(_within_limit(words)), len(command), False
 
 
+def _of_script(container: Members, field: str) -> Iterator[Launch]:
+    """The launches of the script in a field, if a shell runs it: as the command says, else as its first line does."""
+    script, command = container[field], container.get("command")
+    if not isinstance(script, str):
+        return
+    text = script if len(script) <= LIMIT else next(_within_limit((script,)))
+    first = command[0] if command else text.partition("\n")[0]
+    words = first.removeprefix("#!").split() if command or first.startswith("#!") else ["sh"]
+    if any(_name(word) in _SHELLS for word in words) and _may_launch(text):
+        line = Line(["sh", "-c", text], 0, script=(field,), joins_ray=any(mark in text for mark in _RAY))
+        yield from _Search().of_line(line, is_complete=True)
+
+
+def _may_launch(text: str) -> bool:
+    """Whether words contain a mark of a launch, and no assignment that leaves it without a GPU."""
+    for mark in _MARKS:  # faster than any() with a generator, for every container
+        if mark in text:
+            return not (_HIDDEN in text and _hides_gpus(text))
+    return False
+
+
 def _within_limit(words: Iterable[str]) -> Iterator[str]:
+    """The words, and of the one that the limit cuts its complete lines: a command that is cut could mean another."""
     left = LIMIT
     for word in words:
-        if left <= 0:
+        if len(word) > left:
+            yield word[: max(left, 0)].rpartition("\n")[0]
             return
-        yield word[:left]
+        yield word
         left -= len(word) + 1
 
 

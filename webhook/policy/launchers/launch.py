@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from typing import NamedTuple
 
-Place = tuple[str, int]
-"""The element of `command` or `args` that sets an amount: the name of the list and the index."""
+Place = tuple[str | int, ...]
+"""The steps from a container to the value that sets an amount, such as `args` and the index of a word."""
 
 
 class Spread(Enum):
@@ -17,13 +18,22 @@ class Spread(Enum):
     CLUSTER = "containers that only a group shows: nodes, hosts or a Ray cluster that the command line names"
 
 
+class Setting(NamedTuple):
+    """An option with its value, and the element that holds it."""
+
+    option: str
+    value: int
+    place: Place
+
+
 @dataclass(frozen=True, slots=True)
 class Launch:
     """One launch of a program, with the least that its options make it take.
 
     `each`: the GPUs that each of its containers needs. `total`: the GPUs that all of them need together. `spans`:
     whether its ranks run in several pods and communicate through NCCL. `option` and `value` set the amounts, at
-    `place`; `is_product`: other options multiply the value. `program` is empty where the image's entrypoint starts it.
+    `place`; other options may multiply them. `nodes` sets how many containers take part, where an option does.
+    `program` is empty where the image's entrypoint starts it.
     """
 
     program: str
@@ -34,4 +44,9 @@ class Launch:
     spread: Spread
     spans: bool
     place: Place
-    is_product: bool = False
+    nodes: Setting | None = None
+
+    @property
+    def setting(self) -> Setting:
+        """The option that sets the amounts."""
+        return Setting(self.option, self.value, self.place)

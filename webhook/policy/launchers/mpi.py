@@ -64,7 +64,7 @@ def _launch(program: str, line: Line, start: int, end: int, per_rank: int) -> La
     spread = Spread.CLUSTER if _HOSTS in options else Spread.GROUP
     each = min(on_host or 1, ranks) * per_rank
     place = line.place(options.index(_RANKS))
-    return Launch(program, _RANKS, ranks, each, total, spread, ranks > 1, place, per_rank > 1)
+    return Launch(program, _RANKS, ranks, each, total, spread, ranks > 1, place)
 
 
 def _of_map(text: str) -> int | None:

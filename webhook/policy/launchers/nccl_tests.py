@@ -42,4 +42,4 @@ def launch(line: Line, start: int) -> Launch | None:
         return None
     option = _GPUS if options.number(_GPUS) else _THREADS
     value, place = options.factor(option), line.place(options.index(option))
-    return Launch("nccl-tests", option, value, total, total, Spread.CONTAINER, False, place, total != value)
+    return Launch("nccl-tests", option, value, total, total, Spread.CONTAINER, False, place)

@@ -43,5 +43,5 @@ def launch(line: Line, start: int) -> Launch | None:
     is_elsewhere = spans or _RAY in options
     each = (total // nodes if nodes else 1) if is_elsewhere else total
     spread = Spread.CLUSTER if is_elsewhere else Spread.CONTAINER
-    place, is_product = line.place(options.index(option)), total != factors[option]
-    return Launch("sglang", option, factors[option], each or 1, total, spread, spans, place, is_product)
+    place = line.place(options.index(option))
+    return Launch("sglang", option, factors[option], each or 1, total, spread, spans, place)

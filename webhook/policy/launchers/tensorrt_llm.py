@@ -30,6 +30,6 @@ def launch(line: Line, start: int) -> Launch | None:
     total = factors[_TENSOR] * factors[_PIPELINE] * factors[_CONTEXT]
     is_elsewhere = any(word.endswith(LAUNCHER) for word in line.words[:start])
     spread, each = (Spread.CLUSTER, 1) if is_elsewhere else (Spread.CONTAINER, total)
-    place, is_product = line.place(options.index(option)), total != factors[option]
+    place = line.place(options.index(option))
     spans = is_elsewhere and total > 1
-    return Launch("trtllm-serve", option, factors[option], each, total, spread, spans, place, is_product)
+    return Launch("trtllm-serve", option, factors[option], each, total, spread, spans, place)

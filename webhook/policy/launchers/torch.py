@@ -9,7 +9,7 @@ torch/distributed/run.py at 010929f).
 from __future__ import annotations
 
 from webhook.policy.launchers.cpu import is_on_cpu
-from webhook.policy.launchers.launch import Launch, Spread
+from webhook.policy.launchers.launch import Launch, Setting, Spread
 from webhook.policy.launchers.line import Line
 from webhook.policy.launchers.options import Options, number
 
@@ -34,8 +34,9 @@ def launch(line: Line, start: int) -> Launch | None:
         return None
     each = each or 1
     spread = Spread.CLUSTER if spans else Spread.CONTAINER
-    place = line.place(options.index(option))
-    return Launch("torchrun", option, each if option == _PROCESSES else nodes, each, each * nodes, spread, spans, place)
+    place, value = line.place(options.index(option)), each if option == _PROCESSES else nodes
+    across = Setting(_NODES, nodes, line.place(options.index(_NODES))) if _NODES in options else None
+    return Launch("torchrun", option, value, each, each * nodes, spread, spans, place, nodes=across)
 
 
 def _nodes(options: Options) -> tuple[int, bool]:

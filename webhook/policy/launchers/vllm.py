@@ -76,9 +76,8 @@ def _launch(program: str, line: Line, options: Options, engines: int) -> Launch 
     spread = _scope(options, spans=spans, joins_ray=line.joins_ray)
     each = total if spread is Spread.CONTAINER else (total // nodes if spans and nodes else 1)
     place = line.place(options.index(option))
-    is_product = total != factors[option]
     spans = spans or (options.text(_BACKEND) == "ray" and total > 1)
-    return Launch(program, option, factors[option], each or 1, total, spread, spans, place, is_product)
+    return Launch(program, option, factors[option], each or 1, total, spread, spans, place)
 
 
 def _engines(options: Options) -> int:

@@ -276,7 +276,7 @@ class Pod:
             if not self.spec.get(field):
                 continue
             for index, raw in enumerate(self.elements(field)):
-                if mounts_below(raw, folder):
+                if raw.get("volumeMounts") and mounts_below(raw, folder):
                     yield Container(raw, (*self.spec_path, field), index, _KINDS.get(field) or _first(raw))
 
     def ephemeral_containers(self) -> Iterator[Container]:

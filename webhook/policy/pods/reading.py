@@ -88,7 +88,11 @@ def texts(holder: Members, field: str, path: Path) -> list[str]:
         return []
     if not isinstance(value, list):
         raise MalformedError((*path, field), "a list", value)
-    for index, element in enumerate(value):
-        if not isinstance(element, str):
-            raise MalformedError((*path, field, index), "text", element)
+    if not _ONLY_TEXTS.issuperset(map(type, value)):
+        for index, element in enumerate(value):
+            if not isinstance(element, str):
+                raise MalformedError((*path, field, index), "text", element)
     return value
+
+
+_ONLY_TEXTS = frozenset({str})

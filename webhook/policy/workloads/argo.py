@@ -1,6 +1,7 @@
 """Argo Workflows and Argo Rollouts (argoproj/argo-workflows, argoproj/argo-rollouts).
 
-Not checked: `podSpecPatch` and the manifest of a `resource` template, which are texts.
+Not checked: `podSpecPatch` and the manifest of a `resource` template, which are texts. The labels of an object do not
+reach its pods, so that Kueue does not see them.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ def _workflow(*spec: str) -> tuple[PodPath, ...]:
 
 
 WORKFLOWS = (
-    Kind(_GROUP, "Workflow", _workflow("spec"), "workflows", _VERSIONS),
+    Kind(_GROUP, "Workflow", _workflow("spec"), "workflows", _VERSIONS, labels=None),
     Kind(_GROUP, "WorkflowTemplate", _workflow("spec"), "workflowtemplates", _VERSIONS, is_used_elsewhere=always),
     Kind(
         _GROUP,
@@ -56,6 +57,7 @@ WORKFLOWS = (
         "cronworkflows",
         _VERSIONS,
         suspended=(("spec", "workflowSpec", "suspend"),),  # its own `suspend` only stops its schedule
+        labels=None,
     ),
 )
 
@@ -63,9 +65,9 @@ _EXPERIMENT = (PodPath(("spec", "templates", EVERY, "template")),)
 _JOB_OF_METRIC = PodPath(("spec", "metrics", EVERY, "provider", "job", "spec", "template"), renders=True)
 
 ROLLOUTS = (
-    Kind(_GROUP, "Rollout", (PodPath(("spec", "template")),), "rollouts", _VERSIONS, suspended=()),
-    Kind(_GROUP, "Experiment", _EXPERIMENT, "experiments", _VERSIONS, suspended=()),
-    Kind(_GROUP, "AnalysisTemplate", (_JOB_OF_METRIC,), "analysistemplates", _VERSIONS, suspended=()),
+    Kind(_GROUP, "Rollout", (PodPath(("spec", "template")),), "rollouts", _VERSIONS, suspended=(), labels=None),
+    Kind(_GROUP, "Experiment", _EXPERIMENT, "experiments", _VERSIONS, suspended=(), labels=None),
+    Kind(_GROUP, "AnalysisTemplate", (_JOB_OF_METRIC,), "analysistemplates", _VERSIONS, suspended=(), labels=None),
     Kind(
         _GROUP,
         "ClusterAnalysisTemplate",
@@ -74,6 +76,7 @@ ROLLOUTS = (
         _VERSIONS,
         namespaced=False,
         suspended=(),
+        labels=None,
     ),
 )
 """The kinds of the presets."""

@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterable, Mapping
 from enum import Enum
 from itertools import islice
 from typing import NamedTuple
+from weakref import ref
 
-from webhook.policy.launchers.find import launches
+from webhook.policy.launchers.find import of_container
 from webhook.policy.launchers.launch import Launch, Spread
 from webhook.policy.launchers.ranks import may_share_gpu
 from webhook.policy.pods.assembled import AssembledPod
@@ -33,6 +34,9 @@ class Deferral(Enum):
 _MOST_CONTAINERS = 256
 """Containers of one pod whose command lines are read: more than a node can run."""
 
+_LAUNCHING = frozenset({"args", "command", "env", "source", "script"})
+"""Fields without which a container launches nothing that is known."""
+
 
 class ExtractedPod:
     """A pod that an object holds. `raw` is the value at its path.
@@ -42,7 +46,7 @@ class ExtractedPod:
     works together, itself included; None if it works alone.
     """
 
-    __slots__ = ("_launches", "deferral", "group", "is_pod", "manifest", "path", "place", "pod", "raw")
+    __slots__ = ("__weakref__", "_launches", "deferral", "group", "is_pod", "manifest", "path", "place", "pod", "raw")
 
     def __init__(
         self, path: Path, raw: Members, place: PodPath, manifest: Members, *, is_pod: bool, deferral: Deferral | None
@@ -78,13 +82,7 @@ class ExtractedPod:
     def launches(self) -> tuple[tuple[Container, Launch], ...]:
         """What the command lines of its containers launch on GPUs, by container. Raises MalformedError."""
         if self._launches is None:
-            self._launches = tuple(
-                [
-                    (container, launch)
-                    for container in self._launching()
-                    for launch in launches(container.raw, container.path)
-                ]
-            )
+            self._launches = launches_of(self._launching())
         return self._launches
 
     @property
@@ -93,9 +91,8 @@ class ExtractedPod:
         return any(may_share_gpu(container) for container in self._launching())
 
     def _launching(self) -> Iterable[Container]:
-        """The first containers that have a command line and name resources or set variables, else the first of all."""
-        containers = self.pod.containers or tuple(islice(self.pod.every_container(), _MOST_CONTAINERS))
-        return [one for one in containers[:_MOST_CONTAINERS] if "args" in one.raw or "command" in one.raw]
+        """The first containers that name resources or set variables, else the first of all."""
+        return self.pod.containers[:_MOST_CONTAINERS] or islice(self.pod.every_container(), _MOST_CONTAINERS)
 
     @property
     def hides_shared_memory(self) -> bool:
@@ -103,30 +100,57 @@ class ExtractedPod:
         return self.place.hides_shared_memory(self.manifest, self.path)
 
 
+def launches_of(containers: Iterable[Container]) -> tuple[tuple[Container, Launch], ...]:
+    """What the command lines of containers launch on GPUs, by container. Raises MalformedError."""
+    return tuple(
+        [
+            (container, launch)
+            for container in islice(containers, _MOST_CONTAINERS)
+            if not _LAUNCHING.isdisjoint(container.raw)
+            for launch in of_container(container)
+        ]
+    )
+
+
 class GroupGpus(NamedTuple):
     """The GPUs of a group. `total` is their number in all pods, None where the object does not say how many pods.
 
     `most`: those of the container with the most. `pods`: the least number of pods that ask for GPUs; `first` is the
-    first of them, None without any. `without`: those that ask for none, such as the launcher of an MPIJob.
+    path of the first of them, None without any. `others`: what pods that ask for none launch, such as the launcher of
+    an MPIJob, by container.
     """
 
     total: int | None
     most: int
     pods: int
-    first: ExtractedPod | None
-    without: tuple[ExtractedPod, ...]
+    first: Path | None
+    others: tuple[tuple[Container, Launch], ...]
 
 
 class Group:
-    """Pods of an object that work together, in the order of their paths. What it reads of them it reads once."""
+    """Pods of an object that work together, in the order of their paths. What it reads of them it reads once.
 
-    __slots__ = ("_gpus", "_ranks", "name", "pods")
+    It refers to its pods weakly, because each refers to it: a cycle would keep the object of a large review until the
+    garbage collector runs. It needs the pods only while the object is checked.
+    """
+
+    __slots__ = ("_gpus", "_pods", "_ranks", "name")
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self.pods: list[ExtractedPod] = []
+        self._pods: list[ref[ExtractedPod]] = []
         self._gpus: GroupGpus | None = None
         self._ranks: tuple[bool, bool] | None = None
+
+    def add(self, extracted: ExtractedPod) -> None:
+        """Add a pod."""
+        extracted.group = self
+        self._pods.append(ref(extracted))
+
+    @property
+    def pods(self) -> list[ExtractedPod]:
+        """Its pods that are still in use."""
+        return [extracted for one in self._pods if (extracted := one()) is not None]
 
     def gpus(self, lookup: Lookup) -> GroupGpus:
         """Its GPUs. All calls for a group pass the same lookup."""
@@ -153,22 +177,22 @@ class Group:
 def _gpus(pods: list[ExtractedPod], lookup: Lookup) -> GroupGpus:
     total: int | None = 0
     most = count = 0
-    first: ExtractedPod | None = None
-    without = []
+    first: Path | None = None
+    others: list[tuple[Container, Launch]] = []
     for extracted in pods:
         held: dict[Path, int] = {}
         for request in GpuRequests(extracted.pod, lookup).positive:
             path = request.container.path
             held[path] = held.get(path, 0) + request.billionths // NANO
         if not held:
-            without.append(extracted)
+            others.extend(extracted.launches)
             continue
         made = extracted.count
         total = None if total is None or made is None else total + max(made, 0) * sum(held.values())
         count += 1 if made is None else max(made, 0)
         most = max(most, *held.values())
-        first = first or extracted
-    return GroupGpus(total, most, count, first, tuple(without))
+        first = extracted.path if first is None else first
+    return GroupGpus(total, most, count, first, tuple(others))
 
 
 def assign_groups(pods: list[ExtractedPod]) -> None:
@@ -178,8 +202,7 @@ def assign_groups(pods: list[ExtractedPod]) -> None:
         place = extracted.place
         if place.group and place.works_together(extracted.manifest, extracted.path):
             key = place.group, extracted.path[: len(place.apart)]
-            extracted.group = groups.setdefault(key, Group(place.group))
-            extracted.group.pods.append(extracted)
+            groups.setdefault(key, Group(place.group)).add(extracted)
 
 
 def _of_resources(raw: Members, path: Path) -> Pod:

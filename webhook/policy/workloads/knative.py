@@ -1,6 +1,6 @@
 """Knative Serving (knative/serving, `pkg/apis/serving/v1`).
 
-A Revision is made from one of these, and is left to the check of its pods.
+A Revision is made from one of these, and is left to the check of its pods. The labels of a Service do not reach them.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from webhook.policy.workloads.paths import PodPath
 _GROUP, _TEMPLATE = "serving.knative.dev", (PodPath(("spec", "template")),)
 
 KINDS = (
-    Kind(_GROUP, "Service", _TEMPLATE, "services", suspended=()),
-    Kind(_GROUP, "Configuration", _TEMPLATE, "configurations", suspended=()),
+    Kind(_GROUP, "Service", _TEMPLATE, "services", suspended=(), labels=None),
+    Kind(_GROUP, "Configuration", _TEMPLATE, "configurations", suspended=(), labels=None),
 )
 """The kinds of the preset."""
