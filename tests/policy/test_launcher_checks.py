@@ -10,7 +10,7 @@ import pytest
 from tests.linear import assert_linear
 from webhook.policy.context import Origin
 from webhook.policy.evaluate import Evaluator
-from webhook.policy.settings.settings import Resource, Settings
+from webhook.policy.settings.settings import Limits, Resource, Settings
 from webhook.policy.verdict import Finding
 
 Json = dict[str, Any]
@@ -111,6 +111,25 @@ def test_variable_that_enables_ranks_on_one_gpu_counts_in_any_pod_of_group() -> 
     spec = {"Master": template(container()), "Worker": {"replicas": 2, **template(container())}}
     assert len(findings(SHARED, "PyTorchJob", {"pytorchReplicaSpecs": spec})) == 2
     assert findings(SHARED, "PyTorchJob", {"pytorchReplicaSpecs": {**spec, "Master": template(enabled)}}) == []
+
+
+ENABLED = {"env": [{"name": "NCCL_MULTI_RANK_GPU_ENABLE", "value": "1"}]}
+
+
+@pytest.mark.parametrize(("enabled", "expected"), [({}, ["GPS020"]), (ENABLED, [])])
+def test_variable_that_enables_ranks_on_one_gpu_counts_without_group(enabled: Json, expected: list[str]) -> None:
+    one = container("torchrun", "--nnodes", "2", "t", **enabled)
+    assert [found.code for found in deployment(one, evaluator=SHARED)] == expected
+    two = container("torchrun", "--nproc-per-node", "2", "t", gpus=2, **enabled)
+    evaluator = Evaluator.of(Settings(limits=Limits(per_container=2, per_pod=2)))
+    assert [found.code for found in deployment(two, evaluator=evaluator)] == expected
+
+
+def test_ranks_of_group_do_not_all_run_in_one_container() -> None:
+    evaluator = Evaluator.of(Settings(limits=Limits(per_container=2, per_pod=2)))
+    two = container("vllm", "serve", "m", "-tp", "2", gpus=2)
+    assert [found.path[-1] for found in deployment(two, evaluator=evaluator)] == [4]
+    assert findings(evaluator, "StatefulSet", {"replicas": 2, **template(two)}) == []
 
 
 def test_review_of_group_leaves_no_reference_cycle() -> None:

@@ -30,6 +30,7 @@ SCRIPT = "torchrun --nproc-per-node 4 t"
         ({"command": ["bash"], "source": SCRIPT}, ("source",)),
         ({"command": ["/bin/sh", "-e"], "source": f"set -x\n{SCRIPT}\n"}, ("source",)),
         ({"command": ["python"], "source": SCRIPT}, None),
+        ({"command": ["-" * LIMIT + " bash"], "source": SCRIPT}, None),
         ({"script": SCRIPT}, ("script",)),
         ({"script": f"#!/usr/bin/env bash\n{SCRIPT}"}, ("script",)),
         ({"script": f"#!/usr/bin/env python\n{SCRIPT}"}, None),

@@ -143,7 +143,7 @@ def _of_script(container: Members, field: str) -> Iterator[Launch]:
     if not isinstance(script, str):
         return
     text = script if len(script) <= LIMIT else next(_within_limit((script,)))
-    first = command[0] if command else text.partition("\n")[0]
+    first = command[0][:LIMIT] if command else text.partition("\n")[0]
     words = first.removeprefix("#!").split() if command or first.startswith("#!") else ["sh"]
     if any(_name(word) in _SHELLS for word in words) and _may_launch(text):
         line = Line(["sh", "-c", text], 0, script=(field,), joins_ray=any(mark in text for mark in _RAY))
