@@ -502,7 +502,7 @@ def test_deprecated_value_overrides_resource_and_versions() -> None:
 
 def test_kind_without_path_is_rejected() -> None:
     kind = {"group": "example.com", "kind": "Train", "versions": ["v1"], "resource": "trains"}
-    with pytest.raises(RefusedError, match=r"config\.workloads\.paths does not say where it keeps its pod templates"):
+    with pytest.raises(RefusedError, match=r"config\.workloads\.paths does not say where it keeps its pods"):
         rendered({"webhooks": {"customKinds": [kind]}})
 
 

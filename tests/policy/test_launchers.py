@@ -212,7 +212,7 @@ SILENT = [
     "sglang generate --tp 4",
     "text-generation-launcher --sharded true",
     "text-generation-launcher --num-shard $N",
-    "trtllm-serve m --ep_size 4",
+    "trtllm-serve m --ep_size 4 --num_postprocess_workers 2",
     "launch_triton_server.py --world_size $W",
     "python train.py --tensor-parallel-size 4",
     "python -m train --tensor-parallel-size 4",
@@ -311,6 +311,7 @@ def test_arguments_beyond_limit_are_not_read() -> None:
     assert of_script("#" * (LIMIT - 40) + "\ntorchrun --nproc-per-node 16 train.py") == []
     assert of_script("#" * (LIMIT - 44) + "\ntorchrun --nproc-per-node 16 \\\n train.py") == []
     assert of_script(script + "x" * LIMIT) == []  # no complete line
+    assert of({"args": ["-tp" + "x" * (LIMIT - 3)]}) == []
     assert of_script("#" * LIMIT + "\n" + script) == []
     assert of({"args": ["torchrun", "--nproc-per-node", "2", "t"] + ["x"] * LIMIT}) == []
     assert of({"args": ["x" * LIMIT, "torchrun", "--nproc-per-node", "2"]}) == []

@@ -27,10 +27,11 @@ class Origin:
     `is_update`: the object exists already; edits are not expected, because settings and facts may have changed since.
     `added_containers`: the names of the ephemeral containers that the request adds, the only ones to check; None if the
     whole pod is checked. `hostpath`: whether the hook's path is the one for namespaces that allow hostPath volumes;
-    None if there are no two paths. `groups`: the caller's groups; None offline.
+    None if there are no two paths. `groups`: the caller's groups; None offline. `is_offline`: no request is behind it,
+    the command line checks a manifest.
     """
 
-    __slots__ = ("added_containers", "groups", "hostpath", "is_final_hook", "is_update", "namespace")
+    __slots__ = ("added_containers", "groups", "hostpath", "is_final_hook", "is_offline", "is_update", "namespace")
 
     def __init__(
         self,
@@ -48,11 +49,7 @@ class Origin:
         self.added_containers = added_containers
         self.hostpath = hostpath
         self.groups = groups
-
-    @property
-    def is_offline(self) -> bool:
-        """Whether no request is behind it: the command line checks a manifest."""
-        return self.groups is None
+        self.is_offline = groups is None
 
 
 class PodContext:
@@ -182,7 +179,10 @@ class PodContext:
 
     def checked_containers(self) -> Iterable[Container]:
         """All containers, ephemeral ones included; where a request only adds ephemeral containers, those."""
-        added, ephemeral = self.origin.added_containers, self.pod.ephemeral_containers()
+        added = self.origin.added_containers
+        if added is None and self.pod.spec.get("ephemeralContainers") is None:
+            return self.pod.containers
+        ephemeral = self.pod.ephemeral_containers()
         if added is None:
             return chain(self.pod.containers, ephemeral)
         return (container for container in ephemeral if container.name in added)

@@ -23,8 +23,10 @@ class Message(NamedTuple):
         """The template with each `{}` replaced by a quoted name. Long names are shortened until the message fits."""
         names = [printable(name, MESSAGE_LIMIT) for name in self.names]
         room = MESSAGE_LIMIT - len(self.template)  # each `{}` makes room for its pair of quotes
-        shares = _shares([len(name) for name in names], room)
-        return self.template.format(*(f'"{shorten(name, share)}"' for name, share in zip(names, shares, strict=True)))
+        lengths = [len(name) for name in names]
+        if sum(lengths) > room:
+            names = [shorten(name, share) for name, share in zip(names, _shares(lengths, room), strict=True)]
+        return self.template.format(*[f'"{name}"' for name in names])
 
 
 def message(template: str, *names: object) -> Message:

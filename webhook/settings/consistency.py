@@ -52,7 +52,7 @@ def _certificates(held: Tls) -> Iterator[Conflict]:
 
 def _built_in(held: WorkloadPath) -> Iterator[Conflict]:
     """A path to pods that a built-in kind covers: each finding would be reported twice."""
-    own, built_in = PodPath(steps(held.path), held.holds), BUILT_IN.get((held.group, held.kind))
+    own, built_in = _pods(held), BUILT_IN.get((held.group, held.kind))
     if built_in is not None and any(own.meets(path) for path in built_in.paths):
         yield Conflict(("path",), f"the pods of {held.kind} are checked without this entry; remove it")
 
@@ -60,7 +60,7 @@ def _built_in(held: WorkloadPath) -> Iterator[Conflict]:
 def repeated(held: Sequence[Any]) -> Iterator[Conflict]:
     """Elements of a list that repeat an earlier one."""
     seen: set[str] = set()
-    paths: dict[tuple[str, str], list[tuple[int, PodPath]]] = {}
+    paths: dict[tuple[str, str], list[tuple[int, WorkloadPath]]] = {}
     for index, one in enumerate(held):
         if isinstance(one, WorkloadPath):
             yield from _again(index, one, paths.setdefault((one.group, one.kind), []))
@@ -72,9 +72,19 @@ def repeated(held: Sequence[Any]) -> Iterator[Conflict]:
             seen.add(name)
 
 
-def _again(index: int, one: WorkloadPath, earlier: list[tuple[int, PodPath]]) -> Iterator[Conflict]:
-    own = PodPath(steps(one.path), one.holds)
-    same = next((other for other, path in earlier if own.meets(path)), None)
+def _again(index: int, one: WorkloadPath, earlier: list[tuple[int, WorkloadPath]]) -> Iterator[Conflict]:
+    """What contradicts the earlier paths of the same kind, or repeats one."""
+    own = _pods(one)
+    same = next((other for other, path in earlier if own.meets(_pods(path))), None)
     if same is not None:
         yield Conflict((index, "path"), "leads to the same pods as {}; remove one of them", (same, "path"))
-    earlier.append((index, own))
+    for field in ("resource", "versions", "scope"):
+        value = getattr(one, field)
+        given = next(((other, getattr(path, field)) for other, path in earlier if getattr(path, field)), None)
+        if value and given is not None and value != given[1]:
+            yield Conflict((index, field), "must equal {}, because both are of one kind", (given[0], field))
+    earlier.append((index, one))
+
+
+def _pods(path: WorkloadPath) -> PodPath:
+    return PodPath(steps(path.path), path.holds)

@@ -33,7 +33,7 @@ entry of a preset sends its kinds; any other kind has an entry of its own.
 {{- range .Values.webhooks.customKinds -}}
 {{- $name := printf "%s/%s" .group .kind -}}
 {{- if not (hasKey $kinds $name) -}}
-{{- fail (printf "webhooks.customKinds names %s, but no preset has it and config.workloads.paths does not say where it keeps its pod templates" .kind) -}}
+{{- fail (printf "webhooks.customKinds names %s, but no preset of config.workloads.presets contains it, and config.workloads.paths does not say where it keeps its pods" .kind) -}}
 {{- end -}}
 {{- $kinds = set $kinds $name (merge (dict "entry" (printf "%s.%s" .resource .group)) (pick . "resource" "versions") (get $kinds $name)) -}}
 {{- end -}}

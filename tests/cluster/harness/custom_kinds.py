@@ -66,6 +66,12 @@ class CustomKinds:
         below = "namespaces/default/" if spec["scope"] == "Namespaced" else ""
         return f"/apis/{group}/{version}/{below}{spec['names']['plural']}"
 
+    def serves(self, manifest: Object) -> bool:
+        """Whether a definition serves the kind of an object in its version."""
+        group, _, name = manifest["apiVersion"].partition("/")
+        versions = self.specs.get((group, manifest["kind"]), {}).get("versions", ())
+        return any(one["served"] and one["name"] == name for one in versions)
+
     def is_namespaced(self, manifest: Object) -> bool:
         """Whether an object lives in a namespace."""
         return bool(self._of(manifest)[2]["scope"] == "Namespaced")

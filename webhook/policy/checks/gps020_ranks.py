@@ -10,7 +10,8 @@ The pods of a PyTorchJob, JAXJob, PaddleJob and XGBoostJob are ranks. Pods of ot
 says so: `--nnodes` above 1, vLLM on Ray with several GPUs, nccl-tests, Horovod. Several ranks in one container count
 where it asks for several replicas. The check is silent where the pods cannot meet, by a required anti-affinity on
 `kubernetes.io/hostname` that matches the pod's own labels (labels with a prefix that the template lacks count as
-added by the controller); with `NCCL_MULTI_RANK_GPU_ENABLE=1`, which NCCL knows since 2.30; and with the backend `gloo`.
+added by the controller); where GPS001 reports the number of replicas; with `NCCL_MULTI_RANK_GPU_ENABLE=1`, which NCCL
+knows since 2.30; and with the backend `gloo`.
 Remedy: give each rank a card of its own: keep the pods apart by anti-affinity, or use whole cards. For one container,
 start one rank. NCCL 2.30 and later accept several ranks on one GPU with `NCCL_MULTI_RANK_GPU_ENABLE=1`; the option is
 experimental, and no faster than one rank.
@@ -27,6 +28,7 @@ from webhook.policy.launchers.launch import Launch, Spread
 from webhook.policy.pod_separation import keeps_apart
 from webhook.policy.pods.pod import Container
 from webhook.policy.pods.quantity import NANO
+from webhook.policy.pods.requests import ResourceRequest
 from webhook.policy.remedies import whole_cards
 from webhook.policy.replica_limits import limit_on
 from webhook.policy.verdict import Severity, Violation
@@ -50,9 +52,14 @@ def _within(context: PodContext) -> Iterator[Violation]:
         ranks = launch.total if launch.spread is Spread.GROUP and context.extracted.group is None else launch.each
         if request is None or not 1 < ranks <= request.billionths // NANO:  # GPS021 reports more
             continue
-        limit = limit_on(context, "mps", request.resource)
-        if limit is None or request.billionths <= limit * NANO:  # GPS001 reports the others
+        if not _is_over_limit(context, request):
             yield _of_container(container, launch, ranks)
+
+
+def _is_over_limit(context: PodContext, request: ResourceRequest) -> bool:
+    """Whether a container asks for more replicas than it may have, which GPS001 reports."""
+    limit = limit_on(context, "mps", request.resource)
+    return limit is not None and request.billionths > limit * NANO
 
 
 def _of_container(container: Container, launch: Launch, ranks: int) -> Violation:
@@ -66,9 +73,9 @@ def _of_container(container: Container, launch: Launch, ranks: int) -> Violation
 
 def _across(context: PodContext) -> Violations:
     """The pod, where other pods of its job are ranks too and may get replicas of the same card."""
-    if not _has_other_ranks(context) or keeps_apart(context.extracted):
-        return ()
     request = context.mps_requests[0]
+    if not _has_other_ranks(context) or _is_over_limit(context, request) or keeps_apart(context.extracted):
+        return ()
     problem = message(
         "pods of one job may share a card of {}; NCCL refuses or slows down ranks on one GPU", request.resource.name
     )

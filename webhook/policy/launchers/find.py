@@ -103,10 +103,12 @@ _SCRIPTS = ("source", "script")
 def of_container(container: Container) -> Sequence[Launch]:
     """The launches of a container, by its command line or script, else by its variables. Raises MalformedError."""
     raw = container.raw
-    found = (
-        *launches(raw, container.path),
-        *(one for field in _SCRIPTS if field in raw for one in _of_script(raw, field)),
-    )
+    found: list[Launch] = []
+    if "command" in raw or "args" in raw:
+        found.extend(launches(raw, container.path))
+    for field in _SCRIPTS:
+        if field in raw:
+            found.extend(_of_script(raw, field))
     if found or SHARDS not in container.variables:
         return found
     launch = tgi.of_environment(container)

@@ -122,12 +122,14 @@ def extract(kinds: Kinds, manifest: Members, group: str, kind: str) -> list[Extr
     is_itself = is_pod(group, kind)
     deferral = known.deferral(manifest)
     found: list[ExtractedPod] = []
+    has_groups = False
     for place in known.paths:
+        has_groups = has_groups or place.group != ""
         for path, raw in walk(manifest, place.steps):
             if len(found) == MOST_PODS:
                 raise TooManyPodsError(path, f"an object may hold at most {MOST_PODS} pods")
             found.append(ExtractedPod(path, raw, place, manifest, is_pod=is_itself, deferral=deferral))
-    if any(place.group for place in known.paths):
+    if has_groups:
         assign_groups(found)
     if len(found) > 1:
         _bound_shared(found, manifest)
