@@ -242,6 +242,10 @@ def test_executors_are_counted_by_their_instances(spec: Json, expected: list[int
         (SPARK, "SparkApplication", {"sparkConf": "all"}, None),
         (SPARK, "SparkApplication", {"sparkConf": {"spark.kubernetes.node.selector.pool": "a"}}, Deferral.OPEN),
         (SPARK, "SparkConnect", {"sparkConf": {"spark.kubernetes.driver.node.selector.a/b": "c"}}, Deferral.OPEN),
+        (SPARK, "SparkApplication", {"nodeSelector": {"a": "b"}, "driver": {"template": {}}}, None),
+        (SPARK, "SparkApplication", {"nodeSelector": {"a": "b"}, "driver": {"template": {"spec": {}}}}, Deferral.OPEN),
+        (SPARK, "SparkApplication", {"executor": {"affinity": {"a": {}}, "template": {"spec": {}}}}, Deferral.OPEN),
+        (SPARK, "SparkApplication", {"executor": {"template": {"spec": {}}}}, None),
         (
             SPARK,
             "ScheduledSparkApplication",
@@ -288,6 +292,14 @@ def test_fields_that_pods_share_are_bounded() -> None:
     with pytest.raises(TooManyPodsError, match=str(MOST_SHARED)) as error:
         paths(ARGO, "Workflow", sharing(most + 1, 90))
     assert error.value.path == ("spec", "templates", most)
+
+
+def test_restart_policy_makes_only_an_init_container_a_sidecar() -> None:
+    held = {"name": "a", "restartPolicy": "Always", "resources": limits(2)}
+    template = {"initContainers": [held], "sidecars": [held]}
+    verdict = EVALUATOR.evaluate({"spec": {"templates": [template]}}, ARGO, "Workflow", Origin("team-a", groups=()))
+    found = [one.message.partition(" asks")[0] for one in verdict.findings if one.code == "GPS001"]
+    assert found == ['sidecar "a"', 'container "a"']
 
 
 def test_steps_that_inherit_are_bounded() -> None:

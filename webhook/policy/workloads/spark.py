@@ -27,13 +27,23 @@ def _executors(manifest: Members, path: Path) -> int | None:
 
 
 def _has_selectors(*spec: str) -> Condition:
-    """Whether `sparkConf` chooses nodes: by their labels, or by a template of pods."""
+    """Whether fields that are not read with a pod choose its nodes: options of Spark, or those beside a template."""
 
     def condition(manifest: Members, _path: Path) -> bool:
-        conf = at(manifest, (*spec, "sparkConf"))
-        return isinstance(conf, dict) and any(_CHOOSES_NODES.match(key) for key in conf if isinstance(key, str))
+        application = at(manifest, spec)
+        conf = at(application, ("sparkConf",))
+        if isinstance(conf, dict) and any(_CHOOSES_NODES.match(key) for key in conf):
+            return True
+        return any(
+            at(application, (role, "template")) and (_selects(application) or _selects(at(application, (role,))))
+            for role in ("driver", "executor")
+        )
 
     return condition
+
+
+def _selects(holder: object) -> bool:
+    return bool(at(holder, ("nodeSelector",)) or at(holder, ("affinity",)))
 
 
 _CHOOSES_NODES = re.compile(r"spark\.kubernetes\.(?:(?:driver|executor)\.)?(?:node\.selector\.|podTemplateFile\Z)")
