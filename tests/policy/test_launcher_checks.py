@@ -10,7 +10,7 @@ import pytest
 from tests.linear import assert_linear
 from webhook.policy.context import Origin
 from webhook.policy.evaluate import Evaluator
-from webhook.policy.settings.settings import Limits, Resource, Settings
+from webhook.policy.settings.settings import AnnotationRequest, Limits, Requests, Resource, Settings
 from webhook.policy.verdict import Finding
 
 Json = dict[str, Any]
@@ -111,6 +111,20 @@ def test_variable_that_enables_ranks_on_one_gpu_counts_in_any_pod_of_group() -> 
     spec = {"Master": template(container()), "Worker": {"replicas": 2, **template(container())}}
     assert len(findings(SHARED, "PyTorchJob", {"pytorchReplicaSpecs": spec})) == 2
     assert findings(SHARED, "PyTorchJob", {"pytorchReplicaSpecs": {**spec, "Master": template(enabled)}}) == []
+
+
+def test_container_that_an_annotation_gives_a_share_is_silent() -> None:
+    annotation = AnnotationRequest("gpu-fraction")
+    evaluator = Evaluator.of(Settings(requests=Requests(annotations=(annotation,))))
+    held = {"name": "c", "args": ["torchrun", "--nproc-per-node", "2", "t"]}
+    pod = {"metadata": {"annotations": {"gpu-fraction": "0.5"}}, "spec": {"containers": [held]}}
+    assert findings(evaluator, "Deployment", {"template": pod}) == []
+
+
+@pytest.mark.parametrize(("roles", "expected"), [(("Worker",), []), (("Master", "Worker"), ["GPS020", "GPS020"])])
+def test_role_of_unknown_size_counts_as_one_pod(roles: tuple[str, ...], expected: list[str]) -> None:
+    spec = {"elasticPolicy": {}, "pytorchReplicaSpecs": {role: template(container()) for role in roles}}
+    assert [found.code for found in findings(SHARED, "PyTorchJob", spec)] == expected
 
 
 ENABLED = {"env": [{"name": "NCCL_MULTI_RANK_GPU_ENABLE", "value": "1"}]}

@@ -192,8 +192,8 @@ def _gpus(pods: list[ExtractedPod], lookup: Lookup) -> GroupGpus:
             others.extend(extracted.launches)
             continue
         made = extracted.count
-        total = None if total is None or made is None else total + max(made, 0) * sum(held.values())
-        count += 1 if made is None else max(made, 0)
+        total = None if total is None or made is None else total + made * sum(held.values())
+        count += 1 if made is None else made
         most = max(most, *held.values())
         first = extracted.path if first is None else first
     return GroupGpus(total, most, count, first, tuple(others))
