@@ -302,6 +302,13 @@ def test_restart_policy_makes_only_an_init_container_a_sidecar() -> None:
     assert found == ['sidecar "a"', 'container "a"']
 
 
+@pytest.mark.parametrize(("name", "expected"), [("$(params.class)", []), ("absent", ["GPS011"])])
+def test_runtime_class_with_a_placeholder_is_unknown(name: str, expected: list[str]) -> None:
+    evaluator = Evaluator.of(Settings(), Facts(runtime_classes=()))
+    run = {"podTemplate": {"runtimeClassName": name}, "taskSpec": {"steps": [STEP]}}
+    assert [code for code, _ in paths(TEKTON, "TaskRun", run, evaluator)] == expected
+
+
 def test_steps_that_inherit_are_bounded() -> None:
     task = {"stepTemplate": {"computeResources": limits(2)}, "steps": [{}] * 1025}
     verdict = EVALUATOR.evaluate({"spec": {"taskSpec": task}}, TEKTON, "TaskRun", Origin("team-a", groups=()))

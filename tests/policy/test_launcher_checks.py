@@ -71,7 +71,9 @@ def test_longer_numbers_are_silent() -> None:
 
 
 def test_fraction_of_gpu_is_reported_by_another_check() -> None:
-    assert deployment(container("vllm", "serve", "-tp", "2", gpus="500m")) == []
+    fraction = container("vllm", "serve", "-tp", "2", gpus="500m")
+    assert deployment(fraction) == []
+    assert findings(SHARED, "StatefulSet", {"replicas": 2, **template(fraction)}) == []
 
 
 def test_requests_of_several_resources_add_up() -> None:
@@ -119,6 +121,11 @@ def test_container_that_an_annotation_gives_a_share_is_silent() -> None:
     held = {"name": "c", "args": ["torchrun", "--nproc-per-node", "2", "t"]}
     pod = {"metadata": {"annotations": {"gpu-fraction": "0.5"}}, "spec": {"containers": [held]}}
     assert findings(evaluator, "Deployment", {"template": pod}) == []
+
+
+def test_ranks_of_one_container_do_not_span_pods() -> None:
+    own = container("torchrun", "--nproc-per-node", "4", "t")
+    assert [one.code for one in findings(SHARED, "StatefulSet", {"replicas": 2, **template(own)})] == ["GPS021"]
 
 
 @pytest.mark.parametrize(("roles", "expected"), [(("Worker",), []), (("Master", "Worker"), ["GPS020", "GPS020"])])
