@@ -27,7 +27,10 @@ def _executors(manifest: Members, path: Path) -> int | None:
 
 
 def _has_selectors(*spec: str) -> Condition:
-    """Whether fields that are not read with a pod choose its nodes: options of Spark, or those beside a template."""
+    """Whether fields that are not read with a pod choose its nodes: options of Spark, or those beside a template.
+
+    Spark adds node selectors to those of a template (apache/spark, `BasicExecutorFeatureStep.scala`).
+    """
 
     def condition(manifest: Members, _path: Path) -> bool:
         application = at(manifest, spec)
