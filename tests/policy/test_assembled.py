@@ -286,11 +286,12 @@ def sharing(templates: int, values: int) -> Json:
 
 
 def test_fields_that_pods_share_are_bounded() -> None:
-    size = 10 + 90  # mappings, lists and texts around the values, and the values
+    size = 10 + 54  # mappings, lists and texts around the values, and the values
     most = MOST_SHARED // size
-    assert paths(ARGO, "Workflow", sharing(most, 90)) == []
+    assert most * size == MOST_SHARED
+    assert paths(ARGO, "Workflow", sharing(most, 54)) == []
     with pytest.raises(TooManyPodsError, match=str(MOST_SHARED)) as error:
-        paths(ARGO, "Workflow", sharing(most + 1, 90))
+        paths(ARGO, "Workflow", sharing(most + 1, 54))
     assert error.value.path == ("spec", "templates", most)
 
 

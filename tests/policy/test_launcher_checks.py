@@ -123,6 +123,12 @@ def test_container_that_an_annotation_gives_a_share_is_silent() -> None:
     assert findings(evaluator, "Deployment", {"template": pod}) == []
 
 
+def test_command_lines_of_256_containers_are_read() -> None:
+    one = container("vllm", "serve", "-tp", "2")
+    assert deployment(*[container("sleep")] * 255, one) != []
+    assert deployment(*[container("sleep")] * 256, one) == []
+
+
 def test_ranks_of_one_container_do_not_span_pods() -> None:
     own = container("torchrun", "--nproc-per-node", "4", "t")
     assert [one.code for one in findings(SHARED, "StatefulSet", {"replicas": 2, **template(own)})] == ["GPS021"]
