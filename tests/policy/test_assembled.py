@@ -98,6 +98,7 @@ def test_absent_parts_hold_no_containers(empty: object) -> None:
         (ARGO, "Workflow", {"templates": [{"container": None, "affinity": None}], "nodeSelector": empty}),
         (TEKTON, "TaskRun", {"taskSpec": {"steps": None, "stepTemplate": None}, "podTemplate": None}),
         (SPARK, "SparkApplication", {"driver": {"gpu": None, "template": None}, "executor": None}),
+        (SPARK, "SparkApplication", {"driver": {"gpu": {"name": GPU}}}),
     ):
         assert paths(group, kind, spec) == []
 
