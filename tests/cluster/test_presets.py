@@ -43,19 +43,8 @@ CLUSTER_SCOPED = {
 STORED = [sample for sample in SAMPLES if sample.manifest["metadata"]["name"] != "older"]
 EACH = pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: sample.name)
 Offline = dict[tuple[str, Place, int], dict[str, Any]]
-OPEN = {
-    "ClusterServingRuntime",
-    "ClusterTrainingRuntime",
-    "ClusterWorkflowTemplate",
-    "LLMInferenceServiceConfig",
-    "Pipeline",
-    "ServingRuntime",
-    "Task",
-    "TrainJob",
-    "TrainingRuntime",
-    "WorkflowTemplate",
-}
-"""Kinds that use other objects, or that other objects use, which may choose nodes where the amount is right."""
+OPEN = {"Pipeline", "Task"}
+"""Kinds that cannot choose nodes: the objects that use them may choose nodes where the amount is right."""
 WARNED = "Warning: "
 TWO = 'asks for 2 of "nvidia.com/gpu"; the limit is 1'
 

@@ -8,7 +8,7 @@ MPS on nodes with several cards. The kubelet then fails the pod permanently with
 controller creates the next one immediately: about 300 failed pods in 30 seconds. More replicas would not give a
 container a larger share of one GPU. The check only warns where the pod could still run: under profile `gke` for MPS,
 and where a queue, a scheduling gate, the suspension of a workload or another object leaves the choice of nodes open:
-one that uses it, as a TaskRun uses a Task, or one that it uses, as a TrainJob uses a runtime.
+one that uses it, as a TaskRun uses a Task, or one whose fields the check does not read.
 Remedy: ask for 1, or keep the pod on nodes with whole cards: exclude every label of nodes that share theirs, which the
 message spells out, in the required node affinity. Where the plugin accepts more (`failRequestsGreaterThanOne: false`,
 for MPS in v0.20 or newer), raise `limits.perContainer`; where it time-slices and rejects more, set

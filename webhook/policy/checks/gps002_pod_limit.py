@@ -6,8 +6,8 @@ its own limit.
 Why: replicas need not be on the same card, and each limits only the processes of its own container. The device plugin
 would accept the pod. That a pod gets one share is a rule of this webhook, for administrators who want GPU shares to be
 fair. On nodes with whole cards it does not apply. The check only warns where a queue, a scheduling gate, the suspension
-of a workload or another object leaves the choice of nodes open: one that uses it, as a TaskRun uses a Task, or one that
-it uses, as a TrainJob uses a runtime.
+of a workload or another object leaves the choice of nodes open: one that uses it, as a TaskRun uses a Task, or one
+whose fields the check does not read.
 Remedy: split the pod; or keep it on nodes with whole cards, if its containers need a card each: exclude every label of
 nodes that share theirs, which the message spells out, in the required node affinity. An administrator can raise
 `limits.perPod`, or set GPS002 to `warn` in `severities`.

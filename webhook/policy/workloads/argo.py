@@ -10,7 +10,7 @@ from webhook.policy.pods.pod import INIT
 from webhook.policy.pods.reading import Members
 from webhook.policy.verdict import Path
 from webhook.policy.workloads.kinds import Kind
-from webhook.policy.workloads.paths import EVERY, Assembly, Condition, Part, PodPath, always, at
+from webhook.policy.workloads.paths import EVERY, Assembly, Condition, Part, PodPath, at
 
 _GROUP, _VERSIONS = "argoproj.io", ("v1alpha1",)
 _MAIN = "main"
@@ -62,7 +62,15 @@ WORKFLOWS = (
         labels=None,
         has_open_nodes=_is_patched("spec"),
     ),
-    Kind(_GROUP, "WorkflowTemplate", _workflow("spec"), "workflowtemplates", _VERSIONS, is_used_elsewhere=always),
+    Kind(
+        _GROUP,
+        "WorkflowTemplate",
+        _workflow("spec"),
+        "workflowtemplates",
+        _VERSIONS,
+        labels=None,
+        has_open_nodes=_is_patched("spec"),
+    ),
     Kind(
         _GROUP,
         "ClusterWorkflowTemplate",
@@ -70,7 +78,8 @@ WORKFLOWS = (
         "clusterworkflowtemplates",
         _VERSIONS,
         namespaced=False,
-        is_used_elsewhere=always,
+        labels=None,
+        has_open_nodes=_is_patched("spec"),
     ),
     Kind(
         _GROUP,

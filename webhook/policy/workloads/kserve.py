@@ -6,7 +6,7 @@ from webhook.policy.pods.reading import Members
 from webhook.policy.verdict import Path
 from webhook.policy.workloads.counts import stated
 from webhook.policy.workloads.kinds import Kind
-from webhook.policy.workloads.paths import CONTAINERS, EVERY, Assembly, Part, PodPath, Steps, always, at, unknown
+from webhook.policy.workloads.paths import CONTAINERS, EVERY, Assembly, Part, PodPath, Steps, at, unknown
 
 _GROUP = "serving.kserve.io"
 _PREDICTORS = (
@@ -86,7 +86,7 @@ KINDS = (
         "servingruntimes",
         ("v1alpha1",),
         suspended=(),
-        is_used_elsewhere=always,
+        labels=None,
     ),
     Kind(
         _GROUP,
@@ -96,7 +96,7 @@ KINDS = (
         ("v1alpha1",),
         namespaced=False,
         suspended=(),
-        is_used_elsewhere=always,
+        labels=None,
     ),
     Kind(
         _GROUP,
@@ -113,7 +113,7 @@ KINDS = (
         "llminferenceserviceconfigs",
         ("v1alpha2", "v1alpha1"),
         suspended=(),
-        is_used_elsewhere=always,
+        labels=None,
     ),
 )
 """The kinds of the preset."""

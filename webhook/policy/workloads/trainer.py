@@ -12,7 +12,7 @@ from webhook.policy.verdict import Path
 from webhook.policy.workloads.counts import stated
 from webhook.policy.workloads.jobset import REPLICATED_JOBS, of_replicated_job
 from webhook.policy.workloads.kinds import Kind
-from webhook.policy.workloads.paths import Assembly, Part, PodPath, always, at
+from webhook.policy.workloads.paths import Assembly, Part, PodPath, at
 
 _GROUP, _VERSIONS = "trainer.kubeflow.org", ("v1alpha1",)
 _TRAINER = Assembly((Part((), "trainer"),))
@@ -43,6 +43,14 @@ def _nodes_by_default(manifest: Members, path: Path) -> int | None:
 
 _JOBS = (PodPath(("spec", "template", "spec", *REPLICATED_JOBS), group="job", count=_nodes_by_default),)
 
+_OVERRIDES = ("runtimePatches", "podTemplateOverrides", "podSpecOverrides")
+
+
+def _has_overrides(manifest: Members, _path: Path) -> bool:
+    """Whether a TrainJob overrides its runtime, by which it may choose the nodes of its pods."""
+    return any(at(manifest, ("spec", field)) for field in _OVERRIDES)
+
+
 KINDS = (
     Kind(
         _GROUP,
@@ -51,7 +59,7 @@ KINDS = (
         "trainjobs",
         _VERSIONS,
         suspended=(("spec", "suspend"),),
-        has_open_nodes=always,
+        has_open_nodes=_has_overrides,
     ),
     Kind(
         _GROUP,
@@ -61,7 +69,6 @@ KINDS = (
         _VERSIONS,
         suspended=(),
         labels=None,
-        is_used_elsewhere=always,
     ),
     Kind(
         _GROUP,
@@ -72,7 +79,6 @@ KINDS = (
         namespaced=False,
         suspended=(),
         labels=None,
-        is_used_elsewhere=always,
     ),
 )
 """The kinds of the preset."""
