@@ -31,8 +31,6 @@ def asked(one: Fixture) -> dict[str, Any]:
 
 
 CLUSTER_SCOPED = {(kind.group, kind.kind) for preset in PRESETS for kind in preset.kinds if not kind.namespaced}
-# Objects of custom kinds are sent only if they name a GPU resource: the pods that are made from them are sent.
-NAMES_NO_GPU = {"workloads/kserve-framework-typo", "workloads/spark-name-typo"}
 
 
 @cache
@@ -56,9 +54,6 @@ WITH_FINDINGS = [name for name, one in FIXTURES.items() if one.expect.findings a
 @pytest.mark.parametrize("name", WITH_FINDINGS)
 def test_objects_with_findings_are_sent(name: str) -> None:
     entries = called()[name]
-    if name in NAMES_NO_GPU:
-        assert entries == set()
-        return
     assert entries is None or any(".validate" in entry for entry in entries), FIXTURES[name].object
 
 
