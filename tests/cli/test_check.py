@@ -191,7 +191,7 @@ def test_cluster_scoped_object_is_in_no_namespace(here: Path) -> None:
     for options in ([], ["-n", "team-b"]):
         ended = run("check", "-f", "runtime.yaml", "--config", "settings.yaml", "-o", "json", *options)
         (result,) = ended.json()["results"]
-        assert (result["object"]["namespace"], result["decision"]) == ("", "warned")
+        assert (result["object"]["namespace"], result["decision"]) == ("", "denied")
 
 
 def test_facts_and_settings_apply(here: Path) -> None:

@@ -47,13 +47,12 @@ def _shares(lengths: list[int], room: int) -> list[int]:
 
 
 def _level(lengths: list[int], room: int) -> int:
-    """The greatest length to which all names may be cut so that they fit the room together."""
-    for taken, length in enumerate(sorted(lengths)):
-        level = room // (len(lengths) - taken)
-        if length > level:
-            return level
-        room -= length
-    return max(lengths, default=0)
+    """The greatest length to which names that do not fit the room may be cut so that they fit it together.
+
+    It is the share of the longer names of what the shorter ones leave, for the number of shorter ones that leaves most.
+    """
+    ordered = sorted(lengths)
+    return max((room - sum(ordered[:kept])) // (len(ordered) - kept) for kept in range(len(ordered)))
 
 
 def amount(billionths: int) -> str:

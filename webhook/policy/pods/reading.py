@@ -89,9 +89,8 @@ def texts(holder: Members, field: str, path: Path) -> list[str]:
     if not isinstance(value, list):
         raise MalformedError((*path, field), "a list", value)
     if not _ONLY_TEXTS.issuperset(map(type, value)):
-        for index, element in enumerate(value):
-            if not isinstance(element, str):
-                raise MalformedError((*path, field, index), "text", element)
+        index, element = next((index, one) for index, one in enumerate(value) if type(one) is not str)
+        raise MalformedError((*path, field, index), "text", element)
     return value
 
 

@@ -166,15 +166,6 @@ def walk(node: Any, remaining: Steps, path: Path = ()) -> Iterator[tuple[Path, M
         raise MalformedError(path, "a list", node)
 
 
-def nearest(node: Any, path: Path) -> Path:
-    """The longest part of a path that leads to a value below a node."""
-    for depth, step in enumerate(path):
-        node = at(node, (step,))
-        if node is None:
-            return path[:depth]
-    return path
-
-
 def at(node: Any, path: Path) -> Any:
     """The value at a path below a node; None if there is none."""
     for step in path:
