@@ -17,6 +17,7 @@ from tests.cluster.harness.conditions import met
 from tests.cluster.harness.creates import creating, lost
 from tests.cluster.harness.release import CORE, HOST, NAME, NAMESPACE, prepared
 from tests.cluster.harness.waiting import wait_for
+from webhook.policy.workloads.presets import PRESETS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -66,7 +67,7 @@ def _wait_for_more(creates: Creates) -> None:
 def test_ca_injector_fills_every_bundle(release: Release) -> None:
     secret = _secret(release)
     bundles = release.bundles()
-    assert len(bundles) == 12
+    assert len(bundles) == 12 + len(PRESETS)  # each preset has an entry of its own
     assert set(bundles.values()) == {secret["ca.crt"]}
     _verify(secret["ca.crt"], secret["tls.crt"])
 
