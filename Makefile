@@ -44,7 +44,7 @@ types: $(READY)
 layers: $(READY)
 	$(BIN)/lint-imports
 
-quick: $(READY) ## Run the tests that are not slow, in less than a minute, and print the slowest of them.
+quick: $(READY) ## Run the tests that are not slow, in about a minute, and print the slowest of them.
 	$(BIN)/python -m pytest -m "not slow" --quiet --durations=10 --durations-min=1
 
 unit: $(READY) chart-tools crd-definitions
