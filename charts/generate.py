@@ -285,9 +285,9 @@ def chart() -> str:
 
 def files() -> dict[str, str]:
     """The generated files of the chart by name."""
-    written = json.dumps(values_schema(), indent=2)
+    schema = json.dumps(values_schema(), indent=2)
     return {
-        "values.schema.json": written + "\n",
+        "values.schema.json": schema + "\n",
         "README.md": readme(),
         "Chart.yaml": chart(),
         "templates/_defaults.tpl": settings_defaults(),

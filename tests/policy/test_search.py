@@ -19,7 +19,8 @@ from tests.strategies.pods import GPU, MIG, SHARED, pods
 from webhook.patch import pointer
 from webhook.policy.context import Origin
 from webhook.policy.evaluate import Evaluator
-from webhook.policy.settings.settings import Settings
+from webhook.policy.pods.gpu_resources import GpuResources
+from webhook.policy.settings.settings import Resource, Settings
 from webhook.policy.settings.workloads import Workloads
 from webhook.policy.verdict import Decision, Finding, Path, Severity, Verdict
 from webhook.policy.workloads.kinds import MOST_PODS, Kind
@@ -33,7 +34,7 @@ Json = dict[str, Any]
 OFFLINE = Origin(NAMESPACE)
 GROUP = "example.com"
 EVALUATOR = Evaluator.of(Settings())
-NAMES = GpuNames((GPU, SHARED))
+NAMES = GpuNames(GpuResources((Resource(GPU), Resource(SHARED))))
 CONTAINER: Json = {"name": "c", "image": "i", "resources": {"limits": {GPU: 2}}}
 
 

@@ -16,6 +16,7 @@ from webhook.policy.injections import INJECTIONS, STEERING
 from webhook.policy.mps_users import mps_users
 from webhook.policy.object_context import ManifestObject, ObjectContext, why_searched, why_skipped
 from webhook.policy.placement.facts import UNKNOWN, Facts
+from webhook.policy.pods.gpu_resources import GpuResources
 from webhook.policy.pods.reading import MalformedError, Members
 from webhook.policy.rules import Ruleset
 from webhook.policy.settings.settings import Settings
@@ -160,7 +161,7 @@ class Evaluator:
     def _gpu_names(self) -> GpuNames:
         """The names of GPU resources, compiled when the command line first needs them."""
         if self._names is None:
-            self._names = GpuNames(self.ruleset.of("").resources)
+            self._names = GpuNames(GpuResources(self.ruleset.settings.resources))
         return self._names
 
     def _checks_for(self, context: PodContext) -> tuple[Check[PodContext], ...]:

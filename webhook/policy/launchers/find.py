@@ -39,8 +39,7 @@ Parser = Callable[[Line, int], Launch | None]
 
 
 def _accelerate(line: Line, start: int) -> Launch | None:
-    is_launch = start < len(line.words) and line.words[start] == "launch"
-    return accelerate.launch(line, start + 1) if is_launch else None
+    return accelerate.launch(line, start + 1) if line.has_at(start, "launch") else None
 
 
 _PROGRAMS: Mapping[str, Parser] = {

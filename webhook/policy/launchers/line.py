@@ -24,6 +24,10 @@ class Line:
         self.has_command = commands > 0 or script is not None
         self.joins_ray = joins_ray
 
+    def has_at(self, index: int, word: str) -> bool:
+        """Whether the word with this index is there and is this one, such as the subcommand of a program."""
+        return index < len(self.words) and self.words[index] == word
+
     def place(self, index: int) -> Place:
         """The element that holds the word with this index."""
         if self._script is not None:

@@ -25,8 +25,7 @@ _ALIASES = {name: name for name in (_TENSOR, _PIPELINE, _DATA, _ATTENTION, _NODE
 
 def serve(line: Line, start: int) -> Launch | None:
     """The server of `sglang serve`; None for other commands of `sglang`, and where nothing is certain."""
-    is_serve = start < len(line.words) and line.words[start] == "serve"
-    return launch(line, start + 1) if is_serve else None
+    return launch(line, start + 1) if line.has_at(start, "serve") else None
 
 
 def launch(line: Line, start: int) -> Launch | None:

@@ -41,8 +41,7 @@ _ALIASES = {name: name for name in _NAMES} | {
 
 def serve(line: Line, start: int) -> Launch | None:
     """The engines of `vllm serve`; None for other commands of `vllm`, and where nothing is certain."""
-    is_serve = start < len(line.words) and line.words[start] == "serve"
-    return launch(line, start + 1) if is_serve else None
+    return launch(line, start + 1) if line.has_at(start, "serve") else None
 
 
 def launch(line: Line, start: int) -> Launch | None:

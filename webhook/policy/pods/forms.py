@@ -109,11 +109,6 @@ class Trainer(_Renamed):
     __slots__ = ()
     _RESOURCES = "resourcesPerNode"
 
-    @property
-    def label(self) -> str:
-        """The name of the container in the runtime."""
-        return "node"
-
 
 class SparkContainer(FieldContainer):
     """The container of Spark in the pod of a role, with the GPU that the role asks for.

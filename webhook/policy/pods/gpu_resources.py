@@ -6,7 +6,8 @@ from collections.abc import Iterable
 
 from webhook.policy.settings.settings import Resource
 
-_MIG = "nvidia.com/mig-"
+MIG = "nvidia.com/mig-"
+"""How the names of MIG slices begin."""
 
 
 class GpuResources:
@@ -20,9 +21,9 @@ class GpuResources:
     def find(self, name: str) -> Resource | None:
         """The GPU resource that a name stands for, or None."""
         known = self.by_name.get(name)
-        if known is None and name.startswith(_MIG):
+        if known is None and name.startswith(MIG):
             return Resource(name, "mig")
         return known
 
     def __contains__(self, name: object) -> bool:
-        return isinstance(name, str) and (name in self.by_name or name.startswith(_MIG))
+        return isinstance(name, str) and (name in self.by_name or name.startswith(MIG))

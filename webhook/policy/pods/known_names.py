@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from webhook.policy.pods.gpu_resources import MIG
 from webhook.policy.spelling import is_one_edit_away
 
 _FOREIGN = frozenset({"gpumem", "gpumem-percentage", "gpucores", "priority", "vgpu", "pgpu"})
 """Names that other software gives to GPUs (Project-HAMi/HAMi, kubevirt)."""
-
-_MIG = "nvidia.com/mig-"
 
 _CARD = "nvidia.com/gpu"
 _SHARE = "nvidia.com/gpu.shared"
@@ -54,7 +53,7 @@ class KnownNames:
         if len(name) > self._longest or name in self._names:
             return None
         folded = name.lower()
-        if folded.startswith(_MIG) or folded.partition("/")[2] in _FOREIGN:
+        if folded.startswith(MIG) or folded.partition("/")[2] in _FOREIGN:
             return None
         meant = self._folded.get(folded) or self._well_known(folded)
         if meant is not None:

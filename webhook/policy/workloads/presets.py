@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
-from typing import get_args
 
 from webhook.policy.settings.workloads import PresetName, Workloads
 from webhook.policy.workloads import (
@@ -55,6 +54,5 @@ def kinds_with(workloads: Workloads) -> Kinds:
     return with_paths({**BUILT_IN, **by_name(_of_presets(workloads.presets))}, workloads.paths)
 
 
-def _of_presets(names: Iterable[PresetName]) -> Iterable[Kind]:
-    wanted = set(get_args(PresetName)) if "all" in names else set(names)
-    return (kind for preset in PRESETS if preset.name in wanted for kind in preset.kinds)
+def _of_presets(names: Collection[PresetName]) -> Iterable[Kind]:
+    return (kind for preset in PRESETS if "all" in names or preset.name in names for kind in preset.kinds)

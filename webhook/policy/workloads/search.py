@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple, TypeAlias
 
+from webhook.policy.pods.gpu_resources import MIG, GpuResources
 from webhook.policy.pods.placeholders import is_placeholder
 from webhook.policy.pods.quantity import QuantityError, parse
 from webhook.policy.pods.reading import Members
@@ -165,20 +166,20 @@ _AMOUNTS = ("quantity", "value", "count", "amount", "gpu", "gpus", "gpuCount", "
 class GpuNames:
     """The names of GPU resources, to be found as keys, as values and in text."""
 
-    __slots__ = ("_begins", "_names", "_text")
+    __slots__ = ("_begins", "_gpus", "_text")
 
-    def __init__(self, names: Iterable[str]) -> None:
-        self._names = frozenset(names)
-        self._begins = sorted({re.split("[./]", name, maxsplit=1)[0] for name in (*self._names, _MIG)})
-        longest_first = sorted(self._names, key=lambda name: (-len(name), name))
-        either = "|".join([*map(re.escape, longest_first), re.escape(_MIG) + "[A-Za-z0-9.+-]{1,40}"])
+    def __init__(self, gpus: GpuResources) -> None:
+        self._gpus = gpus
+        self._begins = sorted({re.split("[./]", name, maxsplit=1)[0] for name in (*gpus.by_name, MIG)})
+        longest_first = sorted(gpus.by_name, key=lambda name: (-len(name), name))
+        either = "|".join([*map(re.escape, longest_first), re.escape(MIG) + "[A-Za-z0-9.+-]{1,40}"])
         # A dot may follow a backslash, as in the options of Helm, and a JSON pointer writes a slash as ~1.
         spelled = either.replace(r"\.", r"\\?\.")
         pointed = spelled.replace("/", "~1")
         self._text = re.compile(rf"{_ALONE}({spelled}){_IS}|{_BELOW}({pointed})(?![A-Za-z0-9.~-])", re.ASCII)
 
     def __contains__(self, name: object) -> bool:
-        return isinstance(name, str) and (name in self._names or name.startswith(_MIG))
+        return name in self._gpus
 
     def in_text(self, text: str) -> str | None:
         """The first name in a text that an amount follows, or that a JSON pointer to an amount ends with; or None."""
@@ -192,7 +193,6 @@ class GpuNames:
         return None
 
 
-_MIG = "nvidia.com/mig-"
 _ALONE = r"(?:(?<![A-Za-z0-9.-])|(?<=\.)(?=[^/\\]{1,64}\\\.))"
 """Where a name begins: not within a longer one, such as that of a quota, but also below a key of Helm's options."""
 

@@ -15,7 +15,7 @@ from webhook.policy.workloads.kinds import Kind
 from webhook.policy.workloads.paths import Assembly, Part, PodPath, at
 
 _GROUP, _VERSIONS = "trainer.kubeflow.org", ("v1alpha1",)
-_TRAINER = Assembly((Part((), "trainer"),))
+_TRAINER = Assembly((Part((), "trainer", name="node"),))
 _STEP = "trainer.kubeflow.org/trainjob-ancestor-step"
 
 
