@@ -71,15 +71,21 @@ _MOST_WARNINGS = 32
 def denial(verdict: Verdict) -> str:
     """The message of a denial: one line with the remedy per denying finding, then the number of further ones."""
     found = _of_severity(verdict, Severity.DENY, _MOST_LINES)
-    lines = [f"{finding.code} {finding.message}; {finding.remedy}" for finding in found]
+    lines = [line(finding) for finding in found]
     return "\n".join(lines + _more(verdict, Severity.DENY, len(lines)))
 
 
 def warnings(verdict: Verdict) -> list[str]:
     """One warning per finding that warns, then the number of further ones."""
     found = _of_severity(verdict, Severity.WARN, _MOST_WARNINGS)
-    lines = [f"{finding.code} {finding.message}" for finding in found]
+    lines = [line(finding) for finding in found]
     return lines + _more(verdict, Severity.WARN, len(lines))
+
+
+def line(finding: Finding) -> str:
+    """The line of a finding in a denial, with the remedy, or among the warnings, which have no room for it."""
+    text = f"{finding.code} {finding.message}"
+    return f"{text}; {finding.remedy}" if finding.severity is Severity.DENY else text
 
 
 def _of_severity(verdict: Verdict, severity: Severity, most: int) -> list[Finding]:

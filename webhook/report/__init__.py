@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from webhook.report.model import SKIPPED, Located, Report, Result, Subject
+from webhook.report.model import SKIPPED, Difference, Located, Report, Result, Subject
 
-__all__ = ["SKIPPED", "Located", "Report", "Result", "Subject"]
+__all__ = ["SKIPPED", "Difference", "Located", "Report", "Result", "Subject"]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import Enum
 from typing import Any
 
 from webhook.diagnostics import LINE, Diagnostic
@@ -33,14 +34,30 @@ class Subject:
         return {"apiVersion": self.api_version, "kind": self.kind, "namespace": self.namespace, "name": self.name}
 
 
+class Difference(Enum):
+    """How a running webhook and the local run differ about a finding. `word` stands in data, `note` in text."""
+
+    ONLY_SERVER = "only-server", "only the server reports this"
+    ONLY_LOCAL = "only-local", "the server does not report this"
+    CHANGED = "changed", "the local settings report this differently"
+
+    def __init__(self, word: str, note: str) -> None:
+        self.word = word
+        self.note = note
+
+
 @dataclass(frozen=True, slots=True)
 class Located:
-    """A finding with its position in the file, counted from 1, and its JSON pointer into the object."""
+    """A finding with its position in the file, counted from 1, and its JSON pointer into the object.
+
+    `difference` is None unless a running webhook and the local run differ. Formats show its note beside the message.
+    """
 
     finding: Finding
     pointer: str
     line: int
     column: int
+    difference: Difference | None = None
 
     def __str__(self) -> str:
         return printable(f"{self.finding.code} {self.finding.message}", LINE)
@@ -55,7 +72,9 @@ class Result:
     """The result for one object.
 
     `patch` is the patch of the mutating hook for a pod that is not denied. `omitted` counts, by code, the findings that
-    are not listed. `reason` says why the object is exempt or skipped, or why its pods get their nodes later.
+    are not listed. `reason` says why the object is exempt or skipped, or why its pods get their nodes later. `server`
+    is the address of the running webhook that decided, empty if none did; `patch_differs`: its patch is not that of the
+    local settings.
     """
 
     file: str
@@ -67,6 +86,8 @@ class Result:
     patch: tuple[dict[str, Any], ...] = ()
     omitted: Mapping[str, int] = field(default_factory=dict)
     reason: str = ""
+    server: str = ""
+    patch_differs: bool = False
 
 
 SKIPPED = "skipped"

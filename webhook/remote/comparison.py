@@ -1,0 +1,159 @@
+"""The answers of a running webhook beside the findings of the local run."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict, deque
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+from webhook.admission import line
+from webhook.policy.checks import OBJECT_CHECKS
+from webhook.policy.verdict import DECISIONS, Decision, Finding, Path, Severity
+from webhook.remote.answer import Answer, Reported
+from webhook.report import Difference
+
+_ONLY_OFFLINE = frozenset(check.code for check in OBJECT_CHECKS)
+"""The checks that no server runs: what they report is no difference."""
+
+_OBJECT: Path = ()
+_NO_MESSAGE = "the server lists this finding without a message"
+
+
+Marked = tuple[Finding, Difference | None]
+"""A finding, and how server and local run differ about it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """The decision of the server, and its findings beside those of the local run, in the order of their codes.
+
+    A finding has the path of the local one that it belongs to; a finding of the server alone has that of the object.
+    What only the local run reports has no effect in the cluster, so its severity is `audit`.
+    """
+
+    decision: Decision
+    findings: tuple[Marked, ...]
+    omitted: Mapping[str, int]
+
+
+def compare(answers: Sequence[Answer], local: Sequence[Finding]) -> Compared:
+    """Compare the answers of all hooks that an object passed with the findings of the local run.
+
+    Lines that are equal belong together; of the rest, findings of the same code do, in their order.
+    """
+    own = [finding for finding in local if finding.code not in _ONLY_OFFLINE]
+    only_offline = [finding for finding in local if finding.code in _ONLY_OFFLINE]
+    partners, rest = _partners(_combined(answers), own)
+    found = [
+        _of_both(partners[index], finding)
+        if index in partners
+        else (replace(finding, severity=Severity.AUDIT), Difference.ONLY_LOCAL)
+        for index, finding in enumerate(own)
+    ]
+    found += [(_of_server(reported), Difference.ONLY_SERVER) for reported in rest]
+    found += [(finding, None) for finding in only_offline]
+    found.sort(key=lambda one: one[0].code)
+    omitted: Counter[str] = Counter()
+    for answer in answers:
+        omitted |= Counter(answer.omitted)
+    decision = max([_decision(answers), *(DECISIONS[finding.severity] for finding in only_offline)])
+    return Compared(decision, tuple(found), dict(omitted))
+
+
+def _decision(answers: Iterable[Answer]) -> Decision:
+    if any(not answer.allowed for answer in answers):
+        return Decision.DENIED
+    warns = any(finding.severity is Severity.WARN for answer in answers for finding in answer.findings)
+    return Decision.WARNED if warns else Decision.ALLOWED
+
+
+def _combined(answers: Sequence[Answer]) -> list[Reported]:
+    """The findings of all hooks, each once.
+
+    A mutating hook that allows an object has no message for a finding that denies; the validating one has.
+    """
+    combined: list[Reported] = []
+    for answer in answers:
+        new = list((Counter(answer.findings) - Counter(combined)).elements())
+        explained = Counter((finding.code, finding.severity) for finding in new if finding.line is not None)
+        kept = []
+        for finding in combined:
+            kind = finding.code, finding.severity
+            if finding.line is None and explained[kind]:
+                explained[kind] -= 1
+            else:
+                kept.append(finding)
+        combined = [*kept, *new]
+    return combined
+
+
+def _partners(reported: Sequence[Reported], local: Sequence[Finding]) -> tuple[dict[int, Reported], list[Reported]]:
+    """The findings of the server by the index of the local one that each belongs to, and those that belong to none."""
+    partners: dict[int, Reported] = {}
+    rest = _paired(
+        partners,
+        ((one, (one.code, one.severity, one.line)) for one in reported),
+        ((index, (one.code, one.severity, _line(one))) for index, one in enumerate(local)),
+    )
+    rest = _paired(
+        partners,
+        ((one, one.code) for one in rest),
+        ((index, one.code) for index, one in enumerate(local) if index not in partners),
+    )
+    return partners, rest
+
+
+Key = TypeVar("Key")
+
+
+def _paired(
+    partners: dict[int, Reported], reported: Iterable[tuple[Reported, Key]], local: Iterable[tuple[int, Key]]
+) -> list[Reported]:
+    """Pair what has the same key, in order. Returns the findings of the server that remain."""
+    free: dict[Key, deque[int]] = defaultdict(deque)
+    for index, key in local:
+        free[key].append(index)
+    rest = []
+    for one, key in reported:
+        if free[key]:
+            partners[free[key].popleft()] = one
+        else:
+            rest.append(one)
+    return rest
+
+
+def _line(finding: Finding) -> str | None:
+    """The line of a local finding in the answer of a server; None where answers have no line for it."""
+    return None if finding.severity is Severity.AUDIT else line(finding)
+
+
+def _of_both(reported: Reported, local: Finding) -> Marked:
+    if reported.severity is local.severity and reported.line in (None, line(local)):
+        return local, None
+    return _worded(reported, local), Difference.CHANGED
+
+
+def _of_server(reported: Reported) -> Finding:
+    """A finding that only the server has. Its line is kept as it is, with its remedy."""
+    text = _NO_MESSAGE if reported.line is None else reported.line.removeprefix(f"{reported.code} ")
+    return Finding(reported.code, reported.severity, _OBJECT, text, _explained(reported))
+
+
+def _worded(reported: Reported, local: Finding) -> Finding:
+    """A finding of both in the words of the server, split where a part equals that of the local run."""
+    finding = replace(local, severity=reported.severity)
+    if reported.line is None:
+        return finding
+    text = reported.line.removeprefix(f"{reported.code} ")
+    if text == local.message:
+        return finding
+    if reported.severity is Severity.DENY and text.startswith(f"{local.message}; "):
+        return replace(finding, remedy=text.removeprefix(f"{local.message}; "))
+    if reported.severity is Severity.DENY and text.endswith(f"; {local.remedy}"):
+        return replace(finding, message=text.removesuffix(f"; {local.remedy}"))
+    return replace(finding, message=text, remedy=_explained(reported))
+
+
+def _explained(reported: Reported) -> str:
+    return f"run gpushare-webhook explain {reported.code}"
