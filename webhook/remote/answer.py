@@ -65,6 +65,7 @@ class _Response(msgspec.Struct):
 
 
 class _Review(msgspec.Struct):
+    apiVersion: str  # noqa: N815
     kind: str
     response: _Response
 
@@ -75,6 +76,7 @@ class _Operation(msgspec.Struct, forbid_unknown_fields=True):
     value: Any = None
 
 
+_VERSION = "admission.k8s.io/v1"
 _decoder = msgspec.json.Decoder(_Review)
 _operations_decoder = msgspec.json.Decoder(list[_Operation])
 _SEVERITIES = {severity.label: severity for severity in (Severity.AUDIT, Severity.WARN, Severity.DENY)}
@@ -90,8 +92,9 @@ def read(body: bytes, uid: str) -> Answer:
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         raise UnansweredError(f"the response is not an AdmissionReview; {_NOT_A_WEBHOOK}") from None
     response = review.response
-    if review.kind != "AdmissionReview":
-        raise UnansweredError(f'the response is of kind "{printable(review.kind)}"; {_NOT_A_WEBHOOK}')
+    if review.kind != "AdmissionReview" or review.apiVersion != _VERSION:
+        given = f'kind "{printable(review.kind)}" in "{printable(review.apiVersion)}"'
+        raise UnansweredError(f"the response is of {given}; {_NOT_A_WEBHOOK}")
     if response.uid != uid:
         raise UnansweredError(
             f'the response answers another review: its uid is "{printable(response.uid)}", not "{uid}"; '

@@ -68,23 +68,22 @@ def _decision(answers: Iterable[Answer]) -> Decision:
     return Decision.WARNED if warns else Decision.ALLOWED
 
 
-def _combined(answers: Sequence[Answer]) -> list[Reported]:
-    """The findings of all hooks, each once.
+def _combined(answers: Iterable[Answer]) -> list[Reported]:
+    """The findings of all hooks, each once: those of the same code and severity are the same, in their order.
 
-    A mutating hook that allows an object has no message for a finding that denies; the validating one has.
+    A mutating hook that allows an object has no line for a finding that denies; the validating one has.
     """
     combined: list[Reported] = []
     for answer in answers:
-        new = list((Counter(answer.findings) - Counter(combined)).elements())
-        explained = Counter((finding.code, finding.severity) for finding in new if finding.line is not None)
-        kept = []
-        for finding in combined:
-            kind = finding.code, finding.severity
-            if finding.line is None and explained[kind]:
-                explained[kind] -= 1
-            else:
-                kept.append(finding)
-        combined = [*kept, *new]
+        known: dict[tuple[str, Severity], deque[int]] = defaultdict(deque)
+        for index, finding in enumerate(combined):
+            known[finding.code, finding.severity].append(index)
+        for finding in answer.findings:
+            same = known[finding.code, finding.severity]
+            if not same:
+                combined.append(finding)
+            elif combined[index := same.popleft()].line is None:
+                combined[index] = finding
     return combined
 
 

@@ -34,6 +34,8 @@ def _result(result: Result) -> dict[str, Any]:
         "patch": result.patch,
         **({"omitted": result.omitted} if result.omitted else {}),
         **({"reason": result.reason} if result.reason else {}),
+        **({"server": result.server} if result.server else {}),
+        **({"patchDiffers": True} if result.patch_differs else {}),
     }
 
 
@@ -47,4 +49,5 @@ def _finding(located: Located) -> dict[str, Any]:
         "column": located.column,
         "message": finding.message,
         "remedy": finding.remedy,
+        **({} if located.difference is None else {"difference": located.difference.word}),
     }

@@ -1,0 +1,42 @@
+"""`check --server` reports what a local check with the same settings reports, for every fixture, over TLS."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from tests.contract.clients import Clients
+from tests.contract.offline import facts_of, report
+from tests.fixture import Fixture, Json, load_all
+from tests.server.certificates import Certificates
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+DIFFER = {
+    **dict.fromkeys(
+        ("GPS001/queued-pod-without-gate", "GPS001/queued-pod-only-warns-before-kueue"),
+        "a queue gates the pod before the final hook receives it, and here is none",
+    ),
+}
+"""The fixtures on which a running webhook rightly differs, and why."""
+
+
+@pytest.mark.parametrize("fixture", load_all(), ids=lambda fixture: fixture.name)
+async def test_fixture(fixture: Fixture, clients: Clients, certificates: Certificates, tmp_path: Path) -> None:
+    facts = facts_of(fixture)
+    client = await clients(fixture.settings, facts)
+    url = f"https://localhost:{client.port}"
+    given = tmp_path, fixture.object, fixture.namespace, fixture.settings, facts
+    by_server = await asyncio.to_thread(report, *given, "--server", url, "--ca", certificates.authority)
+    assert (without_address(by_server, url) == report(*given)) is (fixture.name not in DIFFER), by_server
+
+
+def without_address(found: Json, url: str) -> Json:
+    """The report without the address of the server, which each result has whose object was sent."""
+    results = []
+    for result in found["results"]:
+        assert result.pop("server", url) == url
+        results.append(result)
+    return {**found, "results": results}
