@@ -15,12 +15,11 @@ from webhook.admission import Hook
 from webhook.cli.evaluation import Evaluated
 from webhook.cli.server_options import Server
 from webhook.diagnostics import Diagnostic
-from webhook.patch import pointer
 from webhook.policy.evaluate import Evaluator
 from webhook.policy.verdict import Decision
 from webhook.policy.workloads.kinds import group_of
 from webhook.remote import Answer, NewObject, ServerError, Trust, UnansweredError, Webhook, address, compare
-from webhook.report import Located, Result
+from webhook.report import Excerpt, Located, Result
 
 
 @contextmanager
@@ -43,6 +42,11 @@ class Reviewer:
     def __init__(self, webhook: Webhook, evaluator: Evaluator) -> None:
         self._webhook = webhook
         self._evaluator = evaluator
+
+    @property
+    def server(self) -> str:
+        """The address of the webhook."""
+        return str(self._webhook)
 
     def result(self, evaluated: Evaluated) -> Result | Diagnostic:
         """Return the result for an object, or an error if it got no answer.
@@ -80,17 +84,18 @@ class Reviewer:
         compared = compare(answers, evaluated.verdict.findings)
         is_denied = compared.decision is Decision.DENIED
         patch = () if is_denied or not evaluated.is_pod else answers[0].operations
-        located = []
+        manifest, located = evaluated.manifest, []
         for finding, difference in compared.findings:
-            position = evaluated.manifest.locate(finding.path)
-            located.append(Located(finding, pointer(finding.path), position.line, position.column, difference))
+            position = manifest.locate(finding.path)
+            excerpt = Excerpt(*manifest.excerpt(finding.path))
+            located.append(Located(finding, position.line, position.column, excerpt, difference))
         return replace(
             local,
             decision=compared.decision.label,
             findings=tuple(located),
             patch=patch,
             omitted=compared.omitted,
-            server=str(self._webhook),
+            server=self.server,
             patch_differs=patch != local.patch,
         )
 
