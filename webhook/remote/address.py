@@ -63,18 +63,19 @@ def _unusable(file: str, error: OSError | ValueError, remedy: str) -> InputError
 
 def address(url: str, server_name: str | None = None) -> Address:
     """Return the address that a URL names. Raises ValueError."""
-    parts = urlsplit(url)
     try:
+        parts = urlsplit(url)
         host, port = parts.hostname, parts.port
     except ValueError:
-        host, port = None, None
+        raise ValueError(_EXPECTED) from None
     if parts.scheme == "http":
         raise ValueError("reviews are served over TLS only; write https://")
-    if parts.scheme != "https" or not host or not printable(host) == host or parts.username is not None:
-        raise ValueError("name scheme, host and port, such as https://localhost:8443")
+    if parts.scheme != "https" or not host or printable(host) != host or parts.username is not None:
+        raise ValueError(_EXPECTED)
     if parts.path not in ("", "/") or parts.query or parts.fragment:
         raise ValueError("leave out what follows the port; check appends the paths of the hooks")
     return Address(host, _HTTPS if port is None else port, server_name or host)
 
 
 _HTTPS = 443
+_EXPECTED = "name scheme, host and port, such as https://localhost:8443"

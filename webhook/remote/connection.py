@@ -9,20 +9,15 @@ from __future__ import annotations
 import socket
 import ssl
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from http.client import HTTPConnection, HTTPException, HTTPResponse, IncompleteRead
-from typing import Any
+from typing import Any, NamedTuple
 
 from webhook import __version__
 from webhook.remote.address import Address
 from webhook.remote.errors import ServerError
 from webhook.remote.failures import explain
-
-CONNECT = 5.0
-"""Seconds for the connection to each address of the host."""
-
-RESPONSE = 10.0
-"""Seconds for a response, with its retries: the default of a webhook's `timeoutSeconds`."""
 
 LARGEST = 8 * 1024 * 1024
 """Bytes of the largest response that is read. A denial has some 64 KiB, a patch of 4,096 edits has 1 MiB."""
@@ -38,6 +33,16 @@ _HEADERS = {
 }
 
 
+class Limits(NamedTuple):
+    """Seconds for the connection to each address of the host, and for a response with its retries.
+
+    The API server waits 10 seconds for a response, unless `timeoutSeconds` of the webhook says otherwise.
+    """
+
+    connect: float = 5.0
+    response: float = 10.0
+
+
 @dataclass(frozen=True, slots=True)
 class Reply:
     """An HTTP response whose body was read completely."""
@@ -50,11 +55,11 @@ class Reply:
 class Connection:
     """Sends requests to one server, on one connection while the server keeps it."""
 
-    def __init__(self, address: Address, context: ssl.SSLContext, response: float = RESPONSE) -> None:
+    def __init__(self, address: Address, context: ssl.SSLContext, limits: Limits) -> None:
         context.sslsocket_class = _TimedSocket
         self._address = address
-        self._response = response
-        self._http = _Https(address, context)
+        self._limits = limits
+        self._http = _Https(address, context, limits.connect)
         self._is_used = False
 
     def post(self, path: str, body: bytes) -> Reply:
@@ -63,8 +68,8 @@ class Connection:
         A reply with status 429 or 5xx that names seconds in Retry-After is retried, as by the API server
         (kubernetes/client-go, rest/with_retry.go).
         """
-        deadline = time.monotonic() + self._response
-        path = f"{path}?timeout={self._response:.0f}s"
+        deadline = time.monotonic() + self._limits.response
+        path = f"{path}?timeout={self._limits.response:g}s"
         for _ in range(_TRIES):
             reply = self._sent(path, body, deadline)
             if reply.retry_after is None or time.monotonic() + reply.retry_after >= deadline:
@@ -92,11 +97,15 @@ class Connection:
             return self._exchanged(path, body, deadline)
         except (OSError, HTTPException, ValueError) as error:
             self.close()
-            raise ServerError(explain(error, self._address, CONNECT, self._response)) from None
+            raise ServerError(explain(error, self._address, *self._limits)) from None
 
     def _exchanged(self, path: str, body: bytes, deadline: float) -> Reply:
         self._http.limit(deadline)
-        self._http.request("POST", path, body, _HEADERS)
+        try:
+            self._http.request("POST", path, body, _HEADERS)
+        except (ConnectionError, ssl.SSLError):
+            self._http.raise_alert()
+            raise
         with self._http.getresponse() as response:
             content = _read(response)
             self._is_used = not response.will_close
@@ -108,14 +117,14 @@ class Connection:
 class _Https(HTTPConnection):
     """A connection that verifies the certificate for the address's server name."""
 
-    def __init__(self, address: Address, context: ssl.SSLContext) -> None:
-        super().__init__(address.host, address.port, timeout=CONNECT)
+    def __init__(self, address: Address, context: ssl.SSLContext, seconds: float) -> None:
+        super().__init__(address.host, address.port, timeout=seconds)
         self._context = context
         self._server_name = address.server_name
 
     def connect(self) -> None:
         """Open the connection. Raises OSError, ValueError."""
-        plain = socket.create_connection((self.host, self.port), CONNECT)
+        plain = socket.create_connection((self.host, self.port), self.timeout)
         try:
             plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             self.sock = self._context.wrap_socket(plain, server_hostname=self._server_name)
@@ -129,6 +138,14 @@ class _Https(HTTPConnection):
             self.connect()
         if isinstance(self.sock, _TimedSocket):
             self.sock.deadline = deadline
+
+    def raise_alert(self) -> None:
+        """Raise the TLS alert that the server has sent, if there is one: it says why the server closes the connection.
+
+        With TLS 1.3, a server rejects the client's certificate, or its absence, after the client's handshake.
+        """
+        with suppress(ConnectionError, ssl.SSLEOFError):
+            self.sock.recv_into(bytearray(1))
 
 
 class _TimedSocket(ssl.SSLSocket):
@@ -150,7 +167,7 @@ class _TimedSocket(ssl.SSLSocket):
         left = self.deadline - time.monotonic()
         if left <= 0:
             raise TimeoutError
-        self.settimeout(min(left, RESPONSE))
+        self.settimeout(left)
 
 
 def _read(response: HTTPResponse) -> bytes:

@@ -14,7 +14,7 @@ _WRONG_NAME = (62, 64)
 _UNKNOWN_AUTHORITY = (2, 18, 19, 20, 21)
 """Values of `verify_code`: X509_V_ERR_… in OpenSSL's x509_vfy.h."""
 
-_NOT_TLS = ("WRONG_VERSION_NUMBER", "HTTP_REQUEST", "RECORD_LAYER_FAILURE", "UNEXPECTED_EOF_WHILE_READING")
+_NOT_TLS = ("WRONG_VERSION_NUMBER", "HTTP_REQUEST", "RECORD_LAYER_FAILURE")
 _NO_COMMON_VERSION = ("TLSV1_ALERT_PROTOCOL_VERSION", "UNSUPPORTED_PROTOCOL", "NO_PROTOCOLS_AVAILABLE")
 _CLIENT = (
     "TLSV13_ALERT_CERTIFICATE_REQUIRED",
@@ -30,6 +30,12 @@ _CLIENT = (
 CLIENT_REMEDY = "pass --client-cert and --client-key of a client that tls.clientCA and tls.clientSubjects allow"
 
 
+_CLOSED = (
+    "closes the connection without a response; check the log of the webhook, and pass --client-cert if the webhook has "
+    "a tls.clientCA"
+)
+
+
 def explain(error: Exception, address: Address, connect: float, response: float) -> str:
     """Return the reason for an error of a connection, and the remedy. Both times are in seconds."""
     return f"{address} {_reason(error, address, connect, response)}"
@@ -39,6 +45,8 @@ def _reason(error: Exception, address: Address, connect: float, response: float)
     match error:
         case ssl.SSLCertVerificationError():
             return _of_certificate(error, address)
+        case ssl.SSLEOFError() | RemoteDisconnected():
+            return _CLOSED
         case ssl.SSLError():
             return _of_tls(error)
         case socket.gaierror():
@@ -47,13 +55,13 @@ def _reason(error: Exception, address: Address, connect: float, response: float)
             return "refuses the connection; start the webhook or kubectl port-forward, and check the port"
         case TimeoutError():
             return (
-                f"does not answer in time: {connect:.0f} s to connect, {response:.0f} s for a response; check the "
+                f"does not answer in time: {connect:g} s to connect, {response:g} s for a response; check the "
                 "address, and the log of the webhook"
             )
         case IncompleteRead():
             return "closes the connection in the middle of a response; check the log of the webhook"
-        case RemoteDisconnected() | ConnectionError():
-            return "closes the connection without a response; check the log of the webhook"
+        case ConnectionError():
+            return _CLOSED
         case HTTPException():
             return "does not answer in HTTP; name the review port of gpushare-webhook"
         case UnicodeError():

@@ -15,17 +15,19 @@ from webhook.patch import apply, verify
 from webhook.policy.printable import printable
 from webhook.remote.address import Address
 from webhook.remote.answer import Answer, read
-from webhook.remote.connection import RESPONSE, Connection, Reply
+from webhook.remote.connection import Connection, Limits, Reply
 from webhook.remote.errors import ServerError, UnansweredError
 from webhook.remote.failures import CLIENT_REMEDY
 from webhook.remote.review import NewObject, review
+
+_LIMITS = Limits()
 
 
 class Webhook:
     """The hooks of one server. After an error of the server itself, no further review is sent."""
 
-    def __init__(self, address: Address, context: ssl.SSLContext, response: float = RESPONSE) -> None:
-        self._connection = Connection(address, context, response)
+    def __init__(self, address: Address, context: ssl.SSLContext, limits: Limits = _LIMITS) -> None:
+        self._connection = Connection(address, context, limits)
         self._address = address
         self._is_lost = False
 
@@ -76,7 +78,7 @@ def _edited(created: NewObject, answer: Answer) -> NewObject:
     value = json.loads(json.dumps(created.value))  # a copy in which aliases share nothing
     failure = verify(value, answer.operations)
     if failure is not None:
-        raise UnansweredError(f"the patch of {Hook.MUTATE.path} does not apply: {printable(failure)}")
+        raise UnansweredError(f"the patch of the mutating hook does not apply: {printable(failure)}")
     apply(value, answer.operations)
     return created.changed_to(value)
 
