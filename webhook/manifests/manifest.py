@@ -71,6 +71,16 @@ class Manifest:
         """The first line of the object."""
         return self.locate(()).line
 
+    def at(self, path: Path) -> object:
+        """Return the value at a path in the object; None where there is none."""
+        value: Any = self.value
+        for step in path:
+            try:
+                value = value[step]
+            except (LookupError, TypeError):
+                return None
+        return value
+
     def locate(self, path: Path) -> Position:
         """Return the position of the value at a path in the object, or of the nearest ancestor that exists."""
         return self._document.locate(self._path + path)
