@@ -39,7 +39,7 @@ class Patterns:
     def __init__(self, lines: Iterable[str]) -> None:
         rules = [rule for rule in map(_rule, lines) if rule is not None]
         # Neighbours that decide alike form one expression; the last ones are tried first.
-        self._groups = tuple(
+        self._groups: tuple[tuple[bool, re.Pattern[str]], ...] = tuple(
             (ignored, re.compile("|".join(expression for _, expression in group)))
             for ignored, group in groupby(reversed(rules), key=lambda rule: rule[0])
         )
