@@ -42,10 +42,13 @@ def _manifests(file: str, document: Document, path: Path, value: object) -> Iter
         message = f"{what} must be a mapping with apiVersion and kind, not {type_of(value)}"
         yield Diagnostic(file, *document.locate(path), message)
         return
-    if "items" not in value:
+    items = value.get("items")
+    if "items" not in value or (path and items is None):
         yield Manifest(file, document, path, value)
         return
-    items = value["items"]
+    if path and isinstance(items, list):
+        yield Diagnostic(file, *document.locate(path), "a list inside a list, which kubectl rejects; move its items up")
+        return
     path = (*path, "items")
     if isinstance(items, list):
         for index, item in enumerate(items):
