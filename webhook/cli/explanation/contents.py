@@ -122,7 +122,7 @@ def _example(check: Check[Any], example: Example) -> Iterator[Block]:
 
 
 def _findings(check: Check[Any], example: Example) -> Iterator[tuple[str, ...]]:
-    for result in report_wrong(check, example).results:
+    for result in report_wrong(check, example):
         for located in result.findings:
             severity = located.finding.severity.label
             yield f"{located.at(result.file)}: {severity} {located}", f"remedy: {located.finding.remedy}"
