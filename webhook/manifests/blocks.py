@@ -44,9 +44,9 @@ _LINE = re.compile(
 )
 # Inside brackets: a bracket, a comma, a key with its colon, or a scalar.
 _WORD = r"(?:[\w./~$]|-++[A-Za-z0-9])[\w./=+@%$~()-]*+(?::[\w./][\w./=+@%$~()-]*+)*+"
-_TOKEN = rf"""(?:[\[\]{{}},]|{_KEY}:(?=[ ])|{_WORD}|"[^"\\]*+"|'[^']*+')"""
-_FLOW = re.compile(rf"(?:{_TOKEN}[ ]*+)++")
-_TOKENS = re.compile(_TOKEN)
+_PIECE = rf"""(?:[\[\]{{}},]|{_KEY}:(?=[ ])|{_WORD}|"[^"\\]*+"|'[^']*+')"""
+_FLOW = re.compile(rf"(?:{_PIECE}[ ]*+)++")
+_PIECES = re.compile(_PIECE)
 # What precedes the root: blank lines, comments and an indent.
 _HEAD = re.compile(r"(?:[ ]*+(?:#.*+)?+\n)*+[ ]*+")
 
@@ -72,11 +72,11 @@ def read(content: str) -> Plain | None:
 def _composed(entries: Iterable[_Entry]) -> Any:
     """Return the value that the entries make up. Raises ValueError where their columns are not plain."""
     # The innermost open mapping or list with its column, those around it, and its key whose value is still to come. The
-    # root is the value of an artificial list.
-    root: list[Any] = []
-    block: Any = root
+    # root is the value of the only key of an artificial mapping.
+    document: dict[str, Any] = {}
+    block: Any = document
     column = -1
-    key: str | None = None
+    key: str | None = ""
     is_due = True
     around: list[tuple[int, Any]] = []
     for at, name, value in entries:
@@ -101,7 +101,7 @@ def _composed(entries: Iterable[_Entry]) -> Any:
             block[name] = value
     if is_due:
         _put(block, key, None)
-    return root[0]
+    return document[""]
 
 
 def _opened(block: Any, key: str | None, name: str | None) -> Any:
@@ -155,62 +155,62 @@ def _key(text: str) -> str:
 def _scalar(text: str) -> scalars.Scalar:
     """Return the meaning of a plain scalar. Raises ValueError for a number without a JSON form."""
     value = scalars.plain(text)
-    return scalars.json_number(value) if value.__class__ is int or value.__class__ is float else value  # type: ignore[arg-type]
+    return scalars.json_number(value) if value.__class__ is int or value.__class__ is float else value
 
 
 def _flow(text: str) -> Any:
     """Return a mapping or list in brackets. Raises ValueError where it is not plain."""
     if not _FLOW.fullmatch(text) or text.count("[") + text.count("{") > _MOST_BRACKETS:
         raise ValueError(text)
-    tokens = iter(_TOKENS.findall(text))
-    value = _flow_value(next(tokens), tokens)
-    if next(tokens, None) is not None:
+    pieces = iter(_PIECES.findall(text))
+    value = _flow_value(next(pieces), pieces)
+    if next(pieces, None) is not None:
         raise ValueError(text)
     return value
 
 
-def _flow_value(token: str, tokens: Iterator[str]) -> Any:
-    """Return the value that begins with a token; its other tokens are taken from the iterator."""
-    if token == "[":
-        return _flow_list(tokens)
-    if token == "{":
-        return _flow_mapping(tokens)
-    if not token or token[-1] in ":,]}":
-        raise ValueError(token)
-    return token[1:-1] if token[0] in "\"'" else _scalar(token)
+def _flow_value(piece: str, pieces: Iterator[str]) -> Any:
+    """Return the value that begins with a piece; its other pieces are taken from the iterator."""
+    if piece == "[":
+        return _flow_list(pieces)
+    if piece == "{":
+        return _flow_mapping(pieces)
+    if not piece or piece[-1] in ":,]}":
+        raise ValueError(piece)
+    return piece[1:-1] if piece[0] in "\"'" else _scalar(piece)
 
 
-def _flow_list(tokens: Iterator[str]) -> list[Any]:
-    value = []
-    for token in tokens:
-        if token == "]":
+def _flow_list(pieces: Iterator[str]) -> list[Any]:
+    value: list[Any] = []
+    for piece in pieces:
+        if piece == "]":
             return value
-        value.append(_flow_value(token, tokens))
-        if _is_last(tokens, "]"):
+        value.append(_flow_value(piece, pieces))
+        if _is_last(pieces, "]"):
             return value
     raise ValueError("]")
 
 
-def _flow_mapping(tokens: Iterator[str]) -> dict[str, Any]:
+def _flow_mapping(pieces: Iterator[str]) -> dict[str, Any]:
     value: dict[str, Any] = {}
-    for token in tokens:
-        if token == "}":
+    for piece in pieces:
+        if piece == "}":
             return value
-        key = _key(token[:-1])
-        if token[-1] != ":" or key in value:
-            raise ValueError(token)
-        value[key] = _flow_value(next(tokens, ""), tokens)
-        if _is_last(tokens, "}"):
+        key = _key(piece[:-1])
+        if piece[-1] != ":" or key in value:
+            raise ValueError(piece)
+        value[key] = _flow_value(next(pieces, ""), pieces)
+        if _is_last(pieces, "}"):
             return value
     raise ValueError("}")
 
 
-def _is_last(tokens: Iterator[str], end: str) -> bool:
+def _is_last(pieces: Iterator[str], end: str) -> bool:
     """Return whether the end follows, and not a comma."""
-    token = next(tokens, "")
-    if token not in (end, ","):
-        raise ValueError(token)
-    return token == end
+    piece = next(pieces, "")
+    if piece not in (end, ","):
+        raise ValueError(piece)
+    return piece == end
 
 
 def _end(pattern: re.Pattern[str], text: str) -> int:

@@ -10,6 +10,7 @@ DEEPEST = 256
 _LONGEST_QUOTE = 48
 TOO_DEEP = f"nested deeper than {DEEPEST} levels"
 
+
 class UnreadableError(Exception):
     """A text that cannot be read, and the character offset of the reason."""
 
