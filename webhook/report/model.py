@@ -61,6 +61,7 @@ NO_EXCERPT = Excerpt("", 1)
 class Located:
     """A finding with its position in the file, counted from 1, and the line that holds the value.
 
+    `value` is the value as text, by which `webhook.report.fingerprint` compares findings; empty for a mapping or list.
     `difference` is None unless a running webhook and the local run differ about the finding.
     """
 
@@ -68,6 +69,7 @@ class Located:
     line: int
     column: int
     excerpt: Excerpt = NO_EXCERPT
+    value: str = ""
     difference: Difference | None = None
 
     @property
@@ -102,7 +104,8 @@ class MpsUser:
 
     def located(self, code: str, message: str, remedy: str) -> Located:
         """Return a finding about the user."""
-        return Located(Finding(code, self.severity, self.path, message, remedy), self.line, self.column, self.excerpt)
+        finding = Finding(code, self.severity, self.path, message, remedy)
+        return Located(finding, self.line, self.column, self.excerpt, str(self.user))
 
 
 @dataclass(frozen=True, slots=True)
