@@ -19,7 +19,7 @@ from webhook.policy.evaluate import Evaluator
 from webhook.policy.verdict import Decision
 from webhook.policy.workloads.kinds import group_of
 from webhook.remote import Answer, NewObject, ServerError, Trust, UnansweredError, Webhook, address, compare
-from webhook.report import Excerpt, Located, Result
+from webhook.report import Result
 
 
 @contextmanager
@@ -84,17 +84,13 @@ class Reviewer:
         compared = compare(answers, evaluated.verdict.findings)
         is_denied = compared.decision is Decision.DENIED
         patch = () if is_denied or not evaluated.is_pod else answers[0].operations
-        manifest, located = evaluated.manifest, []
-        for finding, difference in compared.findings:
-            position = manifest.locate(finding.path)
-            excerpt = Excerpt(*manifest.excerpt(finding.path))
-            located.append(Located(finding, position.line, position.column, excerpt, difference))
         return replace(
             local,
             decision=compared.decision.label,
-            findings=tuple(located),
+            findings=tuple(evaluated.located(*marked) for marked in compared.findings),
             patch=patch,
             omitted=compared.omitted,
+            reason=local.reason if compared.decision.label == local.decision else "",
             server=self.server,
             patch_differs=patch != local.patch,
         )
