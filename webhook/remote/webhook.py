@@ -130,4 +130,4 @@ def _message(body: bytes) -> str:
 
 
 _MESSAGE = 400
-"""Characters of an error that are shown; a webhook's own have no more."""
+"""Characters of an error that are shown; a webhook's own messages fit."""
