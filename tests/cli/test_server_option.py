@@ -149,7 +149,7 @@ class TestRequests:
             ended = check(file, server.url, certificates)
         assert ended.code == 0
         assert server.connections == 0
-        assert "1 skipped; 0 answered by https://localhost:" in ended.out
+        assert "1 skipped; none answered by https://localhost:" in ended.out
 
 
 def patch(operations: list[dict[str, Any]]) -> dict[str, str]:
@@ -272,7 +272,7 @@ class TestServerErrors:
         first.write_text(DEPLOYMENT)
         os.mkfifo(second)
         with serve(certificates) as server:
-            killer = threading.Thread(target=kill_after_review, args=(server, second), daemon=True)
+            killer = threading.Thread(target=kill_before, args=(server, second), daemon=True)
             killer.start()
             url = f"https://localhost:{server.client.port}"
             ended = run("check", first, second, "--server", url, "--ca", certificates.authority)
@@ -282,11 +282,11 @@ class TestServerErrors:
         assert f"{second}:1:1: Deployment web got no answer: {url} refuses the connection" in ended.err
 
 
-def kill_after_review(server: Serve, then: Path) -> None:
-    """Kill a server after its first review, then write an object into a named pipe, which the check reads next."""
-    server.log.event("review")
-    server.end(signal.SIGKILL)
-    then.write_text(DEPLOYMENT)
+def kill_before(server: Serve, file: Path) -> None:
+    """Kill a server once a named pipe is read, which is after the objects before it, and write an object into it."""
+    with file.open("w") as pipe:
+        server.end(signal.SIGKILL)
+        pipe.write(DEPLOYMENT)
 
 
 class TestRetries:

@@ -121,9 +121,32 @@ def test_rejected(sent: bytes, problem: str) -> None:
 
 
 def test_unknown_members_are_ignored() -> None:
-    causes = [{"reason": "x", "message": "y", "field": "z"}] * 100_000
-    sent = body(status={"details": {"causes": causes}, "message": ""}, extra={"a": [1]})
-    assert read(sent, UID) == Answer(True)
+    assert read(body(status={"metadata": {}, "code": 403}, extra={"a": [1]}), UID) == Answer(True)
+
+
+CAUSE = {"reason": "GPS001", "message": "a; b", "field": 'spec.containers[0].resources.limits["nvidia.com/gpu"]'}
+
+
+def test_cause_names_field() -> None:
+    (found,) = caused(CAUSE)
+    path = ("spec", "containers", 0, "resources", "limits", "nvidia.com/gpu")
+    assert found == Reported("GPS001", Severity.DENY, "GPS001 a; b; c", "a; b", path)
+
+
+@pytest.mark.parametrize("other", [{"reason": "GPS002"}, {"message": "b"}, {"message": ""}])
+def test_cause_that_differs_from_line_is_ignored(other: dict[str, str]) -> None:
+    assert caused({**CAUSE, **other}) == (Reported("GPS001", Severity.DENY, "GPS001 a; b; c"),)
+
+
+def test_many_causes_with_long_fields() -> None:
+    (found,) = caused(*[{**CAUSE, "field": "[0]" * 1000}] * 100_000)
+    assert len(found.field) < 100
+
+
+def caused(*causes: dict[str, str]) -> tuple[Reported, ...]:
+    """The findings of a denial with these causes."""
+    status = {"code": 403, "message": "GPS001 a; b; c", "details": {"causes": causes}}
+    return findings("GPS001=deny", allowed=False, status=status)
 
 
 def test_time_is_linear_in_warnings() -> None:

@@ -11,6 +11,7 @@ import msgspec
 from webhook.admission.hook import Hook
 from webhook.admission.restore import lost_tolerations
 from webhook.admission.review import BadReviewError, ReceivedObject, Request, read
+from webhook.diagnostics import dotted
 from webhook.patch import build, pointer, verify
 from webhook.policy.context import Origin
 from webhook.policy.evaluate import Evaluator
@@ -50,7 +51,12 @@ class Outcome:
         response: dict[str, Any] = {"uid": self.request.uid, "allowed": self.allowed}
         verdict = self.verdict
         if not self.allowed:
-            response["status"] = {"code": 403, "reason": "Forbidden", "message": denial(verdict)}
+            response["status"] = {
+                "code": 403,
+                "reason": "Forbidden",
+                "message": denial(verdict),
+                "details": {"causes": causes(verdict)},
+            }
         if self.operations:
             response["patchType"] = "JSONPatch"
             response["patch"] = base64.b64encode(_encoder.encode(self.operations)).decode()
@@ -73,6 +79,21 @@ def denial(verdict: Verdict) -> str:
     found = _of_severity(verdict, Severity.DENY, _MOST_LINES)
     lines = [line(finding) for finding in found]
     return "\n".join(lines + _more(verdict, Severity.DENY, len(lines)))
+
+
+_MOST_CAUSES = 32
+"""Causes of a denial. Each repeats the message of a line, and names a field."""
+
+_FIELD = 200
+"""Characters of the name of a field."""
+
+
+def causes(verdict: Verdict) -> list[dict[str, str]]:
+    """The denying findings for programs, in the order of the lines: metav1.StatusCause, whose reason is the code."""
+    return [
+        {"reason": finding.code, "message": finding.message, "field": printable(dotted(finding.path), _FIELD)}
+        for finding in _of_severity(verdict, Severity.DENY, _MOST_CAUSES)
+    ]
 
 
 def warnings(verdict: Verdict) -> list[str]:

@@ -81,7 +81,7 @@ class Reviewer:
         return Hook.MUTATE if rules.allows_hostpath else Hook.MUTATE_WITHOUT_HOSTPATH
 
     def _compared(self, evaluated: Evaluated, local: Result, answers: list[Answer]) -> Result:
-        compared = compare(answers, evaluated.verdict.findings)
+        compared = compare(answers, evaluated.verdict.findings, evaluated.manifest.value)
         is_denied = compared.decision is Decision.DENIED
         patch = () if is_denied or not evaluated.is_pod else answers[0].operations
         return replace(

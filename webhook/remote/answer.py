@@ -1,20 +1,22 @@
 """The answer of a running webhook, read from its AdmissionReview without trust.
 
 The audit annotation `findings` lists the code and severity of each finding. The lines of the denial and the warnings
-carry the messages, in the same order. A line that does not begin with the code of its finding is kept as it is.
+carry the messages, and the causes of a denial the fields, in the same order. A line that does not begin with the code
+of its finding is kept as it is.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
 
+from webhook.diagnostics import undotted
 from webhook.policy.printable import printable
-from webhook.policy.verdict import Severity
+from webhook.policy.verdict import Path, Severity
 from webhook.remote.errors import UnansweredError
 
 MOST_FINDINGS = 1000
@@ -23,6 +25,9 @@ MOST_FINDINGS = 1000
 _LINE = 1024
 """Characters of a line of the server that are shown; a webhook's own lines have about 300."""
 
+_FIELD = 256
+"""Characters of the name of a field that are read."""
+
 _NOT_A_WEBHOOK = "check that the address is the review port of gpushare-webhook"
 
 
@@ -30,12 +35,15 @@ _NOT_A_WEBHOOK = "check that the address is the review port of gpushare-webhook"
 class Reported:
     """A finding of the server. `line` is its line in the denial or warnings; None where the answer has none for it.
 
-    The line begins with the code, that of a finding that denies ends with the remedy. It is safe to print.
+    The line begins with the code, that of a finding that denies ends with the remedy. `message` is the line without
+    these two, `field` the path of the value: both are empty unless the answer names them. All are safe to print.
     """
 
     code: str
     severity: Severity
     line: str | None
+    message: str = ""
+    field: Path = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +59,19 @@ class Answer:
     operations: tuple[dict[str, Any], ...] = ()
 
 
+class _Cause(msgspec.Struct):
+    reason: str = ""
+    message: str = ""
+    field: str = ""
+
+
+class _Details(msgspec.Struct):
+    causes: list[_Cause] | None = None
+
+
 class _Status(msgspec.Struct):
     message: str = ""
+    details: _Details | None = None
 
 
 class _Response(msgspec.Struct):
@@ -121,10 +140,28 @@ def _listed(response: _Response) -> tuple[list[Reported], dict[str, int]]:
         Severity.DENY: _messages(denial.split("\n") if denial else ()),
         Severity.WARN: _messages(response.warnings or ()),
     }
-    findings = [Reported(code, severity, next(lines.get(severity, iter(())), None)) for code, severity in entries]
+    causes = iter(_causes(response))
+    findings = []
+    for code, severity in entries:
+        line = next(lines[severity], None) if severity in lines else None
+        cause = next(causes, None) if severity is Severity.DENY else None
+        findings.append(_reported(code, severity, line, cause))
     if not response.allowed and not omitted and not any(one.severity is Severity.DENY for one in findings):
         raise UnansweredError(f'the object is denied without a finding that denies it: "{printable(denial, _LINE)}"')
     return findings, omitted
+
+
+def _reported(code: str, severity: Severity, line: str | None, cause: _Cause | None) -> Reported:
+    """The finding with its line, and with the cause if both agree."""
+    if line is None or cause is None or cause.reason != code or not line.startswith(f"{code} {cause.message}; "):
+        return Reported(code, severity, line)
+    return Reported(code, severity, line, cause.message, undotted(cause.field[:_FIELD]))
+
+
+def _causes(response: _Response) -> Sequence[_Cause]:
+    """The causes of a denial, in the order of its lines."""
+    details = None if response.status is None else response.status.details
+    return () if details is None else details.causes or ()
 
 
 def _entries(annotation: str) -> tuple[list[tuple[str, Severity]], dict[str, int]]:

@@ -16,7 +16,6 @@ from webhook.report import Difference
 _ONLY_OFFLINE = frozenset(check.code for check in OBJECT_CHECKS)
 """The checks that no server runs: what they report is no difference."""
 
-_OBJECT: Path = ()
 _NO_MESSAGE = "the server lists this finding without a message"
 
 
@@ -28,7 +27,8 @@ Marked = tuple[Finding, Difference | None]
 class Compared:
     """The decision of the server, and its findings beside those of the local run, in the order of their codes.
 
-    A finding has the path of the local one that it belongs to; a finding of the server alone has that of the object.
+    A finding has the path of the local one that it belongs to; a finding of the server alone has that of its field if
+    the answer names it, else that of the object.
     What only the local run reports has no effect in the cluster, so its severity is `audit`.
     """
 
@@ -37,8 +37,8 @@ class Compared:
     omitted: Mapping[str, int]
 
 
-def compare(answers: Sequence[Answer], local: Sequence[Finding]) -> Compared:
-    """Compare the answers of all hooks that an object passed with the findings of the local run.
+def compare(answers: Sequence[Answer], local: Sequence[Finding], value: object) -> Compared:
+    """Compare the answers of all hooks that an object passed with the findings of the local run. `value` is the object.
 
     Lines that are equal belong together; of the rest, findings of the same code do, in their order.
     """
@@ -51,7 +51,7 @@ def compare(answers: Sequence[Answer], local: Sequence[Finding]) -> Compared:
         else (replace(finding, severity=Severity.AUDIT), Difference.ONLY_LOCAL)
         for index, finding in enumerate(own)
     ]
-    found += [(_of_server(reported), Difference.ONLY_SERVER) for reported in rest]
+    found += [(_of_server(reported, value), Difference.ONLY_SERVER) for reported in rest]
     found += [(finding, None) for finding in only_offline]
     found.sort(key=lambda one: one[0].code)
     omitted: Counter[str] = Counter()
@@ -133,25 +133,49 @@ def _of_both(reported: Reported, local: Finding) -> Marked:
     return _worded(reported, local), Difference.CHANGED
 
 
-def _of_server(reported: Reported) -> Finding:
-    """A finding that only the server has. Its line is kept as it is, with its remedy."""
-    text = _NO_MESSAGE if reported.line is None else reported.line.removeprefix(f"{reported.code} ")
-    return Finding(reported.code, reported.severity, _OBJECT, text, _explained(reported))
+def _of_server(reported: Reported, value: object) -> Finding:
+    """A finding that only the server has. If the answer does not split its line, it is kept as it is."""
+    path = _existing(value, reported.field)
+    if reported.line is None:
+        return Finding(reported.code, reported.severity, path, _NO_MESSAGE, _explained(reported))
+    return Finding(reported.code, reported.severity, path, *_split(reported, reported.line))
+
+
+def _split(reported: Reported, line: str) -> tuple[str, str]:
+    """The message and the remedy of a line of the server."""
+    text = line.removeprefix(f"{reported.code} ")
+    if reported.message:
+        return reported.message, text.removeprefix(f"{reported.message}; ")
+    return text, _explained(reported)
+
+
+def _existing(value: object, path: Path) -> Path:
+    """The path of a value of the object, or of its nearest ancestor that exists."""
+    for depth, step in enumerate(path):
+        match value, step:
+            case dict(), str() if step in value:
+                value = value[step]
+            case list(), int() if step < len(value):
+                value = value[step]
+            case _:
+                return path[:depth]
+    return path
 
 
 def _worded(reported: Reported, local: Finding) -> Finding:
-    """A finding of both in the words of the server, split where a part equals that of the local run."""
+    """A finding of both in the words of the server, split where the answer does, or where a part is the local one."""
     finding = replace(local, severity=reported.severity)
     if reported.line is None:
         return finding
-    text = reported.line.removeprefix(f"{reported.code} ")
-    if text == local.message:
+    message, remedy = _split(reported, reported.line)
+    if message == local.message and not reported.message:
         return finding
-    if reported.severity is Severity.DENY and text.startswith(f"{local.message}; "):
-        return replace(finding, remedy=text.removeprefix(f"{local.message}; "))
-    if reported.severity is Severity.DENY and text.endswith(f"; {local.remedy}"):
-        return replace(finding, message=text.removesuffix(f"; {local.remedy}"))
-    return replace(finding, message=text, remedy=_explained(reported))
+    if reported.severity is Severity.DENY and not reported.message:
+        if message.startswith(f"{local.message}; "):
+            return replace(finding, remedy=message.removeprefix(f"{local.message}; "))
+        if message.endswith(f"; {local.remedy}"):
+            return replace(finding, message=message.removesuffix(f"; {local.remedy}"))
+    return replace(finding, message=message, remedy=remedy)
 
 
 def _explained(reported: Reported) -> str:

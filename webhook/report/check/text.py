@@ -70,6 +70,8 @@ def _summary(tally: Tally) -> str:
 
 def _server(tally: Tally) -> str:
     """How many objects a running webhook answered, and how many differences from the local run there are."""
+    if not tally.sent:
+        return printable(f"none answered by {tally.server}", LINE)
     differences = _counted(tally.differences, "difference") if tally.differences else "no difference"
     return printable(f"{tally.sent} answered by {tally.server}, {differences} from the local run", LINE)
 
