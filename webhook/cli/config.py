@@ -10,7 +10,7 @@ from webhook.cli.evaluator import config_option
 from webhook.cli.inputs import configuration, content, parse, read_facts
 from webhook.cli.options import file_option, format_option, read_standard_input_once
 from webhook.cli.screen import show
-from webhook.cli.settings_file import settings_file
+from webhook.cli.settings_file import SettingsFile, settings_file
 from webhook.diagnostics import LINE
 from webhook.manifests import STDIN
 from webhook.policy.printable import printable
@@ -45,17 +45,19 @@ def view(config: str | None, facts: str | None, output: DataFormat) -> None:
     match output:
         case DataFormat.YAML:
             below = {} if facts is None else {_FROM_PLUGIN: tuple(plugin_limits(held.settings.limits, known))}
-            named = (
-                printable(f"# The settings file is {file}.", LINE) + "\n" if file is not None and file.named_by else ""
-            )
-            show(named + _HEAD + commented_yaml(effective(held), Comments(origins, below)))
+            show(_head(file) + commented_yaml(effective(held), Comments(origins, below)))
         case DataFormat.JSON:
             show(json_text(effective(held)))
         case _:
             assert_never(output)
 
 
-_HEAD = "# Values without a comment are the defaults.\n"
+def _head(file: SettingsFile | None) -> str:
+    """Return the comment above the settings, which names a file that no option names."""
+    named = "" if file is None or not file.named_by else printable(f"# The settings file is {file}.", LINE) + "\n"
+    return f"{named}# Values without a comment are the defaults.\n"
+
+
 _FROM_PLUGIN: Path = ("limits", "fromDevicePlugin")
 
 
