@@ -228,7 +228,7 @@ class TestReviewErrors:
 
 
 class TestServerErrors:
-    """A server that cannot be reached, or is no webhook: an error at every object, and no further attempt."""
+    """A server that cannot be reached, or is no webhook: an error at the object, and one for all that follow."""
 
     @pytest.mark.parametrize(
         ("problem", "message"),
@@ -258,6 +258,7 @@ class TestServerErrors:
         assert line.startswith(f"{pod}:1:1: Pod team-a/train got no answer: {server.url} {message}")
 
     def test_further_objects_are_not_sent(self, certificates: Certificates, many: Path) -> None:
+        many.write_text(many.read_text() + "---\n" + DEPLOYMENT)
         with scripted(certificates, answer(), status("404 Not Found", "gone")) as server:
             ended = check(many, server.url, certificates)
         assert ended.code == 2
@@ -265,7 +266,7 @@ class TestServerErrors:
         assert ended.out.startswith("1 object: 1 allowed; 2 inputs")
         first, second = ended.err.splitlines()
         assert first.endswith("answers 404: gone; name the review port of gpushare-webhook")
-        assert second.endswith(f"got no answer: {server.url} failed before, so this object is not sent")
+        assert second == f"{server.url}: the webhook failed, so 2 other objects are not checked"
 
     def test_server_that_dies_in_the_middle(self, certificates: Certificates, tmp_path: Path) -> None:
         first, second = tmp_path / "first.yaml", tmp_path / "second"

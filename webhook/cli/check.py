@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import NamedTuple
 
@@ -55,7 +55,9 @@ def command(
     evaluator, settings = prepared(source)
     with _results(server, evaluator) as results, reports(outputs) as written:
         tally = Tally(settings, results.server)
-        for entry in _entries(inputs, evaluator, results.of):
+        users = UsersOfRun()
+        for found in results.of(_evaluated(inputs, evaluator)):
+            entry = users.compare(found) if isinstance(found, Result) else found
             if isinstance(entry, Diagnostic):
                 tell(str(entry))
             tally.add(entry)
@@ -65,9 +67,9 @@ def command(
 
 
 class _Results(NamedTuple):
-    """What makes the result for an object, and the address of the running webhook that decides; empty for none."""
+    """What makes results of evaluated objects, and the address of the running webhook that decides; empty for none."""
 
-    of: Callable[[Evaluated], Result | Diagnostic]
+    of: Callable[[Iterable[Evaluated | Diagnostic | Unread]], Iterator[Entry]]
     server: str
 
 
@@ -75,23 +77,23 @@ class _Results(NamedTuple):
 def _results(server: Server | None, evaluator: Evaluator) -> Iterator[_Results]:
     """Give the results of the local run, or those of a running webhook. Raises InputError and UsageError."""
     if server is None:
-        yield _Results(Evaluated.result, "")
+        yield _Results(_local_results, "")
         return
     from webhook.cli.remote import connected
 
     with connected(server, evaluator) as reviewer:
-        yield _Results(reviewer.result, reviewer.server)
+        yield _Results(reviewer.results, reviewer.server)
 
 
-def _entries(
-    inputs: Inputs, evaluator: Evaluator, result: Callable[[Evaluated], Result | Diagnostic]
-) -> Iterator[Entry]:
-    """Check the manifests in order, one at a time."""
-    users = UsersOfRun()
+def _local_results(entries: Iterable[Evaluated | Diagnostic | Unread]) -> Iterator[Entry]:
+    for entry in entries:
+        yield entry.result() if isinstance(entry, Evaluated) else entry
+
+
+def _evaluated(inputs: Inputs, evaluator: Evaluator) -> Iterator[Evaluated | Diagnostic | Unread]:
+    """Evaluate the manifests in order, one at a time."""
     for manifest in manifests(inputs):
         if isinstance(manifest, Diagnostic | Unread):
             yield manifest
-            continue
-        checked = evaluate(manifest, evaluator, inputs.namespace)
-        entry = checked if isinstance(checked, Diagnostic) else result(checked)
-        yield users.compare(entry) if isinstance(entry, Result) else entry
+        else:
+            yield evaluate(manifest, evaluator, inputs.namespace)

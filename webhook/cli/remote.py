@@ -5,7 +5,7 @@ Only `check --server` imports this module.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 
@@ -14,12 +14,12 @@ import click
 from webhook.admission import Hook
 from webhook.cli.evaluation import Evaluated
 from webhook.cli.server_options import Server
-from webhook.diagnostics import Diagnostic
+from webhook.diagnostics import Diagnostic, Unread
 from webhook.policy.evaluate import Evaluator
 from webhook.policy.verdict import Decision
-from webhook.policy.workloads.kinds import group_of
+from webhook.policy.workloads.kinds import Kind, group_of
 from webhook.remote import Answer, NewObject, ServerError, Trust, UnansweredError, Webhook, address, compare
-from webhook.report import Result
+from webhook.report import Entry, Result
 
 
 @contextmanager
@@ -42,22 +42,41 @@ class Reviewer:
     def __init__(self, webhook: Webhook, evaluator: Evaluator) -> None:
         self._webhook = webhook
         self._evaluator = evaluator
+        self._is_lost = False
 
     @property
     def server(self) -> str:
         """The address of the webhook."""
         return str(self._webhook)
 
-    def result(self, evaluated: Evaluated) -> Result | Diagnostic:
-        """Return the result for an object, or an error if it got no answer.
+    def results(self, entries: Iterable[Evaluated | Diagnostic | Unread]) -> Iterator[Entry]:
+        """Yield the result for each object, or an error if it got no answer.
 
-        An object of a kind without pods is not sent: in a cluster, the webhook does not receive it.
+        An object of a kind without pods is not sent: in a cluster, the webhook does not receive it. After the server
+        has failed as a whole, the objects that would be sent are counted in one error at the end.
         """
-        local = evaluated.result()
-        subject, manifest = evaluated.subject, evaluated.manifest
+        unsent = 0
+        for entry in entries:
+            if not isinstance(entry, Evaluated):
+                yield entry
+            elif (kind := self._kind(entry)) is None:
+                yield entry.result()
+            elif self._is_lost:
+                unsent += 1
+            else:
+                yield self._result(entry, kind)
+        if unsent:
+            objects = "1 other object is" if unsent == 1 else f"{unsent} other objects are"
+            yield Diagnostic(self.server, 0, 0, f"the webhook failed, so {objects} not checked")
+
+    def _kind(self, evaluated: Evaluated) -> Kind | None:
+        """The kind of an object that is sent; None for one that is not."""
+        subject = evaluated.subject
         kind = self._evaluator.kinds.get((group_of(subject.api_version), subject.kind))
-        if kind is None or evaluated.verdict.is_skipped:
-            return local
+        return None if evaluated.verdict.is_skipped else kind
+
+    def _result(self, evaluated: Evaluated, kind: Kind) -> Result | Diagnostic:
+        subject, manifest = evaluated.subject, evaluated.manifest
         created = NewObject(
             kind.group,
             subject.api_version.rpartition("/")[2],
@@ -70,8 +89,9 @@ class Reviewer:
         try:
             answers = self._webhook.create(created, self._mutating(evaluated))
         except (UnansweredError, ServerError) as error:
+            self._is_lost = isinstance(error, ServerError)
             return manifest.diagnostic((), f"{subject} got no answer: {error}")
-        return self._compared(evaluated, local, answers)
+        return self._compared(evaluated, answers)
 
     def _mutating(self, evaluated: Evaluated) -> Hook | None:
         """The mutating hook of an object. The chart selects it by the Pod Security level of the namespace."""
@@ -80,7 +100,8 @@ class Reviewer:
         rules = self._evaluator.ruleset.of(evaluated.namespace)
         return Hook.MUTATE if rules.allows_hostpath else Hook.MUTATE_WITHOUT_HOSTPATH
 
-    def _compared(self, evaluated: Evaluated, local: Result, answers: list[Answer]) -> Result:
+    def _compared(self, evaluated: Evaluated, answers: list[Answer]) -> Result:
+        local = evaluated.result()
         compared = compare(answers, evaluated.verdict.findings, evaluated.manifest.value)
         is_denied = compared.decision is Decision.DENIED
         patch = () if is_denied or not evaluated.is_pod else answers[0].operations

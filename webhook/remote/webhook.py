@@ -24,12 +24,11 @@ _LIMITS = Limits()
 
 
 class Webhook:
-    """The hooks of one server. After an error of the server itself, no further review is sent."""
+    """The hooks of one server."""
 
     def __init__(self, address: Address, context: ssl.SSLContext, limits: Limits = _LIMITS) -> None:
         self._connection = Connection(address, context, limits)
         self._address = address
-        self._is_lost = False
 
     def __str__(self) -> str:
         return str(self._address)
@@ -55,19 +54,13 @@ class Webhook:
         self._connection.close()
 
     def _asked(self, hook: Hook, created: NewObject) -> Answer:
-        if self._is_lost:
-            raise ServerError(f"{self} failed before, so this object is not sent")
         uid = str(uuid.uuid4())
         try:
             body = review(created, uid)
         except (ValueError, RecursionError):
             raise UnansweredError("it cannot be written as JSON, so it is not sent") from None
-        try:
-            reply = self._connection.post(hook.path, body)
-            _verify(reply, self._address)
-        except ServerError:
-            self._is_lost = True
-            raise
+        reply = self._connection.post(hook.path, body)
+        _verify(reply, self._address)
         return read(reply.body, uid)
 
 
