@@ -12,6 +12,7 @@ from typing import NoReturn
 import click
 from click.shell_completion import CompletionItem, shell_complete
 
+from webhook.cli.distribution import conflict, contains, require
 from webhook.cli.screen import show, tell
 from webhook.cli.version import version_line
 from webhook.diagnostics import InputError
@@ -42,22 +43,26 @@ class _Commands(click.Group):
     """The commands by name. The module of a command is imported on its call, so no command slows down another."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(COMMANDS)
+        return [name for name in COMMANDS if contains(name)]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
+        if ctx.resilient_parsing and not contains(cmd_name):
+            return None  # a shell completes nothing after it
+        require(cmd_name, f'the command "{cmd_name}"')
         command: click.Command = import_module(f"webhook.cli.{cmd_name}").command
         return command
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         # click's own method imports every command, for its help and to learn whether it is hidden.
-        commands = [CompletionItem(name, help=text) for name, text in COMMANDS.items() if name.startswith(incomplete)]
+        names = [name for name in self.list_commands(ctx) if name.startswith(incomplete)]
+        commands = [CompletionItem(name, help=COMMANDS[name]) for name in names]
         return [*commands, *click.Command.shell_complete(self, ctx, incomplete)]
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
+            formatter.write_dl([(name, COMMANDS[name]) for name in self.list_commands(ctx)])
 
 
 def _version(context: click.Context, _option: click.Parameter, wanted: bool) -> None:
@@ -112,7 +117,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         _forget_output()
         sys.exit(ExitCode.WRONG_INPUT)
     except Exception as error:
-        tell(f"internal error: {reason(error)}; please report it")
+        tell(f"internal error: {reason(error)}; {conflict() or 'please report it'}")
         sys.exit(ExitCode.INTERNAL_ERROR)
 
 

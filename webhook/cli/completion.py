@@ -72,9 +72,8 @@ def command(shell: str) -> None:
     and make it executable.
 
     \b
-    Examples:
+    Example:
       source <(gpushare-webhook completion bash)
-      gpushare-webhook completion kubectl > ~/.local/bin/kubectl_complete-gpushare
     """
     from webhook.cli import COMPLETE, cli
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import click
 
 from webhook import __version__
-from webhook.cli.screen import show
+from webhook.cli.distribution import conflict
+from webhook.cli.screen import show, tell
 
 
 def version_line() -> str:
@@ -20,3 +21,5 @@ def version_line() -> str:
 def command(output: str) -> None:
     """Print the version."""
     show(f'{{"version": "{__version__}"}}\n' if output == "json" else version_line())
+    if problem := conflict():
+        tell(problem)
