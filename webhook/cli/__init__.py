@@ -129,7 +129,7 @@ def _program(path: str) -> str:
 
 def _complete(program: str, instruction: str) -> NoReturn:
     """Print the completions, or the script, that a shell requests."""
-    import webhook.cli.completion  # noqa: F401 - it adds what kubectl requests
+    import webhook.cli.shells  # noqa: F401 - it adds shells
 
     # click returns 1 for an unknown instruction, and 1 means that an object is denied.
     if shell_complete(cli, {}, program, COMPLETE, instruction) == 0:
