@@ -105,6 +105,9 @@ def parse(file: str, data: bytes, load: Load[Loaded]) -> Loaded:
     whole = [one for one in read if isinstance(one, Document)]
     if len(whole) > 1:
         diagnostics.append(Diagnostic(file, *whole[1].locate(()), "a second document; this file may hold only one"))
+    elif whole and isinstance(value := whole[0].value, dict) and "config" in value:
+        message = "the chart's values: pass their `config:` part as a file of its own"
+        diagnostics.append(Diagnostic(file, *whole[0].locate(("config",)), message))
     if diagnostics:
         raise InputError(diagnostics)
     return load(whole[0].value, whole[0].locate, file) if whole else load(None, _nowhere, file)

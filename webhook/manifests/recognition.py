@@ -71,8 +71,9 @@ def recognized(file: str, value: object) -> Stranger | None:
     version, kind = value.get("apiVersion"), value.get("kind")
     if isinstance(version, str):
         return _of_version(file, version, kind, value)
-    # Tools number the versions of their own files: only text is a version of Kubernetes.
-    return None if isinstance(kind, str) else _without_header(file, value)
+    # Tools number the versions of their own files, and have kinds such as `pipeline`; kinds of Kubernetes are capitalized.
+    is_kind = isinstance(kind, str) and not kind[:1].islower()
+    return None if is_kind else _without_header(file, value)
 
 
 def _has_header(item: object) -> bool:
@@ -94,7 +95,7 @@ def _without_header(file: str, value: dict[str, object]) -> Stranger:
         return _kustomization(file)
     config = value.get("config")
     if isinstance(config, dict) and config.keys() & OUR_SETTINGS:
-        return Stranger(Reason.CHART, "the chart's values: pass its `config:` part with --config", ("config",))
+        return Stranger(Reason.CHART, "the chart's values: pass their `config:` part with --config", ("config",))
     if is_values_file(basename(file)):
         return Stranger(Reason.CHART, "the values of a Helm chart; pipe `helm template`")
     if value.keys() & _DISTINCTIVE:
