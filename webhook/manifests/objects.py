@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from webhook.diagnostics import Diagnostic, Unread
+from webhook.manifests.errors import UnrenderedTemplate
 from webhook.manifests.manifest import Document, Manifest
 from webhook.manifests.reader import documents, flattened
 from webhook.manifests.recognition import Reason, Stranger, recognized
 from webhook.manifests.reviews import is_review, reviewed
 from webhook.manifests.sources import Source
-from webhook.manifests.templates import UnrenderedTemplate
 
 _MOST = 100
 """Documents of one file that are reported because they are no objects."""

@@ -3,16 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
-from webhook.diagnostics import Diagnostic
+from webhook.manifests.errors import UnrenderedTemplate
 from webhook.manifests.position import SourceText
-
-
-@dataclass(frozen=True, slots=True)
-class UnrenderedTemplate(Diagnostic):
-    """A document that cannot be read because of a placeholder."""
-
 
 # At the start of a line, of a value, or of an item, YAML takes a placeholder for something else: {{ .Values.x }},
 # {% if x %}, <% x %>, %{ if x } at the start of a line, and ${x} alone in a line or in brackets.
