@@ -128,7 +128,7 @@ def _file(folder: _Folder, entry: os.DirEntry[str], search: Search) -> Iterator[
         return
     if stat.S_ISDIR(mode):
         if folder.level < search.levels:
-            yield Unread(shown(entry.path), Reason.LINK)
+            yield Unread(f"{shown(entry.path)}/", Reason.LINK)
     elif is_wanted:
         reason = _reason(folder, entry.name, search, is_folder=False)
         if reason is not None:

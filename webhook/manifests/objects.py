@@ -38,7 +38,7 @@ def _named(file: str, data: bytes) -> Iterator[Manifest | Diagnostic]:
 
 def _found(file: str, data: bytes) -> Iterator[Manifest | Diagnostic | Unread]:
     if not _may_hold_objects(data):
-        yield Unread(file, Reason.OTHER)
+        yield Unread(file, _reason(file, data))
         return
     reasons: dict[Reason, None] = {}
     beside: list[Diagnostic] = []
@@ -70,8 +70,21 @@ _OTHER_SPELLINGS = (b"\\", b"!", b"\0")
 
 
 def _may_hold_objects(data: bytes) -> bool:
-    """Return whether a file can hold an object at all, without parsing it: a dataset or a lock file may be large."""
+    """Return whether a file can hold an object at all. What is wrong with another file is no error of a manifest."""
     return any(word in data for word in (*_WORDS, *_OTHER_SPELLINGS))
+
+
+_LARGE = 64 * 1024
+"""Bytes of a file that cannot hold objects and is not parsed either."""
+
+
+def _reason(file: str, data: bytes) -> Reason:
+    """Return what a file is that cannot hold objects: its first document shows it."""
+    first = next(documents(file, data), None) if len(data) <= _LARGE else None
+    if isinstance(first, UnrenderedTemplate):
+        return Reason.TEMPLATE
+    stranger = recognized(file, first.value) if isinstance(first, Document) else None
+    return stranger.reason if stranger else Reason.OTHER
 
 
 def _content(file: str, document: Document) -> Stranger | Iterator[Manifest | Diagnostic]:

@@ -71,7 +71,7 @@ def recognized(file: str, value: object) -> Stranger | None:
     version, kind = value.get("apiVersion"), value.get("kind")
     if isinstance(version, str):
         return _of_version(file, version, kind, value)
-    # Tools number the versions of their own files, and have kinds such as `pipeline`; kinds of Kubernetes are capitalized.
+    # Tools number the versions of their files, and have kinds such as `pipeline`; those of Kubernetes are capitalized.
     is_kind = isinstance(kind, str) and not kind[:1].islower()
     return None if is_kind else _without_header(file, value)
 

@@ -30,7 +30,7 @@ def reviewed(file: str, document: Document) -> Manifest | Stranger:
         what = printable(operation) if isinstance(operation, str) else type_of(operation)
         return Stranger(Reason.REVIEW, f"a review of {what}: there is no object to check", ("request", "operation"))
     if not isinstance(value, dict):
-        what = "a review without an object" if value is None else f"its object is {type_of(value)}, not a mapping"
+        what = "a review without an object" if value is None else f"a review whose object is {type_of(value)}"
         return Stranger(Reason.REVIEW, f"{what}: there is nothing to check", ("request", "object"))
     within = namespace if isinstance(namespace, str) else ""
     return Manifest(file, document, ("request", "object"), value, within)

@@ -20,7 +20,7 @@ from webhook.manifests.recognition import Reason
 from webhook.policy.printable import printable
 
 STDIN = "<stdin>"
-_URL = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
+_URL = re.compile(r"(?:git::)?[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 _MAGIC = re.compile(r"[*?\[]")
 _KINDS = f"{', '.join(EXTENSIONS[:-1])} or {EXTENSIONS[-1]} file"
 
@@ -84,7 +84,8 @@ def _searched(name: str, top: str, search: Search, nothing: str) -> Iterator[Sou
     has_input = False
     for found in walk(top, search):
         if isinstance(found, Unread):
-            skipped[found.reason] += 1
+            if search.only is None or not found.file.endswith("/"):
+                skipped[found.reason] += 1
             yield found
             continue
         has_input = True
