@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 from webhook.diagnostics import Diagnostic, dotted
 from webhook.manifests import Manifest
@@ -15,6 +16,7 @@ from webhook.policy.printable import printable
 from webhook.policy.verdict import Decision, Path, Severity, Verdict
 from webhook.policy.workloads.kinds import Kinds, group_of, is_pod
 from webhook.report import SKIPPED, Excerpt, Located, MpsUser, Result, Subject
+from webhook.report.extent import extent
 
 USERS = "GPS008"
 """The check that compares users, also across the objects of a run."""
@@ -86,9 +88,18 @@ class Evaluated:
         for user, path in self.verdict.users if self.users is not Severity.OFF else ():
             yield MpsUser(user, self.users, path, *self._place(path))
 
-    def _place(self, path: Path) -> tuple[int, int, Excerpt]:
-        """The line and column of a value, and the line itself."""
-        return *self.manifest.locate(path), Excerpt(*self.manifest.excerpt(path))
+    def _place(self, path: Path) -> tuple[int, int, Excerpt, int]:
+        """The line and column of a value, the line itself, and the length of the value in it."""
+        line, column = self.manifest.locate(path)
+        excerpt = Excerpt(*self.manifest.excerpt(path))
+        return line, column, excerpt, extent(excerpt.text[column - excerpt.column :], self._value(path))
+
+    def _value(self, path: Path) -> object:
+        """The value to which the path of a finding leads."""
+        value: Any = self.manifest.value
+        for step in path:
+            value = value[step]
+        return value
 
 
 def evaluate(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import shutil
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import TextIO
 
@@ -12,10 +14,14 @@ from webhook.diagnostics import LINE
 from webhook.policy.printable import printable
 from webhook.report.paint import Paint, plain
 
+_WIDTH = 80
+"""Columns of a terminal that does not report its size."""
+
 
 def show(text: str) -> None:
     """Write a report, data or help to standard output. The caller has made the text safe to print."""
-    click.echo(text, nl=False)
+    # click would remove the colours that FORCE_COLOR adds to a pipe.
+    click.echo(text, nl=False, color=True)
 
 
 def tell(*lines: str) -> None:
@@ -29,8 +35,26 @@ def tell(*lines: str) -> None:
 
 
 def paint(stream: TextIO) -> Paint:
-    """Return the Paint for a stream: no colour where it is not a terminal or NO_COLOR is set."""
-    return _colour if stream.isatty() and "NO_COLOR" not in os.environ else plain
+    """Return the Paint for a stream: with colours on a terminal, unless the environment decides otherwise."""
+    return _colour if is_coloured(stream.isatty(), os.environ) else plain
+
+
+def is_coloured(is_terminal: bool, environment: Mapping[str, str]) -> bool:  # noqa: FBT001 - a fact, not a choice
+    """Return whether output has colours.
+
+    NO_COLOR precedes FORCE_COLOR and CLICOLOR_FORCE, and these precede CLICOLOR and TERM. An empty variable counts as
+    absent (no-color.org, force-color.org, bixense.com/clicolors).
+    """
+    if environment.get("NO_COLOR"):
+        return False
+    if environment.get("FORCE_COLOR") or environment.get("CLICOLOR_FORCE", "0") not in ("", "0"):
+        return True
+    return is_terminal and environment.get("CLICOLOR") != "0" and environment.get("TERM") != "dumb"
+
+
+def width() -> int:
+    """Return the columns of the terminal: those of COLUMNS if it is set, or 80 if they are unknown."""
+    return shutil.get_terminal_size((_WIDTH, 0)).columns or _WIDTH
 
 
 def _colour(text: str, colour: str) -> str:

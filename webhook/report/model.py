@@ -46,12 +46,16 @@ NO_EXCERPT = Excerpt("", 1)
 
 @dataclass(frozen=True, slots=True)
 class Located:
-    """A finding with its position in the file, counted from 1, and the line that holds the value."""
+    """A finding with its position in the file, counted from 1, and the line that holds the value.
+
+    `length` is the number of characters of the value in this line, 0 if the value is not a scalar of one line.
+    """
 
     finding: Finding
     line: int
     column: int
     excerpt: Excerpt = NO_EXCERPT
+    length: int = 0
 
     @property
     def pointer(self) -> str:
@@ -76,10 +80,12 @@ class MpsUser:
     line: int
     column: int
     excerpt: Excerpt
+    length: int
 
     def located(self, code: str, message: str, remedy: str) -> Located:
         """Return a finding about the user."""
-        return Located(Finding(code, self.severity, self.path, message, remedy), self.line, self.column, self.excerpt)
+        finding = Finding(code, self.severity, self.path, message, remedy)
+        return Located(finding, self.line, self.column, self.excerpt, self.length)
 
 
 @dataclass(frozen=True, slots=True)
