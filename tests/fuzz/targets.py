@@ -21,7 +21,7 @@ from webhook.policy.evaluate import Evaluator
 from webhook.policy.settings.settings import Settings
 from webhook.report import Entry
 from webhook.report.check import CheckFormat
-from webhook.report.paint import plain
+from webhook.report.page import PLAIN
 from webhook.report.writer import written
 
 Steps: TypeAlias = tuple[str | int, ...]
@@ -84,7 +84,7 @@ def manifests(data: bytes) -> None:
         checked = evaluate(found, _EVALUATOR, "default")
         entries.append(checked if isinstance(checked, Diagnostic) else checked.result())
     for chosen in CheckFormat:
-        _is_safe(written(chosen.writer(plain), entries))
+        _is_safe(written(chosen.writer(PLAIN), entries))
 
 
 def _is_clear(problem: Diagnostic, lines: int) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any
 
 from webhook.diagnostics import Diagnostic, dotted
 from webhook.manifests import Manifest
@@ -17,6 +16,7 @@ from webhook.policy.verdict import Decision, Path, Severity, Verdict
 from webhook.policy.workloads.kinds import Kinds, group_of, is_pod
 from webhook.report import SKIPPED, Excerpt, Located, MpsUser, Result, Subject
 from webhook.report.extent import extent
+from webhook.report.fingerprint import value_of
 
 USERS = "GPS008"
 """The check that compares users, also across the objects of a run."""
@@ -82,7 +82,7 @@ class Evaluated:
 
     def _located(self) -> Iterator[Located]:
         for finding in self.verdict.findings:
-            yield Located(finding, *self._place(finding.path))
+            yield Located(finding, *self._place(finding.path), value_of(self.manifest.at(finding.path)))
 
     def _users(self) -> Iterator[MpsUser]:
         for user, path in self.verdict.users if self.users is not Severity.OFF else ():
@@ -92,14 +92,7 @@ class Evaluated:
         """The line and column of a value, the line itself, and the length of the value in it."""
         line, column = self.manifest.locate(path)
         excerpt = Excerpt(*self.manifest.excerpt(path))
-        return line, column, excerpt, extent(excerpt.text[column - excerpt.column :], self._value(path))
-
-    def _value(self, path: Path) -> object:
-        """The value to which the path of a finding leads."""
-        value: Any = self.manifest.value
-        for step in path:
-            value = value[step]
-        return value
+        return line, column, excerpt, extent(excerpt.text[column - excerpt.column :], self.manifest.at(path))
 
 
 def evaluate(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import os
-import shutil
+import sys
+import time
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import TextIO
@@ -12,10 +14,19 @@ import click
 
 from webhook.diagnostics import LINE
 from webhook.policy.printable import printable
+from webhook.report import Entry, Result
 from webhook.report.paint import Paint, plain
 
 _WIDTH = 80
 """Columns of a terminal that does not report its size."""
+
+_DIGITS = 6
+_CLEAR = "\r\x1b[K"
+_UNSEEN = 1.0
+"""Seconds for which a run shows no progress."""
+
+_BETWEEN = 0.1
+"""Seconds between two changes of the progress."""
 
 
 def show(text: str) -> None:
@@ -39,7 +50,7 @@ def paint(stream: TextIO) -> Paint:
     return _colour if is_coloured(stream.isatty(), os.environ) else plain
 
 
-def is_coloured(is_terminal: bool, environment: Mapping[str, str]) -> bool:  # noqa: FBT001 - a fact, not a choice
+def is_coloured(is_terminal: bool, environment: Mapping[str, str]) -> bool:
     """Return whether output has colours.
 
     NO_COLOR precedes FORCE_COLOR and CLICOLOR_FORCE, and these precede CLICOLOR and TERM. An empty variable counts as
@@ -54,8 +65,62 @@ def is_coloured(is_terminal: bool, environment: Mapping[str, str]) -> bool:  # n
 
 def width() -> int:
     """Return the columns of the terminal: those of COLUMNS if it is set, or 80 if they are unknown."""
-    return shutil.get_terminal_size((_WIDTH, 0)).columns or _WIDTH
+    given = os.environ.get("COLUMNS", "")
+    if given.isdecimal() and len(given) < _DIGITS and int(given):
+        return int(given)
+    return _columns(sys.stdout)
+
+
+def _columns(stream: TextIO) -> int:
+    try:
+        return os.get_terminal_size(stream.fileno()).columns or _WIDTH
+    except (OSError, ValueError):
+        return _WIDTH
 
 
 def _colour(text: str, colour: str) -> str:
-    return click.style(text, dim=True) if colour == "dim" else click.style(text, fg=colour)
+    if colour in ("bold", "dim"):
+        return click.style(text, **{colour: True})
+    return click.style(text, fg=colour)
+
+
+class Progress:
+    """A line on standard error that counts the files and objects of a long run, until the first output or its end."""
+
+    __slots__ = ("_due", "_file", "_files", "_is_shown", "_objects")
+
+    def __init__(self, due: float) -> None:
+        self._due = due
+        self._is_shown = False
+        self._file: str | None = None
+        self._files = 0
+        self._objects = 0
+
+    def count(self, entry: Entry) -> None:
+        """Count an entry, and show the counts from time to time."""
+        if entry.file != self._file:
+            self._file = entry.file
+            self._files += 1
+        self._objects += isinstance(entry, Result)
+        if (now := time.monotonic()) >= self._due:
+            self._due = now + _BETWEEN
+            self._is_shown = True
+            _draw(f"checked {self._objects} objects in {self._files} files"[: _columns(sys.stderr) - 1])
+
+    def end(self) -> None:
+        """Remove the line. It does not return, since the report shows the progress from here on."""
+        self._due = math.inf
+        if self._is_shown:
+            self._is_shown = False
+            _draw("")
+
+
+def progress() -> Progress:
+    """Return the progress of a run; it stays hidden in a CI system, in a file and on a terminal without cursor."""
+    hidden = not sys.stderr.isatty() or os.environ.get("TERM") == "dumb" or bool(os.environ.get("CI"))
+    return Progress(math.inf if hidden else time.monotonic() + _UNSEEN)
+
+
+def _draw(text: str) -> None:
+    with suppress(OSError):
+        click.echo(f"{_CLEAR}{text}", err=True, nl=False, color=True)

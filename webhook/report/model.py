@@ -49,6 +49,7 @@ class Located:
     """A finding with its position in the file, counted from 1, and the line that holds the value.
 
     `length` is the number of characters of the value in this line, 0 if the value is not a scalar of one line.
+    `value` is the value as text, by which `webhook.report.fingerprint` compares findings; empty for a mapping or list.
     """
 
     finding: Finding
@@ -56,6 +57,7 @@ class Located:
     column: int
     excerpt: Excerpt = NO_EXCERPT
     length: int = 0
+    value: str = ""
 
     @property
     def pointer(self) -> str:
@@ -85,7 +87,7 @@ class MpsUser:
     def located(self, code: str, message: str, remedy: str) -> Located:
         """Return a finding about the user."""
         finding = Finding(code, self.severity, self.path, message, remedy)
-        return Located(finding, self.line, self.column, self.excerpt, self.length)
+        return Located(finding, self.line, self.column, self.excerpt, self.length, str(self.user))
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,12 +13,14 @@ from webhook.report.tally import FailOn
 class Page:
     """The colours and the columns of a terminal, the decisions with which the run fails, and the repository.
 
-    `width` is None where lines are not wrapped, such as in a file.
+    `width` is None where lines are not wrapped, such as in a file. On a quiet page, text for people is limited to the
+    findings with which the run fails.
     """
 
     paint: Paint = plain
     width: int | None = None
     fail_on: FailOn = FailOn.DENY
+    is_quiet: bool = False
     tree: SourceTree = ANYWHERE
 
 

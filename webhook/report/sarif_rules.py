@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from webhook.policy.checks import CHECKS
 from webhook.policy.checks.check import Check
+from webhook.policy.description import parts
 from webhook.policy.printable import shorten
 from webhook.policy.verdict import Severity
 
@@ -21,8 +21,6 @@ LEVELS: Mapping[Severity, str] = {
 INDEX: Mapping[str, int] = {check.code: index for index, check in enumerate(CHECKS)}
 """The position of each rule in `rules`, by code."""
 
-_PART = re.compile(r"^(\w+):", re.MULTILINE)
-_WHY = re.compile(r"^Why: (.*?)(?=^\w+:|\Z)", re.MULTILINE | re.DOTALL)
 _LONGEST = 1024
 """Characters of a full description that GitHub shows."""
 
@@ -33,14 +31,18 @@ def rules() -> list[dict[str, Any]]:
 
 
 def _rule(check: Check[Any]) -> dict[str, Any]:
-    text = check.description.strip()
-    why = _WHY.search(text)
-    full = f"{check.title}." if why is None else f"{check.title}: {' '.join(why[1].split())}"
+    described = parts(check.description)
+    full = " ".join([f"{check.title}.", *described.get("Why", ())])
     return {
         "id": check.code,
         "shortDescription": {"text": f"{check.title}."},
         "fullDescription": {"text": shorten(full, _LONGEST)},
-        "help": {"text": text, "markdown": _PART.sub(r"\n**\1:**", text)},
+        "help": {"text": _help(described, "{}: "), "markdown": _help(described, "**{}:** ")},
         "defaultConfiguration": {"level": LEVELS[check.severity]},
         "properties": {"tags": ["kubernetes", "gpu"]},
     }
+
+
+def _help(described: Mapping[str, Sequence[str]], heading: str) -> str:
+    """Return the parts of a description, each after its name."""
+    return "\n\n".join(heading.format(name) + "\n\n".join(texts) for name, texts in described.items())

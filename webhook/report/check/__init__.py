@@ -30,9 +30,9 @@ class CheckFormat(Enum):
         """Return a writer of this format."""
         match self:
             case CheckFormat.TEXT:
-                from webhook.report.check.text import TextWriter
+                from webhook.report.check.text import QuietWriter, TextWriter
 
-                return TextWriter(page)
+                return QuietWriter(page) if page.is_quiet else TextWriter(page)
             case CheckFormat.JSON:
                 from webhook.report.check.json import JsonWriter
 

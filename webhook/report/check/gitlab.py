@@ -12,7 +12,7 @@ from textwrap import indent
 from webhook.diagnostics import Diagnostic
 from webhook.policy.verdict import Severity
 from webhook.report.data import json_text
-from webhook.report.fingerprint import fingerprint
+from webhook.report.fingerprint import fingerprints
 from webhook.report.model import Entry, Located, Result
 from webhook.report.source_tree import ANYWHERE, SourceTree
 from webhook.report.tally import Tally
@@ -31,7 +31,8 @@ class GitlabWriter:
         """Return the entries for the findings of a result, or for an error."""
         match entry:
             case Result():
-                return "".join(self._finding(entry, located) for located in entry.findings)
+                found = zip(entry.findings, fingerprints(entry), strict=True)
+                return "".join(self._finding(entry, located, digest) for located, digest in found)
             case Diagnostic():
                 digest = sha256(f"{entry.file}\0{entry.message}".encode("utf-8", "surrogatepass")).hexdigest()[:32]
                 return self._entry("unreadable", entry.message, "blocker", entry.file, entry.line, digest)
@@ -42,7 +43,7 @@ class GitlabWriter:
         """Return the end of the list."""
         return "[]\n" if self._before == "[\n" else "\n]\n"
 
-    def _finding(self, result: Result, located: Located) -> str:
+    def _finding(self, result: Result, located: Located, digest: str) -> str:
         finding = located.finding
         return self._entry(
             finding.code,
@@ -50,7 +51,7 @@ class GitlabWriter:
             _SEVERITIES[finding.severity],
             result.file,
             located.line,
-            fingerprint(result, located),
+            digest,
         )
 
     def _entry(self, check: str, description: str, severity: str, file: str, line: int, digest: str) -> str:

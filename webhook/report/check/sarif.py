@@ -14,7 +14,7 @@ from urllib.parse import quote
 from webhook import __version__
 from webhook.diagnostics import Diagnostic
 from webhook.report.data import json_text
-from webhook.report.fingerprint import fingerprint
+from webhook.report.fingerprint import fingerprints
 from webhook.report.model import Entry, Located, Result
 from webhook.report.sarif_rules import INDEX, LEVELS, rules
 from webhook.report.source_tree import ANYWHERE, SourceTree
@@ -43,7 +43,8 @@ class SarifWriter:
         """Return the text for the findings of a result. Errors follow at the end."""
         match entry:
             case Result():
-                return "".join(self._finding(entry, located) for located in entry.findings)
+                found = zip(entry.findings, fingerprints(entry), strict=True)
+                return "".join(self._finding(_result(entry, *one, self._tree)) for one in found)
             case Diagnostic() if len(self._notifications) < _MOST_NOTIFICATIONS:
                 self._notifications.append(_notification(entry, self._tree))
         return ""
@@ -56,8 +57,8 @@ class SarifWriter:
         head = f"{_head()}]" if self._before != ",\n" else "\n      ]"
         return f"{head},\n{_inside(rest)}\n    }}\n  ]\n}}\n"
 
-    def _finding(self, result: Result, located: Located) -> str:
-        text = self._before + indent(json_text(_result(result, located, self._tree)).rstrip("\n"), " " * 8)
+    def _finding(self, data: dict[str, Any]) -> str:
+        text = self._before + indent(json_text(data).rstrip("\n"), " " * 8)
         if not self._budget.allows(text):
             self._left_out += 1
             return ""
@@ -105,7 +106,7 @@ def _inside(members: dict[str, Any]) -> str:
     return indent(json_text(members).removeprefix("{\n").removesuffix("\n}\n"), " " * 4)
 
 
-def _result(result: Result, located: Located, tree: SourceTree) -> dict[str, Any]:
+def _result(result: Result, located: Located, digest: str, tree: SourceTree) -> dict[str, Any]:
     finding = located.finding
     rule = {"ruleIndex": INDEX[finding.code]} if finding.code in INDEX else {}
     return {
@@ -119,7 +120,7 @@ def _result(result: Result, located: Located, tree: SourceTree) -> dict[str, Any
                 "logicalLocations": [_logical(result, located)],
             }
         ],
-        "partialFingerprints": {"gpushareWebhook/v1": fingerprint(result, located)},
+        "partialFingerprints": {"gpushareWebhook/v1": digest},
         "properties": {
             "remedy": finding.remedy,
             "decision": result.decision,
