@@ -117,8 +117,9 @@ class Progress:
 
 def progress() -> Progress:
     """Return the progress of a run; it stays hidden in a CI system, in a file and on a terminal without cursor."""
-    hidden = not sys.stderr.isatty() or os.environ.get("TERM") == "dumb" or bool(os.environ.get("CI"))
-    return Progress(math.inf if hidden else time.monotonic() + _UNSEEN)
+    is_terminal = sys.stderr is not None and sys.stderr.isatty()
+    is_shown = is_terminal and os.environ.get("TERM") != "dumb" and not os.environ.get("CI")
+    return Progress(time.monotonic() + _UNSEEN if is_shown else math.inf)
 
 
 def _draw(text: str) -> None:

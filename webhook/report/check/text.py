@@ -53,7 +53,8 @@ class TextWriter:
     def _end(self, tally: Tally) -> Iterator[str]:
         width = self._page.width
         if self._has_lines:
-            yield from ("", "Remedies (gpushare-webhook explain CODE tells more):")
+            yield ""
+            yield from wrapped("Remedies (gpushare-webhook explain CODE tells more):", width)
             for code, remedy in self._remedies.listed():
                 yield from hanging(f"  {code}", printable(remedy, LINE), width, INDENT)
             yield ""
