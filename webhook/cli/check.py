@@ -14,7 +14,6 @@ from webhook.cli.evaluator import Source, prepared, source_options
 from webhook.cli.inputs import manifests
 from webhook.cli.options import Inputs, Output, manifest_options, outputs_option, read_standard_input_once
 from webhook.cli.reporting import reports
-from webhook.cli.screen import tell
 from webhook.cli.server_options import Server, server_options
 from webhook.cli.users_of_run import UsersOfRun
 from webhook.diagnostics import Diagnostic, Unread
@@ -36,12 +35,21 @@ from webhook.report.check import CheckFormat
     callback=lambda _context, _option, value: FailOn(value),
     help="Exit with 1 where an object is denied, or also where one is warned, or also where one is skipped; or never.",
 )
+@click.option(
+    "-q",
+    "--quiet",
+    "is_quiet",
+    is_flag=True,
+    help="Of the text report, only the findings that deny an object or fail the run, without a summary.",
+)
 def command(
     inputs: Inputs,
     source: Source,
     server: Server | None,
     outputs: tuple[Output[CheckFormat], ...],
     fail_on: FailOn,
+    *,
+    is_quiet: bool,
 ) -> None:
     """Check manifests as the webhook in the cluster would, with file and line.
 
@@ -53,13 +61,14 @@ def command(
     """
     read_standard_input_once(f=inputs.names, config=source.config, facts=source.facts)
     evaluator, settings = prepared(source)
-    with _results(server, evaluator) as results, reports(outputs) as written:
+    with (
+        _results(server, evaluator) as results,
+        reports(outputs, fail_on, is_quiet=is_quiet) as written,
+    ):
         tally = Tally(settings, results.server)
         users = UsersOfRun()
         for found in results.of(_evaluated(inputs, evaluator)):
             entry = users.compare(found) if isinstance(found, Result) else found
-            if isinstance(entry, Diagnostic):
-                tell(str(entry))
             tally.add(entry)
             written.add(entry)
         written.end(tally)
