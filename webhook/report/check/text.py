@@ -92,6 +92,8 @@ def _result(result: Result, page: Page) -> Iterator[str]:
         yield from finding_lines(result, located, page)
     if result.reason:
         yield from _about(result, result.reason, page)
+    if result.patch_differs:
+        yield from _about(result, "the server's patch is not that of the local run", page)
     for code, count in result.omitted.items():
         yield from _about(result, f"and {_counted(count, 'more finding')} of {code}", page)
 
@@ -121,8 +123,17 @@ def _not_checked(tally: Tally, reasons: Counter[str]) -> Iterator[str]:
 def _summary(tally: Tally) -> str:
     said = ", ".join(f"{count} {decision}" for decision, count in tally.decisions.items() if count)
     end = f"; {_counted(tally.errors, 'input')} could not be read" if tally.errors else ""
+    server = f"; {_server(tally)}" if tally.server else ""
     settings = f" (settings: {tally.settings})" if tally.settings else ""
-    return f"{_counted(tally.objects, 'object')}: {said or 'nothing to check'}{end}{settings}"
+    return f"{_counted(tally.objects, 'object')}: {said or 'nothing to check'}{end}{server}{settings}"
+
+
+def _server(tally: Tally) -> str:
+    """How many objects a running webhook answered, and how many differences from the local run there are."""
+    if not tally.sent:
+        return f"none answered by {tally.server}"
+    differences = _counted(tally.differences, "difference") if tally.differences else "no difference"
+    return f"{tally.sent} answered by {tally.server}, {differences} from the local run"
 
 
 def _counted(number: int, thing: str) -> str:
