@@ -15,10 +15,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeAlias
 
+import click
 import pytest
 
 from tests.cli.run import run
 from webhook.cli import COMMANDS
+from webhook.cli.codes import complete_codes
 from webhook.policy.checks import CHECKS
 from webhook.policy.injections import ALL
 
@@ -223,3 +225,19 @@ def terminal(shell: list[str], folder: Path) -> Iterator[tuple[Write, WaitFor]]:
         finally:
             process.kill()
     os.close(outer)
+
+
+@pytest.mark.parametrize(
+    ("incomplete", "completed"),
+    [
+        ("gps02", ["GPS020", "GPS021", "GPS023"]),
+        ("GPS020,gps021,GPS02", ["GPS020,gps021,GPS023"]),
+        ("GPS001,", [f"GPS001,{code}" for code in CODES if code != "GPS001"]),
+        ("volcano", []),
+    ],
+)
+def test_completion_of_list_of_codes(incomplete: str, completed: list[str]) -> None:
+    option = click.Option(["--select"])
+    items = complete_codes(click.Context(click.Command("check", params=[option])), option, incomplete)
+    assert [item.value for item in items] == completed
+    assert all(item.help for item in items)
