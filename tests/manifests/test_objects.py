@@ -118,9 +118,15 @@ def test_template_beside_objects_is_counted() -> None:
     assert found(f"{POD}---\na: {{{{ b }}}}\n---\n{POD}") == ["Pod", "Pod", Reason.TEMPLATE]
 
 
+@pytest.mark.parametrize("text", ["", "# kind\n", "# a\n---\n", "\n\n"])
+def test_empty_file_is_not_counted(text: str) -> None:
+    assert found(text) == found(text, named=True) == []
+
+
 def test_file_that_cannot_hold_objects_is_not_parsed() -> None:
     assert found("a: [\n") == [Reason.OTHER]
     assert found("a: [\n", named=True)[0].startswith("a.yaml:2:1: ")
+    assert found("#" * 100_000 + "\nmode: audit\n") == [Reason.OTHER]
     assert found("kind: [\n")[0].startswith("a.yaml:2:1: ")
 
 
