@@ -55,7 +55,6 @@ STRANGERS: dict[str, tuple[str, str, str]] = {
     "our facts": ("nodes: []\nruntimeClasses: []\n", Reason.OURS, "facts of gpushare-webhook; pass them with --facts"),
     "our facts with a header": ('{"apiVersion": "gpushare-webhook/v1", "kind": "Facts"}', Reason.OURS, "with --facts"),
     "our report": ('{"apiVersion": "gpushare-webhook/v1", "kind": "CheckReport"}', Reason.OURS, "of gpushare-webhook"),
-    "kustomization": ("apiVersion: kustomize.config.k8s.io/v1\nkind: Component\n", Reason.KUSTOMIZATION, "a kustomiz"),
     "template": ("kind: {{ .Values.kind }}\n", Reason.TEMPLATE, "an unrendered Helm template; pipe `helm template`"),
     "template without Helm": ("kind: {{ kind }}\n", Reason.TEMPLATE, "an unrendered template; render it first"),
     "answer": ('{"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1"}', Reason.REVIEW, "without a request"),
@@ -69,6 +68,12 @@ def test_stranger(name: str) -> None:
     (error,) = found(text, named=True)
     assert message in error
     assert error.startswith("a.yaml:")
+
+
+def test_kustomization_with_header_is_searched() -> None:
+    # GPS023 finds amounts in its patches.
+    text = "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\n"
+    assert found(text) == found(text, "kustomization.yaml", named=True) == ["Kustomization"]
 
 
 def test_stranger_has_position() -> None:

@@ -40,7 +40,7 @@ def _found(file: str, data: bytes) -> Iterator[Manifest | Diagnostic | Unread]:
     if not _may_hold_objects(data):
         reason = _reason(file, data)
         if reason is not None:
-            yield Unread(file, reason)
+            yield reason.skips(file)
         return
     reasons: dict[Reason, None] = {}
     beside: list[Diagnostic] = []
@@ -62,7 +62,7 @@ def _found(file: str, data: bytes) -> Iterator[Manifest | Diagnostic | Unread]:
         yield from beside
     unread = [reason for reason in reasons if not holds_objects or reason in (Reason.TEMPLATE, Reason.REVIEW)]
     if unread:
-        yield Unread(file, unread[0])
+        yield unread[0].skips(file)
 
 
 _HEADER = ("kind", "apiVersion")
