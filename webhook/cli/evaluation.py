@@ -77,6 +77,7 @@ class Evaluated:
             tuple(patch),
             self.verdict.omitted(),
             self.verdict.reason,
+            source=self.manifest.source,
             users=tuple(self._users()),
         )
 
@@ -104,7 +105,7 @@ def evaluate(
     """
     try:
         value = mapping(manifest.value, ())
-        subject, within = _placed(_subject(value, namespace), evaluator.kinds)
+        subject, within = _placed(_subject(value, manifest.namespace or namespace), evaluator.kinds)
         verdict = evaluator.evaluate(value, group_of(subject.api_version), subject.kind, origin(within))
         return Evaluated(manifest, subject, within, verdict, _severity_of_users(evaluator, within, verdict))
     except MalformedError as error:
