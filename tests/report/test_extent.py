@@ -56,11 +56,11 @@ def test_text_of_length_is_the_value(value: dict[str, Any], as_json: bool) -> No
     for key in value:
         text, first = manifest.excerpt((key,))
         start = manifest.locate((key,)).column - first
-        length = extent(text[start:], manifest.value[key])
+        length = extent(text[start:], manifest.at((key,)))
         if not length:
             assert not as_json
             continue
         scalar = text[start : start + length]
         (again,) = read("again", (f'{{"a": {scalar}}}' if as_json else f"a: {scalar}").encode())
         assert isinstance(again, Manifest)
-        assert json.dumps(again.value["a"]) == json.dumps(manifest.value[key])
+        assert json.dumps(again.at(("a",))) == json.dumps(manifest.at((key,)))

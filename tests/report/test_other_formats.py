@@ -41,7 +41,7 @@ def test_yaml_report_has_data_of_json_report(entries: list[Entry]) -> None:
 
 
 def test_github_annotations() -> None:
-    entries = [result("denied", DENIAL, WARNING, NOTE), UNREADABLE, MISSING, Unread("v.yaml", "values")]
+    entries: list[Entry] = [result("denied", DENIAL, WARNING, NOTE), UNREADABLE, MISSING, Unread("v.yaml", "values")]
     assert written(GithubWriter(TREE), entries).splitlines() == [
         "::error file=sub/a.yaml,line=7,col=3,title=GPS001::too many (Pod team-a/train); ask for 1",
         "::warning file=sub/a.yaml,line=1,col=1,title=GPS005::hides it (Pod team-a/train); leave it out",
@@ -69,7 +69,7 @@ def test_github_escapes() -> None:
 
 
 def test_gitlab_entries() -> None:
-    entries = [replace(result("denied", DENIAL, WARNING, NOTE), file="./x/../a.yaml"), UNREADABLE, MISSING]
+    entries: list[Entry] = [replace(result("denied", DENIAL, WARNING, NOTE), file="./x/../a.yaml"), UNREADABLE, MISSING]
     found = json.loads(written(GitlabWriter(TREE), entries))
     assert [(one["check_name"], one["severity"], one["location"]) for one in found] == [
         ("GPS001", "critical", {"path": "sub/a.yaml", "lines": {"begin": 7}}),

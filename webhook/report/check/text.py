@@ -59,11 +59,9 @@ class TextWriter:
             for code, remedy in self._remedies.listed():
                 yield from hanging(f"  {code}", printable(remedy, LINE), width, INDENT)
             yield ""
-        for line in (
-            *_tallied(tally, self._omitted),
-            *_not_checked(tally, self._reasons),
-            summary(tally) + (f" (settings: {tally.settings})" if tally.settings else ""),
-        ):
+        settings = f" (settings: {tally.settings})" if tally.settings else ""
+        notes = (*_tallied(tally, self._omitted), *_not_checked(tally, self._reasons))
+        for line in (*notes, f"{summary(tally)}{settings}"):
             first, _, rest = printable(line, LINE).partition(" ")
             yield from hanging(first, rest, width, INDENT)
 
