@@ -13,14 +13,28 @@ from webhook.policy.verdict import Path
 class Document:
     """The value of one document and its positions, which a JSON document computes on first use."""
 
-    __slots__ = ("_spot", "number", "start", "text", "value")
+    __slots__ = ("_end", "_spot", "number", "start", "text", "value")
 
-    def __init__(self, number: int, text: SourceText, value: object, start: int, spot: Spot | None = None) -> None:
+    def __init__(
+        self, number: int, text: SourceText, value: object, start: int, spot: Spot | None = None, end: int | None = None
+    ) -> None:
         self.number = number
         self.text = text
         self.value = value
         self.start = start
         self._spot = spot
+        self._end = end
+
+    @property
+    def is_json(self) -> bool:
+        """Whether the document was read as JSON: it may then be a part of `text`."""
+        return self._end is not None
+
+    @property
+    def extent(self) -> tuple[Position, Position]:
+        """The positions where the text of the document begins and ends."""
+        start, end = (0, len(self.text.content)) if self._end is None else (self.start, self._end)
+        return self.text.position(start), self.text.position(end)
 
     def locate(self, path: Path) -> Position:
         """Return the position of the value at a path, or of its nearest ancestor."""
@@ -35,21 +49,22 @@ class Manifest:
     """One object of a file: a document, or an item of a list document.
 
     `value` is what kubectl would send as JSON, in plain dicts, lists and scalars. Treat it as read-only: where the file
-    has aliases, the same dict or list may occur in it more than once.
+    has aliases, the same dict or list may occur in it more than once. `source` is its document, and `path` leads to it
+    there.
     """
 
-    __slots__ = ("_document", "_path", "file", "value")
+    __slots__ = ("file", "path", "source", "value")
 
-    def __init__(self, file: str, document: Document, path: Path, value: object) -> None:
+    def __init__(self, file: str, source: Document, path: Path, value: object) -> None:
         self.file = file
         self.value = value
-        self._document = document
-        self._path = path
+        self.source = source
+        self.path = path
 
     @property
     def document(self) -> int:
         """The number of the document in its file, from 1."""
-        return self._document.number
+        return self.source.number
 
     def unshared(self) -> Any:
         """Return a copy of `value` that may be changed: each dict and list occurs in it once.
@@ -65,7 +80,7 @@ class Manifest:
 
     def locate(self, path: Path) -> Position:
         """Return the position of the value at a path in the object, or of the nearest ancestor that exists."""
-        return self._document.locate(self._path + path)
+        return self.source.locate(self.path + path)
 
     def diagnostic(self, path: Path, message: str) -> Diagnostic:
         """Return a diagnostic for the value at a path in the object."""
