@@ -11,7 +11,8 @@ from webhook.cli.examples.example import Example
 from webhook.cli.examples.report import report_wrong
 from webhook.policy.checks import CHECKS
 from webhook.policy.checks.check import Check, Scope
-from webhook.report.check.text import write
+from webhook.report.check.text import TextWriter
+from webhook.report.writer import written
 
 INDEX = """\
 # Checks
@@ -91,5 +92,5 @@ def _example(check: Check, example: Example) -> Iterator[str]:
         yield f"With these [facts](../facts.md):\n\n```yaml\n{example.facts}```\n"
     yield f"Wrong:\n\n```yaml\n{example.wrong}```\n"
     reporter = "`/validate` reports" if check.scope is Scope.EXPECTS_EDITS else "`gpushare-webhook check` reports"
-    yield f"{reporter}:\n\n```text\n{write(report_wrong(check, example))}```\n"
+    yield f"{reporter}:\n\n```text\n{written(TextWriter(), report_wrong(check, example))}```\n"
     yield f"Right:\n\n```yaml\n{example.right}```\n"

@@ -31,6 +31,14 @@ class Diagnostic:
         return printable(f"{place}: {self.message}", LINE)
 
 
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """A file of a folder that is not read, and why. Both fields may hold text of users."""
+
+    file: str
+    reason: str
+
+
 class InputError(Exception):
     """An input that cannot be used. `diagnostics` lists all its problems in the order of their places."""
 

@@ -10,8 +10,8 @@ from enum import StrEnum
 
 from bench.survey.checked import Identity
 from bench.survey.repositories import Repository
-from webhook.diagnostics import Diagnostic, dotted
-from webhook.manifests import Manifest, read, sources
+from webhook.diagnostics import dotted
+from webhook.manifests import Manifest, Source, read, sources
 from webhook.policy.pods.gpu_resources import GpuResources
 from webhook.policy.verdict import Path
 
@@ -47,9 +47,9 @@ def named(repository: Repository, gpus: GpuResources) -> Named:
     """What names a GPU resource in the files that `check` reads. Of an object the strongest mention is kept."""
     found = Named()
     for given in sources([str(repository.path)], True, io.BytesIO()):
-        if isinstance(given, Diagnostic):
-            continue  # the report has it as an error
-        file, data = given
+        if not isinstance(given, Source):
+            continue  # the report has it as an error, or as a file that is not read
+        file, data = given.file, given.data
         if has_name(data.decode(errors="replace"), gpus):
             found.files.add(file)
         for manifest in read(file, data):

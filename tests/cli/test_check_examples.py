@@ -24,7 +24,7 @@ from webhook.policy.checks import CHECKS
 from webhook.policy.checks.check import Check
 from webhook.policy.evaluate import Evaluator
 from webhook.policy.settings.settings import Settings
-from webhook.report import Report
+from webhook.report import Result
 
 EXAMPLES = [
     pytest.param(check, example, id=f"{check.code}-{number}")
@@ -42,8 +42,8 @@ WITHOUT_CHANGE = {
 """Codes with a remedy that names no change of the manifest, and why."""
 
 
-def codes(report: Report) -> list[str]:
-    return [located.finding.code for result in report.results for located in result.findings]
+def codes(report: list[Result]) -> list[str]:
+    return [located.finding.code for result in report for located in result.findings]
 
 
 def test_every_check_has_examples() -> None:
@@ -60,7 +60,7 @@ def test_wrong_example_has_only_findings_of_its_code(check: Check[Any], example:
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.code)
 def test_an_example_has_the_default_severity(check: Check[Any]) -> None:
     reports = [report_wrong(check, example) for example in examples_of(check.code)]
-    severities = {one.finding.severity for report in reports for result in report.results for one in result.findings}
+    severities = {one.finding.severity for report in reports for result in report for one in result.findings}
     assert check.severity in severities
 
 
@@ -95,7 +95,7 @@ Places = set[tuple[str | int, ...]]
 
 def remedied(check: Check[Any], example: Example) -> list[Places]:
     """For each change that a remedy of the wrong manifest names, where it changes the manifest."""
-    findings = [one.finding for result in report_wrong(check, example).results for one in result.findings]
+    findings = [one.finding for result in report_wrong(check, example) for one in result.findings]
     (wrong,) = yaml.safe_load_all(example.wrong)
     places = []
     for code, pattern, changes in CHANGES:

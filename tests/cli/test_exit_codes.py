@@ -23,11 +23,12 @@ CODES = {
     "missing": (["-f", "missing.yaml"], 2),
     "malformed and denied": (["-f", "pods.yaml", "-f", "malformed.yaml"], 2),
     "malformed before denied": (["-f", "malformed.yaml", "-f", "pods.yaml"], 2),
-    "no -f": ([], 2),
+    "no file": ([], 2),
     "-f without a value": (["-f"], 2),
     "unknown option": (["-f", "good.yaml", "--bogus"], 2),
     "unknown format": (["-f", "good.yaml", "-o", "docx"], 2),
-    "an argument": (["good.yaml"], 2),
+    "an argument": (["good.yaml"], 0),
+    "an argument and -f": (["good.yaml", "-f", "pods.yaml"], 1),
 }
 
 TYPO = "{apiVersion: v1, kind: Pod, spec: {containers: [{name: c, resources: {limits: {nvidia.com/gpus: 1}}}]}}"

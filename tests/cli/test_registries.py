@@ -14,12 +14,13 @@ import pytest
 import webhook.cli
 import webhook.report.check
 import webhook.report.mutate
-from tests.report.reports import DENIAL, report, result
+from tests.report.reports import DENIAL, result
 from webhook.cli import COMMANDS, cli
 from webhook.report.check import CheckFormat
 from webhook.report.mutate import MutateFormat
 from webhook.report.mutation import Mutation
 from webhook.report.paint import plain
+from webhook.report.writer import written
 
 
 def modules(package: ModuleType) -> list[str]:
@@ -54,7 +55,7 @@ def test_format_registry_equals_folder(package: ModuleType, formats: Iterable[Ch
 
 @pytest.mark.parametrize("chosen", CheckFormat)
 def test_every_check_format_writes_findings(chosen: CheckFormat) -> None:
-    assert "GPS001" in chosen.to_format(plain)(report(result("denied", DENIAL)))
+    assert "GPS001" in written(chosen.writer(plain), [result("denied", DENIAL)])
 
 
 @pytest.mark.parametrize("chosen", MutateFormat)

@@ -19,9 +19,10 @@ from webhook.diagnostics import Diagnostic
 from webhook.manifests import Manifest, read
 from webhook.policy.evaluate import Evaluator
 from webhook.policy.settings.settings import Settings
-from webhook.report import Report
-from webhook.report.check import json as check_json
-from webhook.report.check import text as check_text
+from webhook.report import Entry
+from webhook.report.check import CheckFormat
+from webhook.report.paint import plain
+from webhook.report.writer import written
 
 Steps: TypeAlias = tuple[str | int, ...]
 
@@ -73,20 +74,17 @@ def _patience() -> Iterator[None]:
 def manifests(data: bytes) -> None:
     """Read manifests, look up the position of each value, check each object and write the reports."""
     lines = data.count(b"\n") + 2  # The reader ends the last line where the file does not, as kubectl does.
-    report = Report()
+    entries: list[Entry] = []
     for found in read("file.yaml", data):
         if isinstance(found, Diagnostic):
             _is_clear(found, lines)
-            report.errors.append(found)
+            entries.append(found)
             continue
         _resolves(found, lines)
         checked = evaluate(found, _EVALUATOR, "default")
-        if isinstance(checked, Diagnostic):
-            report.errors.append(checked)
-        else:
-            report.results.append(checked.result())
-    _is_safe(check_text.write(report))
-    _is_safe(check_json.write(report))
+        entries.append(checked if isinstance(checked, Diagnostic) else checked.result())
+    for chosen in CheckFormat:
+        _is_safe(written(chosen.writer(plain), entries))
 
 
 def _is_clear(problem: Diagnostic, lines: int) -> None:

@@ -6,18 +6,22 @@ import io
 import os
 from pathlib import Path
 
-from webhook.diagnostics import Diagnostic
-from webhook.manifests import sources
+from webhook.diagnostics import Diagnostic, Unread
+from webhook.manifests import Source, sources
 from webhook.manifests.sources import LARGEST
 
 
 def found(paths: list[str], recursive: bool = False, stdin: bytes = b"") -> list[tuple[str, bytes] | Diagnostic]:
-    return list(sources(paths, recursive, io.BytesIO(stdin)))
+    read: list[tuple[str, bytes] | Diagnostic] = []
+    for one in sources(paths, recursive, io.BytesIO(stdin)):
+        assert not isinstance(one, Unread)
+        read.append((one.file, one.data) if isinstance(one, Source) else one)
+    return read
 
 
 def names(folder: Path, recursive: bool) -> list[str]:
     inputs = found([str(folder)], recursive)
-    return [str(Path(i[0]).relative_to(folder)) for i in inputs if not isinstance(i, Diagnostic)]
+    return [str(Path(i[0]).relative_to(folder)) for i in inputs if isinstance(i, tuple)]
 
 
 def tree(folder: Path) -> Path:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from webhook.diagnostics import Diagnostic
 from webhook.policy.verdict import Finding, Severity
-from webhook.report import Located, Report, Result, Subject
+from webhook.report import Entry, Located, Result, Subject, Tally
+from webhook.report.check.json import JsonWriter
+from webhook.report.check.text import TextWriter
+from webhook.report.paint import Paint, plain
+from webhook.report.writer import written
 
 POD = Subject("v1", "Pod", "team-a", "train")
-DENIAL = Located(Finding("GPS001", Severity.DENY, ("spec",), "too many", "ask for 1"), "/spec", 7, 3)
-WARNING = Located(Finding("GPS005", Severity.WARN, (), "hides it", "leave it out"), "", 1, 1)
-NOTE = Located(Finding("GPS015", Severity.AUDIT, ("spec",), "no grace", "give some"), "/spec", 7, 3)
+DENIAL = Located(Finding("GPS001", Severity.DENY, ("spec",), "too many", "ask for 1"), 7, 3)
+WARNING = Located(Finding("GPS005", Severity.WARN, (), "hides it", "leave it out"), 1, 1)
+NOTE = Located(Finding("GPS015", Severity.AUDIT, ("spec",), "no grace", "give some"), 7, 3)
 PATCH = {"op": "add", "path": "/spec/runtimeClassName", "value": "nvidia"}
 UNREADABLE = Diagnostic("b.yaml", 3, 5, "not YAML")
 MISSING = Diagnostic("c.yaml", 0, 0, "no such file or folder")
@@ -20,7 +24,19 @@ def result(decision: str, *findings: Located, subject: Subject = POD) -> Result:
     return Result("a.yaml", 2, 5, subject, decision, findings)
 
 
-def report(*parts: Result | Diagnostic) -> Report:
-    """Return a report of results and errors."""
-    results = [part for part in parts if isinstance(part, Result)]
-    return Report(results, [part for part in parts if isinstance(part, Diagnostic)])
+def text_of(*parts: Entry, paint: Paint = plain) -> str:
+    """Return the text report about entries."""
+    return written(TextWriter(paint), parts)
+
+
+def json_of(*parts: Entry) -> str:
+    """Return the JSON report about entries."""
+    return written(JsonWriter(), parts)
+
+
+def tally(*parts: Entry) -> Tally:
+    """Return what entries add up to."""
+    counted = Tally()
+    for part in parts:
+        counted.add(part)
+    return counted

@@ -7,11 +7,9 @@ from dataclasses import replace
 
 import pytest
 
-from tests.report.reports import DENIAL, MISSING, NOTE, PATCH, UNREADABLE, WARNING, report, result
+from tests.report.reports import DENIAL, MISSING, NOTE, PATCH, UNREADABLE, WARNING, json_of, result, text_of
 from webhook.diagnostics import Diagnostic
 from webhook.report import Result, Subject
-from webhook.report.check import json as check_json
-from webhook.report.check import text as check_text
 
 
 def marked(text: str, colour: str) -> str:
@@ -19,7 +17,7 @@ def marked(text: str, colour: str) -> str:
 
 
 def test_text_lists_finding_object_and_remedy() -> None:
-    written = check_text.write(report(result("denied", DENIAL, WARNING)))
+    written = text_of(result("denied", DENIAL, WARNING))
     assert written.splitlines() == [
         "a.yaml:7:3: deny GPS001 too many",
         "    Pod team-a/train at /spec",
@@ -34,7 +32,7 @@ def test_text_lists_finding_object_and_remedy() -> None:
 
 
 def test_text_colours_severities() -> None:
-    written = check_text.write(report(result("denied", DENIAL, WARNING, NOTE)), marked)
+    written = text_of(result("denied", DENIAL, WARNING, NOTE), paint=marked)
     assert [word for word in ("<red>deny</>", "<yellow>warn</>", "<blue>audit</>") if word in written] == [
         "<red>deny</>",
         "<yellow>warn</>",
@@ -53,13 +51,13 @@ def test_text_colours_severities() -> None:
     ],
 )
 def test_text_summary_line(parts: list[Result | Diagnostic], summary: str) -> None:
-    assert check_text.write(report(*parts)).splitlines()[-1] == summary
+    assert text_of(*parts).splitlines()[-1] == summary
 
 
 def test_text_counts_skipped_objects_by_reason() -> None:
     reasons = ["skipped: it runs no pods", "skipped: it requests no GPU resource", "skipped: it runs no pods"]
     skipped = [replace(result("skipped"), reason=reason) for reason in reasons]
-    assert check_text.write(report(*skipped, result("allowed"))).splitlines() == [
+    assert text_of(*skipped, result("allowed")).splitlines() == [
         "2 objects skipped: it runs no pods",
         "1 object skipped: it requests no GPU resource",
         "4 objects: 1 allowed, 3 skipped",
@@ -69,7 +67,7 @@ def test_text_counts_skipped_objects_by_reason() -> None:
 def test_text_counts_objects_with_unchecked_places() -> None:
     unchecked = replace(WARNING, finding=replace(WARNING.finding, code="GPS023"))
     twice = result("warned", unchecked, unchecked)
-    written = check_text.write(report(twice, twice, result("warned", WARNING)))
+    written = text_of(twice, twice, result("warned", WARNING))
     assert written.splitlines()[-2:] == [
         "2 objects with a GPU resource that the webhook does not check (GPS023)",
         "3 objects: 3 warned",
@@ -78,7 +76,7 @@ def test_text_counts_objects_with_unchecked_places() -> None:
 
 def test_text_gives_reason_of_object_that_is_not_skipped() -> None:
     searched = replace(result("allowed"), reason="unknown kind: found")
-    assert check_text.write(report(searched)).splitlines() == [
+    assert text_of(searched).splitlines() == [
         "a.yaml:5: Pod team-a/train: unknown kind: found",
         "",
         "1 object: 1 allowed",
@@ -87,8 +85,8 @@ def test_text_gives_reason_of_object_that_is_not_skipped() -> None:
 
 def test_json_report() -> None:
     checked = replace(result("allowed", WARNING), patch=(PATCH,))
-    written = json.loads(check_json.write(report(checked, UNREADABLE)))
-    assert list(written) == ["apiVersion", "kind", "summary", "results", "errors"]
+    written = json.loads(json_of(checked, UNREADABLE))
+    assert list(written) == ["apiVersion", "kind", "results", "errors", "summary"]
     assert written["results"] == [
         {
             "file": "a.yaml",
@@ -114,30 +112,30 @@ def test_json_report() -> None:
 
 
 def test_json_report_without_results() -> None:
-    written = json.loads(check_json.write(report()))
+    written = json.loads(json_of())
     assert (written["results"], written["errors"], written["summary"]["objects"]) == ([], [], 0)
 
 
 def test_json_keeps_unusual_text() -> None:
     odd = result("allowed", subject=Subject("v1", "Pod", "", 'grün ☃ " \\ \n \x00'))
-    written = check_json.write(report(odd))
+    written = json_of(odd)
     assert "grün ☃" in written
     assert json.loads(written)["results"][0]["object"]["name"] == 'grün ☃ " \\ \n \x00'
 
 
 def test_omitted_findings_are_counted_by_code() -> None:
     cut = replace(result("denied", DENIAL), omitted={"GPS001": 1, "GPS005": 40})
-    assert check_text.write(report(cut)).splitlines()[3:5] == [
+    assert text_of(cut).splitlines()[3:5] == [
         f"a.yaml:{cut.line}: and 1 more finding of GPS001",
         f"a.yaml:{cut.line}: and 40 more findings of GPS005",
     ]
-    (written,) = json.loads(check_json.write(report(cut)))["results"]
+    (written,) = json.loads(json_of(cut))["results"]
     assert written["omitted"] == {"GPS001": 1, "GPS005": 40}
 
 
 def test_every_line_about_a_file_has_its_whole_path() -> None:
     file = "/".join(["folder" * 20] * 10)
     cut = replace(result("denied", DENIAL), file=file, omitted={"GPS001": 1})
-    found, _, _, more = check_text.write(report(cut)).splitlines()[:4]
+    found, _, _, more = text_of(cut).splitlines()[:4]
     assert found.startswith(f"{file}:7:3: deny GPS001")
     assert more == f"{file}:{cut.line}: and 1 more finding of GPS001"

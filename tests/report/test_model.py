@@ -6,14 +6,14 @@ from dataclasses import replace
 
 import pytest
 
-from tests.report.reports import DENIAL, MISSING, NOTE, UNREADABLE, WARNING, report, result
+from tests.report.reports import DENIAL, MISSING, NOTE, UNREADABLE, WARNING, result, tally
 from webhook.diagnostics import Diagnostic
-from webhook.report import Result, Subject
+from webhook.report import FailOn, Result, Subject
 
 
 def test_summary_counts_each_object_once() -> None:
     checked = [result("allowed"), result("allowed", NOTE), result("warned", WARNING), result("skipped")]
-    assert report(*checked, UNREADABLE).summary() == {
+    assert tally(*checked, UNREADABLE).summary() == {
         "objects": 4,
         "allowed": 2,
         "warned": 1,
@@ -24,20 +24,19 @@ def test_summary_counts_each_object_once() -> None:
 
 
 @pytest.mark.parametrize(
-    ("parts", "on_deny", "on_warn"),
+    ("parts", "codes"),
     [
-        ([], 0, 0),
-        ([result("allowed"), result("skipped")], 0, 0),
-        ([result("allowed", NOTE)], 0, 0),
-        ([result("allowed"), result("warned", WARNING)], 0, 1),
-        ([result("denied", DENIAL), result("allowed")], 1, 1),
-        ([UNREADABLE], 2, 2),
-        ([result("denied", DENIAL), MISSING, result("allowed")], 2, 2),
+        ([], (0, 0, 0, 0)),
+        ([result("allowed"), result("skipped")], (0, 0, 1, 0)),
+        ([result("allowed", NOTE)], (0, 0, 0, 0)),
+        ([result("allowed"), result("warned", WARNING)], (0, 1, 1, 0)),
+        ([result("denied", DENIAL), result("allowed")], (1, 1, 1, 0)),
+        ([UNREADABLE], (2, 2, 2, 2)),
+        ([result("denied", DENIAL), MISSING, result("allowed")], (2, 2, 2, 2)),
     ],
 )
-def test_highest_exit_code_wins(parts: list[Result | Diagnostic], on_deny: int, on_warn: int) -> None:
-    assert report(*parts).exit_code("deny") == on_deny
-    assert report(*parts).exit_code("warn") == on_warn
+def test_highest_exit_code_wins(parts: list[Result | Diagnostic], codes: tuple[int, ...]) -> None:
+    assert tuple(tally(*parts).exit_code(one) for one in FailOn) == codes
 
 
 @pytest.mark.parametrize(("namespace", "name", "text"), [("a", "b", "Pod a/b"), ("", "b", "Pod b"), ("", "", "Pod")])

@@ -7,27 +7,28 @@ from collections.abc import Callable
 import pytest
 
 from tests.linear import Work, assert_linear
-from tests.report.reports import DENIAL, UNREADABLE, WARNING, report, result
-from webhook.report import Report
-from webhook.report.check import json as check_json
-from webhook.report.check import text as check_text
+from tests.report.reports import DENIAL, UNREADABLE, WARNING, result
+from webhook.report import Entry
+from webhook.report.check import CheckFormat
 from webhook.report.data import json_text, yaml_text
+from webhook.report.paint import plain
+from webhook.report.writer import written
 
 pytestmark = pytest.mark.slow
 
-REPORTS: dict[str, Callable[[int], Report]] = {
-    "objects": lambda n: report(*[result("denied", DENIAL, WARNING)] * n),
-    "findings of one object": lambda n: report(result("denied", *[DENIAL] * n)),
-    "errors": lambda n: report(*[UNREADABLE] * n),
+ENTRIES: dict[str, Callable[[int], list[Entry]]] = {
+    "objects": lambda n: [result("denied", DENIAL, WARNING)] * n,
+    "findings of one object": lambda n: [result("denied", *[DENIAL] * n)],
+    "errors": lambda n: [UNREADABLE] * n,
 }
 
 
-@pytest.mark.parametrize("write", [check_text.write, check_json.write])
-@pytest.mark.parametrize("name", REPORTS)
-def test_report_time_is_linear(name: str, write: Callable[[Report], str]) -> None:
+@pytest.mark.parametrize("chosen", CheckFormat)
+@pytest.mark.parametrize("name", ENTRIES)
+def test_report_time_is_linear(name: str, chosen: CheckFormat) -> None:
     def prepared(size: int) -> Work:
-        made = REPORTS[name](size)
-        return lambda: write(made)
+        entries = ENTRIES[name](size)
+        return lambda: written(chosen.writer(plain), entries)
 
     assert_linear(prepared, 100, 10_000)
 

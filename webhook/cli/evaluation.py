@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from webhook.diagnostics import Diagnostic, dotted
 from webhook.manifests import Manifest
-from webhook.patch import Operation, build, pointer, verify
+from webhook.patch import Operation, build, verify
 from webhook.policy.context import Origin
 from webhook.policy.evaluate import Evaluator
 from webhook.policy.pods.reading import MalformedError, Members, mapping, members, text
 from webhook.policy.printable import printable
-from webhook.policy.verdict import Decision, Verdict
+from webhook.policy.verdict import Decision, Path, Severity, Verdict
 from webhook.policy.workloads.kinds import Kinds, group_of, is_pod
-from webhook.report import SKIPPED, Located, Result, Subject
+from webhook.report import SKIPPED, Excerpt, Located, MpsUser, Result, Subject
+
+USERS = "GPS008"
+"""The check that compares users, also across the objects of a run."""
 
 DEFAULT_NAMESPACE = "default"
 """The namespace of objects that name none and live in one."""
@@ -24,13 +27,15 @@ DEFAULT_NAMESPACE = "default"
 class Evaluated:
     """A manifest with its verdict.
 
-    `namespace` is the one whose rules apply to the object; empty for a cluster-scoped object.
+    `namespace` is the one whose rules apply to the object; empty for a cluster-scoped object. `users` says how
+    severe it is that the object uses MPS as another user than other objects do.
     """
 
     manifest: Manifest
     subject: Subject
     namespace: str
     verdict: Verdict
+    users: Severity = Severity.OFF
 
     @property
     def is_pod(self) -> bool:
@@ -70,14 +75,20 @@ class Evaluated:
             tuple(patch),
             self.verdict.omitted(),
             self.verdict.reason,
+            users=tuple(self._users()),
         )
 
-    def _located(self) -> list[Located]:
-        located = []
+    def _located(self) -> Iterator[Located]:
         for finding in self.verdict.findings:
-            position = self.manifest.locate(finding.path)
-            located.append(Located(finding, pointer(finding.path), position.line, position.column))
-        return located
+            yield Located(finding, *self._place(finding.path))
+
+    def _users(self) -> Iterator[MpsUser]:
+        for user, path in self.verdict.users if self.users is not Severity.OFF else ():
+            yield MpsUser(user, self.users, path, *self._place(path))
+
+    def _place(self, path: Path) -> tuple[int, int, Excerpt]:
+        """The line and column of a value, and the line itself."""
+        return *self.manifest.locate(path), Excerpt(*self.manifest.excerpt(path))
 
 
 def evaluate(
@@ -91,10 +102,17 @@ def evaluate(
         value = mapping(manifest.value, ())
         subject, within = _placed(_subject(value, namespace), evaluator.kinds)
         verdict = evaluator.evaluate(value, group_of(subject.api_version), subject.kind, origin(within))
-        return Evaluated(manifest, subject, within, verdict)
+        return Evaluated(manifest, subject, within, verdict, _severity_of_users(evaluator, within, verdict))
     except MalformedError as error:
         field = printable(dotted(error.path))
         return manifest.diagnostic(error.path, f"{field}: {error}" if field else str(error))
+
+
+def _severity_of_users(evaluator: Evaluator, namespace: str, verdict: Verdict) -> Severity:
+    """How severe it is that an object uses MPS as another user; OFF if each is checked against a configured user."""
+    if not verdict.users or evaluator.ruleset.settings.users.run_as_user is not None:
+        return Severity.OFF
+    return evaluator.ruleset.of(namespace).severities[USERS]
 
 
 def _subject(value: Members, namespace: str) -> Subject:

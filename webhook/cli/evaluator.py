@@ -2,32 +2,100 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, NamedTuple, get_args
+
 import click
 
-from webhook.cli.cluster_options import Cluster
+from webhook.cli.cluster_options import Cluster, cluster_options
 from webhook.cli.inputs import configuration, read_facts
+from webhook.cli.options import file_option
+from webhook.cli.settings_file import FILE, VARIABLE, SettingsFile, settings_file
 from webhook.policy.evaluate import Evaluator
 from webhook.policy.settings.settings import Settings
+from webhook.settings.profile_names import Profile
+
+config_option = file_option(
+    "--config",
+    help=f"The settings file. Without it, {VARIABLE} names one, or a {FILE} in the working directory or "
+    "above it in the repository applies.",
+)
+profile_option = click.option(
+    "--profile",
+    type=click.Choice(get_args(Profile)),
+    help="The profile of the settings. Overrides that of the settings file.",
+)
 
 
-def evaluator_for(config: str | None, facts: str | None, cluster: Cluster | None) -> Evaluator:
-    """Return the evaluator for a settings file, and for a facts file or a cluster. Raises InputError and UsageError."""
+class Source(NamedTuple):
+    """Where settings and facts come from: the values of options, and the cluster that other options name."""
+
+    config: str | None
+    profile: str | None
+    facts: str | None
+    cluster: Cluster | None
+
+
+def source_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the options of settings, facts and clusters. The command gets them as `source`."""
+
+    @wraps(command)
+    def with_source(
+        *, config: str | None, profile: str | None, facts: str | None, cluster: Cluster | None, **rest: Any
+    ) -> None:
+        command(source=Source(config, profile, facts, cluster), **rest)
+
+    decorated: Callable[..., None] = with_source
+    for option in (
+        cluster_options,
+        file_option("--facts", help="The facts file, which describes a cluster."),
+        profile_option,
+        config_option,
+    ):
+        decorated = option(decorated)
+    return decorated
+
+
+class Prepared(NamedTuple):
+    """An evaluator, and the settings file that it follows; empty if there is none, or if an option names it."""
+
+    evaluator: Evaluator
+    settings: str
+
+
+def prepared(source: Source) -> Prepared:
+    """Return the evaluator for the options. Raises InputError and UsageError."""
+    cluster = source.cluster
     if cluster is not None:
-        _verify(config, facts, cluster)
-    settings = Settings() if config is None else configuration(config).settings
+        _verify(source, cluster)
+    file = None if cluster is not None and cluster.installed_as is not None else settings_file(source.config)
+    settings = _settings(file, source.profile)
+    named = str(file) if file is not None and file.named_by else ""
     if cluster is None:
-        return Evaluator.of(settings, read_facts(facts))
+        return Prepared(Evaluator.of(settings, read_facts(source.facts)), named)
     from webhook.cli import live
 
     read = live.read(cluster, settings)
-    return Evaluator.of(read.settings, read.facts)
+    return Prepared(Evaluator.of(read.settings, read.facts), named)
 
 
-def _verify(config: str | None, facts: str | None, cluster: Cluster) -> None:
+def _settings(file: SettingsFile | None, profile: str | None) -> Settings:
+    if file is None and profile is None:
+        return Settings()
+    from webhook.settings.options import Option
+
+    options = [] if profile is None else [Option("--profile", "", "profile", profile)]
+    return configuration(None if file is None else file.file, options).settings
+
+
+def _verify(source: Source, cluster: Cluster) -> None:
     """Check that the options name one source of facts and one of settings. Raises UsageError."""
-    if facts is not None:
+    if source.facts is not None:
         raise click.UsageError("--facts and --context: facts come from a file or from a cluster; leave out one")
-    if config is not None and cluster.installed_as is not None:
-        raise click.UsageError("--config and --installed-as: both name the settings; leave out one")
+    if cluster.installed_as is not None:
+        for option, value in (("--config", source.config), ("--profile", source.profile)):
+            if value is not None:
+                raise click.UsageError(f"{option} and --installed-as: both name the settings; leave out one")
     if cluster.context is None and cluster.kubeconfig is None and cluster.installed_as is None:
         raise click.UsageError("--without needs --context, --kubeconfig or --installed-as, which name a cluster")

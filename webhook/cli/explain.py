@@ -17,7 +17,8 @@ from webhook.policy.checks.check import Check
 from webhook.policy.injections import ALL
 from webhook.policy.injections.injection import Injection
 from webhook.policy.printable import printable
-from webhook.report.check.text import write
+from webhook.report.check.text import TextWriter
+from webhook.report.writer import written
 
 
 @click.command(name="explain")
@@ -72,7 +73,7 @@ def _example(check: Check[Any], example: Example) -> Iterator[str]:
     for title, text in (("settings", example.settings), ("facts", example.facts), ("wrong", example.wrong)):
         if text:
             yield _block(title, text)
-    yield _block("findings", _wrapped(write(report_wrong(check, example))))
+    yield _block("findings", _wrapped(written(TextWriter(), report_wrong(check, example))))
     yield _block("right", example.right)
 
 

@@ -8,16 +8,17 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, BinaryIO, TypeAlias, TypeVar
 
-from webhook.diagnostics import Diagnostic, InputError
-from webhook.manifests import STDIN, Document, Manifest, documents, has_documents, read, source, sources
+from webhook.diagnostics import Diagnostic, InputError, Unread
+from webhook.manifests import STDIN, Document, Manifest, Source, documents, has_documents, read, source, sources
 from webhook.policy.placement.facts import UNKNOWN, Facts
 
 if TYPE_CHECKING:
+    from webhook.cli.options import Inputs
     from webhook.settings.configuration import Configuration
     from webhook.settings.options import Option
 
 
-def manifests(filenames: Sequence[str], recursive: bool) -> Iterator[Manifest | Diagnostic]:
+def manifests(inputs: Inputs) -> Iterator[Manifest | Diagnostic | Unread]:
     """Yield all manifests of the inputs in order, and a diagnostic for each part that cannot be read.
 
     Standard input without a document is an error, since the command that writes it has probably failed. A file or
@@ -25,20 +26,19 @@ def manifests(filenames: Sequence[str], recursive: bool) -> Iterator[Manifest | 
     """
     empty: list[str] = []
     all_empty = True
-    for given in sources(filenames, recursive, _standard_input()):
-        if isinstance(given, Diagnostic):
+    for given in sources(inputs.names, inputs.recursive, _standard_input()):
+        if not isinstance(given, Source):
             all_empty = False
             yield given
             continue
-        file, data = given
         found = False
-        for manifest in read(file, data):
+        for manifest in read(given.file, given.data):
             found = True
             yield manifest
-        if found or has_documents(data):
+        if found or has_documents(given.data):
             all_empty = False
         else:
-            empty.append(file)
+            empty.append(given.file)
     for file in empty:
         if all_empty or file == STDIN:
             yield Diagnostic(file, 0, 0, _EMPTY_INPUT if file == STDIN else _EMPTY_FILE)
@@ -91,7 +91,7 @@ def content(file: str) -> tuple[str, bytes]:
     found = source(file, _standard_input())
     if isinstance(found, Diagnostic):
         raise InputError([found])
-    return found
+    return found.file, found.data
 
 
 def _nowhere(_path: tuple[str | int, ...]) -> tuple[int, int]:

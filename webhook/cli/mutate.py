@@ -7,13 +7,13 @@ from functools import cache, partial
 
 import click
 
-from webhook.cli.cluster_options import Cluster, cluster_options
 from webhook.cli.evaluation import Evaluated, evaluate
-from webhook.cli.evaluator import evaluator_for
+from webhook.cli.evaluator import Source, prepared, source_options
 from webhook.cli.inputs import manifests
-from webhook.cli.options import format_option, manifest_options, read_standard_input_once
-from webhook.cli.screen import paint, show, tell
-from webhook.diagnostics import Diagnostic
+from webhook.cli.options import Inputs, Output, manifest_options, outputs_option, read_standard_input_once
+from webhook.cli.outputs import STDOUT, destinations
+from webhook.cli.screen import paint, tell
+from webhook.diagnostics import Diagnostic, Unread
 from webhook.manifests import Manifest
 from webhook.patch import Operation
 from webhook.policy.injections.injection import OFF
@@ -21,28 +21,20 @@ from webhook.policy.verdict import MOST_EDITS, Severity
 from webhook.report.exit_codes import ExitCode
 from webhook.report.mutate import MutateFormat
 from webhook.report.mutation import Mutation
+from webhook.report.paint import plain
 
 
 @click.command(name="mutate")
 @manifest_options
-@cluster_options
-@format_option(MutateFormat.JSON, "The edited objects, the edits as JSON Patch, or a diff.")
+@source_options
+@outputs_option(MutateFormat.JSON, "The edited objects, the edits as JSON Patch, or a diff.")
 @click.option(
     "-v",
     "--verbose",
     is_flag=True,
     help="Name on standard error what is not injected, and why, unless it is off by default.",
 )
-def command(
-    filenames: tuple[str, ...],
-    recursive: bool,
-    namespace: str,
-    config: str | None,
-    facts: str | None,
-    cluster: Cluster | None,
-    output: MutateFormat,
-    verbose: bool,
-) -> None:
+def command(inputs: Inputs, source: Source, outputs: tuple[Output[MutateFormat], ...], verbose: bool) -> None:
     """Print manifests with the edits that the webhook makes.
 
     Edits of a workload go into its pod template, to show what its pods will be; in a cluster the webhook edits pods
@@ -53,12 +45,14 @@ def command(
       gpushare-webhook mutate -f pod.yaml -o diff
       gpushare-webhook mutate -f pod.yaml | kubectl apply -f -
     """
-    read_standard_input_once(f=filenames, config=config, facts=facts)
-    evaluator = evaluator_for(config, facts, cluster)
+    read_standard_input_once(f=inputs.names, config=source.config, facts=source.facts)
+    evaluator = prepared(source).evaluator
     mutations: list[Mutation] = []
     code = ExitCode.OK
-    for manifest in manifests(filenames, recursive):
-        checked = manifest if isinstance(manifest, Diagnostic) else evaluate(manifest, evaluator, namespace)
+    for manifest in manifests(inputs):
+        if isinstance(manifest, Unread):
+            continue
+        checked = manifest if isinstance(manifest, Diagnostic) else evaluate(manifest, evaluator, inputs.namespace)
         if isinstance(checked, Diagnostic):
             tell(str(checked))
             code = ExitCode.WRONG_INPUT
@@ -73,8 +67,10 @@ def command(
             mutations.append(_mutation(checked))
         if verbose and isinstance(checked, Evaluated):
             _explain(checked)
-    for piece in output.to_format(paint(sys.stdout))(mutations):
-        show(piece)
+    with destinations([one.file for one in outputs]) as writes:
+        for one, write in zip(outputs, writes, strict=True):
+            for piece in one.format.to_format(paint(sys.stdout) if one.file == STDOUT else plain)(mutations):
+                write(piece)
     sys.exit(code)
 
 

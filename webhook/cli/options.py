@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from enum import Enum
-from functools import partial
-from typing import Any, TypeVar
+from functools import partial, wraps
+from typing import Any, Generic, TypeVar
 
 import click
 from click.shell_completion import CompletionItem
 
+from webhook.cli.outputs import STDOUT
+from webhook.policy.printable import printable
 from webhook.policy.settings.formats import refusal
 from webhook.policy.settings.names import NAMESPACE
 
@@ -25,11 +28,39 @@ file_option = partial(click.option, metavar="FILE", shell_complete=_files)
 """An option whose value is the name of a file."""
 
 
-def manifest_options(command: Command) -> Command:
-    """Add the options of `check` and `mutate` that name manifests, settings and facts."""
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """The manifests that options name: files, folders and `-`, and the namespace of objects that name none.
+
+    `exclude` holds patterns of paths that are not read, as in .gitignore.
+    """
+
+    names: tuple[str, ...]
+    recursive: bool
+    exclude: tuple[str, ...]
+    namespace: str
+
+
+def manifest_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the arguments and options that name manifests. The command gets them as `inputs`."""
+
+    @wraps(command)
+    def with_inputs(
+        *,
+        files: tuple[str, ...],
+        filenames: tuple[str, ...],
+        recursive: bool,
+        exclude: tuple[str, ...],
+        namespace: str,
+        **rest: Any,
+    ) -> None:
+        names = (*files, *filenames)
+        if not names:
+            raise click.UsageError("name a file, a folder, or - for standard input")
+        command(inputs=Inputs(names, recursive, exclude, namespace), **rest)
+
+    decorated: Callable[..., None] = with_inputs
     for option in (
-        file_option("--facts", help="The facts file, which describes a cluster."),
-        file_option("--config", help="The settings file. Without it the defaults apply."),
         click.option(
             "-n",
             "--namespace",
@@ -38,6 +69,12 @@ def manifest_options(command: Command) -> Command:
             callback=_namespace,
             help="The namespace of objects that do not name one.",
         ),
+        click.option(
+            "--exclude",
+            metavar="PATTERN",
+            multiple=True,
+            help="Paths in folders that are not read, as in .gitignore. Repeatable.",
+        ),
         click.option("-R", "--recursive", is_flag=True, help="Read folders with all folders below them."),
         file_option(
             "-f",
@@ -45,12 +82,77 @@ def manifest_options(command: Command) -> Command:
             "filenames",
             metavar="FILE|DIR|-",
             multiple=True,
-            required=True,
             help="A file, a folder (one level), or - for standard input. Repeatable.",
         ),
+        click.argument("files", metavar="[FILE|DIR|-]...", nargs=-1),
     ):
-        command = option(command)
-    return command
+        decorated = option(decorated)
+    return decorated
+
+
+Format = TypeVar("Format", bound=Enum)
+
+
+@dataclass(frozen=True, slots=True)
+class Output(Generic[Format]):
+    """A format, and the file that gets it; `-` is standard output."""
+
+    format: Format
+    file: str
+
+
+class _OutputType(click.ParamType["Output[Any]"]):
+    """FORMAT or FORMAT=FILE, with the formats of an enum."""
+
+    name = "output"
+
+    def __init__(self, formats: type[Enum]) -> None:
+        self._formats = formats
+
+    def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str:
+        return f"{'|'.join(one.value for one in self._formats)}[=FILE]"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Output[Any]:
+        if isinstance(value, Output):
+            return value
+        name, given, file = value.partition("=")
+        names = [one.value for one in self._formats]
+        if name not in names:
+            self.fail(f'"{printable(name)}" is not one of {", ".join(names)}', param, ctx)
+        if given and not file:
+            self.fail(f'"{printable(value)}" names no file after "="', param, ctx)
+        return Output(self._formats(name), file or STDOUT)
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        return [CompletionItem(one.value) for one in self._formats if one.value.startswith(incomplete)]
+
+
+def outputs_option(default: Enum, description: str) -> Callable[[Command], Command]:
+    """Return the option `-o`, which chooses formats from the enum of the default, each with a file."""
+    return click.option(
+        "-o",
+        "--output",
+        "outputs",
+        type=_OutputType(type(default)),
+        multiple=True,
+        default=[default.value],
+        show_default=default.value,
+        callback=_distinct,
+        help=f"{description} FORMAT=FILE writes a file. Repeatable.",
+    )
+
+
+def _distinct(
+    _context: click.Context, _option: click.Parameter, outputs: tuple[Output[Any], ...]
+) -> tuple[Output[Any], ...]:
+    """Return the outputs. Raises BadParameter if two have the same destination."""
+    seen: set[str] = set()
+    for one in outputs:
+        if one.file in seen:
+            where = "standard output" if one.file == STDOUT else printable(one.file)
+            raise click.BadParameter(f"two formats for {where}; write one of them with FORMAT=FILE")
+        seen.add(one.file)
+    return outputs
 
 
 def format_option(default: Enum, description: str) -> Callable[[Command], Command]:

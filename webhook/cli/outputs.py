@@ -1,64 +1,128 @@
-"""Files that a command writes: each as a whole or not at all."""
+"""What a command writes: each file, and data on standard output, as a whole or not at all."""
 
 from __future__ import annotations
 
 import os
 import secrets
 import stat
-from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
+from tempfile import SpooledTemporaryFile
+from typing import NamedTuple, ParamSpec, TextIO, TypeAlias
 
 from webhook.cli.screen import show
 from webhook.diagnostics import Diagnostic, InputError
 
+P = ParamSpec("P")
+
 STDOUT = "-"
 """The name that stands for standard output."""
 
+Write: TypeAlias = Callable[[str], object]
+"""Writes a piece of text to a destination. Raises InputError."""
+
+
+class _Destination(NamedTuple):
+    """How to write to a destination. `settle` makes sure that all text is there, `complete` makes it visible."""
+
+    write: Write
+    settle: Callable[[], object]
+    complete: Callable[[], object]
+
+
+_IN_MEMORY = 1024 * 1024
+"""Characters of standard output that are held in memory; longer output waits in a temporary file."""
+
 
 def write_files(contents: Mapping[str, str]) -> None:
-    """Write a text to each file; `-` is standard output. Raises InputError if a file cannot be written.
+    """Write a text to each file; `-` is standard output. Raises InputError if a file cannot be written."""
+    with destinations(list(contents)) as writes:
+        for write, text in zip(writes, contents.values(), strict=True):
+            write(text)
 
-    Each text is first written beside its file, and all are renamed at the end: neither an interrupt nor a full disk
-    leaves half a file. What is not a regular file, such as /dev/stdout or a named pipe, gets its text directly.
+
+@contextmanager
+def destinations(names: Sequence[str]) -> Iterator[list[Write]]:
+    """Yield a function for each name that writes to this file; `-` is standard output.
+
+    Text first goes beside its file, or into a temporary file for standard output. At the end all files are renamed:
+    neither an interrupt nor a full disk leaves half a file. What is not a regular file, such as /dev/stdout or a named
+    pipe, gets its text directly. Raises InputError if a file cannot be written.
     """
     with ExitStack() as leftovers:
-        renames: list[tuple[str, Path, Path]] = []
-        for name, text in contents.items():
-            if name != STDOUT:
-                with _reported(name):
-                    renames += _write(name, text, leftovers)
-        for name, new, place in renames:
-            with _reported(name):
-                new.replace(place)
-    if STDOUT in contents:
-        show(contents[STDOUT])
+        opened = [_opened(name, leftovers) for name in names]
+        yield [one.write for one in opened]
+        for one in opened:
+            one.settle()
+        for one in opened:
+            one.complete()
 
 
-def _write(name: str, text: str, leftovers: ExitStack) -> Iterator[tuple[str, Path, Path]]:
-    """Write a text, and yield the rename that completes it, if it needs one. `leftovers` removes what is not renamed.
+def _opened(name: str, leftovers: ExitStack) -> _Destination:
+    """Return a destination. `leftovers` removes what is not completed."""
+    if name == STDOUT:
+        return _standard_output(leftovers)
+    with _reported(name):
+        if not name:
+            raise ValueError("the name is empty; name a file")
+        named = Path(name)
+        mode = named.stat().st_mode if named.exists() else None
+        if mode is not None and stat.S_ISDIR(mode):
+            raise ValueError("is a folder; name a file")
+        if mode is not None and not stat.S_ISREG(mode):
+            return _direct(name, leftovers)
+        return _beside(name, mode, leftovers)
 
-    Raises OSError and ValueError.
-    """
-    if not name:
-        raise ValueError("the name is empty; name a file")
-    named = Path(name)
-    mode = named.stat().st_mode if named.exists() else None
-    if mode is not None and stat.S_ISDIR(mode):
-        raise ValueError("is a folder; name a file")
-    if mode is not None and not stat.S_ISREG(mode):
-        named.write_text(text, encoding="utf-8")
-        return
-    place = named.resolve()  # a link stays: the file that it leads to is replaced
+
+def _standard_output(leftovers: ExitStack) -> _Destination:
+    spool = SpooledTemporaryFile(_IN_MEMORY, "w+", encoding="utf-8", newline="")  # noqa: SIM115 - closed below
+    leftovers.enter_context(spool)
+
+    def complete() -> None:
+        for text in iter(lambda: spool.read(_IN_MEMORY), ""):
+            show(text)
+
+    return _Destination(spool.write, lambda: spool.seek(0), complete)
+
+
+def _direct(name: str, leftovers: ExitStack) -> _Destination:
+    stream = Path(name).open("w", encoding="utf-8")  # noqa: SIM115 - closed below
+    leftovers.callback(_close, stream)
+    return _Destination(_reporting(name, stream.write), _reporting(name, stream.flush), lambda: None)
+
+
+def _beside(name: str, mode: int | None, leftovers: ExitStack) -> _Destination:
+    place = Path(name).resolve()  # a link stays: the file that it leads to is replaced
     new = place.with_name(f".{secrets.token_hex(8)}.tmp")
     leftovers.callback(new.unlink, missing_ok=True)
-    with new.open("x", encoding="utf-8") as stream:
-        if mode is not None:
-            new.chmod(stat.S_IMODE(mode))
-        stream.write(text)
+    stream = leftovers.enter_context(new.open("x", encoding="utf-8"))
+    if mode is not None:
+        new.chmod(stat.S_IMODE(mode))
+
+    def settle() -> None:
         stream.flush()
         os.fsync(stream.fileno())
-    yield name, new, place
+
+    return _Destination(
+        _reporting(name, stream.write), _reporting(name, settle), _reporting(name, lambda: new.replace(place))
+    )
+
+
+def _close(stream: TextIO) -> None:
+    """Close a file. `settle` has reported what cannot be written, which closing would try again."""
+    with suppress(OSError):
+        stream.close()
+
+
+def _reporting(name: str, action: Callable[P, object]) -> Callable[P, object]:
+    """Return the action, which raises InputError for what goes wrong with the file."""
+
+    def reported(*args: P.args, **kwargs: P.kwargs) -> object:
+        with _reported(name):
+            return action(*args, **kwargs)
+
+    return reported
 
 
 @contextmanager

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from webhook.policy.verdict import DECISIONS, Finding, Severity, Verdict
+from webhook.cli.evaluation import USERS
 from webhook.policy.wording import message
+from webhook.report import Result
+from webhook.report.model import decision_with
 
-CODE = "GPS008"
-"""The check that compares users."""
+_REMEDY = "set the same runAsUser in all of them"
 
 
 class UsersOfRun:
@@ -19,23 +20,22 @@ class UsersOfRun:
     def __init__(self) -> None:
         self._first: tuple[int, str] | None = None
 
-    def compare(self, verdict: Verdict, name: str, severity: Severity) -> Verdict:
-        """The verdict for an object with users, with a finding if one differs from that of an earlier object."""
+    def compare(self, result: Result) -> Result:
+        """The result for an object with users, with a finding if one differs from that of an earlier object."""
+        if not result.users:
+            return result
         if self._first is None:
-            self._first = verdict.users[0][0], name
-            return verdict
+            self._first = result.users[0].user, str(result.subject)
+            return result
         user, earlier = self._first
-        other = next(((found, path) for found, path in verdict.users if found != user), None)
-        if other is None or severity is Severity.OFF or any(finding.code == CODE for finding in verdict.findings):
-            return verdict
-        found, path = other
+        other = next((one for one in result.users if one.user != user), None)
+        if other is None:
+            return result
+        if any(located.finding.code == USERS for located in result.findings):
+            return result
         problem = message(
-            f"uses MPS as user {found}, {{}} as user {user}; on one node they wait for each other", earlier
+            f"uses MPS as user {other.user}, {{}} as user {user}; on one node they wait for each other", earlier
         )
-        finding = Finding(CODE, severity, path, str(problem), "set the same runAsUser in all of them")
-        return replace(
-            verdict,
-            decision=max(verdict.decision, DECISIONS[severity]),
-            findings=tuple(sorted((*verdict.findings, finding), key=lambda one: one.code)),
-            counts={**verdict.counts, (CODE, severity): 1},
-        )
+        found = other.located(USERS, str(problem), _REMEDY)
+        findings = tuple(sorted((*result.findings, found), key=lambda one: one.finding.code))
+        return replace(result, findings=findings, decision=decision_with(result.decision, other.severity))

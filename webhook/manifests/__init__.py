@@ -5,6 +5,17 @@ from __future__ import annotations
 from webhook.manifests.manifest import Document, Manifest
 from webhook.manifests.position import Position
 from webhook.manifests.reader import documents, has_documents, read
-from webhook.manifests.sources import STDIN, source, sources
+from webhook.manifests.sources import STDIN, Source, source, sources
 
-__all__ = ["STDIN", "Document", "Manifest", "Position", "documents", "has_documents", "read", "source", "sources"]
+__all__ = [
+    "STDIN",
+    "Document",
+    "Manifest",
+    "Position",
+    "Source",
+    "documents",
+    "has_documents",
+    "read",
+    "source",
+    "sources",
+]

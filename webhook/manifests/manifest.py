@@ -38,11 +38,19 @@ class Document:
 
     def locate(self, path: Path) -> Position:
         """Return the position of the value at a path, or of its nearest ancestor."""
+        return self.text.position(self.offset(path))
+
+    def offset(self, path: Path) -> int:
+        """Return the character offset of the value at a path, or of its nearest ancestor."""
         if not path:
-            return self.text.position(self.start)
+            return self.start
         if self._spot is None:
             self._spot = jsontext.spot(self.text, self.start)
-        return self.text.position(follow(self._spot, path))
+        return follow(self._spot, path)
+
+    def excerpt(self, path: Path) -> tuple[str, int]:
+        """Return the line of the value at a path, or the part of a long line around it, and the column of that part."""
+        return self.text.excerpt(self.offset(path))
 
 
 class Manifest:
@@ -81,6 +89,10 @@ class Manifest:
     def locate(self, path: Path) -> Position:
         """Return the position of the value at a path in the object, or of the nearest ancestor that exists."""
         return self.source.locate(self.path + path)
+
+    def excerpt(self, path: Path) -> tuple[str, int]:
+        """Return the line of the value at a path, or the part of a long line around it, and the column of that part."""
+        return self._document.excerpt(self._path + path)
 
     def diagnostic(self, path: Path, message: str) -> Diagnostic:
         """Return a diagnostic for the value at a path in the object."""

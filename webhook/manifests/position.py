@@ -13,6 +13,9 @@ from webhook.policy.verdict import Path
 Spot: TypeAlias = "int | tuple[int, Spots]"
 Spots: TypeAlias = "dict[str, Spot] | list[Spot]"
 
+_EXCERPT = 200
+"""Characters of a line that an excerpt shows before and after a value."""
+
 _LINE_BREAK = re.compile("\n")
 
 
@@ -45,9 +48,18 @@ class SourceText:
 
     def around(self, offset: int, most: int) -> str:
         """Return the line of a character offset, up to some characters before and after it."""
-        start = self.content.rfind("\n", max(0, offset - most), offset) + 1 or max(0, offset - most)
+        start, end = self._line(offset, most)
+        return self.content[start:end]
+
+    def excerpt(self, offset: int) -> tuple[str, int]:
+        """Return the line of a character offset, or the part of a long line around it, and the column of that part."""
+        start, end = self._line(offset, _EXCERPT)
+        return self.content[start:end], self.position(start).column
+
+    def _line(self, offset: int, most: int) -> tuple[int, int]:
+        before = self.content.rfind("\n", max(0, offset - most), offset)
         end = self.content.find("\n", offset, offset + most)
-        return self.content[start : end if end >= 0 else offset + most]
+        return before + 1 if before >= 0 else max(0, offset - most), end if end >= 0 else offset + most
 
     def line(self, offset: int) -> int:
         """Return the line of a character offset."""

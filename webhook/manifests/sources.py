@@ -6,19 +6,28 @@ import os
 import stat
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
-from webhook.diagnostics import Diagnostic
+from webhook.diagnostics import Diagnostic, Unread
 
 STDIN = "<stdin>"
 LARGEST = 64 * 1024 * 1024
 """Bytes of an input: far more than the largest object that etcd accepts, or any bundle of objects under review."""
 
+
+class Source(NamedTuple):
+    """One input: the name of its file and its content. `named` is False for a file that was found in a folder."""
+
+    file: str
+    data: bytes
+    named: bool = True
+
+
 _EXTENSIONS = (".json", ".yaml", ".yml")
 
 
-def sources(paths: Sequence[str], recursive: bool, stdin: BinaryIO) -> Iterator[tuple[str, bytes] | Diagnostic]:
-    """Yield the name and content of each input in the order given: files, manifests of folders, `-` for standard input.
+def sources(paths: Sequence[str], recursive: bool, stdin: BinaryIO) -> Iterator[Source | Unread | Diagnostic]:
+    """Yield each input in the order given: files, manifests of folders, `-` for standard input.
 
     Of a folder only files ending in .json, .yaml or .yml are read, sorted, with the folders below it if `recursive`.
     """
@@ -29,8 +38,8 @@ def sources(paths: Sequence[str], recursive: bool, stdin: BinaryIO) -> Iterator[
             yield source(path, stdin)
 
 
-def source(path: str, stdin: BinaryIO) -> tuple[str, bytes] | Diagnostic:
-    """Return the name and content of one input: a file, or standard input for `-`."""
+def source(path: str, stdin: BinaryIO) -> Source | Diagnostic:
+    """Return one input: a file, or standard input for `-`."""
     if path == "-":
         return _content(STDIN, stdin)
     if not path:
@@ -44,7 +53,7 @@ def source(path: str, stdin: BinaryIO) -> tuple[str, bytes] | Diagnostic:
 _NO_PATH = ("-", "")
 
 
-def _manifests(path: Path, recursive: bool) -> Iterator[tuple[str, bytes] | Diagnostic]:
+def _manifests(path: Path, recursive: bool) -> Iterator[Source | Diagnostic]:
     found = False
     for file in _folder(path, recursive):
         found = True
@@ -66,7 +75,7 @@ def _mode(path: Path) -> int:
         return 0
 
 
-def _folder(top: Path, recursive: bool) -> Iterator[tuple[str, bytes] | Diagnostic]:
+def _folder(top: Path, recursive: bool) -> Iterator[Source | Diagnostic]:
     """Read the manifests of a folder. Links to folders are not followed, since they may form a cycle."""
     pending = [top]
     while pending:
@@ -79,25 +88,25 @@ def _folder(top: Path, recursive: bool) -> Iterator[tuple[str, bytes] | Diagnost
         elif path.name.endswith(_EXTENSIONS) and not _is_folder(path):
             # Reading a named pipe would never end.
             mode = _mode(path)
-            yield _problem(path, "not a regular file") if mode and not stat.S_ISREG(mode) else _file(path)
+            yield _problem(path, "not a regular file") if mode and not stat.S_ISREG(mode) else _file(path, named=False)
 
 
-def _file(path: Path) -> tuple[str, bytes] | Diagnostic:
+def _file(path: Path, *, named: bool = True) -> Source | Diagnostic:
     try:
         with path.open("rb") as stream:
-            return _content(_shown(path), stream)
+            return _content(_shown(path), stream, named=named)
     except (OSError, ValueError) as error:
         return _problem(path, _reason(error))
 
 
-def _content(name: str, stream: BinaryIO) -> tuple[str, bytes] | Diagnostic:
+def _content(name: str, stream: BinaryIO, *, named: bool = True) -> Source | Diagnostic:
     try:
         data = stream.read(LARGEST + 1)
     except (OSError, ValueError) as error:
         return Diagnostic(name, 0, 0, _reason(error))
     if len(data) > LARGEST:
         return Diagnostic(name, 0, 0, f"larger than {LARGEST // 1024**2} MiB")
-    return name, data
+    return Source(name, data, named)
 
 
 def _problem(path: Path, message: str) -> Diagnostic:

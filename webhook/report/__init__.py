@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
-from webhook.report.model import SKIPPED, Located, Report, Result, Subject
+from webhook.report.model import SKIPPED, Entry, Excerpt, Located, MpsUser, Result, Subject
+from webhook.report.tally import FailOn, Tally
 
-__all__ = ["SKIPPED", "Located", "Report", "Result", "Subject"]
+__all__ = ["SKIPPED", "Entry", "Excerpt", "FailOn", "Located", "MpsUser", "Result", "Subject", "Tally"]

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple, TypeAlias
 
-from webhook.diagnostics import LINE, Diagnostic
+from webhook.diagnostics import LINE, Diagnostic, Unread
+from webhook.patch import pointer
 from webhook.policy.printable import printable
-from webhook.policy.verdict import Finding
-from webhook.report.exit_codes import ExitCode
+from webhook.policy.verdict import DECISIONS as POLICY_DECISIONS
+from webhook.policy.verdict import Decision, Finding, Path, Severity
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,14 +34,29 @@ class Subject:
         return {"apiVersion": self.api_version, "kind": self.kind, "namespace": self.namespace, "name": self.name}
 
 
+class Excerpt(NamedTuple):
+    """A line of a file, or the part of a long line around a value. `column` is that of its first character, from 1."""
+
+    text: str
+    column: int
+
+
+NO_EXCERPT = Excerpt("", 1)
+
+
 @dataclass(frozen=True, slots=True)
 class Located:
-    """A finding with its position in the file, counted from 1, and its JSON pointer into the object."""
+    """A finding with its position in the file, counted from 1, and the line that holds the value."""
 
     finding: Finding
-    pointer: str
     line: int
     column: int
+    excerpt: Excerpt = NO_EXCERPT
+
+    @property
+    def pointer(self) -> str:
+        """The JSON pointer that leads from the object to the value."""
+        return pointer(self.finding.path)
 
     def __str__(self) -> str:
         return printable(f"{self.finding.code} {self.finding.message}", LINE)
@@ -51,11 +67,29 @@ class Located:
 
 
 @dataclass(frozen=True, slots=True)
+class MpsUser:
+    """A user with which a container uses MPS, where the object sets it, and how severe it is to differ from others."""
+
+    user: int
+    severity: Severity
+    path: Path
+    line: int
+    column: int
+    excerpt: Excerpt
+
+    def located(self, code: str, message: str, remedy: str) -> Located:
+        """Return a finding about the user."""
+        return Located(Finding(code, self.severity, self.path, message, remedy), self.line, self.column, self.excerpt)
+
+
+@dataclass(frozen=True, slots=True)
 class Result:
     """The result for one object.
 
     `patch` is the patch of the mutating hook for a pod that is not denied. `omitted` counts, by code, the findings that
-    are not listed. `reason` says why the object is exempt or skipped, or why its pods get their nodes later.
+    are not listed. `reason` says why the object is exempt or skipped, or why its pods get their nodes later. `source`
+    is the file that a renderer names as the origin of the object. `users` are the users with which the object uses
+    MPS, as far as they are to be compared with those of other objects.
     """
 
     file: str
@@ -67,7 +101,12 @@ class Result:
     patch: tuple[dict[str, Any], ...] = ()
     omitted: Mapping[str, int] = field(default_factory=dict)
     reason: str = ""
+    source: str = ""
+    users: tuple[MpsUser, ...] = ()
 
+
+Entry: TypeAlias = "Result | Diagnostic | Unread"
+"""What a run reports, in the order of the inputs: the result for an object, an error, or a file that is not read."""
 
 SKIPPED = "skipped"
 """The decision about an object of which nothing is checked."""
@@ -75,23 +114,7 @@ SKIPPED = "skipped"
 DECISIONS = ("allowed", "warned", "denied", SKIPPED)
 
 
-@dataclass(slots=True)
-class Report:
-    """All results and errors of a run, in the order of the inputs."""
-
-    results: list[Result] = field(default_factory=list)
-    errors: list[Diagnostic] = field(default_factory=list)
-
-    def summary(self) -> dict[str, int]:
-        """Count the objects by decision, and the errors."""
-        counts = dict.fromkeys(DECISIONS, 0)
-        for result in self.results:
-            counts[result.decision] += 1
-        return {"objects": len(self.results), **counts, "errors": len(self.errors)}
-
-    def exit_code(self, fail_on: str) -> ExitCode:
-        """Return the exit code of the run. With `fail_on` "warn" a warned object counts as a denied one."""
-        if self.errors:
-            return ExitCode.WRONG_INPUT
-        failing = ("denied", "warned") if fail_on == "warn" else ("denied",)
-        return ExitCode.DENIED if any(result.decision in failing for result in self.results) else ExitCode.OK
+def decision_with(decision: str, severity: Severity) -> str:
+    """Return the decision about an object that gets another finding of a severity."""
+    most = max(Decision[decision.upper()], POLICY_DECISIONS[severity])
+    return most.label

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any
 
 from webhook.policy.settings.field import setting
 from webhook.policy.settings.settings import Settings
 from webhook.settings.process import Log, ServerSettings, Tls
+from webhook.settings.profile_names import Profile
 from webhook.settings.schema_tree import Object, object_of, write
 
 API_VERSION = "gpushare-webhook/v1"
 KIND = "Settings"
-
-Profile = Literal["device-plugin", "host-daemon", "gke", "openshift", "kai", "dra", "none"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,10 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """A command-line option such as `--port`, and the section and key of the settings file that it overrides."""
+    """A command-line option such as `--port`, and the section and key of the settings file that it overrides.
+
+    The section is empty for a key of the top level.
+    """
 
     name: str
     section: str
@@ -21,6 +24,9 @@ def overridden(body: Mapping[str, Any], options: Sequence[Option]) -> dict[str, 
     """The mapping of a file with the options in it. A section that is not a mapping stays, for validation to reject."""
     whole = dict(body)
     for option in options:
+        if not option.section:
+            whole[option.key] = option.value
+            continue
         section = whole.get(option.section, {})
         if isinstance(section, Mapping):
             whole[option.section] = {**section, option.key: option.value}

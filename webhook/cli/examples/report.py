@@ -13,29 +13,29 @@ from webhook.manifests import read
 from webhook.policy.checks.check import Check, Scope
 from webhook.policy.context import Origin
 from webhook.policy.evaluate import Evaluator
-from webhook.report import Report
+from webhook.report import Result
 
 
-def report_wrong(check: Check[Any], example: Example) -> Report:
-    """The report about the wrong manifest. Raises InputError if a text of the example is not valid."""
+def report_wrong(check: Check[Any], example: Example) -> list[Result]:
+    """The results for the wrong manifest. Raises InputError if a text of the example is not valid."""
     return _report(check, example, "wrong.yaml", example.wrong)
 
 
-def report_right(check: Check[Any], example: Example) -> Report:
-    """The report about the right manifest. Raises InputError if a text of the example is not valid."""
+def report_right(check: Check[Any], example: Example) -> list[Result]:
+    """The results for the right manifest. Raises InputError if a text of the example is not valid."""
     return _report(check, example, "right.yaml", example.right)
 
 
-def _report(check: Check[Any], example: Example, file: str, manifest: str) -> Report:
+def _report(check: Check[Any], example: Example, file: str, manifest: str) -> list[Result]:
     evaluator = _evaluator(example)
     origin = partial(Origin, is_final_hook=True, groups=()) if check.scope is Scope.EXPECTS_EDITS else Origin
-    report = Report()
+    results = []
     for one in read(file, manifest.encode()):
         evaluated = one if isinstance(one, Diagnostic) else evaluate(one, evaluator, "", origin)
         if isinstance(evaluated, Diagnostic):
             raise InputError([evaluated])
-        report.results.append(evaluated.result())
-    return report
+        results.append(evaluated.result())
+    return results
 
 
 def _evaluator(example: Example) -> Evaluator:

@@ -45,7 +45,9 @@ class WorkloadPath:
         None, "The kind's name in the API's paths, for the chart. null: the kind in lower case with an `s`."
     )
     versions: tuple[ApiVersion, ...] = setting((), "The kind's versions, for the chart. Empty: all versions.")
-    scope: Literal["Namespaced", "Cluster"] = setting("Namespaced", "Where the kind's objects live. Every path of one kind must say the same.")
+    scope: Literal["Namespaced", "Cluster"] = setting(
+        "Namespaced", "Where the kind's objects live. Every path of one kind must say the same."
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from enum import Enum
-from functools import partial
 from typing import assert_never
 
-from webhook.report.check import json, text
-from webhook.report.model import Report
+from webhook.report.check.json import JsonWriter
+from webhook.report.check.text import TextWriter
 from webhook.report.paint import Paint
+from webhook.report.writer import Writer
 
 
 class CheckFormat(Enum):
@@ -18,12 +17,17 @@ class CheckFormat(Enum):
     TEXT = "text"
     JSON = "json"
 
-    def to_format(self, paint: Paint) -> Callable[[Report], str]:
-        """Return the function that writes a report in this format."""
+    @property
+    def is_for_people(self) -> bool:
+        """Whether the text appears line by line; data appears as a whole at the end."""
+        return self is CheckFormat.TEXT
+
+    def writer(self, paint: Paint) -> Writer:
+        """Return a writer of this format."""
         match self:
             case CheckFormat.TEXT:
-                return partial(text.write, paint=paint)
+                return TextWriter(paint)
             case CheckFormat.JSON:
-                return json.write
+                return JsonWriter()
             case _:
                 assert_never(self)

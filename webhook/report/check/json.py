@@ -1,26 +1,51 @@
-"""A report as one JSON object, for machines."""
+"""A report as one JSON object, for machines. The summary follows the results, so that no results are kept."""
 
 from __future__ import annotations
 
-from typing import Any
+from textwrap import indent
+from typing import Any, assert_never
 
+from webhook.diagnostics import Diagnostic, Unread
 from webhook.report.data import json_text
-from webhook.report.model import Located, Report, Result
+from webhook.report.model import Entry, Located, Result
+from webhook.report.tally import Tally
+
+_HEAD = '{\n  "apiVersion": "gpushare-webhook/v1",\n  "kind": "CheckReport",\n  "results": ['
 
 
-def write(report: Report) -> str:
-    """Return the whole report, indented."""
-    plain = {
-        "apiVersion": "gpushare-webhook/v1",
-        "kind": "CheckReport",
-        "summary": report.summary(),
-        "results": [_result(result) for result in report.results],
-        "errors": [
-            {"file": error.file, "line": error.line, "column": error.column, "message": error.message}
-            for error in report.errors
-        ],
-    }
-    return json_text(plain)
+class JsonWriter:
+    """Writes the report, indented."""
+
+    def __init__(self) -> None:
+        self._before = f"{_HEAD}\n"
+        self._errors: list[dict[str, Any]] = []
+        self._unread: list[dict[str, str]] = []
+
+    def add(self, entry: Entry) -> str:
+        """Return the text for a result. Errors and unread files follow at the end."""
+        match entry:
+            case Result():
+                text = self._before + indent(json_text(_result(entry)).rstrip("\n"), "    ")
+                self._before = ",\n"
+                return text
+            case Diagnostic(file, line, column, message):
+                self._errors.append({"file": file, "line": line, "column": column, "message": message})
+            case Unread(file, reason):
+                self._unread.append({"file": file, "reason": reason})
+            case _:
+                assert_never(entry)
+        return ""
+
+    def end(self, tally: Tally) -> str:
+        """Return the errors, the unread files and the summary."""
+        head = f"{_HEAD}]" if self._before != ",\n" else "\n  ]"
+        rest: dict[str, Any] = {
+            "errors": self._errors,
+            **({"unread": self._unread} if self._unread else {}),
+            **({"settings": tally.settings} if tally.settings else {}),
+            "summary": tally.summary(),
+        }
+        return f"{head},\n{json_text(rest).removeprefix('{' + chr(10))}"
 
 
 def _result(result: Result) -> dict[str, Any]:
@@ -34,6 +59,7 @@ def _result(result: Result) -> dict[str, Any]:
         "patch": result.patch,
         **({"omitted": result.omitted} if result.omitted else {}),
         **({"reason": result.reason} if result.reason else {}),
+        **({"source": result.source} if result.source else {}),
     }
 
 

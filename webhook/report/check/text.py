@@ -2,25 +2,37 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 
 from webhook.diagnostics import LINE
 from webhook.policy.printable import printable
 from webhook.policy.verdict import Severity
-from webhook.report.model import SKIPPED, Report, Result
+from webhook.report.model import SKIPPED, Entry, Result
 from webhook.report.paint import Paint, plain
+from webhook.report.tally import Tally
 
 _COLOURS = {Severity.DENY: "red", Severity.WARN: "yellow", Severity.AUDIT: "blue"}
-_UNCHECKED = "GPS023"
 
 
-def write(report: Report, paint: Paint = plain) -> str:
-    """Return the findings with their remedies, then what is not checked, and a summary in one line."""
-    lines = [line for result in report.results for line in _result(result, paint)]
-    if lines:
-        lines.append("")
-    return "\n".join([*lines, *_not_checked(report), _summary(report)]) + "\n"
+class TextWriter:
+    """Writes the findings with their remedies, then what is not checked, and a summary in one line."""
+
+    def __init__(self, paint: Paint = plain) -> None:
+        self._paint = paint
+        self._has_lines = False
+
+    def add(self, entry: Entry) -> str:
+        """Return the lines for a result. Errors are printed on standard error."""
+        if not isinstance(entry, Result):
+            return ""
+        text = "".join(f"{line}\n" for line in _result(entry, self._paint))
+        self._has_lines |= bool(text)
+        return text
+
+    def end(self, tally: Tally) -> str:
+        """Return what is not checked, and the summary."""
+        blank = [""] if self._has_lines else []
+        return "".join(f"{line}\n" for line in [*blank, *_not_checked(tally), _summary(tally)])
 
 
 def _result(result: Result, paint: Paint) -> Iterator[str]:
@@ -35,23 +47,21 @@ def _result(result: Result, paint: Paint) -> Iterator[str]:
         yield printable(f"{result.file}:{result.line}: and {_counted(count, 'more finding')} of {code}", LINE)
 
 
-def _not_checked(report: Report) -> Iterator[str]:
-    """How many objects are skipped for each reason, and how many name a GPU resource where nothing checks it."""
-    reasons = Counter(result.reason for result in report.results if result.decision == SKIPPED and result.reason)
-    for reason, count in reasons.most_common():
+def _not_checked(tally: Tally) -> Iterator[str]:
+    """How many objects and files are skipped for each reason, and how many objects name a GPU that nothing checks."""
+    for reason, count in tally.unread.most_common():
+        yield printable(f"{_counted(count, 'file')} not read: {reason}", LINE)
+    for reason, count in tally.skipped.most_common():
         yield printable(f"{_counted(count, 'object')} {reason}", LINE)
-    unchecked = sum(any(one.finding.code == _UNCHECKED for one in result.findings) for result in report.results)
-    if unchecked:
-        yield f"{_counted(unchecked, 'object')} with a GPU resource that the webhook does not check ({_UNCHECKED})"
+    if tally.unchecked:
+        yield f"{_counted(tally.unchecked, 'object')} with a GPU resource that the webhook does not check (GPS023)"
 
 
-def _summary(report: Report) -> str:
-    counts = report.summary()
-    objects = counts.pop("objects")
-    errors = counts.pop("errors")
-    said = ", ".join(f"{count} {decision}" for decision, count in counts.items() if count) or "nothing to check"
-    end = f"; {_counted(errors, 'input')} could not be read" if errors else ""
-    return f"{_counted(objects, 'object')}: {said}{end}"
+def _summary(tally: Tally) -> str:
+    said = ", ".join(f"{count} {decision}" for decision, count in tally.decisions.items() if count)
+    end = f"; {_counted(tally.errors, 'input')} could not be read" if tally.errors else ""
+    settings = printable(f" (settings: {tally.settings})", LINE) if tally.settings else ""
+    return f"{_counted(tally.objects, 'object')}: {said or 'nothing to check'}{end}{settings}"
 
 
 def _counted(number: int, thing: str) -> str:

@@ -1,0 +1,44 @@
+"""The settings file of a run: an option, a variable, or a file of the repository names it."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+VARIABLE = "GPUSHARE_CONFIG"
+"""The environment variable that names a settings file."""
+
+FILE = ".gpushare.yaml"
+"""The settings file of a repository: in the working directory, or in a folder above it within the repository."""
+
+
+@dataclass(frozen=True, slots=True)
+class SettingsFile:
+    """A settings file, and what named it; empty for an option, which the user sees."""
+
+    file: str
+    named_by: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.file}, named by {self.named_by}" if self.named_by else self.file
+
+
+def settings_file(option: str | None) -> SettingsFile | None:
+    """Return the settings file that applies; None if none is named or found."""
+    if option is not None:
+        return SettingsFile(option)
+    if given := os.environ.get(VARIABLE):
+        return SettingsFile(given, VARIABLE)
+    found = _of_repository(Path.cwd())
+    return None if found is None else SettingsFile(os.path.relpath(found), "this repository")
+
+
+def _of_repository(start: Path) -> Path | None:
+    """Return the nearest settings file up to the root of the repository.
+
+    Outside a repository only the folder itself counts: a file of another user in /tmp must not apply.
+    """
+    folders = [start, *start.parents]
+    root = next((index for index, folder in enumerate(folders) if (folder / ".git").exists()), 0)
+    return next((file for folder in folders[: root + 1] if (file := folder / FILE).is_file()), None)

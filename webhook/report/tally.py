@@ -1,0 +1,94 @@
+"""What a run adds up to: the counts of its summary, and its exit code. Memory does not grow with the input."""
+
+from __future__ import annotations
+
+from collections import Counter
+from enum import Enum
+from typing import assert_never
+
+from webhook.diagnostics import Diagnostic, Unread
+from webhook.report.exit_codes import ExitCode
+from webhook.report.model import DECISIONS, SKIPPED, Entry, Result
+
+
+class FailOn(Enum):
+    """The least severe decision with which a run fails. The value is the word that `--fail-on` takes."""
+
+    DENY = "deny"
+    WARN = "warn"
+    SKIPPED = "skipped"
+    NEVER = "never"
+
+    @property
+    def failing(self) -> tuple[str, ...]:
+        """The decisions about an object with which the run fails."""
+        match self:
+            case FailOn.DENY:
+                return ("denied",)
+            case FailOn.WARN:
+                return ("denied", "warned")
+            case FailOn.SKIPPED:
+                return ("denied", "warned", SKIPPED)
+            case FailOn.NEVER:
+                return ()
+            case _:
+                assert_never(self)
+
+
+class Tally:
+    """Counts the entries of a run.
+
+    `settings` names the settings file if there is one. `codes` counts the findings by code and severity, `skipped` the
+    objects by the reason why they are skipped, `unread` the files by the reason why they are not read.
+    """
+
+    __slots__ = ("codes", "decisions", "errors", "settings", "skipped", "unchecked", "unread")
+
+    def __init__(self, settings: str = "") -> None:
+        self.settings = settings
+        self.decisions = dict.fromkeys(DECISIONS, 0)
+        self.errors = 0
+        self.codes: Counter[tuple[str, str]] = Counter()
+        self.skipped: Counter[str] = Counter()
+        self.unread: Counter[str] = Counter()
+        self.unchecked = 0
+
+    def add(self, entry: Entry) -> None:
+        """Count an entry."""
+        match entry:
+            case Result():
+                self._add_result(entry)
+            case Diagnostic():
+                self.errors += 1
+            case Unread():
+                self.unread[entry.reason] += 1
+            case _:
+                assert_never(entry)
+
+    def _add_result(self, result: Result) -> None:
+        self.decisions[result.decision] += 1
+        if result.decision == SKIPPED and result.reason:
+            self.skipped[result.reason] += 1
+        for located in result.findings:
+            self.codes[located.finding.code, located.finding.severity.label] += 1
+        if any(located.finding.code == _UNCHECKED for located in result.findings):
+            self.unchecked += 1
+
+    @property
+    def objects(self) -> int:
+        """The number of objects."""
+        return sum(self.decisions.values())
+
+    def summary(self) -> dict[str, int]:
+        """Return the number of objects, of those with each decision, and of errors."""
+        return {"objects": self.objects, **self.decisions, "errors": self.errors}
+
+    def exit_code(self, fail_on: FailOn) -> ExitCode:
+        """Return the exit code of the run."""
+        if self.errors:
+            return ExitCode.WRONG_INPUT
+        return ExitCode.DENIED if any(self.decisions[one] for one in fail_on.failing) else ExitCode.OK
+
+
+_UNCHECKED = "GPS023"
+"""The check that reports GPU resources which nothing checks."""
