@@ -14,8 +14,9 @@ from webhook.report.paint import Paint, plain
 
 
 def show(text: str) -> None:
-    """Write a report, data or help to standard output. The caller has made the text safe to print."""
-    click.echo(text, nl=False)
+    """Write a report, data or help to standard output. The caller has made the text safe to print, and coloured it."""
+    # Without `color`, click takes escape sequences out of what does not go to a terminal, also out of data.
+    click.echo(text, nl=False, color=True)
 
 
 def tell(*lines: str) -> None:

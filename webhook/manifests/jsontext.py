@@ -110,6 +110,7 @@ def _put(spots: Any, key: str | None, place: Spot) -> None:
 
 
 def string(token: str) -> str:
+    """Return the text that a string of JSON, with its quotes, means."""
     return str(json.loads(_without_lone_surrogates(token))) if "\\" in token else token[1:-1]
 
 

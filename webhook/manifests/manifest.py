@@ -11,9 +11,12 @@ from webhook.policy.verdict import Path
 
 
 class Document:
-    """The value of one document and its positions, which a JSON document computes on first use."""
+    """The value of one document and its positions, which a JSON document computes on first use.
 
-    __slots__ = ("_end", "_spot", "number", "start", "text", "value")
+    `raw` is the input that the document is a part of.
+    """
+
+    __slots__ = ("_end", "_spot", "number", "raw", "start", "text", "value")
 
     def __init__(
         self, number: int, text: SourceText, value: object, start: int, spot: Spot | None = None, end: int | None = None
@@ -24,6 +27,7 @@ class Document:
         self.start = start
         self._spot = spot
         self._end = end
+        self.raw = b""
 
     @property
     def is_json(self) -> bool:
@@ -57,22 +61,21 @@ class Manifest:
     """One object of a file: a document, or an item of a list document.
 
     `value` is what kubectl would send as JSON, in plain dicts, lists and scalars. Treat it as read-only: where the file
-    has aliases, the same dict or list may occur in it more than once. `source` is its document, and `path` leads to it
-    there.
+    has aliases, the same dict or list may occur in it more than once. `path` leads to it in its document, `within`.
     """
 
-    __slots__ = ("file", "path", "source", "value")
+    __slots__ = ("file", "path", "value", "within")
 
-    def __init__(self, file: str, source: Document, path: Path, value: object) -> None:
+    def __init__(self, file: str, within: Document, path: Path, value: object) -> None:
         self.file = file
         self.value = value
-        self.source = source
+        self.within = within
         self.path = path
 
     @property
     def document(self) -> int:
         """The number of the document in its file, from 1."""
-        return self.source.number
+        return self.within.number
 
     def unshared(self) -> Any:
         """Return a copy of `value` that may be changed: each dict and list occurs in it once.
@@ -88,11 +91,11 @@ class Manifest:
 
     def locate(self, path: Path) -> Position:
         """Return the position of the value at a path in the object, or of the nearest ancestor that exists."""
-        return self.source.locate(self.path + path)
+        return self.within.locate(self.path + path)
 
     def excerpt(self, path: Path) -> tuple[str, int]:
         """Return the line of the value at a path, or the part of a long line around it, and the column of that part."""
-        return self._document.excerpt(self._path + path)
+        return self.within.excerpt(self.path + path)
 
     def diagnostic(self, path: Path, message: str) -> Diagnostic:
         """Return a diagnostic for the value at a path in the object."""

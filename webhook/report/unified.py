@@ -14,17 +14,19 @@ CONTEXT = 3
 """Unchanged lines around a change."""
 
 NO_NEWLINE = "\\ No newline at end of file"
+"""What follows a line without a line break."""
 
 
 class Line(NamedTuple):
-    """A line of a diff and its mark.
+    """A line of a diff: its mark, its content with its line break, if it has one, and its line in the file, from 1.
 
-    The mark is a blank for both sides, `-` for the file, `+` for the edited one, `@` for the head of a hunk, and `\\` for
-    the remark that the line above has no line break. The content has its line break, if it has one.
+    The mark is a blank for both sides, `-` for the file, `+` for the edited one, which has the line of what follows,
+    and `@` for the head of a hunk.
     """
 
     mark: str
     content: bytes
+    number: int
 
 
 class _Group(NamedTuple):
@@ -42,19 +44,15 @@ class _Group(NamedTuple):
 
 def unified(data: bytes, splices: Iterable[Splice]) -> Iterator[Line]:
     """Yield the lines of the hunks for splices in the order of the file; nothing where nothing changes."""
-    line = old_line = 1
-    reached = 0
-    added = 0
+    number, reached, added = 1, 0, 0
     for hunk in _hunks(data, _groups(data, splices)):
         first = _back(data, hunk[0].start)
-        line += data.count(b"\n", reached, first)
-        old_line = line
+        number += data.count(b"\n", reached, first)
         reached = first
-        lines = list(_lines(data, hunk, first))
-        old = sum(one.mark in " -" for one in lines)
-        new = sum(one.mark in " +" for one in lines)
-        head = f"@@ -{_range(old_line, old)} +{_range(old_line + added, new)} @@\n"
-        yield Line("@", head.encode())
+        lines = list(_lines(data, hunk, first, number))
+        old = sum(line.mark in " -" for line in lines)
+        new = sum(line.mark in " +" for line in lines)
+        yield Line("@", f"@@ -{_range(number, old)} +{_range(number + added, new)} @@\n".encode(), number)
         yield from lines
         added += new - old
 
@@ -124,21 +122,18 @@ def _hunks(data: bytes, groups: Iterable[_Group]) -> Iterator[list[_Group]]:
         yield hunk
 
 
-def _lines(data: bytes, hunk: list[_Group], first: int) -> Iterator[Line]:
+def _lines(data: bytes, hunk: list[_Group], first: int, number: int) -> Iterator[Line]:
     reached = first
     for group in hunk:
-        yield from _marked(" ", _split(data[reached : group.start]))
-        yield from _marked("-", group.old)
-        yield from _marked("+", group.new)
+        before = _split(data[reached : group.start])
+        for mark, lines in ((" ", before), ("-", group.old), ("+", group.new)):
+            for line in lines:
+                yield Line(mark, line, number)
+                number += mark != "+"
         reached = group.end
-    yield from _marked(" ", _split(data[reached : _forward(data, reached, CONTEXT)]))
-
-
-def _marked(mark: str, lines: Iterable[bytes]) -> Iterator[Line]:
-    for line in lines:
-        yield Line(mark, line)
-        if not line.endswith(b"\n"):
-            yield Line("\\", b"")
+    for line in _split(data[reached : _forward(data, reached, CONTEXT)]):
+        yield Line(" ", line, number)
+        number += 1
 
 
 def _back(data: bytes, offset: int) -> int:

@@ -7,7 +7,14 @@ from enum import Enum
 from typing import Any, NamedTuple
 
 from yaml import CSafeLoader
-from yaml.events import AliasEvent, MappingEndEvent, MappingStartEvent, ScalarEvent, SequenceEndEvent, SequenceStartEvent
+from yaml.events import (
+    AliasEvent,
+    MappingEndEvent,
+    MappingStartEvent,
+    ScalarEvent,
+    SequenceEndEvent,
+    SequenceStartEvent,
+)
 
 from webhook.manifests import scalars
 from webhook.manifests.jsontext import TOKENS, string
@@ -80,7 +87,7 @@ def _event(kind: Kind, event: Any) -> Event:
     if kind is Kind.SCALAR:
         return Event(*place, _SCALARS.get(event.style, Style.PLAIN), event.value, anchor, event.tag)
     if kind is Kind.ALIAS:
-        return Event(*place, Style.PLAIN, anchor)
+        return Event(*place, Style.PLAIN, str(anchor))
     return Event(*place, Style.FLOW if getattr(event, "flow_style", False) else Style.BLOCK, anchor=anchor)
 
 

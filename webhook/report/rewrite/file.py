@@ -38,7 +38,7 @@ class Rewritten:
 
 
 def rewrite(file: str, data: bytes, mutations: Sequence[Mutation]) -> Rewritten:
-    """Return the splices for the mutations of a file, in its order.
+    """Return the splices for mutations of a file, in its order.
 
     An edited file is read again. An object that is then not what the edits make of it gets no splices.
     """
@@ -70,7 +70,7 @@ def _edited_documents(data: bytes, mutations: Iterable[Mutation]) -> tuple[list[
     for number, group in groupby((one for one in mutations if one.operations), lambda one: one.manifest.document):
         edited = tuple(group)
         try:
-            splices = tuple(_splices(cursor, edited[0].manifest.source, edited))
+            splices = tuple(_splices(cursor, edited[0].manifest.within, edited))
         except UneditableError as error:
             failures += [_failure(one, str(error)) for one in edited]
         else:

@@ -98,7 +98,18 @@ def outline(content: str, events: Iterable[Event], key_of: Callable[[Event], str
 class _Open:
     """A collection whose end has not come: `step` is the pending key or index."""
 
-    __slots__ = ("anchor", "column", "is_flow", "is_mapping", "is_merged", "key_end", "node", "pending", "step", "wanted")
+    __slots__ = (
+        "anchor",
+        "column",
+        "is_flow",
+        "is_mapping",
+        "is_merged",
+        "key_end",
+        "node",
+        "pending",
+        "step",
+        "wanted",
+    )
 
     def __init__(self, event: Event, column: int, wanted: Wanted | None) -> None:
         self.is_mapping = event.kind is Kind.MAPPING
@@ -224,7 +235,7 @@ class _Walk:
         return node
 
     def _content_end(self, event: Event, top: _Open) -> int:
-        """Return the offset after the content of a scalar: without empty lines that do not count, or after the colon."""
+        """Return the offset after a scalar: without empty lines that do not count, or after the colon."""
         if event.end == event.start:
             colon = self.content.rfind(":", top.key_end, event.start) if top.is_mapping else -1
             is_last = colon >= 0 and not self.content[colon + 1 : event.start].strip()
