@@ -27,7 +27,15 @@ class Change:
     start: int
     end: int
     text: str
-    depth: int = 0
+    depth: int
+
+
+def _insert(node: Node, offset: int, text: str) -> Change:
+    return Change(offset, offset, text, node.place.depth)
+
+
+def _replace(node: Node, start: int, end: int, text: str) -> Change:
+    return Change(start, end, text, node.place.depth)
 
 
 def changes(content: str, found: Outline, values: Values) -> list[Change]:
@@ -63,7 +71,7 @@ class _Changer:
             if added is None or at_end is None:
                 yield from self._become(node, wanted.becomes.value)
             else:
-                yield Change(at_end, at_end, added)
+                yield _insert(node, at_end, added)
         elif entries := [*wanted.entries, *self._merged(node, wanted)]:
             yield from self._append(node, entries)
 
@@ -94,31 +102,30 @@ class _Changer:
         elif self.content[node.start - 1] == ":":
             yield from self._fill(node, value)
         elif node.place.in_flow:
-            yield Change(node.start, node.start, f": {self.writing.line(value)}")
+            yield _insert(node, node.start, f": {self.writing.line(value)}")
         else:
             raise UneditableError('a key after "?" has no value; write ": null" below it')
 
     def _fill(self, node: Node, value: Any) -> Iterator[Change]:
         """Yield the change that writes a value after a colon."""
         if node.place.column is None or not is_filled(value):
-            yield Change(node.start, node.start, f" {self._line(node, value)}")
+            yield _insert(node, node.start, f" {self._line(node, value)}")
         else:
             yield self._below(node, value)
 
     def _replace(self, node: Node, value: Any) -> Iterator[Change]:
         """Yield the changes that write a value in place of a scalar or an alias."""
         if node.place.column is not None and is_filled(value):
-            yield Change(self._blanks_before(node.start), node.end, "")
+            yield _replace(node, self._blanks_before(node.start), node.end, "")
             yield self._below(node, value)
         elif node.place.in_flow or not is_filled(value):
             ended = "\n" if node.style in (Style.LITERAL, Style.FOLDED) else ""
-            yield Change(node.start, node.end, self._line(node, value) + ended)
+            yield _replace(node, node.start, node.end, self._line(node, value) + ended)
         else:
             column = len(self._before(node.start) or "")
             first, *rest = self.writing.block(value, column)
-            yield Change(node.start, node.end, first.strip())
-            below = self._line_after(node.end)
-            yield Change(below, below, "".join(rest), node.place.depth)
+            yield _replace(node, node.start, node.end, first.strip())
+            yield _insert(node, self._line_after(node.end), "".join(rest))
 
     def _line(self, node: Node, value: Any) -> str:
         """Return a value for a place beside a key or within brackets: on lines of its own where the text has such."""
@@ -128,25 +135,24 @@ class _Changer:
 
     def _below(self, node: Node, value: Any) -> Change:
         """Return the change that writes a collection in block style below its key."""
-        below = self._line_after(node.end)
         lines = self.writing.block(value, (node.place.column or 0) + self.writing.indent(value))
-        return Change(below, below, "".join(lines), node.place.depth)
+        return _insert(node, self._line_after(node.end), "".join(lines))
 
     def _append(self, node: Node, entries: list[tuple[str | None, Any]]) -> Iterator[Change]:
         value: Any = dict(entries) if node.kind is Kind.MAPPING else [one for _, one in entries]
         if node.style is Style.BLOCK:
             below = self._past_comments(self._line_after(node.end), node)
-            yield Change(below, below, "".join(self.writing.block(value, node.column)), node.place.depth)
+            yield _insert(node, below, "".join(self.writing.block(value, node.column)))
         elif self.content[node.opened - 1] not in "[{":
             raise UneditableError('a pair within "[ ]" has no braces; put it in "{ }"')
         elif node.last is not None:
             yield from self._append_in_brackets(node, node.last, entries)
         elif self.content[node.opened : node.closed].strip(" \t"):
-            yield Change(node.closed, node.closed, self.writing.line(value)[1:-1])
+            yield _insert(node, node.closed, self.writing.line(value)[1:-1])
         elif node.place.column is None or self.writing.unit:
-            yield Change(node.opened - 1, node.closed + 1, self._line(node, value))
+            yield _replace(node, node.opened - 1, node.closed + 1, self._line(node, value))
         else:
-            yield Change(self._blanks_before(node.opened - 1), node.closed + 1, "")
+            yield _replace(node, self._blanks_before(node.opened - 1), node.closed + 1, "")
             yield self._below(node, value)
 
     def _append_in_brackets(self, node: Node, last: int, entries: list[tuple[str | None, Any]]) -> Iterator[Change]:
@@ -154,12 +160,12 @@ class _Changer:
         indent = self._before(last)
         after = _AFTER_LAST.match(self.content, node.end)
         if after is None or indent is None or indent.strip(" \t"):
-            yield Change(node.end, node.end, "".join(f", {self.writing.entry(*one)}" for one in entries))
+            yield _insert(node, node.end, "".join(f", {self.writing.entry(*one)}" for one in entries))
             return
         lines = ",\n".join(self.writing.entry_lines(*one, indent) for one in entries)
         if after["comma"] is None:
-            yield Change(node.end, node.end, ",")
-        yield Change(after.end(), after.end(), lines + ("\n" if after["comma"] is None else ",\n"), node.place.depth)
+            yield _insert(node, node.end, ",")
+        yield _insert(node, after.end(), lines + ("\n" if after["comma"] is None else ",\n"))
 
     def _indent(self, offset: int) -> str:
         """Return the blanks at the start of the line of an offset."""

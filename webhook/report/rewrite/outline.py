@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -9,6 +10,8 @@ from typing import NamedTuple
 from webhook.policy.verdict import Path
 from webhook.report.rewrite.events import Event, Kind, Style, is_merge
 from webhook.report.rewrite.wanted import Wanted
+
+_COLON = re.compile(r"\s*:")
 
 
 class Place(NamedTuple):
@@ -30,9 +33,9 @@ class Place(NamedTuple):
 class Node:
     """A value in the text: an edited one or an alias.
 
-    `end` follows the last character of its content. `opened` and `closed` are the offsets after the opening bracket and
-    of the closing one; those of a collection without brackets are its first entry. `column` is that of its entries, and
-    `last` the offset of the last one; None without entries.
+    `end` follows the last character of its content, before a closing bracket. `opened` and `closed` are the offsets
+    after the opening bracket and of the closing one; `opened` of a collection without brackets is its first entry.
+    `column` is that of its entries, and `last` the offset of the last one; None without entries.
     """
 
     place: Place
@@ -206,10 +209,10 @@ class _Walk:
 
     def close(self, event: Event) -> None:
         opened = self.stack.pop()
-        if event.end > event.start:
-            self.end = event.end
         if opened.node is not None:
             opened.node.closed, opened.node.end = event.start, self.end
+        if event.end > event.start:
+            self.end = event.end
         if opened.anchor is not None:
             opened.anchor.end = self.end
         self._next()
@@ -228,18 +231,17 @@ class _Walk:
     def _node(self, event: Event, top: _Open, wanted: Wanted | None) -> Node:
         column = top.column if top.is_mapping and not top.is_flow else None
         place = Place(self._path(), len(self.stack), top.is_flow, column, top.key_end, top.is_merged)
-        end = event.end if event.end > event.start or not top.is_mapping else self._content_end(event, top)
-        start = min(event.start, end)
+        is_empty = event.end == event.start and event.kind is Kind.SCALAR
+        start, end = (self._content_end(event, top),) * 2 if is_empty else (event.start, event.end)
         node = Node(place, event.kind, event.style, start, end, wanted)
         self.outline.nodes.append(node)
         return node
 
     def _content_end(self, event: Event, top: _Open) -> int:
         """Return the offset after a scalar: without empty lines that do not count, or after the colon."""
-        if event.end == event.start:
-            colon = self.content.rfind(":", top.key_end, event.start) if top.is_mapping else -1
-            is_last = colon >= 0 and not self.content[colon + 1 : event.start].strip()
-            return colon + 1 if is_last else min(event.start, top.key_end) if top.is_mapping else event.start
+        if event.end == event.start and top.is_mapping:
+            colon = _COLON.match(self.content, top.key_end)
+            return top.key_end if colon is None else colon.end()
         end = event.end
         if event.style in (Style.LITERAL, Style.FOLDED):
             header = self.content.find("\n", event.start)
