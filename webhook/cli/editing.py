@@ -43,7 +43,7 @@ class Edits:
             message = f"{checked.subject} needs more than {MOST_EDITS} edits, so the webhook makes none"
             self._refuse(checked.manifest.diagnostic((), message))
         else:
-            self._write(_mutation(checked))
+            self._write(mutation(checked))
 
     def end(self) -> None:
         """Write what remains. Raises InputError if a file cannot be written."""
@@ -109,7 +109,8 @@ def _tell_denial(checked: Evaluated) -> None:
             tell(f"    remedy: {finding.remedy}")
 
 
-def _mutation(checked: Evaluated) -> Mutation:
+def mutation(checked: Evaluated) -> Mutation:
+    """Return an object that is not denied, with its edits."""
     operations = checked.operations()
     return Mutation(checked.manifest, checked.subject, operations, partial(_edited, checked.manifest, operations))
 

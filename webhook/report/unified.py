@@ -67,7 +67,8 @@ def _groups(data: bytes, splices: Iterable[Splice]) -> Iterator[_Group]:
     start = end = -1
     pending: list[Splice] = []
     for splice in splices:
-        if pending and splice.start <= end:
+        # Whole lines between two lines are a group of their own, but a file may end without a line break.
+        if pending and (splice.start < end or (splice.start == end and data[end - 1 : end] not in (b"\n", b""))):
             end = max(end, _line_end(data, splice))
         else:
             if pending:

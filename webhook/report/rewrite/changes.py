@@ -111,13 +111,13 @@ class _Changer:
         if node.place.column is None or not is_filled(value):
             yield _insert(node, node.start, f" {self._line(node, value)}")
         else:
-            yield self._below(node, value)
+            yield self._below(node, node.end, value)
 
     def _replace(self, node: Node, value: Any) -> Iterator[Change]:
         """Yield the changes that write a value in place of a scalar or an alias."""
         if node.place.column is not None and is_filled(value):
             yield _replace(node, self._blanks_before(node.start), node.end, "")
-            yield self._below(node, value)
+            yield self._below(node, node.end, value)
         elif node.place.in_flow or not is_filled(value):
             ended = "\n" if node.style in (Style.LITERAL, Style.FOLDED) else ""
             yield _replace(node, node.start, node.end, self._line(node, value) + ended)
@@ -133,10 +133,16 @@ class _Changer:
             return self.writing.line(value)
         return self.writing.entry_lines(None, value, self._indent(node.start)).lstrip()
 
-    def _below(self, node: Node, value: Any) -> Change:
-        """Return the change that writes a collection in block style below its key."""
+    def _append_after_comment(self, node: Node, entries: list[tuple[str | None, Any]]) -> Change:
+        """Return the change that adds the first entries to brackets with a comment between them."""
+        indent = self._indent(node.closed)
+        lines = ",\n".join(self.writing.entry_lines(*one, f"{indent}  ") for one in entries)
+        return _insert(node, node.closed, f"{lines.removeprefix(indent)}\n{indent}")
+
+    def _below(self, node: Node, end: int, value: Any) -> Change:
+        """Return the change that writes a collection in block style below the line of an offset."""
         lines = self.writing.block(value, (node.place.column or 0) + self.writing.indent(value))
-        return _insert(node, self._line_after(node.end), "".join(lines))
+        return _insert(node, self._line_after(end), "".join(lines))
 
     def _append(self, node: Node, entries: list[tuple[str | None, Any]]) -> Iterator[Change]:
         value: Any = dict(entries) if node.kind is Kind.MAPPING else [one for _, one in entries]
@@ -147,13 +153,13 @@ class _Changer:
             raise UneditableError('a pair within "[ ]" has no braces; put it in "{ }"')
         elif node.last is not None:
             yield from self._append_in_brackets(node, node.last, entries)
-        elif self.content[node.opened : node.closed].strip(" \t"):
-            yield _insert(node, node.closed, self.writing.line(value)[1:-1])
+        elif self.content[node.opened : node.closed].strip():
+            yield self._append_after_comment(node, entries)
         elif node.place.column is None or self.writing.unit:
             yield _replace(node, node.opened - 1, node.closed + 1, self._line(node, value))
         else:
             yield _replace(node, self._blanks_before(node.opened - 1), node.closed + 1, "")
-            yield self._below(node, value)
+            yield self._below(node, node.closed + 1, value)
 
     def _append_in_brackets(self, node: Node, last: int, entries: list[tuple[str | None, Any]]) -> Iterator[Change]:
         """Yield the changes that add entries after the last one: on lines of their own if that one has such a line."""

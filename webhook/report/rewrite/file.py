@@ -148,7 +148,7 @@ def applied(data: bytes, splices: Iterable[Splice]) -> bytes:
 
 
 def _wrong(file: str, data: bytes, documents: Sequence[_Edited]) -> set[int]:
-    """Return the numbers of the documents with an object that is not as expected; 0 if objects appear or disappear."""
+    """Return the numbers of the documents with an object that is not as expected; 0 if objects appear."""
     if not documents:
         return set()
     expected = {(one.manifest.document, one.manifest.path): one for edited in documents for one in edited.mutations}
@@ -158,7 +158,8 @@ def _wrong(file: str, data: bytes, documents: Sequence[_Edited]) -> set[int]:
         if isinstance(old, Diagnostic) and isinstance(new, Diagnostic):
             continue
         if not (isinstance(old, Manifest) and isinstance(new, Manifest) and old.document == new.document):
-            return {0}
+            # From here on, the two no longer go together.
+            return wrong | {old.document if isinstance(old, Manifest) else 0}
         mutation = expected.get((old.document, old.path))
         value = old.value if mutation is None else mutation.edited()
         if old.path != new.path or _canonical(value) != _canonical(new.value):
