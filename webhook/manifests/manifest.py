@@ -37,8 +37,11 @@ class Document:
     @property
     def extent(self) -> tuple[Position, Position]:
         """The positions where the text of the document begins and ends."""
-        start, end = (0, len(self.text.content)) if self._end is None else (self.start, self._end)
-        return self.text.position(start), self.text.position(end)
+        if self._end is not None:
+            return self.text.position(self.start), self.text.position(self._end)
+        first = self.text.first_line
+        # A part of a stream ends with a line break.
+        return Position(first, self.text.indent + 1), Position(first + self.text.content.count("\n"), 1)
 
     def locate(self, path: Path) -> Position:
         """Return the position of the value at a path, or of its nearest ancestor."""

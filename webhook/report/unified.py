@@ -68,12 +68,13 @@ def _groups(data: bytes, splices: Iterable[Splice]) -> Iterator[_Group]:
     pending: list[Splice] = []
     for splice in splices:
         # Whole lines between two lines are a group of their own, but a file may end without a line break.
-        if pending and (splice.start < end or (splice.start == end and data[end - 1 : end] not in (b"\n", b""))):
-            end = max(end, _line_end(data, splice))
-        else:
+        in_group = splice.start < end or (splice.start == end and data[end - 1 : end] not in (b"\n", b""))
+        if not pending or not in_group:
             if pending:
                 yield from _group(data, start, end, pending)
-            start, end, pending = data.rfind(b"\n", 0, splice.start) + 1, _line_end(data, splice), []
+            start, pending = data.rfind(b"\n", 0, splice.start) + 1, []
+        if not pending or splice.end >= end:
+            end = _line_end(data, splice)
         pending.append(splice)
     if pending:
         yield from _group(data, start, end, pending)

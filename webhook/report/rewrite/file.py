@@ -112,6 +112,10 @@ def _new_text(whole: str, change: Change, length: int) -> str:
     return text.replace("\n", "\r\n") if above > 0 and whole[above - 1] == "\r" else text
 
 
+_BLOCK = 4096
+"""Bytes whose line breaks are counted at once."""
+
+
 class _Cursor:
     """Finds positions in the bytes of a file, one after the other. Byte order marks belong to no line."""
 
@@ -122,15 +126,23 @@ class _Cursor:
 
     def offset(self, position: Position) -> int:
         """Return the offset of a position that is not before the last one."""
-        while self._line < position.line:
-            newline = self.data.find(b"\n", self._offset)
-            self._offset = len(self.data) if newline < 0 else self._past_marks(newline + 1)
-            self._line, self._column = self._line + 1, 1
+        if self._line < position.line:
+            self._offset = self._past_marks(self._after_lines(position.line - self._line))
+            self._line, self._column = position.line, 1
         characters = position.column - self._column
         ahead = self.data[self._offset : self._offset + 4 * characters].decode(errors="ignore")
         self._offset += len(ahead[:characters].encode())
         self._column = position.column
         return self._offset
+
+    def _after_lines(self, lines: int) -> int:
+        """Return the offset after some line breaks."""
+        offset = self._offset
+        while offset < len(self.data) and (some := self.data.count(b"\n", offset, offset + _BLOCK)) < lines:
+            offset, lines = offset + _BLOCK, lines - some
+        for _ in range(lines):
+            offset = self.data.find(b"\n", offset) + 1 or len(self.data)
+        return min(offset, len(self.data))
 
     def _past_marks(self, offset: int) -> int:
         while self.data.startswith(_BOM, offset):
