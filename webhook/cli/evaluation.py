@@ -15,6 +15,7 @@ from webhook.policy.printable import printable
 from webhook.policy.verdict import Decision, Path, Severity, Verdict
 from webhook.policy.workloads.kinds import Kinds, group_of, is_pod
 from webhook.report import SKIPPED, Excerpt, Located, MpsUser, Result, Subject
+from webhook.report.fingerprint import value_of
 
 USERS = "GPS008"
 """The check that compares users, also across the objects of a run."""
@@ -80,7 +81,7 @@ class Evaluated:
 
     def _located(self) -> Iterator[Located]:
         for finding in self.verdict.findings:
-            yield Located(finding, *self._place(finding.path))
+            yield Located(finding, *self._place(finding.path), value_of(self.manifest.at(finding.path)))
 
     def _users(self) -> Iterator[MpsUser]:
         for user, path in self.verdict.users if self.users is not Severity.OFF else ():

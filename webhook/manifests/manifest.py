@@ -2,30 +2,40 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeAlias
 
 from webhook.diagnostics import Diagnostic
-from webhook.manifests import jsontext
 from webhook.manifests.position import Position, SourceText, Spot, follow
 from webhook.policy.verdict import Path
 
+FindSpot: TypeAlias = Callable[[SourceText, int], Spot]
+"""Computes the spot of the value that starts at an offset of a text."""
+
 
 class Document:
-    """The value of one document and its positions, which a JSON document computes on first use.
+    """The value of one document. Its positions are computed on first use: most values have no finding.
 
-    `raw` is the input that the document is a part of.
+    `end` is given for a value of JSON, which may be a part of the text. `raw` is the input that holds the document.
     """
 
-    __slots__ = ("_end", "_spot", "number", "raw", "start", "text", "value")
+    __slots__ = ("_end", "_find_spot", "_spot", "number", "raw", "start", "text", "value")
 
     def __init__(
-        self, number: int, text: SourceText, value: object, start: int, spot: Spot | None = None, end: int | None = None
+        self,
+        number: int,
+        text: SourceText,
+        value: object,
+        start: int,
+        find_spot: FindSpot,
+        end: int | None = None,
     ) -> None:
         self.number = number
         self.text = text
         self.value = value
         self.start = start
-        self._spot = spot
+        self._find_spot = find_spot
+        self._spot: Spot | None = None
         self._end = end
         self.raw = b""
 
@@ -52,7 +62,7 @@ class Document:
         if not path:
             return self.start
         if self._spot is None:
-            self._spot = jsontext.spot(self.text, self.start)
+            self._spot = self._find_spot(self.text, self.start)
         return follow(self._spot, path)
 
     def excerpt(self, path: Path) -> tuple[str, int]:
@@ -91,6 +101,16 @@ class Manifest:
     def line(self) -> int:
         """The first line of the object."""
         return self.locate(()).line
+
+    def at(self, path: Path) -> object:
+        """Return the value at a path in the object; None where there is none."""
+        value: Any = self.value
+        for step in path:
+            try:
+                value = value[step]
+            except (LookupError, TypeError):
+                return None
+        return value
 
     def locate(self, path: Path) -> Position:
         """Return the position of the value at a path in the object, or of the nearest ancestor that exists."""

@@ -46,12 +46,16 @@ NO_EXCERPT = Excerpt("", 1)
 
 @dataclass(frozen=True, slots=True)
 class Located:
-    """A finding with its position in the file, counted from 1, and the line that holds the value."""
+    """A finding with its position in the file, counted from 1, and the line that holds the value.
+
+    `value` is the value as text, by which `webhook.report.fingerprint` compares findings; empty for a mapping or list.
+    """
 
     finding: Finding
     line: int
     column: int
     excerpt: Excerpt = NO_EXCERPT
+    value: str = ""
 
     @property
     def pointer(self) -> str:
@@ -79,7 +83,8 @@ class MpsUser:
 
     def located(self, code: str, message: str, remedy: str) -> Located:
         """Return a finding about the user."""
-        return Located(Finding(code, self.severity, self.path, message, remedy), self.line, self.column, self.excerpt)
+        finding = Finding(code, self.severity, self.path, message, remedy)
+        return Located(finding, self.line, self.column, self.excerpt, str(self.user))
 
 
 @dataclass(frozen=True, slots=True)

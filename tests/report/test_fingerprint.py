@@ -1,0 +1,73 @@
+"""Fingerprints: what keeps the identity of a finding, and what changes it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tests.report.reports import DENIAL, WARNING, result
+from webhook.report import Located, Result, Subject
+from webhook.report.fingerprint import fingerprint, value_of
+
+FOUND = replace(DENIAL, value="2")
+HELD = result("denied", WARNING, FOUND)
+
+
+@pytest.mark.parametrize(
+    ("same", "found"),
+    [
+        (HELD, replace(FOUND, line=70, column=30)),
+        (HELD, replace(FOUND, finding=replace(FOUND.finding, message="reworded", remedy="reworded"))),
+        (replace(HELD, file="./a.yaml"), FOUND),
+        (replace(HELD, document=9, line=90), FOUND),
+        (replace(HELD, subject=replace(HELD.subject, api_version="v2")), FOUND),
+        (replace(HELD, findings=(FOUND,)), FOUND),
+    ],
+)
+def test_fingerprint_ignores_what_moves(same: Result, found: Located) -> None:
+    same = replace(same, findings=tuple(found if one is FOUND else one for one in same.findings))
+    assert fingerprint(same, found) == fingerprint(HELD, FOUND)
+
+
+@pytest.mark.parametrize(
+    ("other", "found"),
+    [
+        (replace(HELD, file="b.yaml"), FOUND),
+        (replace(HELD, subject=Subject("v1", "Pod", "team-b", "train")), FOUND),
+        (replace(HELD, subject=Subject("v1", "Pod", "team-atrain", "")), FOUND),
+        (replace(HELD, subject=Subject("example.com/v1", "Pod", "team-a", "train")), FOUND),
+        (HELD, replace(FOUND, value="3")),
+        (HELD, replace(FOUND, finding=replace(FOUND.finding, code="GPS002"))),
+        (HELD, replace(FOUND, finding=replace(FOUND.finding, path=("spec", 0)))),
+    ],
+)
+def test_fingerprint_differs_for_another_finding(other: Result, found: Located) -> None:
+    other = replace(other, findings=tuple(found if one is FOUND else one for one in other.findings))
+    assert fingerprint(other, found) != fingerprint(HELD, FOUND)
+
+
+def test_fingerprints_of_equal_findings_differ() -> None:
+    first, second = replace(FOUND), replace(FOUND)
+    both = result("denied", first, second)
+    assert fingerprint(both, first) == fingerprint(HELD, FOUND) != fingerprint(both, second)
+
+
+def test_fingerprint_takes_any_text() -> None:
+    hostile = Subject("\ud800/v1", "\0", "a\nb", "x" * 100_000)
+    assert len(fingerprint(replace(HELD, subject=hostile, file="\udcff"), FOUND)) == 64
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [("2", "2"), (2, "2"), (True, "true"), (0.5, "0.5"), (None, ""), ([1], ""), ({"a": 1}, ""), ("x" * 40, "x" * 40)],
+)
+def test_value_as_text(value: object, text: str) -> None:
+    assert value_of(value) == text
+
+
+def test_long_value_becomes_digest() -> None:
+    first, second = value_of("x" * 41), value_of("x" * 41 + "y")
+    assert first.startswith("sha256:")
+    assert first != second
+    assert len(first) == len("sha256:") + 16

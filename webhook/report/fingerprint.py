@@ -1,0 +1,69 @@
+"""The identity of a finding from one run to the next: independent of lines, messages and the order of objects."""
+
+from __future__ import annotations
+
+import json
+from hashlib import sha256
+from posixpath import normpath
+from typing import NamedTuple
+
+from webhook.policy.workloads.kinds import group_of
+from webhook.report.model import Located, Result
+
+_LONGEST_VALUE = 40
+"""Characters of a value that are kept as they are. Longer text, which could be a script, counts by its digest."""
+
+
+class Place(NamedTuple):
+    """Where a finding is, and what is there: the object, the code, the JSON pointer and the value.
+
+    A finding with another value, such as a larger amount, is another finding. `value` is empty for a mapping or a list.
+    The version of the API is left out.
+    """
+
+    group: str
+    kind: str
+    namespace: str
+    name: str
+    code: str
+    path: str
+    value: str
+
+
+def place(result: Result, located: Located) -> Place:
+    """Return the place of a finding of a result."""
+    subject = result.subject
+    names = group_of(subject.api_version), subject.kind, subject.namespace, subject.name
+    return Place(*names, located.finding.code, located.pointer, located.value)
+
+
+def fingerprint(result: Result, located: Located) -> str:
+    """Return a digest of 64 hexadecimal digits that identifies a finding of the result.
+
+    It stays the same when lines move, when the message changes, and for `a.yaml` and `./a.yaml`. Equal findings of one
+    object have different fingerprints, those of two objects with the same name in one file do not.
+    """
+    own = place(result, located)
+    before = 0
+    for other in result.findings:
+        if other is located:
+            break
+        before += place(result, other) == own
+    return _digest(json.dumps([normpath(result.file), *own, before]))
+
+
+def value_of(value: object) -> str:
+    """Return a scalar as the text by which findings are compared; empty for a mapping, a list and null."""
+    match value:
+        case None | dict() | list():
+            return ""
+        case bool():
+            return str(value).lower()
+        case str() if len(value) > _LONGEST_VALUE:
+            return f"sha256:{_digest(json.dumps(value))[:16]}"
+        case _:
+            return str(value)
+
+
+def _digest(text: str) -> str:
+    return sha256(text.encode()).hexdigest()
