@@ -18,8 +18,8 @@ from webhook.patch import Operation
 from webhook.policy.verdict import MOST_EDITS, Severity
 from webhook.report.exit_codes import ExitCode
 from webhook.report.mutate import MutateFormat
-from webhook.report.mutate.writer import Destination, MutationWriter, Reader
 from webhook.report.mutation import Mutation
+from webhook.report.mutation_writer import Destination, MutationWriter, Reader
 
 
 class Edits:

@@ -8,8 +8,8 @@ from typing import assert_never
 from webhook.report.mutate.diff import DiffWriter
 from webhook.report.mutate.json import JsonWriter
 from webhook.report.mutate.patch import PatchWriter
-from webhook.report.mutate.writer import Destination, MutationWriter
 from webhook.report.mutate.yaml import YamlWriter
+from webhook.report.mutation_writer import Destination, MutationWriter
 
 
 class MutateFormat(Enum):

@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from webhook.diagnostics import Diagnostic
 from webhook.manifests import STDIN
 from webhook.policy.printable import COMMAND_ANYWHERE
-from webhook.report.mutate.writer import Destination, Reader
 from webhook.report.mutation import Mutation
+from webhook.report.mutation_writer import Destination, Reader
 from webhook.report.rewrite import rewrite
 from webhook.report.unified import NO_NEWLINE, Line, unified
 
