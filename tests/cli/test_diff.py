@@ -85,7 +85,7 @@ def test_diff_of_any_style_applies(here: Path, data: bytes) -> None:
     for tool in APPLY.values():
         (here / FILE).write_bytes(data)
         apply(tool, diff, here)
-        assert (here / FILE).read_bytes() == applied(data, rewrite(FILE, data, edited).splices)
+        assert (here / FILE).read_bytes() == applied(data, rewrite(data, edited).splices)
 
 
 GOLDEN = f"""\

@@ -10,9 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.linear import Work, assert_linear
-from tests.report.rewriting import FILE, expected, mutations, values
+from tests.report.rewriting import expected, mutations, values
 from tests.strategies.styled import styled
 from webhook.report.rewrite import rewrite
+from webhook.report.rewrite.changes import Change, changes
 from webhook.report.rewrite.file import applied
 
 ANNOTATION = "cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes"
@@ -24,7 +25,7 @@ POD = f"{HEAD}spec:\n  containers:\n  - name: c\n    {GPU}\n"
 def edited(text: str) -> str:
     """Return the text with its edits, which the objects in it are proven to have."""
     data = text.encode()
-    rewritten = rewrite(FILE, data, mutations(data))
+    rewritten = rewrite(data, mutations(data))
     assert rewritten.failures == ()
     after = applied(data, rewritten.splices)
     assert values(after) == expected(data)
@@ -210,10 +211,33 @@ def test_value_of_a_merge_key_gets_a_key_of_its_own() -> None:
 )
 def test_text_that_cannot_be_edited_is_named(text: str, reason: str) -> None:
     both = f"{POD}---\n{text}".encode()
-    rewritten = rewrite(FILE, both, mutations(both))
+    rewritten = rewrite(both, mutations(both))
     assert [reason in one.message for one in rewritten.failures] == [True]
     assert [one.line > POD.count("\n") for one in rewritten.failures] == [True]
     assert applied(both, rewritten.splices).decode() == f"{edited(POD)}---\n{text}"
+
+
+LISTED = POD.replace("apiVersion: v1\nkind: Pod\n", "").replace("\n", "\n  ")
+
+
+def test_items_whose_kind_the_list_implies() -> None:
+    text = f"apiVersion: v1\nkind: PodList\nitems:\n- {LISTED}\n- {LISTED}\n"
+    rewritten = rewrite(text.encode(), mutations(text.encode()))
+    assert rewritten.failures == ()
+    after = applied(text.encode(), rewritten.splices).decode()
+    assert after.count("runtimeClassName") == 2
+    assert after.count("kind") == 1
+
+
+def test_proof_sees_other_values(monkeypatch: pytest.MonkeyPatch) -> None:
+    def too_much(*given: Any) -> Any:
+        return [*changes(*given), Change(len(given[0]), len(given[0]), "more: 1\n", 0)]
+
+    monkeypatch.setattr("webhook.report.rewrite.file.changes", too_much)
+    data = f"{POD}---\n{POD}".encode()
+    rewritten = rewrite(data, mutations(data))
+    assert [one.line for one in rewritten.failures] == [1, 9]
+    assert rewritten.splices == ()
 
 
 def test_other_documents_stay() -> None:
@@ -273,7 +297,7 @@ REMOVED = re.compile(rb"[ \t]*(?:null|~|\"\"|''|\[ *\]|\{ *\}|)(?:[|>]-\r?\n *x\
 
 @given(files())
 def test_edited_text_says_what_the_patch_says_and_keeps_the_rest(data: bytes) -> None:
-    rewritten = rewrite(FILE, data, mutations(data))
+    rewritten = rewrite(data, mutations(data))
     assert rewritten.failures == ()
     assert values(applied(data, rewritten.splices)) == expected(data)
     for one in rewritten.splices:
@@ -299,6 +323,6 @@ def test_rewriting_time_is_linear(shape: Any) -> None:
     def prepared(size: int) -> Work:
         data = shape(size).encode()
         made = mutations(data)
-        return lambda: rewrite(FILE, data, made)
+        return lambda: rewrite(data, made)
 
     assert_linear(prepared, 20, 4_000)

@@ -12,7 +12,6 @@ from webhook.cli.evaluator import Source, prepared, source_options
 from webhook.cli.inputs import manifests
 from webhook.cli.options import Inputs, Output, manifest_options, outputs_option, read_standard_input_once
 from webhook.cli.reporting import reports
-from webhook.cli.screen import tell
 from webhook.cli.users_of_run import UsersOfRun
 from webhook.diagnostics import Diagnostic, Unread
 from webhook.policy.evaluate import Evaluator
@@ -32,7 +31,16 @@ from webhook.report.check import CheckFormat
     callback=lambda _context, _option, value: FailOn(value),
     help="Exit with 1 where an object is denied, or also where one is warned, or also where one is skipped; or never.",
 )
-def command(inputs: Inputs, source: Source, outputs: tuple[Output[CheckFormat], ...], fail_on: FailOn) -> None:
+@click.option(
+    "-q",
+    "--quiet",
+    "is_quiet",
+    is_flag=True,
+    help="Of the text report, only the findings that deny an object or fail the run, without a summary.",
+)
+def command(
+    inputs: Inputs, source: Source, outputs: tuple[Output[CheckFormat], ...], fail_on: FailOn, *, is_quiet: bool
+) -> None:
     """Check manifests as the webhook in the cluster would, with file and line.
 
     \b
@@ -44,10 +52,8 @@ def command(inputs: Inputs, source: Source, outputs: tuple[Output[CheckFormat], 
     read_standard_input_once(f=inputs.names, config=source.config, facts=source.facts)
     evaluator, settings = prepared(source)
     tally = Tally(settings)
-    with reports(outputs) as written:
+    with reports(outputs, fail_on, is_quiet=is_quiet) as written:
         for entry in _entries(inputs, evaluator):
-            if isinstance(entry, Diagnostic):
-                tell(str(entry))
             tally.add(entry)
             written.add(entry)
         written.end(tally)

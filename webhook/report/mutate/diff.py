@@ -50,7 +50,7 @@ class DiffWriter:
             return  # the same diff would not apply twice
         self._written.add(path)
         data = pending[0].manifest.within.raw
-        rewritten = rewrite(file, data, pending)
+        rewritten = rewrite(data, pending)
         yield from rewritten.failures
         lines = list(unified(data, rewritten.splices))
         problem = next(self._problems(file, lines), None)

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby, zip_longest
-
-import msgspec
+from itertools import groupby
 
 from webhook.diagnostics import Diagnostic
-from webhook.manifests import Document, Manifest, Position, read
+from webhook.manifests import Document, Position
 from webhook.report.mutation import Mutation
 from webhook.report.rewrite.changes import Change, changes
 from webhook.report.rewrite.events import json_events, json_key, yaml_events, yaml_key
 from webhook.report.rewrite.outline import outline
+from webhook.report.rewrite.proof import wrong
 from webhook.report.rewrite.wanted import UneditableError, Values, Wanted
 
 _BOM = b"\xef\xbb\xbf"
@@ -37,17 +36,17 @@ class Rewritten:
     failures: tuple[Diagnostic, ...]
 
 
-def rewrite(file: str, data: bytes, mutations: Sequence[Mutation]) -> Rewritten:
+def rewrite(data: bytes, mutations: Sequence[Mutation]) -> Rewritten:
     """Return the splices for mutations of a file, in its order.
 
     An edited file is read again. An object that is then not what the edits make of it gets no splices.
     """
     documents, failures = _edited_documents(data, mutations)
-    wrong = _wrong(file, data, documents)
-    if wrong:
-        sound = [one for one in documents if one.number not in wrong]
+    numbers = _wrong(data, documents)
+    if numbers:
+        sound = [one for one in documents if one.number not in numbers]
         # If that is not enough, no edit of the file is certain.
-        refused = documents if _wrong(file, data, sound) else [one for one in documents if one.number in wrong]
+        refused = documents if _wrong(data, sound) else [one for one in documents if one.number in numbers]
         documents = [] if refused is documents else sound
         failures += [_failure(one, "its text cannot take the edits") for edited in refused for one in edited.mutations]
     return Rewritten(tuple(splice for edited in documents for splice in edited.splices), tuple(failures))
@@ -159,28 +158,12 @@ def applied(data: bytes, splices: Iterable[Splice]) -> bytes:
     return b"".join([*pieces, data[reached:]])
 
 
-def _wrong(file: str, data: bytes, documents: Sequence[_Edited]) -> set[int]:
-    """Return the numbers of the documents with an object that is not as expected; 0 if objects appear."""
+def _wrong(data: bytes, documents: Sequence[_Edited]) -> set[int]:
+    """Return the numbers of the documents that are not as the edits make them."""
     if not documents:
         return set()
-    expected = {(one.manifest.document, one.manifest.path): one for edited in documents for one in edited.mutations}
-    after = applied(data, (splice for edited in documents for splice in edited.splices))
-    wrong: set[int] = set()
-    for old, new in zip_longest(read(file, data), read(file, after)):
-        if isinstance(old, Diagnostic) and isinstance(new, Diagnostic):
-            continue
-        if not (isinstance(old, Manifest) and isinstance(new, Manifest) and old.document == new.document):
-            # From here on, the two no longer go together.
-            return wrong | {old.document if isinstance(old, Manifest) else 0}
-        mutation = expected.get((old.document, old.path))
-        value = old.value if mutation is None else mutation.edited()
-        if old.path != new.path or _canonical(value) != _canonical(new.value):
-            wrong.add(old.document)
-    return wrong
-
-
-def _canonical(value: object) -> bytes:
-    return msgspec.json.encode(value, order="deterministic")
+    splices = (splice for edited in documents for splice in edited.splices)
+    return wrong(data, applied(data, splices), {edited.number: edited.mutations for edited in documents})
 
 
 def _failure(mutation: Mutation, reason: str) -> Diagnostic:
