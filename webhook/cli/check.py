@@ -12,45 +12,21 @@ import click
 from webhook.cli.evaluation import Evaluated, evaluate
 from webhook.cli.evaluator import Source, prepared, source_options
 from webhook.cli.inputs import manifests
-from webhook.cli.options import Inputs, Output, manifest_options, outputs_option, read_standard_input_once
-from webhook.cli.reporting import reports
+from webhook.cli.options import Inputs, manifest_options, read_standard_input_once
+from webhook.cli.reporting import Wanted, report_options, reports
 from webhook.cli.server_options import Server, server_options
 from webhook.cli.users_of_run import UsersOfRun
 from webhook.diagnostics import Diagnostic, Unread
 from webhook.policy.evaluate import Evaluator
-from webhook.report import Entry, FailOn, Result, Tally
-from webhook.report.check import CheckFormat
+from webhook.report import Entry, Result, Tally
 
 
 @click.command(name="check")
 @manifest_options
 @source_options
 @server_options
-@outputs_option(CheckFormat.TEXT, "The format of the report.")
-@click.option(
-    "--fail-on",
-    type=click.Choice([one.value for one in FailOn]),
-    default=FailOn.DENY.value,
-    show_default=True,
-    callback=lambda _context, _option, value: FailOn(value),
-    help="Exit with 1 where an object is denied, or also where one is warned, or also where one is skipped; or never.",
-)
-@click.option(
-    "-q",
-    "--quiet",
-    "is_quiet",
-    is_flag=True,
-    help="Of the text report, only the findings that deny an object or fail the run, without a summary.",
-)
-def command(
-    inputs: Inputs,
-    source: Source,
-    server: Server | None,
-    outputs: tuple[Output[CheckFormat], ...],
-    fail_on: FailOn,
-    *,
-    is_quiet: bool,
-) -> None:
+@report_options
+def command(inputs: Inputs, source: Source, server: Server | None, wanted: Wanted) -> None:
     """Check manifests as the webhook in the cluster would, with file and line.
 
     \b
@@ -61,10 +37,7 @@ def command(
     """
     read_standard_input_once(f=inputs.names, config=source.config, facts=source.facts)
     evaluator, settings = prepared(source)
-    with (
-        _results(server, evaluator) as results,
-        reports(outputs, fail_on, is_quiet=is_quiet) as written,
-    ):
+    with _results(server, evaluator) as results, reports(wanted) as written:
         tally = Tally(settings, results.server)
         users = UsersOfRun()
         for found in results.of(_evaluated(inputs, evaluator)):
@@ -72,7 +45,7 @@ def command(
             tally.add(entry)
             written.add(entry)
         written.end(tally)
-    sys.exit(tally.exit_code(fail_on))
+    sys.exit(tally.exit_code(wanted.fail_on))
 
 
 class _Results(NamedTuple):

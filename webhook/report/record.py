@@ -23,7 +23,7 @@ class Rest:
     def add(self, entry: Diagnostic | Unread) -> None:
         """Keep an entry for the end."""
         if isinstance(entry, Unread):
-            self._unread.append({"file": entry.file, "reason": entry.reason})
+            self._unread.append({"file": entry.file, "reason": str(entry.reason)})
         else:
             place = {"file": entry.file, "line": entry.line, "column": entry.column}
             self._errors.append({**place, "message": entry.message})
