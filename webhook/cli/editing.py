@@ -25,11 +25,11 @@ from webhook.report.mutation_writer import Destination, MutationWriter, Reader
 class Edits:
     """Writes edited objects in each format. Names on standard error what is left out, and counts all."""
 
-    __slots__ = ("_parts", "_told", "denied", "edited", "errors", "unchanged")
+    __slots__ = ("_parts", "_reported", "denied", "edited", "errors", "unchanged")
 
     def __init__(self, parts: Sequence[tuple[MutationWriter, Write]]) -> None:
         self._parts = parts
-        self._told: set[Diagnostic] = set()
+        self._reported: set[Diagnostic] = set()
         self.edited = self.unchanged = self.denied = self.errors = 0
 
     def add(self, checked: Evaluated | Diagnostic) -> None:
@@ -75,8 +75,8 @@ class Edits:
         for piece in pieces:
             if isinstance(piece, str):
                 write(piece)
-            elif piece not in self._told:
-                self._told.add(piece)  # two diffs of one run have the same failures
+            elif piece not in self._reported:
+                self._reported.add(piece)  # two diffs of one run have the same failures
                 self._refuse(piece)
 
     def _refuse(self, problem: Diagnostic) -> None:
