@@ -122,7 +122,7 @@ def _file(folder: _Folder, entry: os.DirEntry[str], search: Search) -> Iterator[
     try:
         mode = entry.stat().st_mode if not entry.is_file(follow_symlinks=False) else stat.S_IFREG
     except OSError as error:
-        # What is not a manifest by its name is no problem, whatever it is.
+        # A file that is not a manifest by its name is no problem.
         if is_wanted:
             yield problem(entry.path, reason_of(error))
         return
