@@ -251,7 +251,8 @@ def test_name_that_looks_like_a_pattern(top: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "url", ["https://example.com/a.yaml", "HTTP://x", "oci://example.com/chart", "git::https://x/y"]
+    "url",
+    ["https://example.com/a.yaml", "HTTP://x", "oci://example.com/chart", "git::https://x/y", "https://x/?a=[b]*"],
 )
 def test_url(top: Path, url: str) -> None:
     (message,) = read(url)[0]
