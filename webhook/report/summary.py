@@ -6,7 +6,7 @@ from webhook.report.tally import Tally
 
 
 def summary(tally: Tally) -> str:
-    """Return the number of objects, of those with each decision, of inputs that could not be read, and what a webhook answered."""
+    """Return the numbers of objects by decision and of unread inputs, and what a running webhook answered."""
     said = ", ".join(f"{count} {decision}" for decision, count in tally.decisions.items() if count)
     end = f"; {counted(tally.errors, 'input')} could not be read" if tally.errors else ""
     server = f"; {_server(tally)}" if tally.server else ""
