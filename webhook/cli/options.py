@@ -73,7 +73,7 @@ def manifest_options(command: Callable[..., None]) -> Callable[..., None]:
             "--exclude",
             metavar="PATTERN",
             multiple=True,
-            help="Paths in folders that are not read, as in .gitignore. Repeatable.",
+            help="Paths that are not read, as a line in .gitignore. Repeatable.",
         ),
         click.option("-R", "--recursive", is_flag=True, help="Read folders with all folders below them."),
         file_option(
@@ -82,7 +82,7 @@ def manifest_options(command: Callable[..., None]) -> Callable[..., None]:
             "filenames",
             metavar="FILE|DIR|-",
             multiple=True,
-            help="A file, a folder (one level), or - for standard input. Repeatable.",
+            help="A file, a folder (one level), a quoted pattern, or - for standard input. Repeatable.",
         ),
         click.argument("files", metavar="[FILE|DIR|-]...", nargs=-1, shell_complete=_files),
     ):
