@@ -39,7 +39,7 @@ def manifests(inputs: Inputs) -> Iterator[Manifest | Diagnostic | Unread]:
     empty: list[str] = []
     unread: Counter[str] = Counter()
     all_empty = True
-    for given in sources(inputs.names, inputs.recursive, _standard_input(), inputs.exclude):
+    for given in sources(inputs.names, inputs.recursive, _standard_input(), inputs.exclude, inputs.force_exclude):
         found = False
         for one in objects(given) if isinstance(given, Source) else (given,):
             found = True
@@ -56,9 +56,9 @@ def manifests(inputs: Inputs) -> Iterator[Manifest | Diagnostic | Unread]:
     for file in empty:
         if is_pipe(file):
             yield Diagnostic(file, 0, 0, _EMPTY_INPUT if file == STDIN else _EMPTY_PIPE)
-        elif all_empty:
+        elif all_empty and not inputs.force_exclude:
             yield Diagnostic(file, 0, 0, _EMPTY_FILE)
-    if all_empty and unread and not empty:
+    if all_empty and unread and not empty and not inputs.force_exclude:
         yield Diagnostic(inputs.names[0], 0, 0, _nothing_read(unread))
 
 

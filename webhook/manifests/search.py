@@ -13,6 +13,7 @@ from webhook.manifests.files import Source, is_folder, problem, read_file, shown
 from webhook.manifests.folders import EXTENSIONS, Search, walk
 from webhook.manifests.gitignore import Rules
 from webhook.manifests.ignore import Patterns
+from webhook.manifests.places import Place, inner_place, is_of_chart, top_place
 from webhook.manifests.recognition import Reason
 
 _MAGIC = "*?["
@@ -42,11 +43,48 @@ def matches(pattern: str, exclude: Sequence[str]) -> Iterator[Source | Unread | 
 
 def excluded_file(name: str, exclude: Sequence[str]) -> Unread | None:
     """Return the entry of a file that is excluded, itself or with a folder above it; None for any other file."""
-    above, file = os.path.split(name)
-    *folders, _ = path = (_from_here(above or ".") + file).split("/")
+    *folders, file = _path(name)
     patterns = Patterns(exclude)
     within = any(patterns.match(one, folder=True) for one in accumulate(folders, "{}/{}".format))
-    return Reason.EXCLUDED.skips(shown(name)) if within or patterns.match("/".join(path)) else None
+    return Reason.EXCLUDED.skips(shown(name)) if within or patterns.match("/".join([*folders, file])) else None
+
+
+class NamedFiles:
+    """Files that are named but treated as those of a folder: the working directory, or their own outside it."""
+
+    __slots__ = ("_exclude", "_places")
+
+    def __init__(self, exclude: Sequence[str]) -> None:
+        self._exclude = Rules(Patterns(exclude)) if exclude else None
+        self._places: dict[str, Place] = {}
+
+    def read(self, name: str) -> Source | Unread | Diagnostic:
+        """Return the content of a file, or why it is skipped."""
+        reason = self._reason(name)
+        if reason is not None:
+            return reason.skips(shown(name))
+        data = read_file(name)
+        return data if isinstance(data, Diagnostic) else Source(shown(name), data, named=False)
+
+    def _reason(self, name: str) -> Reason | None:
+        *folders, file = _path(name)
+        folder = "." if folders else os.path.split(name)[0] or "."
+        if is_of_chart(folder):
+            return Reason.CHART
+        place = self._places.get(folder) or self._places.setdefault(folder, top_place(folder))
+        for one in folders:
+            reason = place.reason(one, self._exclude, is_folder=True)
+            if reason is not None:
+                return reason
+            folder = f"{folder}/{one}"
+            place = self._places.get(folder) or self._places.setdefault(folder, inner_place(place, folder, one))
+        return place.reason(file, self._exclude, is_folder=False)
+
+
+def _path(name: str) -> list[str]:
+    """Return the path of a file from the working directory; its name alone where it is outside."""
+    above, file = os.path.split(name)
+    return f"{_from_here(above or '.')}{file}".split("/")
 
 
 def _searched(name: str, top: str, search: Search, nothing: str) -> Iterator[Source | Unread | Diagnostic]:

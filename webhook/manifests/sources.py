@@ -14,24 +14,29 @@ STDIN = "<stdin>"
 
 
 def sources(
-    names: Sequence[str], recursive: bool, stdin: BinaryIO, exclude: Sequence[str] = ()
+    names: Sequence[str], recursive: bool, stdin: BinaryIO, exclude: Sequence[str] = (), as_in_folder: bool = False
 ) -> Iterator[Source | Unread | Diagnostic]:
     """Yield each input in the order given: files, `-` for standard input, the files of folders and of patterns.
 
     A pattern is one for the shell that no shell has expanded. Patterns to exclude are relative to the working
-    directory; for paths outside it, to the folder that is named.
+    directory; for paths outside it, to the folder that is named. With `as_in_folder` named files are treated like those
+    that are found in a folder.
     """
+    named_files: NamedFiles | None = None
     for name in names:
-        if name in _NO_PATH or not (exclude or is_folder(name) or _is_pattern(name)):
+        if name in _NO_PATH or not (exclude or as_in_folder or is_folder(name) or _is_pattern(name)):
             yield source(name, stdin)
             continue
         # A file needs none of this.
-        from webhook.manifests.search import excluded_file, folder, matches
+        from webhook.manifests.search import NamedFiles, excluded_file, folder, matches
 
         if is_folder(name):
             yield from folder(name, recursive, exclude)
         elif _is_pattern(name):
             yield from matches(name, exclude)
+        elif as_in_folder and _SCHEME not in name:
+            named_files = named_files or NamedFiles(exclude)
+            yield named_files.read(name)
         else:
             yield excluded_file(name, exclude) or source(name, stdin)
 
