@@ -34,7 +34,8 @@ def manifests(inputs: Inputs) -> Iterator[Manifest | Diagnostic | Unread]:
     """Yield all manifests of the inputs in order, a diagnostic for each part that cannot be read, and what is skipped.
 
     The output of another command without a document is an error, since the command has probably failed. A file or
-    folder may be empty unless all inputs are, or a check of nothing would pass. A list without items is a document.
+    folder may be empty unless all inputs are, or a check of nothing would pass. A list without items is a document. With
+    `force_exclude`, another tool has chosen the files, and all of them may be empty or skipped.
     """
     empty: list[str] = []
     unread: Counter[str] = Counter()
