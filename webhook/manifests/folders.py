@@ -32,7 +32,7 @@ class Search:
 
 @dataclass(frozen=True, slots=True)
 class _Folder:
-    """A folder during a walk, so many levels below the top, with the entries that are still to come."""
+    """A folder during a walk: its level below the top, and the entries that remain."""
 
     level: int
     place: Place
