@@ -34,12 +34,13 @@ def manifests(inputs: Inputs) -> Iterator[Manifest | Diagnostic | Unread]:
     """Yield all manifests of the inputs in order, a diagnostic for each part that cannot be read, and what is skipped.
 
     The output of another command without a document is an error, since the command has probably failed. A file or
-    folder may be empty unless all inputs are, or a check of nothing would pass. A list without items is a document.
+    folder may be empty unless all inputs are, or a check of nothing would pass. A list without items is a document. With
+    `force_exclude`, another tool has chosen the files, and all of them may be empty or skipped.
     """
     empty: list[str] = []
     unread: Counter[str] = Counter()
     all_empty = True
-    for given in sources(inputs.names, inputs.recursive, _standard_input(), inputs.exclude):
+    for given in sources(inputs.names, inputs.recursive, _standard_input(), inputs.exclude, inputs.force_exclude):
         found = False
         for one in objects(given) if isinstance(given, Source) else (given,):
             found = True
@@ -56,9 +57,9 @@ def manifests(inputs: Inputs) -> Iterator[Manifest | Diagnostic | Unread]:
     for file in empty:
         if is_pipe(file):
             yield Diagnostic(file, 0, 0, _EMPTY_INPUT if file == STDIN else _EMPTY_PIPE)
-        elif all_empty:
+        elif all_empty and not inputs.force_exclude:
             yield Diagnostic(file, 0, 0, _EMPTY_FILE)
-    if all_empty and unread and not empty:
+    if all_empty and unread and not empty and not inputs.force_exclude:
         yield Diagnostic(inputs.names[0], 0, 0, _nothing_read(unread))
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from webhook.manifests.files import Source
 from webhook.manifests.manifest import Document, Manifest
 from webhook.manifests.objects import objects
 from webhook.manifests.position import Position
 from webhook.manifests.reader import documents, has_documents, read
 from webhook.manifests.recognition import Reason
-from webhook.manifests.sources import STDIN, Source, is_pipe, source, sources
+from webhook.manifests.sources import STDIN, is_pipe, source, sources
 
 __all__ = [
     "STDIN",
