@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
 
 import click
 
-from webhook.cli.evaluation import evaluate
+from webhook.cli.checking import checking, jobs_option
 from webhook.cli.evaluator import Source, prepared, source_options
-from webhook.cli.inputs import manifests
 from webhook.cli.options import Inputs, Output, manifest_options, outputs_option, read_standard_input_once
 from webhook.cli.reporting import reports
 from webhook.cli.screen import tell
-from webhook.cli.users_of_run import UsersOfRun
-from webhook.diagnostics import Diagnostic, Unread
-from webhook.policy.evaluate import Evaluator
-from webhook.report import Entry, FailOn, Tally
+from webhook.diagnostics import Diagnostic
+from webhook.report import FailOn, Tally
 from webhook.report.check import CheckFormat
 
 
@@ -32,7 +28,10 @@ from webhook.report.check import CheckFormat
     callback=lambda _context, _option, value: FailOn(value),
     help="Exit with 1 where an object is denied, or also where one is warned, or also where one is skipped; or never.",
 )
-def command(inputs: Inputs, source: Source, outputs: tuple[Output[CheckFormat], ...], fail_on: FailOn) -> None:
+@jobs_option
+def command(
+    inputs: Inputs, source: Source, outputs: tuple[Output[CheckFormat], ...], fail_on: FailOn, jobs: int
+) -> None:
     """Check manifests as the webhook in the cluster would, with file and line.
 
     \b
@@ -44,22 +43,11 @@ def command(inputs: Inputs, source: Source, outputs: tuple[Output[CheckFormat], 
     read_standard_input_once(f=inputs.names, config=source.config, facts=source.facts)
     evaluator, settings = prepared(source)
     tally = Tally(settings)
-    with reports(outputs) as written:
-        for entry in _entries(inputs, evaluator):
+    with checking(inputs, evaluator, jobs) as checked, reports(outputs) as written:
+        for entry in checked:
             if isinstance(entry, Diagnostic):
                 tell(str(entry))
             tally.add(entry)
             written.add(entry)
         written.end(tally)
     sys.exit(tally.exit_code(fail_on))
-
-
-def _entries(inputs: Inputs, evaluator: Evaluator) -> Iterator[Entry]:
-    """Check the manifests in order, one at a time."""
-    users = UsersOfRun()
-    for manifest in manifests(inputs):
-        if isinstance(manifest, Diagnostic | Unread):
-            yield manifest
-            continue
-        checked = evaluate(manifest, evaluator, inputs.namespace)
-        yield checked if isinstance(checked, Diagnostic) else users.compare(checked.result())

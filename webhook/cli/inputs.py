@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, BinaryIO, TypeAlias, TypeVar
 
+from webhook.cli.batches import Found, answered, batches, entries
 from webhook.diagnostics import Diagnostic, InputError, Unread
-from webhook.manifests import STDIN, Document, Manifest, Source, documents, has_documents, read, source, sources
+from webhook.manifests import Document, Manifest, Source, documents, read, source, sources
 from webhook.policy.placement.facts import UNKNOWN, Facts
 
 if TYPE_CHECKING:
@@ -19,33 +20,17 @@ if TYPE_CHECKING:
 
 
 def manifests(inputs: Inputs) -> Iterator[Manifest | Diagnostic | Unread]:
-    """Yield all manifests of the inputs in order, and a diagnostic for each part that cannot be read.
-
-    Standard input without a document is an error, since the command that writes it has probably failed. A file or
-    folder may be empty unless all inputs are, or a check of nothing would pass. A list without items is a document.
-    """
-    empty: list[str] = []
-    all_empty = True
-    for given in sources(inputs.names, inputs.recursive, _standard_input()):
-        if not isinstance(given, Source):
-            all_empty = False
-            yield given
-            continue
-        found = False
-        for manifest in read(given.file, given.data):
-            found = True
-            yield manifest
-        if found or has_documents(given.data):
-            all_empty = False
-        else:
-            empty.append(given.file)
-    for file in empty:
-        if all_empty or file == STDIN:
-            yield Diagnostic(file, 0, 0, _EMPTY_INPUT if file == STDIN else _EMPTY_FILE)
+    """Yield all manifests of the inputs in order, and a diagnostic for each part that cannot be read."""
+    return entries(map(partial(answered, _manifests), batches(found(inputs))))
 
 
-_EMPTY_INPUT = "standard input holds no object; did the command before the pipe fail?"
-_EMPTY_FILE = "no object in this file, nor in any other input"
+def _manifests(source: Source) -> list[Manifest | Diagnostic]:
+    return list(read(*source.section))
+
+
+def found(inputs: Inputs) -> Iterator[Found]:
+    """Yield the inputs that options name."""
+    return sources(inputs.names, inputs.recursive, _standard_input())
 
 
 def _standard_input() -> BinaryIO:

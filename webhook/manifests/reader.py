@@ -9,20 +9,20 @@ from webhook.manifests import blocks
 from webhook.manifests.errors import UnreadableError, quoted
 from webhook.manifests.manifest import Document, Manifest
 from webhook.manifests.position import SourceText, Spot
-from webhook.manifests.stream import Part, normal, parts
+from webhook.manifests.stream import Part, is_json, normal, parts
 from webhook.policy.pods.reading import type_of
 from webhook.policy.verdict import Path
 
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
-_BLANKS = b" \t\r\n\v\f"
 
 
-def read(file: str, data: bytes) -> Iterator[Manifest | Diagnostic]:
+def read(file: str, data: bytes, first_line: int = 1, number: int = 0) -> Iterator[Manifest | Diagnostic]:
     """Yield the objects of one input in order, and a diagnostic for each document that cannot be read.
 
-    Empty documents are skipped but counted. The items of a list become separate objects.
+    Empty documents are skipped but counted. The items of a list become separate objects. A section of an input has its
+    first line, and the number of documents before it.
     """
-    for found in documents(file, data):
+    for found in documents(file, data, first_line, number):
         if isinstance(found, Document):
             yield from _manifests(file, found, (), found.value)
         else:
@@ -69,16 +69,15 @@ def _name(value: dict[str, object], key: str) -> str:
     return name if isinstance(name, str) else ""
 
 
-def documents(file: str, data: bytes) -> Iterator[Document | Diagnostic]:
+def documents(file: str, data: bytes, first_line: int = 1, number: int = 0) -> Iterator[Document | Diagnostic]:
     """Yield the documents of one input as they stand, lists included. Empty documents are skipped but counted."""
     if data.startswith(_UTF16):
         yield Diagnostic(file, 1, 1, "UTF-16 text; save the file as UTF-8")
         return
-    data = normal(data)
-    if data.lstrip(_BLANKS).startswith(b"{"):
-        yield from _json_or_yaml(file, data)
+    if is_json(data):
+        yield from _json_or_yaml(file, normal(data))
     else:
-        yield from _yaml(file, data)
+        yield from _yaml(file, normal(data), first_line, number=number)
 
 
 def _json_or_yaml(file: str, data: bytes) -> Iterator[Document | Diagnostic]:

@@ -9,18 +9,28 @@ from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
 from webhook.diagnostics import Diagnostic, Unread
+from webhook.manifests.sections import LARGEST, TooLargeError, sections
 
 STDIN = "<stdin>"
-LARGEST = 64 * 1024 * 1024
-"""Bytes of an input: far more than the largest object that etcd accepts, or any bundle of objects under review."""
 
 
 class Source(NamedTuple):
-    """One input: the name of its file and its content. `named` is False for a file that was found in a folder."""
+    """One input, or a section of a large one: the name of its file and its content.
+
+    `named` is False for a file that was found in a folder. `first_line` is that of the content, `number` the number of
+    documents before it.
+    """
 
     file: str
     data: bytes
     named: bool = True
+    first_line: int = 1
+    number: int = 0
+
+    @property
+    def section(self) -> tuple[str, bytes, int, int]:
+        """What `reader.read` takes."""
+        return self.file, self.data, self.first_line, self.number
 
 
 _EXTENSIONS = (".json", ".yaml", ".yml")
@@ -34,6 +44,10 @@ def sources(paths: Sequence[str], recursive: bool, stdin: BinaryIO) -> Iterator[
     for path in paths:
         if path not in _NO_PATH and _is_folder(Path(path)):
             yield from _manifests(Path(path), recursive)
+        elif path == "-":
+            yield from _sections(STDIN, stdin)
+        elif path and not _is_folder(Path(path)):
+            yield from _file(Path(path))
         else:
             yield source(path, stdin)
 
@@ -47,7 +61,11 @@ def source(path: str, stdin: BinaryIO) -> Source | Diagnostic:
         return Diagnostic('""', 0, 0, "the name is empty; name a file")
     if _is_folder(Path(path)):
         return _problem(Path(path), "is a folder; name a file")
-    return _file(Path(path))
+    try:
+        with Path(path).open("rb") as stream:
+            return _content(_shown(Path(path)), stream)
+    except (OSError, ValueError) as error:
+        return _problem(Path(path), _reason(error))
 
 
 _NO_PATH = ("-", "")
@@ -88,25 +106,40 @@ def _folder(top: Path, recursive: bool) -> Iterator[Source | Diagnostic]:
         elif path.name.endswith(_EXTENSIONS) and not _is_folder(path):
             # Reading a named pipe would never end.
             mode = _mode(path)
-            yield _problem(path, "not a regular file") if mode and not stat.S_ISREG(mode) else _file(path, named=False)
+            if mode and not stat.S_ISREG(mode):
+                yield _problem(path, "not a regular file")
+            else:
+                yield from _file(path, named=False)
 
 
-def _file(path: Path, *, named: bool = True) -> Source | Diagnostic:
+def _file(path: Path, *, named: bool = True) -> Iterator[Source | Diagnostic]:
     try:
         with path.open("rb") as stream:
-            return _content(_shown(path), stream, named=named)
+            yield from _sections(_shown(path), stream, named=named)
     except (OSError, ValueError) as error:
-        return _problem(path, _reason(error))
+        yield _problem(path, _reason(error))
 
 
-def _content(name: str, stream: BinaryIO, *, named: bool = True) -> Source | Diagnostic:
+def _sections(name: str, stream: BinaryIO, *, named: bool = True) -> Iterator[Source | Diagnostic]:
+    """Yield the sections of an input, each a part of it that is read on its own."""
+    try:
+        for section in sections(stream):
+            yield Source(name, section.data, named, section.first_line, section.number)
+    except TooLargeError as error:
+        what = "a document larger" if error.line else "larger"
+        yield Diagnostic(name, error.line, min(error.line, 1), f"{what} than {LARGEST // 1024**2} MiB")
+    except (OSError, ValueError) as error:
+        yield Diagnostic(name, 0, 0, _reason(error))
+
+
+def _content(name: str, stream: BinaryIO) -> Source | Diagnostic:
     try:
         data = stream.read(LARGEST + 1)
     except (OSError, ValueError) as error:
         return Diagnostic(name, 0, 0, _reason(error))
     if len(data) > LARGEST:
         return Diagnostic(name, 0, 0, f"larger than {LARGEST // 1024**2} MiB")
-    return Source(name, data, named)
+    return Source(name, data)
 
 
 def _problem(path: Path, message: str) -> Diagnostic:

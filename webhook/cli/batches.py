@@ -1,0 +1,87 @@
+"""The inputs of a command in batches, which are read one by one or in worker processes, and what they amount to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Generic, NamedTuple, TypeAlias, TypeVar
+
+from webhook.diagnostics import Diagnostic, Unread
+from webhook.manifests import STDIN, Source, has_documents
+
+Found: TypeAlias = Source | Unread | Diagnostic
+"""An input, a file that is not read, or an error."""
+
+Entry = TypeVar("Entry")
+"""What an input holds, for the command."""
+
+_BATCH = 128 * 1024
+"""Bytes of a batch: enough that a worker has more to compute than to receive, few enough that all workers get some."""
+
+_MOST = 500
+"""Inputs of a batch."""
+
+
+class Answer(NamedTuple, Generic[Entry]):
+    """What a section of an input holds. `is_empty`: no document, so that the input holds nothing as far as it is."""
+
+    file: str
+    is_first: bool
+    entries: Sequence[Entry]
+    is_empty: bool
+
+
+Answers: TypeAlias = "list[Answer[Entry] | Unread | Diagnostic]"
+
+
+def batches(found: Iterable[Found]) -> Iterator[list[Found]]:
+    """Yield inputs in batches, in their order."""
+    batch: list[Found] = []
+    size = 0
+    for one in found:
+        batch.append(one)
+        size += len(one.data) if isinstance(one, Source) else 0
+        if size >= _BATCH or len(batch) == _MOST:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
+
+
+def answered(read: Callable[[Source], Sequence[Entry]], batch: Sequence[Found]) -> Answers[Entry]:
+    """Return what each input of a batch holds."""
+    return [_answer(read, one) if isinstance(one, Source) else one for one in batch]
+
+
+def _answer(read: Callable[[Source], Sequence[Entry]], source: Source) -> Answer[Entry]:
+    entries = read(source)
+    return Answer(source.file, source.number == 0, entries, not entries and not has_documents(source.data))
+
+
+def entries(batches: Iterable[Answers[Entry]]) -> Iterator[Entry | Unread | Diagnostic]:
+    """Yield all entries in order, and at the end an error for each input that holds nothing and should.
+
+    Standard input without a document is an error, since the command that writes it has probably failed. A file or
+    folder may be empty unless all inputs are, or a check of nothing would pass. A list without items is a document.
+    """
+    empty: list[str] = []
+    all_empty = True
+    for batch in batches:
+        for answer in batch:
+            if not isinstance(answer, Answer):
+                all_empty = False
+                yield answer
+                continue
+            yield from answer.entries
+            if answer.is_first:
+                empty.append(answer.file)
+            if not answer.is_empty:
+                all_empty = False
+                if empty and empty[-1] == answer.file:
+                    empty.pop()
+    for file in empty:
+        if all_empty or file == STDIN:
+            yield Diagnostic(file, 0, 0, _EMPTY_INPUT if file == STDIN else _EMPTY_FILE)
+
+
+_EMPTY_INPUT = "standard input holds no object; did the command before the pipe fail?"
+_EMPTY_FILE = "no object in this file, nor in any other input"

@@ -1,0 +1,63 @@
+"""What `check` finds about each object of its inputs, in this process or in several."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+
+import click
+
+from webhook.cli.batches import answered, batches, entries
+from webhook.cli.evaluation import evaluate
+from webhook.cli.inputs import found
+from webhook.cli.options import Inputs
+from webhook.cli.users_of_run import UsersOfRun
+from webhook.cli.workers import cores, ordered
+from webhook.diagnostics import Diagnostic
+from webhook.manifests import Source, read
+from webhook.policy.evaluate import Evaluator
+from webhook.report import Entry, Result
+
+_MOST_JOBS = 256
+
+
+def _jobs(_context: click.Context, _option: click.Parameter, value: int) -> int:
+    """Return the number of processes. Raises BadParameter where the system cannot fork."""
+    if value != 1 and not hasattr(os, "fork"):
+        raise click.BadParameter("worker processes need a system that can fork; leave out -j")
+    return value or cores()
+
+
+jobs_option = click.option(
+    "-j",
+    "--jobs",
+    type=click.IntRange(0, _MOST_JOBS),
+    metavar="N",
+    default=1,
+    show_default=True,
+    callback=_jobs,
+    help="Check in N processes; 0 stands for the number of cores. The report is the same.",
+)
+
+
+@contextmanager
+def checking(inputs: Inputs, evaluator: Evaluator, jobs: int) -> Iterator[Iterator[Entry]]:
+    """Give the entries of the report in the order of the inputs. Worker processes end with the context."""
+    users = UsersOfRun()
+    check = partial(_checked, evaluator, inputs.namespace)
+    with ordered(partial(answered, check), jobs) as answers:
+        yield (
+            users.compare(entry) if isinstance(entry, Result) else entry
+            for entry in entries(answers(batches(found(inputs))))
+        )
+
+
+def _checked(evaluator: Evaluator, namespace: str, source: Source) -> list[Entry]:
+    """Check the manifests of an input, or of a section of it."""
+    checked = (
+        manifest if isinstance(manifest, Diagnostic) else evaluate(manifest, evaluator, namespace)
+        for manifest in read(*source.section)
+    )
+    return [one if isinstance(one, Diagnostic) else one.result() for one in checked]

@@ -1,0 +1,70 @@
+"""Read a stream in sections of whole documents, so that memory depends on the largest document, not on the stream."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import BinaryIO, NamedTuple
+
+from webhook.manifests.stream import count, is_json
+
+LARGEST = 64 * 1024 * 1024
+"""Bytes of a document, or of an input in JSON: far more than the largest object that etcd accepts, or any list."""
+
+BLOCK = 128 * 1024
+"""Bytes that are read at once. A section has about as many, unless a document is larger."""
+
+_SEPARATOR = b"\n---"
+
+
+class Section(NamedTuple):
+    """Documents of a stream that follow each other: their bytes, their first line, the number of documents before."""
+
+    data: bytes
+    first_line: int = 1
+    number: int = 0
+
+
+class TooLargeError(Exception):
+    """A document is too large. `line` is its first line; 0 if the whole input counts as one."""
+
+    def __init__(self, line: int) -> None:
+        super().__init__(line)
+        self.line = line
+
+
+def sections(stream: BinaryIO) -> Iterator[Section]:
+    """Yield the sections of a stream, at least one. JSON is one section. Raises TooLargeError, OSError and ValueError.
+
+    Only a line that begins with `---` ends a document, whatever the YAML around it means: see `stream`.
+    """
+    data = stream.read(BLOCK)
+    if len(data) < BLOCK:
+        yield Section(data)
+        return
+    if is_json(data):
+        yield Section(_whole(data, stream))
+        return
+    pending = bytearray(data)
+    line, number, searched = 1, 0, 0
+    while data:
+        end = pending.rfind(_SEPARATOR, searched) + 1
+        searched = max(0, len(pending) - len(_SEPARATOR))
+        if end:
+            whole = bytes(pending[:end])
+            yield Section(whole, line, number)
+            number += count(whole, is_start=line == 1)
+            line += whole.count(b"\n")
+            del pending[:end]
+            searched = max(0, len(pending) - len(_SEPARATOR))
+        if len(pending) > LARGEST:
+            raise TooLargeError(line)
+        data = stream.read(BLOCK)
+        pending += data
+    yield Section(bytes(pending), line, number)
+
+
+def _whole(data: bytes, stream: BinaryIO) -> bytes:
+    data += stream.read(LARGEST + 1 - len(data))
+    if len(data) > LARGEST:
+        raise TooLargeError(0)
+    return data
