@@ -80,7 +80,7 @@ def test_internal_error_names_its_cause(prepared: Path, monkeypatch: pytest.Monk
     def broken(*_: Any) -> Any:
         raise ExceptionGroup("several", [LookupError("::error::on\npurpose")])
 
-    monkeypatch.setattr("webhook.cli.check.evaluate", broken)
+    monkeypatch.setattr("webhook.cli.checking.evaluate", broken)
     ended = run("check", "-f", "good.yaml")
     said = (
         r"internal error: ExceptionGroup at test_exit_codes\.py:\d+: several \(1 sub-exception\); "

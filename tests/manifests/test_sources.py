@@ -8,7 +8,7 @@ from pathlib import Path
 
 from webhook.diagnostics import Diagnostic, Unread
 from webhook.manifests import Source, sources
-from webhook.manifests.sources import LARGEST
+from webhook.manifests.sections import LARGEST
 
 
 def found(paths: list[str], recursive: bool = False, stdin: bytes = b"") -> list[tuple[str, bytes] | Diagnostic]:

@@ -9,11 +9,9 @@ from webhook.manifests import blocks
 from webhook.manifests.errors import UnreadableError, quoted
 from webhook.manifests.manifest import Document, Manifest
 from webhook.manifests.position import SourceText, Spot
-from webhook.manifests.stream import Part, is_json, normal, parts
+from webhook.manifests.stream import Part, is_json, is_utf16, normal, parts
 from webhook.policy.pods.reading import type_of
 from webhook.policy.verdict import Path
-
-_UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
 
 def read(file: str, data: bytes, first_line: int = 1, number: int = 0) -> Iterator[Manifest | Diagnostic]:
@@ -71,7 +69,7 @@ def _name(value: dict[str, object], key: str) -> str:
 
 def documents(file: str, data: bytes, first_line: int = 1, number: int = 0) -> Iterator[Document | Diagnostic]:
     """Yield the documents of one input as they stand, lists included. Empty documents are skipped but counted."""
-    if data.startswith(_UTF16):
+    if is_utf16(data):
         yield Diagnostic(file, 1, 1, "UTF-16 text; save the file as UTF-8")
         return
     if is_json(data):

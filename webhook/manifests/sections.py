@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import BinaryIO, NamedTuple
 
-from webhook.manifests.stream import count, is_json
+from webhook.manifests.stream import count, is_blank, is_yaml
 
 LARGEST = 64 * 1024 * 1024
 """Bytes of a document, or of an input in JSON: far more than the largest object that etcd accepts, or any list."""
@@ -32,39 +32,38 @@ class TooLargeError(Exception):
         self.line = line
 
 
-def sections(stream: BinaryIO) -> Iterator[Section]:
-    """Yield the sections of a stream, at least one. JSON is one section. Raises TooLargeError, OSError and ValueError.
+def sections(stream: BinaryIO, block: int = BLOCK) -> Iterator[Section]:
+    """Yield the sections of a stream, at least one. Raises TooLargeError, OSError and ValueError.
 
-    Only a line that begins with `---` ends a document, whatever the YAML around it means: see `stream`.
+    Only a line that begins with `---` ends a document, whatever the YAML around it means: see `stream`. JSON, and what
+    is no text, is one section.
     """
-    data = stream.read(BLOCK)
-    if len(data) < BLOCK:
-        yield Section(data)
-        return
-    if is_json(data):
+    data = stream.read(block)
+    while is_blank(data) and len(data) <= LARGEST and (more := stream.read(block + len(data))):
+        data += more
+    if len(data) < block or not is_yaml(data):
         yield Section(_whole(data, stream))
         return
-    pending = bytearray(data)
-    line, number, searched = 1, 0, 0
+    pending = bytearray()
+    line, number = 1, 0
     while data:
-        end = pending.rfind(_SEPARATOR, searched) + 1
         searched = max(0, len(pending) - len(_SEPARATOR))
-        if end:
+        pending += data
+        if end := pending.rfind(_SEPARATOR, searched) + 1:
             whole = bytes(pending[:end])
+            del pending[:end]
             yield Section(whole, line, number)
             number += count(whole, is_start=line == 1)
             line += whole.count(b"\n")
-            del pending[:end]
-            searched = max(0, len(pending) - len(_SEPARATOR))
         if len(pending) > LARGEST:
             raise TooLargeError(line)
-        data = stream.read(BLOCK)
-        pending += data
-    yield Section(bytes(pending), line, number)
+        data = stream.read(block)
+    if pending or line == 1:
+        yield Section(bytes(pending), line, number)
 
 
 def _whole(data: bytes, stream: BinaryIO) -> bytes:
-    data += stream.read(LARGEST + 1 - len(data))
+    data += stream.read(max(0, LARGEST + 1 - len(data)))
     if len(data) > LARGEST:
         raise TooLargeError(0)
     return data

@@ -35,9 +35,24 @@ def normal(data: bytes) -> bytes:
     return data if data.endswith(b"\n") or not data else data + b"\n"
 
 
+def is_blank(data: bytes) -> bool:
+    """Return whether the start of a stream does not show yet what the stream holds."""
+    return not data.removeprefix(BOM).lstrip(_BLANKS)
+
+
 def is_json(data: bytes) -> bool:
     """Return whether kubectl takes a stream that begins with these bytes for JSON."""
     return data.removeprefix(BOM).lstrip(_BLANKS).startswith(b"{")
+
+
+def is_utf16(data: bytes) -> bool:
+    """Return whether a stream that begins with these bytes is UTF-16 text."""
+    return data.startswith((b"\xff\xfe", b"\xfe\xff"))
+
+
+def is_yaml(data: bytes) -> bool:
+    """Return whether a stream that begins with these bytes is read as YAML, document by document."""
+    return not (is_json(data) or is_utf16(data))
 
 
 def count(data: bytes, *, is_start: bool) -> int:
