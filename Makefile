@@ -112,7 +112,7 @@ light: $(READY) ## Build the wheel of gpushare-check, the command line without t
 	@echo build/light/*.whl
 
 krew: export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct)
-krew: light ## Build the krew plugin into build/krew, to be published below BASE_URL=https://…; PLATFORMS="linux-amd64" selects.
+krew: light ## Build the krew plugin into build/krew, for archives published below BASE_URL=https://…; PLATFORMS selects.
 	@$(BIN)/python -m krew build/light/*.whl "$(BASE_URL)" build/krew $(PLATFORMS)
 
 clean: ## Remove everything that make created here.

@@ -25,7 +25,11 @@ def main() -> int:
     if not base_url.startswith("https://"):
         print("krew: set BASE_URL to the https:// address below which you publish the archives", file=sys.stderr)
         return 2
-    wanted = [platform for platform in PLATFORMS if not names or platform.name in names]
+    known = {platform.name: platform for platform in PLATFORMS}
+    if unknown := [name for name in names if name not in known]:
+        print(f"krew: no platform {', '.join(unknown)}; PLATFORMS may name {', '.join(known)}", file=sys.stderr)
+        return 2
+    wanted = [known[name] for name in names or known]
     folder = Path(output)
     folder.mkdir(parents=True, exist_ok=True)
     try:

@@ -143,7 +143,7 @@ main(["check", "-", "-j", "2"])
 
 @contextmanager
 def waiting_workers() -> Iterator[tuple[subprocess.Popen[bytes], int]]:
-    """A command with two workers that waits for more of its standard input, and a pipe that ends with the last of them."""
+    """A command with two workers that waits for more input, and a pipe that ends with the last of them."""
     ends, held = os.pipe()
     with subprocess.Popen(
         [sys.executable, "-c", ENDLESS],

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain
 from typing import Generic, NamedTuple, TypeAlias, TypeVar
 
 from webhook.diagnostics import Diagnostic, Unread
-from webhook.manifests import STDIN, Source, has_documents
+from webhook.manifests import STDIN, Source, has_documents, is_pipe
 
 Found: TypeAlias = Source | Unread | Diagnostic
 """An input, a file that is not read, or an error."""
@@ -54,34 +56,44 @@ def answered(read: Callable[[Source], Sequence[Entry]], batch: Sequence[Found]) 
 
 def _answer(read: Callable[[Source], Sequence[Entry]], source: Source) -> Answer[Entry]:
     entries = read(source)
-    return Answer(source.file, source.number == 0, entries, not entries and not has_documents(source.data))
+    return Answer(source.file, source.first_line == 1, entries, not entries and not has_documents(source.data))
 
 
-def entries(batches: Iterable[Answers[Entry]]) -> Iterator[Entry | Unread | Diagnostic]:
+def entries(names: Sequence[str], batches: Iterable[Answers[Entry]]) -> Iterator[Entry | Unread | Diagnostic]:
     """Yield all entries in order, and at the end an error for each input that holds nothing and should.
 
-    Standard input without a document is an error, since the command that writes it has probably failed. A file or
+    The output of another command without a document is an error, since the command has probably failed. A file or
     folder may be empty unless all inputs are, or a check of nothing would pass. A list without items is a document.
     """
     empty: list[str] = []
+    unread: Counter[str] = Counter()
     all_empty = True
-    for batch in batches:
-        for answer in batch:
-            if not isinstance(answer, Answer):
+    for answer in chain.from_iterable(batches):
+        if isinstance(answer, Answer) and answer.is_first and answer.is_empty:
+            empty.append(answer.file)
+        elif isinstance(answer, Answer) and not answer.is_empty and empty and empty[-1] == answer.file:
+            empty.pop()  # a later section holds something
+        all_empty = all_empty and (not isinstance(answer, Answer) or answer.is_empty or bool(answer.entries))
+        for one in answer.entries if isinstance(answer, Answer) else (answer,):
+            if isinstance(one, Unread):
+                unread[one.reason] += 1
+            else:
                 all_empty = False
-                yield answer
-                continue
-            yield from answer.entries
-            if answer.is_first:
-                empty.append(answer.file)
-            if not answer.is_empty:
-                all_empty = False
-                if empty and empty[-1] == answer.file:
-                    empty.pop()
+            yield one
     for file in empty:
-        if all_empty or file == STDIN:
-            yield Diagnostic(file, 0, 0, _EMPTY_INPUT if file == STDIN else _EMPTY_FILE)
+        if is_pipe(file):
+            yield Diagnostic(file, 0, 0, _EMPTY_INPUT if file == STDIN else _EMPTY_PIPE)
+        elif all_empty:
+            yield Diagnostic(file, 0, 0, _EMPTY_FILE)
+    if all_empty and unread and not empty:
+        yield Diagnostic(names[0], 0, 0, _nothing_read(unread))
 
 
 _EMPTY_INPUT = "standard input holds no object; did the command before the pipe fail?"
+_EMPTY_PIPE = "this pipe holds no object; did the command that writes it fail?"
 _EMPTY_FILE = "no object in this file, nor in any other input"
+
+
+def _nothing_read(unread: Counter[str]) -> str:
+    counts = ", ".join(f"{count} {reason}" for reason, count in unread.most_common())
+    return f"no object here, nor in any other input; not read: {counts}"

@@ -10,8 +10,6 @@ from webhook.cli.checking import checking, jobs_option
 from webhook.cli.evaluator import Source, prepared, source_options
 from webhook.cli.options import Inputs, Output, manifest_options, outputs_option, read_standard_input_once
 from webhook.cli.reporting import reports
-from webhook.cli.screen import tell
-from webhook.diagnostics import Diagnostic
 from webhook.report import FailOn, Tally
 from webhook.report.check import CheckFormat
 
@@ -29,8 +27,21 @@ from webhook.report.check import CheckFormat
     help="Exit with 1 where an object is denied, or also where one is warned, or also where one is skipped; or never.",
 )
 @jobs_option
+@click.option(
+    "-q",
+    "--quiet",
+    "is_quiet",
+    is_flag=True,
+    help="Of the text report, only the findings that deny an object or fail the run, without a summary.",
+)
 def command(
-    inputs: Inputs, source: Source, outputs: tuple[Output[CheckFormat], ...], fail_on: FailOn, jobs: int
+    inputs: Inputs,
+    source: Source,
+    outputs: tuple[Output[CheckFormat], ...],
+    fail_on: FailOn,
+    jobs: int,
+    *,
+    is_quiet: bool,
 ) -> None:
     """Check manifests as the webhook in the cluster would, with file and line.
 
@@ -43,10 +54,8 @@ def command(
     read_standard_input_once(f=inputs.names, config=source.config, facts=source.facts)
     evaluator, settings = prepared(source)
     tally = Tally(settings)
-    with checking(inputs, evaluator, jobs) as checked, reports(outputs) as written:
-        for entry in checked:
-            if isinstance(entry, Diagnostic):
-                tell(str(entry))
+    with checking(inputs, evaluator, jobs) as entries, reports(outputs, fail_on, is_quiet=is_quiet) as written:
+        for entry in entries:
             tally.add(entry)
             written.add(entry)
         written.end(tally)

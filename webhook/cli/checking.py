@@ -10,13 +10,13 @@ from functools import partial
 import click
 
 from webhook.cli.batches import answered, batches, entries
-from webhook.cli.evaluation import evaluate
+from webhook.cli.evaluation import Evaluated, evaluate
 from webhook.cli.inputs import found
 from webhook.cli.options import Inputs
 from webhook.cli.users_of_run import UsersOfRun
 from webhook.cli.workers import cores, ordered
-from webhook.diagnostics import Diagnostic
-from webhook.manifests import Source, read
+from webhook.diagnostics import Diagnostic, Unread
+from webhook.manifests import Source, objects
 from webhook.policy.evaluate import Evaluator
 from webhook.report import Entry, Result
 
@@ -50,14 +50,17 @@ def checking(inputs: Inputs, evaluator: Evaluator, jobs: int) -> Iterator[Iterat
     with ordered(partial(answered, check), jobs) as answers:
         yield (
             users.compare(entry) if isinstance(entry, Result) else entry
-            for entry in entries(answers(batches(found(inputs))))
+            for entry in entries(inputs.names, answers(batches(found(inputs))))
         )
 
 
 def _checked(evaluator: Evaluator, namespace: str, source: Source) -> list[Entry]:
-    """Check the manifests of an input, or of a section of it."""
-    checked = (
-        manifest if isinstance(manifest, Diagnostic) else evaluate(manifest, evaluator, namespace)
-        for manifest in read(*source.section)
-    )
-    return [one if isinstance(one, Diagnostic) else one.result() for one in checked]
+    """Check the objects of an input, or of a section of it."""
+    return [
+        one if isinstance(one, Diagnostic | Unread) else _entry(evaluate(one, evaluator, namespace))
+        for one in objects(source)
+    ]
+
+
+def _entry(checked: Evaluated | Diagnostic) -> Entry:
+    return checked if isinstance(checked, Diagnostic) else checked.result()

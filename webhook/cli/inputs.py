@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, BinaryIO, TypeAlias, TypeVar
 
 from webhook.cli.batches import Found, answered, batches, entries
 from webhook.diagnostics import Diagnostic, InputError, Unread
-from webhook.manifests import Document, Manifest, Source, documents, read, source, sources
+from webhook.manifests import Document, Manifest, Source, documents, objects, source, sources
 from webhook.policy.placement.facts import UNKNOWN, Facts
 
 if TYPE_CHECKING:
@@ -20,17 +20,17 @@ if TYPE_CHECKING:
 
 
 def manifests(inputs: Inputs) -> Iterator[Manifest | Diagnostic | Unread]:
-    """Yield all manifests of the inputs in order, and a diagnostic for each part that cannot be read."""
-    return entries(map(partial(answered, _manifests), batches(found(inputs))))
+    """Yield all manifests in order, a diagnostic for each part that cannot be read, and what is skipped."""
+    return entries(inputs.names, map(partial(answered, _objects), batches(found(inputs))))
 
 
-def _manifests(source: Source) -> list[Manifest | Diagnostic]:
-    return list(read(*source.section))
+def _objects(source: Source) -> list[Manifest | Diagnostic | Unread]:
+    return list(objects(source))
 
 
 def found(inputs: Inputs) -> Iterator[Found]:
-    """Yield the inputs that options name."""
-    return sources(inputs.names, inputs.recursive, _standard_input())
+    """Yield what the options of a command name."""
+    return sources(inputs.names, inputs.recursive, _standard_input(), inputs.exclude)
 
 
 def _standard_input() -> BinaryIO:
@@ -66,6 +66,9 @@ def parse(file: str, data: bytes, load: Load[Loaded]) -> Loaded:
     whole = [one for one in read if isinstance(one, Document)]
     if len(whole) > 1:
         diagnostics.append(Diagnostic(file, *whole[1].locate(()), "a second document; this file may hold only one"))
+    elif whole and isinstance(value := whole[0].value, dict) and "config" in value:
+        message = "the chart's values: pass their `config:` part as a file of its own"
+        diagnostics.append(Diagnostic(file, *whole[0].locate(("config",)), message))
     if diagnostics:
         raise InputError(diagnostics)
     return load(whole[0].value, whole[0].locate, file) if whole else load(None, _nowhere, file)

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from webhook.diagnostics import Diagnostic
 from webhook.manifests.position import Position, SourceText, Spot, follow
 from webhook.policy.verdict import Path
+
+_SOURCE = re.compile(r"^# Source: (.*)$", re.MULTILINE)
+_ABOVE = 4096
+"""Characters above a document that may hold the comment of Helm: it, and the licence of a template."""
 
 FindSpot: TypeAlias = Callable[[SourceText, int], Spot]
 """Computes the spot of the value that starts at an offset of a text."""
@@ -42,19 +47,26 @@ class Document:
         """Return the line of the value at a path, or the part of a long line around it, and the column of that part."""
         return self.text.excerpt(self.offset(path))
 
+    @property
+    def source(self) -> str:
+        """What the last comment `# Source:` above the document names, which Helm writes; empty without one."""
+        above = _SOURCE.findall(self.text.content, max(0, self.start - _ABOVE), self.start)
+        return str(above[-1]).strip() if above else ""
+
 
 class Manifest:
-    """One object of a file: a document, or an item of a list document.
+    """One object of a file: a document, an item of a list document, or the object of an AdmissionReview.
 
     `value` is what kubectl would send as JSON, in plain dicts, lists and scalars. Treat it as read-only: where the file
-    has aliases, the same dict or list may occur in it more than once.
+    has aliases, the same dict or list may occur in it more than once. `namespace` is that of the review; empty without.
     """
 
-    __slots__ = ("_document", "_path", "file", "value")
+    __slots__ = ("_document", "_path", "file", "namespace", "value")
 
-    def __init__(self, file: str, document: Document, path: Path, value: object) -> None:
+    def __init__(self, file: str, document: Document, path: Path, value: dict[str, Any], namespace: str = "") -> None:
         self.file = file
         self.value = value
+        self.namespace = namespace
         self._document = document
         self._path = path
 
@@ -62,6 +74,11 @@ class Manifest:
     def document(self) -> int:
         """The number of the document in its file, from 1."""
         return self._document.number
+
+    @property
+    def source(self) -> str:
+        """The template of a chart that gave the object; empty if no comment of Helm names one."""
+        return self._document.source
 
     def unshared(self) -> Any:
         """Return a copy of `value` that may be changed: each dict and list occurs in it once.

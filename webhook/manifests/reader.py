@@ -9,7 +9,7 @@ from webhook.manifests import blocks
 from webhook.manifests.errors import UnreadableError, quoted
 from webhook.manifests.manifest import Document, Manifest
 from webhook.manifests.position import SourceText, Spot
-from webhook.manifests.stream import Part, is_json, is_utf16, normal, parts
+from webhook.manifests.stream import Part, is_gzip, is_json, is_utf16, normal, parts
 from webhook.policy.pods.reading import type_of
 from webhook.policy.verdict import Path
 
@@ -22,9 +22,14 @@ def read(file: str, data: bytes, first_line: int = 1, number: int = 0) -> Iterat
     """
     for found in documents(file, data, first_line, number):
         if isinstance(found, Document):
-            yield from _manifests(file, found, (), found.value)
+            yield from flattened(file, found)
         else:
             yield found
+
+
+def flattened(file: str, document: Document) -> Iterator[Manifest | Diagnostic]:
+    """Yield the object of a document, or the items of a list."""
+    return _manifests(file, document, (), document.value)
 
 
 def has_documents(data: bytes) -> bool:
@@ -71,6 +76,9 @@ def documents(file: str, data: bytes, first_line: int = 1, number: int = 0) -> I
     """Yield the documents of one input as they stand, lists included. Empty documents are skipped but counted."""
     if is_utf16(data):
         yield Diagnostic(file, 1, 1, "UTF-16 text; save the file as UTF-8")
+        return
+    if is_gzip(data):
+        yield Diagnostic(file, 1, 1, "a compressed file; unpack it, or pipe `helm template` for a packaged chart")
         return
     if is_json(data):
         yield from _json_or_yaml(file, normal(data))
@@ -140,7 +148,10 @@ def _composed(file: str, number: int, text: SourceText) -> Document | Diagnostic
     try:
         composed = compose(text)
     except UnreadableError as error:
-        return Diagnostic(file, *text.position(error.offset), error.message + _hint(text, error.offset))
+        from webhook.manifests.templates import template
+
+        unrendered = template(file, text, error.offset)
+        return unrendered or Diagnostic(file, *text.position(error.offset), error.message)
     if composed is None or composed[0] is None:
         return None
     value, spot = composed
@@ -153,12 +164,3 @@ def _composed_spot(text: SourceText, start: int) -> Spot:
 
     composed = compose(text)
     return start if composed is None else composed[1]
-
-
-_MOST_OF_LINE = 1024
-
-
-def _hint(text: SourceText, offset: int) -> str:
-    """Return what to do about an error in a line of an unrendered template; empty for any other line."""
-    placeholder = "{{" in text.around(offset, _MOST_OF_LINE)
-    return '; "{{" is a template placeholder; render the template first' if placeholder else ""

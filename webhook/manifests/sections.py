@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import BinaryIO, NamedTuple
 
+from webhook.manifests.files import LARGEST
 from webhook.manifests.stream import count, is_blank, is_yaml
-
-LARGEST = 64 * 1024 * 1024
-"""Bytes of a document, or of an input in JSON: far more than the largest object that etcd accepts, or any list."""
 
 BLOCK = 128 * 1024
 """Bytes that are read at once. A section has about as many, unless a document is larger."""

@@ -50,9 +50,14 @@ def is_utf16(data: bytes) -> bool:
     return data.startswith((b"\xff\xfe", b"\xfe\xff"))
 
 
+def is_gzip(data: bytes) -> bool:
+    """Return whether a stream that begins with these bytes is compressed."""
+    return data.startswith(b"\x1f\x8b")
+
+
 def is_yaml(data: bytes) -> bool:
     """Return whether a stream that begins with these bytes is read as YAML, document by document."""
-    return not (is_json(data) or is_utf16(data))
+    return not (is_json(data) or is_utf16(data) or is_gzip(data))
 
 
 def count(data: bytes, *, is_start: bool) -> int:

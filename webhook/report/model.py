@@ -48,6 +48,7 @@ NO_EXCERPT = Excerpt("", 1)
 class Located:
     """A finding with its position in the file, counted from 1, and the line that holds the value.
 
+    `length` is the number of characters of the value in this line, 0 if the value is not a scalar of one line.
     `value` is the value as text, by which `webhook.report.fingerprint` compares findings; empty for a mapping or list.
     """
 
@@ -55,6 +56,7 @@ class Located:
     line: int
     column: int
     excerpt: Excerpt = NO_EXCERPT
+    length: int = 0
     value: str = ""
 
     @property
@@ -80,11 +82,12 @@ class MpsUser:
     line: int
     column: int
     excerpt: Excerpt
+    length: int
 
     def located(self, code: str, message: str, remedy: str) -> Located:
         """Return a finding about the user."""
         finding = Finding(code, self.severity, self.path, message, remedy)
-        return Located(finding, self.line, self.column, self.excerpt, str(self.user))
+        return Located(finding, self.line, self.column, self.excerpt, self.length, str(self.user))
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from textwrap import indent
-from typing import Any, assert_never
 
-from webhook.diagnostics import Diagnostic, Unread
 from webhook.report.data import json_text
-from webhook.report.model import Entry, Located, Result
+from webhook.report.model import Entry, Result
+from webhook.report.record import HEAD, Rest, record
 from webhook.report.tally import Tally
 
-_HEAD = '{\n  "apiVersion": "gpushare-webhook/v1",\n  "kind": "CheckReport",\n  "results": ['
+_HEAD = json_text({**HEAD, "results": []}).rstrip("]}\n")
 
 
 class JsonWriter:
@@ -18,59 +17,18 @@ class JsonWriter:
 
     def __init__(self) -> None:
         self._before = f"{_HEAD}\n"
-        self._errors: list[dict[str, Any]] = []
-        self._unread: list[dict[str, str]] = []
+        self._rest = Rest()
 
     def add(self, entry: Entry) -> str:
         """Return the text for a result. Errors and unread files follow at the end."""
-        match entry:
-            case Result():
-                text = self._before + indent(json_text(_result(entry)).rstrip("\n"), "    ")
-                self._before = ",\n"
-                return text
-            case Diagnostic(file, line, column, message):
-                self._errors.append({"file": file, "line": line, "column": column, "message": message})
-            case Unread(file, reason):
-                self._unread.append({"file": file, "reason": reason})
-            case _:
-                assert_never(entry)
-        return ""
+        if not isinstance(entry, Result):
+            self._rest.add(entry)
+            return ""
+        text = self._before + indent(json_text(record(entry)).rstrip("\n"), "    ")
+        self._before = ",\n"
+        return text
 
     def end(self, tally: Tally) -> str:
         """Return the errors, the unread files and the summary."""
         head = f"{_HEAD}]" if self._before != ",\n" else "\n  ]"
-        rest: dict[str, Any] = {
-            "errors": self._errors,
-            **({"unread": self._unread} if self._unread else {}),
-            **({"settings": tally.settings} if tally.settings else {}),
-            "summary": tally.summary(),
-        }
-        return f"{head},\n{json_text(rest).removeprefix('{' + chr(10))}"
-
-
-def _result(result: Result) -> dict[str, Any]:
-    return {
-        "file": result.file,
-        "document": result.document,
-        "line": result.line,
-        "object": result.subject.as_data(),
-        "decision": result.decision,
-        "findings": [_finding(located) for located in result.findings],
-        "patch": result.patch,
-        **({"omitted": result.omitted} if result.omitted else {}),
-        **({"reason": result.reason} if result.reason else {}),
-        **({"source": result.source} if result.source else {}),
-    }
-
-
-def _finding(located: Located) -> dict[str, Any]:
-    finding = located.finding
-    return {
-        "code": finding.code,
-        "severity": finding.severity.label,
-        "path": located.pointer,
-        "line": located.line,
-        "column": located.column,
-        "message": finding.message,
-        "remedy": finding.remedy,
-    }
+        return f"{head},\n{json_text(self._rest.data(tally)).removeprefix('{' + chr(10))}"
