@@ -8,41 +8,19 @@ import click
 
 from webhook.cli.checking import checking, jobs_option
 from webhook.cli.evaluator import Source, prepared, source_options
-from webhook.cli.options import Inputs, Output, manifest_options, outputs_option, read_standard_input_once
-from webhook.cli.reporting import reports
-from webhook.report import FailOn, Tally
-from webhook.report.check import CheckFormat
+from webhook.cli.options import Inputs, manifest_options, read_standard_input_once
+from webhook.cli.reporting import Wanted, report_options, reports
+from webhook.cli.server_options import Server, server_options
+from webhook.report import Tally
 
 
 @click.command(name="check")
 @manifest_options
 @source_options
-@outputs_option(CheckFormat.TEXT, "The format of the report.")
-@click.option(
-    "--fail-on",
-    type=click.Choice([one.value for one in FailOn]),
-    default=FailOn.DENY.value,
-    show_default=True,
-    callback=lambda _context, _option, value: FailOn(value),
-    help="Exit with 1 where an object is denied, or also where one is warned, or also where one is skipped; or never.",
-)
+@server_options
 @jobs_option
-@click.option(
-    "-q",
-    "--quiet",
-    "is_quiet",
-    is_flag=True,
-    help="Of the text report, only the findings that deny an object or fail the run, without a summary.",
-)
-def command(
-    inputs: Inputs,
-    source: Source,
-    outputs: tuple[Output[CheckFormat], ...],
-    fail_on: FailOn,
-    jobs: int,
-    *,
-    is_quiet: bool,
-) -> None:
+@report_options
+def command(inputs: Inputs, source: Source, server: Server | None, jobs: int, wanted: Wanted) -> None:
     """Check manifests as the webhook in the cluster would, with file and line.
 
     \b
@@ -53,10 +31,10 @@ def command(
     """
     read_standard_input_once(f=inputs.names, config=source.config, facts=source.facts)
     evaluator, settings = prepared(source)
-    tally = Tally(settings)
-    with checking(inputs, evaluator, jobs) as entries, reports(outputs, fail_on, is_quiet=is_quiet) as written:
-        for entry in entries:
+    with checking(inputs, evaluator, server, jobs) as checked, reports(wanted) as written:
+        tally = Tally(settings, checked.server)
+        for entry in checked.entries:
             tally.add(entry)
             written.add(entry)
         written.end(tally)
-    sys.exit(tally.exit_code(fail_on))
+    sys.exit(tally.exit_code(wanted.fail_on))

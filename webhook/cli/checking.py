@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
+from typing import NamedTuple
 
 import click
 
 from webhook.cli.batches import answered, batches, entries
 from webhook.cli.evaluation import Evaluated, evaluate
-from webhook.cli.inputs import found
+from webhook.cli.inputs import found, manifests
 from webhook.cli.options import Inputs
+from webhook.cli.server_options import Server
 from webhook.cli.users_of_run import UsersOfRun
 from webhook.cli.workers import cores, ordered
 from webhook.diagnostics import Diagnostic, Unread
-from webhook.manifests import Source, objects
+from webhook.manifests import Manifest, Source, in_sections, objects
 from webhook.policy.evaluate import Evaluator
 from webhook.report import Entry, Result
 
@@ -42,25 +44,50 @@ jobs_option = click.option(
 )
 
 
+class Checked(NamedTuple):
+    """The entries of the report in the order of the inputs, and the address of the webhook that decides, if any."""
+
+    entries: Iterator[Entry]
+    server: str
+
+
 @contextmanager
-def checking(inputs: Inputs, evaluator: Evaluator, jobs: int) -> Iterator[Iterator[Entry]]:
-    """Give the entries of the report in the order of the inputs. Worker processes end with the context."""
-    users = UsersOfRun()
-    check = partial(_checked, evaluator, inputs.namespace)
-    with ordered(partial(answered, check), jobs) as answers:
-        yield (
-            users.compare(entry) if isinstance(entry, Result) else entry
-            for entry in entries(inputs.names, answers(batches(found(inputs))))
-        )
+def checking(inputs: Inputs, evaluator: Evaluator, server: Server | None, jobs: int) -> Iterator[Checked]:
+    """Check the inputs in this process, in workers, or by a running webhook. Raises InputError and UsageError.
+
+    Workers and connections end with the context.
+    """
+    if server is None:
+        check = partial(_checked, evaluator, inputs.namespace)
+        with ordered(partial(answered, check), jobs) as answers:
+            yield Checked(_compared(entries(inputs.names, answers(batches(found(inputs, in_sections))))), "")
+        return
+    if jobs != 1:
+        raise click.UsageError("-j and --server: all reviews use one connection; leave out -j")
+    from webhook.cli.remote import connected
+
+    with connected(server, evaluator) as reviewer:
+        yield Checked(_compared(reviewer.results(_evaluated(inputs, evaluator))), reviewer.server)
 
 
 def _checked(evaluator: Evaluator, namespace: str, source: Source) -> list[Entry]:
     """Check the objects of an input, or of a section of it."""
-    return [
-        one if isinstance(one, Diagnostic | Unread) else _entry(evaluate(one, evaluator, namespace))
-        for one in objects(source)
-    ]
+    checked = (_evaluate(one, evaluator, namespace) for one in objects(source))
+    return [one.result() if isinstance(one, Evaluated) else one for one in checked]
 
 
-def _entry(checked: Evaluated | Diagnostic) -> Entry:
-    return checked if isinstance(checked, Diagnostic) else checked.result()
+def _evaluated(inputs: Inputs, evaluator: Evaluator) -> Iterator[Evaluated | Diagnostic | Unread]:
+    """Evaluate the manifests in order, one at a time."""
+    return (_evaluate(one, evaluator, inputs.namespace) for one in manifests(inputs))
+
+
+def _evaluate(
+    one: Manifest | Diagnostic | Unread, evaluator: Evaluator, namespace: str
+) -> Evaluated | Diagnostic | Unread:
+    return one if isinstance(one, Diagnostic | Unread) else evaluate(one, evaluator, namespace)
+
+
+def _compared(checked: Iterable[Entry]) -> Iterator[Entry]:
+    """Compare the users of the objects with each other."""
+    users = UsersOfRun()
+    return (users.compare(one) if isinstance(one, Result) else one for one in checked)

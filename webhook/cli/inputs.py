@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, BinaryIO, TypeAlias, TypeVar
 
 from webhook.cli.batches import Found, answered, batches, entries
 from webhook.diagnostics import Diagnostic, InputError, Unread
-from webhook.manifests import Document, Manifest, Source, documents, objects, source, sources
+from webhook.manifests import Document, Manifest, Reading, Source, documents, objects, source, sources, whole
 from webhook.policy.placement.facts import UNKNOWN, Facts
 
 if TYPE_CHECKING:
@@ -21,16 +21,16 @@ if TYPE_CHECKING:
 
 def manifests(inputs: Inputs) -> Iterator[Manifest | Diagnostic | Unread]:
     """Yield all manifests in order, a diagnostic for each part that cannot be read, and what is skipped."""
-    return entries(inputs.names, map(partial(answered, _objects), batches(found(inputs))))
+    return entries(inputs.names, map(partial(answered, _objects), batches(found(inputs, whole))))
 
 
 def _objects(source: Source) -> list[Manifest | Diagnostic | Unread]:
     return list(objects(source))
 
 
-def found(inputs: Inputs) -> Iterator[Found]:
+def found(inputs: Inputs, reading: Reading) -> Iterator[Found]:
     """Yield what the options of a command name."""
-    return sources(inputs.names, inputs.recursive, _standard_input(), inputs.exclude)
+    return sources(inputs.names, inputs.recursive, _standard_input(), inputs.exclude, reading)
 
 
 def _standard_input() -> BinaryIO:

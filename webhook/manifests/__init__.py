@@ -7,20 +7,23 @@ from webhook.manifests.objects import objects
 from webhook.manifests.position import Position
 from webhook.manifests.reader import documents, has_documents, read
 from webhook.manifests.recognition import Reason
-from webhook.manifests.sources import STDIN, Source, is_pipe, source, sources
+from webhook.manifests.sources import STDIN, Reading, Source, in_sections, is_pipe, source, sources, whole
 
 __all__ = [
     "STDIN",
     "Document",
     "Manifest",
     "Position",
+    "Reading",
     "Reason",
     "Source",
     "documents",
     "has_documents",
+    "in_sections",
     "is_pipe",
     "objects",
     "read",
     "source",
     "sources",
+    "whole",
 ]

@@ -74,6 +74,13 @@ def _name(value: dict[str, object], key: str) -> str:
 
 def documents(file: str, data: bytes, first_line: int = 1, number: int = 0) -> Iterator[Document | Diagnostic]:
     """Yield the documents of one input as they stand, lists included. Empty documents are skipped but counted."""
+    for found in _documents(file, data, first_line, number):
+        if isinstance(found, Document):
+            found.raw = data
+        yield found
+
+
+def _documents(file: str, data: bytes, first_line: int, number: int) -> Iterator[Document | Diagnostic]:
     if is_utf16(data):
         yield Diagnostic(file, 1, 1, "UTF-16 text; save the file as UTF-8")
         return
@@ -106,7 +113,7 @@ def _json_or_yaml(file: str, data: bytes) -> Iterator[Document | Diagnostic]:
             if isinstance(value, UnreadableError):
                 yield Diagnostic(file, *text.position(value.offset), value.message)
             elif value is not None:
-                yield Document(number, text, value, start, jsontext.spot)
+                yield Document(number, text, value, start, jsontext.spot, end)
     except jsontext.JsonSyntaxError as error:
         if number > 1:
             yield Diagnostic(file, *text.position(error.offset), error.message)

@@ -7,9 +7,9 @@ import re
 import stat
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate
-from typing import BinaryIO, NamedTuple
+from typing import BinaryIO, NamedTuple, TypeAlias
 
 from webhook.diagnostics import Diagnostic, Unread
 from webhook.manifests.files import LARGEST, problem, read_file, read_stream, reason_of, shown
@@ -40,69 +40,18 @@ class Source(NamedTuple):
     number: int = 0
 
 
-def sources(
-    names: Sequence[str], recursive: bool, stdin: BinaryIO, exclude: Sequence[str] = ()
-) -> Iterator[Source | Unread | Diagnostic]:
-    """Yield each input in the order given: files, `-` for standard input, the files of folders and of patterns.
-
-    Of a folder, the files that may hold manifests by their names are read, sorted; see `folders` for those that are
-    skipped. A pattern is one for the shell that no shell has expanded. Patterns to exclude are relative to the working
-    directory; for paths outside it, to the folder that is named.
-    """
-    excluded = Patterns(exclude)
-    for name in names:
-        if name == "-":
-            yield from _sections(STDIN, stdin)
-        elif not name:
-            yield source(name, stdin)
-        elif _is_folder(name):
-            search = Search(sys.maxsize if recursive else 0, _below(excluded, name))
-            yield from _searched(name, name, search, _no_manifest(recursive))
-        elif _MAGIC.search(name) and not os.path.lexists(name):
-            yield from _matches(name, excluded)
-        elif _is_excluded(name, excluded):
-            yield Unread(shown(name), Reason.EXCLUDED)
-        else:
-            yield from _named(name)
+Reading: TypeAlias = Callable[[str, BinaryIO], Iterator[Source | Diagnostic]]
+"""How an input that is named is read: by `whole` or `in_sections`."""
 
 
-def source(name: str, stdin: BinaryIO) -> Source | Diagnostic:
-    """Return one input: a file, or standard input for `-`."""
-    if name == "-":
-        data = read_stream(STDIN, stdin)
-        return data if isinstance(data, Diagnostic) else Source(STDIN, data)
-    return _refused(name) or _whole(name)
+def whole(name: str, stream: BinaryIO) -> Iterator[Source | Diagnostic]:
+    """Read a stream at once."""
+    data = read_stream(name, stream)
+    yield data if isinstance(data, Diagnostic) else Source(name, data)
 
 
-def _refused(name: str) -> Diagnostic | None:
-    if not name:
-        # For open() it would be a file that does not exist; it usually stands for a variable that is not set.
-        return Diagnostic('""', 0, 0, "the name is empty; name a file")
-    if _URL.match(name):
-        return problem(name, "URLs are not fetched; download the file, or pipe it and name -")
-    if _is_folder(name):
-        return problem(name, "is a folder; name a file")
-    return None
-
-
-def _whole(name: str) -> Source | Diagnostic:
-    data = read_file(name)
-    return data if isinstance(data, Diagnostic) else Source(shown(name), data)
-
-
-def _named(name: str) -> Iterator[Source | Diagnostic]:
-    """Read a file that is named, section by section."""
-    if refused := _refused(name):
-        yield refused
-        return
-    try:
-        with open(name, "rb") as stream:  # noqa: PTH123
-            yield from _sections(shown(name), stream)
-    except (OSError, ValueError) as error:
-        yield problem(name, reason_of(error))
-
-
-def _sections(name: str, stream: BinaryIO) -> Iterator[Source | Diagnostic]:
+def in_sections(name: str, stream: BinaryIO) -> Iterator[Source | Diagnostic]:
+    """Read a stream in sections, so that memory depends on its largest document."""
     try:
         for section in sections(stream):
             yield Source(name, section.data, first_line=section.first_line, number=section.number)
@@ -111,6 +60,54 @@ def _sections(name: str, stream: BinaryIO) -> Iterator[Source | Diagnostic]:
         yield Diagnostic(name, error.line, min(error.line, 1), f"{what} than {LARGEST // 1024**2} MiB")
     except (OSError, ValueError) as error:
         yield Diagnostic(name, 0, 0, reason_of(error))
+
+
+def sources(
+    names: Sequence[str], recursive: bool, stdin: BinaryIO, exclude: Sequence[str] = (), reading: Reading = whole
+) -> Iterator[Source | Unread | Diagnostic]:
+    """Yield each input in the order given: files, `-` for standard input, the files of folders and of patterns.
+
+    Of a folder, the files that may hold manifests by their names are read, sorted; see `folders` for those that are
+    skipped. A pattern is one for the shell that no shell has expanded. Patterns to exclude are relative to the working
+    directory; for paths outside it, to the folder that is named. Files of folders and of patterns are read at once.
+    """
+    excluded = Patterns(exclude)
+    for name in names:
+        if name in ("-", ""):
+            yield from _named(name, stdin, reading)
+        elif _is_folder(name):
+            search = Search(sys.maxsize if recursive else 0, _below(excluded, name))
+            yield from _searched(name, name, search, _no_manifest(recursive))
+        elif _MAGIC.search(name) and not os.path.lexists(name):
+            yield from _matches(name, excluded)
+        elif _is_excluded(name, excluded):
+            yield Reason.EXCLUDED.skips(shown(name))
+        else:
+            yield from _named(name, stdin, reading)
+
+
+def source(name: str, stdin: BinaryIO) -> Source | Diagnostic:
+    """Return one input: a file, or standard input for `-`."""
+    return next(_named(name, stdin, whole))
+
+
+def _named(name: str, stdin: BinaryIO, reading: Reading) -> Iterator[Source | Diagnostic]:
+    """Read an input that is named."""
+    if name == "-":
+        yield from reading(STDIN, stdin)
+    elif not name:
+        # For open() it would be a file that does not exist; it usually stands for a variable that is not set.
+        yield Diagnostic('""', 0, 0, "the name is empty; name a file")
+    elif _URL.match(name):
+        yield problem(name, "URLs are not fetched; download the file, or pipe it and name -")
+    elif _is_folder(name):
+        yield problem(name, "is a folder; name a file")
+    else:
+        try:
+            with open(name, "rb") as stream:  # noqa: PTH123 - as in `files`
+                yield from reading(shown(name), stream)
+        except (OSError, ValueError) as error:
+            yield problem(name, reason_of(error))
 
 
 def is_pipe(name: str) -> bool:

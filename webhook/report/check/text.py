@@ -12,6 +12,7 @@ from webhook.report.finding_lines import INDENT, finding_lines
 from webhook.report.model import SKIPPED, Entry, Result
 from webhook.report.page import PLAIN, Page
 from webhook.report.remedies import Remedies
+from webhook.report.summary import counted, summary
 from webhook.report.tally import Tally
 
 _REASONS = 20
@@ -58,8 +59,11 @@ class TextWriter:
             for code, remedy in self._remedies.listed():
                 yield from hanging(f"  {code}", printable(remedy, LINE), width, INDENT)
             yield ""
-        for line in (*_tallied(tally, self._omitted), *_not_checked(tally, self._reasons), _summary(tally)):
-            yield from wrapped(printable(line, LINE), width)
+        settings = f" (settings: {tally.settings})" if tally.settings else ""
+        notes = (*_tallied(tally, self._omitted), *_not_checked(tally, self._reasons))
+        for line in (*notes, f"{summary(tally)}{settings}"):
+            first, _, rest = printable(line, LINE).partition(" ")
+            yield from hanging(first, rest, width, INDENT)
 
 
 class QuietWriter:
@@ -92,8 +96,10 @@ def _result(result: Result, page: Page) -> Iterator[str]:
         yield from finding_lines(result, located, page)
     if result.reason:
         yield from _about(result, result.reason, page)
+    if result.patch_differs:
+        yield from _about(result, "the server's patch is not that of the local run", page)
     for code, count in result.omitted.items():
-        yield from _about(result, f"and {_counted(count, 'more finding')} of {code}", page)
+        yield from _about(result, f"and {counted(count, 'more finding')} of {code}", page)
 
 
 def _about(result: Result, text: str, page: Page) -> Iterator[str]:
@@ -111,19 +117,8 @@ def _tallied(tally: Tally, omitted: int) -> Iterator[str]:
 def _not_checked(tally: Tally, reasons: Counter[str]) -> Iterator[str]:
     """How many files and objects are not checked, or checked otherwise, for each reason."""
     for reason, count in tally.unread.most_common():
-        yield f"{_counted(count, 'file')} not read: {reason}"
+        yield f"{counted(count, 'file')} not read: {reason}"
     for reason, count in (tally.skipped + reasons).most_common():
-        yield f"{_counted(count, 'object')} {reason}"
+        yield f"{counted(count, 'object')} {reason}"
     if tally.unchecked:
-        yield f"{_counted(tally.unchecked, 'object')} with a GPU resource that the webhook does not check (GPS023)"
-
-
-def _summary(tally: Tally) -> str:
-    said = ", ".join(f"{count} {decision}" for decision, count in tally.decisions.items() if count)
-    end = f"; {_counted(tally.errors, 'input')} could not be read" if tally.errors else ""
-    settings = f" (settings: {tally.settings})" if tally.settings else ""
-    return f"{_counted(tally.objects, 'object')}: {said or 'nothing to check'}{end}{settings}"
-
-
-def _counted(number: int, thing: str) -> str:
-    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
+        yield f"{counted(tally.unchecked, 'object')} with a GPU resource that the webhook does not check (GPS023)"
