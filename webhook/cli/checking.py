@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import click
 
@@ -16,7 +16,6 @@ from webhook.cli.inputs import found, manifests
 from webhook.cli.options import Inputs
 from webhook.cli.server_options import Server
 from webhook.cli.users_of_run import UsersOfRun
-from webhook.cli.workers import cores, ordered
 from webhook.diagnostics import Diagnostic, Unread
 from webhook.manifests import Manifest, Source, in_sections, objects
 from webhook.policy.evaluate import Evaluator
@@ -32,6 +31,12 @@ def _jobs(_context: click.Context, _option: click.Parameter, value: int) -> int:
     return value or cores()
 
 
+def cores() -> int:
+    """Return the number of cores that this process may use."""
+    affinity = getattr(os, "sched_getaffinity", None)  # Linux
+    return len(affinity(0)) if affinity is not None else os.cpu_count() or 1
+
+
 jobs_option = click.option(
     "-j",
     "--jobs",
@@ -42,6 +47,20 @@ jobs_option = click.option(
     callback=_jobs,
     help="Check in N processes; 0 stands for the number of cores. The report is the same.",
 )
+
+
+Task = TypeVar("Task")
+Answer = TypeVar("Answer")
+
+
+def _mapped(
+    function: Callable[[Task], Answer], jobs: int
+) -> AbstractContextManager[Callable[[Iterable[Task]], Iterator[Answer]]]:
+    if jobs == 1:
+        return nullcontext(partial(map, function))
+    from webhook.cli.workers import ordered
+
+    return ordered(function, jobs)
 
 
 class Checked(NamedTuple):
@@ -59,7 +78,7 @@ def checking(inputs: Inputs, evaluator: Evaluator, server: Server | None, jobs: 
     """
     if server is None:
         check = partial(_checked, evaluator, inputs.namespace)
-        with ordered(partial(answered, check), jobs) as answers:
+        with _mapped(partial(answered, check), jobs) as answers:
             yield Checked(_compared(entries(inputs.names, answers(batches(found(inputs, in_sections))))), "")
         return
     if jobs != 1:

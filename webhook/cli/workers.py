@@ -25,22 +25,13 @@ Map: TypeAlias = Callable[[Iterable[Task]], Iterator[Answer]]
 """Computes the answers of tasks, in their order."""
 
 
-def cores() -> int:
-    """Return the number of cores that this process may use."""
-    affinity = getattr(os, "sched_getaffinity", None)  # Linux
-    return len(affinity(0)) if affinity is not None else os.cpu_count() or 1
-
-
 @contextmanager
 def ordered(function: Callable[[Task], Answer], jobs: int) -> Iterator[Map[Task, Answer]]:
-    """Yield the map of a function: in this process for one job, else in worker processes, which end with the context.
+    """Yield the map of a function over worker processes, which start with the first tasks and end with the context.
 
-    Tasks and answers are pickled for workers; the function is not. The map raises DescribedError if the function fails
-    in a worker or if a worker dies.
+    Tasks and answers are pickled, the function is not. The map raises DescribedError if the function fails or if a
+    worker dies.
     """
-    if jobs == 1:
-        yield partial(map, function)
-        return
     workers: list[_Worker[Task, Answer]] = []
     try:
         yield partial(_in_order, function, jobs, workers)
