@@ -13,16 +13,19 @@ from webhook.cli.inputs import manifests
 from webhook.cli.options import Inputs, Output, manifest_options, outputs_option, read_standard_input_once
 from webhook.cli.reporting import reports
 from webhook.cli.screen import tell
+from webhook.cli.selection import selection_options
 from webhook.cli.users_of_run import UsersOfRun
 from webhook.diagnostics import Diagnostic, Unread
 from webhook.policy.evaluate import Evaluator
 from webhook.report import Entry, FailOn, Tally
 from webhook.report.check import CheckFormat
+from webhook.report.selection import Selection
 
 
 @click.command(name="check")
 @manifest_options
 @source_options
+@selection_options
 @outputs_option(CheckFormat.TEXT, "The format of the report.")
 @click.option(
     "--fail-on",
@@ -30,9 +33,16 @@ from webhook.report.check import CheckFormat
     default=FailOn.DENY.value,
     show_default=True,
     callback=lambda _context, _option, value: FailOn(value),
-    help="Exit with 1 where an object is denied, or also where one is warned, or also where one is skipped; or never.",
+    help="Exit with 1 if an object is denied (deny), denied or warned (warn), or denied, warned or skipped (skipped); "
+    "or never. Errors always exit with 2.",
 )
-def command(inputs: Inputs, source: Source, outputs: tuple[Output[CheckFormat], ...], fail_on: FailOn) -> None:
+def command(
+    inputs: Inputs,
+    source: Source,
+    selection: Selection,
+    outputs: tuple[Output[CheckFormat], ...],
+    fail_on: FailOn,
+) -> None:
     """Check manifests as the webhook in the cluster would, with file and line.
 
     \b
@@ -42,8 +52,8 @@ def command(inputs: Inputs, source: Source, outputs: tuple[Output[CheckFormat], 
       gpushare-webhook check -R manifests/ --config settings.yaml --fail-on warn
     """
     read_standard_input_once(f=inputs.names, config=source.config, facts=source.facts)
-    evaluator, settings = prepared(source)
-    tally = Tally(settings)
+    evaluator, settings = prepared(source, selection)
+    tally = Tally(settings, selection)
     with reports(outputs) as written:
         for entry in _entries(inputs, evaluator):
             if isinstance(entry, Diagnostic):

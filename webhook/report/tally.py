@@ -9,6 +9,7 @@ from typing import assert_never
 from webhook.diagnostics import Diagnostic, Unread
 from webhook.report.exit_codes import ExitCode
 from webhook.report.model import DECISIONS, SKIPPED, Entry, Result
+from webhook.report.selection import EVERYTHING, Selection
 
 
 class FailOn(Enum):
@@ -38,14 +39,16 @@ class FailOn(Enum):
 class Tally:
     """Counts the entries of a run.
 
-    `settings` names the settings file if there is one. `codes` counts the findings by code and severity, `skipped` the
-    objects by the reason why they are skipped, `unread` the files by the reason why they are not read.
+    `settings` names the settings file if there is one, `selection` the checks that the run makes. `codes` counts the
+    findings by code and severity, `skipped` the objects by the reason why they are skipped, `unread` the files by the
+    reason why they are not read.
     """
 
-    __slots__ = ("codes", "decisions", "errors", "settings", "skipped", "unchecked", "unread")
+    __slots__ = ("codes", "decisions", "errors", "selection", "settings", "skipped", "unchecked", "unread")
 
-    def __init__(self, settings: str = "") -> None:
+    def __init__(self, settings: str = "", selection: Selection = EVERYTHING) -> None:
         self.settings = settings
+        self.selection = selection
         self.decisions = dict.fromkeys(DECISIONS, 0)
         self.errors = 0
         self.codes: Counter[tuple[str, str]] = Counter()

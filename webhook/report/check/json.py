@@ -43,6 +43,7 @@ class JsonWriter:
             "errors": self._errors,
             **({"unread": self._unread} if self._unread else {}),
             **({"settings": tally.settings} if tally.settings else {}),
+            **({"notChecked": tally.selection.left_out} if tally.selection.left_out else {}),
             "summary": tally.summary(),
         }
         return f"{head},\n{json_text(rest).removeprefix('{' + chr(10))}"

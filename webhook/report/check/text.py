@@ -55,6 +55,8 @@ def _not_checked(tally: Tally) -> Iterator[str]:
         yield printable(f"{_counted(count, 'object')} {reason}", LINE)
     if tally.unchecked:
         yield f"{_counted(tally.unchecked, 'object')} with a GPU resource that the webhook does not check (GPS023)"
+    if tally.selection.options:
+        yield str(tally.selection)
 
 
 def _summary(tally: Tally) -> str:
