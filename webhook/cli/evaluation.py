@@ -12,9 +12,9 @@ from webhook.policy.context import Origin
 from webhook.policy.evaluate import Evaluator
 from webhook.policy.pods.reading import MalformedError, Members, mapping, members, text
 from webhook.policy.printable import printable
-from webhook.policy.verdict import Decision, Path, Severity, Verdict
+from webhook.policy.verdict import Decision, Finding, Path, Severity, Verdict
 from webhook.policy.workloads.kinds import Kinds, group_of, is_pod
-from webhook.report import SKIPPED, Excerpt, Located, MpsUser, Result, Subject
+from webhook.report import SKIPPED, Excerpt, Located, MpsUser, Result, Subject, Suppression, Suppressor
 from webhook.report.fingerprint import value_of
 
 USERS = "GPS008"
@@ -72,16 +72,35 @@ class Evaluated:
             self.manifest.line,
             self.subject,
             SKIPPED if self.verdict.is_skipped else self.verdict.decision.label,
-            tuple(self._located()),
+            tuple(map(self._located, self.verdict.findings)),
             tuple(patch),
             self.verdict.omitted(),
             self.verdict.reason,
             users=tuple(self._users()),
+            omitted_severities=self._omitted_severities(),
+            suppressed=tuple(self._suppressed()),
         )
 
-    def _located(self) -> Iterator[Located]:
-        for finding in self.verdict.findings:
-            yield Located(finding, *self._place(finding.path), value_of(self.manifest.at(finding.path)))
+    def _located(self, finding: Finding) -> Located:
+        return Located(finding, *self._place(finding.path), value_of(self.manifest.at(finding.path)))
+
+    def _omitted_severities(self) -> dict[str, Severity]:
+        """The highest severity of the findings of each code that are counted but not kept."""
+        highest: dict[str, Severity] = {}
+        for code, severity in self.verdict.omitted_by_severity():
+            highest[code] = max(severity, highest.get(code, severity))
+        return highest
+
+    def _suppressed(self) -> Iterator[Suppression]:
+        """What annotations suppress: the findings that are kept, then the numbers of further ones."""
+        found, counts = self.verdict.suppressed
+        further = dict(counts)
+        for finding in found:
+            further[finding.code] -= 1
+            yield Suppression(finding.code, Suppressor.ANNOTATION, self._located(finding))
+        for code, count in further.items():
+            if count:
+                yield Suppression(code, Suppressor.ANNOTATION, None, count)
 
     def _users(self) -> Iterator[MpsUser]:
         for user, path in self.verdict.users if self.users is not Severity.OFF else ():

@@ -45,10 +45,10 @@ def fingerprint(result: Result, located: Located) -> str:
     """
     own = place(result, located)
     before = 0
-    for other in result.findings:
+    for other in (*(one.located for one in result.suppressed), *result.findings):
         if other is located:
             break
-        before += place(result, other) == own
+        before += other is not None and place(result, other) == own
     return _digest(json.dumps([normpath(result.file), *own, before]))
 
 

@@ -5,8 +5,9 @@ Fields hold text of manifests unchanged, for formats of data. `str` sanitises it
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import Enum
 from typing import Any, NamedTuple, TypeAlias
 
 from webhook.diagnostics import LINE, Diagnostic, Unread
@@ -87,14 +88,38 @@ class MpsUser:
         return Located(finding, self.line, self.column, self.excerpt, str(self.user))
 
 
+class Suppressor(Enum):
+    """What suppresses a finding. The value is the word that reports use."""
+
+    ANNOTATION = "annotation"
+    COMMENT = "comment"
+    BASELINE = "baseline"
+
+
+@dataclass(frozen=True, slots=True)
+class Suppression:
+    """A finding that the report leaves out, or the findings of a code that are counted but not listed.
+
+    `reason` is what the author of a comment gives as the reason.
+    """
+
+    code: str
+    by: Suppressor
+    located: Located | None
+    count: int = 1
+    reason: str = ""
+
+
 @dataclass(frozen=True, slots=True)
 class Result:
     """The result for one object.
 
     `patch` is the patch of the mutating hook for a pod that is not denied. `omitted` counts, by code, the findings that
-    are not listed. `reason` says why the object is exempt or skipped, or why its pods get their nodes later. `source`
-    is the file that a renderer names as the origin of the object. `users` are the users with which the object uses
-    MPS, as far as they are to be compared with those of other objects.
+    are not listed, and `omitted_severities` holds the highest severity among them. `reason` says why the object is
+    exempt or skipped, or why its pods get their nodes later. `source` is the file that a renderer names as the origin
+    of the object. `users` are the users with which the object uses MPS, as far as they are to be compared with those of
+    other objects. The decision leaves out what is `suppressed`. `notes` are remarks about suppression, such as that
+    a comment has no effect.
     """
 
     file: str
@@ -108,6 +133,31 @@ class Result:
     reason: str = ""
     source: str = ""
     users: tuple[MpsUser, ...] = ()
+    omitted_severities: Mapping[str, Severity] = field(default_factory=dict)
+    suppressed: tuple[Suppression, ...] = ()
+    notes: tuple[Diagnostic, ...] = ()
+
+    def without(self, suppressed: Sequence[Suppression]) -> Result:
+        """Return the result without some of its findings. The decision follows from those that remain."""
+        if not suppressed:
+            return self
+        left_out = {id(one.located) for one in suppressed}
+        findings = tuple(located for located in self.findings if id(located) not in left_out)
+        omitted = dict(self.omitted)
+        for one in suppressed:
+            if one.located is None:
+                omitted[one.code] -= one.count
+        omitted = {code: count for code, count in omitted.items() if count}
+        severities = [located.finding.severity for located in findings]
+        severities += [self.omitted_severities[code] for code in omitted]
+        decision = max((POLICY_DECISIONS[one] for one in severities), default=Decision.ALLOWED)
+        return replace(
+            self,
+            decision=decision.label,
+            findings=findings,
+            omitted=omitted,
+            suppressed=(*self.suppressed, *suppressed),
+        )
 
 
 Entry: TypeAlias = "Result | Diagnostic | Unread"

@@ -8,7 +8,7 @@ from typing import assert_never
 
 from webhook.diagnostics import Diagnostic, Unread
 from webhook.report.exit_codes import ExitCode
-from webhook.report.model import DECISIONS, SKIPPED, Entry, Result
+from webhook.report.model import DECISIONS, SKIPPED, Entry, Result, Suppressor
 from webhook.report.selection import EVERYTHING, Selection
 
 
@@ -41,10 +41,22 @@ class Tally:
 
     `settings` names the settings file if there is one, `selection` the checks that the run makes. `codes` counts the
     findings by code and severity, `skipped` the objects by the reason why they are skipped, `unread` the files by the
-    reason why they are not read.
+    reason why they are not read, `suppressed` the findings that the report leaves out by code and by what suppresses
+    them. `notes` counts the remarks about suppression.
     """
 
-    __slots__ = ("codes", "decisions", "errors", "selection", "settings", "skipped", "unchecked", "unread")
+    __slots__ = (
+        "codes",
+        "decisions",
+        "errors",
+        "notes",
+        "selection",
+        "settings",
+        "skipped",
+        "suppressed",
+        "unchecked",
+        "unread",
+    )
 
     def __init__(self, settings: str = "", selection: Selection = EVERYTHING) -> None:
         self.settings = settings
@@ -54,6 +66,8 @@ class Tally:
         self.codes: Counter[tuple[str, str]] = Counter()
         self.skipped: Counter[str] = Counter()
         self.unread: Counter[str] = Counter()
+        self.suppressed: Counter[tuple[str, Suppressor]] = Counter()
+        self.notes = 0
         self.unchecked = 0
 
     def add(self, entry: Entry) -> None:
@@ -74,6 +88,9 @@ class Tally:
             self.skipped[result.reason] += 1
         for located in result.findings:
             self.codes[located.finding.code, located.finding.severity.label] += 1
+        for one in result.suppressed:
+            self.suppressed[one.code, one.by] += one.count
+        self.notes += len(result.notes)
         if any(located.finding.code == _UNCHECKED for located in result.findings):
             self.unchecked += 1
 
@@ -81,6 +98,10 @@ class Tally:
     def objects(self) -> int:
         """The number of objects."""
         return sum(self.decisions.values())
+
+    def suppressed_by(self, suppressor: Suppressor) -> int:
+        """Return the number of findings that something suppresses."""
+        return sum(count for (_, by), count in self.suppressed.items() if by is suppressor)
 
     def summary(self) -> dict[str, int]:
         """Return the number of objects, of those with each decision, and of errors."""

@@ -19,24 +19,29 @@ from webhook.policy.checks.check import Check, Scope, Violations
 from webhook.policy.context import PodContext
 from webhook.policy.memory_size import ANNOTATION, MOST_TERMS, MemorySize, Obstacle, mebibytes_of, written
 from webhook.policy.pods.client_limits import ANNOTATIONS, PREFIX
+from webhook.policy.suppression import unknown_codes
 from webhook.policy.verdict import Path, Severity, Violation
 from webhook.policy.wording import Message, message
 
 _KNOWN: dict[str, Callable[[str], object]] = {one.key: one.write for one in ANNOTATIONS} | {ANNOTATION: mebibytes_of}
+_LIST_OF_CODES = "list the codes of checks, such as GPS001,GPS009"
 _ONE_OF_THEM = f"use one of {', '.join(sorted(_KNOWN))}"
 
 
 def run(context: PodContext) -> Violations:
     """One violation per annotation that is wrong."""
+    suppressing = context.rules.suppressing_annotation
     return (
         violation
         for key, value in context.pod.annotations.items()
-        if key.startswith(PREFIX) and (violation := _violation(context, key, value)) is not None
+        if (key.startswith(PREFIX) or key == suppressing) and (violation := _violation(context, key, value)) is not None
     )
 
 
 def _violation(context: PodContext, key: str, value: object) -> Violation | None:
     path = (*context.pod.metadata_path, "annotations", key)
+    if key == context.rules.suppressing_annotation:
+        return _suppression(context, path, key, value)
     known = _KNOWN.get(key)
     if known is None:
         if (context.rules.settings.exempt.annotation or "").partition("=")[0] == key:
@@ -52,6 +57,15 @@ def _violation(context: PodContext, key: str, value: object) -> Violation | None
         problem = message("annotation {} cannot be {}", key, value)
         return Violation(path, problem, f"use {wanted}, in quotes")
     return _memory(context.memory_size, path) if key == ANNOTATION else None
+
+
+def _suppression(context: PodContext, path: Path, key: str, value: object) -> Violation | None:
+    """A warning about the first text that is no code: the annotation suppresses less than its author intended."""
+    unknown = unknown_codes(value, context.rules.severities)
+    if not unknown:
+        return None
+    problem = message("annotation {} names {}, which is not a check", key, unknown[0])
+    return Violation(path, problem, _LIST_OF_CODES, Severity.WARN)
 
 
 def _memory(size: MemorySize | None, path: Path) -> Violation | None:

@@ -7,7 +7,7 @@ from typing import Any, assert_never
 
 from webhook.diagnostics import Diagnostic, Unread
 from webhook.report.data import json_text
-from webhook.report.model import Entry, Located, Result
+from webhook.report.model import Entry, Located, Result, Suppression, Suppressor
 from webhook.report.tally import Tally
 
 _HEAD = '{\n  "apiVersion": "gpushare-webhook/v1",\n  "kind": "CheckReport",\n  "results": ['
@@ -28,8 +28,8 @@ class JsonWriter:
                 text = self._before + indent(json_text(_result(entry)).rstrip("\n"), "    ")
                 self._before = ",\n"
                 return text
-            case Diagnostic(file, line, column, message):
-                self._errors.append({"file": file, "line": line, "column": column, "message": message})
+            case Diagnostic():
+                self._errors.append(_diagnostic(entry))
             case Unread(file, reason):
                 self._unread.append({"file": file, "reason": reason})
             case _:
@@ -44,6 +44,7 @@ class JsonWriter:
             **({"unread": self._unread} if self._unread else {}),
             **({"settings": tally.settings} if tally.settings else {}),
             **({"notChecked": tally.selection.left_out} if tally.selection.left_out else {}),
+            **({"suppressed": suppressed} if (suppressed := _by_suppressor(tally)) else {}),
             "summary": tally.summary(),
         }
         return f"{head},\n{json_text(rest).removeprefix('{' + chr(10))}"
@@ -61,6 +62,8 @@ def _result(result: Result) -> dict[str, Any]:
         **({"omitted": result.omitted} if result.omitted else {}),
         **({"reason": result.reason} if result.reason else {}),
         **({"source": result.source} if result.source else {}),
+        **({"suppressed": [_suppression(one) for one in result.suppressed]} if result.suppressed else {}),
+        **({"notes": [_diagnostic(note) for note in result.notes]} if result.notes else {}),
     }
 
 
@@ -75,3 +78,21 @@ def _finding(located: Located) -> dict[str, Any]:
         "message": finding.message,
         "remedy": finding.remedy,
     }
+
+
+def _suppression(one: Suppression) -> dict[str, Any]:
+    """A suppressed finding; without a finding, the number of those of the code that are not listed."""
+    return {
+        **({"code": one.code, "count": one.count} if one.located is None else _finding(one.located)),
+        "by": one.by.value,
+        **({"reason": one.reason} if one.reason else {}),
+    }
+
+
+def _diagnostic(diagnostic: Diagnostic) -> dict[str, Any]:
+    file, line, column, message = diagnostic.file, diagnostic.line, diagnostic.column, diagnostic.message
+    return {"file": file, "line": line, "column": column, "message": message}
+
+
+def _by_suppressor(tally: Tally) -> dict[str, int]:
+    return {one.value: count for one in Suppressor if (count := tally.suppressed_by(one))}

@@ -7,11 +7,17 @@ from collections.abc import Iterator
 from webhook.diagnostics import LINE
 from webhook.policy.printable import printable
 from webhook.policy.verdict import Severity
-from webhook.report.model import SKIPPED, Entry, Result
+from webhook.report.model import SKIPPED, Entry, Result, Suppressor
 from webhook.report.paint import Paint, plain
 from webhook.report.tally import Tally
 
 _COLOURS = {Severity.DENY: "red", Severity.WARN: "yellow", Severity.AUDIT: "blue"}
+
+_WHERE = {
+    Suppressor.ANNOTATION: "annotations of pods, here and in the cluster",
+    Suppressor.COMMENT: "comments; the cluster still reports them",
+    Suppressor.BASELINE: "the baseline; the cluster still reports them",
+}
 
 
 class TextWriter:
@@ -45,6 +51,7 @@ def _result(result: Result, paint: Paint) -> Iterator[str]:
         yield printable(f"{result.file}:{result.line}: {result.subject}: {result.reason}", LINE)
     for code, count in result.omitted.items():
         yield printable(f"{result.file}:{result.line}: and {_counted(count, 'more finding')} of {code}", LINE)
+    yield from map(str, result.notes)
 
 
 def _not_checked(tally: Tally) -> Iterator[str]:
@@ -55,6 +62,9 @@ def _not_checked(tally: Tally) -> Iterator[str]:
         yield printable(f"{_counted(count, 'object')} {reason}", LINE)
     if tally.unchecked:
         yield f"{_counted(tally.unchecked, 'object')} with a GPU resource that the webhook does not check (GPS023)"
+    for suppressor, where in _WHERE.items():
+        if count := tally.suppressed_by(suppressor):
+            yield f"{_counted(count, 'finding')} suppressed by {where}"
     if tally.selection.options:
         yield str(tally.selection)
 
