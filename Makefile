@@ -6,7 +6,7 @@ READY  := $(VENV)/.ready
 RELEASE := build/release
 
 .PHONY: help demo serve certs test lint types layers unit quick fuzz bench bench-gate bench-accept survey docs
-.PHONY: constraints image-lock sbom clean crd-definitions
+.PHONY: constraints image-lock sbom light krew clean crd-definitions
 
 help: ## List the targets.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -103,6 +103,17 @@ image-lock: $(RELEASE)/.ready ## Write image/requirements.txt: the libraries of 
 sbom: export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct)
 sbom: $(RELEASE)/.ready ## Write the image's bill of materials (CycloneDX) to build/sbom/gpushare-webhook.cdx.json.
 	@$(RELEASE)/bin/python -m image.sbom build/sbom/gpushare-webhook.cdx.json
+
+light: export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct)
+light: $(READY) ## Build the wheel of gpushare-check, the command line without the server, into build/light.
+	@rm -rf build/light
+	@$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --build-constraint constraints.txt \
+		--wheel-dir build/light ./light
+	@echo build/light/*.whl
+
+krew: export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct)
+krew: light ## Build the krew plugin into build/krew, for archives published below BASE_URL=https://…; PLATFORMS selects.
+	@$(BIN)/python -m krew build/light/*.whl "$(BASE_URL)" build/krew $(PLATFORMS)
 
 clean: ## Remove everything that make created here.
 	rm -rf $(VENV) build dist certs/*.crt certs/*.key .coverage .mypy_cache .ruff_cache .pytest_cache .hypothesis

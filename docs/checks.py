@@ -1,24 +1,19 @@
-"""The pages of the checks: an index, and a page for each code with examples and the findings that they give."""
+"""The pages of the checks: an index, and for each code the page that `gpushare-webhook explain` prints."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
+from typing import Any
 
-from docs.descriptions import paragraphs
-from webhook.cli.examples import examples_of
-from webhook.cli.examples.example import Example
-from webhook.cli.examples.report import report_wrong
+from webhook.cli.explanation import markdown
+from webhook.cli.explanation.contents import of_check
 from webhook.policy.checks import CHECKS
-from webhook.policy.checks.check import Check, Scope
-from webhook.report.check.text import TextWriter
-from webhook.report.writer import written
+from webhook.policy.checks.check import Check
 
 INDEX = """\
 # Checks
 
 Generated from the code by `make docs`. Each code has a page with the reason for the check, a wrong and a right
-manifest, and the remedy. `gpushare-webhook explain CODE` prints that page.
+manifest, the remedy, and the settings. `gpushare-webhook explain CODE` prints that page.
 
 | code | default severity | applies to | reports |
 |---|---|---|---|
@@ -47,6 +42,11 @@ reports at most a warning.
 - **Facts**: what the webhook knows about the cluster, such as its nodes and their labels ([facts](facts.md)).
 """
 
+NOTE = """\
+Generated from the code by `make docs`. [All checks](../checks.md) explains the terms, [settings](../settings.md) lists
+all keys.
+"""
+
 
 def index() -> str:
     """Return the page that lists all checks."""
@@ -59,38 +59,9 @@ def index() -> str:
 
 def pages() -> dict[str, str]:
     """Return the page of each check, by file name."""
-    return {f"checks/{check.code}.md": "\n".join(_page(check)) for check in CHECKS}
+    return {f"checks/{check.code}.md": _page(check) for check in CHECKS}
 
 
-def _page(check: Check) -> Iterator[str]:
-    yield f"# {check.code}: {check.title}\n"
-    yield "Generated from the code by `make docs`. [All checks](../checks.md) explains the terms.\n"
-    yield f"- **Default severity:** `{check.severity.label}`; [settings](../settings.md) change it."
-    yield f"- **Applies to:** {check.scope.value}."
-    text, _, settings = check.description.partition("\nSettings: ")
-    yield from paragraphs(text)
-    if settings:
-        yield f"- **Settings:** {', '.join(_linked(key) for key in re.findall('`([^`]+)`', settings))}."
-    yield ""
-    examples = examples_of(check.code)
-    for number, example in enumerate(examples, 1):
-        yield f"## Example {number}\n" if len(examples) > 1 else "## Example\n"
-        yield from _example(check, example)
-
-
-def _linked(key: str) -> str:
-    """A key of the settings file, as a link to its section."""
-    section, inner, _ = key.partition(".")
-    return f"[`{key}`](../settings.md#{section.lower() if inner else 'top-level'})"
-
-
-def _example(check: Check, example: Example) -> Iterator[str]:
-    yield f"{example.about}\n"
-    if example.settings:
-        yield f"With these [settings](../settings.md):\n\n```yaml\n{example.settings}```\n"
-    if example.facts:
-        yield f"With these [facts](../facts.md):\n\n```yaml\n{example.facts}```\n"
-    yield f"Wrong:\n\n```yaml\n{example.wrong}```\n"
-    reporter = "`/validate` reports" if check.scope is Scope.EXPECTS_EDITS else "`gpushare-webhook check` reports"
-    yield f"{reporter}:\n\n```text\n{written(TextWriter(), report_wrong(check, example))}```\n"
-    yield f"Right:\n\n```yaml\n{example.right}```\n"
+def _page(check: Check[Any]) -> str:
+    explanation = of_check(check)
+    return f"# {explanation.title}\n\n{NOTE}\n{markdown.body(explanation, 2)}"

@@ -5,8 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from docs import checks, command_line, workloads
-from docs.descriptions import paragraphs
+from webhook.cli.explanation import markdown
+from webhook.cli.explanation.contents import of_injection
 from webhook.policy.injections import ALL
+from webhook.policy.injections.injection import Injection
 from webhook.server.observe.metrics import FAMILIES
 
 REFERENCE = Path(__file__).parent / "reference"
@@ -51,19 +53,22 @@ def metrics() -> str:
     return "\n".join(lines) + "\n"
 
 
+INJECTIONS = """\
+# Injections
+
+Generated from the code by `make docs`. The mutating hook makes these injections into pods on CREATE, in this order. It
+never replaces a value that the user set. `gpushare-webhook explain NAME` prints the part about one of them;
+[settings](settings.md) lists all keys.
+"""
+
+
 def injections() -> str:
     """Return the page of all injections."""
-    lines = [
-        "# Injections",
-        "",
-        "Generated from the code by `make docs`. The mutating hook makes these injections into pods on CREATE, in this",
-        "order. It never replaces a value that the user set. Where an injection does not apply to a pod with a GPU,",
-        "`gpushare-webhook mutate -v` and the server's debug log name the reason.",
-    ]
-    for injection in ALL:
-        lines += ["", f"## {injection.name}", "", f"**{injection.title}.**", "", *paragraphs(injection.description)]
-        lines += ["- **Withheld where:**", *(f"  - {reason}" for reason in injection.reasons)]
-    return "\n".join(lines) + "\n"
+    return "\n".join([INJECTIONS, *map(_injection, ALL)])
+
+
+def _injection(injection: Injection) -> str:
+    return f"## {injection.name}\n\n**{injection.title}.**\n\n{markdown.body(of_injection(injection), 3)}"
 
 
 if __name__ == "__main__":

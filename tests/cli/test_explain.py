@@ -1,22 +1,43 @@
-"""`explain`: the text of every check and every injection."""
+"""`explain`: the text of every check and every injection, on terminals and as Markdown."""
 
 from __future__ import annotations
 
+import fcntl
+import os
+import pty
 import re
+import struct
+import subprocess
+import sys
+import termios
 from pathlib import Path
 from textwrap import indent
+from typing import Any
 
 import pytest
 
+from docs.generate import pages
+from tests.cli.golden_explanations import SHOWN, golden, shown
 from tests.cli.run import run
 from webhook.cli.examples import examples_of
+from webhook.cli.explanation.settings import setting, settings_file
 from webhook.policy import checks
+from webhook.policy.checks import CHECKS
+from webhook.policy.checks.check import Check
 from webhook.policy.injections import ALL
+from webhook.policy.injections.injection import Injection
 
 CODES = sorted(
     file.stem.partition("_")[0].upper() for file in Path(str(checks.__file__)).parent.glob("gps[0-9][0-9][0-9]_*.py")
 )
 INJECTIONS = [injection.name for injection in ALL]
+PROGRAM = Path(sys.executable).with_name("gpushare-webhook")
+SEVERITIES = {check.code: check.severity.label for check in CHECKS}
+
+
+def headings(text: str) -> list[str]:
+    """The headings of an explanation, after its title and lead."""
+    return re.findall(r"^\S.*$", text, re.MULTILINE)[2:]
 
 
 @pytest.mark.parametrize("code", CODES)
@@ -24,21 +45,26 @@ def test_explain_check(code: str) -> None:
     ended = run("explain", code)
     assert (ended.code, ended.err) == (0, "")
     assert ended.out.startswith(f"{code}: ")
-    for part in ("\nReads: ", "\nWhy: ", "\nRemedy: ", "\nDefault severity: "):
-        assert part in ended.out
+    found = [re.sub(r" [0-9]+$", "", heading) for heading in headings(shown(code, 200))]
+    optional = [name for name in ("Upstream", "Exceptions") if name in found]
+    examples = ["Example"] * len(examples_of(code))
+    assert found == ["Reads", "Why", *optional, *examples, "Remedy", "Settings"]
+    assert f"\nDefault severity: {SEVERITIES[code]}. Applies to " in ended.out
+    assert f"      GPS{code[3:]}: {SEVERITIES[code]}\n" in ended.out
 
 
 @pytest.mark.parametrize("code", CODES)
 def test_explain_check_prints_examples(code: str) -> None:
-    _, *shown = run("explain", code).out.split("\nExample: ")
-    assert len(shown) == len(examples_of(code))
-    for text, example in zip(shown, examples_of(code), strict=True):
-        parts = [example.settings, example.facts, example.wrong, example.right]
-        assert [part for part in parts if indent(part, "    ") not in text] == []
+    _, *texts = re.split(r"^Example.*$", run("explain", code).out, flags=re.MULTILINE)
+    assert len(texts) == len(examples_of(code))
+    for text, example in zip(texts, examples_of(code), strict=True):
+        files = [example.settings, example.facts, example.wrong, example.right]
+        assert [file for file in files if indent(file, "    ") not in text] == []
         assert re.search(rf"\n    wrong\.yaml:\d+:\d+: (warn|deny) {code} ", text)
-        titles = re.findall(r"^  (\w+):$", text, re.MULTILINE)
-        given = [name for name in ("settings", "facts") if getattr(example, name)]
-        assert titles == [*given, "wrong", "findings", "right"]
+        assert "\n      remedy: " in text
+        labels = re.findall(r"^  ([A-Z]\w+)(?: of `/validate`)?:$", text.partition("\nRemedy\n")[0], re.MULTILINE)
+        given = [name for name in ("Settings", "Facts") if getattr(example, name.lower())]
+        assert labels == [*given, "Wrong", "Findings", "Right"]
 
 
 @pytest.mark.parametrize("name", INJECTIONS)
@@ -46,10 +72,10 @@ def test_explain_injection(name: str) -> None:
     ended = run("explain", name)
     assert (ended.code, ended.err) == (0, "")
     assert ended.out.startswith(f"{name}: ")
-    for part in ("\nAdds: ", "\nWhy: ", "\nNot when: "):
-        assert part in ended.out
+    found = [heading for heading in headings(shown(name, 200)) if heading != "Upstream"]
+    assert found == ["Adds", "Why", "Not when", "Withheld where", "Settings"]
     reasons = next(injection.reasons for injection in ALL if injection.name == name)
-    assert ended.out.endswith("".join(f"  - {reason}\n" for reason in reasons))
+    assert [reason for reason in reasons if f"\n  - {reason}\n" not in shown(name, 200)] == []
 
 
 @pytest.mark.parametrize("name", [*CODES, *INJECTIONS])
@@ -58,18 +84,136 @@ def test_explain_ignores_case(name: str) -> None:
 
 
 def test_explain_without_code_lists_all() -> None:
-    words = run("explain").out.split()
-    assert [word for word in words if word in CODES] == CODES
-    assert {word for word in words if word in INJECTIONS} == set(INJECTIONS)
+    listed = re.findall(r"^  (\w+) +(deny|warn|on|off) +\S", run("explain").out, re.MULTILINE)
+    assert [name for name, _ in listed] == [*CODES, *INJECTIONS]
+    assert {name: note for name, note in listed if name in CODES} == SEVERITIES
+    assert [name for name, note in listed if note == "off"] == ["steering", "memory", "voidDevices"]
 
 
-def test_unknown_code_is_a_usage_error() -> None:
-    ended = run("explain", "GPS999")
+def test_explain_several_codes_once_each_in_order() -> None:
+    out = run("explain", "GPS009", "gps001", "tolerations", "GPS001").out
+    one_by_one = [run("explain", code).out for code in ("GPS009", "GPS001", "tolerations")]
+    assert out == "\n\n".join(one_by_one)
+
+
+def test_explain_all() -> None:
+    titles = re.findall(r"^(\w+): ", run("explain", "--all").out, re.MULTILINE)
+    assert titles == [*CODES, *INJECTIONS]
+
+
+def test_all_with_codes_is_a_usage_error() -> None:
+    ended = run("explain", "--all", "GPS001")
     assert (ended.code, ended.out) == (2, "")
-    said = ended.err.splitlines()[-1]
-    assert said.startswith('Error: there is no check or injection "GPS999"; choose from GPS001, GPS002, ')
+    assert ended.err.endswith("Error: --all explains every code; omit the codes, or omit --all\n")
 
 
-@pytest.mark.parametrize("name", [*CODES, *INJECTIONS])
-def test_explain_fits_120_columns(name: str) -> None:
-    assert max(map(len, run("explain", name).out.splitlines())) <= 120
+def test_unknown_codes_are_a_usage_error() -> None:
+    ended = run("explain", "GPS01", "GPS001", "tolerations,", "volcano")
+    assert (ended.code, ended.out) == (2, "")
+    reported = ended.err.splitlines()[-1]
+    assert reported.startswith(
+        'Error: there is no check or injection "GPS01"; did you mean "GPS001"?; '
+        'there is no check or injection "tolerations,"; did you mean "tolerations"?; '
+        'there is no check or injection "volcano"; choose from GPS001, GPS002, '
+    )
+    assert reported.endswith(f", {INJECTIONS[-1]}")
+
+
+@pytest.mark.parametrize(
+    ("word", "code"), [("GPS1", "GPS001"), ("gps-021", "GPS021"), ("14", "GPS014"), ("GPS0014", "GPS014")]
+)
+def test_code_with_wrong_digits_gets_suggestion(word: str, code: str) -> None:
+    assert run("explain", word).err.endswith(f'"{word}"; did you mean "{code}"?\n')
+
+
+@pytest.mark.parametrize(("code", "width"), SHOWN)
+def test_explanation_is_golden(code: str, width: int) -> None:
+    assert shown(code, width) == golden(code, width).read_text(encoding="utf-8"), (
+        "run: python -m tests.cli.golden_explanations"
+    )
+
+
+def test_no_golden_file_is_left_over() -> None:
+    assert {golden(*one) for one in SHOWN} == set(golden("x", 1).parent.iterdir())
+
+
+def yaml_lines(one: Check[Any] | Injection) -> set[str]:
+    """The lines of the YAML in an explanation, without indent."""
+    examples = examples_of(one.code) if isinstance(one, Check) else ()
+    files = [file for example in examples for file in (example.settings, example.facts, example.wrong, example.right)]
+    files.append(settings_file([setting(key) for key in one.settings], 9999))
+    return {line.strip() for file in files for line in file.splitlines()}
+
+
+@pytest.mark.parametrize("width", [20, 40, 80, 120, 200])
+@pytest.mark.parametrize("one", [*CHECKS, *ALL], ids=lambda one: getattr(one, "code", None) or one.name)
+def test_only_words_and_yaml_are_wider_than_the_terminal(one: Check[Any] | Injection, width: int) -> None:
+    text = shown(one.code if isinstance(one, Check) else one.name, width)
+    wide = [line.strip() for line in text.splitlines() if len(line) > width]
+    sentences = [line for line in wide if len(re.sub(r"^[-#] ", "", line).split()) > 1]
+    assert [line for line in sentences if line not in yaml_lines(one)] == []
+
+
+@pytest.mark.parametrize("code", [*CODES, *INJECTIONS])
+def test_width_does_not_change_words(code: str) -> None:
+    def words(width: int) -> list[str]:
+        return [word for word in shown(code, width).split() if word != "#"]
+
+    assert words(20) == words(80) == words(1000)
+
+
+def test_widths() -> None:
+    """80 columns where no terminal is; COLUMNS overrides the terminal."""
+    assert run("explain", "GPS001").out == shown("GPS001", 80)
+    assert on_terminal(columns=57, NO_COLOR="1") == shown("GPS001", 57)
+    assert on_terminal(columns=57, NO_COLOR="1", COLUMNS="100") == shown("GPS001", 100)
+
+
+def test_headings_are_bold_on_a_terminal() -> None:
+    bold = on_terminal(columns=80, TERM="xterm")
+    assert "\x1b[1mWhy\x1b[0m\n" in bold
+    assert re.sub(r"\x1b\[\d+m", "", bold) == shown("GPS001", 80)
+    assert on_terminal(columns=80, TERM="xterm", NO_COLOR="1") == shown("GPS001", 80)
+
+
+def on_terminal(columns: int, **variables: str) -> str:
+    """What `explain GPS001` prints on a terminal of this width."""
+    outer, inner = pty.openpty()
+    fcntl.ioctl(inner, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    left_out = {"COLUMNS", "NO_COLOR", "FORCE_COLOR", "CLICOLOR_FORCE"}
+    environment = {name: value for name, value in os.environ.items() if name not in left_out} | variables
+    with subprocess.Popen([PROGRAM, "explain", "GPS001"], stdout=inner, env=environment) as process:
+        os.close(inner)
+        data = b""
+        while part := read(outer):
+            data += part
+        assert process.wait(20) == 0
+    os.close(outer)
+    return data.decode().replace("\r\n", "\n")
+
+
+def read(terminal: int) -> bytes:
+    """The next bytes of a terminal; Linux reports EIO once its program has exited."""
+    try:
+        return os.read(terminal, 65536)
+    except OSError:
+        return b""
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_markdown_is_the_page_of_the_check(code: str) -> None:
+    page = pages()[f"checks/{code}.md"]
+    note = page.split("\n\n")[1]
+    assert note.startswith("Generated from the code by ")
+    assert run("explain", code, "-o", "markdown").out == page.replace(f"{note}\n\n", "")
+
+
+def test_markdown_of_injections_is_their_page() -> None:
+    for name in INJECTIONS:
+        _, _, body = run("explain", name, "-o", "markdown").out.partition("\n\n")
+        assert re.sub("^##", "###", body, flags=re.MULTILINE) in pages()["injections.md"]
+
+
+def test_markdown_overview() -> None:
+    out = run("explain", "-o", "markdown").out
+    assert re.findall(r"^- \*\*(\w+)\*\* \(", out, re.MULTILINE) == [*CODES, *INJECTIONS]

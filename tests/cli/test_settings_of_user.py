@@ -97,6 +97,14 @@ def test_mutate_follows_settings_of_repository(train: Path) -> None:
     assert run("mutate", "-f", "pod.yaml").code == 0
 
 
+def test_config_view_shows_settings_of_repository(train: Path) -> None:
+    (train / ".gpushare.yaml").write_text("limits: {perContainer: 2}\n")
+    shown = run("config", "view").out.splitlines()
+    assert shown[0] == "# The settings file is ../../.gpushare.yaml, named by this repository."
+    assert [line for line in shown if line.startswith("  perContainer: 2  # ")]
+    assert run("config", "view", "--config", "/dev/null").out.startswith("# Values without a comment are the defaults.")
+
+
 def test_profile_option_overrides_profile_of_file(train: Path) -> None:
     (train / "gke.yaml").write_text("profile: gke\n")
     one = TWO.replace("gpu: 2", "gpu: 1")

@@ -1,8 +1,8 @@
 """Record how kubectl reads manifests into data/kubectl.json: `python tests/manifests/record_kubectl.py`.
 
-Two readers answer each case. The library is record/main.go: kubectl's own decoders in their newest release, which Go
-downloads and builds. kubectl is the program on PATH: `kubectl label --local` reads a manifest, adds a label and prints
-JSON without asking any cluster; its answer is noted where it differs. Both versions stand in the file.
+Two readers answer each case, both of the newest release, which Go downloads and builds. The library is record/main.go:
+kubectl's own decoders. kubectl is the program: `kubectl label --local` reads a manifest, adds a label and prints JSON
+without asking any cluster; its answer is noted where it differs. The version stands in the file.
 
 Values stand in data/values.txt and keys in data/keys.txt, one a line; whole documents and streams stand here.
 """
@@ -19,9 +19,12 @@ from typing import Any
 
 HERE = Path(__file__).parent
 TABLE = HERE / "data" / "kubectl.json"
-LIBRARY = "k8s.io/apimachinery@v0.36.3"
+VERSION = "v0.37.2"
+MODULES = (f"k8s.io/apimachinery@{VERSION}", f"k8s.io/kubectl@{VERSION}")
 LABEL = "recorded"
 HEAD = "apiVersion: v1\nkind: X\n"
+LIST = "apiVersion: v1\nkind: List\nitems:\n"
+OBJECT = "{apiVersion: v1, kind: A}"
 
 BLOCKS = {
     "literal": "v: |\n  a\n  b\n",
@@ -87,7 +90,49 @@ BLOCKS = {
     "merge of a null": "w:\n  <<:\n",
     "quoted merge is a key": 'v: &a {b: 1}\nw: {"<<": *a}\n',
     "tagged merge": 'v: &a {b: 1}\nw: {!!merge "<<": *a}\n',
+    "flow with two commas": "v: [1,,2]\n",
+    "flow with leading comma": "v: [,1]\n",
+    "flow mapping with two commas": "v: {a: 1,,}\n",
+    "flow with comma alone": "v: [,]\n",
+    "flow with comment": "v: [1, # one\n  2 # two\n ]\n",
+    "flow without comma": "v: [1 2]\n",
+    "flow mapping without comma": "v: {a: 1 b: 2}\n",
+    "empty flow over lines": "v: {\n}\nw: [\n]\n",
+    "null items": "v:\n- ~\n-\n- null\n- ''\n",
+    "mappings in a nested list": "v:\n- - a: 1\n    b: 2\n  - c: 3\n",
+    "empty mapping values": "v: {a: , b: ''}\n",
+    "tab after dash": "v:\n-\t1\n",
+    "tab after dash of a mapping": "v:\n-\ta: 1\n",
+    "tab before colon": "v\t: 1\n",
+    "tab alone on a line": "v: 1\n\t\nw: 2\n",
+    "tab at the end of a line": "v: 1\t\nw: 2\n",
+    "tab before a comment line": "v: 1\n\t# c\nw: 2\n",
+    "tab in a literal": "v: |\n  \ta\n",
+    "tab after spaces of an indentation": "v:\n  a: 1\n  \tb: 2\n",
+    "comment without space": "v: a#b\nw: 'a'#b\n",
+    "key of 1000 characters": f"{'k' * 1000}: v\n",
+    "key of 2000 characters": f"{'k' * 2000}: v\n",
+    "key with spaces": "a b c: v\n",
+    "key over lines": "a\n  b: v\n",
+    "quoted key in a block": "'a': 1\n\"b\": 2\n",
+    "key without space": "v:1\n",
+    "two colons": "v:: 1\n",
+    "single quotes in double quotes": 'v: "it\'s"\nw: \'say "x"\'\n',
+    "text after quotes": "v: 'a' b\n",
+    "percent at the start of a line": "v: a\n%b: 1\n",
+    "alias in a flow list": "v: &a 1\nw: [*a, *a]\n",
+    "alias with colon": "v: &a 1\nw: {*a: 1}\n",
+    "literal with a wrong indentation": "v: |\n    a\n  b\n",
+    "literal with leading blank line": "v: |\n\n  a\n",
+    "literal with more blanks than text": "v: |\n     \n  a\n",
+    "literal at column one": "v: |\na\n",
+    "folded strip": "v: >-\n  a\n  b\n",
+    "literal with comment": "v: | # c\n  a\n",
+    "large integers": "v: [9223372036854775807, 9223372036854775808, 18446744073709551616, -9223372036854775809]\n",
     "duplicate key": "v: 1\nv: 2\n",
+    "duplicate key in a flow mapping": "v: {a: 1, a: 2}\n",
+    "duplicate key below": "v:\n  a: 1\n  b: 1\n  a: 2\n",
+    "keys that differ in case": "v: 1\nV: 2\n",
     "duplicate key by spelling": "1: a\n0x1: b\n",
 }
 STREAMS = {
@@ -146,6 +191,41 @@ STREAMS = {
     "item is no mapping": "apiVersion: v1\nkind: List\nitems: [1]\n",
     "PodList without kinds": "apiVersion: v1\nkind: PodList\nitems:\n- {v: 1}\n- {apiVersion: v2, kind: B}\n",
     "any kind with items": "apiVersion: v1\nkind: Foo\nitems:\n- {apiVersion: v1, kind: A}\n",
+    "List in a List": f"{LIST}- {OBJECT}\n- apiVersion: v1\n  kind: List\n  items:\n  - {OBJECT}\n",
+    "List with null item": f"{LIST}- ~\n- {OBJECT}\n",
+    "List with empty item": f"{LIST}- {OBJECT}\n-\n",
+    "PodList with empty item": "apiVersion: v1\nkind: PodList\nitems:\n-\n",
+    "List with text item": f"{LIST}- a\n",
+    "List with a list for item": f"{LIST}- - {OBJECT}\n",
+    "List without items": "apiVersion: v1\nkind: List\n",
+    "List with null items in a List": f"{LIST}- {{apiVersion: v1, kind: List, items: }}\n- {OBJECT}\n",
+    "List after a document": f"kind: A\n---\n{LIST}- {OBJECT}\n---\nkind: C\n",
+    "PodList in JSON": '{"kind": "PodList", "apiVersion": "v1", "items": [{"v": 1}, {"kind": "B"}]}',
+    "comments between separators": "# a\n---\n# b\n---\n# c\n---\nkind: A\n---\n# d\n",
+    "comments and separators alone": "# a\n---\n# b\n",
+    "comment after blanks": "\n  # a\n\nkind: A\n",
+    "tab alone": "\t\n",
+    "separator with carriage return": "kind: A\r\n---\r\nkind: B\r\n--- \r\nkind: C\r\n",
+    "separator before a blank line": "---\n\nkind: A\n---\n\n---\n\nkind: B\n",
+    "separator with tab and comment": "---\t# one\nkind: A\n",
+    "separator with a flow list": "--- [a]\n",
+    "separators in a row with comments": "--- # a\n--- # b\nkind: A\n",
+    "two byte order marks": "\ufeff\ufeffkind: A\n",
+    "byte order mark alone": "\ufeff",
+    "tag directive": "%TAG ! tag:example.com,2000:\n---\nkind: A\n",
+    "comment and directive": "# a\n%YAML 1.2\n---\nkind: A\n",
+    "end marker between": "kind: A\n...\n---\n...\n---\nkind: B\n",
+    "end marker with text": "kind: A\n... b\n",
+    "indented document": "  kind: A\n  v: 1\n---\n    kind: B\n",
+    "anchor of another document": "kind: A\nv: &a 1\n---\nkind: B\nv: *a\n",
+    "flow mapping over lines": "{\nkind: A,\nv: 1,\n}\n",
+    "flow mapping and JSON": '{kind: A}\n---\n{"kind": "B"}\n---\n{kind: C,}\n',
+    "empty text document": '""\n',
+    "boolean document": "yes\n",
+    "kind is a number": "kind: 1\n",
+    "kind is null": "kind: ~\n",
+    "empty mapping": "{}\n",
+    "mapping without kind": "apiVersion: v1\n",
     "flow mapping": "{kind: A, v: 1}\n",
     "flow mapping then document": "{kind: A}\n---\nkind: B\n",
     "JSON": '{"kind": "A", "v": [1, 1.0, 1e3, -0, -0.0, 1.5, true, null, "x"]}',
@@ -165,7 +245,55 @@ STREAMS = {
     "JSON with half a surrogate pair": '{"kind": "A", "v": "\\ud800 \\ud83d\\ude00 \\\\ud800"}',
     "JSON with leading zero": '{"kind": "A", "v": 01}',
     "JSON with a key twice": '{"kind": "A", "v": 1, "v": 2}',
+    "JSON with trailing comma in a list": '{"kind": "A", "v": [1, 2,]}',
+    "JSON with trailing comma over lines": '{\n  "kind": "A",\n  "v": [\n    1,\n  ],\n}\n',
+    "JSON with trailing comma and tabs": '{\n\t"kind": "A",\n}\n',
+    "JSON with two trailing commas": '{"kind": "A",,}',
+    "JSON with leading comma": '{,"kind": "A"}',
+    "JSON without a comma": '{"kind": "A" "v": 1}',
+    "JSON with line comment": '{\n  // c\n  "kind": "A"\n}',
+    "JSON with block comment": '{\n  /* c */\n  "kind": "A"\n}',
+    "JSON with comment of YAML over lines": '{\n  # c\n  "kind": "A"\n}',
+    "JSON with comment above": '# c\n{"kind": "A"}',
+    "JSON with single quotes": "{'kind': 'A'}",
+    "JSON with keys without quotes": '{kind: "A", v: 1}',
+    "JSON without space after colon": '{"kind":"A","v":[1,2]}',
+    "JSON with hexadecimal": '{"kind": "A", "v": 0x10}',
+    "JSON with plus": '{"kind": "A", "v": +1}',
+    "JSON with point first": '{"kind": "A", "v": .5}',
+    "JSON with point last": '{"kind": "A", "v": 1.}',
+    "JSON with Infinity": '{"kind": "A", "v": Infinity}',
+    "JSON with True": '{"kind": "A", "v": True}',
+    "JSON with yes": '{"kind": "A", "v": yes}',
+    "JSON with large integers": '{"kind": "A", "v": [9223372036854775807, 9223372036854775808, -9223372036854775809]}',
+    "JSON with small floats": '{"kind": "A", "v": [1e-400, 1E2, 1e+2, 0.1, 100.0]}',
+    "JSON with nul": '{"kind": "A", "v": "\\u0000"}',
+    "JSON with a line break in text": '{"kind": "A", "v": "a\nb"}',
+    "JSON with a tab in text": '{"kind": "A", "v": "a\tb"}',
+    "JSON with an unknown escape": '{"kind": "A", "v": "\\x41"}',
+    "JSON with an escaped slash": '{"kind": "A", "v": "a\\/b"}',
+    "JSON with a key twice below": '{"kind": "A", "v": {"a": 1, "a": 2}}',
+    "JSON with keys that differ in case": '{"kind": "A", "Kind": "B"}',
+    "JSON with a bracket after it": '{"kind": "A"}}',
+    "JSON with text after it": '{"kind": "A"} b',
+    "JSON with CRLF": '{\r\n  "kind": "A",\r\n  "v": 1\r\n}\r\n',
+    "JSON with CRLF and trailing comma": '{\r\n  "kind": "A",\r\n}\r\n',
+    "JSON with null items": '{"kind": "A", "v": [null, {}, [], [[]], ""]}',
+    "JSON in a list": '[{"kind": "A"}, {"kind": "B"}]',
+    "JSON empty object and then a document": '{"kind": "A"}\n---\n{"kind": "B",}\n',
+    "JSON lines": '{"kind": "A"}\n{"kind": "B"}\n{"kind": "C"}\n',
+    "JSON lines with CRLF": '{"kind": "A"}\r\n{"kind": "B"}\r\n',
+    "JSON lines with blank lines": '{"kind": "A"}\n\n\n{"kind": "B"}\n\n',
+    "JSON lines with byte order mark": '\ufeff{"kind": "A"}\n{"kind": "B"}\n',
+    "JSON lines with commas": '{"kind": "A"},\n{"kind": "B"}\n',
+    "JSON lines with null": '{"kind": "A"}\nnull\n{"kind": "B"}\n',
+    "JSON lines with a comment": '{"kind": "A"}\n# c\n{"kind": "B"}\n',
+    "JSON lines with trailing comma in the first": '{"kind": "A",}\n{"kind": "B"}\n',
+    "JSON lines with trailing comma in the second": '{"kind": "A"}\n{"kind": "B",}\n',
+    "JSON lines with trailing comma in the third": '{"kind": "A"}\n{"kind": "B"}\n{"kind": "C",}\n',
+    "JSON lines cut short": '{"kind": "A"}\n{"kind": "B"}\n{"kind":',
     "JSON null": "null",
+    "JSON null and a document": "null\n---\nkind: A\n",
     "JSON cut short": '{"kind": "A", "v": [1',
     "JSON List": '{"kind": "List", "apiVersion": "v1", "items": [{"apiVersion": "v1", "kind": "A"}]}',
     "a template": "kind: A\nv: {{ .Values.v }}\n",
@@ -182,8 +310,8 @@ def cases() -> dict[str, str]:
     return found | {f"stream {name}": text for name, text in STREAMS.items()}
 
 
-def ask_kubectl(text: str) -> dict[str, Any]:
-    command = ["kubectl", "label", "--local", "-f", "-", "-o", "json", f"{LABEL}=yes"]
+def ask_kubectl(program: Path, text: str) -> dict[str, Any]:
+    command = [str(program), "label", "--local", "-f", "-", "-o", "json", f"{LABEL}=yes"]
     done = subprocess.run(command, input=text.encode(), capture_output=True, check=False)
     decoder, output, objects = json.JSONDecoder(), done.stdout.decode().strip(), []
     while output:
@@ -201,39 +329,46 @@ def _unlabelled(value: dict[str, Any]) -> dict[str, Any]:
     return value
 
 
-def ask_library(texts: list[str]) -> list[dict[str, Any]]:
+def ask_library(program: Path, texts: list[str]) -> list[dict[str, Any]]:
     inputs = json.dumps([base64.b64encode(text.encode()).decode() for text in texts])
-    with tempfile.TemporaryDirectory() as folder:
-        shutil.copy(HERE / "record" / "main.go", folder)
-        for command in (
-            ["go", "mod", "init", "record"],
-            ["go", "get", LIBRARY],
-            ["go", "mod", "tidy"],
-            ["go", "build"],
-        ):
-            subprocess.run(command, cwd=folder, check=True, capture_output=True)
-        done = subprocess.run([f"{folder}/record"], input=inputs.encode(), check=True, capture_output=True)
+    done = subprocess.run([str(program)], input=inputs.encode(), check=True, capture_output=True)
     answers: list[dict[str, Any]] = json.loads(done.stdout)
     return answers
+
+
+def build(folder: Path) -> tuple[Path, Path]:
+    """Build both readers in an empty folder, and return their paths."""
+    shutil.copytree(HERE / "record", folder, dirs_exist_ok=True)
+    for command in (
+        ["mod", "init", "record"],
+        ["get", *MODULES],
+        ["mod", "tidy"],
+        ["build", "-o", "library", "."],
+        ["build", "-o", "kubectl.exe", "./kubectl"],
+    ):
+        subprocess.run(["go", *command], cwd=folder, check=True, capture_output=True)
+    return folder / "library", folder / "kubectl.exe"
 
 
 def main() -> None:
     """Ask both readers and write the table."""
     inputs = cases()
-    version = json.loads(
-        subprocess.run(["kubectl", "version", "--client", "-o", "json"], check=True, capture_output=True).stdout
-    )
-    library = ask_library(list(inputs.values()))
-    lines = []
-    for (name, text), answer in zip(inputs.items(), library, strict=True):
-        case = {"input": text, **answer}
-        other = ask_kubectl(text)
-        if other["objects"] != answer["objects"] or ("error" in other) != ("error" in answer):
-            case["kubectl"] = other
-        lines.append(f"  {json.dumps(name)}: {json.dumps(case)}")
-    head = f'"kubectl": {json.dumps(version["clientVersion"]["gitVersion"])}, "library": {json.dumps(LIBRARY)}'
+    with tempfile.TemporaryDirectory() as folder:
+        library, kubectl = build(Path(folder))
+        answers = ask_library(library, list(inputs.values()))
+        lines = [
+            _line(kubectl, name, text, answer) for (name, text), answer in zip(inputs.items(), answers, strict=True)
+        ]
     body = ",\n".join(lines)
-    TABLE.write_text(f'{{{head}, "cases": {{\n{body}\n}}}}\n')
+    TABLE.write_text(f'{{"version": {json.dumps(VERSION)}, "cases": {{\n{body}\n}}}}\n')
+
+
+def _line(kubectl: Path, name: str, text: str, answer: dict[str, Any]) -> str:
+    case = {"input": text, **answer}
+    other = ask_kubectl(kubectl, text)
+    if other["objects"] != answer["objects"] or ("error" in other) != ("error" in answer):
+        case["kubectl"] = other
+    return f"  {json.dumps(name)}: {json.dumps(case)}"
 
 
 if __name__ == "__main__":

@@ -120,7 +120,7 @@ def test_every_dependency_and_upper_bound_is_justified() -> None:
     assert set(re.findall(r"^- \*\*(\w+) below ([\d.]+)\.\*\*", page, re.MULTILINE)) == bounds
 
 
-@pytest.mark.parametrize("target", ["demo", "serve", "test", "quick", "certs", "sbom"])
+@pytest.mark.parametrize("target", ["demo", "serve", "test", "quick", "certs", "sbom", "light", "krew"])
 def test_make_help_lists_user_targets(target: str) -> None:
     shown = subprocess.check_output(["make", "help"], cwd=ROOT, text=True, timeout=20)
     assert re.search(rf"^  {target} +\w", shown, re.MULTILINE)

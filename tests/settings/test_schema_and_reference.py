@@ -14,6 +14,8 @@ from jsonschema import Draft202012Validator
 
 from webhook.policy.checks import CHECKS
 from webhook.policy.checks.check import Check
+from webhook.policy.injections import ALL
+from webhook.policy.injections.injection import Injection
 from webhook.settings.configuration import SETTINGS_FILE, default, view
 from webhook.settings.facts_file import FACTS_FILE
 from webhook.settings.reference import facts_page, settings_page
@@ -99,12 +101,10 @@ def test_reference_names_every_key() -> None:
     ]
 
 
-@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.code)
-def test_check_names_existing_settings(check: Check[Any]) -> None:
-    _, _, named = check.description.partition("\nSettings: ")
-    keys = re.findall("`([^`]+)`", named)
-    assert ", ".join(f"`{key}`" for key in keys) + "." == " ".join(named.split()) or not named
-    assert set(keys) <= {key for key, _ in fields(SETTINGS_FILE)}
+@pytest.mark.parametrize("one", [*CHECKS, *ALL], ids=lambda one: getattr(one, "code", None) or one.name)
+def test_named_settings_exist(one: Check[Any] | Injection) -> None:
+    assert set(one.settings) <= {key for key, _ in fields(SETTINGS_FILE)}
+    assert len(one.settings) == len(set(one.settings))
 
 
 def test_defaults_need_no_pydantic() -> None:

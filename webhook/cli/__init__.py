@@ -12,6 +12,7 @@ from typing import NoReturn
 import click
 from click.shell_completion import shell_complete
 
+from webhook.cli.distribution import conflict, contains, require
 from webhook.cli.screen import tell
 from webhook.diagnostics import InputError
 from webhook.policy.printable import printable
@@ -41,17 +42,20 @@ class _Commands(click.Group):
     """The commands by name. The module of a command is imported on its call, so no command slows down another."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(COMMANDS)
+        return [name for name in COMMANDS if contains(name)]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
+        if ctx.resilient_parsing and not contains(cmd_name):
+            return None  # a shell completes nothing after it
+        require(cmd_name, f'the command "{cmd_name}"')
         command: click.Command = import_module(f"webhook.cli.{cmd_name}").command
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
+            formatter.write_dl([(name, COMMANDS[name]) for name in self.list_commands(ctx)])
 
 
 _CODES = "".join(f"\n  {code.value:<4}{code.meaning}" for code in ExitCode)
@@ -97,7 +101,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         _forget_output()
         sys.exit(ExitCode.WRONG_INPUT)
     except Exception as error:
-        tell(f"internal error: {reason(error)}; please report it")
+        tell(f"internal error: {reason(error)}; {conflict() or 'please report it'}")
         sys.exit(ExitCode.INTERNAL_ERROR)
 
 

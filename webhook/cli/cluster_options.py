@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from webhook.cli.distribution import contains, require
 from webhook.cli.options import file_option
 from webhook.policy.settings.formats import Format, refusal
 from webhook.policy.settings.names import NAMESPACED_NAME
@@ -65,8 +66,11 @@ def cluster_options(command: Callable[..., None]) -> Callable[..., None]:
         **rest: Any,
     ) -> None:
         given = Cluster(context, kubeconfig, installed_as, frozenset(without))
+        if given != _NONE:
+            require("live", "the options of a live cluster (--context, --kubeconfig, --installed-as, --without)")
         command(cluster=None if given == _NONE else given, **rest)
 
+    hidden = not contains("live")
     decorated: Callable[..., None] = with_cluster
     for option in (
         click.option(
@@ -74,23 +78,29 @@ def cluster_options(command: Callable[..., None]) -> Callable[..., None]:
             metavar="PART",
             type=click.Choice(list(PARTS)),
             multiple=True,
+            hidden=hidden,
             help=f"A part of the facts that is not read and stays unknown: {', '.join(PARTS)}. Repeatable.",
         ),
         click.option(
             "--installed-as",
             metavar="NAMESPACE/NAME",
             callback=formatted(NAMESPACED_NAME),
+            hidden=hidden,
             help="The installation whose settings apply: read from its ConfigMap, together with the facts that they "
             "switch on. Without it, all facts are read.",
         ),
         file_option(
-            "--kubeconfig", callback=_not_empty, help="The kubeconfig of the cluster. Without it KUBECONFIG applies."
+            "--kubeconfig",
+            callback=_not_empty,
+            hidden=hidden,
+            help="The kubeconfig of the cluster. Without it KUBECONFIG applies.",
         ),
         click.option(
             "--context",
             metavar="NAME",
             callback=_not_empty,
             shell_complete=_contexts,
+            hidden=hidden,
             help="The context of the kubeconfig, which names a cluster.",
         ),
     ):
@@ -107,6 +117,8 @@ def _not_empty(_context: click.Context, _option: click.Parameter, value: str | N
 
 def _contexts(context: click.Context, _option: click.Parameter, incomplete: str) -> list[str]:
     """Return the contexts that a shell may complete; none where there is no kubeconfig that lists any."""
+    if not contains("live"):
+        return []
     from webhook.cluster.kubeconfig import KubeconfigError, contexts, location
 
     try:

@@ -6,9 +6,11 @@ from typing import assert_never
 
 import click
 
+from webhook.cli.evaluator import config_option
 from webhook.cli.inputs import configuration, content, parse, read_facts
 from webhook.cli.options import file_option, format_option, read_standard_input_once
 from webhook.cli.screen import show
+from webhook.cli.settings_file import SettingsFile, settings_file
 from webhook.diagnostics import LINE
 from webhook.manifests import STDIN
 from webhook.policy.printable import printable
@@ -17,8 +19,6 @@ from webhook.report.commented import Comments, commented_yaml
 from webhook.report.data import DataFormat, json_text
 from webhook.report.plugin_limits import plugin_limits
 
-_FILE = file_option("--config", help="The settings file; - for standard input.")
-
 
 @click.group(name="config")
 def command() -> None:
@@ -26,7 +26,7 @@ def command() -> None:
 
 
 @command.command(name="view")
-@_FILE
+@config_option
 @file_option("--facts", help="A facts file: comments show the limits that come from the device plugin.")
 @format_option(DataFormat.YAML, "The format of the settings.")
 def view(config: str | None, facts: str | None, output: DataFormat) -> None:
@@ -39,19 +39,25 @@ def view(config: str | None, facts: str | None, output: DataFormat) -> None:
     from webhook.settings.origins import load_with_origins
 
     read_standard_input_once(config=config, facts=facts)
-    held, origins = parse(*("", b"") if config is None else content(config), load_with_origins)
+    file = settings_file(config)
+    held, origins = parse(*("", b"") if file is None else content(file.file), load_with_origins)
     known = read_facts(facts)
     match output:
         case DataFormat.YAML:
             below = {} if facts is None else {_FROM_PLUGIN: tuple(plugin_limits(held.settings.limits, known))}
-            show(_HEAD + commented_yaml(effective(held), Comments(origins, below)))
+            show(_head(file) + commented_yaml(effective(held), Comments(origins, below)))
         case DataFormat.JSON:
             show(json_text(effective(held)))
         case _:
             assert_never(output)
 
 
-_HEAD = "# Values without a comment are the defaults.\n"
+def _head(file: SettingsFile | None) -> str:
+    """Return the comment above the settings, which names a file that no option names."""
+    named = "" if file is None or not file.named_by else printable(f"# The settings file is {file}.", LINE) + "\n"
+    return f"{named}# Values without a comment are the defaults.\n"
+
+
 _FROM_PLUGIN: Path = ("limits", "fromDevicePlugin")
 
 

@@ -1,87 +1,92 @@
-"""`explain`: the meaning of a check or an injection, its reason, the remedy, and examples."""
+"""`explain`: the meaning of a check or an injection, its reason, examples, the remedy and the settings."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from textwrap import TextWrapper, indent
-from typing import Any
+import re
+import shutil
+import sys
+from collections.abc import Iterable
+from enum import Enum
+from typing import Any, assert_never
 
 import click
 
-from webhook.cli.examples import examples_of
-from webhook.cli.examples.example import Example
-from webhook.cli.examples.report import report_wrong
-from webhook.cli.screen import show
+from webhook.cli.codes import complete_topics
+from webhook.cli.explanation import markdown, text
+from webhook.cli.explanation.blocks import Explanation
+from webhook.cli.explanation.contents import of_check, of_injection, overview
+from webhook.cli.options import format_option
+from webhook.cli.screen import paint, show
 from webhook.policy.checks import CHECKS
 from webhook.policy.checks.check import Check
 from webhook.policy.injections import ALL
 from webhook.policy.injections.injection import Injection
 from webhook.policy.printable import printable
-from webhook.report.check.text import TextWriter
-from webhook.report.writer import written
+from webhook.policy.settings.formats import did_you_mean
+
+_TOPICS: dict[str, Check[Any] | Injection] = {
+    **{check.code.lower(): check for check in CHECKS},
+    **{injection.name.lower(): injection for injection in ALL},
+}
+
+
+class ExplainFormat(Enum):
+    """A format of `explain`. The value is the word that `-o` takes."""
+
+    TEXT = "text"
+    MARKDOWN = "markdown"
+
+    def written(self, explanations: Iterable[Explanation]) -> str:
+        """Return the explanations in this format; text as wide as the terminal."""
+        match self:
+            case ExplainFormat.TEXT:
+                width = shutil.get_terminal_size().columns
+                return "\n\n".join(text.write(one, width, paint(sys.stdout)) for one in explanations)
+            case ExplainFormat.MARKDOWN:
+                return "\n".join(map(markdown.write, explanations))
+            case _:
+                assert_never(self)
 
 
 @click.command(name="explain")
-@click.argument("code", required=False)
-def command(code: str | None) -> None:
-    """Explain a check or an injection: its meaning, its reason, the remedy and examples.
+@click.argument("codes", metavar="[CODE]...", nargs=-1, shell_complete=complete_topics)
+@click.option("--all", "everything", is_flag=True, help="Explain all checks and injections.")
+@format_option(ExplainFormat.TEXT, "The format.")
+def command(codes: tuple[str, ...], everything: bool, output: ExplainFormat) -> None:
+    """Explain checks and injections: meaning, reason, examples, remedy and settings.
 
-    Without CODE, list all checks and injections.
+    CODE is the code of a check or the name of an injection. Without CODE, list all of them.
 
     \b
-    Example:
+    Examples:
       gpushare-webhook explain GPS001
+      gpushare-webhook explain GPS001 runtimeClass
     """
-    if code is None:
-        show(overview())
-        return
-    found = _find(code)
-    if found is None:
-        known = ", ".join([check.code for check in CHECKS] + [injection.name for injection in ALL])
-        raise click.UsageError(f'there is no check or injection "{printable(code)}"; choose from {known}')
-    show(_text(found))
+    if everything and codes:
+        raise click.UsageError("--all explains every code; omit the codes, or omit --all")
+    topics = _TOPICS.values() if everything else _find(codes)
+    show(output.written(map(_explanation, topics) if topics else [overview()]))
 
 
-def overview() -> str:
-    """Return a line for each check and injection."""
-    lines = ["Checks:"]
-    lines += [f"  {check.code}  {check.severity.label:5} {check.title}" for check in CHECKS]
-    lines += ["", "Injections:"]
-    lines += [f"  {injection.name:14} {injection.title}" for injection in ALL]
-    return "\n".join(lines) + "\n"
+def _explanation(topic: Check[Any] | Injection) -> Explanation:
+    return of_injection(topic) if isinstance(topic, Injection) else of_check(topic)
 
 
-def _find(code: str) -> Check[Any] | Injection | None:
-    wanted = code.lower()
-    for check in CHECKS:
-        if check.code.lower() == wanted:
-            return check
-    return next((injection for injection in ALL if injection.name.lower() == wanted), None)
+def _find(codes: tuple[str, ...]) -> list[Check[Any] | Injection]:
+    """Return the checks and injections, each once. Raises UsageError that names every unknown code."""
+    unknown = [code for code in dict.fromkeys(codes) if code.lower() not in _TOPICS]
+    if unknown:
+        raise click.UsageError("; ".join(map(_unknown, unknown)))
+    return [_TOPICS[code] for code in dict.fromkeys(code.lower() for code in codes)]
 
 
-def _text(found: Check[Any] | Injection) -> str:
-    if isinstance(found, Injection):
-        reasons = "".join(f"  - {reason}\n" for reason in found.reasons)
-        return f"{found.name}: {found.description.strip()}\n\nWithheld where:\n{reasons}"
-    head = f"{found.code}: {found.description.strip()}\n"
-    scope = f"\nDefault severity: {found.severity.label}. Applies to {found.scope.value}.\n"
-    return head + scope + "".join(line for example in examples_of(found.code) for line in _example(found, example))
+def _unknown(code: str) -> str:
+    known = [*(check.code for check in CHECKS), *(injection.name for injection in ALL)]
+    remedy = did_you_mean(_padded(code), known) or f"choose from {', '.join(known)}"
+    return f'there is no check or injection "{printable(code)}"; {remedy}'
 
 
-def _example(check: Check[Any], example: Example) -> Iterator[str]:
-    yield f"\nExample: {example.about}\n"
-    for title, text in (("settings", example.settings), ("facts", example.facts), ("wrong", example.wrong)):
-        if text:
-            yield _block(title, text)
-    yield _block("findings", _wrapped(written(TextWriter(), report_wrong(check, example))))
-    yield _block("right", example.right)
-
-
-def _block(title: str, text: str) -> str:
-    return f"\n  {title}:\n\n{indent(text, '    ')}"
-
-
-def _wrapped(text: str) -> str:
-    """The lines of a text, continued below where they are longer than a screen is wide."""
-    wrapped = TextWrapper(112, subsequent_indent="      ", break_long_words=False, break_on_hyphens=False).wrap
-    return "".join("\n".join(wrapped(line)) + "\n" for line in text.splitlines())
+def _padded(code: str) -> str:
+    """Return a code with three digits, such as GPS001 for `GPS1`, `GPS-01` or `1`; other text as it is."""
+    found = re.fullmatch("(?:gps)?[-_ ]?0*([0-9]{1,3})", code, re.IGNORECASE | re.ASCII)
+    return f"GPS{found[1]:0>3}" if found else code

@@ -34,4 +34,6 @@ def paint(stream: TextIO) -> Paint:
 
 
 def _colour(text: str, colour: str) -> str:
-    return click.style(text, dim=True) if colour == "dim" else click.style(text, fg=colour)
+    if colour in ("bold", "dim"):
+        return click.style(text, **{colour: True})
+    return click.style(text, fg=colour)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import click
 
 from webhook import __version__
-from webhook.cli.screen import show
+from webhook.cli.distribution import conflict
+from webhook.cli.screen import show, tell
 
 
 @click.command(name="version")
@@ -15,3 +16,5 @@ from webhook.cli.screen import show
 def command(output: str) -> None:
     """Print the version."""
     show(f'{{"version": "{__version__}"}}\n' if output == "json" else f"gpushare-webhook {__version__}\n")
+    if problem := conflict():
+        tell(problem)

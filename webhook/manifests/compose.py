@@ -21,7 +21,8 @@ from yaml.events import (
 )
 
 from webhook.manifests import scalars
-from webhook.manifests.errors import DEEPEST, TOO_DEEP, UnreadableError, given_twice, quoted, unreadable_yaml
+from webhook.manifests.errors import DEEPEST, TOO_DEEP, UnreadableError, given_twice, quoted
+from webhook.manifests.libyaml import unreadable_yaml
 from webhook.manifests.position import SourceText, Spot, Spots
 
 # Stand for the pending key: inside a list, and between a merge key (`<<`) and its value.

@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeAlias
 
 from webhook.diagnostics import Diagnostic
-from webhook.manifests import jsontext
 from webhook.manifests.position import Position, SourceText, Spot, follow
 from webhook.policy.verdict import Path
 
+FindSpot: TypeAlias = Callable[[SourceText, int], Spot]
+"""Computes the spot of the value that starts at an offset of a text."""
+
 
 class Document:
-    """The value of one document and its positions, which a JSON document computes on first use."""
+    """The value of one document. Its positions are computed on first use: most values have no finding."""
 
-    __slots__ = ("_spot", "number", "start", "text", "value")
+    __slots__ = ("_find_spot", "_spot", "number", "start", "text", "value")
 
-    def __init__(self, number: int, text: SourceText, value: object, start: int, spot: Spot | None = None) -> None:
+    def __init__(self, number: int, text: SourceText, value: object, start: int, find_spot: FindSpot) -> None:
         self.number = number
         self.text = text
         self.value = value
         self.start = start
-        self._spot = spot
+        self._find_spot = find_spot
+        self._spot: Spot | None = None
 
     def locate(self, path: Path) -> Position:
         """Return the position of the value at a path, or of its nearest ancestor."""
@@ -31,7 +35,7 @@ class Document:
         if not path:
             return self.start
         if self._spot is None:
-            self._spot = jsontext.spot(self.text, self.start)
+            self._spot = self._find_spot(self.text, self.start)
         return follow(self._spot, path)
 
     def excerpt(self, path: Path) -> tuple[str, int]:

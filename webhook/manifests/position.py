@@ -13,6 +13,9 @@ from webhook.policy.verdict import Path
 Spot: TypeAlias = "int | tuple[int, Spots]"
 Spots: TypeAlias = "dict[str, Spot] | list[Spot]"
 
+_NEAR = 1024
+"""Offsets up to which counting the lines is faster than an index of all lines: most documents start within them."""
+
 _EXCERPT = 200
 """Characters of a line that an excerpt shows before and after a value."""
 
@@ -39,6 +42,10 @@ class SourceText:
 
     def position(self, offset: int) -> Position:
         """Return the line and column of a character offset."""
+        if offset <= _NEAR:
+            start = self.content.rfind("\n", 0, offset) + 1
+            lines = self.content.count("\n", 0, start)
+            return Position(self.first_line + lines, offset - start + 1 + (self.indent if not start else 0))
         if self._breaks is None:
             self._breaks = [found.start() for found in _LINE_BREAK.finditer(self.content)]
         before = bisect_left(self._breaks, offset)

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from webhook.diagnostics import Diagnostic
-from webhook.manifests import jsontext
-from webhook.manifests.compose import compose
+from webhook.manifests import blocks
 from webhook.manifests.errors import UnreadableError, quoted
 from webhook.manifests.manifest import Document, Manifest
-from webhook.manifests.position import SourceText
+from webhook.manifests.position import SourceText, Spot
 from webhook.manifests.stream import Part, normal, parts
 from webhook.policy.pods.reading import type_of
 from webhook.policy.verdict import Path
@@ -42,10 +41,13 @@ def _manifests(file: str, document: Document, path: Path, value: object) -> Iter
         message = f"{what} must be a mapping with apiVersion and kind, not {type_of(value)}"
         yield Diagnostic(file, *document.locate(path), message)
         return
-    if "items" not in value:
+    items = value.get("items")
+    if "items" not in value or (path and items is None):
         yield Manifest(file, document, path, value)
         return
-    items = value["items"]
+    if path and isinstance(items, list):
+        yield Diagnostic(file, *document.locate(path), "a list inside a list, which kubectl rejects; move its items up")
+        return
     path = (*path, "items")
     if isinstance(items, list):
         for index, item in enumerate(items):
@@ -84,6 +86,8 @@ def _json_or_yaml(file: str, data: bytes) -> Iterator[Document | Diagnostic]:
 
     YAML allows everything that JSON allows, so where both fail the YAML parser knows the place.
     """
+    from webhook.manifests import jsontext  # most inputs are YAML
+
     try:
         text = SourceText(data.decode())
     except UnicodeDecodeError:
@@ -97,7 +101,7 @@ def _json_or_yaml(file: str, data: bytes) -> Iterator[Document | Diagnostic]:
             if isinstance(value, UnreadableError):
                 yield Diagnostic(file, *text.position(value.offset), value.message)
             elif value is not None:
-                yield Document(number, text, value, start)
+                yield Document(number, text, value, start, jsontext.spot)
     except jsontext.JsonSyntaxError as error:
         if number > 1:
             yield Diagnostic(file, *text.position(error.offset), error.message)
@@ -126,6 +130,16 @@ def _document(file: str, part: Part, indent: int) -> Document | Diagnostic | Non
     except UnicodeDecodeError as error:
         before = SourceText(part.data[: error.start].decode(), part.first_line, indent)
         return Diagnostic(file, *before.position(len(before.content)), "not UTF-8 text")
+    plain = blocks.read(text.content)
+    if plain is not None:
+        return Document(part.number, text, plain.value, plain.start, _composed_spot)
+    return _composed(file, part.number, text)
+
+
+def _composed(file: str, number: int, text: SourceText) -> Document | Diagnostic | None:
+    """Read a document of any style; None where it is empty."""
+    from webhook.manifests.compose import compose  # most documents do not need libyaml
+
     try:
         composed = compose(text)
     except UnreadableError as error:
@@ -133,7 +147,15 @@ def _document(file: str, part: Part, indent: int) -> Document | Diagnostic | Non
     if composed is None or composed[0] is None:
         return None
     value, spot = composed
-    return Document(part.number, text, value, spot if isinstance(spot, int) else spot[0], spot)
+    return Document(number, text, value, spot if isinstance(spot, int) else spot[0], lambda _text, _start: spot)
+
+
+def _composed_spot(text: SourceText, start: int) -> Spot:
+    """Return the spot of the value of a document that was read without the composer."""
+    from webhook.manifests.compose import compose
+
+    composed = compose(text)
+    return start if composed is None else composed[1]
 
 
 _MOST_OF_LINE = 1024

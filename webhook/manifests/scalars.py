@@ -7,7 +7,6 @@ sexagesimals. Every function raises ValueError, with a message for the user, for
 
 from __future__ import annotations
 
-import base64
 import binascii
 import math
 import re
@@ -127,7 +126,7 @@ _TAGS = {
 
 def _binary(text: str) -> str:
     try:
-        data = base64.b64decode(text.replace("\r", "").replace("\n", ""), validate=True)
+        data = binascii.a2b_base64(text.replace("\r", "").replace("\n", ""), strict_mode=True)
     except (binascii.Error, ValueError):
         raise ValueError("this is not base64, as its tag !!binary says") from None
     return data.decode("utf-8", "replace")

@@ -8,6 +8,7 @@ from enum import Enum
 from typing import Generic, TypeVar
 
 from webhook.policy.context import PodContext
+from webhook.policy.description import title
 from webhook.policy.verdict import Severity, Violation
 
 Violations = Iterable[Violation]
@@ -47,9 +48,11 @@ Subject = TypeVar("Subject")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Check(Generic[Subject]):
-    """One check. `description` explains it to users: a title, then Reads, Why, Remedy and, if there are any, Settings.
+    """One check. `description` explains it to users: a title, then the parts Reads, Why, Exceptions and Remedy.
 
-    Each exists once, so they are compared by identity; methods for more would slow down the start of `check`.
+    `settings` are the keys of the settings file that change what the check reports, `sources` the places upstream that
+    show the behaviour behind it (see `webhook.policy.description`). Each check exists once, so checks are compared by
+    identity; methods for more would slow down the start of `check`.
     """
 
     code: str
@@ -57,8 +60,10 @@ class Check(Generic[Subject]):
     scope: Scope
     run: Callable[[Subject], Violations]
     description: str
+    settings: tuple[str, ...] = ()
+    sources: tuple[str, ...] = ()
 
     @property
     def title(self) -> str:
         """The first line of the description."""
-        return self.description.strip().partition("\n")[0].rstrip(".")
+        return title(self.description)

@@ -2,10 +2,13 @@
 
 Reads: `securityContext.runAsUser` of the pod and of containers that request a replica. `gpushare-webhook check` also
 compares the objects of one run, because the pods on a node share its daemon.
+
 Why: an MPS daemon serves one user at a time. Clients of another user wait until all clients of the first user have
-exited, and appear to hang. Without `runAsUser` the image determines the user, which is not visible here.
+exited, and appear to hang.
+
+Exceptions: without `runAsUser` the image determines the user, which is not visible here.
+
 Remedy: set the same `runAsUser` in all of them: the configured one, if the administrator has configured one.
-Settings: `users.runAsUser`.
 """
 
 from __future__ import annotations
@@ -41,4 +44,16 @@ def run(context: PodContext) -> Violations:
     return violations
 
 
-CHECK = Check("GPS008", Severity.WARN, Scope.MPS, run, __doc__)
+CHECK = Check(
+    "GPS008",
+    Severity.WARN,
+    Scope.MPS,
+    run,
+    __doc__,
+    settings=("users.runAsUser",),
+    sources=(
+        "NVIDIA/k8s-device-plugin:cmd/mps-control-daemon/mps/daemon.go",
+        "NVIDIA/k8s-device-plugin#762",
+        "https://docs.nvidia.com/deploy/mps/latest/troubleshooting.html",
+    ),
+)

@@ -1,12 +1,14 @@
 """The pod's use of host namespaces does not suit MPS.
 
 Reads: `hostUsers`, `hostIPC` and `hostPID`.
+
 Why: with `hostUsers: false` each pod is a different user to the MPS daemon, so pods wait for each other. MPS clients do
-not need `hostIPC` and `hostPID`, because the device plugin mounts what they share; both only expose the host. Where
-`users.hostIPC` is `required`, as on GKE, clients share the host's memory with the daemon and need `hostIPC: true`;
-where it is `true`, the check accepts both.
+not need `hostIPC` and `hostPID`, because the device plugin mounts what they share; both only expose the host.
+
+Exceptions: where `users.hostIPC` is `required`, as on GKE, clients share the host's memory with the daemon and need
+`hostIPC: true`; where it is `true`, the check accepts both.
+
 Remedy: omit these fields; set `hostIPC: true` where it is required.
-Settings: `users.hostIPC`.
 """
 
 from __future__ import annotations
@@ -41,4 +43,12 @@ def _ipc(context: PodContext) -> Path:
     return context.pod.path_of("hostIPC") if "hostIPC" in context.pod.spec else context.pod.spec_path
 
 
-CHECK = Check("GPS009", Severity.WARN, Scope.MPS, run, __doc__)
+CHECK = Check(
+    "GPS009",
+    Severity.WARN,
+    Scope.MPS,
+    run,
+    __doc__,
+    settings=("users.hostIPC",),
+    sources=("NVIDIA/k8s-device-plugin#843", "https://kubernetes.io/docs/concepts/workloads/pods/user-namespaces/"),
+)

@@ -2,14 +2,16 @@
 
 Reads: the namespace's label `pod-security.kubernetes.io/enforce`, or the hook's path, which the chart selects by that
 label.
+
 Why: the Pod Security levels baseline and restricted forbid hostPath volumes and would reject the whole pod because of
 the injected one, so the webhook does not inject it. With the device plugin this is harmless: the plugin mounts the
-directory on the node. With a daemon on the host, the program does not find the daemon without the mount. Every version
-of these levels forbids hostPath, so `enforce-version` does not matter. The webhook cannot see which namespaces, users
-and runtime classes the API server's PodSecurity configuration exempts, nor its defaults for namespaces without the
-label: there it may leave out a mount that would be allowed.
+directory on the node. With a daemon on the host, the program does not find the daemon without the mount.
+
+Exceptions: every version of these levels forbids hostPath, so `enforce-version` does not matter. The webhook cannot see
+which namespaces, users and runtime classes the API server's PodSecurity configuration exempts, nor its defaults for
+namespaces without the label: there it may leave out a mount that would be allowed.
+
 Remedy: none needed with the device plugin; with a daemon on the host, use a namespace whose label is `privileged`.
-Settings: `injections.pipeMount.enabled`, `podSecurity.unlabelled`, `facts.namespaces`.
 """
 
 from __future__ import annotations
@@ -49,4 +51,15 @@ def _uses_directory(context: PodContext, request: ResourceRequest) -> bool:
     return isinstance(value, str) and clean_path(value) == context.rules.pipes[request.resource.name].clean
 
 
-CHECK = Check("GPS012", Severity.WARN, Scope.MPS, run, __doc__)
+CHECK = Check(
+    "GPS012",
+    Severity.WARN,
+    Scope.MPS,
+    run,
+    __doc__,
+    settings=("injections.pipeMount.enabled", "podSecurity.unlabelled", "facts.namespaces"),
+    sources=(
+        "kubernetes/kubernetes:staging/src/k8s.io/pod-security-admission/policy/check_hostPathVolumes.go",
+        "https://kubernetes.io/docs/concepts/security/pod-security-standards/",
+    ),
+)

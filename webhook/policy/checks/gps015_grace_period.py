@@ -1,8 +1,10 @@
 """The pod is killed without a grace period.
 
 Reads: `terminationGracePeriodSeconds`.
+
 Why: if an MPS client is killed while it has work on the GPU, the MPS server and all its other clients can end up in an
 undefined state, so the end of one pod can crash others.
+
 Remedy: omit the field (30 seconds), or give the program time to finish its work.
 """
 
@@ -24,4 +26,11 @@ def run(context: PodContext) -> Violations:
     return (Violation(context.pod.path_of(_FIELD), problem, "omit it, or set it to a few seconds or more"),)
 
 
-CHECK = Check("GPS015", Severity.WARN, Scope.MPS, run, __doc__)
+CHECK = Check(
+    "GPS015",
+    Severity.WARN,
+    Scope.MPS,
+    run,
+    __doc__,
+    sources=("https://docs.nvidia.com/deploy/mps/latest/when-to-use-mps.html",),
+)

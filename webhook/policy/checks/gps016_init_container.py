@@ -1,8 +1,10 @@
 """An init container and a later container both request a GPU.
 
 Reads: the requests of init containers that are not sidecars, and of the containers after them.
+
 Why: the kubelet reuses the init container's device for a later container. After a restart of the kubelet this can fail,
-and running pods end with `UnexpectedAdmissionError` (kubernetes/kubernetes#124345).
+and running pods end with `UnexpectedAdmissionError`.
+
 Remedy: do the init container's work in the container itself, or without a GPU.
 """
 
@@ -48,4 +50,11 @@ def _followed(requests: Sequence[ResourceRequest]) -> Iterator[tuple[ResourceReq
             first = index
 
 
-CHECK = Check("GPS016", Severity.WARN, Scope.GPU, run, __doc__)
+CHECK = Check(
+    "GPS016",
+    Severity.WARN,
+    Scope.GPU,
+    run,
+    __doc__,
+    sources=("kubernetes/kubernetes#124345", "kubernetes/kubernetes#138446"),
+)

@@ -2,14 +2,15 @@
 
 Reads: all of an object whose kind is not built in, as far as no path of its kind leads there; amounts below or beside
 the name of a GPU resource, and text such as `nvidia.com/gpu: 2`.
+
 Why: the webhook and this command know where the built-in kinds and those of the presets keep their pods. In other
 places, an amount may be more than a node offers, and nothing reports it. The command line searches such objects for
 pods and checks what it finds, with a warning at most; it cannot check an amount in text, in a field of unknown meaning,
 or behind a placeholder of a template.
+
 Remedy: where the place is a pod template, a pod spec, a container or its resources, add it to `workloads.paths`, and
 the webhook checks it too. If a preset of the settings would know the kind, add it to `workloads.presets`. Correct the
 kind if it is a typo. Render a template, and check the result.
-Settings: `workloads.presets`, `workloads.paths`, `resources`.
 """
 
 from __future__ import annotations
@@ -76,4 +77,11 @@ def _remedy(context: ObjectContext, mention: Mention) -> str:
     return f"add {added} to workloads.paths" if added else "check the pods that its controller makes of it"
 
 
-CHECK = Check("GPS023", Severity.WARN, Scope.OFFLINE, run, __doc__)
+CHECK = Check(
+    "GPS023",
+    Severity.WARN,
+    Scope.OFFLINE,
+    run,
+    __doc__,
+    settings=("workloads.presets", "workloads.paths", "resources"),
+)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from webhook.policy.context import PodContext
+from webhook.policy.description import title
 from webhook.policy.verdict import Edit
 
 OFF = "it is off in the settings"
@@ -19,7 +20,7 @@ class Injection:
     """One injection. `why_not` says why it does not apply to a pod, if so; otherwise `edits` adds what is missing.
 
     `reasons` holds all texts that `why_not` returns. `description` explains the injection to users: a title, then Adds,
-    Why and Not when. Each exists once, so they are compared by identity.
+    Why and Not when. `settings` and `sources` as in a check. Each exists once, so they are compared by identity.
     """
 
     name: str
@@ -27,8 +28,10 @@ class Injection:
     edits: Callable[[PodContext], Iterable[Edit]]
     reasons: tuple[str, ...]
     description: str
+    settings: tuple[str, ...] = ()
+    sources: tuple[str, ...] = ()
 
     @property
     def title(self) -> str:
         """The first line of the description."""
-        return self.description.strip().partition("\n")[0].rstrip(".")
+        return title(self.description)

@@ -2,12 +2,14 @@
 
 Adds: a hostPath volume for `<MPS root>/<resource>/pipe`, mounted at `/mps/<resource>/pipe`, and the volume's name in
 the annotation `cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes`: without that annotation the autoscaler
-never removes a node that runs a pod with local storage. The descheduler does not read the annotation: it evicts the
-pod only if its policy permits pods with local storage.
+never removes a node that runs a pod with local storage. The descheduler does not read the annotation: it evicts the pod
+only if its policy permits pods with local storage.
+
 Why: the client connects to the daemon through this directory. The plugin mounts the same one; both together are
 harmless.
-Not when: the variable would not be injected; the path is already mounted; the namespace does not allow hostPath
-(GPS012 warns).
+
+Not when: the variable would not be injected; the path is already mounted; the namespace does not allow hostPath (GPS012
+warns).
 """
 
 from __future__ import annotations
@@ -93,4 +95,19 @@ def _safe_to_evict(context: PodContext, names: Iterable[str]) -> list[Edit]:
     return [Extend((*path, SAFE_TO_EVICT), name) for name in names if name not in listed]
 
 
-INJECTION = Injection("pipeMount", why_not, edits, (OFF, NO_SHARE, _NO_HOST_PATH, ELSEWHERE), __doc__)
+INJECTION = Injection(
+    "pipeMount",
+    why_not,
+    edits,
+    (OFF, NO_SHARE, _NO_HOST_PATH, ELSEWHERE),
+    __doc__,
+    settings=(
+        "injections.pipeMount.enabled",
+        "injections.pipeMount.mpsRoot",
+        "injections.pipeMount.type",
+        "injections.pipeMount.readOnly",
+        "injections.pipeMount.safeToEvict",
+        "podSecurity.unlabelled",
+    ),
+    sources=("NVIDIA/k8s-device-plugin:internal/plugin/mps.go",),
+)

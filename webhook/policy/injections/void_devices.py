@@ -1,7 +1,9 @@
-"""No devices for containers that request no GPU. Off by default.
+"""No devices for containers that request no GPU.
 
 Adds: `NVIDIA_VISIBLE_DEVICES=void`, in pods that request a GPU or in all pods.
+
 Why: many images set `NVIDIA_VISIBLE_DEVICES=all`, and with the nvidia runtime such a container sees every GPU.
+
 Not when: the container sets the variable (GPS007 checks the value); the pod mounts the kubelet's `pod-resources` or
 `device-plugins` folder, as dcgm-exporter does to see all GPUs of its node.
 """
@@ -45,4 +47,12 @@ def edits(context: PodContext) -> Iterable[Edit]:
     )
 
 
-INJECTION = Injection("voidDevices", why_not, edits, (OFF, NO_GPU, _MONITOR), __doc__)
+INJECTION = Injection(
+    "voidDevices",
+    why_not,
+    edits,
+    (OFF, NO_GPU, _MONITOR),
+    __doc__,
+    settings=("injections.voidDevices.enabled", "injections.voidDevices.pods"),
+    sources=("NVIDIA/k8s-device-plugin#61", "kai-scheduler/KAI-Scheduler#1672"),
+)

@@ -1,0 +1,1 @@
+"""Other programs run the command line: pre-commit, GitHub's runner, kubectl's renderers."""

@@ -1,0 +1,13 @@
+// kubectl, built from its libraries.
+package main
+
+import (
+	"os"
+
+	"k8s.io/component-base/cli"
+	"k8s.io/kubectl/pkg/cmd"
+)
+
+func main() {
+	os.Exit(cli.Run(cmd.NewDefaultKubectlCommand()))
+}
