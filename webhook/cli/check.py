@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import click
 
+from webhook.cli.baseline_file import BaselineOptions, baseline_options, opened
 from webhook.cli.evaluation import evaluate
 from webhook.cli.evaluator import Source, prepared, source_options
 from webhook.cli.inputs import manifests
@@ -26,6 +27,7 @@ from webhook.report.selection import Selection
 @manifest_options
 @source_options
 @selection_options
+@baseline_options
 @outputs_option(CheckFormat.TEXT, "The format of the report.")
 @click.option(
     "--fail-on",
@@ -40,6 +42,7 @@ def command(
     inputs: Inputs,
     source: Source,
     selection: Selection,
+    baseline: BaselineOptions,
     outputs: tuple[Output[CheckFormat], ...],
     fail_on: FailOn,
 ) -> None:
@@ -51,15 +54,17 @@ def command(
       kubectl kustomize overlays/production | gpushare-webhook check - -o json
       gpushare-webhook check -R manifests/ --config settings.yaml --fail-on warn
     """
-    read_standard_input_once(f=inputs.names, config=source.config, facts=source.facts)
+    read_standard_input_once(f=inputs.names, config=source.config, facts=source.facts, baseline=baseline.read)
+    accepted = opened(baseline)
     evaluator, settings = prepared(source, selection)
     tally = Tally(settings, selection)
     with reports(outputs) as written:
-        for entry in _entries(inputs, evaluator):
+        for entry in map(accepted.suppress, _entries(inputs, evaluator)):
             if isinstance(entry, Diagnostic):
                 tell(str(entry))
             tally.add(entry)
             written.add(entry)
+        accepted.end(tally)
         written.end(tally)
     sys.exit(tally.exit_code(fail_on))
 

@@ -32,9 +32,13 @@ class Place(NamedTuple):
 
 def place(result: Result, located: Located) -> Place:
     """Return the place of a finding of a result."""
+    return place_in(result, located.finding.code, located.pointer, located.value)
+
+
+def place_in(result: Result, code: str, path: str = "", value: str = "") -> Place:
+    """Return a place in the object of a result."""
     subject = result.subject
-    names = group_of(subject.api_version), subject.kind, subject.namespace, subject.name
-    return Place(*names, located.finding.code, located.pointer, located.value)
+    return Place(group_of(subject.api_version), subject.kind, subject.namespace, subject.name, code, path, value)
 
 
 def fingerprint(result: Result, located: Located) -> str:

@@ -7,6 +7,7 @@ from enum import Enum
 from typing import assert_never
 
 from webhook.diagnostics import Diagnostic, Unread
+from webhook.report.baseline import BaselineUse
 from webhook.report.exit_codes import ExitCode
 from webhook.report.model import DECISIONS, SKIPPED, Entry, Result, Suppressor
 from webhook.report.selection import EVERYTHING, Selection
@@ -42,10 +43,11 @@ class Tally:
     `settings` names the settings file if there is one, `selection` the checks that the run makes. `codes` counts the
     findings by code and severity, `skipped` the objects by the reason why they are skipped, `unread` the files by the
     reason why they are not read, `suppressed` the findings that the report leaves out by code and by what suppresses
-    them. `notes` counts the remarks about suppression.
+    them. `notes` counts the remarks about suppression. `baseline` is the one of the run, if there is one.
     """
 
     __slots__ = (
+        "baseline",
         "codes",
         "decisions",
         "errors",
@@ -68,6 +70,7 @@ class Tally:
         self.unread: Counter[str] = Counter()
         self.suppressed: Counter[tuple[str, Suppressor]] = Counter()
         self.notes = 0
+        self.baseline: BaselineUse | None = None
         self.unchecked = 0
 
     def add(self, entry: Entry) -> None:

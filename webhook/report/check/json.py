@@ -6,6 +6,7 @@ from textwrap import indent
 from typing import Any, assert_never
 
 from webhook.diagnostics import Diagnostic, Unread
+from webhook.report.baseline import BaselineUse
 from webhook.report.data import json_text
 from webhook.report.model import Entry, Located, Result, Suppression, Suppressor
 from webhook.report.tally import Tally
@@ -45,6 +46,7 @@ class JsonWriter:
             **({"settings": tally.settings} if tally.settings else {}),
             **({"notChecked": tally.selection.left_out} if tally.selection.left_out else {}),
             **({"suppressed": suppressed} if (suppressed := _by_suppressor(tally)) else {}),
+            **({"baseline": _baseline(tally.baseline)} if tally.baseline is not None else {}),
             "summary": tally.summary(),
         }
         return f"{head},\n{json_text(rest).removeprefix('{' + chr(10))}"
@@ -92,6 +94,11 @@ def _suppression(one: Suppression) -> dict[str, Any]:
 def _diagnostic(diagnostic: Diagnostic) -> dict[str, Any]:
     file, line, column, message = diagnostic.file, diagnostic.line, diagnostic.column, diagnostic.message
     return {"file": file, "line": line, "column": column, "message": message}
+
+
+def _baseline(baseline: BaselineUse) -> dict[str, Any]:
+    """The baseline, with the entries that no longer occur."""
+    return {"file": baseline.file, "written": baseline.is_written, "stale": [one.as_data() for one in baseline.stale]}
 
 
 def _by_suppressor(tally: Tally) -> dict[str, int]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from webhook.diagnostics import LINE
 from webhook.policy.printable import printable
 from webhook.policy.verdict import Severity
+from webhook.report.baseline import BaselineUse
 from webhook.report.model import SKIPPED, Entry, Result, Suppressor
 from webhook.report.paint import Paint, plain
 from webhook.report.tally import Tally
@@ -16,7 +17,6 @@ _COLOURS = {Severity.DENY: "red", Severity.WARN: "yellow", Severity.AUDIT: "blue
 _WHERE = {
     Suppressor.ANNOTATION: "annotations of pods, here and in the cluster",
     Suppressor.COMMENT: "comments; the cluster still reports them",
-    Suppressor.BASELINE: "the baseline; the cluster still reports them",
 }
 
 
@@ -65,8 +65,27 @@ def _not_checked(tally: Tally) -> Iterator[str]:
     for suppressor, where in _WHERE.items():
         if count := tally.suppressed_by(suppressor):
             yield f"{_counted(count, 'finding')} suppressed by {where}"
+    if tally.baseline is not None:
+        yield from _of_baseline(tally.baseline, tally.suppressed_by(Suppressor.BASELINE))
     if tally.selection.options:
         yield str(tally.selection)
+
+
+def _of_baseline(baseline: BaselineUse, suppressed: int) -> Iterator[str]:
+    file = printable(baseline.file)
+    if suppressed or baseline.is_written:
+        what = "written to" if baseline.is_written else "suppressed by"
+        yield f"{_counted(suppressed, 'finding')} {what} {file}; the cluster still reports them"
+    if stale := baseline.stale:
+        entries = "1 entry" if len(stale) == 1 else f"{len(stale)} entries"
+        yield f"{entries} of {file} no longer occur{'s' if len(stale) == 1 else ''}; write the baseline again:"
+        for one in stale[:_MOST_STALE]:
+            yield printable(f"    {one}", LINE)
+        if len(stale) > _MOST_STALE:
+            yield f"    and {len(stale) - _MOST_STALE} more"
+
+
+_MOST_STALE = 10
 
 
 def _summary(tally: Tally) -> str:
