@@ -23,7 +23,7 @@ HEAD = f"""\
 # Command line
 
 Generated from the code by `make docs`. The program is installed as `{PROGRAM}` and as the kubectl plugin
-`kubectl gpushare`. The option `--help` of each command prints the same.
+`kubectl gpushare`. The option `--help` of each command prints the same, and `--version` prints the version.
 """
 CODES = """\
 ## Exit codes

@@ -32,4 +32,4 @@ def archive(libraries: Mapping[str, bytes], platform: Platform, time: int) -> by
             entry.size, entry.mtime = len(content), time
             entry.mode = 0o755 if path == LAUNCHER else 0o644
             tar.addfile(entry, io.BytesIO(content))
-    return gzip.compress(packed.getvalue(), mtime=0)
+    return gzip.compress(packed.getvalue(), compresslevel=6, mtime=0)

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import zipfile
 from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from krew.platforms import PYTHONS, Platform
@@ -30,9 +31,9 @@ def libraries(wheel: Path, platform: Platform, folder: Path) -> dict[str, bytes]
 
     Raises CalledProcessError where pip finds no wheel of a library, and DifferentError.
     """
-    for python in PYTHONS:
-        _download(wheel, platform, python, folder)
-    return unpacked(sorted(folder.glob("*.whl")))
+    with ThreadPoolExecutor() as pool:
+        list(pool.map(lambda python: _download(wheel, platform, python, folder / python), PYTHONS))
+    return unpacked(sorted(folder.glob("*/*.whl")))
 
 
 def _download(wheel: Path, platform: Platform, python: str, folder: Path) -> None:

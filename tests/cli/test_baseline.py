@@ -53,7 +53,7 @@ def test_written_baseline_is_golden(repository: Path) -> None:
     ended = run("check", "-R", ".", "--write-baseline", "baseline.yaml")
     assert ended.code == 0
     assert ended.out.splitlines()[-2:] == [
-        "5 findings written to baseline.yaml; the cluster still reports them",
+        "5 findings written to baseline.yaml, which the cluster does not read",
         "3 objects: 3 allowed",
     ]
     assert (repository / "baseline.yaml").read_text() == GOLDEN.read_text()
@@ -163,7 +163,7 @@ def test_ignored_and_suppressed_findings_are_not_written(repository: Path) -> No
 
 def test_baseline_is_not_written_when_an_input_has_errors(repository: Path) -> None:
     (repository / "baseline.yaml").write_text("as it was")
-    (repository / "broken.yaml").write_text("{")
+    (repository / "broken.yaml").write_text("apiVersion: v1\nkind: Pod\nmetadata: {")
     ended = check("--write-baseline", "baseline.yaml")
     assert ended.code == 2
     assert "baseline.yaml: not written" in ended.err

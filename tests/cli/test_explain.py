@@ -73,7 +73,10 @@ def test_explain_injection(name: str) -> None:
     assert (ended.code, ended.err) == (0, "")
     assert ended.out.startswith(f"{name}: ")
     found = [heading for heading in headings(shown(name, 200)) if heading != "Upstream"]
-    assert found == ["Adds", "Why", "Not when", "Withheld where", "Settings"]
+    assert found == ["Adds", "Why", "Not when", "Example", "Withheld where", "Settings"]
+    (example,) = examples_of(name)
+    files = [example.settings, example.facts, example.wrong, example.right]
+    assert [file for file in files if indent(file, "    ") not in ended.out] == []
     reasons = next(injection.reasons for injection in ALL if injection.name == name)
     assert [reason for reason in reasons if f"\n  - {reason}\n" not in shown(name, 200)] == []
 
@@ -139,7 +142,7 @@ def test_no_golden_file_is_left_over() -> None:
 
 def yaml_lines(one: Check[Any] | Injection) -> set[str]:
     """The lines of the YAML in an explanation, without indent."""
-    examples = examples_of(one.code) if isinstance(one, Check) else ()
+    examples = examples_of(one.code if isinstance(one, Check) else one.name)
     files = [file for example in examples for file in (example.settings, example.facts, example.wrong, example.right)]
     files.append(settings_file([setting(key) for key in one.settings], 9999))
     return {line.strip() for file in files for line in file.splitlines()}

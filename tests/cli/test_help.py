@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from importlib.metadata import entry_points, version
@@ -97,6 +96,10 @@ def test_version_formats() -> None:
     assert version("gpushare-webhook") == __version__
 
 
+def test_version_option_comes_first() -> None:
+    assert run("--version", "check", "missing.yaml").out == run("version").out
+
+
 def test_both_program_names_run_the_same_command() -> None:
     scripts = {script.name: script.value for script in entry_points(group="console_scripts")}
     assert scripts["gpushare-webhook"] == scripts["kubectl-gpushare"] == "webhook.cli:main"
@@ -105,63 +108,24 @@ def test_both_program_names_run_the_same_command() -> None:
         assert json.loads(out) == {"version": __version__}
 
 
-def test_python_m_webhook() -> None:
-    out = subprocess.check_output([sys.executable, "-m", "webhook", "version"], timeout=20, text=True)
-    assert out == f"gpushare-webhook {__version__}\n"
-
-
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_completion_script(shell: str) -> None:
-    script = run("completion", shell).out
-    assert f"_GPUSHARE_WEBHOOK_COMPLETE={shell}_complete" in script
-    assert "gpushare-webhook" in script
-
-
-def test_completion_of_unknown_shell() -> None:
-    assert run("completion", "nushell").code == 2
-
-
-def test_unknown_completion_instruction_is_wrong_usage(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("_GPUSHARE_WEBHOOK_COMPLETE", "nushell_complete")
-    ended = run("check", "-f", "-")
-    assert (ended.code, ended.out) == (2, "")
-    assert ended.err == '_GPUSHARE_WEBHOOK_COMPLETE: there is no instruction "nushell_complete"; unset the variable\n'
-
-
-def test_bash_completion_works() -> None:
-    script = run("completion", "bash").out
-    checked = subprocess.run(["bash", "-n"], input=script, capture_output=True, text=True, timeout=20, check=False)
-    assert (checked.returncode, checked.stderr) == (0, "")
-    asked = {"_GPUSHARE_WEBHOOK_COMPLETE": "bash_complete", "COMP_WORDS": "gpushare-webhook ex", "COMP_CWORD": "1"}
-    out = subprocess.check_output([PROGRAM], env={**os.environ, **asked}, timeout=20, text=True)
-    assert out == "plain,explain\n"
-
-
 @pytest.mark.parametrize(
-    ("words", "completed"),
+    ("call", "name"),
     [
-        ("snapshot --without n", ["plain,nodes", "plain,namespaces"]),
-        ("check --context p", ["plain,prod"]),
-        ("mutate --context t", ["plain,test"]),
-        ("snapshot --kubeconfig a", ["file,a"]),
-        ("check -f a", ["file,a"]),
-        ("snapshot --ins", ["plain,--installed-as"]),
+        ([sys.executable, "-m", "webhook"], "python -m webhook"),
+        ([PROGRAM], "gpushare-webhook"),
+        ([PROGRAM.with_name("kubectl-gpushare")], "kubectl gpushare"),
     ],
+    ids=["module", "script", "plugin"],
 )
-def test_completion_of_values(here: Path, words: str, completed: list[str]) -> None:
-    (here / "kubeconfig").write_text("contexts: [{name: prod}, {name: test}]")
-    assert completions(words, here / "kubeconfig") == completed
+def test_usage_names_program_as_called(call: list[str | Path], name: str) -> None:
+    assert output([*call, "--help"]).startswith(f"Usage: {name} [OPTIONS] COMMAND")
+    assert output([*call, "config", "view", "--help"]).startswith(f"Usage: {name} config view [OPTIONS]\n")
+    failed = subprocess.run([*call, "explain", "x"], capture_output=True, text=True, timeout=20, check=False)
+    assert failed.stderr.startswith(
+        f"Usage: {name} explain [OPTIONS] [CODE]...\nTry '{name} explain --help' for help.\n"
+    )
+    assert output([*call, "--version"]) == output([*call, "version"]) == f"gpushare-webhook {__version__}\n"
 
 
-def test_completion_of_contexts_without_kubeconfig(here: Path) -> None:
-    assert completions("check --context p", here / "missing") == []
-
-
-def completions(words: str, kubeconfig: Path) -> list[str]:
-    asked = {
-        "_GPUSHARE_WEBHOOK_COMPLETE": "bash_complete",
-        "COMP_WORDS": f"gpushare-webhook {words}",
-        "COMP_CWORD": str(len(words.split())),
-        "KUBECONFIG": str(kubeconfig),
-    }
-    return subprocess.check_output([PROGRAM], env={**os.environ, **asked}, timeout=20, text=True).split()
+def output(call: list[str | Path]) -> str:
+    return subprocess.check_output(call, timeout=20, text=True)

@@ -109,7 +109,14 @@ def test_malformed_object_has_position(here: Path, wrong: str) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("apiVersion: v1\n", "thing.yaml:1:1: kind: expected text, found null\n"),
+        ("apiVersion: v1\n", "thing.yaml:1:1: no `kind`: not a Kubernetes object\n"),
+        ("apiVersion: v1\nkind:\n", "thing.yaml:2:6: no `kind`: not a Kubernetes object\n"),
+        ("kind: Pod\n", "thing.yaml:1:1: no `apiVersion`: not a Kubernetes object\n"),
+        ("a: 1\n", "thing.yaml:1:1: no `kind` and no `apiVersion`: not a Kubernetes object\n"),
+        (
+            "apiVersion: v1\nkind: List\nitems:\n- a: 1\n",
+            "thing.yaml:4:3: kind: expected text, found empty text\n",
+        ),
         ('apiVersion: v1\nkind: ""\n', "thing.yaml:2:7: kind: expected text, found empty text\n"),
     ],
 )

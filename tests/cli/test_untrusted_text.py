@@ -11,8 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from tests.cli.run import Ended, run
+from tests.report.safety import assert_safe_lines, assert_safe_report
+from webhook.report.check import CheckFormat
 
 # A line break, a command of GitHub Actions in both notations, an escape sequence, a control character of C1, a line
 # separator, a change of writing direction, and a carriage return.
@@ -25,11 +28,16 @@ BEGINNINGS = ["::error file=x::y", "  ::error::y", "##[error]y", "##vso[task.com
 def assert_safe(ended: Ended) -> None:
     """Check that all lines are printable, none is a command for a CI system, and no internal error occurred."""
     assert ended.code in (0, 1, 2)
-    for line in (ended.out + "\n" + ended.err).split("\n"):
-        assert line.isprintable(), repr(line)
-        assert not line.lstrip().startswith("::"), line
-        assert "##[" not in line, line
-        assert "##vso[" not in line, line
+    assert_safe_lines(ended.out + "\n" + ended.err)
+
+
+def assert_safe_output(ended: Ended, command: str, output: str) -> None:
+    """Check the output of a command in a format. The format for GitHub consists of commands."""
+    if command != "check":
+        assert_safe(ended)
+        return
+    assert_safe_report(ended.out, CheckFormat(output))
+    assert_safe(Ended(ended.code, "", ended.err))
 
 
 def pod(text: str, gpus: object = 1) -> dict[str, Any]:
@@ -119,8 +127,7 @@ def files(here: Path) -> list[str]:
 
 
 FORMATS = [
-    ("check", "text"),
-    ("check", "json"),
+    *(("check", one.value) for one in CheckFormat),
     ("mutate", "json"),
     ("mutate", "patch"),
     ("mutate", "diff"),
@@ -131,12 +138,14 @@ FORMATS = [
 def test_hostile_manifests_and_file_names(here: Path, files: list[str], command: str, output: str) -> None:
     (here / "settings.yaml").write_text(SETTINGS)
     ended = run(command, "--config", "settings.yaml", "-o", output, *(word for file in files for word in ("-f", file)))
-    assert_safe(ended)
+    assert_safe_output(ended, command, output)
     assert ended.code == 2
     assert len(ended.out) > 1000
     assert len(ended.err) > 1000
     if output in ("json", "patch"):
         assert HOSTILE in set(texts(ended.json()))
+    if output == "yaml":
+        assert HOSTILE in set(texts(yaml.load(ended.out, yaml.CSafeLoader)))
 
 
 def texts(value: Any) -> Iterator[str]:
@@ -157,8 +166,8 @@ def texts(value: Any) -> Iterator[str]:
 def test_single_hostile_object(here: Path, command: str, output: str, text: str) -> None:
     # The code for a single object differs from the code for several.
     ended = run(command, "-f", "-", "-o", output, stdin=json.dumps(edited(text)).encode())
-    assert_safe(ended)
-    assert ended.out
+    assert_safe_output(ended, command, output)
+    assert bool(ended.out) == (output != "name")
     assert ended.code == 0
 
 

@@ -35,7 +35,7 @@ def kubectl(tmp_path: Path) -> Path:
 
 
 def environment(folder: Path, programs: Path) -> Mapping[str, str]:
-    """That of a reader who has set up krew, and not yet installed anything else."""
+    """The environment of a reader who has set up krew and installed nothing with it."""
     reader = clone.reader(folder)
     krew = folder.parent / "krew"
     path = f"{krew}/bin:{programs}:{reader['PATH'].partition(':')[2]}"

@@ -13,6 +13,7 @@ from types import FrameType
 from typing import TypeAlias
 
 from tests.admission.test_any_bytes import answered
+from tests.report.safety import assert_safe_report
 from webhook.admission import Hook
 from webhook.cli.evaluation import evaluate
 from webhook.diagnostics import Diagnostic
@@ -21,7 +22,7 @@ from webhook.policy.evaluate import Evaluator
 from webhook.policy.settings.settings import Settings
 from webhook.report import Entry
 from webhook.report.check import CheckFormat
-from webhook.report.paint import plain
+from webhook.report.page import PLAIN
 from webhook.report.writer import written
 
 Steps: TypeAlias = tuple[str | int, ...]
@@ -84,7 +85,7 @@ def manifests(data: bytes) -> None:
         checked = evaluate(found, _EVALUATOR, "default")
         entries.append(checked if isinstance(checked, Diagnostic) else checked.result())
     for chosen in CheckFormat:
-        _is_safe(written(chosen.writer(plain), entries))
+        assert_safe_report(written(chosen.writer(PLAIN), entries), chosen)
 
 
 def _is_clear(problem: Diagnostic, lines: int) -> None:
@@ -114,13 +115,6 @@ def _nodes(value: object, path: Steps) -> Iterator[tuple[Steps, object]]:
     elif isinstance(value, list):
         for index, one in enumerate(value):
             yield from _nodes(one, (*path, index))
-
-
-def _is_safe(written: str) -> None:
-    for line in written.split("\n"):
-        assert line.isprintable(), line
-        assert not line.lstrip().startswith("::"), line
-        assert "##[" not in line, line
 
 
 def review(data: bytes) -> None:

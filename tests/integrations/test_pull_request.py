@@ -20,7 +20,7 @@ def test_settings_come_from_target_branch(tmp_path: Path) -> None:
     target, request = tmp_path / "target", tmp_path / "request"
     (target / "manifests").mkdir(parents=True)
     (target / "settings.yaml").write_text("mode: enforce\n")
-    (target / "facts.yaml").write_text("runtimeClasses: [nvidia]\n")
+    (target / "facts.yaml").write_text("runtimeClasses: [{name: nvidia, handler: nvidia}]\n")
     (target / "manifests" / "pod.yaml").write_text(POD.format(name="train", replicas=1))
     commit(target)
     git(tmp_path, "clone", "--quiet", str(target), str(request))

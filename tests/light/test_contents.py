@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from tests.project.repository import ROOT, project
-from tests.project.test_build import canonical
+from tests.project.test_build import canonical, table
 from tests.project.test_imports import imported, product_modules
 from webhook.cli import COMMANDS
 
@@ -90,6 +90,15 @@ def test_excluded_paths_exist() -> None:
     excluded = LIGHT["tool"]["hatch"]["build"]["exclude"]
     assert excluded == sorted(excluded)
     assert [path for path in excluded if not (ROOT / path.removeprefix("/")).exists()] == []
+
+
+def test_page_names_dependencies_of_both() -> None:
+    page = (ROOT / "docs" / "explanation" / "dependencies.md").read_text()
+    rows = table(page, "| package | installed, with what it depends on | in `gpushare-check` |")
+    included = {package.lower(): reason.partition(":")[0] == "yes" for package, _, reason in rows}
+    assert included.keys() == set(map(canonical, project()["project"]["dependencies"]))
+    light = set(map(canonical, LIGHT["project"]["dependencies"]))
+    assert {package for package, is_included in included.items() if is_included} == light
 
 
 @pytest.mark.slow

@@ -24,14 +24,23 @@ def problems(data: bytes | str) -> list[tuple[int, int, str]]:
     return [(p.line, p.column, p.message) for p in found if isinstance(p, Diagnostic)]
 
 
-TEMPLATE = '; "{{" is a template placeholder; render the template first'
+HELM = "looks like an unrendered Helm template; pipe `helm template`"
+TEMPLATE = "looks like an unrendered template; render it first"
 
 WRONG: dict[str, tuple[int, int, str]] = {
-    "a: {{ .Values.b }}\n": (1, 5, f"a mapping or a list cannot be a mapping key{TEMPLATE}"),
-    "{{ if .Values.a }}\nb: 1\n{{ end }}\n": (1, 2, f"a mapping or a list cannot be a mapping key{TEMPLATE}"),
-    "a: 1\n{{- if .b }}\nc: 2\n": (2, 1, f'expected ":" after the key that begins here{TEMPLATE}'),
+    "a: {{ .Values.b }}\n": (1, 4, HELM),
+    "{{ if .Values.a }}\nb: 1\n{{ end }}\n": (1, 1, HELM),
+    "a: 1\n{{- if .b }}\nc: 2\n": (2, 1, TEMPLATE),
     "a: {b}\nb: {[c]: 1}\n": (2, 5, "a mapping or a list cannot be a mapping key"),
-    "a: [1,\n{{ b }}\nc: 3\n": (2, 2, f"a mapping or a list cannot be a mapping key{TEMPLATE}"),
+    "a: [1,\n{{ b }}\nc: 3\n": (2, 1, TEMPLATE),
+    "{% if a %}\nb: 1\n{% endif %}\n": (1, 1, TEMPLATE),
+    "a:\n  %{ if b }\n  c: 1\n": (2, 3, TEMPLATE),
+    "a:\n  b: 1\n  ${indent(2, c)}\n": (3, 3, TEMPLATE),
+    "a: [${b}]\n": (1, 5, TEMPLATE),
+    "{{/*\na: long\n\n\ncomment\n*/}}\nb: 1\n": (1, 1, HELM),
+    # A placeholder that YAML reads as text does not explain an error below it.
+    "a: |\n  {{ b }}\nc: 1\nd: @e\n": (4, 4, 'a value cannot start with "@"; put it in quotes'),
+    "a: x{{ b }}\nc: @e\n": (2, 4, 'a value cannot start with "@"; put it in quotes'),
     "a: 1\n\tb: 2\n": (2, 1, "tab used for indentation; indent YAML with spaces"),
     "a:\n\t- 1\n": (2, 1, "tab used for indentation; indent YAML with spaces"),
     "a: 1\nb:\n  c: 1\n  c: 2\n": (4, 3, 'mapping key "c" is given twice, first on line 3'),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -52,6 +53,9 @@ WORDS = [
     "a/",
 ]
 LINE = st.lists(st.sampled_from([*WORDS, *"abcd*?/[]!#.- "]), max_size=6).map("".join)
+# gitignore(5) gives `a**` the meaning of `a*`. Where no other wildcard is before it, git compares the `a` apart, and
+# then takes the stars for the start of a pattern (`match_pathname` in dir.c).
+UNDOCUMENTED = re.compile(r"!?/?[^*?\[\\]*[^/*?\[\\]\*\*")
 
 
 @pytest.fixture(scope="module")
@@ -94,7 +98,7 @@ def ignored(lines: list[str]) -> set[str]:
 @example(["/*", "!/c/", "!a"])
 @example(["a\\ ", "\\#a", "\\!a", "\\*", "\\\\a"])
 @example(["c/***/a", "c/**a", "**", "!**/"])
-@given(st.lists(LINE, max_size=5))
+@given(st.lists(LINE.filter(lambda line: not UNDOCUMENTED.match(line)), max_size=5))
 def test_patterns_match_as_in_git(repository: Path, lines: list[str]) -> None:
     assert ignored(lines) == ignored_by_git(repository, lines)
 

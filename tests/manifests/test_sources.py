@@ -8,15 +8,12 @@ from pathlib import Path
 
 from webhook.diagnostics import Diagnostic, Unread
 from webhook.manifests import Source, sources
-from webhook.manifests.sources import LARGEST
+from webhook.manifests.files import LARGEST
 
 
 def found(paths: list[str], recursive: bool = False, stdin: bytes = b"") -> list[tuple[str, bytes] | Diagnostic]:
-    read: list[tuple[str, bytes] | Diagnostic] = []
-    for one in sources(paths, recursive, io.BytesIO(stdin)):
-        assert not isinstance(one, Unread)
-        read.append((one.file, one.data) if isinstance(one, Source) else one)
-    return read
+    given = [one for one in sources(paths, recursive, io.BytesIO(stdin)) if not isinstance(one, Unread)]
+    return [(one.file, one.data) if isinstance(one, Source) else one for one in given]
 
 
 def names(folder: Path, recursive: bool) -> list[str]:
@@ -71,7 +68,7 @@ def test_broken_link_in_folder(tmp_path: Path) -> None:
 
 def test_folder_without_manifests_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "x.txt").write_bytes(b"x")
-    message = "no .json, .yaml or .yml file in this folder"
+    message = "no .json, .jsonl, .ndjson, .yaml or .yml file in this folder"
     assert found([str(tmp_path)]) == [Diagnostic(str(tmp_path), 0, 0, f"{message}; -R reads the folders below as well")]
     assert found([str(tmp_path)], recursive=True) == [Diagnostic(str(tmp_path), 0, 0, message)]
 

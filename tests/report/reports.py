@@ -7,7 +7,7 @@ from webhook.policy.verdict import Finding, Severity
 from webhook.report import Entry, Located, Result, Subject, Tally
 from webhook.report.check.json import JsonWriter
 from webhook.report.check.text import TextWriter
-from webhook.report.paint import Paint, plain
+from webhook.report.page import PLAIN, Page
 from webhook.report.writer import written
 
 POD = Subject("v1", "Pod", "team-a", "train")
@@ -24,9 +24,9 @@ def result(decision: str, *findings: Located, subject: Subject = POD) -> Result:
     return Result("a.yaml", 2, 5, subject, decision, findings)
 
 
-def text_of(*parts: Entry, paint: Paint = plain) -> str:
+def text_of(*parts: Entry, page: Page = PLAIN) -> str:
     """Return the text report about entries."""
-    return written(TextWriter(paint), parts)
+    return written(TextWriter(page), parts)
 
 
 def json_of(*parts: Entry) -> str:

@@ -11,7 +11,7 @@ from tests.report.reports import DENIAL, UNREADABLE, WARNING, result
 from webhook.report import Entry
 from webhook.report.check import CheckFormat
 from webhook.report.data import json_text, yaml_text
-from webhook.report.paint import plain
+from webhook.report.page import PLAIN
 from webhook.report.writer import written
 
 pytestmark = pytest.mark.slow
@@ -28,7 +28,7 @@ ENTRIES: dict[str, Callable[[int], list[Entry]]] = {
 def test_report_time_is_linear(name: str, chosen: CheckFormat) -> None:
     def prepared(size: int) -> Work:
         entries = ENTRIES[name](size)
-        return lambda: written(chosen.writer(plain), entries)
+        return lambda: written(chosen.writer(PLAIN), entries)
 
     assert_linear(prepared, 100, 10_000)
 

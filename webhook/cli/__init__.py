@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import NoReturn
 
 import click
-from click.shell_completion import shell_complete
+from click.shell_completion import CompletionItem, shell_complete
 
 from webhook.cli.distribution import conflict, contains, require
-from webhook.cli.screen import tell
+from webhook.cli.screen import show, tell
+from webhook.cli.version import version_line
 from webhook.diagnostics import InputError
 from webhook.policy.printable import printable
 from webhook.report.exit_codes import ExitCode
@@ -23,11 +24,11 @@ COMMANDS = {
     "check": "Check manifests as the webhook in the cluster would, with file and line.",
     "mutate": "Print manifests with the edits that the webhook makes.",
     "snapshot": "Write the facts of a cluster, and the installed settings, to files for check and mutate.",
-    "explain": "Explain a check or an injection: its meaning, its reason, the remedy and examples.",
+    "explain": "Explain checks and injections: meaning, reason, examples, remedy and settings.",
     "serve": "Run the webhook: reviews over HTTPS, health and metrics over HTTP.",
     "config": "Show, validate or describe the settings.",
     "version": "Print the version.",
-    "completion": "Print a completion script for a shell.",
+    "completion": "Print a completion script for a shell, or for kubectl.",
 }
 """The registry: for each module whose `command` is a click command, the first line of that command's docstring.
 
@@ -53,9 +54,21 @@ class _Commands(click.Group):
         command: click.Command = import_module(f"webhook.cli.{cmd_name}").command
         return command
 
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        # click's own method imports every command, for its help and to learn whether it is hidden.
+        names = [name for name in self.list_commands(ctx) if name.startswith(incomplete)]
+        commands = [CompletionItem(name, help=COMMANDS[name]) for name in names]
+        return [*commands, *click.Command.shell_complete(self, ctx, incomplete)]
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl([(name, COMMANDS[name]) for name in self.list_commands(ctx)])
+
+
+def _version(context: click.Context, _option: click.Parameter, wanted: bool) -> None:
+    if wanted:
+        show(version_line())
+        context.exit()
 
 
 _CODES = "".join(f"\n  {code.value:<4}{code.meaning}" for code in ExitCode)
@@ -65,6 +78,9 @@ _CODES = "".join(f"\n  {code.value:<4}{code.meaning}" for code in ExitCode)
     cls=_Commands,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120},
     epilog=f"\b\nExit codes:{_CODES}",
+)
+@click.option(
+    "--version", is_flag=True, expose_value=False, is_eager=True, callback=_version, help="Print the version and exit."
 )
 def cli() -> None:
     """Check and prepare pods that share NVIDIA GPUs through MPS."""
@@ -76,7 +92,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if sys.stdout is None:
         tell("standard output is closed; redirect it to a file or to /dev/null")
         sys.exit(ExitCode.WRONG_INPUT)
-    program = Path(sys.argv[0]).name
+    program = _program(sys.argv[0])
     try:
         if asked := os.environ.get(COMPLETE):
             _complete(program, asked)
@@ -105,8 +121,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
         sys.exit(ExitCode.INTERNAL_ERROR)
 
 
+def _program(path: str) -> str:
+    """Return the name by which the user called the program."""
+    name = Path(path).name
+    return {"__main__.py": "python -m webhook", "kubectl-gpushare": "kubectl gpushare"}.get(name, name)
+
+
 def _complete(program: str, instruction: str) -> NoReturn:
     """Print the completions, or the script, that a shell requests."""
+    import webhook.cli.shells  # noqa: F401 - it adds shells
+
     # click returns 1 for an unknown instruction, and 1 means that an object is denied.
     if shell_complete(cli, {}, program, COMPLETE, instruction) == 0:
         sys.exit(ExitCode.OK)

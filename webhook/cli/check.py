@@ -13,14 +13,15 @@ from webhook.cli.evaluator import Source, prepared, source_options
 from webhook.cli.inputs import manifests
 from webhook.cli.options import Inputs, Output, manifest_options, outputs_option, read_standard_input_once
 from webhook.cli.reporting import reports
-from webhook.cli.screen import tell
 from webhook.cli.selection import selection_options
 from webhook.cli.users_of_run import UsersOfRun
 from webhook.diagnostics import Diagnostic, Unread
+from webhook.policy.checks import CHECKS
 from webhook.policy.evaluate import Evaluator
 from webhook.report import Entry, FailOn, Tally
 from webhook.report.check import CheckFormat
 from webhook.report.selection import Selection
+from webhook.report.suppression import Comments
 
 
 @click.command(name="check")
@@ -38,6 +39,13 @@ from webhook.report.selection import Selection
     help="Exit with 1 if an object is denied (deny), denied or warned (warn), or denied, warned or skipped (skipped); "
     "or never. Errors always exit with 2.",
 )
+@click.option(
+    "-q",
+    "--quiet",
+    "is_quiet",
+    is_flag=True,
+    help="Of the text report, only the findings that deny an object or fail the run, without a summary.",
+)
 def command(
     inputs: Inputs,
     source: Source,
@@ -45,6 +53,8 @@ def command(
     baseline: BaselineOptions,
     outputs: tuple[Output[CheckFormat], ...],
     fail_on: FailOn,
+    *,
+    is_quiet: bool,
 ) -> None:
     """Check manifests as the webhook in the cluster would, with file and line.
 
@@ -58,10 +68,8 @@ def command(
     accepted = opened(baseline)
     evaluator, settings = prepared(source, selection)
     tally = Tally(settings, selection)
-    with reports(outputs) as written:
-        for entry in map(accepted.suppress, _entries(inputs, evaluator)):
-            if isinstance(entry, Diagnostic):
-                tell(str(entry))
+    with reports(outputs, fail_on, is_quiet=is_quiet) as written:
+        for entry in map(accepted.suppress, _entries(inputs, evaluator, selection)):
             tally.add(entry)
             written.add(entry)
         accepted.end(tally)
@@ -69,12 +77,16 @@ def command(
     sys.exit(tally.exit_code(fail_on))
 
 
-def _entries(inputs: Inputs, evaluator: Evaluator) -> Iterator[Entry]:
-    """Check the manifests in order, one at a time."""
+def _entries(inputs: Inputs, evaluator: Evaluator, selection: Selection) -> Iterator[Entry]:
+    """Check the manifests in order, one at a time, and leave out what their comments ignore."""
     users = UsersOfRun()
+    comments = Comments(evaluator.ruleset.settings.suppress.comments, _CODES, selection)
     for manifest in manifests(inputs):
         if isinstance(manifest, Diagnostic | Unread):
             yield manifest
             continue
         checked = evaluate(manifest, evaluator, inputs.namespace)
-        yield checked if isinstance(checked, Diagnostic) else users.compare(checked.result())
+        yield checked if isinstance(checked, Diagnostic) else comments.suppress(users.compare(checked.result()))
+
+
+_CODES = frozenset(check.code for check in CHECKS)

@@ -6,6 +6,7 @@ Both contain this package, and the second lacks modules of it: see `light/pyproj
 from __future__ import annotations
 
 from importlib.util import find_spec
+from pathlib import Path
 
 import click
 
@@ -40,26 +41,30 @@ def require(module: str, feature: str) -> None:
 
 def verify_one_version() -> None:
     """Check that no other version of gpushare-check has replaced modules of gpushare-webhook. Raises ConflictError."""
-    if _version(LIGHT) != _version(FULL) and (problem := conflict()):
-        raise ConflictError(problem)
+    if len(set(_installed().values())) > 1:
+        raise ConflictError(conflict())
 
 
-def conflict() -> str | None:
-    """Return the problem where both distributions are installed, because they share files; None otherwise."""
-    full, light = _version(FULL), _version(LIGHT)
-    if full is None or light is None:
-        return None
+def conflict() -> str:
+    """Return the problem where both distributions are installed, because they share files; otherwise empty text."""
+    installed = _installed()
+    if len(installed) < 2:
+        return ""
+    both = " and ".join(f"{name} {version}" for name, version in installed.items())
     return (
-        f"{FULL} {full} and {LIGHT} {light} are both installed and share files, so that each breaks when the other "
-        "changes: uninstall both, then install one"
+        f"{both} are both installed and share files, so that each breaks when the other changes: "
+        "uninstall both, then install one"
     )
 
 
-def _version(name: str) -> str | None:
-    """The installed version of a distribution; None if it is not installed."""
-    from importlib.metadata import PackageNotFoundError, version
+def _installed() -> dict[str, str]:
+    """The distributions that pip installed beside this package, with their versions.
 
-    try:
-        return version(name)
-    except PackageNotFoundError:
-        return None
+    `importlib.metadata` would search every folder of `sys.path`, and take longer to import than a command takes.
+    """
+    folder = Path(__file__).parents[2]
+    found = {}
+    for name in (FULL, LIGHT):
+        for metadata in folder.glob(f"{name.replace('-', '_')}-*.dist-info"):
+            found[name] = metadata.stem.partition("-")[2]
+    return found

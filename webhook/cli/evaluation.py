@@ -15,6 +15,7 @@ from webhook.policy.printable import printable
 from webhook.policy.verdict import Decision, Finding, Path, Severity, Verdict
 from webhook.policy.workloads.kinds import Kinds, group_of, is_pod
 from webhook.report import SKIPPED, Excerpt, Located, MpsUser, Result, Subject, Suppression, Suppressor
+from webhook.report.extent import extent
 from webhook.report.fingerprint import value_of
 
 USERS = "GPS008"
@@ -76,9 +77,11 @@ class Evaluated:
             tuple(patch),
             self.verdict.omitted(),
             self.verdict.reason,
+            source=self.manifest.source,
             users=tuple(self._users()),
             omitted_severities=self._omitted_severities(),
             suppressed=tuple(self._suppressed()),
+            comments=self.manifest.comments,
         )
 
     def _located(self, finding: Finding) -> Located:
@@ -106,9 +109,11 @@ class Evaluated:
         for user, path in self.verdict.users if self.users is not Severity.OFF else ():
             yield MpsUser(user, self.users, path, *self._place(path))
 
-    def _place(self, path: Path) -> tuple[int, int, Excerpt]:
-        """The line and column of a value, and the line itself."""
-        return *self.manifest.locate(path), Excerpt(*self.manifest.excerpt(path))
+    def _place(self, path: Path) -> tuple[int, int, Excerpt, int]:
+        """The line and column of a value, the line itself, and the length of the value in it."""
+        line, column = self.manifest.locate(path)
+        excerpt = Excerpt(*self.manifest.excerpt(path))
+        return line, column, excerpt, extent(excerpt.text[column - excerpt.column :], self.manifest.at(path))
 
 
 def evaluate(
@@ -120,7 +125,7 @@ def evaluate(
     """
     try:
         value = mapping(manifest.value, ())
-        subject, within = _placed(_subject(value, namespace), evaluator.kinds)
+        subject, within = _placed(_subject(value, manifest.namespace or namespace), evaluator.kinds)
         verdict = evaluator.evaluate(value, group_of(subject.api_version), subject.kind, origin(within))
         return Evaluated(manifest, subject, within, verdict, _severity_of_users(evaluator, within, verdict))
     except MalformedError as error:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 import sys
 from collections.abc import Iterable
 from enum import Enum
@@ -16,7 +15,7 @@ from webhook.cli.explanation import markdown, text
 from webhook.cli.explanation.blocks import Explanation
 from webhook.cli.explanation.contents import of_check, of_injection, overview
 from webhook.cli.options import format_option
-from webhook.cli.screen import paint, show
+from webhook.cli.screen import paint, show, width
 from webhook.policy.checks import CHECKS
 from webhook.policy.checks.check import Check
 from webhook.policy.injections import ALL
@@ -40,8 +39,7 @@ class ExplainFormat(Enum):
         """Return the explanations in this format; text as wide as the terminal."""
         match self:
             case ExplainFormat.TEXT:
-                width = shutil.get_terminal_size().columns
-                return "\n\n".join(text.write(one, width, paint(sys.stdout)) for one in explanations)
+                return "\n\n".join(text.write(one, width(), paint(sys.stdout)) for one in explanations)
             case ExplainFormat.MARKDOWN:
                 return "\n".join(map(markdown.write, explanations))
             case _:

@@ -4,12 +4,24 @@ from __future__ import annotations
 
 import io
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, BinaryIO, TypeAlias, TypeVar
 
 from webhook.diagnostics import Diagnostic, InputError, Unread
-from webhook.manifests import STDIN, Document, Manifest, Source, documents, has_documents, read, source, sources
+from webhook.manifests import (
+    STDIN,
+    Document,
+    Manifest,
+    Source,
+    documents,
+    has_documents,
+    is_pipe,
+    objects,
+    source,
+    sources,
+)
 from webhook.policy.placement.facts import UNKNOWN, Facts
 
 if TYPE_CHECKING:
@@ -19,33 +31,45 @@ if TYPE_CHECKING:
 
 
 def manifests(inputs: Inputs) -> Iterator[Manifest | Diagnostic | Unread]:
-    """Yield all manifests of the inputs in order, and a diagnostic for each part that cannot be read.
+    """Yield all manifests of the inputs in order, a diagnostic for each part that cannot be read, and what is skipped.
 
-    Standard input without a document is an error, since the command that writes it has probably failed. A file or
+    The output of another command without a document is an error, since the command has probably failed. A file or
     folder may be empty unless all inputs are, or a check of nothing would pass. A list without items is a document.
     """
     empty: list[str] = []
+    unread: Counter[str] = Counter()
     all_empty = True
-    for given in sources(inputs.names, inputs.recursive, _standard_input()):
-        if not isinstance(given, Source):
-            all_empty = False
-            yield given
-            continue
+    for given in sources(inputs.names, inputs.recursive, _standard_input(), inputs.exclude):
         found = False
-        for manifest in read(given.file, given.data):
+        for one in objects(given) if isinstance(given, Source) else (given,):
             found = True
-            yield manifest
-        if found or has_documents(given.data):
-            all_empty = False
-        else:
-            empty.append(given.file)
+            if isinstance(one, Unread):
+                unread[one.reason] += 1
+            else:
+                all_empty = False
+            yield one
+        if not found and isinstance(given, Source):
+            if has_documents(given.data):
+                all_empty = False
+            else:
+                empty.append(given.file)
     for file in empty:
-        if all_empty or file == STDIN:
-            yield Diagnostic(file, 0, 0, _EMPTY_INPUT if file == STDIN else _EMPTY_FILE)
+        if is_pipe(file):
+            yield Diagnostic(file, 0, 0, _EMPTY_INPUT if file == STDIN else _EMPTY_PIPE)
+        elif all_empty:
+            yield Diagnostic(file, 0, 0, _EMPTY_FILE)
+    if all_empty and unread and not empty:
+        yield Diagnostic(inputs.names[0], 0, 0, _nothing_read(unread))
 
 
 _EMPTY_INPUT = "standard input holds no object; did the command before the pipe fail?"
+_EMPTY_PIPE = "this pipe holds no object; did the command that writes it fail?"
 _EMPTY_FILE = "no object in this file, nor in any other input"
+
+
+def _nothing_read(unread: Counter[str]) -> str:
+    counts = ", ".join(f"{count} {reason}" for reason, count in unread.most_common())
+    return f"no object here, nor in any other input; not read: {counts}"
 
 
 def _standard_input() -> BinaryIO:
@@ -81,6 +105,9 @@ def parse(file: str, data: bytes, load: Load[Loaded]) -> Loaded:
     whole = [one for one in read if isinstance(one, Document)]
     if len(whole) > 1:
         diagnostics.append(Diagnostic(file, *whole[1].locate(()), "a second document; this file may hold only one"))
+    elif whole and isinstance(value := whole[0].value, dict) and "config" in value:
+        message = "the chart's values: pass their `config:` part as a file of its own"
+        diagnostics.append(Diagnostic(file, *whole[0].locate(("config",)), message))
     if diagnostics:
         raise InputError(diagnostics)
     return load(whole[0].value, whole[0].locate, file) if whole else load(None, _nowhere, file)

@@ -84,7 +84,7 @@ def manifest_options(command: Callable[..., None]) -> Callable[..., None]:
             multiple=True,
             help="A file, a folder (one level), or - for standard input. Repeatable.",
         ),
-        click.argument("files", metavar="[FILE|DIR|-]...", nargs=-1),
+        click.argument("files", metavar="[FILE|DIR|-]...", nargs=-1, shell_complete=_files),
     ):
         decorated = option(decorated)
     return decorated

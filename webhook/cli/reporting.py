@@ -5,45 +5,72 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
 
 from webhook.cli.options import Output
 from webhook.cli.outputs import STDOUT, Write, destinations
-from webhook.cli.screen import paint, show
-from webhook.report import Entry, Tally
+from webhook.cli.repository import up_to_root
+from webhook.cli.screen import Progress, paint, progress, show, tell, width
+from webhook.diagnostics import Diagnostic
+from webhook.report import Entry, FailOn, Tally
 from webhook.report.check import CheckFormat
-from webhook.report.paint import plain
+from webhook.report.page import Page
+from webhook.report.source_tree import SourceTree
 from webhook.report.writer import Writer
 
 
 class Reports:
-    """The reports of a run, which get the same entries."""
+    """The reports of a run, which get the same entries. Errors also appear on standard error."""
 
-    __slots__ = ("_parts",)
+    __slots__ = ("_parts", "_progress")
 
-    def __init__(self, parts: Sequence[tuple[Writer, Write]]) -> None:
+    def __init__(self, parts: Sequence[tuple[Writer, Write]], shown: Progress) -> None:
         self._parts = parts
+        self._progress = shown
 
     def add(self, entry: Entry) -> None:
         """Write an entry into each report. Raises InputError if one cannot be written."""
+        self._progress.count(entry)
+        if isinstance(entry, Diagnostic):
+            self._progress.end()
+            tell(str(entry))
         for writer, write in self._parts:
             if text := writer.add(entry):
                 write(text)
 
     def end(self, tally: Tally) -> None:
         """Write the end of each report. Raises InputError if one cannot be written."""
+        self._progress.end()
         for writer, write in self._parts:
-            write(writer.end(tally))
+            if text := writer.end(tally):
+                write(text)
 
 
 @contextmanager
-def reports(outputs: Sequence[Output[CheckFormat]]) -> Iterator[Reports]:
+def reports(outputs: Sequence[Output[CheckFormat]], fail_on: FailOn, *, is_quiet: bool) -> Iterator[Reports]:
     """Yield the reports. At the end, those that are data are put into place. Raises InputError.
 
-    A report for people on standard output appears line by line.
+    A report for people on standard output appears line by line, and its lines fit the terminal.
     """
+    shown = progress()
+
+    def show_live(text: str) -> None:
+        shown.end()
+        show(text)
+
+    page = Page(fail_on=fail_on, is_quiet=is_quiet, tree=_source_tree(Path.cwd()))
+    screen = replace(page, paint=paint(sys.stdout), width=width() if sys.stdout.isatty() else None)
     live = [one for one in outputs if one.file == STDOUT and one.format.is_for_people]
     data = [one for one in outputs if one not in live]
     with destinations([one.file for one in data]) as writes:
-        parts: list[tuple[Writer, Write]] = [(one.format.writer(paint(sys.stdout)), show) for one in live]
-        parts += [(one.format.writer(plain), write) for one, write in zip(data, writes, strict=True)]
-        yield Reports(parts)
+        parts: list[tuple[Writer, Write]] = [(one.format.writer(screen), show_live) for one in live]
+        parts += [(one.format.writer(page), write) for one, write in zip(data, writes, strict=True)]
+        try:
+            yield Reports(parts, shown)
+        finally:
+            shown.end()
+
+
+def _source_tree(working: Path) -> SourceTree:
+    return SourceTree(str(up_to_root(working)[-1]), str(working))

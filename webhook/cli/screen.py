@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import os
+import sys
+import time
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import TextIO
 
@@ -10,12 +14,25 @@ import click
 
 from webhook.diagnostics import LINE
 from webhook.policy.printable import printable
+from webhook.report import Entry, Result
 from webhook.report.paint import Paint, plain
+
+_WIDTH = 80
+"""Columns of a terminal that does not report its size."""
+
+_DIGITS = 6
+_CLEAR = "\r\x1b[K"
+_UNSEEN = 1.0
+"""Seconds for which a run shows no progress."""
+
+_BETWEEN = 0.1
+"""Seconds between two changes of the progress."""
 
 
 def show(text: str) -> None:
     """Write a report, data or help to standard output. The caller has made the text safe to print."""
-    click.echo(text, nl=False)
+    # click would remove the colours that FORCE_COLOR adds to a pipe.
+    click.echo(text, nl=False, color=True)
 
 
 def tell(*lines: str) -> None:
@@ -29,11 +46,82 @@ def tell(*lines: str) -> None:
 
 
 def paint(stream: TextIO) -> Paint:
-    """Return the Paint for a stream: no colour where it is not a terminal or NO_COLOR is set."""
-    return _colour if stream.isatty() and "NO_COLOR" not in os.environ else plain
+    """Return the Paint for a stream: with colours on a terminal, unless the environment decides otherwise."""
+    return _colour if is_coloured(stream.isatty(), os.environ) else plain
+
+
+def is_coloured(is_terminal: bool, environment: Mapping[str, str]) -> bool:
+    """Return whether output has colours.
+
+    NO_COLOR precedes FORCE_COLOR and CLICOLOR_FORCE, and these precede CLICOLOR and TERM. An empty variable counts as
+    absent (no-color.org, force-color.org, bixense.com/clicolors).
+    """
+    if environment.get("NO_COLOR"):
+        return False
+    if environment.get("FORCE_COLOR") or environment.get("CLICOLOR_FORCE", "0") not in ("", "0"):
+        return True
+    return is_terminal and environment.get("CLICOLOR") != "0" and environment.get("TERM") != "dumb"
+
+
+def width() -> int:
+    """Return the columns of the terminal: those of COLUMNS if it is set, or 80 if they are unknown."""
+    given = os.environ.get("COLUMNS", "")
+    if given.isdecimal() and len(given) < _DIGITS and int(given):
+        return int(given)
+    return _columns(sys.stdout)
+
+
+def _columns(stream: TextIO) -> int:
+    try:
+        return os.get_terminal_size(stream.fileno()).columns or _WIDTH
+    except (OSError, ValueError):
+        return _WIDTH
 
 
 def _colour(text: str, colour: str) -> str:
     if colour in ("bold", "dim"):
         return click.style(text, **{colour: True})
     return click.style(text, fg=colour)
+
+
+class Progress:
+    """A line on standard error that counts the files and objects of a long run, until the first output or its end."""
+
+    __slots__ = ("_due", "_file", "_files", "_is_shown", "_objects")
+
+    def __init__(self, due: float) -> None:
+        self._due = due
+        self._is_shown = False
+        self._file: str | None = None
+        self._files = 0
+        self._objects = 0
+
+    def count(self, entry: Entry) -> None:
+        """Count an entry, and show the counts from time to time."""
+        if entry.file != self._file:
+            self._file = entry.file
+            self._files += 1
+        self._objects += isinstance(entry, Result)
+        if (now := time.monotonic()) >= self._due:
+            self._due = now + _BETWEEN
+            self._is_shown = True
+            _draw(f"checked {self._objects} objects in {self._files} files"[: _columns(sys.stderr) - 1])
+
+    def end(self) -> None:
+        """Remove the line. It does not return, since the report shows the progress from here on."""
+        self._due = math.inf
+        if self._is_shown:
+            self._is_shown = False
+            _draw("")
+
+
+def progress() -> Progress:
+    """Return the progress of a run; it stays hidden in a CI system, in a file and on a terminal without cursor."""
+    is_terminal = sys.stderr is not None and sys.stderr.isatty()
+    is_shown = is_terminal and os.environ.get("TERM") != "dumb" and not os.environ.get("CI")
+    return Progress(time.monotonic() + _UNSEEN if is_shown else math.inf)
+
+
+def _draw(text: str) -> None:
+    with suppress(OSError):
+        click.echo(f"{_CLEAR}{text}", err=True, nl=False, color=True)

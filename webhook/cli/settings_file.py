@@ -6,6 +6,8 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
+from webhook.cli.repository import up_to_root
+
 VARIABLE = "GPUSHARE_CONFIG"
 """The environment variable that names a settings file."""
 
@@ -39,6 +41,4 @@ def _of_repository(start: Path) -> Path | None:
 
     Outside a repository only the folder itself counts: a file of another user in /tmp must not apply.
     """
-    folders = [start, *start.parents]
-    root = next((index for index, folder in enumerate(folders) if (folder / ".git").exists()), 0)
-    return next((file for folder in folders[: root + 1] if (file := folder / FILE).is_file()), None)
+    return next((file for folder in up_to_root(start) if (file := folder / FILE).is_file()), None)

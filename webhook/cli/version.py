@@ -9,12 +9,17 @@ from webhook.cli.distribution import conflict
 from webhook.cli.screen import show, tell
 
 
+def version_line() -> str:
+    """Return the name and the version of the program, as `--version` prints them."""
+    return f"gpushare-webhook {__version__}\n"
+
+
 @click.command(name="version")
 @click.option(
     "-o", "--output", type=click.Choice(["text", "json"]), default="text", show_default=True, help="The format."
 )
 def command(output: str) -> None:
     """Print the version."""
-    show(f'{{"version": "{__version__}"}}\n' if output == "json" else f"gpushare-webhook {__version__}\n")
+    show(f'{{"version": "{__version__}"}}\n' if output == "json" else version_line())
     if problem := conflict():
         tell(problem)

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from webhook.manifests.manifest import Document, Manifest
+from webhook.manifests.objects import objects
 from webhook.manifests.position import Position
 from webhook.manifests.reader import documents, has_documents, read
-from webhook.manifests.sources import STDIN, Source, source, sources
+from webhook.manifests.recognition import Reason
+from webhook.manifests.sources import STDIN, Source, is_pipe, source, sources
 
 __all__ = [
     "STDIN",
     "Document",
     "Manifest",
     "Position",
+    "Reason",
     "Source",
     "documents",
     "has_documents",
+    "is_pipe",
+    "objects",
     "read",
     "source",
     "sources",

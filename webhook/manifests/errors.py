@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
+from webhook.diagnostics import Diagnostic
 from webhook.policy.printable import printable
 
 DEEPEST = 256
@@ -9,6 +12,11 @@ DEEPEST = 256
 
 _LONGEST_QUOTE = 48
 TOO_DEEP = f"nested deeper than {DEEPEST} levels"
+
+
+@dataclass(frozen=True, slots=True)
+class UnrenderedTemplate(Diagnostic):
+    """A document that cannot be read because of a placeholder of a template."""
 
 
 class UnreadableError(Exception):

@@ -44,6 +44,9 @@ class Patterns:
             for ignored, group in groupby(reversed(rules), key=lambda rule: rule[0])
         )
 
+    def __bool__(self) -> bool:
+        return bool(self._groups)
+
     def match(self, path: str, *, folder: bool = False) -> bool | None:
         """Return whether a path is ignored; None where no pattern matches it.
 
@@ -146,11 +149,11 @@ def _path(names: list[list[str]]) -> str:
             runs[-1].append(_name(name))
     if len(runs) == 1:
         return "/".join(runs[0])
-    first, *between, last = ("/".join(run) for run in runs)
-    expression = f"{first}/" if runs[0] else ""
+    first, *between, last = runs
+    expression = f"{'/'.join(first)}/" if first else ""
     # The first place at which the names between two `**` match leaves the most to what follows: no other is tried.
-    expression += "".join(f"(?>(?:{_ANY}++/)*?{run}/)" for run in between if run)
-    return expression + (f"(?:{_ANY}++/)*{last}" if runs[-1] else r"[^\x00]+")
+    expression += "".join(f"(?>(?:{_ANY}++/)*?{'/'.join(run)}/)" for run in between if run)
+    return expression + (f"(?:{_ANY}++/)*{'/'.join(last)}" if last else r"[^\x00]+")
 
 
 def _name(name: list[str]) -> str:

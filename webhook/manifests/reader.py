@@ -14,6 +14,7 @@ from webhook.policy.pods.reading import type_of
 from webhook.policy.verdict import Path
 
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
+_GZIP = b"\x1f\x8b"
 _BLANKS = b" \t\r\n\v\f"
 
 
@@ -24,9 +25,14 @@ def read(file: str, data: bytes) -> Iterator[Manifest | Diagnostic]:
     """
     for found in documents(file, data):
         if isinstance(found, Document):
-            yield from _manifests(file, found, (), found.value)
+            yield from flattened(file, found)
         else:
             yield found
+
+
+def flattened(file: str, document: Document) -> Iterator[Manifest | Diagnostic]:
+    """Yield the object of a document, or the items of a list."""
+    return _manifests(file, document, (), document.value)
 
 
 def has_documents(data: bytes) -> bool:
@@ -74,6 +80,9 @@ def documents(file: str, data: bytes) -> Iterator[Document | Diagnostic]:
     if data.startswith(_UTF16):
         yield Diagnostic(file, 1, 1, "UTF-16 text; save the file as UTF-8")
         return
+    if data.startswith(_GZIP):
+        yield Diagnostic(file, 1, 1, "a compressed file; unpack it, or pipe `helm template` for a packaged chart")
+        return
     data = normal(data)
     if data.lstrip(_BLANKS).startswith(b"{"):
         yield from _json_or_yaml(file, data)
@@ -101,7 +110,7 @@ def _json_or_yaml(file: str, data: bytes) -> Iterator[Document | Diagnostic]:
             if isinstance(value, UnreadableError):
                 yield Diagnostic(file, *text.position(value.offset), value.message)
             elif value is not None:
-                yield Document(number, text, value, start, jsontext.spot)
+                yield Document(number, text, value, start, jsontext.spot, comments=())
     except jsontext.JsonSyntaxError as error:
         if number > 1:
             yield Diagnostic(file, *text.position(error.offset), error.message)
@@ -143,7 +152,10 @@ def _composed(file: str, number: int, text: SourceText) -> Document | Diagnostic
     try:
         composed = compose(text)
     except UnreadableError as error:
-        return Diagnostic(file, *text.position(error.offset), error.message + _hint(text, error.offset))
+        from webhook.manifests.templates import template
+
+        unrendered = template(file, text, error.offset)
+        return unrendered or Diagnostic(file, *text.position(error.offset), error.message)
     if composed is None or composed[0] is None:
         return None
     value, spot = composed
@@ -156,12 +168,3 @@ def _composed_spot(text: SourceText, start: int) -> Spot:
 
     composed = compose(text)
     return start if composed is None else composed[1]
-
-
-_MOST_OF_LINE = 1024
-
-
-def _hint(text: SourceText, offset: int) -> str:
-    """Return what to do about an error in a line of an unrendered template; empty for any other line."""
-    placeholder = "{{" in text.around(offset, _MOST_OF_LINE)
-    return '; "{{" is a template placeholder; render the template first' if placeholder else ""

@@ -1,18 +1,28 @@
-"""The bytes of every input that the command line names."""
+"""The inputs that the command line names: files, folders, patterns and standard input."""
 
 from __future__ import annotations
 
 import os
+import re
 import stat
+import sys
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from pathlib import Path
+from itertools import accumulate
 from typing import BinaryIO, NamedTuple
 
 from webhook.diagnostics import Diagnostic, Unread
+from webhook.manifests.files import problem, read_file, read_stream, shown
+from webhook.manifests.folders import EXTENSIONS, Search, walk
+from webhook.manifests.gitignore import Rules
+from webhook.manifests.ignore import Patterns
+from webhook.manifests.recognition import Reason
+from webhook.policy.printable import printable
 
 STDIN = "<stdin>"
-LARGEST = 64 * 1024 * 1024
-"""Bytes of an input: far more than the largest object that etcd accepts, or any bundle of objects under review."""
+_URL = re.compile(r"(?:git::)?[a-z][a-z0-9+.-]*://", re.IGNORECASE)
+_MAGIC = re.compile(r"[*?\[]")
+_KINDS = f"{', '.join(EXTENSIONS[:-1])} or {EXTENSIONS[-1]} file"
 
 
 class Source(NamedTuple):
@@ -23,103 +33,125 @@ class Source(NamedTuple):
     named: bool = True
 
 
-_EXTENSIONS = (".json", ".yaml", ".yml")
+def sources(
+    names: Sequence[str], recursive: bool, stdin: BinaryIO, exclude: Sequence[str] = ()
+) -> Iterator[Source | Unread | Diagnostic]:
+    """Yield each input in the order given: files, `-` for standard input, the files of folders and of patterns.
 
-
-def sources(paths: Sequence[str], recursive: bool, stdin: BinaryIO) -> Iterator[Source | Unread | Diagnostic]:
-    """Yield each input in the order given: files, manifests of folders, `-` for standard input.
-
-    Of a folder only files ending in .json, .yaml or .yml are read, sorted, with the folders below it if `recursive`.
+    Of a folder, the files that may hold manifests by their names are read, sorted; see `folders` for those that are
+    skipped. A pattern is one for the shell that no shell has expanded. Patterns to exclude are relative to the working
+    directory; for paths outside it, to the folder that is named.
     """
-    for path in paths:
-        if path not in _NO_PATH and _is_folder(Path(path)):
-            yield from _manifests(Path(path), recursive)
+    excluded = Patterns(exclude)
+    for name in names:
+        if name in ("-", ""):
+            yield source(name, stdin)
+        elif _is_folder(name):
+            search = Search(sys.maxsize if recursive else 0, _below(excluded, name))
+            yield from _searched(name, name, search, _no_manifest(recursive))
+        elif _MAGIC.search(name) and not os.path.lexists(name):
+            yield from _matches(name, excluded)
+        elif _is_excluded(name, excluded):
+            yield Unread(shown(name), Reason.EXCLUDED)
         else:
-            yield source(path, stdin)
+            yield source(name, stdin)
 
 
-def source(path: str, stdin: BinaryIO) -> Source | Diagnostic:
+def source(name: str, stdin: BinaryIO) -> Source | Diagnostic:
     """Return one input: a file, or standard input for `-`."""
-    if path == "-":
-        return _content(STDIN, stdin)
-    if not path:
-        # pathlib would take it for the current folder; it usually stands for a variable that is not set.
+    if name == "-":
+        data = read_stream(STDIN, stdin)
+        return data if isinstance(data, Diagnostic) else Source(STDIN, data)
+    if not name:
+        # For open() it would be a file that does not exist; it usually stands for a variable that is not set.
         return Diagnostic('""', 0, 0, "the name is empty; name a file")
-    if _is_folder(Path(path)):
-        return _problem(Path(path), "is a folder; name a file")
-    return _file(Path(path))
+    if _URL.match(name):
+        return problem(name, "URLs are not fetched; download the file, or pipe it and name -")
+    if _is_folder(name):
+        return problem(name, "is a folder; name a file")
+    data = read_file(name)
+    return data if isinstance(data, Diagnostic) else Source(shown(name), data)
 
 
-_NO_PATH = ("-", "")
+def is_pipe(name: str) -> bool:
+    """Return whether an input is the output of another command: standard input, or a named pipe of the shell."""
+    return name == STDIN or stat.S_ISFIFO(_mode(name))
 
 
-def _manifests(path: Path, recursive: bool) -> Iterator[Source | Diagnostic]:
-    found = False
-    for file in _folder(path, recursive):
-        found = True
-        yield file
-    if not found:
-        deeper = "" if recursive else "; -R reads the folders below as well"
-        yield _problem(path, f"no .json, .yaml or .yml file in this folder{deeper}")
+def _searched(name: str, top: str, search: Search, nothing: str) -> Iterator[Source | Unread | Diagnostic]:
+    """Read what is found in a folder. To find nothing is an error of the input, or a check of nothing would pass."""
+    skipped: Counter[str] = Counter()
+    has_input = False
+    for found in walk(top, search):
+        if isinstance(found, Unread):
+            if search.only is None or not found.file.endswith("/"):
+                skipped[found.reason] += 1
+            yield found
+            continue
+        has_input = True
+        data = found if isinstance(found, Diagnostic) else read_file(found)
+        yield data if isinstance(data, Diagnostic) else Source(shown(str(found)), data, named=False)
+    if not has_input:
+        yield problem(name, _all_skipped(skipped) if skipped else nothing)
 
 
-def _is_folder(path: Path) -> bool:
-    return stat.S_ISDIR(_mode(path))
+def _no_manifest(recursive: bool) -> str:
+    deeper = "" if recursive else "; -R reads the folders below as well"
+    return f"no {_KINDS} in this folder{deeper}"
 
 
-def _mode(path: Path) -> int:
+_INSTEAD = {
+    Reason.CHART: "; pipe `helm template` instead",
+    Reason.KUSTOMIZATION: "; pipe `kubectl kustomize` instead",
+}
+
+
+def _all_skipped(skipped: Counter[str]) -> str:
+    counts = ", ".join(f"{count} {reason}" for reason, count in skipped.most_common())
+    instead = next((text for reason, text in _INSTEAD.items() if reason in skipped), "")
+    return f"every file here is skipped ({counts}){instead}"
+
+
+def _matches(pattern: str, excluded: Patterns) -> Iterator[Source | Unread | Diagnostic]:
+    """Read the files that a pattern matches below the folder with which it begins."""
+    names = pattern.split("/")
+    fixed = next(index for index, name in enumerate(names) if _MAGIC.search(name))
+    top = "/".join(names[:fixed]) or ("/" if fixed else ".")
+    rest = names[fixed:]
+    levels = sys.maxsize if "**" in rest else len(rest) - 1
+    search = Search(levels, _below(excluded, top), Patterns([f"/{'/'.join(rest)}"]))
+    if not _is_folder(top):
+        yield problem(pattern, f"no folder {printable(shown(top))} to look for this pattern")
+        return
+    yield from _searched(pattern, top, search, f"no {_KINDS} matches this pattern")
+
+
+def _below(excluded: Patterns, top: str) -> Rules | None:
+    """Return the patterns to exclude as rules for a folder; None without patterns."""
+    return Rules(excluded, _from_here(top)) if excluded else None
+
+
+def _from_here(folder: str) -> str:
+    """Return the path from the working directory to a folder, with a slash at the end; empty for one outside it."""
+    path = os.path.relpath(os.path.realpath(folder))
+    return "" if path == "." or path.split("/")[0] == ".." else f"{path}/"
+
+
+def _is_excluded(name: str, excluded: Patterns) -> bool:
+    """Return whether a file that is named is excluded, or a folder above it."""
+    folder, file = os.path.split(name)
+    path = _from_here(folder or ".") + file
+    parents = accumulate(path.split("/")[:-1], lambda above, name: f"{above}/{name}")
+    return any(excluded.match(parent, folder=True) for parent in parents) or excluded.match(path) is True
+
+
+def _is_folder(name: str) -> bool:
+    return stat.S_ISDIR(_mode(name))
+
+
+def _mode(name: str) -> int:
     """Return the mode of what a path leads to; 0 where that fails. Reading the file then reports the reason."""
     try:
-        return path.stat().st_mode
+        return os.stat(name).st_mode  # noqa: PTH116
     except (OSError, ValueError):
         return 0
-
-
-def _folder(top: Path, recursive: bool) -> Iterator[Source | Diagnostic]:
-    """Read the manifests of a folder. Links to folders are not followed, since they may form a cycle."""
-    pending = [top]
-    while pending:
-        path = pending.pop()
-        if path is top or (recursive and _is_folder(path) and not path.is_symlink()):
-            try:
-                pending += sorted(path.iterdir(), reverse=True)
-            except OSError as error:
-                yield _problem(path, _reason(error))
-        elif path.name.endswith(_EXTENSIONS) and not _is_folder(path):
-            # Reading a named pipe would never end.
-            mode = _mode(path)
-            yield _problem(path, "not a regular file") if mode and not stat.S_ISREG(mode) else _file(path, named=False)
-
-
-def _file(path: Path, *, named: bool = True) -> Source | Diagnostic:
-    try:
-        with path.open("rb") as stream:
-            return _content(_shown(path), stream, named=named)
-    except (OSError, ValueError) as error:
-        return _problem(path, _reason(error))
-
-
-def _content(name: str, stream: BinaryIO, *, named: bool = True) -> Source | Diagnostic:
-    try:
-        data = stream.read(LARGEST + 1)
-    except (OSError, ValueError) as error:
-        return Diagnostic(name, 0, 0, _reason(error))
-    if len(data) > LARGEST:
-        return Diagnostic(name, 0, 0, f"larger than {LARGEST // 1024**2} MiB")
-    return Source(name, data, named)
-
-
-def _problem(path: Path, message: str) -> Diagnostic:
-    return Diagnostic(_shown(path), 0, 0, message)
-
-
-def _shown(path: Path) -> str:
-    """Return a name that can be encoded, whatever bytes the file system returns."""
-    return os.fsencode(path).decode("utf-8", "replace")
-
-
-def _reason(error: OSError | ValueError) -> str:
-    if isinstance(error, FileNotFoundError):
-        return "no such file or folder"
-    reason = error.strerror if isinstance(error, OSError) else None
-    return (reason or str(error)).lower()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
+from collections.abc import Iterator
 from hashlib import sha256
 from posixpath import normpath
 from typing import NamedTuple
@@ -54,6 +56,15 @@ def fingerprint(result: Result, located: Located) -> str:
             break
         before += other is not None and place(result, other) == own
     return _digest(json.dumps([normpath(result.file), *own, before]))
+
+
+def fingerprints(result: Result) -> Iterator[str]:
+    """Yield the fingerprints of all findings of a result, in time proportional to their number."""
+    seen: Counter[Place] = Counter()
+    for located in result.findings:
+        own = place(result, located)
+        yield _digest(json.dumps([normpath(result.file), *own, seen[own]]))
+        seen[own] += 1
 
 
 def value_of(value: object) -> str:

@@ -11,6 +11,7 @@ from enum import Enum
 from typing import Any, NamedTuple, TypeAlias
 
 from webhook.diagnostics import LINE, Diagnostic, Unread
+from webhook.manifests.comments import Comment
 from webhook.patch import pointer
 from webhook.policy.printable import printable
 from webhook.policy.verdict import DECISIONS as POLICY_DECISIONS
@@ -49,6 +50,7 @@ NO_EXCERPT = Excerpt("", 1)
 class Located:
     """A finding with its position in the file, counted from 1, and the line that holds the value.
 
+    `length` is the number of characters of the value in this line, 0 if the value is not a scalar of one line.
     `value` is the value as text, by which `webhook.report.fingerprint` compares findings; empty for a mapping or list.
     """
 
@@ -56,6 +58,7 @@ class Located:
     line: int
     column: int
     excerpt: Excerpt = NO_EXCERPT
+    length: int = 0
     value: str = ""
 
     @property
@@ -81,11 +84,12 @@ class MpsUser:
     line: int
     column: int
     excerpt: Excerpt
+    length: int
 
     def located(self, code: str, message: str, remedy: str) -> Located:
         """Return a finding about the user."""
         finding = Finding(code, self.severity, self.path, message, remedy)
-        return Located(finding, self.line, self.column, self.excerpt, str(self.user))
+        return Located(finding, self.line, self.column, self.excerpt, self.length, str(self.user))
 
 
 class Suppressor(Enum):
@@ -119,7 +123,7 @@ class Result:
     exempt or skipped, or why its pods get their nodes later. `source` is the file that a renderer names as the origin
     of the object. `users` are the users with which the object uses MPS, as far as they are to be compared with those of
     other objects. The decision leaves out what is `suppressed`. `notes` are remarks about suppression, such as that
-    a comment has no effect.
+    a comment has no effect. `comments` are those of the object that ignore findings.
     """
 
     file: str
@@ -136,6 +140,7 @@ class Result:
     omitted_severities: Mapping[str, Severity] = field(default_factory=dict)
     suppressed: tuple[Suppression, ...] = ()
     notes: tuple[Diagnostic, ...] = ()
+    comments: tuple[Comment, ...] = ()
 
     def without(self, suppressed: Sequence[Suppression]) -> Result:
         """Return the result without some of its findings. The decision follows from those that remain."""

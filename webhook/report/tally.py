@@ -7,6 +7,8 @@ from enum import Enum
 from typing import assert_never
 
 from webhook.diagnostics import Diagnostic, Unread
+from webhook.policy.verdict import DECISIONS as DECISION_OF
+from webhook.policy.verdict import Severity
 from webhook.report.baseline import BaselineUse
 from webhook.report.exit_codes import ExitCode
 from webhook.report.model import DECISIONS, SKIPPED, Entry, Result, Suppressor
@@ -35,6 +37,10 @@ class FailOn(Enum):
                 return ()
             case _:
                 assert_never(self)
+
+    def shows(self, severity: Severity) -> bool:
+        """Return whether a finding of the severity denies its object or fails the run."""
+        return severity is Severity.DENY or DECISION_OF[severity].label in self.failing
 
 
 class Tally:

@@ -1,4 +1,4 @@
-"""The examples of the checks, one module for each code: texts for `explain` and the reference.
+"""The examples of the checks and injections, one module for each: texts for `explain` and the reference.
 
 They are not part of the checks, so that no review and no run of `check` loads them.
 """
@@ -10,7 +10,7 @@ from importlib import import_module
 from webhook.cli.examples.example import Example
 
 
-def examples_of(code: str) -> tuple[Example, ...]:
-    """The examples of the check with this code. Raises ModuleNotFoundError if it has none."""
-    found: tuple[Example, ...] = import_module(f"{__name__}.{code.lower()}").EXAMPLES
+def examples_of(name: str) -> tuple[Example, ...]:
+    """The examples of the check with this code or the injection of this name. Raises ModuleNotFoundError if none."""
+    found: tuple[Example, ...] = import_module(f"{__name__}.{name.lower()}").EXAMPLES
     return found

@@ -63,6 +63,7 @@ def of_injection(injection: Injection) -> Explanation:
             _section("Why", texts["Why"]),
             *_upstream(injection.sources),
             _section("Not when", texts["Not when"]),
+            *(Section("Example", tuple(_injected(example))) for example in examples_of(injection.name)),
             Section("Withheld where", (Paragraph(_REASONS), Items(injection.reasons))),
             _settings(list(map(setting, injection.settings))),
         ),
@@ -70,6 +71,20 @@ def of_injection(injection: Injection) -> Explanation:
 
 
 _REASONS = "`gpushare-webhook mutate -v` and the debug log of the server name the reason:"
+
+
+def _injected(example: Example) -> Iterator[Block]:
+    yield Paragraph(f"{example.about} Other injections are left out here.")
+    yield from _inputs(example)
+    yield File("Pod", example.wrong)
+    yield File("Pod with the injection", example.right)
+
+
+def _inputs(example: Example) -> Iterator[Block]:
+    if example.settings:
+        yield File("Settings", example.settings)
+    if example.facts:
+        yield File("Facts", example.facts)
 
 
 def overview() -> Explanation:
@@ -111,10 +126,7 @@ def _examples(check: Check[Any]) -> Iterator[Section]:
 
 
 def _example(check: Check[Any], example: Example) -> Iterator[Block]:
-    if example.settings:
-        yield File("Settings", example.settings)
-    if example.facts:
-        yield File("Facts", example.facts)
+    yield from _inputs(example)
     yield File("Wrong", example.wrong)
     label = "Findings of `/validate`" if check.scope is Scope.EXPECTS_EDITS else "Findings"
     yield Report(label, tuple(_findings(check, example)))

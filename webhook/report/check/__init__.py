@@ -1,13 +1,11 @@
-"""The formats of `check -o`: the registry here, and one module for each."""
+"""The formats of `check -o`: the registry here, and one module for each, imported when it is chosen."""
 
 from __future__ import annotations
 
 from enum import Enum
 from typing import assert_never
 
-from webhook.report.check.json import JsonWriter
-from webhook.report.check.text import TextWriter
-from webhook.report.paint import Paint
+from webhook.report.page import Page
 from webhook.report.writer import Writer
 
 
@@ -16,18 +14,52 @@ class CheckFormat(Enum):
 
     TEXT = "text"
     JSON = "json"
+    YAML = "yaml"
+    JUNIT = "junit"
+    SARIF = "sarif"
+    GITHUB = "github"
+    GITLAB = "gitlab"
+    NAME = "name"
 
     @property
     def is_for_people(self) -> bool:
         """Whether the text appears line by line; data appears as a whole at the end."""
         return self is CheckFormat.TEXT
 
-    def writer(self, paint: Paint) -> Writer:
+    def writer(self, page: Page) -> Writer:
         """Return a writer of this format."""
         match self:
             case CheckFormat.TEXT:
-                return TextWriter(paint)
+                from webhook.report.check.text import QuietWriter, TextWriter
+
+                return QuietWriter(page) if page.is_quiet else TextWriter(page)
             case CheckFormat.JSON:
+                from webhook.report.check.json import JsonWriter
+
                 return JsonWriter()
+            case CheckFormat.YAML:
+                from webhook.report.check.yaml import YamlWriter
+
+                return YamlWriter()
+            case CheckFormat.JUNIT:
+                from webhook.report.check.junit import JunitWriter
+
+                return JunitWriter()
+            case CheckFormat.SARIF:
+                from webhook.report.check.sarif import SarifWriter
+
+                return SarifWriter(page.tree)
+            case CheckFormat.GITHUB:
+                from webhook.report.check.github import GithubWriter
+
+                return GithubWriter(page.tree)
+            case CheckFormat.GITLAB:
+                from webhook.report.check.gitlab import GitlabWriter
+
+                return GitlabWriter(page.tree)
+            case CheckFormat.NAME:
+                from webhook.report.check.name import NameWriter
+
+                return NameWriter(page.fail_on)
             case _:
                 assert_never(self)

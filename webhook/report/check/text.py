@@ -2,96 +2,136 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 
 from webhook.diagnostics import LINE
 from webhook.policy.printable import printable
-from webhook.policy.verdict import Severity
-from webhook.report.baseline import BaselineUse
-from webhook.report.model import SKIPPED, Entry, Result, Suppressor
-from webhook.report.paint import Paint, plain
+from webhook.report.columns import hanging, wrapped
+from webhook.report.finding_lines import INDENT, finding_lines
+from webhook.report.model import SKIPPED, Entry, Result
+from webhook.report.page import PLAIN, Page
+from webhook.report.remedies import Remedies
+from webhook.report.suppressed_lines import suppressed_lines
 from webhook.report.tally import Tally
 
-_COLOURS = {Severity.DENY: "red", Severity.WARN: "yellow", Severity.AUDIT: "blue"}
-
-_WHERE = {
-    Suppressor.ANNOTATION: "annotations of pods, here and in the cluster",
-    Suppressor.COMMENT: "comments; the cluster still reports them",
-}
+_REASONS = 20
+"""Reasons that are listed. Some name a field of the object, so that each object could have another one."""
 
 
 class TextWriter:
-    """Writes the findings with their remedies, then what is not checked, and a summary in one line."""
+    """Writes the findings; at the end the remedies, a tally by code, what is not checked, and a summary in one line."""
 
-    def __init__(self, paint: Paint = plain) -> None:
-        self._paint = paint
+    def __init__(self, page: Page = PLAIN) -> None:
+        self._page = page
         self._has_lines = False
+        self._remedies = Remedies()
+        self._reasons: Counter[str] = Counter()
+        self._omitted = 0
 
     def add(self, entry: Entry) -> str:
-        """Return the lines for a result. Errors are printed on standard error."""
+        """Return the lines for the findings of a result. Errors are printed on standard error."""
         if not isinstance(entry, Result):
             return ""
-        text = "".join(f"{line}\n" for line in _result(entry, self._paint))
-        self._has_lines |= bool(text)
-        return text
+        self._omitted += sum(entry.omitted.values())
+        if not entry.findings:
+            if entry.reason and entry.decision != SKIPPED:
+                self._count(entry.reason)
+            return _joined(_beside(entry, self._page))
+        self._has_lines = True
+        for located in entry.findings:
+            self._remedies.add(located.finding)
+        return _joined(_result(entry, self._page))
 
     def end(self, tally: Tally) -> str:
-        """Return what is not checked, and the summary."""
-        blank = [""] if self._has_lines else []
-        return "".join(f"{line}\n" for line in [*blank, *_not_checked(tally), _summary(tally)])
+        """Return the remedies, the tally, what is not checked, and the summary."""
+        return _joined(self._end(tally))
+
+    def _count(self, reason: str) -> None:
+        is_listed = reason in self._reasons or len(self._reasons) < _REASONS
+        self._reasons[reason if is_listed else "with other notes"] += 1
+
+    def _end(self, tally: Tally) -> Iterator[str]:
+        width = self._page.width
+        if self._has_lines:
+            yield ""
+            yield from wrapped("Remedies (gpushare-webhook explain CODE tells more):", width)
+            for code, remedy in self._remedies.listed():
+                yield from hanging(f"  {code}", printable(remedy, LINE), width, INDENT)
+            yield ""
+        for line in (*_tallied(tally, self._omitted), *_not_checked(tally, self._reasons), *suppressed_lines(tally)):
+            yield from wrapped(printable(line, LINE), width)
+        yield from wrapped(printable(_summary(tally), LINE), width)
 
 
-def _result(result: Result, paint: Paint) -> Iterator[str]:
+class QuietWriter:
+    """Writes the findings with which the run fails, and nothing else."""
+
+    def __init__(self, page: Page = PLAIN) -> None:
+        self._page = page
+
+    def add(self, entry: Entry) -> str:
+        """Return the lines for the failing findings of a result, or for an object whose skipping fails the run."""
+        if not isinstance(entry, Result):
+            return ""
+        fail_on = self._page.fail_on
+        if entry.decision == SKIPPED and SKIPPED in fail_on.failing:
+            return _joined(_about(entry, entry.reason, self._page))
+        failing = [located for located in entry.findings if fail_on.shows(located.finding.severity)]
+        return _joined(line for located in failing for line in finding_lines(entry, located, self._page))
+
+    def end(self, tally: Tally) -> str:  # noqa: ARG002 - the signature of a Writer
+        """Return nothing: there is no summary."""
+        return ""
+
+
+def _joined(lines: Iterable[str]) -> str:
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _result(result: Result, page: Page) -> Iterator[str]:
     for located in result.findings:
-        severity = located.finding.severity
-        yield f"{located.at(result.file)}: {paint(severity.label, _COLOURS[severity])} {located}"
-        yield paint(f"    {result.subject} at {printable(located.pointer or '/')}", "dim")
-        yield printable(f"    remedy: {located.finding.remedy}", LINE)
-    if result.reason and result.decision != SKIPPED:
-        yield printable(f"{result.file}:{result.line}: {result.subject}: {result.reason}", LINE)
+        yield from finding_lines(result, located, page)
+    if result.reason:
+        yield from _about(result, result.reason, page)
+    yield from _beside(result, page)
+
+
+def _beside(result: Result, page: Page) -> Iterator[str]:
+    """The numbers of findings that are not listed, and the notes."""
     for code, count in result.omitted.items():
-        yield printable(f"{result.file}:{result.line}: and {_counted(count, 'more finding')} of {code}", LINE)
-    yield from map(str, result.notes)
+        yield from _about(result, f"and {_counted(count, 'more finding')} of {code}", page)
+    for note in result.notes:
+        place = printable(f"{note.file}:{note.line}:{note.column}:", LINE)
+        yield from hanging(place, printable(note.message, LINE), page.width, INDENT)
 
 
-def _not_checked(tally: Tally) -> Iterator[str]:
-    """How many objects and files are skipped for each reason, and how many objects name a GPU that nothing checks."""
+def _about(result: Result, text: str, page: Page) -> Iterator[str]:
+    place = printable(f"{result.file}:{result.line}:", LINE)
+    yield from hanging(place, printable(f"{result.subject}: {text}", LINE), page.width, INDENT)
+
+
+def _tallied(tally: Tally, omitted: int) -> Iterator[str]:
+    """The number of findings by code and severity, where there is more than one finding."""
+    if tally.codes.total() + omitted > 1:
+        counts = [f"{code} {severity} {count}" for (code, severity), count in sorted(tally.codes.items())]
+        yield ", ".join(counts + ([f"{omitted} not listed"] if omitted else []))
+
+
+def _not_checked(tally: Tally, reasons: Counter[str]) -> Iterator[str]:
+    """How many files and objects are not checked, or checked otherwise, for each reason."""
     for reason, count in tally.unread.most_common():
-        yield printable(f"{_counted(count, 'file')} not read: {reason}", LINE)
-    for reason, count in tally.skipped.most_common():
-        yield printable(f"{_counted(count, 'object')} {reason}", LINE)
+        yield f"{_counted(count, 'file')} not read: {reason}"
+    for reason, count in (tally.skipped + reasons).most_common():
+        yield f"{_counted(count, 'object')} {reason}"
     if tally.unchecked:
         yield f"{_counted(tally.unchecked, 'object')} with a GPU resource that the webhook does not check (GPS023)"
-    for suppressor, where in _WHERE.items():
-        if count := tally.suppressed_by(suppressor):
-            yield f"{_counted(count, 'finding')} suppressed by {where}"
-    if tally.baseline is not None:
-        yield from _of_baseline(tally.baseline, tally.suppressed_by(Suppressor.BASELINE))
-    if tally.selection.options:
-        yield str(tally.selection)
-
-
-def _of_baseline(baseline: BaselineUse, suppressed: int) -> Iterator[str]:
-    file = printable(baseline.file)
-    if suppressed or baseline.is_written:
-        what = "written to" if baseline.is_written else "suppressed by"
-        yield f"{_counted(suppressed, 'finding')} {what} {file}; the cluster still reports them"
-    if stale := baseline.stale:
-        entries = "1 entry" if len(stale) == 1 else f"{len(stale)} entries"
-        yield f"{entries} of {file} no longer occur{'s' if len(stale) == 1 else ''}; write the baseline again:"
-        for one in stale[:_MOST_STALE]:
-            yield printable(f"    {one}", LINE)
-        if len(stale) > _MOST_STALE:
-            yield f"    and {len(stale) - _MOST_STALE} more"
-
-
-_MOST_STALE = 10
 
 
 def _summary(tally: Tally) -> str:
     said = ", ".join(f"{count} {decision}" for decision, count in tally.decisions.items() if count)
     end = f"; {_counted(tally.errors, 'input')} could not be read" if tally.errors else ""
-    settings = printable(f" (settings: {tally.settings})", LINE) if tally.settings else ""
+    settings = f" (settings: {tally.settings})" if tally.settings else ""
     return f"{_counted(tally.objects, 'object')}: {said or 'nothing to check'}{end}{settings}"
 
 

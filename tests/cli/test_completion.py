@@ -1,0 +1,225 @@
+"""Completion in real shells, and by kubectl."""
+
+from __future__ import annotations
+
+import os
+import pty
+import re
+import select
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TypeAlias
+
+import pytest
+
+from tests.cli.run import run
+from webhook.cli import COMMANDS
+from webhook.policy.checks import CHECKS
+from webhook.policy.injections import ALL
+
+PROGRAM = Path(sys.executable).with_name("gpushare-webhook")
+CODES = [check.code for check in CHECKS]
+PATH = f"{PROGRAM.parent}:{os.environ['PATH']}"
+ENVIRONMENT = {"PATH": PATH, "TERM": "dumb", "HOME": "/nonexistent", "LANG": "C.UTF-8"}
+
+Write: TypeAlias = Callable[[str], None]
+WaitFor: TypeAlias = Callable[[str], None]
+
+
+def needs(program: str) -> pytest.MarkDecorator:
+    return pytest.mark.skipif(shutil.which(program) is None, reason=f"{program} is not installed")
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_script(shell: str) -> None:
+    script = run("completion", shell).out
+    assert f"_GPUSHARE_WEBHOOK_COMPLETE={shell}_complete" in script
+    assert "gpushare-webhook" in script
+
+
+def test_completion_of_unknown_shell() -> None:
+    assert run("completion", "nushell").code == 2
+
+
+def test_unknown_completion_instruction_is_wrong_usage(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("_GPUSHARE_WEBHOOK_COMPLETE", "nushell_complete")
+    ended = run("check", "-f", "-")
+    assert (ended.code, ended.out) == (2, "")
+    assert ended.err == '_GPUSHARE_WEBHOOK_COMPLETE: there is no instruction "nushell_complete"; unset the variable\n'
+
+
+@pytest.mark.parametrize(
+    ("words", "completed"),
+    [
+        ("ex", ["plain,explain"]),
+        ("--v", ["plain,--version"]),
+        ("snapshot --without n", ["plain,nodes", "plain,namespaces"]),
+        ("check --context p", ["plain,prod"]),
+        ("mutate --context t", ["plain,test"]),
+        ("snapshot --kubeconfig a", ["file,a"]),
+        ("check -f a", ["file,a"]),
+        ("check a", ["file,a"]),
+        ("snapshot --ins", ["plain,--installed-as"]),
+        ("explain gps01", [f"plain,GPS01{digit}" for digit in range(10)]),
+        ("explain GPS001 pipe", ["plain,pipeDirectory", "plain,pipeMount"]),
+        ("explain -o m", ["plain,markdown"]),
+        ("config view -o y", ["plain,yaml"]),
+        ("completion k", ["plain,kubectl"]),
+    ],
+)
+def test_completion_of_values(here: Path, words: str, completed: list[str]) -> None:
+    (here / "kubeconfig").write_text("contexts: [{name: prod}, {name: test}]")
+    assert completions(words, here / "kubeconfig") == completed
+
+
+def test_completion_of_contexts_without_kubeconfig(here: Path) -> None:
+    assert completions("check --context p", here / "missing") == []
+
+
+def completions(words: str, kubeconfig: Path) -> list[str]:
+    requested = {
+        "_GPUSHARE_WEBHOOK_COMPLETE": "bash_complete",
+        "COMP_WORDS": f"gpushare-webhook {words}",
+        "COMP_CWORD": str(len(words.split())),
+        "KUBECONFIG": str(kubeconfig),
+    }
+    return subprocess.check_output([PROGRAM], env={**os.environ, **requested}, timeout=20, text=True).split()
+
+
+def test_completion_of_commands_imports_none_of_them() -> None:
+    code = (
+        "import sys\n"
+        "from webhook.cli import main\n"
+        "try:\n    main()\n"
+        "finally:\n    print(sorted(name for name in sys.modules if name.startswith('webhook.cli.')), file=sys.stderr)"
+    )
+    requested = {"_GPUSHARE_WEBHOOK_COMPLETE": "bash_complete", "COMP_WORDS": "gpushare-webhook ", "COMP_CWORD": "1"}
+    ended = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, **requested},
+        capture_output=True,
+        text=True,
+        timeout=20,
+        check=True,
+    )
+    assert ended.stdout.split() == [f"plain,{name}" for name in COMMANDS]
+    assert "webhook.cli.check" not in ended.stderr
+    assert "webhook.cli.serve" not in ended.stderr
+
+
+BASH = "bind 'set show-all-if-ambiguous on'; source <(gpushare-webhook completion bash); PS1='READY> '"
+ZSH = "autoload -Uz compinit; compinit -u -D; source <(gpushare-webhook completion zsh); PS1='READY> '"
+SHELLS = [
+    pytest.param(["bash", "--norc", "--noprofile", "-i"], BASH, marks=needs("bash"), id="bash"),
+    pytest.param(["zsh", "-f", "-i"], ZSH, marks=needs("zsh"), id="zsh"),
+]
+
+
+@pytest.mark.parametrize(("shell", "setup"), SHELLS)
+@pytest.mark.parametrize(
+    ("typed", "completed"),
+    [
+        ("gpushare-webhook expl", r"gpushare-webhook explain"),
+        ("gpushare-webhook explain GPS02", r"GPS020.*GPS021"),
+        ("gpushare-webhook explain GPS001 toler", r"GPS001 tolerations"),
+        ("gpushare-webhook check -f man", r"check -f manifest\.yaml"),
+        ("gpushare-webhook check man", r"check manifest\.yaml"),
+    ],
+)
+def test_tab_key(here: Path, shell: list[str], setup: str, typed: str, completed: str) -> None:
+    (here / "manifest.yaml").touch()
+    with terminal(shell, here) as (write, wait_for):
+        write(f"{setup}\n")
+        wait_for(r"[\r\n]READY> ")
+        write(f"{typed}\t\t")
+        wait_for(completed)
+
+
+@needs("fish")
+@pytest.mark.parametrize(
+    ("typed", "expected"),
+    [
+        ("expl", ["explain\tExplain checks and injections: meaning, reason, examples, remedy and settings."]),
+        (
+            "explain tolerations GPS021",
+            ["GPS021\tA launcher wants more GPUs than the container, or its group of pods, has"],
+        ),
+        ("check -f man", ["manifest.yaml"]),
+    ],
+)
+def test_fish_completes(here: Path, typed: str, expected: list[str]) -> None:
+    (here / "manifest.yaml").touch()
+    code = f"gpushare-webhook completion fish | source; complete -C 'gpushare-webhook {typed}'"
+    environment = ENVIRONMENT | {"HOME": str(here)}
+    out = subprocess.check_output(["fish", "--no-config", "-c", code], env=environment, cwd=here, timeout=60, text=True)
+    assert out.splitlines() == expected
+
+
+@pytest.fixture
+def plugin(tmp_path: Path) -> dict[str, str]:
+    """An environment in which kubectl finds the completion of the plugin."""
+    script = tmp_path / "kubectl_complete-gpushare"
+    script.write_text(run("completion", "kubectl").out)
+    script.chmod(0o755)
+    return {**os.environ, **ENVIRONMENT, "PATH": f"{tmp_path}:{PATH}"}
+
+
+@pytest.mark.parametrize(
+    ("words", "names", "directive"),
+    [
+        ([""], list(COMMANDS), ":4"),
+        (["explain", ""], [*CODES, *(one.name for one in ALL)], ":4"),
+        (["explain", "GPS001", "gps02"], ["GPS020", "GPS021", "GPS023"], ":4"),
+        (["check", "-f", ""], [], ":0"),
+        (["nonsense", "x"], [], ":4"),
+    ],
+)
+def test_completion_for_kubectl(plugin: dict[str, str], words: list[str], names: list[str], directive: str) -> None:
+    out = subprocess.check_output(["kubectl_complete-gpushare", *words], env=plugin, timeout=20, text=True)
+    *lines, last = out.splitlines()
+    assert [line.partition("\t")[0] for line in lines] == names
+    assert last == directive
+
+
+@needs("kubectl")
+def test_kubectl_completes_words_of_plugin(plugin: dict[str, str]) -> None:
+    call = ["kubectl", "__complete", "gpushare", "explain", "GPS02"]
+    ended = subprocess.run(call, env=plugin, capture_output=True, text=True, timeout=60, check=False)
+    assert [line.partition("\t")[0] for line in ended.stdout.splitlines()] == ["GPS020", "GPS021", "GPS023", ":4"]
+
+
+@contextmanager
+def terminal(shell: list[str], folder: Path) -> Iterator[tuple[Write, WaitFor]]:
+    """A shell on a terminal: a function that types, and one that waits for an expression in the output."""
+    outer, inner = pty.openpty()
+    environment = ENVIRONMENT | {"HOME": str(folder)}
+    with subprocess.Popen(
+        shell, stdin=inner, stdout=inner, stderr=inner, env=environment, cwd=folder, start_new_session=True
+    ) as process:
+        os.close(inner)
+        text = ""
+
+        def write(typed: str) -> None:
+            nonlocal text
+            text = ""
+            os.write(outer, typed.encode())
+
+        def wait_for(expression: str) -> None:
+            nonlocal text
+            end = time.monotonic() + 30
+            while not re.search(expression, text, re.DOTALL):
+                left = end - time.monotonic()
+                assert left > 0, f"{expression} is not in {text!r}"
+                if select.select([outer], [], [], left)[0]:
+                    text += os.read(outer, 4096).decode(errors="replace")
+
+        try:
+            yield write, wait_for
+        finally:
+            process.kill()
+    os.close(outer)

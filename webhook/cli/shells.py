@@ -1,0 +1,52 @@
+"""How shells get completions, where click has none or a wrong one."""
+
+from __future__ import annotations
+
+import sys
+from typing import ClassVar
+
+from click.shell_completion import CompletionItem, FishComplete, ShellComplete, add_completion_class
+
+
+@add_completion_class
+class KubectlComplete(ShellComplete):
+    """Completions as kubectl requests them for a plugin: the words as arguments, the last of them incomplete.
+
+    Each line is a value and its description. The last line is a directive of Cobra, on which kubectl is built
+    (kubernetes/kubernetes#105867).
+    """
+
+    name: ClassVar[str] = "kubectl"
+    source_template: ClassVar[str] = """\
+#!/bin/sh
+# Completes the words after `kubectl gpushare`. kubectl looks for kubectl_complete-gpushare, an executable on PATH.
+%(complete_var)s=kubectl_complete exec kubectl-gpushare "$@\""""
+
+    def get_completion_args(self) -> tuple[list[str], str]:
+        """Return the complete words, and the incomplete one."""
+        *words, incomplete = sys.argv[1:] or [""]
+        return words, incomplete
+
+    def format_completion(self, item: CompletionItem[str]) -> str:
+        """Return the line for a value."""
+        return f"{item.value}\t{item.help}" if item.help else item.value
+
+    def complete(self) -> str:
+        """Return all lines. The directive lets the shell complete file names, or keeps it from that."""
+        items = self.get_completions(*self.get_completion_args())
+        if any(item.type in ("file", "dir") for item in items):
+            return _FILES
+        return "\n".join([*map(self.format_completion, items), _NO_FILES])
+
+
+@add_completion_class
+class FishCompleteWithCommas(FishComplete):
+    """Completions for fish. click's script cuts a description, or a list of codes, at a comma."""
+
+    source_template: ClassVar[str] = FishComplete.source_template.replace(
+        'string split "," $completion', 'string split --max 1 "," $completion'
+    )
+
+
+_FILES = ":0"
+_NO_FILES = ":4"

@@ -1,0 +1,108 @@
+"""The objects of one input. What else it holds is an error where the file is named, and skipped in a folder."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from webhook.diagnostics import Diagnostic, Unread
+from webhook.manifests.errors import UnrenderedTemplate
+from webhook.manifests.manifest import Document, Manifest
+from webhook.manifests.reader import documents, flattened
+from webhook.manifests.recognition import Reason, Stranger, recognized
+from webhook.manifests.reviews import is_review, reviewed
+from webhook.manifests.sources import Source
+
+_MOST = 100
+"""Documents of one file that are reported because they are no objects."""
+
+
+def objects(source: Source) -> Iterator[Manifest | Diagnostic | Unread]:
+    """Yield the objects of an input in order, and a diagnostic for each part that cannot be read.
+
+    Of a file that was found in a folder, what was never meant to be a Kubernetes object is an `Unread`.
+    """
+    return _named(source.file, source.data) if source.named else _found(source.file, source.data)
+
+
+def _named(file: str, data: bytes) -> Iterator[Manifest | Diagnostic]:
+    for document in documents(file, data):
+        if isinstance(document, Diagnostic):
+            yield document
+            continue
+        content = _content(file, document)
+        if isinstance(content, Stranger):
+            yield Diagnostic(file, *document.locate(content.path), content.message)
+        else:
+            yield from content
+
+
+def _found(file: str, data: bytes) -> Iterator[Manifest | Diagnostic | Unread]:
+    if not _may_hold_objects(data):
+        yield Unread(file, _reason(file, data))
+        return
+    reasons: dict[Reason, None] = {}
+    beside: list[Diagnostic] = []
+    holds_objects = False
+    for document in documents(file, data):
+        if isinstance(document, UnrenderedTemplate):
+            reasons[Reason.TEMPLATE] = None
+        elif isinstance(document, Diagnostic):
+            yield document
+        elif isinstance(content := _content(file, document), Stranger):
+            reasons[content.reason] = None
+            if content.reason is not Reason.REVIEW and len(beside) < _MOST:
+                beside.append(Diagnostic(file, *document.locate(content.path), content.message))
+        else:
+            holds_objects = True
+            yield from content
+    if holds_objects:
+        # Such a document is a mistake: kubectl rejects the file.
+        yield from beside
+    unread = [reason for reason in reasons if not holds_objects or reason in (Reason.TEMPLATE, Reason.REVIEW)]
+    if unread:
+        yield Unread(file, unread[0])
+
+
+_HEADER = ("kind", "apiVersion")
+_WORDS = (b"kind", b"apiVersion")
+_OTHER_SPELLINGS = (b"\\", b"!", b"\0")
+"""Escapes, tags such as `!!binary`, and UTF-16: without them, YAML and JSON write a key as it is."""
+
+
+def _may_hold_objects(data: bytes) -> bool:
+    """Return whether a file can hold an object at all. What is wrong with another file is no error of a manifest."""
+    return any(word in data for word in (*_WORDS, *_OTHER_SPELLINGS))
+
+
+_LARGE = 64 * 1024
+"""Bytes of a file that cannot hold objects and is not parsed either."""
+
+
+def _reason(file: str, data: bytes) -> Reason:
+    """Return what a file is that cannot hold objects: its first document shows it."""
+    first = next(documents(file, data), None) if len(data) <= _LARGE else None
+    if isinstance(first, UnrenderedTemplate):
+        return Reason.TEMPLATE
+    stranger = recognized(file, first.value) if isinstance(first, Document) else None
+    return stranger.reason if stranger else Reason.OTHER
+
+
+def _content(file: str, document: Document) -> Stranger | Iterator[Manifest | Diagnostic]:
+    """Return the objects of a document, or what it is if it is none."""
+    if is_review(document.value):
+        found = reviewed(file, document)
+        return found if isinstance(found, Stranger) else _complete((found,))
+    return recognized(file, document.value) or _complete(flattened(file, document))
+
+
+def _complete(manifests: Iterable[Manifest | Diagnostic]) -> Iterator[Manifest | Diagnostic]:
+    """Yield the objects, and a diagnostic in place of one that lacks `kind` or `apiVersion`."""
+    for manifest in manifests:
+        missing = (
+            [] if isinstance(manifest, Diagnostic) else [key for key in _HEADER if manifest.value.get(key) is None]
+        )
+        if isinstance(manifest, Diagnostic) or not missing:
+            yield manifest
+        else:
+            named = " and ".join(f"no `{key}`" for key in missing)
+            yield manifest.diagnostic((missing[0],), f"{named}: not a Kubernetes object")

@@ -1,0 +1,123 @@
+"""What a document is that is no Kubernetes object: why it is skipped in a folder, and what to do where it is named."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from fnmatch import fnmatchcase
+from posixpath import basename, dirname
+from typing import NamedTuple
+
+from webhook.policy.pods.reading import type_of
+from webhook.policy.verdict import Path
+
+
+class Reason(StrEnum):
+    """Why a file of a folder is not read."""
+
+    HIDDEN = "hidden"
+    EXCLUDED = "excluded by --exclude"
+    IGNORED = "in .gitignore"
+    LINK = "a link to a folder"
+    CHART = "part of a Helm chart"
+    KUSTOMIZATION = "part of a kustomization"
+    TEMPLATE = "an unrendered template"
+    OURS = "settings, facts or a report of gpushare-webhook"
+    REVIEW = "a review without an object to check"
+    OTHER = "not a Kubernetes object"
+
+
+class Stranger(NamedTuple):
+    """A document that is no Kubernetes object: why it is skipped in a folder, and the message where it is named.
+
+    `path` leads to the value that the message is about.
+    """
+
+    reason: Reason
+    message: str
+    path: Path = ()
+
+
+CHART_FILE = "Chart.yaml"
+KUSTOMIZATION_FILES = ("kustomization.yaml", "kustomization.yml", "Kustomization")
+OUR_GROUP = "gpushare-webhook/"
+OUR_SETTINGS = frozenset(
+    (
+        *("profile", "mode", "resources", "limits", "denyInMutate", "severities", "namespaces", "exempt", "injections"),
+        *("requests", "users", "podSecurity", "placement", "facts", "workloads", "server", "tls", "log"),
+    )
+)
+OUR_FACTS = frozenset(("nodes", "namespaces", "runtimeClasses", "deviceClasses", "devicePlugin"))
+_DISTINCTIVE = frozenset(
+    (
+        *("mode", "denyInMutate", "severities", "injections", "podSecurity", "exempt", "placement", "workloads"),
+        *("runtimeClasses", "deviceClasses", "devicePlugin"),
+    )
+)
+"""Of these keys, those that files of other tools hardly have."""
+
+
+def is_values_file(name: str) -> bool:
+    """Return whether a file holds values of a chart by its name."""
+    return fnmatchcase(name, "*values*.y*ml")
+
+
+def recognized(file: str, value: object) -> Stranger | None:
+    """Return what a document is that is not meant for the API server; None for an object, even an incomplete one."""
+    if not isinstance(value, dict):
+        if isinstance(value, list) and any(map(_has_header, value)):
+            return None  # A list of objects is a mistake.
+        what = f"a document must be a mapping with apiVersion and kind, not {type_of(value)}"
+        return Stranger(Reason.OTHER, what)
+    version, kind = value.get("apiVersion"), value.get("kind")
+    if isinstance(version, str):
+        return _of_version(file, version, kind, value)
+    # Tools number the versions of their files, and have kinds such as `pipeline`; those of Kubernetes are capitalized.
+    is_kind = isinstance(kind, str) and not kind[:1].islower()
+    return None if is_kind else _without_header(file, value)
+
+
+def _has_header(item: object) -> bool:
+    return isinstance(item, dict) and isinstance(item.get("apiVersion"), str) and isinstance(item.get("kind"), str)
+
+
+def _of_version(file: str, version: str, kind: object, value: dict[str, object]) -> Stranger | None:
+    if version.startswith(OUR_GROUP):
+        return _ours(kind)
+    if version.startswith("kustomize.config.k8s.io/"):
+        return _kustomization(file)
+    if basename(file) == CHART_FILE and kind is None and "name" in value:
+        return Stranger(Reason.CHART, "describes a Helm chart; pipe `helm template`")
+    return None
+
+
+def _without_header(file: str, value: dict[str, object]) -> Stranger:
+    if basename(file) in KUSTOMIZATION_FILES:
+        return _kustomization(file)
+    config = value.get("config")
+    if isinstance(config, dict) and config.keys() & OUR_SETTINGS:
+        return Stranger(Reason.CHART, "the chart's values: pass their `config:` part with --config", ("config",))
+    if is_values_file(basename(file)):
+        return Stranger(Reason.CHART, "the values of a Helm chart; pipe `helm template`")
+    if value.keys() & _DISTINCTIVE:
+        for keys, kind in ((OUR_SETTINGS, "Settings"), (OUR_FACTS, "Facts")):
+            if value.keys() <= keys:
+                return _ours(kind)
+    if isinstance(value.get("services"), dict):
+        return Stranger(Reason.OTHER, "no `kind`: not a Kubernetes object; it looks like a file of Docker Compose")
+    return Stranger(Reason.OTHER, "no `kind` and no `apiVersion`: not a Kubernetes object")
+
+
+def _ours(kind: object) -> Stranger:
+    match kind:
+        case "Settings":
+            what = "settings of gpushare-webhook; pass them with --config"
+        case "Facts":
+            what = "facts of gpushare-webhook; pass them with --facts"
+        case _:
+            what = "a file of gpushare-webhook, not a Kubernetes object"
+    return Stranger(Reason.OURS, what)
+
+
+def _kustomization(file: str) -> Stranger:
+    folder = dirname(file) or "."
+    return Stranger(Reason.KUSTOMIZATION, f"a kustomization; pipe `kubectl kustomize {folder}`")

@@ -1,0 +1,70 @@
+"""A report as workflow commands of GitHub Actions, which become annotations at the lines of a pull request.
+
+The syntax and its escapes are those of the runner (actions/runner, src/Runner.Common/ActionCommand.cs).
+"""
+
+from __future__ import annotations
+
+from webhook.diagnostics import LINE, Diagnostic
+from webhook.policy.printable import printable
+from webhook.policy.verdict import Severity
+from webhook.report.model import Entry, Result
+from webhook.report.source_tree import ANYWHERE, SourceTree
+from webhook.report.tally import Tally
+
+_COMMANDS = {Severity.DENY: "error", Severity.WARN: "warning", Severity.AUDIT: "notice"}
+_SHOWN = 10
+"""Annotations of each type that GitHub shows for a step."""
+
+_TITLE = "gpushare-webhook"
+
+
+class GithubWriter:
+    """Writes an annotation for each finding and each error, and a notice with the summary."""
+
+    def __init__(self, tree: SourceTree = ANYWHERE) -> None:
+        self._tree = tree
+        self._written = dict.fromkeys(_COMMANDS.values(), 0)
+
+    def add(self, entry: Entry) -> str:
+        """Return the commands for a result or an error."""
+        match entry:
+            case Result():
+                return "".join(
+                    self._command(
+                        _COMMANDS[one.finding.severity],
+                        {"file": self._tree.relative(entry.file), "line": one.line, "col": one.column},
+                        one.finding.code,
+                        f"{one.finding.message} ({entry.subject}); {one.finding.remedy}",
+                    )
+                    for one in entry.findings
+                )
+            case Diagnostic():
+                place = {"line": entry.line, "col": entry.column} if entry.line else {}
+                file = self._tree.relative(entry.file)
+                return self._command("error", {"file": file, **place}, "cannot be read", entry.message)
+            case _:
+                return ""
+
+    def end(self, tally: Tally) -> str:
+        """Return the summary. It says so if GitHub leaves annotations out of the overview."""
+        cut = [name for name, count in self._written.items() if count > _SHOWN]
+        hint = f"; GitHub shows the first {_SHOWN} of {' and of '.join(f'{one}s' for one in cut)}" if cut else ""
+        counts = ", ".join(f"{count} {decision}" for decision, count in tally.decisions.items() if count)
+        errors = f"; inputs that could not be read: {tally.errors}" if tally.errors else ""
+        text = f"{tally.objects} checked{f': {counts}' if counts else ''}{errors}{hint}"
+        return self._command("notice", {}, _TITLE, f"objects: {text}")
+
+    def _command(self, name: str, place: dict[str, object], title: str, message: str) -> str:
+        self._written[name] += 1
+        properties = {**place, "title": title}
+        written = ",".join(f"{key}={_property(value)}" for key, value in properties.items())
+        return f"::{name} {written}::{_data(printable(message, LINE))}\n"
+
+
+def _data(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(value: object) -> str:
+    return _data(printable(value, LINE)).replace(":", "%3A").replace(",", "%2C")

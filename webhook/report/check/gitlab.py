@@ -1,0 +1,67 @@
+"""A report as GitLab's code quality JSON, which merge requests show beside the changed lines.
+
+GitLab reads a subset of Code Climate's format: description, check_name, fingerprint, severity and location
+(https://docs.gitlab.com/ci/testing/code_quality/).
+"""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from textwrap import indent
+
+from webhook.diagnostics import Diagnostic
+from webhook.policy.verdict import Severity
+from webhook.report.data import json_text
+from webhook.report.fingerprint import fingerprints
+from webhook.report.model import Entry, Located, Result
+from webhook.report.source_tree import ANYWHERE, SourceTree
+from webhook.report.tally import Tally
+
+_SEVERITIES = {Severity.DENY: "critical", Severity.WARN: "minor", Severity.AUDIT: "info"}
+
+
+class GitlabWriter:
+    """Writes an entry of the list for each finding and each error."""
+
+    def __init__(self, tree: SourceTree = ANYWHERE) -> None:
+        self._tree = tree
+        self._before = "[\n"
+
+    def add(self, entry: Entry) -> str:
+        """Return the entries for the findings of a result, or for an error."""
+        match entry:
+            case Result():
+                found = zip(entry.findings, fingerprints(entry), strict=True)
+                return "".join(self._finding(entry, located, digest) for located, digest in found)
+            case Diagnostic():
+                digest = sha256(f"{entry.file}\0{entry.message}".encode("utf-8", "surrogatepass")).hexdigest()[:32]
+                return self._entry("unreadable", entry.message, "blocker", entry.file, entry.line, digest)
+            case _:
+                return ""
+
+    def end(self, tally: Tally) -> str:  # noqa: ARG002 - the signature of a Writer
+        """Return the end of the list."""
+        return "[]\n" if self._before == "[\n" else "\n]\n"
+
+    def _finding(self, result: Result, located: Located, digest: str) -> str:
+        finding = located.finding
+        return self._entry(
+            finding.code,
+            f"{finding.message} ({result.subject}); {finding.remedy}",
+            _SEVERITIES[finding.severity],
+            result.file,
+            located.line,
+            digest,
+        )
+
+    def _entry(self, check: str, description: str, severity: str, file: str, line: int, digest: str) -> str:
+        data = {
+            "description": description,
+            "check_name": check,
+            "fingerprint": digest,
+            "severity": severity,
+            "location": {"path": self._tree.relative(file), "lines": {"begin": max(line, 1)}},
+        }
+        text = self._before + indent(json_text(data).rstrip("\n"), "  ")
+        self._before = ",\n"
+        return text

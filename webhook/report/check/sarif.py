@@ -1,0 +1,170 @@
+"""A report as SARIF 2.1.0 (OASIS), which code scanning services and editors read.
+
+GitHub accepts 25,000 results in a run and 10 MB compressed (docs.github.com, "SARIF support for code scanning"). What
+exceeds that is left out and counted.
+"""
+
+from __future__ import annotations
+
+import zlib
+from textwrap import indent
+from typing import Any
+from urllib.parse import quote
+
+from webhook import __version__
+from webhook.diagnostics import Diagnostic
+from webhook.report.data import json_text
+from webhook.report.fingerprint import fingerprints
+from webhook.report.model import Entry, Located, Result
+from webhook.report.sarif_rules import INDEX, LEVELS, rules
+from webhook.report.source_tree import ANYWHERE, SourceTree
+from webhook.report.tally import Tally
+
+_SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+_MOST_RESULTS = 25_000
+_MOST_BYTES = 9_000_000
+"""Compressed bytes of results: less than GitHub's limit, since the end of the report follows."""
+
+_MOST_NOTIFICATIONS = 1000
+_BASE = "%SRCROOT%"
+
+
+class SarifWriter:
+    """Writes one run: the rules, a result for each finding, and a notification for each error."""
+
+    def __init__(self, tree: SourceTree = ANYWHERE) -> None:
+        self._tree = tree
+        self._before = f"{_head()}\n"
+        self._budget = _Budget()
+        self._left_out = 0
+        self._notifications: list[dict[str, Any]] = []
+
+    def add(self, entry: Entry) -> str:
+        """Return the text for the findings of a result. Errors follow at the end."""
+        match entry:
+            case Result():
+                found = zip(entry.findings, fingerprints(entry), strict=True)
+                return "".join(self._finding(_result(entry, *one, self._tree)) for one in found)
+            case Diagnostic() if len(self._notifications) < _MOST_NOTIFICATIONS:
+                self._notifications.append(_notification(entry, self._tree))
+        return ""
+
+    def end(self, tally: Tally) -> str:
+        """Return the invocation with the errors, and the summary."""
+        notifications = [*self._notifications, *self._cuts(tally)]
+        invocation = {"executionSuccessful": not tally.errors, "toolExecutionNotifications": notifications}
+        rest = {"invocations": [invocation], "properties": {"summary": tally.summary()}}
+        head = f"{_head()}]" if self._before != ",\n" else "\n      ]"
+        return f"{head},\n{_inside(rest)}\n    }}\n  ]\n}}\n"
+
+    def _finding(self, data: dict[str, Any]) -> str:
+        text = self._before + indent(json_text(data).rstrip("\n"), " " * 8)
+        if not self._budget.allows(text):
+            self._left_out += 1
+            return ""
+        self._before = ",\n"
+        return text
+
+    def _cuts(self, tally: Tally) -> list[dict[str, Any]]:
+        unnamed = tally.errors - len(self._notifications)
+        cuts = []
+        if self._left_out:
+            limit = f"a code scanning service accepts {_MOST_RESULTS} results and 10 MB compressed"
+            cuts.append(f"{self._left_out} findings are left out: {limit}")
+        if unnamed > 0:
+            cuts.append(f"{unnamed} more errors are left out")
+        return [{"level": "warning", "message": {"text": text}} for text in cuts]
+
+
+class _Budget:
+    """The results that may still follow, by their number and their compressed size."""
+
+    def __init__(self) -> None:
+        self._results = _MOST_RESULTS
+        self._bytes = _MOST_BYTES
+        self._compress = zlib.compressobj(1)
+
+    def allows(self, text: str) -> bool:
+        """Return whether the text of a result may be written, and count it."""
+        if self._results == 0 or self._bytes <= 0:
+            return False
+        self._results -= 1
+        self._bytes -= len(self._compress.compress(text.encode()))
+        return True
+
+
+def _head() -> str:
+    """Return the report up to the first result."""
+    driver = {"name": "gpushare-webhook", "version": __version__, "semanticVersion": __version__, "rules": rules()}
+    run = {"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": []}
+    report = json_text({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]})
+    return report[: report.rindex("[") + 1]
+
+
+def _inside(members: dict[str, Any]) -> str:
+    """Return members of the run as they stand in it: without the braces around them."""
+    return indent(json_text(members).removeprefix("{\n").removesuffix("\n}\n"), " " * 4)
+
+
+def _result(result: Result, located: Located, digest: str, tree: SourceTree) -> dict[str, Any]:
+    finding = located.finding
+    rule = {"ruleIndex": INDEX[finding.code]} if finding.code in INDEX else {}
+    return {
+        "ruleId": finding.code,
+        **rule,
+        "level": LEVELS[finding.severity],
+        "message": {"text": _plain(f"{finding.message} ({result.subject}); {finding.remedy}")},
+        "locations": [
+            {
+                "physicalLocation": {"artifactLocation": _artifact(result.file, tree), **_regions(located)},
+                "logicalLocations": [_logical(result, located)],
+            }
+        ],
+        "partialFingerprints": {"gpushareWebhook/v1": digest},
+        "properties": {
+            "remedy": finding.remedy,
+            "decision": result.decision,
+            **({"source": result.source} if result.source else {}),
+        },
+    }
+
+
+def _plain(text: str) -> str:
+    """Return text that SARIF takes for no link: `[name](address)` is one, and a name could look like it."""
+    return text.replace("](", "] (")
+
+
+def _artifact(file: str, tree: SourceTree) -> dict[str, str]:
+    path = quote(tree.relative(file).encode("utf-8", "surrogatepass"))
+    return {"uri": f"file://{path}"} if path.startswith("/") else {"uri": path, "uriBaseId": _BASE}
+
+
+def _regions(located: Located) -> dict[str, Any]:
+    """Return the region of the value, up to its end if that is known, and the line around it."""
+    text, first = located.excerpt
+    start = {"startLine": max(located.line, 1), "startColumn": max(located.column, 1)}
+    region: dict[str, Any] = dict(start)
+    if located.length:
+        begin = located.column - first
+        region["endColumn"] = located.column + located.length
+        region["snippet"] = {"text": text[begin : begin + located.length]}
+    if not text:
+        return {"region": region}
+    context = {"startLine": start["startLine"], "startColumn": first, "endColumn": first + len(text)}
+    return {"region": region, "contextRegion": {**context, "snippet": {"text": text}}}
+
+
+def _logical(result: Result, located: Located) -> dict[str, str]:
+    subject = result.subject
+    object_name = f"{subject.api_version}/{subject.kind}/{subject.namespace}/{subject.name}"
+    return {
+        "name": subject.name or subject.kind,
+        "kind": "object",
+        "fullyQualifiedName": f"{object_name}#{located.pointer}",
+    }
+
+
+def _notification(error: Diagnostic, tree: SourceTree) -> dict[str, Any]:
+    region = {"region": {"startLine": error.line, "startColumn": error.column}} if error.line else {}
+    location = {"physicalLocation": {"artifactLocation": _artifact(error.file, tree), **region}}
+    return {"level": "error", "message": {"text": _plain(error.message)}, "locations": [location]}

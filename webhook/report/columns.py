@@ -1,0 +1,72 @@
+"""The columns that text takes on a terminal, and text broken into lines that fit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from unicodedata import combining, east_asian_width
+
+NARROWEST = 20
+"""Columns of a line at least, however narrow the terminal is, so that an indent leaves room for words."""
+
+
+def columns(text: str) -> int:
+    """Return the columns that printable text takes."""
+    return len(text) if text.isascii() else sum(map(width, text))
+
+
+def width(character: str) -> int:
+    """Return the columns of a character: 0 for a mark on the one before it, 2 for one of a wide script, otherwise 1."""
+    if "\u1160" <= character <= "\u11ff" or "\ufe00" <= character <= "\ufe0f" or combining(character):
+        return 0
+    return 2 if east_asian_width(character) in "WF" else 1
+
+
+def wrapped(text: str, most: int | None, indent: str = "", taken: int = 0) -> Iterator[str]:
+    """Yield the lines of a text, each of at most some columns if `most` is a number; words break where they must.
+
+    Each line begins with the indent. The first begins after `taken` columns instead, which the caller prints before it;
+    it is empty if no word fits there.
+    """
+    if most is None:
+        yield text if taken else indent + text
+        return
+    most = max(most, NARROWEST)
+    line = "" if taken else indent
+    room = most - (taken or columns(line))
+    has_words = False
+    for word in text.split(" "):
+        wide = columns(word)
+        if has_words and wide < room:
+            line, room = f"{line} {word}", room - wide - 1
+            continue
+        if has_words or (taken and wide > room):
+            yield line
+            line, room = indent, most - columns(indent)
+        taken = 0
+        *full, word = _pieces(word, room)
+        for piece in full:
+            yield line + piece
+            line, room = indent, most - columns(indent)
+        line, room, has_words = line + word, room - columns(word), True
+    yield line
+
+
+def hanging(head: str, text: str, most: int | None, indent: str) -> Iterator[str]:
+    """Yield the lines of a text after a head, which is never broken."""
+    first, *more = wrapped(text, most, indent, columns(head) + 1)
+    yield f"{head} {first}".rstrip(" ")
+    yield from more
+
+
+def _pieces(word: str, room: int) -> list[str]:
+    """Return a word in pieces of at most some columns."""
+    if columns(word) <= room:
+        return [word]
+    pieces, piece, left = [], "", room
+    for character in word:
+        wide = width(character)
+        if wide > left:
+            pieces.append(piece)
+            piece, left = "", room
+        piece, left = piece + character, left - wide
+    return [*pieces, piece]

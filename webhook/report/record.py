@@ -1,0 +1,95 @@
+"""The entries of a report as plain data: the one shape of every format of data."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from webhook.diagnostics import Diagnostic, Unread
+from webhook.report.baseline import BaselineUse
+from webhook.report.model import Located, Result, Suppression, Suppressor
+from webhook.report.tally import Tally
+
+HEAD = {"apiVersion": "gpushare-webhook/v1", "kind": "CheckReport"}
+
+
+class Rest:
+    """What follows the results of a report: the errors and the unread files, then the summary."""
+
+    __slots__ = ("_errors", "_unread")
+
+    def __init__(self) -> None:
+        self._errors: list[dict[str, Any]] = []
+        self._unread: list[dict[str, str]] = []
+
+    def add(self, entry: Diagnostic | Unread) -> None:
+        """Keep an entry for the end."""
+        if isinstance(entry, Unread):
+            self._unread.append({"file": entry.file, "reason": entry.reason})
+        else:
+            self._errors.append(_diagnostic(entry))
+
+    def data(self, tally: Tally) -> dict[str, Any]:
+        """Return the members of the report that follow the results."""
+        return {
+            "errors": self._errors,
+            **({"unread": self._unread} if self._unread else {}),
+            **({"settings": tally.settings} if tally.settings else {}),
+            **({"notChecked": list(tally.selection.left_out)} if tally.selection.left_out else {}),
+            **({"suppressed": suppressed} if (suppressed := _by_suppressor(tally)) else {}),
+            **({"baseline": _baseline(tally.baseline)} if tally.baseline is not None else {}),
+            "summary": tally.summary(),
+        }
+
+
+def record(result: Result) -> dict[str, Any]:
+    """Return a result as data."""
+    return {
+        "file": result.file,
+        "document": result.document,
+        "line": result.line,
+        "object": result.subject.as_data(),
+        "decision": result.decision,
+        "findings": [_finding(located) for located in result.findings],
+        "patch": list(result.patch),
+        **({"omitted": dict(result.omitted)} if result.omitted else {}),
+        **({"reason": result.reason} if result.reason else {}),
+        **({"source": result.source} if result.source else {}),
+        **({"suppressed": [_suppression(one) for one in result.suppressed]} if result.suppressed else {}),
+        **({"notes": [_diagnostic(note) for note in result.notes]} if result.notes else {}),
+    }
+
+
+def _finding(located: Located) -> dict[str, Any]:
+    finding = located.finding
+    return {
+        "code": finding.code,
+        "severity": finding.severity.label,
+        "path": located.pointer,
+        "line": located.line,
+        "column": located.column,
+        "message": finding.message,
+        "remedy": finding.remedy,
+    }
+
+
+def _suppression(one: Suppression) -> dict[str, Any]:
+    """A suppressed finding; without a finding, the number of those of the code that are not listed."""
+    return {
+        **({"code": one.code, "count": one.count} if one.located is None else _finding(one.located)),
+        "by": one.by.value,
+        **({"reason": one.reason} if one.reason else {}),
+    }
+
+
+def _diagnostic(diagnostic: Diagnostic) -> dict[str, Any]:
+    place = {"file": diagnostic.file, "line": diagnostic.line, "column": diagnostic.column}
+    return {**place, "message": diagnostic.message}
+
+
+def _by_suppressor(tally: Tally) -> dict[str, int]:
+    return {one.value: count for one in Suppressor if (count := tally.suppressed_by(one))}
+
+
+def _baseline(baseline: BaselineUse) -> dict[str, Any]:
+    """The baseline, with the entries that no longer occur."""
+    return {"file": baseline.file, "written": baseline.is_written, "stale": [one.as_data() for one in baseline.stale]}
