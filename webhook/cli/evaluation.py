@@ -14,7 +14,7 @@ from webhook.policy.pods.reading import MalformedError, Members, mapping, member
 from webhook.policy.printable import printable
 from webhook.policy.verdict import Decision, Finding, Path, Severity, Verdict
 from webhook.policy.workloads.kinds import Kinds, group_of, is_pod
-from webhook.report import SKIPPED, Excerpt, Located, MpsUser, Result, Subject, Suppression, Suppressor
+from webhook.report import SKIPPED, Difference, Excerpt, Located, MpsUser, Result, Subject, Suppression, Suppressor
 from webhook.report.extent import extent
 from webhook.report.fingerprint import value_of
 
@@ -73,7 +73,7 @@ class Evaluated:
             self.manifest.line,
             self.subject,
             SKIPPED if self.verdict.is_skipped else self.verdict.decision.label,
-            tuple(map(self._located, self.verdict.findings)),
+            tuple(self.located(finding) for finding in self.verdict.findings),
             tuple(patch),
             self.verdict.omitted(),
             self.verdict.reason,
@@ -84,8 +84,9 @@ class Evaluated:
             comments=self.manifest.comments,
         )
 
-    def _located(self, finding: Finding) -> Located:
-        return Located(finding, *self._place(finding.path), value_of(self.manifest.at(finding.path)))
+    def located(self, finding: Finding, difference: Difference | None = None) -> Located:
+        """A finding about the object with its position."""
+        return Located(finding, *self._place(finding.path), value_of(self.manifest.at(finding.path)), difference)
 
     def _omitted_severities(self) -> dict[str, Severity]:
         """The highest severity of the findings of each code that are counted but not kept."""
@@ -100,7 +101,7 @@ class Evaluated:
         further = dict(counts)
         for finding in found:
             further[finding.code] -= 1
-            yield Suppression(finding.code, Suppressor.ANNOTATION, self._located(finding))
+            yield Suppression(finding.code, Suppressor.ANNOTATION, self.located(finding))
         for code, count in further.items():
             if count:
                 yield Suppression(code, Suppressor.ANNOTATION, None, count)

@@ -30,8 +30,8 @@ _BETWEEN = 0.1
 
 
 def show(text: str) -> None:
-    """Write a report, data or help to standard output. The caller has made the text safe to print."""
-    # click would remove the colours that FORCE_COLOR adds to a pipe.
+    """Write a report, data or help to standard output. The caller has made the text safe to print, and coloured it."""
+    # click would remove colours that FORCE_COLOR adds to a pipe, and escape sequences in the lines of a diff.
     click.echo(text, nl=False, color=True)
 
 

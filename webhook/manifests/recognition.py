@@ -7,6 +7,7 @@ from fnmatch import fnmatchcase
 from posixpath import basename, dirname
 from typing import NamedTuple
 
+from webhook.diagnostics import Unread
 from webhook.policy.pods.reading import type_of
 from webhook.policy.verdict import Path
 
@@ -21,9 +22,13 @@ class Reason(StrEnum):
     CHART = "part of a Helm chart"
     KUSTOMIZATION = "part of a kustomization"
     TEMPLATE = "an unrendered template"
-    OURS = "settings, facts or a report of gpushare-webhook"
+    OURS = "settings, facts, a baseline or a report of gpushare-webhook"
     REVIEW = "a review without an object to check"
     OTHER = "not a Kubernetes object"
+
+    def skips(self, file: str) -> Unread:
+        """Return the entry of a file, or of a folder as a whole, that is not read for this reason."""
+        return Unread(file, self.value)
 
 
 class Stranger(NamedTuple):
@@ -42,8 +47,8 @@ KUSTOMIZATION_FILES = ("kustomization.yaml", "kustomization.yml", "Kustomization
 OUR_GROUP = "gpushare-webhook/"
 OUR_SETTINGS = frozenset(
     (
-        *("profile", "mode", "resources", "limits", "denyInMutate", "severities", "namespaces", "exempt", "injections"),
-        *("requests", "users", "podSecurity", "placement", "facts", "workloads", "server", "tls", "log"),
+        *("profile", "mode", "resources", "limits", "denyInMutate", "severities", "namespaces", "exempt", "suppress"),
+        *("injections", "requests", "users", "podSecurity", "placement", "facts", "workloads", "server", "tls", "log"),
     )
 )
 OUR_FACTS = frozenset(("nodes", "namespaces", "runtimeClasses", "deviceClasses", "devicePlugin"))
@@ -83,8 +88,6 @@ def _has_header(item: object) -> bool:
 def _of_version(file: str, version: str, kind: object, value: dict[str, object]) -> Stranger | None:
     if version.startswith(OUR_GROUP):
         return _ours(kind)
-    if version.startswith("kustomize.config.k8s.io/"):
-        return _kustomization(file)
     if basename(file) == CHART_FILE and kind is None and "name" in value:
         return Stranger(Reason.CHART, "describes a Helm chart; pipe `helm template`")
     return None
@@ -113,6 +116,8 @@ def _ours(kind: object) -> Stranger:
             what = "settings of gpushare-webhook; pass them with --config"
         case "Facts":
             what = "facts of gpushare-webhook; pass them with --facts"
+        case "Baseline":
+            what = "a baseline of gpushare-webhook; pass it with --baseline"
         case _:
             what = "a file of gpushare-webhook, not a Kubernetes object"
     return Stranger(Reason.OURS, what)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from webhook.report.model import (
     SKIPPED,
+    Difference,
     Entry,
     Excerpt,
     Located,
@@ -17,6 +18,7 @@ from webhook.report.tally import FailOn, Tally
 
 __all__ = [
     "SKIPPED",
+    "Difference",
     "Entry",
     "Excerpt",
     "FailOn",

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 
-_PLAIN = re.compile(r"[^\s,\[\]{}#]+(?=[\s,\]}]|\Z)")
+_PLAIN = re.compile(r"(?:[-+.0-9][^\s,\[\]{}#]*|[A-Za-z]+|~)(?=[\s,\]}]|\Z)")
+"""A number, a boolean or null."""
+
 _DOUBLE = re.compile(r'"(?:[^"\\]|\\.)*"')
 _SINGLE = re.compile(r"'(?:[^']|'')*'")
 _END = re.compile(r"[ \t\r]*(?:[,\]}]|[ \t]#|[\r\n]|\Z)")
@@ -24,4 +26,4 @@ def extent(text: str, value: object) -> int:
     if isinstance(value, str) and value and text.startswith(value):
         return len(value) if _END.match(text, len(value)) else 0
     plain = _PLAIN.match(text)
-    return plain.end() if plain is not None and not isinstance(value, str) and not plain[0].endswith(":") else 0
+    return plain.end() if plain is not None and not isinstance(value, str) else 0

@@ -23,7 +23,7 @@ def finding_lines(result: Result, located: Located, page: Page) -> Iterator[str]
     place, label, colour = located.at(result.file), severity.label, _COLOURS[severity]
     head = f"{place}: {label}"
     first, *more = hanging(head, str(located), page.width, INDENT)
-    yield f"{place}: {page.paint(label, colour)}{first.removeprefix(head)}"
+    yield f"{page.paint(place, 'bold')}: {page.paint(label, colour)}{first.removeprefix(head)}"
     yield from more
     if source := pointed(located, page.width):
         yield page.paint(source.number, "dim") + source.source

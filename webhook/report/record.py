@@ -24,7 +24,7 @@ class Rest:
     def add(self, entry: Diagnostic | Unread) -> None:
         """Keep an entry for the end."""
         if isinstance(entry, Unread):
-            self._unread.append({"file": entry.file, "reason": entry.reason})
+            self._unread.append({"file": entry.file, "reason": str(entry.reason)})
         else:
             self._errors.append(_diagnostic(entry))
 
@@ -37,6 +37,7 @@ class Rest:
             **({"notChecked": list(tally.selection.left_out)} if tally.selection.left_out else {}),
             **({"suppressed": suppressed} if (suppressed := _by_suppressor(tally)) else {}),
             **({"baseline": _baseline(tally.baseline)} if tally.baseline is not None else {}),
+            **({"server": tally.server} if tally.server else {}),
             "summary": tally.summary(),
         }
 
@@ -56,6 +57,8 @@ def record(result: Result) -> dict[str, Any]:
         **({"source": result.source} if result.source else {}),
         **({"suppressed": [_suppression(one) for one in result.suppressed]} if result.suppressed else {}),
         **({"notes": [_diagnostic(note) for note in result.notes]} if result.notes else {}),
+        **({"server": result.server} if result.server else {}),
+        **({"patchDiffers": True} if result.patch_differs else {}),
     }
 
 
@@ -69,6 +72,7 @@ def _finding(located: Located) -> dict[str, Any]:
         "column": located.column,
         "message": finding.message,
         "remedy": finding.remedy,
+        **({} if located.difference is None else {"difference": located.difference.word}),
     }
 
 

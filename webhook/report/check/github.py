@@ -10,6 +10,7 @@ from webhook.policy.printable import printable
 from webhook.policy.verdict import Severity
 from webhook.report.model import Entry, Result
 from webhook.report.source_tree import ANYWHERE, SourceTree
+from webhook.report.summary import summary
 from webhook.report.tally import Tally
 
 _COMMANDS = {Severity.DENY: "error", Severity.WARN: "warning", Severity.AUDIT: "notice"}
@@ -49,11 +50,9 @@ class GithubWriter:
     def end(self, tally: Tally) -> str:
         """Return the summary. It says so if GitHub leaves annotations out of the overview."""
         cut = [name for name, count in self._written.items() if count > _SHOWN]
-        hint = f"; GitHub shows the first {_SHOWN} of {' and of '.join(f'{one}s' for one in cut)}" if cut else ""
-        counts = ", ".join(f"{count} {decision}" for decision, count in tally.decisions.items() if count)
-        errors = f"; inputs that could not be read: {tally.errors}" if tally.errors else ""
-        text = f"{tally.objects} checked{f': {counts}' if counts else ''}{errors}{hint}"
-        return self._command("notice", {}, _TITLE, f"objects: {text}")
+        shown = " and ".join(f"the first {_SHOWN} {name}s" for name in cut)
+        hint = f"; GitHub shows {shown} of a step" if cut else ""
+        return self._command("notice", {}, _TITLE, f"{summary(tally)}{hint}")
 
     def _command(self, name: str, place: dict[str, object], title: str, message: str) -> str:
         self._written[name] += 1

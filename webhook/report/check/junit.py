@@ -86,7 +86,8 @@ def _of_result(result: Result) -> _Case:
         return _Case(name, "skipped", _element("skipped", "skipped", result.reason))
     denied = [one for one in result.findings if one.finding.severity is Severity.DENY]
     others = [one for one in result.findings if one.finding.severity is not Severity.DENY]
-    output = f"<system-out>{_text(_lines(result, others))}</system-out>" if others else ""
+    notes = [*_lines(result, others), *([result.reason] if result.reason else [])]
+    output = f"<system-out>{_text(notes)}</system-out>" if notes else ""
     if not denied:
         return _Case(name, "", output)
     first = denied[0].finding

@@ -12,6 +12,7 @@ from webhook.report.finding_lines import INDENT, finding_lines
 from webhook.report.model import SKIPPED, Entry, Result
 from webhook.report.page import PLAIN, Page
 from webhook.report.remedies import Remedies
+from webhook.report.summary import counted, summary
 from webhook.report.suppressed_lines import suppressed_lines
 from webhook.report.tally import Tally
 
@@ -59,9 +60,11 @@ class TextWriter:
             for code, remedy in self._remedies.listed():
                 yield from hanging(f"  {code}", printable(remedy, LINE), width, INDENT)
             yield ""
-        for line in (*_tallied(tally, self._omitted), *_not_checked(tally, self._reasons), *suppressed_lines(tally)):
-            yield from wrapped(printable(line, LINE), width)
-        yield from wrapped(printable(_summary(tally), LINE), width)
+        settings = f" (settings: {tally.settings})" if tally.settings else ""
+        notes = (*_tallied(tally, self._omitted), *_not_checked(tally, self._reasons), *suppressed_lines(tally))
+        for line in (*notes, f"{summary(tally)}{settings}"):
+            first, _, rest = printable(line, LINE).partition(" ")
+            yield from hanging(first, rest, width, INDENT)
 
 
 class QuietWriter:
@@ -94,13 +97,15 @@ def _result(result: Result, page: Page) -> Iterator[str]:
         yield from finding_lines(result, located, page)
     if result.reason:
         yield from _about(result, result.reason, page)
+    if result.patch_differs:
+        yield from _about(result, "the server's patch is not that of the local run", page)
     yield from _beside(result, page)
 
 
 def _beside(result: Result, page: Page) -> Iterator[str]:
     """The numbers of findings that are not listed, and the notes."""
     for code, count in result.omitted.items():
-        yield from _about(result, f"and {_counted(count, 'more finding')} of {code}", page)
+        yield from _about(result, f"and {counted(count, 'more finding')} of {code}", page)
     for note in result.notes:
         place = printable(f"{note.file}:{note.line}:{note.column}:", LINE)
         yield from hanging(place, printable(note.message, LINE), page.width, INDENT)
@@ -121,19 +126,8 @@ def _tallied(tally: Tally, omitted: int) -> Iterator[str]:
 def _not_checked(tally: Tally, reasons: Counter[str]) -> Iterator[str]:
     """How many files and objects are not checked, or checked otherwise, for each reason."""
     for reason, count in tally.unread.most_common():
-        yield f"{_counted(count, 'file')} not read: {reason}"
+        yield f"{counted(count, 'file')} not read: {reason}"
     for reason, count in (tally.skipped + reasons).most_common():
-        yield f"{_counted(count, 'object')} {reason}"
+        yield f"{counted(count, 'object')} {reason}"
     if tally.unchecked:
-        yield f"{_counted(tally.unchecked, 'object')} with a GPU resource that the webhook does not check (GPS023)"
-
-
-def _summary(tally: Tally) -> str:
-    said = ", ".join(f"{count} {decision}" for decision, count in tally.decisions.items() if count)
-    end = f"; {_counted(tally.errors, 'input')} could not be read" if tally.errors else ""
-    settings = f" (settings: {tally.settings})" if tally.settings else ""
-    return f"{_counted(tally.objects, 'object')}: {said or 'nothing to check'}{end}{settings}"
-
-
-def _counted(number: int, thing: str) -> str:
-    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
+        yield f"{counted(tally.unchecked, 'object')} with a GPU resource that the webhook does not check (GPS023)"

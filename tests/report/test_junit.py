@@ -1,0 +1,107 @@
+"""The JUnit report is XML that CI systems read.
+
+The rules are those of the schema with which Jenkins validates such files (jenkinsci/xunit-plugin, junit-10.xsd).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from xml.etree import ElementTree
+
+import pytest
+
+from tests.cli.run import run
+from tests.report.golden import INPUTS, folder
+from tests.report.reports import DENIAL, MISSING, NOTE, UNREADABLE, WARNING, result
+from webhook.diagnostics import Unread
+from webhook.report import Entry, Subject
+from webhook.report.check.junit import JunitWriter
+from webhook.report.writer import written
+
+CHILDREN = {
+    "testsuites": {"testsuite"},
+    "testsuite": {"testcase"},
+    "testcase": {"skipped", "error", "failure", "system-out"},
+}
+REQUIRED = {"testsuite": {"name", "tests", "failures", "errors"}, "testcase": {"name"}}
+ALLOWED = {
+    "testsuites": {"name"},
+    "testsuite": {"name", "tests", "failures", "errors", "skipped"},
+    "testcase": {"name", "classname"},
+    "failure": {"type", "message"},
+    "error": {"type", "message"},
+    "skipped": {"type", "message"},
+    "system-out": set(),
+}
+
+
+def validated(text: str) -> ElementTree.Element:
+    """Return the root of a report that follows the schema and whose counts are right."""
+    root = ElementTree.fromstring(text.encode())  # noqa: S314 - our own report
+    assert root.tag == "testsuites"
+    for element in root.iter():
+        assert {child.tag for child in element} <= CHILDREN.get(element.tag, set()), element.tag
+        assert REQUIRED.get(element.tag, set()) <= set(element.attrib) <= ALLOWED[element.tag], element.tag
+    for suite in root:
+        assert int(suite.attrib["tests"]) == len(suite)
+        for attribute, tag in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
+            assert int(suite.attrib[attribute]) == len(suite.findall(f"testcase/{tag}"))
+    return root
+
+
+def suites(entries: Iterable[Entry]) -> list[ElementTree.Element]:
+    return list(validated(written(JunitWriter(), entries)))
+
+
+def test_report_of_run_is_valid() -> None:
+    with folder():
+        text = run("check", *(f"./{name}" for name in INPUTS), "-o", "junit").out
+    assert [suite.attrib["tests"] for suite in validated(text)].count("2") == 1
+
+
+def test_report_without_entries() -> None:
+    assert suites([]) == []
+
+
+def test_denial_is_failure_and_warning_is_output() -> None:
+    ((case,),) = suites([result("denied", DENIAL, WARNING, DENIAL)])
+    assert case.attrib == {"name": "Pod team-a/train", "classname": "a.yaml"}
+    failure, output = case
+    assert failure.attrib == {"type": "GPS001", "message": "too many (and 1 more)"}
+    assert failure.text == "\n".join(["a.yaml:7:3: deny GPS001 too many", "    remedy: ask for 1"] * 2)
+    assert output.text == "a.yaml:1:1: warn GPS005 hides it\n    remedy: leave it out"
+
+
+def test_warned_and_exempt_objects_pass() -> None:
+    exempt = replace(result("allowed"), reason="exempt: of Windows")
+    ((warned, audited, left),) = suites([result("warned", WARNING), result("allowed", NOTE), exempt])
+    assert [child.tag for case in (warned, audited, left) for child in case] == ["system-out"] * 3
+    assert left[0].text == "exempt: of Windows"
+
+
+def test_skipped_objects_and_unread_files_have_their_reason() -> None:
+    skipped = replace(result("skipped"), reason="skipped: it runs no pods")
+    first, second = suites([skipped, Unread("b.yaml", "values of a Helm chart")])
+    assert first[0][0].attrib["message"] == "skipped: it runs no pods"
+    assert second[0][0].attrib["message"] == "values of a Helm chart"
+
+
+def test_errors_belong_to_their_file() -> None:
+    first, second = suites([UNREADABLE, MISSING])
+    assert (first.attrib["name"], second.attrib["name"]) == ("b.yaml", "c.yaml")
+    assert first[0][0].attrib == {"type": "unreadable", "message": "not YAML"}
+    assert first[0][0].text == "b.yaml:3:5: not YAML"
+
+
+def test_suite_of_large_file_continues_in_another() -> None:
+    assert [suite.attrib["tests"] for suite in suites([result("allowed")] * 1201)] == ["500", "500", "201"]
+
+
+@pytest.mark.parametrize("text", ["\x00", "\x1b[31m", "\ufffe", "\ud800", "]]>", "<a>&amp;", "'\"", "\n::error::x"])
+def test_text_of_users_is_legal_xml(text: str) -> None:
+    finding = replace(DENIAL.finding, message=text, remedy=text)
+    odd = result("denied", replace(DENIAL, finding=finding), subject=Subject("v1", text, text, text))
+    ((case,),) = suites([replace(odd, file=text)])
+    shown = text if text.isprintable() else "?"
+    assert shown[:2] in case.attrib["classname"] + "?"
