@@ -113,8 +113,7 @@ def test_shell_completes_what_is_included(light: Environment) -> None:
         ("gpushare-webhook check --context ", []),
     ):
         request = {
-            "COMP_WORDS": words,
-            "COMP_CWORD": str(len(words.split(" ")) - 1),
+            "COMP_LINE": words,
             "_GPUSHARE_WEBHOOK_COMPLETE": "bash_complete",
         }
         ended = light.run("python", "-I", "-c", complete.format(request), "gpushare-webhook")
@@ -123,7 +122,7 @@ def test_shell_completes_what_is_included(light: Environment) -> None:
 
 
 def test_shell_completes_no_option_of_missing_command(light: Environment) -> None:
-    request = "import os; os.environ.update(COMP_WORDS='gpushare-webhook serve --tls', COMP_CWORD='2', "
+    request = "import os; os.environ.update(COMP_LINE='gpushare-webhook serve --tls', "
     request += "_GPUSHARE_WEBHOOK_COMPLETE='bash_complete'); from webhook.cli import main; main()"
     ended = light.run("python", "-I", "-c", request, "gpushare-webhook")
     assert (ended.returncode, ended.stderr) == (0, "")
