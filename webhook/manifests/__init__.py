@@ -7,6 +7,7 @@ from webhook.manifests.manifest import Document, Manifest
 from webhook.manifests.objects import objects
 from webhook.manifests.position import Position
 from webhook.manifests.reader import documents, has_documents, read
+from webhook.manifests.readings import Reading, in_sections, whole
 from webhook.manifests.recognition import Reason
 from webhook.manifests.sources import STDIN, is_pipe, source, sources
 
@@ -15,13 +16,16 @@ __all__ = [
     "Document",
     "Manifest",
     "Position",
+    "Reading",
     "Reason",
     "Source",
     "documents",
     "has_documents",
+    "in_sections",
     "is_pipe",
     "objects",
     "read",
     "source",
     "sources",
+    "whole",
 ]

@@ -20,11 +20,12 @@ def objects(source: Source) -> Iterator[Manifest | Diagnostic | Unread]:
 
     Of a file that was found in a folder, what was never meant to be a Kubernetes object is an `Unread`.
     """
-    return _named(source.file, source.data) if source.named else _found(source.file, source.data)
+    return _named(source) if source.named else _found(source.file, source.data)
 
 
-def _named(file: str, data: bytes) -> Iterator[Manifest | Diagnostic]:
-    for document in documents(file, data):
+def _named(source: Source) -> Iterator[Manifest | Diagnostic]:
+    file = source.file
+    for document in documents(file, source.data, source.first_line, source.number):
         if isinstance(document, Diagnostic):
             yield document
             continue

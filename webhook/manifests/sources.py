@@ -8,24 +8,31 @@ from collections.abc import Iterator, Sequence
 from typing import BinaryIO
 
 from webhook.diagnostics import Diagnostic, Unread
-from webhook.manifests.files import Source, is_folder, mode_of, problem, read_file, read_stream, shown
+from webhook.manifests.files import Source, is_folder, mode_of, problem, reason_of, shown
+from webhook.manifests.readings import Reading, whole
 
 STDIN = "<stdin>"
 
 
 def sources(
-    names: Sequence[str], recursive: bool, stdin: BinaryIO, exclude: Sequence[str] = (), as_in_folder: bool = False
+    names: Sequence[str],
+    recursive: bool,
+    stdin: BinaryIO,
+    exclude: Sequence[str] = (),
+    reading: Reading = whole,
+    *,
+    as_in_folder: bool = False,
 ) -> Iterator[Source | Unread | Diagnostic]:
     """Yield each input in the order given: files, `-` for standard input, the files of folders and of patterns.
 
     A pattern is one for the shell that no shell has expanded. Patterns to exclude are relative to the working
-    directory; for paths outside it, to the folder that is named. With `as_in_folder` named files are treated like those
-    that are found in a folder.
+    directory; for paths outside it, to the folder that is named. Files of folders and of patterns are read at once, and
+    so are, with `as_in_folder`, named files, which are then treated like those that are found in a folder.
     """
     named_files: NamedFiles | None = None
     for name in names:
         if name in _NO_PATH or not (exclude or as_in_folder or is_folder(name) or _is_pattern(name)):
-            yield source(name, stdin)
+            yield from _named(name, stdin, reading)
             continue
         # A file needs none of this.
         from webhook.manifests.search import NamedFiles, excluded_file, folder, matches
@@ -37,8 +44,10 @@ def sources(
         elif as_in_folder and _SCHEME not in name:
             named_files = named_files or NamedFiles(exclude)
             yield named_files.read(name)
+        elif (excluded := excluded_file(name, exclude)) is not None:
+            yield excluded
         else:
-            yield excluded_file(name, exclude) or source(name, stdin)
+            yield from _named(name, stdin, reading)
 
 
 _NO_PATH = ("-", "")
@@ -51,18 +60,26 @@ def _is_pattern(name: str) -> bool:
 
 def source(name: str, stdin: BinaryIO) -> Source | Diagnostic:
     """Return one input: a file, or standard input for `-`."""
+    return next(_named(name, stdin, whole))
+
+
+def _named(name: str, stdin: BinaryIO, reading: Reading) -> Iterator[Source | Diagnostic]:
+    """Read an input that is named."""
     if name == "-":
-        data = read_stream(STDIN, stdin)
-        return data if isinstance(data, Diagnostic) else Source(STDIN, data)
-    if not name:
+        yield from reading(STDIN, stdin)
+    elif not name:
         # For open() it would be a file that does not exist; it usually stands for a variable that is not set.
-        return Diagnostic('""', 0, 0, "the name is empty; name a file")
-    if _SCHEME in name:
-        return problem(name, "URLs are not fetched; download the file, or pipe it and name -")
-    if is_folder(name):
-        return problem(name, "is a folder; name a file")
-    data = read_file(name)
-    return data if isinstance(data, Diagnostic) else Source(shown(name), data)
+        yield Diagnostic('""', 0, 0, "the name is empty; name a file")
+    elif _SCHEME in name:
+        yield problem(name, "URLs are not fetched; download the file, or pipe it and name -")
+    elif is_folder(name):
+        yield problem(name, "is a folder; name a file")
+    else:
+        try:
+            with open(name, "rb") as stream:  # noqa: PTH123 - as in `files`
+                yield from reading(shown(name), stream)
+        except (OSError, ValueError) as error:
+            yield problem(name, reason_of(error))
 
 
 def is_pipe(name: str) -> bool:
