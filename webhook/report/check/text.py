@@ -13,6 +13,7 @@ from webhook.report.model import SKIPPED, Entry, Result
 from webhook.report.page import PLAIN, Page
 from webhook.report.remedies import Remedies
 from webhook.report.summary import counted, summary
+from webhook.report.suppressed_lines import suppressed_lines
 from webhook.report.tally import Tally
 
 _REASONS = 20
@@ -33,12 +34,12 @@ class TextWriter:
         """Return the lines for the findings of a result. Errors are printed on standard error."""
         if not isinstance(entry, Result):
             return ""
-        if not entry.findings and not entry.patch_differs:
+        self._omitted += sum(entry.omitted.values())
+        if not entry.findings:
             if entry.reason and entry.decision != SKIPPED:
                 self._count(entry.reason)
-            return ""
+            return _joined(_beside(entry, self._page))
         self._has_lines = True
-        self._omitted += sum(entry.omitted.values())
         for located in entry.findings:
             self._remedies.add(located.finding)
         return _joined(_result(entry, self._page))
@@ -60,7 +61,7 @@ class TextWriter:
                 yield from hanging(f"  {code}", printable(remedy, LINE), width, INDENT)
             yield ""
         settings = f" (settings: {tally.settings})" if tally.settings else ""
-        notes = (*_tallied(tally, self._omitted), *_not_checked(tally, self._reasons))
+        notes = (*_tallied(tally, self._omitted), *_not_checked(tally, self._reasons), *suppressed_lines(tally))
         for line in (*notes, f"{summary(tally)}{settings}"):
             first, _, rest = printable(line, LINE).partition(" ")
             yield from hanging(first, rest, width, INDENT)
@@ -96,10 +97,18 @@ def _result(result: Result, page: Page) -> Iterator[str]:
         yield from finding_lines(result, located, page)
     if result.reason:
         yield from _about(result, result.reason, page)
+    yield from _beside(result, page)
+
+
+def _beside(result: Result, page: Page) -> Iterator[str]:
+    """What is said about an object beside its findings: the numbers of those that are not listed, and the notes."""
     if result.patch_differs:
         yield from _about(result, "the server's patch is not that of the local run", page)
     for code, count in result.omitted.items():
         yield from _about(result, f"and {counted(count, 'more finding')} of {code}", page)
+    for note in result.notes:
+        place = printable(f"{note.file}:{note.line}:{note.column}:", LINE)
+        yield from hanging(place, printable(note.message, LINE), page.width, INDENT)
 
 
 def _about(result: Result, text: str, page: Page) -> Iterator[str]:
