@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterator
-from hashlib import sha256
 from posixpath import normpath
 from typing import NamedTuple
 
@@ -51,7 +49,7 @@ def fingerprint(result: Result, located: Located) -> str:
         if other is located:
             break
         before += place(result, other) == own
-    return _digest(json.dumps([normpath(result.file), *own, before]))
+    return _digest([normpath(result.file), *own, before])
 
 
 def fingerprints(result: Result) -> Iterator[str]:
@@ -59,7 +57,7 @@ def fingerprints(result: Result) -> Iterator[str]:
     seen: Counter[Place] = Counter()
     for located in result.findings:
         own = place(result, located)
-        yield _digest(json.dumps([normpath(result.file), *own, seen[own]]))
+        yield _digest([normpath(result.file), *own, seen[own]])
         seen[own] += 1
 
 
@@ -71,10 +69,14 @@ def value_of(value: object) -> str:
         case bool():
             return str(value).lower()
         case str() if len(value) > _LONGEST_VALUE:
-            return f"sha256:{_digest(json.dumps(value))[:16]}"
+            return f"sha256:{_digest(value)[:16]}"
         case _:
             return str(value)
 
 
-def _digest(text: str) -> str:
-    return sha256(text.encode()).hexdigest()
+def _digest(value: object) -> str:
+    # Loading OpenSSL takes milliseconds, and most runs need no digest.
+    import json
+    from hashlib import sha256
+
+    return sha256(json.dumps(value).encode()).hexdigest()
