@@ -56,10 +56,10 @@ crd-definitions: $(READY) ## Download the resource definitions of the workload p
 
 SECONDS ?= 600
 
-fuzz: $(READY) ## Fuzz the YAML reader and reviews, SECONDS=600 for each.
+fuzz: $(READY) ## Fuzz the YAML reader, patterns of paths and reviews, SECONDS=600 for each.
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --group fuzz 2>/dev/null \
 		|| echo "atheris does not install here; hypothesis searches without it"
-	@for target in yaml review; do $(BIN)/python -m tests.fuzz $$target $(SECONDS) || exit 1; done
+	@for target in yaml patterns review; do $(BIN)/python -m tests.fuzz $$target $(SECONDS) || exit 1; done
 
 bench: $(READY) ## Benchmark the webhook and its peers, and write the page; SUITES="throughput latency" selects suites.
 	@$(BIN)/python -m bench $(SUITES)

@@ -57,6 +57,20 @@ def dotted(path: Path) -> str:
     return "".join(map(_step, path)).removeprefix(".")
 
 
+_STEP = re.compile(rf'\.?({_PLAIN_KEY})|\[([0-9]{{1,6}})\]|\["([^"]*)"\]')
+
+
+def undotted(text: str) -> Path:
+    """Return the path that `dotted` has written, as far as the text can be read."""
+    path: list[str | int] = []
+    place = 0
+    while (step := _STEP.match(text, place)) is not None:
+        key, index, quoted = step.groups()
+        path.append(int(index) if index is not None else quoted if key is None else key)
+        place = step.end()
+    return tuple(path)
+
+
 def _step(step: str | int) -> str:
     if isinstance(step, int):
         return f"[{step}]"

@@ -155,17 +155,33 @@ def test_mutated_pod_passes_validate_silently() -> None:
     assert json.loads(arrived.body())["response"] == {"uid": arrived.request.uid, "allowed": True}
 
 
+A_ASKS_FOR_TWO = 'container "a" asks for 2 of "nvidia.com/gpu"; the limit is 1 where it is shared through MPS'
+
+
 def test_denial_has_one_line_per_finding() -> None:
     container = {"name": "a", "resources": {"limits": {"nvidia.com/gpu": 2}}}
     other = {"name": "b", "resources": {"limits": {"nvidia.com/gpu": 1}}}
     pod = {"metadata": {}, "spec": {"terminationGracePeriodSeconds": 0, "containers": [container, other]}}
     response = json.loads(answer(recorded("create-pod-vectoradd", object=pod), Hook.MUTATE).body())["response"]
     assert response["allowed"] is False
+    assert response["status"].pop("details") == {
+        "causes": [
+            {
+                "reason": "GPS001",
+                "message": A_ASKS_FOR_TWO,
+                "field": 'spec.containers[0].resources.limits["nvidia.com/gpu"]',
+            },
+            {
+                "reason": "GPS002",
+                "message": "the pod asks for 2 replicas as a whole; the limit is 1 where GPUs are shared through MPS",
+                "field": 'spec.containers[1].resources.limits["nvidia.com/gpu"]',
+            },
+        ]
+    }
     assert response["status"] == {
         "code": 403,
         "reason": "Forbidden",
-        "message": 'GPS001 container "a" asks for 2 of "nvidia.com/gpu"; the limit is 1 where it is shared through MPS'
-        f"; {ASK_FOR_ONE}\n"
+        "message": f"GPS001 {A_ASKS_FOR_TWO}; {ASK_FOR_ONE}\n"
         "GPS002 the pod asks for 2 replicas as a whole; the limit is 1 where GPUs are shared through MPS; "
         + SPLIT_THE_POD,
     }

@@ -15,10 +15,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeAlias
 
+import click
 import pytest
 
 from tests.cli.run import run
 from webhook.cli import COMMANDS
+from webhook.cli.codes import complete_codes
 from webhook.policy.checks import CHECKS
 from webhook.policy.injections import ALL
 
@@ -70,6 +72,8 @@ def test_unknown_completion_instruction_is_wrong_usage(monkeypatch: pytest.Monke
         ("explain -o m", ["plain,markdown"]),
         ("config view -o y", ["plain,yaml"]),
         ("completion k", ["plain,kubectl"]),
+        ("completion", ["plain,completion"]),
+        ("version --output=j", ["plain,json"]),
     ],
 )
 def test_completion_of_values(here: Path, words: str, completed: list[str]) -> None:
@@ -84,8 +88,7 @@ def test_completion_of_contexts_without_kubeconfig(here: Path) -> None:
 def completions(words: str, kubeconfig: Path) -> list[str]:
     requested = {
         "_GPUSHARE_WEBHOOK_COMPLETE": "bash_complete",
-        "COMP_WORDS": f"gpushare-webhook {words}",
-        "COMP_CWORD": str(len(words.split())),
+        "COMP_LINE": f"gpushare-webhook {words}",
         "KUBECONFIG": str(kubeconfig),
     }
     return subprocess.check_output([PROGRAM], env={**os.environ, **requested}, timeout=20, text=True).split()
@@ -98,7 +101,7 @@ def test_completion_of_commands_imports_none_of_them() -> None:
         "try:\n    main()\n"
         "finally:\n    print(sorted(name for name in sys.modules if name.startswith('webhook.cli.')), file=sys.stderr)"
     )
-    requested = {"_GPUSHARE_WEBHOOK_COMPLETE": "bash_complete", "COMP_WORDS": "gpushare-webhook ", "COMP_CWORD": "1"}
+    requested = {"_GPUSHARE_WEBHOOK_COMPLETE": "bash_complete", "COMP_LINE": "gpushare-webhook "}
     ended = subprocess.run(
         [sys.executable, "-c", code],
         env={**os.environ, **requested},
@@ -114,8 +117,9 @@ def test_completion_of_commands_imports_none_of_them() -> None:
 
 BASH = "bind 'set show-all-if-ambiguous on'; source <(gpushare-webhook completion bash); PS1='READY> '"
 ZSH = "autoload -Uz compinit; compinit -u -D; source <(gpushare-webhook completion zsh); PS1='READY> '"
+INTERACTIVE_BASH = ["bash", "--norc", "--noprofile", "-i"]
 SHELLS = [
-    pytest.param(["bash", "--norc", "--noprofile", "-i"], BASH, marks=needs("bash"), id="bash"),
+    pytest.param(INTERACTIVE_BASH, BASH, marks=needs("bash"), id="bash"),
     pytest.param(["zsh", "-f", "-i"], ZSH, marks=needs("zsh"), id="zsh"),
 ]
 
@@ -129,10 +133,28 @@ SHELLS = [
         ("gpushare-webhook explain GPS001 toler", r"GPS001 tolerations"),
         ("gpushare-webhook check -f man", r"check -f manifest\.yaml"),
         ("gpushare-webhook check man", r"check manifest\.yaml"),
+        ("gpushare-webhook check --context ar", r"--context arn:aws:eks:"),
+        ("gpushare-webhook check --context arn:aws:eks:eu-1:22:cluster/", r"--context arn:aws:eks:eu-1:22:cluster/b"),
     ],
 )
 def test_tab_key(here: Path, shell: list[str], setup: str, typed: str, completed: str) -> None:
+    press_tab(here, shell, setup, typed, completed)
+
+
+@needs("bash")
+def test_tab_key_after_equals_sign(here: Path) -> None:
+    """click's script for zsh completes no value behind an equals sign."""
+    typed = "gpushare-webhook check --context=arn:aws:eks:eu-1:2"
+    press_tab(here, INTERACTIVE_BASH, BASH, typed, r"--context=arn:aws:eks:eu-1:22:cluster/b")
+
+
+def press_tab(here: Path, shell: list[str], setup: str, typed: str, completed: str) -> None:
+    """Type a line and two tabs, and wait for a completion."""
     (here / "manifest.yaml").touch()
+    (here / ".kube").mkdir()
+    (here / ".kube" / "config").write_text(
+        "contexts: [{name: 'arn:aws:eks:eu-1:11:cluster/a'}, {name: 'arn:aws:eks:eu-1:22:cluster/b'}]"
+    )
     with terminal(shell, here) as (write, wait_for):
         write(f"{setup}\n")
         wait_for(r"[\r\n]READY> ")
@@ -223,3 +245,19 @@ def terminal(shell: list[str], folder: Path) -> Iterator[tuple[Write, WaitFor]]:
         finally:
             process.kill()
     os.close(outer)
+
+
+@pytest.mark.parametrize(
+    ("incomplete", "completed"),
+    [
+        ("gps02", ["GPS020", "GPS021", "GPS023"]),
+        ("GPS020,gps021,GPS02", ["GPS020,gps021,GPS023"]),
+        ("GPS001,", [f"GPS001,{code}" for code in CODES if code != "GPS001"]),
+        ("volcano", []),
+    ],
+)
+def test_completion_of_list_of_codes(incomplete: str, completed: list[str]) -> None:
+    option = click.Option(["--select"])
+    items = complete_codes(click.Context(click.Command("check", params=[option])), option, incomplete)
+    assert [item.value for item in items] == completed
+    assert all(item.help for item in items)

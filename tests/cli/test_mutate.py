@@ -10,26 +10,33 @@ import jsonpatch
 import pytest
 import yaml
 
-from tests.cli.run import run
+from tests.cli.run import Ended, run
 from tests.hostile import container, each, pod
 from tests.remedies import ASK_FOR_ONE
+from webhook.manifests import Manifest, read
 from webhook.policy.verdict import MOST_EDITS
 
 
-def read(file: str) -> Any:
+def content(file: str) -> Any:
     return yaml.safe_load(Path(file).read_text())
 
 
-def test_json_equals_applied_patch(data: Path) -> None:
+def summary(ended: Ended) -> str:
+    """Return the last line on standard error."""
+    return ended.err.splitlines()[-1]
+
+
+def test_formats_equal_applied_patch(data: Path) -> None:
     patch = run("mutate", "-f", "good.yaml", "-o", "patch").json()
-    mutated = run("mutate", "-f", "good.yaml").json()
+    mutated = run("mutate", "-f", "good.yaml", "-o", "json").json()
+    assert mutated == yaml.safe_load(run("mutate", "-f", "good.yaml", "-o", "yaml").out)
     assert patch
-    assert mutated == jsonpatch.apply_patch(read("good.yaml"), patch)
+    assert mutated == jsonpatch.apply_patch(content("good.yaml"), patch)
     assert patch == run("check", "-f", "good.yaml", "-o", "json").json()["results"][0]["patch"]
 
 
 def test_unknown_fields_and_field_order_survive(data: Path) -> None:
-    mutated = run("mutate", "-f", "good.yaml").json()
+    mutated = run("mutate", "-f", "good.yaml", "-o", "json").json()
     assert mutated["spec"]["futureField"] == {"kept": ["as", "it", "is"]}
     assert mutated["spec"]["containers"][0]["futureField"] == "kept"
     assert list(mutated) == ["apiVersion", "kind", "metadata", "spec"]
@@ -39,7 +46,7 @@ def test_unknown_fields_and_field_order_survive(data: Path) -> None:
 def test_mutate_is_idempotent(data: Path) -> None:
     mutated = run("mutate", "-f", "good.yaml").out
     again = run("mutate", "-f", "-", stdin=mutated.encode())
-    assert json.loads(again.out) == json.loads(mutated)
+    assert again.out == mutated
     assert run("mutate", "-f", "-", "-o", "patch", stdin=mutated.encode()).json() == []
     assert run("mutate", "-f", "-", "-o", "diff", stdin=mutated.encode()).out == ""
 
@@ -57,18 +64,22 @@ def test_workload_template_is_edited(here: Path) -> None:
         },
     }
     (here / "d.json").write_text(json.dumps(workload))
-    mutated = run("mutate", "-f", "d.json").json()
+    mutated = run("mutate", "-f", "d.json", "-o", "json").json()
     assert mutated["spec"]["template"]["spec"]["runtimeClassName"] == "nvidia"
     assert mutated["spec"]["template"]["metadata"]["labels"] == {"app": "d"}
     assert mutated["metadata"] == {"name": "d"}
 
 
-def test_several_objects_form_a_list_without_denied_ones(data: Path) -> None:
-    ended = run("mutate", "-f", "good.yaml", "-f", "pods.yaml", "-f", "list.yaml")
+def test_several_objects_without_denied_ones(data: Path) -> None:
+    ended = run("mutate", "-f", "good.yaml", "-f", "pods.yaml", "-f", "list.yaml", "-o", "json")
     mutated = ended.json()
     assert (mutated["apiVersion"], mutated["kind"]) == ("v1", "List")
     kept = [(item["kind"], item["metadata"]["name"]) for item in mutated["items"]]
     assert kept == [("Pod", "good"), ("ConfigMap", "neither"), ("Pod", "typo")]
+    stream = run("mutate", "-f", "good.yaml", "-f", "pods.yaml", "-f", "list.yaml").out
+    assert stream.count("\n---\n") == 2
+    assert list(yaml.safe_load_all(stream)) == mutated["items"]
+    assert [one.value for one in read("stream", stream.encode()) if isinstance(one, Manifest)] == mutated["items"]
     assert ended.code == 1
     assert [line.split(" is denied: ")[0] for line in ended.err.splitlines() if "is denied" in line] == [
         "pods.yaml:10:34: Pod two",
@@ -78,7 +89,7 @@ def test_several_objects_form_a_list_without_denied_ones(data: Path) -> None:
     assert ended.err.count("    remedy: ") == 3
 
 
-@pytest.mark.parametrize("output", ["json", "patch", "diff"])
+@pytest.mark.parametrize("output", ["yaml", "json", "patch", "diff"])
 def test_denied_object_prints_no_data(data: Path, output: str) -> None:
     ended = run("mutate", "-f", "pod.json", "-o", output)
     assert (ended.code, ended.out) == (1, "")
@@ -86,15 +97,22 @@ def test_denied_object_prints_no_data(data: Path, output: str) -> None:
         'pod.json:7:64: Pod json is denied: GPS001 container "c" asks for 2 of "nvidia.com/gpu"; '
         "the limit is 1 where it is shared through MPS",
         f"    remedy: {ASK_FOR_ONE}",
+        "1 object: 1 denied",
     ]
 
 
-def test_diff_shows_additions_only(data: Path) -> None:
-    lines = run("mutate", "-f", "good.yaml", "-o", "diff").out.splitlines()
-    assert lines[:2] == ["--- good.yaml Pod good", "+++ good.yaml Pod good with edits"]
-    assert [line for line in lines[2:] if line.startswith("-")] == []
-    assert "+  runtimeClassName: nvidia" in lines
-    assert "+      value: /mps/nvidia.com/gpu/pipe" in lines
+def test_summary_counts_objects(data: Path) -> None:
+    assert summary(run("mutate", "-f", "good.yaml")) == "1 object: 1 edited"
+    ended = run("mutate", "-f", ".", "-o", "diff")
+    assert summary(ended) == "9 objects: 2 edited, 2 unchanged, 5 denied; 2 errors"
+    assert ended.code == 2
+
+
+def test_quiet_prints_no_summary(data: Path) -> None:
+    assert run("mutate", "-f", "good.yaml", "-q").err == ""
+    loud, quiet = (run("mutate", "-f", "pods.yaml", *more) for more in ((), ("--quiet",)))
+    assert loud.err == quiet.err + f"{summary(loud)}\n"
+    assert quiet.err.count("is denied") == 2
 
 
 def test_settings_change_edits(data: Path, tmp_path: Path) -> None:
@@ -102,7 +120,7 @@ def test_settings_change_edits(data: Path, tmp_path: Path) -> None:
     settings.write_text("profile: none\n")
     assert run("mutate", "-f", "good.yaml", "-o", "patch", "--config", settings).json() == []
     settings.write_text("injections: {runtimeClass: {name: other}}\n")
-    mutated = run("mutate", "-f", "good.yaml", "--config", settings).json()
+    mutated = run("mutate", "-f", "good.yaml", "--config", settings, "-o", "json").json()
     assert mutated["spec"]["runtimeClassName"] == "other"
 
 
@@ -143,12 +161,12 @@ spec:
 def test_aliases_get_each_edit_once(here: Path) -> None:
     # In YAML an alias is the same list; the API server gets JSON, in which each is a list of its own.
     (here / "aliases.yaml").write_text(ALIASES.replace("resources: *none", "resources: {}"))
-    (here / "copies.json").write_text(json.dumps(read("aliases.yaml")))
-    for output in ("json", "patch", "diff"):
+    (here / "copies.json").write_text(json.dumps(content("aliases.yaml")))
+    for output in ("yaml", "json", "patch"):
         aliases, copies = (run("mutate", "-f", file, "-o", output) for file in ("aliases.yaml", "copies.json"))
-        assert (aliases.code, aliases.err) == (0, "")
+        assert (aliases.code, aliases.err) == (0, "1 object: 1 edited\n")
         assert aliases.out == copies.out.replace("copies.json", "aliases.yaml")
-    first, second, third = run("mutate", "-f", "aliases.yaml").json()["spec"]["containers"]
+    first, second, third = run("mutate", "-f", "aliases.yaml", "-o", "json").json()["spec"]["containers"]
     assert [entry["name"] for entry in first["env"]] == ["A", "CUDA_MPS_PIPE_DIRECTORY"]
     assert second["env"] == third["env"] == [{"name": "A", "value": "b"}]
 
@@ -159,7 +177,7 @@ def test_alias_bomb_of_text_is_refused(here: Path) -> None:
     (here / "bomb.yaml").write_text(text)
     ended = run("mutate", "-f", "bomb.yaml")
     assert (ended.code, ended.out) == (2, "")
-    assert ended.err.endswith("aliases expand to far more text than the document has\n")
+    assert "aliases expand to far more text than the document has\n" in ended.err
 
 
 def test_object_with_too_many_edits_is_left_out(data: Path) -> None:
@@ -167,7 +185,8 @@ def test_object_with_too_many_edits_is_left_out(data: Path) -> None:
     refused = run("mutate", "-f", "-", stdin=json.dumps(asking).encode())
     assert refused.code == 2
     assert refused.out == ""
-    assert refused.err == "<stdin>:1: Pod hostile needs more than 4096 edits, so the webhook makes none\n"
+    problem = "<stdin>:1:1: Pod hostile needs more than 4096 edits, so the webhook makes none\n"
+    assert refused.err == f"{problem}0 objects; 1 error\n"
 
 
 def test_verbose_names_what_is_not_injected(here: Path) -> None:
@@ -183,7 +202,7 @@ def test_verbose_names_what_is_not_injected(here: Path) -> None:
         "(RuntimeClass nvidia-legacy), see injections.runtimeClass.whenCdi\n"
     ) in ended.err
     assert ended.json() == run("mutate", "-f", "pod.yaml", "--facts", "facts.yaml", "-o", "patch").json()
-    assert run("mutate", "-f", "pod.yaml").err == ""
+    assert run("mutate", "-f", "pod.yaml", "-q").err == ""
 
 
 def test_verbose_omits_opt_in_injections_that_are_off(here: Path) -> None:
@@ -194,7 +213,7 @@ def test_verbose_omits_opt_in_injections_that_are_off(here: Path) -> None:
     (here / "settings.yaml").write_text("injections: {tolerations: {enabled: false}, steering: {enabled: true}}\n")
 
     def not_injected(*options: object) -> set[str]:
-        lines = run("mutate", "-f", "pod.yaml", "-v", *options).err.splitlines()
+        lines = run("mutate", "-f", "pod.yaml", "-q", "-v", *options).err.splitlines()
         return {line.split(": ")[2].partition(" is not injected")[0] for line in lines}
 
     assert not_injected() == {"limits"}

@@ -15,12 +15,12 @@ import webhook.cli
 import webhook.report.check
 import webhook.report.mutate
 from tests.report.reports import DENIAL, result
+from tests.report.rewriting import mutations
 from webhook.cli import COMMANDS, cli
 from webhook.report.check import CheckFormat
 from webhook.report.mutate import MutateFormat
-from webhook.report.mutation import Mutation
+from webhook.report.mutation_writer import Destination
 from webhook.report.page import PLAIN
-from webhook.report.paint import plain
 from webhook.report.writer import written
 
 
@@ -62,6 +62,7 @@ def test_every_check_format_writes_findings(chosen: CheckFormat) -> None:
 
 @pytest.mark.parametrize("chosen", MutateFormat)
 def test_every_mutate_format_writes_edits(chosen: MutateFormat) -> None:
-    edit = {"op": "add", "path": "/spec", "value": "added"}
-    mutation = Mutation("a.yaml", 1, result("allowed").subject, {"a": 1}, [edit], lambda: {"a": 1, "spec": "added"})
-    assert "added" in "".join(chosen.to_format(plain)([mutation]))
+    writer = chosen.writer(Destination())
+    data = b"{apiVersion: v1, kind: Pod, spec: {containers: [{resources: {limits: {nvidia.com/gpu: 1}}}]}}"
+    pieces = [piece for one in mutations(data) for piece in writer.add(one)]
+    assert "runtimeClassName" in "".join(map(str, [*pieces, *writer.end()]))

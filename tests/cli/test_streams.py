@@ -75,7 +75,7 @@ def test_empty_standard_input_is_an_error(data: Path, command: str, stdin: bytes
     for arguments in (["-f", "-"], ["-f", "good.yaml", "-f", "-"]):
         ended = run(command, *arguments, stdin=stdin)
         assert ended.code == 2
-        assert ended.err == "<stdin>: standard input holds no object; did the command before the pipe fail?\n"
+        assert ended.err.startswith("<stdin>: standard input holds no object; did the command before the pipe fail?\n")
 
 
 def test_list_without_items_is_valid() -> None:

@@ -9,6 +9,7 @@ from tests.cli.run import run
 from tests.contract.answers import Answered, by_check
 from tests.fixture import Fixture, Json, review
 
+ENFORCE = "pod-security.kubernetes.io/enforce"
 MIRROR = "kubernetes.io/config.mirror"
 
 NOT_AN_UPDATE = "the command line checks a new object, the hook an update"
@@ -76,8 +77,32 @@ def review_of(fixture: Fixture) -> Json:
     return asked
 
 
+def level_of(fixture: Fixture) -> str:
+    """The Pod Security level of the namespace, as far as the fixture knows it."""
+    unlabelled = (fixture.settings or {}).get("podSecurity", {}).get("unlabelled", "privileged")
+    known = (fixture.facts or {}).get("namespaces") or ()
+    labels: dict[str, str] = next((one.get("labels", {}) for one in known if one["name"] == fixture.namespace), {})
+    return labels.get(ENFORCE, str(unlabelled))
+
+
+def facts_of(fixture: Fixture) -> Json | None:
+    """The facts for the command line, with the namespace's label in place of the hook's path."""
+    if fixture.hook != "mutate-without-hostpath":
+        return fixture.facts
+    facts = fixture.facts or {"apiVersion": "gpushare-webhook/v1", "kind": "Facts"}
+    labelled = {"name": fixture.namespace, "labels": {ENFORCE: "baseline"}}
+    return {**facts, "namespaces": [*facts.get("namespaces", []), labelled]}
+
+
 def check(folder: Path, manifest: Json, namespace: str, settings: Json | None, facts: Json | None) -> Answered:
     """The command line's verdict about an object."""
+    return by_check(report(folder, manifest, namespace, settings, facts))
+
+
+def report(
+    folder: Path, manifest: Json, namespace: str, settings: Json | None, facts: Json | None, *server: object
+) -> Json:
+    """The report of `check` about an object. `server` holds the options of a running webhook."""
     options: list[object] = ["-n", namespace]
     for name, option, content in (
         ("object", "-f", manifest),
@@ -88,6 +113,7 @@ def check(folder: Path, manifest: Json, namespace: str, settings: Json | None, f
             file = folder / f"{name}.json"
             file.write_text(json.dumps(content))
             options += [option, file]
-    ended = run("check", "-o", "json", *options)
+    ended = run("check", "-o", "json", *options, *server)
     assert ended.err == ""
-    return by_check(ended.json())
+    whole: Json = ended.json()
+    return whole

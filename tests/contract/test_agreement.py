@@ -4,50 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
-from collections.abc import AsyncIterator, Callable, Coroutine
-from contextlib import AsyncExitStack
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
-import pytest_asyncio
 
 from tests.contract.answers import Answered, by_hook
-from tests.contract.offline import DIFFER, NOT_SEARCHED, check, review_of
-from tests.fixture import HOOKS, Fixture, Json, load_all
+from tests.contract.clients import Clients
+from tests.contract.offline import DIFFER, NOT_SEARCHED, check, facts_of, level_of, review_of
+from tests.fixture import HOOKS, Fixture, load_all
 from tests.recorded import body, names
-from tests.server.certificates import issue
 from tests.server.client import Client
-from tests.server.within import client_of, configuration, started
-from webhook.server.observe.log import EventLog
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
-
-ENFORCE = "pod-security.kubernetes.io/enforce"
-
-Clients = Callable[[Json | None, Json | None], Coroutine[Any, Any, Client]]
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def clients(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Clients]:
-    """Gives a client of a server with these settings and facts; servers stay for the fixtures that share them."""
-    certificates = issue(tmp_path_factory.mktemp("certificates"))
-    ready: dict[str, Client] = {}
-    async with AsyncExitStack() as stack:
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        stack.callback(os.close, nowhere)
-
-        async def client(settings: Json | None, facts: Json | None) -> Client:
-            key = json.dumps([settings, facts], sort_keys=True)
-            if key not in ready:
-                wanted = configuration(json.dumps(settings), certificates)
-                server = started(wanted, EventLog("json", "error", nowhere), json.dumps(facts))
-                ready[key] = client_of(await stack.enter_async_context(server), certificates)
-            return ready[key]
-
-        yield client
 
 
 def path_of(fixture: Fixture) -> str:
@@ -58,23 +27,6 @@ def path_of(fixture: Fixture) -> str:
     if not fixture.is_pod:
         return "/validate"
     return "/mutate" if level_of(fixture) == "privileged" else "/mutate/without-hostpath"
-
-
-def level_of(fixture: Fixture) -> str:
-    """The Pod Security level of the namespace, as far as the fixture knows it."""
-    unlabelled = (fixture.settings or {}).get("podSecurity", {}).get("unlabelled", "privileged")
-    known = (fixture.facts or {}).get("namespaces") or ()
-    labels: dict[str, str] = next((one.get("labels", {}) for one in known if one["name"] == fixture.namespace), {})
-    return labels.get(ENFORCE, str(unlabelled))
-
-
-def facts_of(fixture: Fixture) -> Json | None:
-    """The facts for the command line, with the namespace's label in place of the hook's path."""
-    if fixture.hook != "mutate-without-hostpath":
-        return fixture.facts
-    facts = fixture.facts or {"apiVersion": "gpushare-webhook/v1", "kind": "Facts"}
-    labelled = {"name": fixture.namespace, "labels": {ENFORCE: "baseline"}}
-    return {**facts, "namespaces": [*facts.get("namespaces", []), labelled]}
 
 
 async def hook(client: Client, path: str, asked: bytes) -> Answered:

@@ -16,8 +16,10 @@ from tests.admission.test_any_bytes import answered
 from tests.report.safety import assert_safe_report
 from webhook.admission import Hook
 from webhook.cli.evaluation import evaluate
-from webhook.diagnostics import Diagnostic
-from webhook.manifests import Manifest, read
+from webhook.diagnostics import Diagnostic, Unread
+from webhook.manifests import Manifest, Source, objects
+from webhook.manifests.ignore import Patterns
+from webhook.manifests.kustomizations import used_files
 from webhook.policy.evaluate import Evaluator
 from webhook.policy.settings.settings import Settings
 from webhook.report import Entry
@@ -73,10 +75,24 @@ def _patience() -> Iterator[None]:
 
 
 def manifests(data: bytes) -> None:
-    """Read manifests, look up the position of each value, check each object and write the reports."""
-    lines = data.count(b"\n") + 2  # The reader ends the last line where the file does not, as kubectl does.
+    """Read manifests, look up the position of each value, check each object and write the reports.
+
+    The bytes are a file that is named, one that is found in a folder, and a kustomization.
+    """
+    for named in (True, False):
+        _checked(Source("file.yaml", data, named))
+    used_files("kustomization.yaml", data, "folder/")
+
+
+def _checked(source: Source) -> None:
+    lines = source.data.count(b"\n") + 2  # The reader ends the last line where the file does not, as kubectl does.
     entries: list[Entry] = []
-    for found in read("file.yaml", data):
+    for found in objects(source):
+        if isinstance(found, Unread):
+            assert not source.named, found
+            assert type(found.reason) is str, found
+            entries.append(found)
+            continue
         if isinstance(found, Diagnostic):
             _is_clear(found, lines)
             entries.append(found)
@@ -117,6 +133,15 @@ def _nodes(value: object, path: Steps) -> Iterator[tuple[Steps, object]]:
             yield from _nodes(one, (*path, index))
 
 
+def patterns(data: bytes) -> None:
+    """Match paths with the lines of a .gitignore file; the first line is a path."""
+    path, *lines = data.decode("utf-8", "surrogateescape").split("\n")
+    for one in (lines, lines[::-1]):
+        read = Patterns(one)
+        for folder in (True, False):
+            assert read.match(path.replace("\0", ""), folder=folder) in (True, False, None)
+
+
 def review(data: bytes) -> None:
     """Answer a review at each hook: decode, decide, encode; each patch applies to the object that was received."""
     for hook in Hook:
@@ -129,7 +154,9 @@ _YAML_WORDS: tuple[bytes, ...] = tuple(
         "---\n", "...\n", "- ", "? ", ": ", "&a ", "*a", "<<: ", "!!int ", "!!binary ", "!!str ", "!!float ", "|\n",
         ">-\n", "#", "%YAML 1.1\n", "{", "}", "[", "]", ",", '"', "'", "\\u0041", "\\ud800", "\t", "\r\n", "\u2028",
         "\u0085", "\ufeff", "\x1b", "0x1F", "0b-1", "1_000", "1e999", ".inf", "~", "null", "items:", "kind: List\n",
-        "apiVersion: v1\n", "kind: Pod\n", "spec:\n", "containers:\n", "resources:\n", "limits:\n",
+        "apiVersion: v1\n", "kind: Pod\n", "# Source: a/templates/b.yaml\n", "kind: AdmissionReview\n", "request:\n",
+        "apiVersion: admission.k8s.io/v1\n", "operation: CREATE\n", "object:\n", "patches:\n", "{% if x %}", "${x}",
+        "spec:\n", "containers:\n", "resources:\n", "limits:\n",
         "nvidia.com/gpu: 2\n", "env:\n", "volumes:\n", "metadata:\n", "::error::", "##[error]", "{{ .Values.x }}",
     )
 )  # fmt: skip
@@ -145,8 +172,14 @@ _REVIEW_WORDS: tuple[bytes, ...] = tuple(
     )
 )  # fmt: skip
 
+_PATTERN_WORDS: tuple[bytes, ...] = tuple(
+    word.encode()
+    for word in ("*", "**", "**/", "/**", "/", "!", "#", "?", "[", "]", "[!a]", "[[:alpha:]]", "\\", " ", "a")
+)
+
 TARGETS: Mapping[str, Route] = {
     "yaml": Route(manifests, (CORPUS / "yaml",), _YAML_WORDS),
+    "patterns": Route(patterns, (CORPUS / "patterns",), _PATTERN_WORDS),
     "review": Route(review, (CORPUS / "review", REVIEWS), _REVIEW_WORDS),
 }
 """By name."""

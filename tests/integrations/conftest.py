@@ -39,7 +39,7 @@ def repository(tmp_path: Path) -> Path:
     (folder / "chart" / "templates").mkdir(parents=True)
     (folder / "apps").mkdir()
     (folder / "apps" / "right.yaml").write_text(POD.format(name="right", replicas=1))
-    (folder / "chart" / "Chart.yaml").write_text("{apiVersion: v2, name: train, version: 0.1.0}\n")
+    (folder / "chart" / "Chart.yaml").write_text("{apiVersion: v2, name: train, version: 3.2.1}\n")
     (folder / "chart" / "values.yaml").write_text("replicas: 2\n")
     template = POD.format(name="{{ .Release.Name }}", replicas="{{ .Values.replicas }}")
     (folder / "chart" / "templates" / "pod.yaml").write_text(template)

@@ -81,8 +81,8 @@ def test_step_annotates_denied_pod(repository: Path, source: Path, runner: Path)
     (repository / "apps" / "two.yaml").write_text(POD.format(name="two", replicas=2))
     ended = step(repository, source, runner, sarif="gpushare.sarif")
     assert (ended.code, ended.outputs) == (1, "exit-code=1\n"), ended.out
-    assert re.search(r"^::error file=apps/two\.yaml,line=10,col=27,.*title=GPS001", ended.out, re.MULTILINE)
-    assert "    apps/two.yaml:10:27: deny GPS001" in ended.summary
+    assert re.search(r"^::error file=apps/two\.yaml,line=11,col=27,.*title=GPS001", ended.out, re.MULTILINE)
+    assert "    apps/two.yaml:11:27: deny GPS001" in ended.summary
     assert {line[:4] for line in ended.summary.splitlines()} == {"    "}
     (run,) = json.loads((repository / "gpushare.sarif").read_text())["runs"]
     assert [found["ruleId"] for found in run["results"]] == ["GPS001"]

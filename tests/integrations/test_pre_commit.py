@@ -66,5 +66,5 @@ def test_pre_commit_runs_hook(repository: Path, source: Path, environment: dict[
     (repository / "apps" / "two.yaml").write_text(POD.format(name="two", replicas=2))
     code, out = run(repository, environment)
     assert code == 1
-    assert "apps/two.yaml:10:27: deny GPS001" in out
+    assert "apps/two.yaml:11:27: deny GPS001" in out
     assert "chart/templates" not in out

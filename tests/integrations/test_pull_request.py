@@ -30,4 +30,4 @@ def test_settings_come_from_target_branch(tmp_path: Path) -> None:
     environment = os.environ | {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
     (ran,) = page_shell.run([block], request, tmp_path / "record", ["bash"], environment)
     assert ran.exits == [1]
-    assert "manifests/pod.yaml:10:27: deny GPS001" in ran.out
+    assert "manifests/pod.yaml:11:27: deny GPS001" in ran.out

@@ -110,7 +110,7 @@ def test_shell_completes_what_is_included(light: Environment) -> None:
     complete = "import os; os.environ.update({}); from webhook.cli import main; main()"
     for words, expected in (
         ("gpushare-webhook ", [name for name in COMMANDS if name not in MISSING]),
-        ("gpushare-webhook serve --", ["--help"]),
+        ("gpushare-webhook serve --", ["--version", "--help"]),
         ("gpushare-webhook check --context ", []),
     ):
         request = {

@@ -55,7 +55,6 @@ STRANGERS: dict[str, tuple[str, str, str]] = {
     "our facts": ("nodes: []\nruntimeClasses: []\n", Reason.OURS, "facts of gpushare-webhook; pass them with --facts"),
     "our facts with a header": ('{"apiVersion": "gpushare-webhook/v1", "kind": "Facts"}', Reason.OURS, "with --facts"),
     "our report": ('{"apiVersion": "gpushare-webhook/v1", "kind": "CheckReport"}', Reason.OURS, "of gpushare-webhook"),
-    "kustomization": ("apiVersion: kustomize.config.k8s.io/v1\nkind: Component\n", Reason.KUSTOMIZATION, "a kustomiz"),
     "template": ("kind: {{ .Values.kind }}\n", Reason.TEMPLATE, "an unrendered Helm template; pipe `helm template`"),
     "template without Helm": ("kind: {{ kind }}\n", Reason.TEMPLATE, "an unrendered template; render it first"),
     "answer": ('{"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1"}', Reason.REVIEW, "without a request"),
@@ -69,6 +68,12 @@ def test_stranger(name: str) -> None:
     (error,) = found(text, named=True)
     assert message in error
     assert error.startswith("a.yaml:")
+
+
+def test_kustomization_with_header_is_searched() -> None:
+    # GPS023 finds amounts in its patches.
+    text = "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\n"
+    assert found(text) == found(text, "kustomization.yaml", named=True) == ["Kustomization"]
 
 
 def test_stranger_has_position() -> None:
@@ -118,9 +123,15 @@ def test_template_beside_objects_is_counted() -> None:
     assert found(f"{POD}---\na: {{{{ b }}}}\n---\n{POD}") == ["Pod", "Pod", Reason.TEMPLATE]
 
 
+@pytest.mark.parametrize("text", ["", "# kind\n", "# a\n---\n", "\n\n"])
+def test_empty_file_is_not_counted(text: str) -> None:
+    assert found(text) == found(text, named=True) == []
+
+
 def test_file_that_cannot_hold_objects_is_not_parsed() -> None:
     assert found("a: [\n") == [Reason.OTHER]
     assert found("a: [\n", named=True)[0].startswith("a.yaml:2:1: ")
+    assert found("#" * 100_000 + "\nmode: audit\n") == [Reason.OTHER]
     assert found("kind: [\n")[0].startswith("a.yaml:2:1: ")
 
 

@@ -51,12 +51,17 @@ def test_path_without_hostpath_warns(client: Client) -> None:
 
 
 @pytest.mark.parametrize(
-    ("path", "manifest"), [("/mutate", pod(2)), ("/validate", pod(2)), ("/validate", deployment(2))]
+    ("path", "manifest", "template"),
+    [("/mutate", pod(2), ""), ("/validate", pod(2), ""), ("/validate", deployment(2), "spec.template.")],
 )
-def test_denial_has_code_and_remedy(client: Client, path: str, manifest: Json) -> None:
+def test_denial_has_code_remedy_and_field(client: Client, path: str, manifest: Json, template: str) -> None:
     response = answer(client, path, review(manifest))["response"]
     assert response["allowed"] is False
+    (cause,) = response["status"].pop("details")["causes"]
     assert response["status"] == {"code": 403, "reason": "Forbidden", "message": REFUSAL}
+    assert cause["reason"] == "GPS001"
+    assert REFUSAL.startswith(f"GPS001 {cause['message']}; ")
+    assert cause["field"] == f'{template}spec.containers[0].resources.limits["nvidia.com/gpu"]'
     assert "patch" not in response
     assert response["auditAnnotations"]["findings"].startswith("GPS001=deny")
 

@@ -11,6 +11,7 @@ import msgspec
 from webhook.admission.hook import Hook
 from webhook.admission.restore import lost_tolerations
 from webhook.admission.review import BadReviewError, ReceivedObject, Request, read
+from webhook.diagnostics import dotted
 from webhook.patch import build, pointer, verify
 from webhook.policy.context import Origin
 from webhook.policy.evaluate import Evaluator
@@ -50,7 +51,12 @@ class Outcome:
         response: dict[str, Any] = {"uid": self.request.uid, "allowed": self.allowed}
         verdict = self.verdict
         if not self.allowed:
-            response["status"] = {"code": 403, "reason": "Forbidden", "message": denial(verdict)}
+            response["status"] = {
+                "code": 403,
+                "reason": "Forbidden",
+                "message": denial(verdict),
+                "details": {"causes": causes(verdict)},
+            }
         if self.operations:
             response["patchType"] = "JSONPatch"
             response["patch"] = base64.b64encode(_encoder.encode(self.operations)).decode()
@@ -71,15 +77,36 @@ _MOST_WARNINGS = 32
 def denial(verdict: Verdict) -> str:
     """The message of a denial: one line with the remedy per denying finding, then the number of further ones."""
     found = _of_severity(verdict, Severity.DENY, _MOST_LINES)
-    lines = [f"{finding.code} {finding.message}; {finding.remedy}" for finding in found]
+    lines = [line(finding) for finding in found]
     return "\n".join(lines + _more(verdict, Severity.DENY, len(lines)))
+
+
+_MOST_CAUSES = 32
+"""Causes of a denial. Each repeats the message of a line, and names a field."""
+
+_FIELD = 200
+"""Characters of the name of a field."""
+
+
+def causes(verdict: Verdict) -> list[dict[str, str]]:
+    """The denying findings for programs, in the order of the lines: metav1.StatusCause, whose reason is the code."""
+    return [
+        {"reason": finding.code, "message": finding.message, "field": printable(dotted(finding.path), _FIELD)}
+        for finding in _of_severity(verdict, Severity.DENY, _MOST_CAUSES)
+    ]
 
 
 def warnings(verdict: Verdict) -> list[str]:
     """One warning per finding that warns, then the number of further ones."""
     found = _of_severity(verdict, Severity.WARN, _MOST_WARNINGS)
-    lines = [f"{finding.code} {finding.message}" for finding in found]
+    lines = [line(finding) for finding in found]
     return lines + _more(verdict, Severity.WARN, len(lines))
+
+
+def line(finding: Finding) -> str:
+    """The line of a finding in a denial, with the remedy, or among the warnings, which have no room for it."""
+    text = f"{finding.code} {finding.message}"
+    return f"{text}; {finding.remedy}" if finding.severity is Severity.DENY else text
 
 
 def _of_severity(verdict: Verdict, severity: Severity, most: int) -> list[Finding]:

@@ -3,44 +3,30 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import NamedTuple
 
 import click
 
-from webhook.cli.evaluation import evaluate
+from webhook.cli.evaluation import Evaluated, evaluate
 from webhook.cli.evaluator import Source, prepared, source_options
 from webhook.cli.inputs import manifests
-from webhook.cli.options import Inputs, Output, manifest_options, outputs_option, read_standard_input_once
-from webhook.cli.reporting import reports
+from webhook.cli.options import Inputs, manifest_options, read_standard_input_once
+from webhook.cli.reporting import Wanted, report_options, reports
+from webhook.cli.server_options import Server, server_options
 from webhook.cli.users_of_run import UsersOfRun
 from webhook.diagnostics import Diagnostic, Unread
 from webhook.policy.evaluate import Evaluator
-from webhook.report import Entry, FailOn, Tally
-from webhook.report.check import CheckFormat
+from webhook.report import Entry, Result, Tally
 
 
 @click.command(name="check")
 @manifest_options
 @source_options
-@outputs_option(CheckFormat.TEXT, "The format of the report.")
-@click.option(
-    "--fail-on",
-    type=click.Choice([one.value for one in FailOn]),
-    default=FailOn.DENY.value,
-    show_default=True,
-    callback=lambda _context, _option, value: FailOn(value),
-    help="Exit with 1 where an object is denied, or also where one is warned, or also where one is skipped; or never.",
-)
-@click.option(
-    "-q",
-    "--quiet",
-    "is_quiet",
-    is_flag=True,
-    help="Of the text report, only the findings that deny an object or fail the run, without a summary.",
-)
-def command(
-    inputs: Inputs, source: Source, outputs: tuple[Output[CheckFormat], ...], fail_on: FailOn, *, is_quiet: bool
-) -> None:
+@server_options
+@report_options
+def command(inputs: Inputs, source: Source, server: Server | None, wanted: Wanted) -> None:
     """Check manifests as the webhook in the cluster would, with file and line.
 
     \b
@@ -51,21 +37,45 @@ def command(
     """
     read_standard_input_once(f=inputs.names, config=source.config, facts=source.facts)
     evaluator, settings = prepared(source)
-    tally = Tally(settings)
-    with reports(outputs, fail_on, is_quiet=is_quiet) as written:
-        for entry in _entries(inputs, evaluator):
+    with _results(server, evaluator) as results, reports(wanted) as written:
+        tally = Tally(settings, results.server)
+        users = UsersOfRun()
+        for found in results.of(_evaluated(inputs, evaluator)):
+            entry = users.compare(found) if isinstance(found, Result) else found
             tally.add(entry)
             written.add(entry)
         written.end(tally)
-    sys.exit(tally.exit_code(fail_on))
+    sys.exit(tally.exit_code(wanted.fail_on))
 
 
-def _entries(inputs: Inputs, evaluator: Evaluator) -> Iterator[Entry]:
-    """Check the manifests in order, one at a time."""
-    users = UsersOfRun()
+class _Results(NamedTuple):
+    """What makes results of evaluated objects, and the address of the running webhook that decides; empty for none."""
+
+    of: Callable[[Iterable[Evaluated | Diagnostic | Unread]], Iterator[Entry]]
+    server: str
+
+
+@contextmanager
+def _results(server: Server | None, evaluator: Evaluator) -> Iterator[_Results]:
+    """Give the results of the local run, or those of a running webhook. Raises InputError and UsageError."""
+    if server is None:
+        yield _Results(_local_results, "")
+        return
+    from webhook.cli.remote import connected
+
+    with connected(server, evaluator) as reviewer:
+        yield _Results(reviewer.results, reviewer.server)
+
+
+def _local_results(entries: Iterable[Evaluated | Diagnostic | Unread]) -> Iterator[Entry]:
+    for entry in entries:
+        yield entry.result() if isinstance(entry, Evaluated) else entry
+
+
+def _evaluated(inputs: Inputs, evaluator: Evaluator) -> Iterator[Evaluated | Diagnostic | Unread]:
+    """Evaluate the manifests in order, one at a time."""
     for manifest in manifests(inputs):
         if isinstance(manifest, Diagnostic | Unread):
             yield manifest
-            continue
-        checked = evaluate(manifest, evaluator, inputs.namespace)
-        yield checked if isinstance(checked, Diagnostic) else users.compare(checked.result())
+        else:
+            yield evaluate(manifest, evaluator, inputs.namespace)

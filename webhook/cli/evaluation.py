@@ -12,9 +12,9 @@ from webhook.policy.context import Origin
 from webhook.policy.evaluate import Evaluator
 from webhook.policy.pods.reading import MalformedError, Members, mapping, members, text
 from webhook.policy.printable import printable
-from webhook.policy.verdict import Decision, Path, Severity, Verdict
+from webhook.policy.verdict import Decision, Finding, Path, Severity, Verdict
 from webhook.policy.workloads.kinds import Kinds, group_of, is_pod
-from webhook.report import SKIPPED, Excerpt, Located, MpsUser, Result, Subject
+from webhook.report import SKIPPED, Difference, Excerpt, Located, MpsUser, Result, Subject
 from webhook.report.extent import extent
 from webhook.report.fingerprint import value_of
 
@@ -73,7 +73,7 @@ class Evaluated:
             self.manifest.line,
             self.subject,
             SKIPPED if self.verdict.is_skipped else self.verdict.decision.label,
-            tuple(self._located()),
+            tuple(self.located(finding) for finding in self.verdict.findings),
             tuple(patch),
             self.verdict.omitted(),
             self.verdict.reason,
@@ -81,9 +81,9 @@ class Evaluated:
             users=tuple(self._users()),
         )
 
-    def _located(self) -> Iterator[Located]:
-        for finding in self.verdict.findings:
-            yield Located(finding, *self._place(finding.path), value_of(self.manifest.at(finding.path)))
+    def located(self, finding: Finding, difference: Difference | None = None) -> Located:
+        """A finding about the object with its position."""
+        return Located(finding, *self._place(finding.path), value_of(self.manifest.at(finding.path)), difference)
 
     def _users(self) -> Iterator[MpsUser]:
         for user, path in self.verdict.users if self.users is not Severity.OFF else ():

@@ -3,83 +3,62 @@
 from __future__ import annotations
 
 import sys
-from functools import cache, partial
+from functools import cache
 
 import click
 
+from webhook.cli.editing import edits
 from webhook.cli.evaluation import Evaluated, evaluate
 from webhook.cli.evaluator import Source, prepared, source_options
 from webhook.cli.inputs import manifests
 from webhook.cli.options import Inputs, Output, manifest_options, outputs_option, read_standard_input_once
-from webhook.cli.outputs import STDOUT, destinations
-from webhook.cli.screen import paint, tell
+from webhook.cli.screen import tell
 from webhook.diagnostics import Diagnostic, Unread
-from webhook.manifests import Manifest
-from webhook.patch import Operation
 from webhook.policy.injections.injection import OFF
-from webhook.policy.verdict import MOST_EDITS, Severity
-from webhook.report.exit_codes import ExitCode
 from webhook.report.mutate import MutateFormat
-from webhook.report.mutation import Mutation
-from webhook.report.paint import plain
 
 
 @click.command(name="mutate")
 @manifest_options
 @source_options
-@outputs_option(MutateFormat.JSON, "The edited objects, the edits as JSON Patch, or a diff.")
+@outputs_option(
+    MutateFormat.YAML, "The edited objects as YAML or JSON, a diff of the files, or the edits as JSON Patch."
+)
+@click.option("-q", "--quiet", is_flag=True, help="Print no summary on standard error.")
 @click.option(
     "-v",
     "--verbose",
     is_flag=True,
     help="Name on standard error what is not injected, and why, unless it is off by default.",
 )
-def command(inputs: Inputs, source: Source, outputs: tuple[Output[MutateFormat], ...], verbose: bool) -> None:
+def command(
+    inputs: Inputs, source: Source, outputs: tuple[Output[MutateFormat], ...], quiet: bool, verbose: bool
+) -> None:
     """Print manifests with the edits that the webhook makes.
 
     Edits of a workload go into its pod template, to show what its pods will be; in a cluster the webhook edits pods
-    only. Denied objects are left out and named on standard error. Several objects are printed as one List.
+    only. Denied objects are left out and named on standard error. Several objects are printed as a stream of YAML
+    documents, or as one List in JSON. The diff applies to the files: with `git apply`, or with `patch -p1`.
 
     \b
     Examples:
-      gpushare-webhook mutate -f pod.yaml -o diff
       gpushare-webhook mutate -f pod.yaml | kubectl apply -f -
+      gpushare-webhook mutate -f manifests/ -R -o diff | git apply
     """
     read_standard_input_once(f=inputs.names, config=source.config, facts=source.facts)
     evaluator = prepared(source).evaluator
-    mutations: list[Mutation] = []
-    code = ExitCode.OK
-    for manifest in manifests(inputs):
-        if isinstance(manifest, Unread):
-            continue
-        checked = manifest if isinstance(manifest, Diagnostic) else evaluate(manifest, evaluator, inputs.namespace)
-        if isinstance(checked, Diagnostic):
-            tell(str(checked))
-            code = ExitCode.WRONG_INPUT
-        elif checked.is_denied:
-            _report_denial(checked)
-            code = max(code, ExitCode.DENIED)
-        elif checked.has_too_many_edits:
-            place = f"{checked.manifest.file}:{checked.manifest.line}"
-            tell(f"{place}: {checked.subject} needs more than {MOST_EDITS} edits, so the webhook makes none")
-            code = ExitCode.WRONG_INPUT
-        else:
-            mutations.append(_mutation(checked))
-        if verbose and isinstance(checked, Evaluated):
-            _explain(checked)
-    with destinations([one.file for one in outputs]) as writes:
-        for one, write in zip(outputs, writes, strict=True):
-            for piece in one.format.to_format(paint(sys.stdout) if one.file == STDOUT else plain)(mutations):
-                write(piece)
-    sys.exit(code)
-
-
-def _report_denial(checked: Evaluated) -> None:
-    for located in checked.result().findings:
-        finding = located.finding
-        if finding.severity is Severity.DENY:
-            tell(f"{located.at(checked.manifest.file)}: {checked.subject} is denied: {located}")
-            tell(f"    remedy: {finding.remedy}")
+    with edits(outputs) as written:
+        for manifest in manifests(inputs):
+            if isinstance(manifest, Unread):
+                continue
+            checked = manifest if isinstance(manifest, Diagnostic) else evaluate(manifest, evaluator, inputs.namespace)
+            written.add(checked)
+            if verbose and isinstance(checked, Evaluated):
+                _explain(checked)
+        written.end()
+    if not quiet:
+        tell(written.summary())
+    sys.exit(written.exit_code)
 
 
 def _explain(checked: Evaluated) -> None:
@@ -98,16 +77,3 @@ def _opt_in() -> frozenset[str]:
     from webhook.settings.configuration import default, view
 
     return frozenset(name for name, section in view(default())["injections"].items() if not section["enabled"])
-
-
-def _mutation(checked: Evaluated) -> Mutation:
-    manifest, operations = checked.manifest, checked.operations()
-    edited = partial(_edited, manifest, operations)
-    return Mutation(manifest.file, manifest.document, checked.subject, manifest.value, operations, edited)
-
-
-def _edited(manifest: Manifest, operations: list[Operation]) -> object:
-    import jsonpatch
-
-    # A copy by jsonpatch would keep what aliases share, and an edit of one place would show in all.
-    return jsonpatch.apply_patch(manifest.unshared(), operations, in_place=True)

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import wraps
 from pathlib import Path
+from typing import Any
 
-from webhook.cli.options import Output
+import click
+
+from webhook.cli.options import Output, outputs_option
 from webhook.cli.outputs import STDOUT, Write, destinations
 from webhook.cli.repository import up_to_root
 from webhook.cli.screen import Progress, paint, progress, show, tell, width
@@ -18,6 +22,49 @@ from webhook.report.check import CheckFormat
 from webhook.report.page import Page
 from webhook.report.source_tree import SourceTree
 from webhook.report.writer import Writer
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """The reports that options name, and the decisions with which the run fails.
+
+    `is_quiet`: text for people is limited to the findings with which the run fails.
+    """
+
+    outputs: tuple[Output[CheckFormat], ...]
+    fail_on: FailOn
+    is_quiet: bool
+
+
+def report_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the options of reports. The command gets them as `wanted`."""
+
+    @wraps(command)
+    def with_wanted(*, outputs: tuple[Output[CheckFormat], ...], fail_on: FailOn, is_quiet: bool, **rest: Any) -> None:
+        command(wanted=Wanted(outputs, fail_on, is_quiet), **rest)
+
+    decorated: Callable[..., None] = with_wanted
+    for option in (
+        click.option(
+            "-q",
+            "--quiet",
+            "is_quiet",
+            is_flag=True,
+            help="Of the text report, only the findings that deny an object or fail the run, without a summary.",
+        ),
+        click.option(
+            "--fail-on",
+            type=click.Choice([one.value for one in FailOn]),
+            default=FailOn.DENY.value,
+            show_default=True,
+            callback=lambda _context, _option, value: FailOn(value),
+            help="Exit with 1 if an object is denied (deny), denied or warned (warn), or denied, warned or skipped "
+            "(skipped); or never. Errors always exit with 2.",
+        ),
+        outputs_option(CheckFormat.TEXT, "The format of the report."),
+    ):
+        decorated = option(decorated)
+    return decorated
 
 
 class Reports:
@@ -48,7 +95,7 @@ class Reports:
 
 
 @contextmanager
-def reports(outputs: Sequence[Output[CheckFormat]], fail_on: FailOn, *, is_quiet: bool) -> Iterator[Reports]:
+def reports(wanted: Wanted) -> Iterator[Reports]:
     """Yield the reports. At the end, those that are data are put into place. Raises InputError.
 
     A report for people on standard output appears line by line, and its lines fit the terminal.
@@ -59,10 +106,10 @@ def reports(outputs: Sequence[Output[CheckFormat]], fail_on: FailOn, *, is_quiet
         shown.end()
         show(text)
 
-    page = Page(fail_on=fail_on, is_quiet=is_quiet, tree=_source_tree(Path.cwd()))
+    page = Page(fail_on=wanted.fail_on, is_quiet=wanted.is_quiet, tree=_source_tree(Path.cwd()))
     screen = replace(page, paint=paint(sys.stdout), width=width() if sys.stdout.isatty() else None)
-    live = [one for one in outputs if one.file == STDOUT and one.format.is_for_people]
-    data = [one for one in outputs if one not in live]
+    live = [one for one in wanted.outputs if one.file == STDOUT and one.format.is_for_people]
+    data = [one for one in wanted.outputs if one not in live]
     with destinations([one.file for one in data]) as writes:
         parts: list[tuple[Writer, Write]] = [(one.format.writer(screen), show_live) for one in live]
         parts += [(one.format.writer(page), write) for one, write in zip(data, writes, strict=True)]

@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import ClassVar
 
-from click.shell_completion import CompletionItem, FishComplete, ShellComplete, add_completion_class
+from click.shell_completion import (
+    BashComplete,
+    CompletionItem,
+    FishComplete,
+    ShellComplete,
+    add_completion_class,
+    split_arg_string,
+)
 
 
 @add_completion_class
@@ -37,6 +45,38 @@ class KubectlComplete(ShellComplete):
         if any(item.type in ("file", "dir") for item in items):
             return _FILES
         return "\n".join([*map(self.format_completion, items), _NO_FILES])
+
+
+@add_completion_class
+class BashCompleteWithColons(BashComplete):
+    """Completions for bash, which ends a word at a colon: those of EKS contexts have several.
+
+    The program gets the line up to the cursor instead of bash's words. bash replaces only what follows the last colon.
+    """
+
+    source_template: ClassVar[str] = """\
+%(complete_func)s() {
+    local type value line=${COMP_LINE:0:COMP_POINT} kept=
+    local word=${line##*[[:space:]]}
+    [[ $word == -*=* ]] && word=${word#*=}
+    [[ $COMP_WORDBREAKS == *:* ]] && kept=${word%%"${word##*:}"}
+    COMPREPLY=()
+    while IFS=, read -r type value; do
+        case $type in
+            plain) COMPREPLY+=("${value#"$kept"}") ;;
+            file) compopt -o default ;;
+            dir) compopt -o dirnames ;;
+        esac
+    done < <(COMP_LINE=$line %(complete_var)s=bash_complete "$1")
+}
+complete -o nosort -F %(complete_func)s %(prog_name)s"""
+
+    def get_completion_args(self) -> tuple[list[str], str]:
+        """Return the complete words, and the incomplete one."""
+        line = os.environ.get("COMP_LINE", "")
+        _, *words = split_arg_string(line) or [""]
+        incomplete = words.pop() if words and not line[-1].isspace() else ""
+        return words, incomplete
 
 
 @add_completion_class

@@ -53,7 +53,7 @@ def walk(top: str, search: Search) -> Iterator[str | Unread | Diagnostic]:
     A folder that is skipped counts as one. Links to folders are not followed, since they may form a cycle.
     """
     if _is_of_chart(top):
-        yield Unread(shown(top), Reason.CHART)
+        yield Reason.CHART.skips(shown(top))
         return
     pending: list[_Folder] = []
     yield from _open(pending, top, "", 0, rules_above(top), frozenset())
@@ -70,7 +70,7 @@ def walk(top: str, search: Search) -> Iterator[str | Unread | Diagnostic]:
                 below = f"{folder.below}{entry.name}/"
                 yield from _open(pending, entry.path, below, folder.level + 1, folder.rules, folder.used)
             else:
-                yield Unread(f"{shown(entry.path)}/", reason)
+                yield reason.skips(f"{shown(entry.path)}/")
 
 
 def _is_of_chart(top: str) -> bool:
@@ -122,17 +122,17 @@ def _file(folder: _Folder, entry: os.DirEntry[str], search: Search) -> Iterator[
     try:
         mode = entry.stat().st_mode if not entry.is_file(follow_symlinks=False) else stat.S_IFREG
     except OSError as error:
-        # What is not a manifest by its name is no problem, whatever it is.
+        # A file that is not a manifest by its name is no problem.
         if is_wanted:
             yield problem(entry.path, reason_of(error))
         return
     if stat.S_ISDIR(mode):
         if folder.level < search.levels:
-            yield Unread(f"{shown(entry.path)}/", Reason.LINK)
+            yield Reason.LINK.skips(f"{shown(entry.path)}/")
     elif is_wanted:
         reason = _reason(folder, entry.name, search, is_folder=False)
         if reason is not None:
-            yield Unread(shown(entry.path), reason)
+            yield reason.skips(shown(entry.path))
         elif stat.S_ISREG(mode):
             yield entry.path
         else:

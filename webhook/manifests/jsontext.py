@@ -15,7 +15,7 @@ from webhook.manifests.position import SourceText, Spot
 
 # Possessive: otherwise the engine would keep every escape of a long string for backtracking.
 _STRINGS = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
-_TOKENS = re.compile(_STRINGS.pattern + r'|[\[\]{},]|[^\s\[\]{},:"]+', re.DOTALL)
+TOKENS = re.compile(_STRINGS.pattern + r'|[\[\]{},]|[^\s\[\]{},:"]+', re.DOTALL)
 # Garbage may follow a number that the decoder rejects, since the decoder stops there.
 _NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?")
 _BLANKS = re.compile(r"[ \t\r\n]*")
@@ -78,14 +78,14 @@ def spot(text: SourceText, start: int) -> Spot:
     spots: Any = root
     keys: dict[str, int] = {}
     key: str | None = None
-    for token in _TOKENS.finditer(text.content, start):
+    for token in TOKENS.finditer(text.content, start):
         offset, word = token.start(), token[0]
         if word == ",":
             key = None
         elif word in "]}":
             spots, keys = stack.pop()
         elif spots.__class__ is dict and key is None:
-            key = _string(word)
+            key = string(word)
             if key in keys:
                 raise given_twice(key, text.line(keys[key]), offset)
             keys[key] = offset
@@ -109,7 +109,8 @@ def _put(spots: Any, key: str | None, place: Spot) -> None:
         spots.append(place)
 
 
-def _string(token: str) -> str:
+def string(token: str) -> str:
+    """Return the text that a string of JSON, with its quotes, means."""
     return str(json.loads(_without_lone_surrogates(token))) if "\\" in token else token[1:-1]
 
 
@@ -125,7 +126,7 @@ def _refused(text: SourceText, start: int) -> UnreadableError:
 def _end(content: str, start: int) -> int:
     """Return the offset after the value that starts with a bracket, or the end of the text."""
     depth = 0
-    for token in _TOKENS.finditer(content, start):
+    for token in TOKENS.finditer(content, start):
         depth += _NESTING.get(ord(token[0][0]), 0)
         if depth == 0:
             return token.end()
@@ -147,7 +148,7 @@ def _is_deep(content: str) -> bool:
 def _too_deep(content: str, start: int) -> int | None:
     """Return the offset of the first bracket below the deepest allowed level."""
     depth = 0
-    for token in _TOKENS.finditer(content, start):
+    for token in TOKENS.finditer(content, start):
         depth += _NESTING.get(ord(token[0][0]), 0)
         if depth > DEEPEST:
             return token.start()

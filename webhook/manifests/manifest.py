@@ -19,17 +19,44 @@ FindSpot: TypeAlias = Callable[[SourceText, int], Spot]
 
 
 class Document:
-    """The value of one document. Its positions are computed on first use: most values have no finding."""
+    """The value of one document. Its positions are computed on first use: most values have no finding.
 
-    __slots__ = ("_find_spot", "_spot", "number", "start", "text", "value")
+    `end` is given for a value of JSON, which may be a part of the text. `raw` is the input that holds the document.
+    """
 
-    def __init__(self, number: int, text: SourceText, value: object, start: int, find_spot: FindSpot) -> None:
+    __slots__ = ("_end", "_find_spot", "_spot", "number", "raw", "start", "text", "value")
+
+    def __init__(
+        self,
+        number: int,
+        text: SourceText,
+        value: object,
+        start: int,
+        find_spot: FindSpot,
+        end: int | None = None,
+    ) -> None:
         self.number = number
         self.text = text
         self.value = value
         self.start = start
         self._find_spot = find_spot
         self._spot: Spot | None = None
+        self._end = end
+        self.raw = b""
+
+    @property
+    def is_json(self) -> bool:
+        """Whether the document was read as JSON: it may then be a part of `text`."""
+        return self._end is not None
+
+    @property
+    def extent(self) -> tuple[Position, Position]:
+        """The positions where the text of the document begins and ends."""
+        if self._end is not None:
+            return self.text.position(self.start), self.text.position(self._end)
+        first = self.text.first_line
+        # A part of a stream ends with a line break.
+        return Position(first, self.text.indent + 1), Position(first + self.text.content.count("\n"), 1)
 
     def locate(self, path: Path) -> Position:
         """Return the position of the value at a path, or of its nearest ancestor."""
@@ -58,27 +85,28 @@ class Manifest:
     """One object of a file: a document, an item of a list document, or the object of an AdmissionReview.
 
     `value` is what kubectl would send as JSON, in plain dicts, lists and scalars. Treat it as read-only: where the file
-    has aliases, the same dict or list may occur in it more than once. `namespace` is that of the review; empty without.
+    has aliases, the same dict or list may occur in it more than once. `path` leads to it in its document, `within`.
+    `namespace` is that of the review; empty without.
     """
 
-    __slots__ = ("_document", "_path", "file", "namespace", "value")
+    __slots__ = ("file", "namespace", "path", "value", "within")
 
-    def __init__(self, file: str, document: Document, path: Path, value: dict[str, Any], namespace: str = "") -> None:
+    def __init__(self, file: str, within: Document, path: Path, value: dict[str, Any], namespace: str = "") -> None:
         self.file = file
         self.value = value
         self.namespace = namespace
-        self._document = document
-        self._path = path
+        self.within = within
+        self.path = path
 
     @property
     def document(self) -> int:
         """The number of the document in its file, from 1."""
-        return self._document.number
+        return self.within.number
 
     @property
     def source(self) -> str:
         """The template of a chart that gave the object; empty if no comment of Helm names one."""
-        return self._document.source
+        return self.within.source
 
     def unshared(self) -> Any:
         """Return a copy of `value` that may be changed: each dict and list occurs in it once.
@@ -104,11 +132,11 @@ class Manifest:
 
     def locate(self, path: Path) -> Position:
         """Return the position of the value at a path in the object, or of the nearest ancestor that exists."""
-        return self._document.locate(self._path + path)
+        return self.within.locate(self.path + path)
 
     def excerpt(self, path: Path) -> tuple[str, int]:
         """Return the line of the value at a path, or the part of a long line around it, and the column of that part."""
-        return self._document.excerpt(self._path + path)
+        return self.within.excerpt(self.path + path)
 
     def diagnostic(self, path: Path, message: str) -> Diagnostic:
         """Return a diagnostic for the value at a path in the object."""

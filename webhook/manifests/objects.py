@@ -38,7 +38,9 @@ def _named(file: str, data: bytes) -> Iterator[Manifest | Diagnostic]:
 
 def _found(file: str, data: bytes) -> Iterator[Manifest | Diagnostic | Unread]:
     if not _may_hold_objects(data):
-        yield Unread(file, _reason(file, data))
+        reason = _reason(file, data)
+        if reason is not None:
+            yield reason.skips(file)
         return
     reasons: dict[Reason, None] = {}
     beside: list[Diagnostic] = []
@@ -60,7 +62,7 @@ def _found(file: str, data: bytes) -> Iterator[Manifest | Diagnostic | Unread]:
         yield from beside
     unread = [reason for reason in reasons if not holds_objects or reason in (Reason.TEMPLATE, Reason.REVIEW)]
     if unread:
-        yield Unread(file, unread[0])
+        yield unread[0].skips(file)
 
 
 _HEADER = ("kind", "apiVersion")
@@ -78,9 +80,13 @@ _LARGE = 64 * 1024
 """Bytes of a file that cannot hold objects and is not parsed either."""
 
 
-def _reason(file: str, data: bytes) -> Reason:
-    """Return what a file is that cannot hold objects: its first document shows it."""
-    first = next(documents(file, data), None) if len(data) <= _LARGE else None
+def _reason(file: str, data: bytes) -> Reason | None:
+    """Return what a file is that cannot hold objects, as its first document shows; None for an empty file."""
+    if len(data) > _LARGE:
+        return Reason.OTHER
+    first = next(documents(file, data), None)
+    if first is None:
+        return None
     if isinstance(first, UnrenderedTemplate):
         return Reason.TEMPLATE
     stranger = recognized(file, first.value) if isinstance(first, Document) else None

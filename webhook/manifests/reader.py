@@ -77,6 +77,13 @@ def _name(value: dict[str, object], key: str) -> str:
 
 def documents(file: str, data: bytes) -> Iterator[Document | Diagnostic]:
     """Yield the documents of one input as they stand, lists included. Empty documents are skipped but counted."""
+    for found in _documents(file, data):
+        if isinstance(found, Document):
+            found.raw = data
+        yield found
+
+
+def _documents(file: str, data: bytes) -> Iterator[Document | Diagnostic]:
     if data.startswith(_UTF16):
         yield Diagnostic(file, 1, 1, "UTF-16 text; save the file as UTF-8")
         return
@@ -110,7 +117,7 @@ def _json_or_yaml(file: str, data: bytes) -> Iterator[Document | Diagnostic]:
             if isinstance(value, UnreadableError):
                 yield Diagnostic(file, *text.position(value.offset), value.message)
             elif value is not None:
-                yield Document(number, text, value, start, jsontext.spot)
+                yield Document(number, text, value, start, jsontext.spot, end)
     except jsontext.JsonSyntaxError as error:
         if number > 1:
             yield Diagnostic(file, *text.position(error.offset), error.message)

@@ -7,6 +7,7 @@ from fnmatch import fnmatchcase
 from posixpath import basename, dirname
 from typing import NamedTuple
 
+from webhook.diagnostics import Unread
 from webhook.policy.pods.reading import type_of
 from webhook.policy.verdict import Path
 
@@ -24,6 +25,10 @@ class Reason(StrEnum):
     OURS = "settings, facts or a report of gpushare-webhook"
     REVIEW = "a review without an object to check"
     OTHER = "not a Kubernetes object"
+
+    def skips(self, file: str) -> Unread:
+        """Return the entry of a file, or of a folder as a whole, that is not read for this reason."""
+        return Unread(file, self.value)
 
 
 class Stranger(NamedTuple):
@@ -83,8 +88,6 @@ def _has_header(item: object) -> bool:
 def _of_version(file: str, version: str, kind: object, value: dict[str, object]) -> Stranger | None:
     if version.startswith(OUR_GROUP):
         return _ours(kind)
-    if version.startswith("kustomize.config.k8s.io/"):
-        return _kustomization(file)
     if basename(file) == CHART_FILE and kind is None and "name" in value:
         return Stranger(Reason.CHART, "describes a Helm chart; pipe `helm template`")
     return None

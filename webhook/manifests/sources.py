@@ -52,7 +52,7 @@ def sources(
         elif _MAGIC.search(name) and not os.path.lexists(name):
             yield from _matches(name, excluded)
         elif _is_excluded(name, excluded):
-            yield Unread(shown(name), Reason.EXCLUDED)
+            yield Reason.EXCLUDED.skips(shown(name))
         else:
             yield source(name, stdin)
 

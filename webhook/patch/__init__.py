@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from webhook.patch.apply import apply
 from webhook.patch.build import Operation, build
 from webhook.patch.pointer import pointer
 from webhook.patch.proof import verify
 
-__all__ = ["Operation", "build", "pointer", "verify"]
+__all__ = ["Operation", "apply", "build", "pointer", "verify"]

@@ -25,7 +25,7 @@ def verify(document: Any, operations: Sequence[dict[str, Any]]) -> str | None:
             return f"{path}: not a pointer into the object"
         parent = parents.get(above)
         if parent is None:
-            parent = parents[above] = _resolve(document, above)
+            parent = parents[above] = resolve(document, above)
         if isinstance(parent, list):
             if last != "-":
                 return f"{path}: not an append"
@@ -41,7 +41,7 @@ def verify(document: Any, operations: Sequence[dict[str, Any]]) -> str | None:
 
 def _member(parent: dict[str, Any], token: str, value: Any) -> str | None:
     """Why a member must not get the value. Only an absent or null member may, and a list of names may grow."""
-    key = _key(token) if "~" in token else token
+    key = unescaped(token) if "~" in token else token
     if key is None:
         return "not a pointer"
     existing = parent.get(key)
@@ -51,12 +51,13 @@ def _member(parent: dict[str, Any], token: str, value: Any) -> str | None:
     return None if grows else "has a value"
 
 
-def _resolve(document: Any, path: str) -> Any:
+def resolve(document: Any, path: str) -> Any:
+    """The value at a pointer; None if there is none."""
     first, *tokens = path.split("/")
     node = document if not first else None
     for token in tokens:
         if isinstance(node, dict):
-            node = node.get(_key(token) if "~" in token else token)
+            node = node.get(unescaped(token) if "~" in token else token)
         elif isinstance(node, list):
             node = node[int(token)] if _INDEX.fullmatch(token) and int(token) < len(node) else None
         else:
@@ -68,6 +69,6 @@ _INDEX = re.compile(r"0|[1-9][0-9]{0,8}", re.ASCII)
 _ESCAPED = re.compile(r"(?:[^~]|~[01])*", re.DOTALL)
 
 
-def _key(token: str) -> str | None:
-    """The key for a token with escapes, or None if an escape is invalid."""
+def unescaped(token: str) -> str | None:
+    """The key for a token with escapes; None if an escape is invalid."""
     return token.replace("~1", "/").replace("~0", "~") if _ESCAPED.fullmatch(token) else None

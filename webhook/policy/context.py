@@ -17,8 +17,6 @@ from webhook.policy.rules import Rules
 from webhook.policy.verdict import Edit
 from webhook.policy.workloads.extracted import Deferral, ExtractedPod, launches_of
 
-ENFORCE_LABEL = "pod-security.kubernetes.io/enforce"
-
 
 class Origin:
     """The request that an object comes from.
@@ -194,12 +192,9 @@ class PodContext:
         """
         if self.origin.hostpath is not None:
             return self.origin.hostpath
-        labels = self.rules.namespace_labels
-        if labels is not None:
-            return labels.get(ENFORCE_LABEL, self.rules.settings.pod_security.unlabelled) == "privileged"
-        if self.origin.is_offline:
-            return self.rules.settings.pod_security.unlabelled == "privileged"
-        return None
+        if self.rules.namespace_labels is None and not self.origin.is_offline:
+            return None
+        return self.rules.allows_hostpath
 
     def runtime_class(self, name: str) -> RuntimeClass | None:
         """The known RuntimeClass of this name."""

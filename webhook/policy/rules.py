@@ -23,6 +23,9 @@ from webhook.policy.settings.settings import NamespaceRule, Resource, Settings
 from webhook.policy.steps import Steps
 from webhook.policy.verdict import Severity
 
+ENFORCE_LABEL = "pod-security.kubernetes.io/enforce"
+"""The label by which a namespace chooses its Pod Security level."""
+
 _MODE_CAP = {"enforce": Severity.DENY, "warn": Severity.WARN, "audit": Severity.AUDIT}
 
 
@@ -64,6 +67,12 @@ class Rules:
         self.runtime_classes = common.runtime_classes
         self.pipes = common.pipes
         self._common = common
+
+    @property
+    def allows_hostpath(self) -> bool:
+        """Whether the namespace's Pod Security level allows hostPath volumes. An unknown namespace has no label."""
+        labels = self.namespace_labels or {}
+        return labels.get(ENFORCE_LABEL, self.settings.pod_security.unlabelled) == "privileged"
 
     def tolerations(self, requests: GpuRequests) -> Sequence[dict[str, str]]:
         """The tolerations to inject into a pod with these requests, in the form of its spec."""

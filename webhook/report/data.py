@@ -44,8 +44,11 @@ class DataFormat(Enum):
 
 def json_text(value: object) -> str:
     """Return the value as indented JSON with a final line break. Printable text beyond ASCII is not escaped."""
-    written = msgspec.json.format(msgspec.json.encode(value), indent=2).decode()
-    return COMMAND_ANYWHERE.sub(r"#\\u0023", _UNUSUAL.sub(_escaped, written)) + "\n"
+    return _safe_json(msgspec.json.format(msgspec.json.encode(value), indent=2).decode()) + "\n"
+
+
+def _safe_json(written: str) -> str:
+    return COMMAND_ANYWHERE.sub(r"#\\u0023", _UNUSUAL.sub(_escaped, written))
 
 
 def _escaped(found: re.Match[str]) -> str:
@@ -57,18 +60,34 @@ def _escaped(found: re.Match[str]) -> str:
     return "".join(rf"\u{units[start : start + 4]}" for start in range(0, len(units), 4))
 
 
+def json_line(value: object) -> str:
+    """Return the value as JSON on one line, without a line break."""
+    return _safe_json(msgspec.json.format(msgspec.json.encode(value), indent=0).decode())
+
+
 def yaml_text(value: object) -> str:
     """Return the value as YAML in block style, without anchors and aliases."""
-    written = _dumped(value, unicode=True)
+    return _safe_yaml(value, flow=False)
+
+
+def yaml_line(value: object) -> str:
+    """Return the value as YAML in flow style on one line, without a line break, anchors and aliases."""
+    written = _safe_yaml([value], flow=True)[1:-2]
+    # Text with line breaks spans lines in YAML. JSON is YAML too, and escapes them.
+    return json_line(value) if "\n" in written else written
+
+
+def _safe_yaml(value: object, *, flow: bool) -> str:
+    written = _dumped(value, flow=flow, unicode=True)
     if any(not found[0].isprintable() for found in _UNUSUAL.finditer(written)):
-        written = _dumped(value, unicode=False)
+        written = _dumped(value, flow=flow, unicode=False)
     # Only quoted text contains it: see `_text`.
     return COMMAND_ANYWHERE.sub(r"#\\x23", written)
 
 
-def _dumped(value: object, *, unicode: bool) -> str:
+def _dumped(value: object, *, flow: bool, unicode: bool) -> str:
     written: str = yaml.dump(
-        value, Dumper=_Dumper, sort_keys=False, allow_unicode=unicode, default_flow_style=False, width=_WIDEST
+        value, Dumper=_Dumper, sort_keys=False, allow_unicode=unicode, default_flow_style=flow, width=_WIDEST
     )
     return written
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import Enum
 from typing import Any, NamedTuple, TypeAlias
 
 from webhook.diagnostics import LINE, Diagnostic, Unread
@@ -34,6 +35,18 @@ class Subject:
         return {"apiVersion": self.api_version, "kind": self.kind, "namespace": self.namespace, "name": self.name}
 
 
+class Difference(Enum):
+    """How a running webhook and the local run differ about a finding. `word` stands in data, `note` in text."""
+
+    ONLY_SERVER = "only-server", "only the server reports this"
+    ONLY_LOCAL = "only-local", "the server does not report this"
+    CHANGED = "changed", "the local run reports this differently"
+
+    def __init__(self, word: str, note: str) -> None:
+        self.word = word
+        self.note = note
+
+
 class Excerpt(NamedTuple):
     """A line of a file, or the part of a long line around a value. `column` is that of its first character, from 1."""
 
@@ -50,6 +63,7 @@ class Located:
 
     `length` is the number of characters of the value in this line, 0 if the value is not a scalar of one line.
     `value` is the value as text, by which `webhook.report.fingerprint` compares findings; empty for a mapping or list.
+    `difference` is None unless a running webhook and the local run differ about the finding.
     """
 
     finding: Finding
@@ -58,6 +72,13 @@ class Located:
     excerpt: Excerpt = NO_EXCERPT
     length: int = 0
     value: str = ""
+    difference: Difference | None = None
+
+    @property
+    def message(self) -> str:
+        """The message of the finding, and how a running webhook and the local run differ about it."""
+        note = "" if self.difference is None else f" ({self.difference.note})"
+        return f"{self.finding.message}{note}"
 
     @property
     def pointer(self) -> str:
@@ -65,7 +86,7 @@ class Located:
         return pointer(self.finding.path)
 
     def __str__(self) -> str:
-        return printable(f"{self.finding.code} {self.finding.message}", LINE)
+        return printable(f"{self.finding.code} {self.message}", LINE)
 
     def at(self, file: str) -> str:
         """Return the position in a file as compilers write it."""
@@ -97,7 +118,8 @@ class Result:
     `patch` is the patch of the mutating hook for a pod that is not denied. `omitted` counts, by code, the findings that
     are not listed. `reason` says why the object is exempt or skipped, or why its pods get their nodes later. `source`
     is the file that a renderer names as the origin of the object. `users` are the users with which the object uses
-    MPS, as far as they are to be compared with those of other objects.
+    MPS, as far as they are to be compared with those of other objects. `server` is the address of the running webhook
+    that decided, empty if none did; `patch_differs`: its patch is not that of the local run.
     """
 
     file: str
@@ -111,6 +133,13 @@ class Result:
     reason: str = ""
     source: str = ""
     users: tuple[MpsUser, ...] = ()
+    server: str = ""
+    patch_differs: bool = False
+
+    @property
+    def differences(self) -> int:
+        """The number of differences between a running webhook and the local run."""
+        return sum(one.difference is not None for one in self.findings) + self.patch_differs
 
 
 Entry: TypeAlias = "Result | Diagnostic | Unread"

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from webhook.manifests import Manifest
 from webhook.report.model import Subject
 
 
@@ -13,13 +14,11 @@ from webhook.report.model import Subject
 class Mutation:
     """An object of a file, the JSON Patch operations for it, and the object that results.
 
-    `edited` computes the result on each call. It may take far more memory than `original`, in which YAML aliases share
-    their target, so formats hold one result at a time.
+    `edited` computes the result on each call. It may take far more memory than the object of the manifest, in which
+    YAML aliases share their target, so formats hold one result at a time.
     """
 
-    file: str
-    document: int
+    manifest: Manifest
     subject: Subject
-    original: object
     operations: Sequence[dict[str, Any]]
     edited: Callable[[], object]

@@ -34,6 +34,7 @@ class Rest:
             "errors": self._errors,
             **({"unread": self._unread} if self._unread else {}),
             **({"settings": tally.settings} if tally.settings else {}),
+            **({"server": tally.server} if tally.server else {}),
             "summary": tally.summary(),
         }
 
@@ -51,6 +52,8 @@ def record(result: Result) -> dict[str, Any]:
         **({"omitted": dict(result.omitted)} if result.omitted else {}),
         **({"reason": result.reason} if result.reason else {}),
         **({"source": result.source} if result.source else {}),
+        **({"server": result.server} if result.server else {}),
+        **({"patchDiffers": True} if result.patch_differs else {}),
     }
 
 
@@ -64,4 +67,5 @@ def _finding(located: Located) -> dict[str, Any]:
         "column": located.column,
         "message": finding.message,
         "remedy": finding.remedy,
+        **({} if located.difference is None else {"difference": located.difference.word}),
     }

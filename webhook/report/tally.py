@@ -45,13 +45,29 @@ class Tally:
     """Counts the entries of a run.
 
     `settings` names the settings file if there is one. `codes` counts the findings by code and severity, `skipped` the
-    objects by the reason why they are skipped, `unread` the files by the reason why they are not read.
+    objects by the reason why they are skipped, `unread` the files by the reason why they are not read. `server` is the
+    address of the running webhook that decides, empty if none does; `sent` counts the objects that it answered,
+    `differences` those between its answers and the local run.
     """
 
-    __slots__ = ("codes", "decisions", "errors", "settings", "skipped", "unchecked", "unread")
+    __slots__ = (
+        "codes",
+        "decisions",
+        "differences",
+        "errors",
+        "sent",
+        "server",
+        "settings",
+        "skipped",
+        "unchecked",
+        "unread",
+    )
 
-    def __init__(self, settings: str = "") -> None:
+    def __init__(self, settings: str = "", server: str = "") -> None:
         self.settings = settings
+        self.server = server
+        self.sent = 0
+        self.differences = 0
         self.decisions = dict.fromkeys(DECISIONS, 0)
         self.errors = 0
         self.codes: Counter[tuple[str, str]] = Counter()
@@ -73,6 +89,8 @@ class Tally:
 
     def _add_result(self, result: Result) -> None:
         self.decisions[result.decision] += 1
+        self.sent += bool(result.server)
+        self.differences += result.differences
         if result.decision == SKIPPED and result.reason:
             self.skipped[result.reason] += 1
         for located in result.findings:
@@ -86,8 +104,9 @@ class Tally:
         return sum(self.decisions.values())
 
     def summary(self) -> dict[str, int]:
-        """Return the number of objects, of those with each decision, and of errors."""
-        return {"objects": self.objects, **self.decisions, "errors": self.errors}
+        """Return the number of objects, of those with each decision, and of errors; and what a webhook answered."""
+        compared = {"sent": self.sent, "differences": self.differences} if self.server else {}
+        return {"objects": self.objects, **self.decisions, "errors": self.errors, **compared}
 
     def exit_code(self, fail_on: FailOn) -> ExitCode:
         """Return the exit code of the run."""

@@ -96,6 +96,8 @@ def _result(result: Result, page: Page) -> Iterator[str]:
         yield from finding_lines(result, located, page)
     if result.reason:
         yield from _about(result, result.reason, page)
+    if result.patch_differs:
+        yield from _about(result, "the server's patch is not that of the local run", page)
     for code, count in result.omitted.items():
         yield from _about(result, f"and {counted(count, 'more finding')} of {code}", page)
 

@@ -2,31 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
 from enum import Enum
-from functools import partial
 from typing import assert_never
 
-from webhook.report.mutate import diff, json, patch
-from webhook.report.mutation import Mutation
-from webhook.report.paint import Paint
+from webhook.report.mutate.diff import DiffWriter
+from webhook.report.mutate.json import JsonWriter
+from webhook.report.mutate.patch import PatchWriter
+from webhook.report.mutate.yaml import YamlWriter
+from webhook.report.mutation_writer import Destination, MutationWriter
 
 
 class MutateFormat(Enum):
     """A format of `mutate`. The value is the word that `-o` takes and the name of the module."""
 
+    YAML = "yaml"
     JSON = "json"
-    PATCH = "patch"
     DIFF = "diff"
+    PATCH = "patch"
 
-    def to_format(self, paint: Paint) -> Callable[[Sequence[Mutation]], Iterator[str]]:
-        """Return the function that writes mutations in this format, piece by piece."""
+    def writer(self, destination: Destination) -> MutationWriter:
+        """Return a writer of this format for a destination."""
         match self:
+            case MutateFormat.YAML:
+                return YamlWriter()
             case MutateFormat.JSON:
-                return json.write
-            case MutateFormat.PATCH:
-                return patch.write
+                return JsonWriter()
             case MutateFormat.DIFF:
-                return partial(diff.write, paint=paint)
+                return DiffWriter(destination)
+            case MutateFormat.PATCH:
+                return PatchWriter()
             case _:
                 assert_never(self)

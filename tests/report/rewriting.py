@@ -1,0 +1,38 @@
+"""Edits of the default settings in a text, for tests of the diff."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from webhook.cli.editing import mutation
+from webhook.cli.evaluation import Evaluated, evaluate
+from webhook.diagnostics import Diagnostic
+from webhook.manifests import Manifest, read
+from webhook.policy.evaluate import Evaluator
+from webhook.policy.settings.settings import Settings
+from webhook.report.mutation import Mutation
+
+FILE = "pod.yaml"
+
+DEFAULTS = Evaluator.of(Settings())
+
+
+def mutations(data: bytes, evaluator: Evaluator = DEFAULTS, namespace: str = "") -> list[Mutation]:
+    """Return the objects of a file with their edits, without those that are denied or cannot be read."""
+    checked = [evaluate(one, evaluator, namespace) for one in read(FILE, data) if isinstance(one, Manifest)]
+    return [mutation(one) for one in checked if isinstance(one, Evaluated) and not one.is_denied]
+
+
+def values(data: bytes) -> list[Any]:
+    """Return the objects of a file, and None for each part that cannot be read."""
+    return [None if isinstance(one, Diagnostic) else one.value for one in read(FILE, data)]
+
+
+def expected(data: bytes, evaluator: Evaluator = DEFAULTS, namespace: str = "") -> list[Any]:
+    """Return what `values` finds in a file after the edits."""
+    made = mutations(data, evaluator, namespace)
+    edited = {(one.manifest.document, one.manifest.path): one.edited() for one in made}
+    return [
+        None if isinstance(one, Diagnostic) else edited.get((one.document, one.path), one.value)
+        for one in read(FILE, data)
+    ]

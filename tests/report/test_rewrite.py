@@ -1,0 +1,328 @@
+"""The text of a file with the edits of its objects: what it says, and what of it stays."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.linear import Work, assert_linear
+from tests.report.rewriting import expected, mutations, values
+from tests.strategies.styled import styled
+from webhook.report.rewrite import rewrite
+from webhook.report.rewrite.changes import Change, changes
+from webhook.report.rewrite.file import applied
+
+ANNOTATION = "cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes"
+GPU = "resources: {limits: {nvidia.com/gpu: 1}}"
+HEAD = "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\n"
+POD = f"{HEAD}spec:\n  containers:\n  - name: c\n    {GPU}\n"
+
+
+def edited(text: str) -> str:
+    """Return the text with its edits, which the objects in it are proven to have."""
+    data = text.encode()
+    rewritten = rewrite(data, mutations(data))
+    assert rewritten.failures == ()
+    after = applied(data, rewritten.splices)
+    assert values(after) == expected(data)
+    return after.decode()
+
+
+def lines_with(text: str, part: str) -> list[str]:
+    return [line for line in edited(text).split("\n") if part in line]
+
+
+def test_edits_follow_the_layout_of_the_file() -> None:
+    indented = "apiVersion: v1\nkind: Pod\nmetadata:\n    name: p\nspec:\n    containers:\n      - name: c\n        "
+    text = f"{indented}resources:\n            limits:\n                nvidia.com/gpu: 1\n"
+    assert edited(text) == (
+        f"apiVersion: v1\nkind: Pod\nmetadata:\n    name: p\n    annotations:\n        {ANNOTATION}: "
+        f"gpushare-mps-nvidia-com-gpu\n{text[text.index('spec') :]}"
+        "        env:\n          - name: CUDA_MPS_PIPE_DIRECTORY\n            value: /mps/nvidia.com/gpu/pipe\n"
+        "        volumeMounts:\n          - name: gpushare-mps-nvidia-com-gpu\n"
+        "            mountPath: /mps/nvidia.com/gpu/pipe\n"
+        "    runtimeClassName: nvidia\n"
+        "    volumes:\n      - name: gpushare-mps-nvidia-com-gpu\n        hostPath:\n"
+        "            path: /run/nvidia/mps/nvidia.com/gpu/pipe\n            type: DirectoryOrCreate\n"
+        "    tolerations:\n      - key: nvidia.com/gpu\n        operator: Exists\n        effect: NoSchedule\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("    env: []\n", "    env:\n    - name: CUDA"),
+        ("    env: []  # none\n", "    env:  # none\n    - name: CUDA"),
+        ("    env:   # none\n", "    env:   # none\n    - name: CUDA"),
+        ("    env: null\n", "    env:\n    - name: CUDA"),
+        ("    env: !!seq []\n", "    env: !!seq\n    - name: CUDA"),
+        ("    env: &e\n    - {name: A}\n", "    env: &e\n    - {name: A}\n    - name: CUDA"),
+        (
+            "    env: [{name: A}]  # one\n",
+            "    env: [{name: A}, {name: CUDA_MPS_PIPE_DIRECTORY, value: /mps/nvidia.com",
+        ),
+        ("    env: [{name: A}, ]\n", "    env: [{name: A}, {name: CUDA_MPS_PIPE_DIRECTORY, value: /mps/nvidia.com"),
+        ("    env: [\n      {name: A},  # a\n    ]\n", "      {name: A},  # a\n      {name: CUDA"),
+        ("    env: [\n      {name: A}  # a\n    ]\n", "      {name: A},  # a\n      {name: CUDA"),
+        ("    env: [  # none\n    ]\n", "    env: [  # none\n      {name: CUDA"),
+        ("    args:\n    - |\n      a\n\n    # c\n", "      a\n    env:\n"),
+        ("    args:\n    - |+\n      a\n\n", "      a\n\n    env:\n"),
+        ("    args: [a,\n      b]\n    # args: [c]\n", "    # args: [c]\n    env:\n"),
+        ("  # next\n  nodeName: n\n", "    env:\n"),
+        ("    ? args\n    : - a\n", "    : - a\n    env:\n"),
+        ("    args:\n    # last\n    -\n      a\n", "      a\n    env:\n"),
+    ],
+)
+def test_new_entries_stand_in_the_style_of_the_text(before: str, after: str) -> None:
+    text = POD + before
+    assert after in edited(text)
+    kept = [line for line in before.split("\n") if not re.search(r"\[\]|null|name: A}", line)]
+    assert [line for line in edited(text).split("\n") if line in kept] == kept
+
+
+def test_comments_stay_with_what_they_are_about() -> None:
+    text = f"{POD}    # the end of the container\n  # about the policy\n  restartPolicy: Never\n  # the end\n# more\n"
+    after = edited(text)
+    assert "    # the end of the container\n    env:\n" in after
+    assert "mountPath: /mps/nvidia.com/gpu/pipe\n  # about the policy\n  restartPolicy: Never\n  # the end\n" in after
+    assert after.endswith("    effect: NoSchedule\n# more\n")
+
+
+@pytest.mark.parametrize(
+    ("value", "after"),
+    [
+        (" a", "a,gpushare-mps-nvidia-com-gpu"),
+        (" 'a'  # one", "'a,gpushare-mps-nvidia-com-gpu'  # one"),
+        (' "a\\x2c\\\n      b"', '"a\\x2c\\\n      b,gpushare-mps-nvidia-com-gpu"'),
+        (' ""', "gpushare-mps-nvidia-com-gpu"),
+        ("", "gpushare-mps-nvidia-com-gpu"),
+        (" |\n      a", '"a\\n,gpushare-mps-nvidia-com-gpu"'),
+    ],
+)
+def test_names_of_volumes_join_the_annotation(value: str, after: str) -> None:
+    text = POD.replace(
+        "metadata: {name: p}", f"metadata:\n  name: p\n  annotations:\n    {ANNOTATION}:{value}\n    z: y"
+    )
+    assert f"    {ANNOTATION}: {after}\n    z: y\n" in edited(text)
+
+
+def test_line_breaks_of_the_file_stay() -> None:
+    windows = edited(POD.replace("\n", "\r\n"))
+    assert windows == edited(POD).replace("\n", "\r\n")
+    mixed = POD.replace("Pod\n", "Pod\r\n")
+    assert edited(mixed).replace("\r\n", "\n") == edited(POD)
+    assert edited(mixed).count("\r\n") == 1
+
+
+@pytest.mark.parametrize(
+    "ending", ["", "\n  volumes:", "\n  volumes: []", "\n  runtimeClassName:", "\n  x: |\n    text"]
+)
+def test_missing_final_line_break_stays_missing(ending: str) -> None:
+    text = POD.removesuffix("\n") + ending
+    assert edited(text) == edited(f"{text}\n").removesuffix("\n")
+
+
+def test_byte_order_marks_stay() -> None:
+    text = f"\ufeff{POD}---\n\ufeff{POD}"
+    assert edited(text) == f"\ufeff{edited(POD)}---\n\ufeff{edited(POD)}"
+
+
+def test_pretty_json_stays_pretty() -> None:
+    text = (
+        '{\n\t"apiVersion": "v1",\n\t"kind": "Pod",\n\t"metadata": {\n\t\t"name": "p"\n\t},\n\t"spec": {\n'
+        '\t\t"containers": [\n\t\t\t{"resources": {"limits": {"nvidia.com/gpu": 1}}, "name": "c", "env": null}\n'
+        '\t\t],\n\t\t"volumes": []\n\t}\n}'
+    )
+    after = edited(text)
+    assert '\n\t\t"name": "p",\n\t\t"annotations": {\n\t\t\t"cluster-autoscaler' in after
+    assert '\t\t"volumes": [\n\t\t\t{\n\t\t\t\t"name": "gpushare-mps-nvidia-com-gpu",\n\t\t\t\t"hostPath": {' in after
+    assert after.endswith('\t\t\t\t"effect": "NoSchedule"\n\t\t\t}\n\t\t]\n\t}\n}')
+
+
+JSON = (
+    '{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p"},"spec":{"containers":[{"name":"\\ud83d\\ude00","env":[],'
+)
+JSON += '"resources":{"limits":{"nvidia.com/gpu":1}}}]}}'
+
+
+@pytest.mark.parametrize(
+    "text", [JSON, JSON + JSON, f"{JSON}\n  {JSON}\n", f"{JSON}\n---\n{POD}", f"{POD}---\n{JSON}\n"]
+)
+def test_json_of_one_line(text: str) -> None:
+    assert edited(text).count("\n") - edited(POD).count("\n") * text.count("containers:") in (
+        text.count("\n") - POD.count("\n") * text.count("containers:"),
+    )
+
+
+ALIASES = f"""{HEAD}spec:
+  nodeSelector: &none {{}}
+  containers:
+  - &first
+    name: a
+    env: &env  # shared
+    - {{name: A}}
+    {GPU}
+  - {{name: b, env: *env, volumeMounts: &mounts [], resources: *none}}
+  - <<: *first
+    name: d
+    resources: {{}}
+  initContainers:
+  - *first  # again
+"""
+
+
+def test_edits_in_an_anchor_write_its_aliases_out() -> None:
+    after = edited(ALIASES)
+    assert "  - {name: b, env: [{name: A}], volumeMounts: &mounts [], resources: *none}\n" in after
+    assert "  - <<:\n      name: a\n      env:\n      - name: A\n      resources:\n" in after
+    assert "  - name: a  # again\n    env:\n    - name: A\n    - name: CUDA_MPS_PIPE_DIRECTORY\n" in after
+
+
+def test_aliases_of_other_values_stay() -> None:
+    text = f"{POD}    ports: &ports []\n  initContainers:\n  - {{name: d, ports: *ports, resources: {{}}}}\n"
+    assert "ports: *ports" in edited(text)
+
+
+def test_value_of_a_merge_key_gets_a_key_of_its_own() -> None:
+    text = f"{HEAD}x: &x {{env: [{{name: A}}]}}\nspec:\n  containers:\n  - <<: *x\n    name: c\n    {GPU}\n"
+    after = edited(text)
+    assert "    env:\n    - name: A\n    - name: CUDA_MPS_PIPE_DIRECTORY\n" in after
+    assert "x: &x {env: [{name: A}]}\n" in after
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        (f"{POD}    ? env\n", 'a key after "?" has no value; write ": null" below it'),
+        (
+            f"apiVersion: v1\nkind: List\nx: &x\n- {POD.replace(chr(10), chr(10) + '  ')}\nitems: *x\n",
+            "an alias stands",
+        ),
+        (
+            POD.replace(" {name: p}", f"\n  name: p\n  annotations:\n    {ANNOTATION}: !!binary YQ=="),
+            "its text cannot take",
+        ),
+        (f"{HEAD}spec:\n  containers: [{GPU}]\n", "its text cannot take the edits"),
+    ],
+)
+def test_text_that_cannot_be_edited_is_named(text: str, reason: str) -> None:
+    both = f"{POD}---\n{text}".encode()
+    rewritten = rewrite(both, mutations(both))
+    assert [reason in one.message for one in rewritten.failures] == [True]
+    assert [one.line > POD.count("\n") for one in rewritten.failures] == [True]
+    assert applied(both, rewritten.splices).decode() == f"{edited(POD)}---\n{text}"
+
+
+LISTED = POD.replace("apiVersion: v1\nkind: Pod\n", "").replace("\n", "\n  ")
+
+
+def test_items_whose_kind_the_list_implies() -> None:
+    text = f"apiVersion: v1\nkind: PodList\nitems:\n- {LISTED}\n- {LISTED}\n"
+    rewritten = rewrite(text.encode(), mutations(text.encode()))
+    assert rewritten.failures == ()
+    after = applied(text.encode(), rewritten.splices).decode()
+    assert after.count("runtimeClassName") == 2
+    assert after.count("kind") == 1
+
+
+def test_proof_sees_other_values(monkeypatch: pytest.MonkeyPatch) -> None:
+    def too_much(*given: Any) -> Any:
+        return [*changes(*given), Change(len(given[0]), len(given[0]), "more: 1\n", 0)]
+
+    monkeypatch.setattr("webhook.report.rewrite.file.changes", too_much)
+    data = f"{POD}---\n{POD}".encode()
+    rewritten = rewrite(data, mutations(data))
+    assert [one.line for one in rewritten.failures] == [1, 9]
+    assert rewritten.splices == ()
+
+
+def test_other_documents_stay() -> None:
+    text = (
+        f"# head\n---\n{POD}...\n---  # two\nkind: [unclosed\n---\napiVersion: v1\nkind: ConfigMap\ndata: {{a: 'b'}}\n"
+    )
+    start, _, rest = text.partition(POD)
+    assert edited(text) == start + edited(POD) + rest
+
+
+CONTAINERS = st.fixed_dictionaries(
+    {"name": st.sampled_from(["c", "main container"]), "resources": st.just({"limits": {"nvidia.com/gpu": 1}})},
+    optional={
+        "args": st.sampled_from([["a", "b: c"], [], None, ["x # y", "line"]]),
+        "env": st.sampled_from([None, [], [{"name": "A", "value": "b"}], [{"name": "A"}, {"name": "B", "value": ""}]]),
+        "volumeMounts": st.sampled_from([None, [], [{"name": "v", "mountPath": "/x"}]]),
+        "command": st.just(["sh", "-c", "echo hi"]),
+    },
+)
+ANNOTATIONS = st.sampled_from(
+    [None, {}, {"a": "b"}, {ANNOTATION: ""}, {ANNOTATION: "x,y"}, {ANNOTATION: None}, {ANNOTATION: "x", "z": "y"}]
+)
+
+
+@st.composite
+def pods(draw: st.DrawFn) -> dict[str, Any]:
+    """A pod with edits, whose members have any order."""
+    metadata = draw(st.fixed_dictionaries({"name": st.just("p")}, optional={"annotations": ANNOTATIONS}))
+    spec = draw(
+        st.fixed_dictionaries(
+            {"containers": st.lists(CONTAINERS, min_size=1, max_size=1)},
+            optional={
+                "initContainers": st.just([{"name": "i"}]),
+                "volumes": st.sampled_from([None, [], [{"name": "v", "emptyDir": {}}]]),
+                "tolerations": st.sampled_from([None, [], [{"key": "k", "operator": "Exists"}]]),
+                "runtimeClassName": st.none(),
+            },
+        )
+    )
+    order = draw(st.permutations(list(spec)))
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": {key: spec[key] for key in order}}
+
+
+@st.composite
+def files(draw: st.DrawFn) -> bytes:
+    """A file of one or two such pods in any style, or of a list of them."""
+    some = draw(st.lists(pods(), min_size=1, max_size=2))
+    made = [{"apiVersion": "v1", "kind": "List", "items": some}] if draw(st.integers(0, 4)) == 0 else some
+    text = "---\n".join(draw(styled(one)) for one in made)
+    text = text.rstrip("\n") if draw(st.booleans()) else text
+    text = text.replace("\n", "\r\n") if draw(st.booleans()) else text
+    return ("\ufeff" + text if draw(st.booleans()) else text).encode()
+
+
+REMOVED = re.compile(rb"[ \t]*(?:null|~|\"\"|''|\[ *\]|\{ *\}|)(?:[|>]-\r?\n *x\r?\n)?")
+
+
+@given(files())
+def test_edited_text_says_what_the_patch_says_and_keeps_the_rest(data: bytes) -> None:
+    rewritten = rewrite(data, mutations(data))
+    assert rewritten.failures == ()
+    assert values(applied(data, rewritten.splices)) == expected(data)
+    for one in rewritten.splices:
+        removed = data[one.start : one.end]
+        assert REMOVED.fullmatch(removed) or removed[:1] in b"|>'\"x", removed
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "shape",
+    [
+        lambda n: POD + f"    args:\n{'    - x' + chr(10)}" * 1 + "    - y\n" * n,
+        lambda n: f"{POD}---\n" * n,
+        lambda n: JSON * n,
+        lambda n: f"{HEAD}spec:\n  containers:\n" + f"  - name: c\n    {GPU}\n" * min(n, 900),
+        lambda n: f"{HEAD}spec: {{containers: [" + f"{{name: c, {GPU}}}, " * min(n, 900) + "]}\n",
+        lambda n: f"{HEAD}x: &x [{'1, ' * n}]\ny: [{'*x, ' * 20}]\nspec:\n  containers:\n  - name: c\n    {GPU}\n",
+        lambda n: f"{POD}    #{'c' * n}\n" + "    # more\n" * n,
+        lambda n: f"{POD}    args: [{'[], ' * n}]\n",
+    ],
+)
+def test_rewriting_time_is_linear(shape: Any) -> None:
+    def prepared(size: int) -> Work:
+        data = shape(size).encode()
+        made = mutations(data)
+        return lambda: rewrite(data, made)
+
+    assert_linear(prepared, 20, 4_000)

@@ -1,0 +1,122 @@
+"""The edited objects of one run: every format that `-o` names, each to its destination."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+
+from webhook.cli.evaluation import Evaluated
+from webhook.cli.options import Output
+from webhook.cli.outputs import STDOUT, Write, destinations
+from webhook.cli.screen import paint, tell
+from webhook.diagnostics import Diagnostic
+from webhook.manifests import Manifest
+from webhook.patch import Operation
+from webhook.policy.verdict import MOST_EDITS, Severity
+from webhook.report.exit_codes import ExitCode
+from webhook.report.mutate import MutateFormat
+from webhook.report.mutation import Mutation
+from webhook.report.mutation_writer import Destination, MutationWriter, Reader
+
+
+class Edits:
+    """Writes edited objects in each format. Names on standard error what is left out, and counts all."""
+
+    __slots__ = ("_parts", "_told", "denied", "edited", "errors", "unchanged")
+
+    def __init__(self, parts: Sequence[tuple[MutationWriter, Write]]) -> None:
+        self._parts = parts
+        self._told: set[Diagnostic] = set()
+        self.edited = self.unchanged = self.denied = self.errors = 0
+
+    def add(self, checked: Evaluated | Diagnostic) -> None:
+        """Write an object, or name it if it is denied or cannot be edited. Raises InputError."""
+        if isinstance(checked, Diagnostic):
+            self._refuse(checked)
+        elif checked.is_denied:
+            self.denied += 1
+            _tell_denial(checked)
+        elif checked.has_too_many_edits:
+            message = f"{checked.subject} needs more than {MOST_EDITS} edits, so the webhook makes none"
+            self._refuse(checked.manifest.diagnostic((), message))
+        else:
+            self._write(mutation(checked))
+
+    def end(self) -> None:
+        """Write what remains. Raises InputError if a file cannot be written."""
+        for writer, write in self._parts:
+            self._take(writer.end(), write)
+
+    @property
+    def exit_code(self) -> ExitCode:
+        """The exit code of the run."""
+        return ExitCode.WRONG_INPUT if self.errors else ExitCode.DENIED if self.denied else ExitCode.OK
+
+    def summary(self) -> str:
+        """Return what became of the objects, in a line."""
+        counts = {"edited": self.edited, "unchanged": self.unchanged, "denied": self.denied}
+        objects = sum(counts.values())
+        named = ", ".join(f"{count} {name}" for name, count in counts.items() if count)
+        errors = f"; {self.errors} error{'' if self.errors == 1 else 's'}" if self.errors else ""
+        return f"{objects} object{'' if objects == 1 else 's'}{f': {named}' if named else ''}{errors}"
+
+    def _write(self, mutation: Mutation) -> None:
+        if mutation.operations:
+            self.edited += 1
+        else:
+            self.unchanged += 1
+        for writer, write in self._parts:
+            self._take(writer.add(mutation), write)
+
+    def _take(self, pieces: Iterator[str | Diagnostic], write: Write) -> None:
+        for piece in pieces:
+            if isinstance(piece, str):
+                write(piece)
+            elif piece not in self._told:
+                self._told.add(piece)  # two diffs of one run have the same failures
+                self._refuse(piece)
+
+    def _refuse(self, problem: Diagnostic) -> None:
+        self.errors += 1
+        tell(str(problem))
+
+
+@contextmanager
+def edits(outputs: Sequence[Output[MutateFormat]]) -> Iterator[Edits]:
+    """Yield the edits of a run. At the end, all text is put into place. Raises InputError."""
+    with destinations([one.file for one in outputs]) as writes:
+        yield Edits(
+            [(one.format.writer(_destination(one.file)), write) for one, write in zip(outputs, writes, strict=True)]
+        )
+
+
+def _destination(file: str) -> Destination:
+    folder = str(Path.cwd())
+    if file != STDOUT:
+        return Destination(Reader.FILE, folder=folder)
+    reader = Reader.TERMINAL if sys.stdout.isatty() else Reader.STREAM
+    return Destination(reader, paint(sys.stdout), folder)
+
+
+def _tell_denial(checked: Evaluated) -> None:
+    for located in checked.result().findings:
+        finding = located.finding
+        if finding.severity is Severity.DENY:
+            tell(f"{located.at(checked.manifest.file)}: {checked.subject} is denied: {located}")
+            tell(f"    remedy: {finding.remedy}")
+
+
+def mutation(checked: Evaluated) -> Mutation:
+    """Return an object that is not denied, with its edits."""
+    operations = checked.operations()
+    return Mutation(checked.manifest, checked.subject, operations, partial(_edited, checked.manifest, operations))
+
+
+def _edited(manifest: Manifest, operations: list[Operation]) -> object:
+    import jsonpatch
+
+    # A copy by jsonpatch would keep what aliases share, and an edit of one place would show in all.
+    return jsonpatch.apply_patch(manifest.unshared(), operations, in_place=True)

@@ -1,0 +1,26 @@
+"""The edited objects as a stream of YAML documents, which `kubectl apply -f -` reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from webhook.report.data import yaml_text
+from webhook.report.mutation import Mutation
+
+_SEPARATOR = "---\n"
+
+
+class YamlWriter:
+    """Writes one document for each object."""
+
+    def __init__(self) -> None:
+        self._before = ""
+
+    def add(self, mutation: Mutation) -> Iterator[str]:
+        """Yield the document of an object."""
+        yield self._before + yaml_text(mutation.edited())
+        self._before = _SEPARATOR
+
+    def end(self) -> Iterator[str]:
+        """Yield nothing: no text remains."""
+        return iter(())

@@ -1,0 +1,205 @@
+"""The changes of a text that make its edits. They add to the text; what they take out is `[]`, null or an alias."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from webhook.report.rewrite.events import Kind, Style
+from webhook.report.rewrite.outline import Anchor, Node, Outline
+from webhook.report.rewrite.wanted import UneditableError, Values, Wanted, follow
+from webhook.report.rewrite.writing import Writing, is_filled
+
+_NEW_LINE = re.compile("\r\n|[\n\r\x85\u2028\u2029]")
+_COMMENT = re.compile("( *)#[^\n\r\x85\u2028\u2029]*(?:\r\n|[\n\r\x85\u2028\u2029])")
+_AFTER_LAST = re.compile(r"(?P<comma>[ \t]*,)?[ \t]*(?:#[^\n]*)?\r?\n")
+_LONG_LINE = 4096
+_SAFE_END = re.compile(r"[A-Za-z0-9.,-]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """Text in place of the characters from `start` to `end`. Of several at one place, the deepest comes first."""
+
+    start: int
+    end: int
+    text: str
+    depth: int
+
+
+def _insert(node: Node, offset: int, text: str) -> Change:
+    return Change(offset, offset, text, node.place.depth)
+
+
+def _replace(node: Node, start: int, end: int, text: str) -> Change:
+    return Change(start, end, text, node.place.depth)
+
+
+def changes(content: str, found: Outline, values: Values) -> list[Change]:
+    """Return the changes that make the edits, in the order of the text. Raises UneditableError.
+
+    The text of an anchor that an edit changes would show in each alias of it: these aliases get their values as text.
+    """
+    changer = _Changer(content, found, values)
+    made = [change for node in found.nodes if node.wanted is not None for change in changer.edit(node)]
+    starts = sorted(node.start for node in found.nodes if node.wanted is not None)
+    for anchor in found.anchors:
+        if anchor.aliases and bisect_left(starts, anchor.start) < bisect_left(starts, anchor.end + 1):
+            for alias in anchor.aliases:
+                if alias.wanted is None:
+                    made += changer.expand(alias, anchor)
+    return sorted(made, key=lambda change: (change.start, -change.depth))
+
+
+class _Changer:
+    def __init__(self, content: str, found: Outline, values: Values) -> None:
+        self.content = content
+        self.values = values
+        self.writing = Writing(found.layout)
+
+    def edit(self, node: Node) -> Iterator[Change]:
+        """Yield the changes for one edited value."""
+        wanted = node.wanted or Wanted()
+        if node.kind is Kind.ALIAS:
+            yield from self._replace(node, self.values.after(node.place.path))
+        elif wanted.becomes is not None:
+            added = wanted.becomes.added
+            at_end = None if added is None else self._end_of_text(node, added)
+            if added is None or at_end is None:
+                yield from self._become(node, wanted.becomes.value)
+            else:
+                yield _insert(node, at_end, added)
+        elif entries := [*wanted.entries, *self._merged(node, wanted)]:
+            yield from self._append(node, entries)
+
+    def expand(self, alias: Node, anchor: Anchor) -> Iterator[Change]:
+        """Yield the changes that write out what an alias stands for."""
+        if anchor.is_merged:
+            raise UneditableError("a merge key holds an anchor that the edits concern; write its aliases out")
+        yield from self._replace(alias, follow(self.values.original, anchor.path))
+
+    def _merged(self, node: Node, wanted: Wanted) -> list[tuple[str | None, Any]]:
+        """Return the entries that only a merge key gives a mapping and that change: they get a key of their own."""
+        if node.kind is not Kind.MAPPING:
+            return []
+        missing = [key for key in wanted.inside if key not in node.keys]
+        return [(str(key), self.values.after((*node.place.path, key))) for key in missing]
+
+    def _end_of_text(self, node: Node, added: str) -> int | None:
+        """Return where to write the new end of a text; None where the text has to be written as a whole."""
+        if not _SAFE_END.fullmatch(added):
+            return None
+        if node.style in (Style.SINGLE, Style.DOUBLE):
+            return node.end - 1
+        return node.end if node.style is Style.PLAIN and not node.place.in_flow else None
+
+    def _become(self, node: Node, value: Any) -> Iterator[Change]:
+        if node.start < node.end:
+            yield from self._replace(node, value)
+        elif self.content[node.start - 1] == ":":
+            yield from self._fill(node, value)
+        elif node.place.in_flow:
+            yield _insert(node, node.start, f": {self.writing.line(value)}")
+        else:
+            raise UneditableError('a key after "?" has no value; write ": null" below it')
+
+    def _fill(self, node: Node, value: Any) -> Iterator[Change]:
+        """Yield the change that writes a value after a colon."""
+        if node.place.column is None or not is_filled(value):
+            yield _insert(node, node.start, f" {self._line(node, value)}")
+        else:
+            yield self._below(node, node.end, value)
+
+    def _replace(self, node: Node, value: Any) -> Iterator[Change]:
+        """Yield the changes that write a value in place of a scalar or an alias."""
+        if node.place.column is not None and is_filled(value):
+            yield _replace(node, self._blanks_before(node.start), node.end, "")
+            yield self._below(node, node.end, value)
+        elif node.place.in_flow or not is_filled(value):
+            ended = "\n" if node.style in (Style.LITERAL, Style.FOLDED) else ""
+            yield _replace(node, node.start, node.end, self._line(node, value) + ended)
+        else:
+            column = len(self._before(node.start) or "")
+            first, *rest = self.writing.block(value, column)
+            yield _replace(node, node.start, node.end, first.strip())
+            yield _insert(node, self._line_after(node.end), "".join(rest))
+
+    def _line(self, node: Node, value: Any) -> str:
+        """Return a value for a place beside a key or within brackets: on lines of its own where the text has such."""
+        if not self.writing.unit or not is_filled(value):
+            return self.writing.line(value)
+        return self.writing.entry_lines(None, value, self._indent(node.start)).lstrip()
+
+    def _append_after_comment(self, node: Node, entries: list[tuple[str | None, Any]]) -> Change:
+        """Return the change that adds the first entries to brackets with a comment between them."""
+        indent = self._indent(node.closed)
+        lines = ",\n".join(self.writing.entry_lines(*one, f"{indent}  ") for one in entries)
+        return _insert(node, node.closed, f"{lines.removeprefix(indent)}\n{indent}")
+
+    def _below(self, node: Node, end: int, value: Any) -> Change:
+        """Return the change that writes a collection in block style below the line of an offset."""
+        lines = self.writing.block(value, (node.place.column or 0) + self.writing.indent(value))
+        return _insert(node, self._line_after(end), "".join(lines))
+
+    def _append(self, node: Node, entries: list[tuple[str | None, Any]]) -> Iterator[Change]:
+        value: Any = dict(entries) if node.kind is Kind.MAPPING else [one for _, one in entries]
+        if node.style is Style.BLOCK:
+            below = self._past_comments(self._line_after(node.end), node)
+            yield _insert(node, below, "".join(self.writing.block(value, node.column)))
+        elif self.content[node.opened - 1] not in "[{":
+            raise UneditableError('a pair within "[ ]" has no braces; put it in "{ }"')
+        elif node.last is not None:
+            yield from self._append_in_brackets(node, node.last, entries)
+        elif self.content[node.opened : node.closed].strip():
+            yield self._append_after_comment(node, entries)
+        elif node.place.column is None or self.writing.unit:
+            yield _replace(node, node.opened - 1, node.closed + 1, self._line(node, value))
+        else:
+            yield _replace(node, self._blanks_before(node.opened - 1), node.closed + 1, "")
+            yield self._below(node, node.closed + 1, value)
+
+    def _append_in_brackets(self, node: Node, last: int, entries: list[tuple[str | None, Any]]) -> Iterator[Change]:
+        """Yield the changes that add entries after the last one: on lines of their own if that one has such a line."""
+        indent = self._before(last)
+        after = _AFTER_LAST.match(self.content, node.end)
+        if after is None or indent is None or indent.strip(" \t"):
+            yield _insert(node, node.end, "".join(f", {self.writing.entry(*one)}" for one in entries))
+            return
+        lines = ",\n".join(self.writing.entry_lines(*one, indent) for one in entries)
+        if after["comma"] is None:
+            yield _insert(node, node.end, ",")
+        yield _insert(node, after.end(), lines + ("\n" if after["comma"] is None else ",\n"))
+
+    def _indent(self, offset: int) -> str:
+        """Return the blanks at the start of the line of an offset."""
+        line = self._before(offset) or ""
+        return line[: len(line) - len(line.lstrip(" \t"))]
+
+    def _blanks_before(self, offset: int) -> int:
+        """Return the start of the blanks before an offset."""
+        blanks = self._before(offset) or ""
+        return offset - len(blanks) + len(blanks.rstrip(" \t"))
+
+    def _before(self, offset: int) -> str | None:
+        """Return the line before an offset; None for a very long one, of which every edit would read all."""
+        start = self.content.rfind("\n", max(0, offset - _LONG_LINE), offset) + 1
+        return self.content[start:offset] if start or offset < _LONG_LINE else None
+
+    def _line_after(self, end: int) -> int:
+        """Return the start of the line after the one where a value ends. A text in block style ends with its line."""
+        if self.content[end - 1] in "\n\r\x85\u2028\u2029":
+            return end
+        found = _NEW_LINE.search(self.content, end)
+        return len(self.content) if found is None else found.end()
+
+    def _past_comments(self, offset: int, node: Node) -> int:
+        """Return the offset after comments below a collection that are indented like its entries."""
+        column = node.column
+        if node.kind is Kind.LIST and column == node.place.column:
+            column += 1  # such a comment is about the next key
+        while (found := _COMMENT.match(self.content, offset)) and len(found[1]) >= column:
+            offset = found.end()
+        return offset

@@ -1,0 +1,170 @@
+"""The bytes of a file with the edits of its objects, proven by reading them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from webhook.diagnostics import Diagnostic
+from webhook.manifests import Document, Position
+from webhook.report.mutation import Mutation
+from webhook.report.rewrite.changes import Change, changes
+from webhook.report.rewrite.events import json_events, json_key, yaml_events, yaml_key
+from webhook.report.rewrite.outline import outline
+from webhook.report.rewrite.proof import wrong
+from webhook.report.rewrite.wanted import UneditableError, Values, Wanted
+
+_BOM = b"\xef\xbb\xbf"
+_INSTEAD = "use -o yaml"
+
+
+@dataclass(frozen=True, slots=True)
+class Splice:
+    """Bytes in place of those of a file from `start` to `end`."""
+
+    start: int
+    end: int
+    new: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Rewritten:
+    """The splices that make the edits of a file, in order, and a diagnostic for each object without its edits."""
+
+    splices: tuple[Splice, ...]
+    failures: tuple[Diagnostic, ...]
+
+
+def rewrite(data: bytes, mutations: Sequence[Mutation]) -> Rewritten:
+    """Return the splices for mutations of a file, in its order.
+
+    An edited file is read again. An object that is then not what the edits make of it gets no splices.
+    """
+    documents, failures = _edited_documents(data, mutations)
+    numbers = _wrong(data, documents)
+    if numbers:
+        sound = [one for one in documents if one.number not in numbers]
+        # If that is not enough, no edit of the file is certain.
+        refused = documents if _wrong(data, sound) else [one for one in documents if one.number in numbers]
+        documents = [] if refused is documents else sound
+        failures += [_failure(one, "its text cannot take the edits") for edited in refused for one in edited.mutations]
+    return Rewritten(tuple(splice for edited in documents for splice in edited.splices), tuple(failures))
+
+
+@dataclass(frozen=True, slots=True)
+class _Edited:
+    """The splices for one document."""
+
+    number: int
+    mutations: tuple[Mutation, ...]
+    splices: tuple[Splice, ...]
+
+
+def _edited_documents(data: bytes, mutations: Iterable[Mutation]) -> tuple[list[_Edited], list[Diagnostic]]:
+    """Return the splices for each document, and the failures of those that cannot be edited."""
+    documents: list[_Edited] = []
+    failures: list[Diagnostic] = []
+    cursor = _Cursor(data)
+    for number, group in groupby((one for one in mutations if one.operations), lambda one: one.manifest.document):
+        edited = tuple(group)
+        try:
+            splices = tuple(_splices(cursor, edited[0].manifest.within, edited))
+        except UneditableError as error:
+            failures += [_failure(one, str(error)) for one in edited]
+        else:
+            documents.append(_Edited(number, edited, splices))
+    return documents, failures
+
+
+def _splices(cursor: _Cursor, document: Document, mutations: Sequence[Mutation]) -> Iterator[Splice]:
+    begin, end = (cursor.offset(position) for position in document.extent)
+    content = cursor.data[begin:end].decode()
+    whole = content if document.is_json or content.endswith("\n") else f"{content}\n"
+    wanted = Wanted()
+    for one in mutations:
+        wanted.want(one.manifest.path, one.manifest.value, one.operations)
+    events, key = (json_events(whole, 0), json_key) if document.is_json else (yaml_events(whole), yaml_key)
+    values = Values(document.value, {one.manifest.path: one.edited for one in mutations})
+    reached, place = 0, begin
+    for change in changes(whole, outline(whole, events, key, wanted), values):
+        start, end = min(change.start, len(content)), min(change.end, len(content))
+        place += len(content[reached:start].encode())
+        taken = len(content[start:end].encode())
+        yield Splice(place, place + taken, _new_text(whole, change, len(content)).encode())
+        reached, place = end, place + taken
+
+
+_LONG_LINE = 4096
+
+
+def _new_text(whole: str, change: Change, length: int) -> str:
+    """Return the new text with the line breaks of the line above; a file without the last one stays without."""
+    text = change.text
+    if change.start > length:
+        text = "\n" + text.removesuffix("\n")
+    if "\n" not in text:
+        return text
+    above = whole.rfind("\n", max(0, change.start - _LONG_LINE), change.start)
+    if above < 0:
+        above = whole.find("\n", change.start, change.start + _LONG_LINE)
+    return text.replace("\n", "\r\n") if above > 0 and whole[above - 1] == "\r" else text
+
+
+_BLOCK = 4096
+"""Bytes whose line breaks are counted at once."""
+
+
+class _Cursor:
+    """Finds positions in the bytes of a file, one after the other. Byte order marks belong to no line."""
+
+    def __init__(self, data: bytes) -> None:
+        self.data = data
+        self._line = self._column = 1
+        self._offset = self._past_marks(0)
+
+    def offset(self, position: Position) -> int:
+        """Return the offset of a position that is not before the last one."""
+        if self._line < position.line:
+            self._offset = self._past_marks(self._after_lines(position.line - self._line))
+            self._line, self._column = position.line, 1
+        characters = position.column - self._column
+        ahead = self.data[self._offset : self._offset + 4 * characters].decode(errors="ignore")
+        self._offset += len(ahead[:characters].encode())
+        self._column = position.column
+        return self._offset
+
+    def _after_lines(self, lines: int) -> int:
+        """Return the offset after some line breaks."""
+        offset = self._offset
+        while offset < len(self.data) and (some := self.data.count(b"\n", offset, offset + _BLOCK)) < lines:
+            offset, lines = offset + _BLOCK, lines - some
+        for _ in range(lines):
+            offset = self.data.find(b"\n", offset) + 1 or len(self.data)
+        return min(offset, len(self.data))
+
+    def _past_marks(self, offset: int) -> int:
+        while self.data.startswith(_BOM, offset):
+            offset += len(_BOM)
+        return offset
+
+
+def applied(data: bytes, splices: Iterable[Splice]) -> bytes:
+    """Return the bytes of a file with splices."""
+    pieces, reached = [], 0
+    for splice in splices:
+        pieces += [data[reached : splice.start], splice.new]
+        reached = splice.end
+    return b"".join([*pieces, data[reached:]])
+
+
+def _wrong(data: bytes, documents: Sequence[_Edited]) -> set[int]:
+    """Return the numbers of the documents that are not as the edits make them."""
+    if not documents:
+        return set()
+    splices = (splice for edited in documents for splice in edited.splices)
+    return wrong(data, applied(data, splices), {edited.number: edited.mutations for edited in documents})
+
+
+def _failure(mutation: Mutation, reason: str) -> Diagnostic:
+    return mutation.manifest.diagnostic((), f"{mutation.subject}: no diff: {reason}; {_INSTEAD}")

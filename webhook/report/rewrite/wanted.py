@@ -1,0 +1,106 @@
+"""What edits want of the values of a document, as a tree of the paths that they lead to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from webhook.patch import Operation
+from webhook.policy.verdict import Path
+
+
+class UneditableError(Exception):
+    """A text that this package cannot edit. The message says why, for the author of the file."""
+
+
+@dataclass(slots=True)
+class Becomes:
+    """A new value in place of a null, or of a text to which the edits add entries: then `added` is the new end."""
+
+    value: Any
+    added: str | None = None
+
+
+@dataclass(slots=True)
+class Wanted:
+    """What edits want of one value: a new value, new entries at its end, or something of the values inside.
+
+    The key of a new entry is None in a list.
+    """
+
+    becomes: Becomes | None = None
+    entries: list[tuple[str | None, Any]] = field(default_factory=list)
+    inside: dict[str | int, Wanted] = field(default_factory=dict)
+
+    def at(self, step: str | int) -> Wanted:
+        """Return what is wanted of the value at a key or an index, so that the caller can want more."""
+        return self.inside.setdefault(step, Wanted())
+
+    def want(self, path: Path, value: Any, operations: Iterable[Operation]) -> None:
+        """Add the proven operations for the object at a path; `value` is the object before the edits."""
+        wanted = self
+        for step in path:
+            wanted = wanted.at(step)
+        for operation in operations:
+            wanted._add(value, [_key(token) for token in operation["path"].split("/")[1:]], operation["value"])
+
+    def _add(self, value: Any, keys: list[str], new: Any) -> None:
+        wanted = self
+        for key in keys[:-1]:
+            step = int(key) if isinstance(value, list) else key
+            wanted, value = wanted.at(step), value[step]
+        last = keys[-1]
+        if isinstance(value, list):
+            wanted.entries.append((None, new))
+        elif last in value:
+            wanted.at(last).becomes = Becomes(new, _end(value[last], new))
+        else:
+            wanted.entries.append((last, new))
+
+
+def _end(old: Any, new: Any) -> str | None:
+    """Return what a text gains at its end; None where it is not a text or becomes another one."""
+    if isinstance(old, str) and old and isinstance(new, str) and new.startswith(old):
+        return new[len(old) :]
+    return None
+
+
+def _key(token: str) -> str:
+    return token.replace("~1", "/").replace("~0", "~")
+
+
+def follow(value: Any, path: Path) -> Any:
+    """Return the value at a path. Raises UneditableError where there is none."""
+    for step in path:
+        try:
+            value = value[step]
+        except (KeyError, IndexError, TypeError):
+            raise UneditableError("a merge key hides a value that the edits need") from None
+    return value
+
+
+class Values:
+    """The values of a document before and after the edits; `edited` makes those of the edited objects, by path."""
+
+    __slots__ = ("_above", "_edited", "_made", "original")
+
+    def __init__(self, original: Any, edited: Mapping[Path, Callable[[], Any]]) -> None:
+        self.original = original
+        self._edited = edited
+        self._made: dict[Path, Any] = {}
+        self._above = {path[:length] for path in edited for length in range(len(path))}
+
+    def after(self, path: Path) -> Any:
+        """Return the value at a path after the edits. Raises UneditableError for one that holds edited objects."""
+        for length in range(len(path), -1, -1):
+            if path[:length] in self._edited:
+                return follow(self._object(path[:length]), path[length:])
+        if path in self._above:
+            raise UneditableError("an alias stands for a list of objects that get edits; write the list out")
+        return follow(self.original, path)
+
+    def _object(self, path: Path) -> Any:
+        if path not in self._made:
+            self._made[path] = self._edited[path]()
+        return self._made[path]
