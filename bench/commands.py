@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import compileall
 import os
 import subprocess
 import sys
@@ -23,14 +24,16 @@ from tests.cluster.harness.cache import ToolsMissingError
 
 NAME = "commands"
 OURS = "gpushare-webhook check"
-WALL, CPU, PACE = "wall time", "CPU time", "Deployments a second"
+PARALLEL = f"{OURS} -j 0"
+WALL, CPU, PACE, MEMORY = "wall time", "CPU time", "Deployments a second", "peak memory"
 METHOD = (
-    "whole processes on one core, in turn; wall and CPU time of each by wait4, the median of its runs in a round; each "
-    "run has to find the one Deployment that breaks the rule"
+    "whole processes on one core (`-j 0`: on all cores), in turn; wall and CPU time and peak memory of each by wait4, "
+    "the median of its runs in a round; each run has to find the one Deployment that breaks the rule"
 )
 
 ONE_FILE = "one small file"
 MANY = 2_000
+VERY_MANY = 20_000
 _RULES = Path(__file__).parent / "peers" / "rules"
 _RUNS = 5
 _LIMIT = 120
@@ -41,7 +44,8 @@ _INTRO = """## The command line
 `check` with all its checks next to tools with one rule, "limits of `nvidia.com/gpu` at most 1": kubeconform with a
 local JSON schema of the fields that occur (Kubernetes' whole schema takes as long), gator with one Rego constraint,
 kyverno with one pattern (its CEL policies take five times as long). Whole processes from cold on one core, Deployments
-of 725 bytes, one of which breaks the rule.
+of 725 bytes, one of which breaks the rule. The largest file shows that memory does not grow with a file, and what
+worker processes gain on all cores of this machine.
 """
 
 
@@ -51,27 +55,34 @@ class WrongAnswerError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """A command line: its name, and its arguments for a file or folder."""
+    """A command line: its name, its arguments for a file or folder, and whether it has one core."""
 
     name: str
     command: Callable[[Path], list[str]]
+    on_one_core: bool = True
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A file or folder to check, with its number of Deployments."""
+    """A file or folder to check, with its number of Deployments. `tools` are those that check it, if not all."""
 
     title: str
     path: Path
     deployments: int
+    tools: frozenset[str] | None = None
+
+    def is_for(self, tool: Tool) -> bool:
+        """Whether a tool checks it."""
+        return tool.on_one_core if self.tools is None else tool.name in self.tools
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One process: wall and CPU seconds, exit status, and output."""
+    """One process: wall and CPU seconds, the largest resident memory in MiB, exit status, and output."""
 
     wall: float
     cpu: float
+    memory: float
     status: int
     output: str
 
@@ -79,14 +90,20 @@ class Run:
 def run(machine: Machine, rounds: Rounds) -> Results:
     """Measure all available tools on all cases."""
     tools, skipped = available()
+    # As an installer does: else a first run would compile every module, or each run where Python may not write.
+    compileall.compile_dir(Path(__file__).parents[1] / "webhook", quiet=1)
     with tempfile.TemporaryDirectory() as folder:
-        cases = write_cases(Path(folder), rounds.many(MANY))
+        cases = write_cases(Path(folder), rounds.many(MANY), rounds.many(VERY_MANY))
         for tool in tools:
             prove(tool, Path(folder), machine)
-        taken: dict[tuple[Case, str], list[Run]] = {(case, tool.name): [] for case in cases for tool in tools}
+        taken: dict[tuple[Case, str], list[Run]] = {
+            (case, tool.name): [] for case in cases for tool in tools if case.is_for(tool)
+        }
         for _ in range(rounds.count):
             for case in cases:
-                for name, middle in take_turns(tools, case, machine, rounds.many(_RUNS)):
+                for name, middle in take_turns(
+                    [tool for tool in tools if case.is_for(tool)], case, machine, rounds.many(_RUNS)
+                ):
                     taken[case, name].append(middle)
     figures = tuple(figure for (case, name), runs in taken.items() for figure in _figures(case, name, runs))
     versions = ", ".join(f"{one.name} {one.version}" for one in PROGRAMS if one.name not in skipped)
@@ -105,7 +122,11 @@ def run(machine: Machine, rounds: Rounds) -> Results:
 def available() -> tuple[list[Tool], dict[str, str]]:
     """The available tools, and the reason for each other."""
     ours = Path(sys.executable).with_name("gpushare-webhook")
-    tools, skipped = [Tool(OURS, lambda path: [str(ours), "check", "-f", str(path)])], {}
+    tools = [
+        Tool(OURS, lambda path: [str(ours), "check", "-f", str(path)]),
+        Tool(PARALLEL, lambda path: [str(ours), "check", "-f", str(path), "-j", "0"], on_one_core=False),
+    ]
+    skipped = {}
     for program in PROGRAMS:
         try:
             binary = str(program.find())
@@ -128,13 +149,19 @@ _PEERS: dict[str, Callable[[str, Path], list[str]]] = {
 }
 
 
-def write_cases(folder: Path, many: int) -> list[Case]:
-    """The files: one Deployment, many in one file, many in as many files."""
+def write_cases(folder: Path, many: int, very_many: int) -> list[Case]:
+    """The files: one Deployment, many in one file, many in as many files, and very many in one file."""
     deployments = several(many)
     return [
         Case(ONE_FILE, write_file(folder / "one.yaml", [wrong(0)]), 1),
         Case(f"{many:,} in one file", write_file(folder / "many.yaml", deployments), many),
         Case(f"{many:,} files", write_folder(folder / "many", deployments), many),
+        Case(
+            f"{very_many:,} in one file",
+            write_file(folder / "very-many.yaml", several(very_many)),
+            very_many,
+            frozenset((OURS, PARALLEL)),
+        ),
     ]
 
 
@@ -143,7 +170,7 @@ def prove(tool: Tool, folder: Path, machine: Machine) -> None:
 
     Raises WrongAnswerError.
     """
-    passed = perform(tool.command(write_file(folder / "good.yaml", [good(0)])), machine)
+    passed = perform(tool, write_file(folder / "good.yaml", [good(0)]), machine)
     if passed.status:
         raise WrongAnswerError(f"{tool.name} refuses a good Deployment: {passed.output.strip()[-500:]}")
 
@@ -157,12 +184,13 @@ def take_turns(tools: list[Tool], case: Case, machine: Machine, runs: int) -> It
         for tool in tools:
             taken[tool.name].append(_found(tool, case, machine))
     for name, some in taken.items():
-        yield name, Run(median(one.wall for one in some), median(one.cpu for one in some), some[0].status, "")
+        walls, cpus, memories = zip(*((one.wall, one.cpu, one.memory) for one in some), strict=True)
+        yield name, Run(median(walls), median(cpus), median(memories), some[0].status, "")
 
 
 def _found(tool: Tool, case: Case, machine: Machine) -> Run:
     """One run, in which the tool has to find the Deployment that is wrong."""
-    done = perform(tool.command(case.path), machine)
+    done = perform(tool, case.path, machine)
     if done.status != 1 or WRONG not in done.output or "inference-" in done.output:
         raise WrongAnswerError(
             f"{tool.name} ends with {done.status} for {case.title}, and should find {WRONG} alone: "
@@ -171,16 +199,16 @@ def _found(tool: Tool, case: Case, machine: Machine) -> Run:
     return done
 
 
-def perform(command: list[str], machine: Machine, limit: float = _LIMIT) -> Run:
-    """Run a command to its end on the core of servers. After `limit` seconds it is killed, and its status is -9."""
+def perform(tool: Tool, path: Path, machine: Machine, limit: float = _LIMIT) -> Run:
+    """Run a tool to its end. After `limit` seconds it is killed, and its status is -9."""
     with tempfile.TemporaryFile() as output:
         began = time.perf_counter()
         process = subprocess.Popen(
-            command,
+            tool.command(path),
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,
-            preexec_fn=pinned(machine.server),
+            preexec_fn=pinned(machine.server) if tool.on_one_core else None,
         )
         killer = Timer(limit, process.kill)
         killer.start()
@@ -191,7 +219,8 @@ def perform(command: list[str], machine: Machine, limit: float = _LIMIT) -> Run:
         wall = time.perf_counter() - began
         process.returncode = os.waitstatus_to_exitcode(status)
         output.seek(0)
-        return Run(wall, used.ru_utime + used.ru_stime, process.returncode, output.read().decode(errors="replace"))
+        text = output.read().decode(errors="replace")
+        return Run(wall, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024, process.returncode, text)
 
 
 def _figures(case: Case, name: str, runs: list[Run]) -> Iterator[Figure]:
@@ -199,6 +228,7 @@ def _figures(case: Case, name: str, runs: list[Run]) -> Iterator[Figure]:
     walls = tuple(one.wall for one in runs)
     yield Figure(name, case.title, WALL, "s", walls, Bar(most=0.2) if ours and case.title == ONE_FILE else None)
     yield Figure(name, case.title, CPU, "s", tuple(one.cpu for one in runs))
+    yield Figure(name, case.title, MEMORY, "MiB", tuple(one.memory for one in runs), Bar(most=64) if ours else None)
     if case.deployments > 1:
         paces = tuple(case.deployments / wall for wall in walls)
         yield Figure(name, case.title, PACE, "/s", paces, Bar(least=5_000) if ours and "in one" in case.title else None)
@@ -207,12 +237,12 @@ def _figures(case: Case, name: str, runs: list[Run]) -> Iterator[Figure]:
 def _ratios(figures: tuple[Figure, ...]) -> Iterator[Ratio]:
     """Our wall and CPU time over those of each other tool: below 1 where we are ahead.
 
-    To be ahead in wall time for many in one file is a bar.
+    To be ahead in wall time for many Deployments is a bar.
     """
     ours = {(figure.case, figure.quantity): figure for figure in figures if figure.subject == OURS}
     for figure in figures:
         if figure.subject != OURS and figure.quantity in (WALL, CPU):
-            barred = "in one" in figure.case and figure.quantity == WALL
+            barred = figure.case != ONE_FILE and figure.quantity == WALL and figure.subject != PARALLEL
             yield Ratio.between(ours[figure.case, figure.quantity], figure, Bar(most=1) if barred else None)
 
 
@@ -228,12 +258,10 @@ def _table(found: Results, case: str) -> str:
     rows = []
     for wall in found.having(case=case, quantity=WALL):
         paces = [pace.spread.write(number) for pace in found.having(case=case, quantity=PACE, subject=wall.subject)]
-        cpu = found.figure(wall.subject, case, CPU)
-        spreads = [wall.spread.write(number), cpu.spread.write(number)]
+        spreads = [found.figure(wall.subject, case, quantity).spread.write(number) for quantity in (WALL, CPU, MEMORY)]
         rows.append(
             [wall.subject, *spreads, *paces, *(ratios.get((wall.subject, quantity), "1") for quantity in (WALL, CPU))]
         )
-    pace = ["a second"] if len(rows[0]) > 5 else []
-    return (
-        f"### {case.capitalize()}\n\n{table(['tool', 'wall, s', 'CPU, s', *pace, 'check / this, wall', 'CPU'], rows)}"
-    )
+    pace = ["a second"] if len(rows[0]) > 6 else []
+    head = ["tool", "wall, s", "CPU, s", "memory, MiB", *pace, "check / this, wall", "CPU"]
+    return f"### {case.capitalize()}\n\n{table(head, rows)}"

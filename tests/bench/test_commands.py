@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from bench import commands
-from bench.commands import CPU, OURS, PACE, WALL, Tool, WrongAnswerError
+from bench.commands import CPU, MEMORY, OURS, PACE, PARALLEL, WALL, Tool, WrongAnswerError
 from bench.deployments import WRONG
 from bench.machine import Machine
 from bench.peers import programs
@@ -37,13 +37,16 @@ def test_every_tool_finds_the_wrong_deployment_in_every_case(built: list[Program
     names = [OURS, *(program.name for program in built)]
     cases = ["one small file", "8 in one file", "8 files"]
     assert [(figure.case, figure.subject) for figure in found.having(quantity=WALL)] == [
-        (case, name) for case in cases for name in names
+        *((case, name) for case in cases for name in names),
+        *(("80 in one file", name) for name in (OURS, PARALLEL)),
     ]
     for wall in found.having(quantity=WALL):
         assert wall.values[0] > 0
         assert found.figure(wall.subject, wall.case, CPU).values[0] > 0
+        assert 1 < found.figure(wall.subject, wall.case, MEMORY).values[0] < 10_000
     for pace in found.having(quantity=PACE):
-        assert pace.values[0] == pytest.approx(8 / found.figure(pace.subject, pace.case, WALL).values[0])
+        deployments = int(pace.case.split()[0])
+        assert pace.values[0] == pytest.approx(deployments / found.figure(pace.subject, pace.case, WALL).values[0])
     for one in found.ratios:
         ours, other = (found.figure(name, one.case, one.quantity).values[0] for name in (OURS, one.over))
         assert one.values[0] == pytest.approx(ours / other)
@@ -58,9 +61,10 @@ def test_section_has_a_table_for_each_case(monkeypatch: pytest.MonkeyPatch) -> N
         "### One small file",
         "### 2 in one file",
         "### 2 files",
+        "### 20 in one file",
     ]
     lines = [line.count("|") for line in shown.splitlines() if line.startswith("|")]
-    assert lines == [6] * 3 + [7] * 6
+    assert lines == [7] * 3 + [8] * 10
 
 
 def test_tool_that_finds_nothing_is_not_measured(tmp_path: Path) -> None:
@@ -80,23 +84,23 @@ def test_tool_that_refuses_a_good_deployment_is_not_measured(tmp_path: Path) -> 
 
 
 def _one(folder: Path) -> tuple[commands.Case, Machine]:
-    return commands.write_cases(folder, 2)[0], Machine.here()
+    return commands.write_cases(folder, 2, 3)[0], Machine.here()
 
 
 def test_process_that_hangs_is_killed() -> None:
-    assert commands.perform(["sleep", "60"], Machine.here(), limit=0.1).status == -9
+    assert commands.perform(Tool("slow", lambda _: ["sleep", "60"]), Path(), Machine.here(), limit=0.1).status == -9
 
 
 def test_cpu_time_of_children_that_end_is_counted() -> None:
     busy = ["sh", "-c", "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done"]
-    assert commands.perform(busy, Machine.here()).cpu > 0.02
+    assert commands.perform(Tool("busy", lambda _: busy), Path(), Machine.here()).cpu > 0.02
 
 
 @pytest.mark.usefixtures("unbuilt")
 def test_peers_are_skipped_without_go(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "/nonexistent")
     tools, skipped = commands.available()
-    assert [tool.name for tool in tools] == [OURS]
+    assert [tool.name for tool in tools] == [OURS, PARALLEL]
     assert set(skipped) == {program.name for program in PROGRAMS}
     assert [reason for reason in skipped.values() if "Go is not on PATH" not in reason] == []
 
@@ -114,4 +118,8 @@ def test_version_is_that_of_go_mod(program: Program) -> None:
 
 def test_committed_results_have_every_tool() -> None:
     found = load(commands.NAME)
-    assert {figure.subject for figure in found.figures} | set(found.skipped) == {OURS, *(one.name for one in PROGRAMS)}
+    assert {figure.subject for figure in found.figures} | set(found.skipped) == {
+        OURS,
+        PARALLEL,
+        *(one.name for one in PROGRAMS),
+    }

@@ -45,7 +45,7 @@ def test_file_stays_when_run_fails(here: Path, monkeypatch: pytest.MonkeyPatch) 
         raise LookupError("on purpose")
 
     (here / "report.json").write_text("before")
-    monkeypatch.setattr("webhook.cli.check.evaluate", broken)
+    monkeypatch.setattr("webhook.cli.checking.evaluate", broken)
     ended = run("check", POD, "-o", "json=report.json", "-o", "text=missing/report.txt")
     assert ended.code == 2
     ended = run("check", POD, "-o", "json=report.json", "-o", "json")

@@ -91,9 +91,14 @@ def test_link_to_itself_and_impossible_names(tmp_path: Path) -> None:
 
 
 def test_file_over_size_limit(tmp_path: Path) -> None:
-    with (tmp_path / "a.yaml").open("wb") as file:
+    large = tmp_path / "a.yaml"
+    with large.open("wb") as file:
         file.truncate(LARGEST + 1)
-    assert found([str(tmp_path / "a.yaml")]) == [Diagnostic(str(tmp_path / "a.yaml"), 0, 0, "larger than 64 MiB")]
+    assert found([str(large)]) == [Diagnostic(str(large), 1, 1, "a document larger than 64 MiB")]
+    assert found([str(tmp_path)]) == [Diagnostic(str(large), 0, 0, "larger than 64 MiB")]
+    with large.open("r+b") as file:
+        file.write(b"{")
+    assert found([str(large)]) == [Diagnostic(str(large), 0, 0, "larger than 64 MiB")]
 
 
 def test_undecodable_file_name(tmp_path: Path) -> None:

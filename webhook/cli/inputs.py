@@ -4,24 +4,13 @@ from __future__ import annotations
 
 import io
 import sys
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, BinaryIO, TypeAlias, TypeVar
 
+from webhook.cli.batches import Found, answered, batches, entries
 from webhook.diagnostics import Diagnostic, InputError, Unread
-from webhook.manifests import (
-    STDIN,
-    Document,
-    Manifest,
-    Source,
-    documents,
-    has_documents,
-    is_pipe,
-    objects,
-    source,
-    sources,
-)
+from webhook.manifests import Document, Manifest, Reading, Source, documents, objects, source, sources, whole
 from webhook.policy.placement.facts import UNKNOWN, Facts
 
 if TYPE_CHECKING:
@@ -31,45 +20,24 @@ if TYPE_CHECKING:
 
 
 def manifests(inputs: Inputs) -> Iterator[Manifest | Diagnostic | Unread]:
-    """Yield all manifests of the inputs in order, a diagnostic for each part that cannot be read, and what is skipped.
-
-    The output of another command without a document is an error, since the command has probably failed. A file or
-    folder may be empty unless all inputs are, or a check of nothing would pass. A list without items is a document.
-    """
-    empty: list[str] = []
-    unread: Counter[str] = Counter()
-    all_empty = True
-    for given in sources(inputs.names, inputs.recursive, _standard_input(), inputs.exclude):
-        found = False
-        for one in objects(given) if isinstance(given, Source) else (given,):
-            found = True
-            if isinstance(one, Unread):
-                unread[one.reason] += 1
-            else:
-                all_empty = False
-            yield one
-        if not found and isinstance(given, Source):
-            if has_documents(given.data):
-                all_empty = False
-            else:
-                empty.append(given.file)
-    for file in empty:
-        if is_pipe(file):
-            yield Diagnostic(file, 0, 0, _EMPTY_INPUT if file == STDIN else _EMPTY_PIPE)
-        elif all_empty:
-            yield Diagnostic(file, 0, 0, _EMPTY_FILE)
-    if all_empty and unread and not empty:
-        yield Diagnostic(inputs.names[0], 0, 0, _nothing_read(unread))
+    """Yield all manifests in order, a diagnostic for each part that cannot be read, and what is skipped."""
+    return entries(inputs, map(partial(answered, _objects), batches(found(inputs, whole))))
 
 
-_EMPTY_INPUT = "standard input holds no object; did the command before the pipe fail?"
-_EMPTY_PIPE = "this pipe holds no object; did the command that writes it fail?"
-_EMPTY_FILE = "no object in this file, nor in any other input"
+def _objects(source: Source) -> list[Manifest | Diagnostic | Unread]:
+    return list(objects(source))
 
 
-def _nothing_read(unread: Counter[str]) -> str:
-    counts = ", ".join(f"{count} {reason}" for reason, count in unread.most_common())
-    return f"no object here, nor in any other input; not read: {counts}"
+def found(inputs: Inputs, reading: Reading) -> Iterator[Found]:
+    """Yield what the options of a command name."""
+    return sources(
+        inputs.names,
+        inputs.recursive,
+        _standard_input(),
+        inputs.exclude,
+        reading,
+        as_in_folder=inputs.force_exclude,
+    )
 
 
 def _standard_input() -> BinaryIO:

@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
+from webhook.manifests.files import Source
 from webhook.manifests.manifest import Document, Manifest
 from webhook.manifests.objects import objects
 from webhook.manifests.position import Position
 from webhook.manifests.reader import documents, has_documents, read
+from webhook.manifests.readings import Reading, in_sections, whole
 from webhook.manifests.recognition import Reason
-from webhook.manifests.sources import STDIN, Source, is_pipe, source, sources
+from webhook.manifests.sources import STDIN, is_pipe, source, sources
 
 __all__ = [
     "STDIN",
     "Document",
     "Manifest",
     "Position",
+    "Reading",
     "Reason",
     "Source",
     "documents",
     "has_documents",
+    "in_sections",
     "is_pipe",
     "objects",
     "read",
     "source",
     "sources",
+    "whole",
 ]

@@ -4,28 +4,40 @@ from __future__ import annotations
 
 import os
 import stat
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
 from webhook.diagnostics import Diagnostic
 
 LARGEST = 64 * 1024 * 1024
-"""Bytes of an input: far more than the largest object that etcd accepts, or any bundle of objects under review."""
+"""Bytes of an input, or of a document where only that is held: far more than the largest object that etcd accepts."""
+
+
+class Source(NamedTuple):
+    """One input, or a section of a large one: the name of its file and its content.
+
+    `named` is False for a file that was found in a folder. `first_line` is that of the content, `number` the number of
+    documents before it.
+    """
+
+    file: str
+    data: bytes
+    named: bool = True
+    first_line: int = 1
+    number: int = 0
 
 
 def read_file(path: str) -> bytes | Diagnostic:
     """Return the content of a file or of a named pipe."""
     try:
         with open(path, "rb") as stream:  # noqa: PTH123 - a Path costs more than all the rest
-            status = os.fstat(stream.fileno())
-            # To read as much as the limit allows would reserve that much memory for each file.
-            expected = status.st_size if stat.S_ISREG(status.st_mode) else 0
-            return read_stream(shown(path), stream, min(expected, LARGEST) or LARGEST)
+            return read_stream(shown(path), stream)
     except (OSError, ValueError) as error:
         return problem(path, reason_of(error))
 
 
-def read_stream(name: str, stream: BinaryIO, expected: int = LARGEST) -> bytes | Diagnostic:
-    """Return the content of a stream of about the expected bytes."""
+def read_stream(name: str, stream: BinaryIO) -> bytes | Diagnostic:
+    """Return the content of a stream."""
+    expected = _expected(stream)
     try:
         data = stream.read(expected + 1)
         if len(data) > expected:
@@ -35,6 +47,15 @@ def read_stream(name: str, stream: BinaryIO, expected: int = LARGEST) -> bytes |
     if len(data) > LARGEST:
         return Diagnostic(name, 0, 0, f"larger than {LARGEST // 1024**2} MiB")
     return data
+
+
+def _expected(stream: BinaryIO) -> int:
+    """Return the size of a file. To read as much as the limit allows would reserve that much memory for each file."""
+    try:
+        status = os.fstat(stream.fileno())
+    except (OSError, ValueError):
+        return LARGEST  # no file
+    return min(status.st_size, LARGEST) if stat.S_ISREG(status.st_mode) and status.st_size else LARGEST
 
 
 def problem(path: str, message: str) -> Diagnostic:
@@ -53,3 +74,16 @@ def reason_of(error: OSError | ValueError) -> str:
         return "no such file or folder"
     reason = error.strerror if isinstance(error, OSError) else None
     return (reason or str(error)).lower()
+
+
+def is_folder(path: str) -> bool:
+    """Return whether a path leads to a folder."""
+    return stat.S_ISDIR(mode_of(path))
+
+
+def mode_of(path: str) -> int:
+    """Return the mode of what a path leads to; 0 where that fails. Reading it then reports the reason."""
+    try:
+        return os.stat(path).st_mode  # noqa: PTH116
+    except (OSError, ValueError):
+        return 0

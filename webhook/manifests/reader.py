@@ -9,21 +9,18 @@ from webhook.manifests import blocks
 from webhook.manifests.errors import UnreadableError, quoted
 from webhook.manifests.manifest import Document, Manifest
 from webhook.manifests.position import SourceText, Spot
-from webhook.manifests.stream import Part, normal, parts
+from webhook.manifests.stream import Part, is_gzip, is_json, is_utf16, normal, parts
 from webhook.policy.pods.reading import type_of
 from webhook.policy.verdict import Path
 
-_UTF16 = (b"\xff\xfe", b"\xfe\xff")
-_GZIP = b"\x1f\x8b"
-_BLANKS = b" \t\r\n\v\f"
 
-
-def read(file: str, data: bytes) -> Iterator[Manifest | Diagnostic]:
+def read(file: str, data: bytes, first_line: int = 1, number: int = 0) -> Iterator[Manifest | Diagnostic]:
     """Yield the objects of one input in order, and a diagnostic for each document that cannot be read.
 
-    Empty documents are skipped but counted. The items of a list become separate objects.
+    Empty documents are skipped but counted. The items of a list become separate objects. A section of an input has its
+    first line, and the number of documents before it.
     """
-    for found in documents(file, data):
+    for found in documents(file, data, first_line, number):
         if isinstance(found, Document):
             yield from flattened(file, found)
         else:
@@ -75,26 +72,25 @@ def _name(value: dict[str, object], key: str) -> str:
     return name if isinstance(name, str) else ""
 
 
-def documents(file: str, data: bytes) -> Iterator[Document | Diagnostic]:
+def documents(file: str, data: bytes, first_line: int = 1, number: int = 0) -> Iterator[Document | Diagnostic]:
     """Yield the documents of one input as they stand, lists included. Empty documents are skipped but counted."""
-    for found in _documents(file, data):
+    for found in _documents(file, data, first_line, number):
         if isinstance(found, Document):
             found.raw = data
         yield found
 
 
-def _documents(file: str, data: bytes) -> Iterator[Document | Diagnostic]:
-    if data.startswith(_UTF16):
+def _documents(file: str, data: bytes, first_line: int, number: int) -> Iterator[Document | Diagnostic]:
+    if is_utf16(data):
         yield Diagnostic(file, 1, 1, "UTF-16 text; save the file as UTF-8")
         return
-    if data.startswith(_GZIP):
+    if is_gzip(data):
         yield Diagnostic(file, 1, 1, "a compressed file; unpack it, or pipe `helm template` for a packaged chart")
         return
-    data = normal(data)
-    if data.lstrip(_BLANKS).startswith(b"{"):
-        yield from _json_or_yaml(file, data)
+    if is_json(data):
+        yield from _json_or_yaml(file, normal(data))
     else:
-        yield from _yaml(file, data)
+        yield from _yaml(file, normal(data), first_line, number=number)
 
 
 def _json_or_yaml(file: str, data: bytes) -> Iterator[Document | Diagnostic]:

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from itertools import chain
 from typing import NamedTuple
 
 BOM = b"\xef\xbb\xbf"
-_SEPARATOR = re.compile(rb"^---.*\n", re.MULTILINE)
+_SEPARATOR = b"\n---"
+_BLANKS = b" \t\r\n\v\f"
 # In YAML a comment also ends at a carriage return and at a line break of Unicode.
 _CONTENT = re.compile(rb"(?:^|\r|\xc2\x85|\xe2\x80[\xa8\xa9])[ \t]*[^\s#]", re.MULTILINE)
 
@@ -35,14 +35,50 @@ def normal(data: bytes) -> bytes:
     return data if data.endswith(b"\n") or not data else data + b"\n"
 
 
+def is_blank(data: bytes) -> bool:
+    """Return whether the start of a stream does not show yet what the stream holds."""
+    return not data.removeprefix(BOM).lstrip(_BLANKS)
+
+
+def is_json(data: bytes) -> bool:
+    """Return whether kubectl takes a stream that begins with these bytes for JSON."""
+    return data.removeprefix(BOM).lstrip(_BLANKS).startswith(b"{")
+
+
+def is_utf16(data: bytes) -> bool:
+    """Return whether a stream that begins with these bytes is UTF-16 text."""
+    return data.startswith((b"\xff\xfe", b"\xfe\xff"))
+
+
+def is_gzip(data: bytes) -> bool:
+    """Return whether a stream that begins with these bytes is compressed."""
+    return data.startswith(b"\x1f\x8b")
+
+
+def is_yaml(data: bytes) -> bool:
+    """Return whether a stream that begins with these bytes is read as YAML, document by document."""
+    return not (is_json(data) or is_utf16(data) or is_gzip(data))
+
+
+def count(data: bytes, *, is_start: bool) -> int:
+    """Return the number of documents in bytes that end where a `---` line begins, as `parts` numbers them.
+
+    Bytes that are not the start of a stream begin with such a line.
+    """
+    data = normal(data) if is_start else data
+    first = _next(data, 0)
+    return bool(_CONTENT.search(data, 0, first)) + (first < len(data)) + data.count(_SEPARATOR, first)
+
+
 def parts(data: bytes, first_line: int = 1, number: int = 0) -> Iterator[Part]:
     """Yield the parts of a normal stream; `number` is that of the last document before the stream.
 
     Each `---` line begins a document, empty or not. Text above the first such line is a document unless it is comments.
     """
     head, start, line = b"", 0, first_line
-    for found in chain(_SEPARATOR.finditer(data), (None,)):
-        body = data[start : found.start() if found else len(data)]
+    while True:
+        end = _next(data, start)
+        body = data[start:end]
         if head or _CONTENT.search(body):
             number += 1
         beside = head[3:].strip()
@@ -51,5 +87,14 @@ def parts(data: bytes, first_line: int = 1, number: int = 0) -> Iterator[Part]:
             yield Part(number, line - 1, body, beside.decode("utf-8", "replace"))
         elif body:
             yield Part(number, line, body)
-        if found:
-            head, start, line = found[0], found.end(), line + body.count(b"\n") + 1
+        if end == len(data):
+            return
+        start = data.index(b"\n", end) + 1
+        head, line = data[end:start], line + body.count(b"\n") + 1
+
+
+def _next(data: bytes, start: int) -> int:
+    """Return where the next `---` line begins, at or after the start of a line; the end of the data without one."""
+    if data.startswith(_SEPARATOR[1:], start):
+        return start
+    return data.find(_SEPARATOR, start) + 1 or len(data)

@@ -5,8 +5,6 @@ Values equal those that the device plugin's Allocate returns (NVIDIA/k8s-device-
 
 from __future__ import annotations
 
-from hashlib import sha256
-
 from webhook.policy.pods.pod import clean_path
 from webhook.policy.settings.injections import PipeDirectoryInjection, PipeMountInjection
 
@@ -38,5 +36,7 @@ def volume_name(resource: str) -> str:
     label = f"gpushare-mps-{''.join(letters)}".strip("-")
     if len(label) <= _LABEL_LIMIT:
         return label
+    from hashlib import sha256  # loads OpenSSL, for names that hardly occur
+
     digest = sha256(resource.encode()).hexdigest()[:8]
     return f"{label[: _LABEL_LIMIT - 9].rstrip('-')}-{digest}"

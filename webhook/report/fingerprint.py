@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterator
-from hashlib import sha256
 from posixpath import normpath
 from typing import NamedTuple
 
@@ -34,9 +32,13 @@ class Place(NamedTuple):
 
 def place(result: Result, located: Located) -> Place:
     """Return the place of a finding of a result."""
+    return place_in(result, located.finding.code, located.pointer, located.value)
+
+
+def place_in(result: Result, code: str, path: str = "", value: str = "") -> Place:
+    """Return a place in the object of a result."""
     subject = result.subject
-    names = group_of(subject.api_version), subject.kind, subject.namespace, subject.name
-    return Place(*names, located.finding.code, located.pointer, located.value)
+    return Place(group_of(subject.api_version), subject.kind, subject.namespace, subject.name, code, path, value)
 
 
 def fingerprint(result: Result, located: Located) -> str:
@@ -47,11 +49,11 @@ def fingerprint(result: Result, located: Located) -> str:
     """
     own = place(result, located)
     before = 0
-    for other in result.findings:
+    for other in (*(one.located for one in result.suppressed), *result.findings):
         if other is located:
             break
-        before += place(result, other) == own
-    return _digest(json.dumps([normpath(result.file), *own, before]))
+        before += other is not None and place(result, other) == own
+    return _digest([normpath(result.file), *own, before])
 
 
 def fingerprints(result: Result) -> Iterator[str]:
@@ -59,7 +61,7 @@ def fingerprints(result: Result) -> Iterator[str]:
     seen: Counter[Place] = Counter()
     for located in result.findings:
         own = place(result, located)
-        yield _digest(json.dumps([normpath(result.file), *own, seen[own]]))
+        yield _digest([normpath(result.file), *own, seen[own]])
         seen[own] += 1
 
 
@@ -71,10 +73,14 @@ def value_of(value: object) -> str:
         case bool():
             return str(value).lower()
         case str() if len(value) > _LONGEST_VALUE:
-            return f"sha256:{_digest(json.dumps(value))[:16]}"
+            return f"sha256:{_digest(value)[:16]}"
         case _:
             return str(value)
 
 
-def _digest(text: str) -> str:
-    return sha256(text.encode()).hexdigest()
+def _digest(value: object) -> str:
+    # Loading OpenSSL takes milliseconds, and most runs need no digest.
+    import json
+    from hashlib import sha256
+
+    return sha256(json.dumps(value).encode()).hexdigest()

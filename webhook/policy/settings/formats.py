@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Any, Protocol, runtime_checkable
 
 from webhook.policy.printable import printable
@@ -173,6 +172,8 @@ def refusal(form: Format, value: object) -> str:
 
 def did_you_mean(word: str, known: Sequence[str]) -> str:
     """A question with the nearest of the known words; empty when none is near."""
+    from difflib import get_close_matches  # only for what is wrong
+
     folded = {one.lower(): one for one in known}
     near = get_close_matches(word.lower(), folded, 1, cutoff=0.7)
     return f'did you mean "{folded[near[0]]}"?' if near else ""

@@ -1,0 +1,101 @@
+"""The inputs of a command in batches, which are read one by one or in worker processes, and what they amount to."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain
+from typing import Generic, NamedTuple, TypeAlias, TypeVar
+
+from webhook.cli.options import Inputs
+from webhook.diagnostics import Diagnostic, Unread
+from webhook.manifests import STDIN, Source, has_documents, is_pipe
+
+Found: TypeAlias = Source | Unread | Diagnostic
+"""An input, a file that is not read, or an error."""
+
+Entry = TypeVar("Entry")
+"""What an input holds, for the command."""
+
+_BATCH = 128 * 1024
+"""Bytes of a batch: enough that a worker has more to compute than to receive, few enough that all workers get some."""
+
+_MOST = 500
+"""Inputs of a batch."""
+
+
+class Answer(NamedTuple, Generic[Entry]):
+    """What a section of an input holds. `is_empty`: no document, so that the input holds nothing as far as it is."""
+
+    file: str
+    is_first: bool
+    entries: Sequence[Entry]
+    is_empty: bool
+
+
+Answers: TypeAlias = "list[Answer[Entry] | Unread | Diagnostic]"
+
+
+def batches(found: Iterable[Found]) -> Iterator[list[Found]]:
+    """Yield inputs in batches, in their order."""
+    batch: list[Found] = []
+    size = 0
+    for one in found:
+        batch.append(one)
+        size += len(one.data) if isinstance(one, Source) else 0
+        if size >= _BATCH or len(batch) == _MOST:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
+
+
+def answered(read: Callable[[Source], Sequence[Entry]], batch: Sequence[Found]) -> Answers[Entry]:
+    """Return what each input of a batch holds."""
+    return [_answer(read, one) if isinstance(one, Source) else one for one in batch]
+
+
+def _answer(read: Callable[[Source], Sequence[Entry]], source: Source) -> Answer[Entry]:
+    entries = read(source)
+    return Answer(source.file, source.first_line == 1, entries, not entries and not has_documents(source.data))
+
+
+def entries(inputs: Inputs, batches: Iterable[Answers[Entry]]) -> Iterator[Entry | Unread | Diagnostic]:
+    """Yield all entries in order, and at the end an error for each input that holds nothing and should.
+
+    The output of another command without a document is an error, since the command has probably failed. A file or
+    folder may be empty unless all inputs are, or a check of nothing would pass. A list without items is a document.
+    With `force_exclude`, another tool has chosen the files, and all of them may be empty or skipped.
+    """
+    empty: list[str] = []
+    unread: Counter[str] = Counter()
+    all_empty = True
+    for answer in chain.from_iterable(batches):
+        if isinstance(answer, Answer) and answer.is_first and answer.is_empty:
+            empty.append(answer.file)
+        elif isinstance(answer, Answer) and not answer.is_empty and empty and empty[-1] == answer.file:
+            empty.pop()  # a later section holds something
+        all_empty = all_empty and (not isinstance(answer, Answer) or answer.is_empty or bool(answer.entries))
+        for one in answer.entries if isinstance(answer, Answer) else (answer,):
+            if isinstance(one, Unread):
+                unread[one.reason] += 1
+            else:
+                all_empty = False
+            yield one
+    for file in empty:
+        if is_pipe(file):
+            yield Diagnostic(file, 0, 0, _EMPTY_INPUT if file == STDIN else _EMPTY_PIPE)
+        elif all_empty and not inputs.force_exclude:
+            yield Diagnostic(file, 0, 0, _EMPTY_FILE)
+    if all_empty and unread and not empty and not inputs.force_exclude:
+        yield Diagnostic(inputs.names[0], 0, 0, _nothing_read(unread))
+
+
+_EMPTY_INPUT = "standard input holds no object; did the command before the pipe fail?"
+_EMPTY_PIPE = "this pipe holds no object; did the command that writes it fail?"
+_EMPTY_FILE = "no object in this file, nor in any other input"
+
+
+def _nothing_read(unread: Counter[str]) -> str:
+    counts = ", ".join(f"{count} {reason}" for reason, count in unread.most_common())
+    return f"no object here, nor in any other input; not read: {counts}"
