@@ -35,14 +35,13 @@ class TextWriter:
         if not isinstance(entry, Result):
             return ""
         self._omitted += sum(entry.omitted.values())
-        if not entry.findings:
-            if entry.reason and entry.decision != SKIPPED:
-                self._count(entry.reason)
-            return _joined(_beside(entry, self._page))
-        self._has_lines = True
+        if not entry.findings and entry.reason and entry.decision != SKIPPED:
+            self._count(entry.reason)
         for located in entry.findings:
             self._remedies.add(located.finding)
-        return _joined(_result(entry, self._page))
+        text = _joined(_result(entry, self._page))
+        self._has_lines |= bool(text)
+        return text
 
     def end(self, tally: Tally) -> str:
         """Return the remedies, the tally, what is not checked, and the summary."""
@@ -56,8 +55,9 @@ class TextWriter:
         width = self._page.width
         if self._has_lines:
             yield ""
+        if remedies := list(self._remedies.listed()):
             yield from wrapped("Remedies (gpushare-webhook explain CODE tells more):", width)
-            for code, remedy in self._remedies.listed():
+            for code, remedy in remedies:
                 yield from hanging(f"  {code}", printable(remedy, LINE), width, INDENT)
             yield ""
         settings = f" (settings: {tally.settings})" if tally.settings else ""
@@ -95,13 +95,8 @@ def _joined(lines: Iterable[str]) -> str:
 def _result(result: Result, page: Page) -> Iterator[str]:
     for located in result.findings:
         yield from finding_lines(result, located, page)
-    if result.reason:
+    if result.reason and result.findings:
         yield from _about(result, result.reason, page)
-    yield from _beside(result, page)
-
-
-def _beside(result: Result, page: Page) -> Iterator[str]:
-    """What is said about an object beside its findings: the numbers of those that are not listed, and the notes."""
     if result.patch_differs:
         yield from _about(result, "the server's patch is not that of the local run", page)
     for code, count in result.omitted.items():
