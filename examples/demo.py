@@ -23,7 +23,11 @@ import click
 import jsonpatch
 
 from webhook.manifests import Manifest, read
-from webhook.report import yaml_diff
+from webhook.report import Subject
+from webhook.report.data import yaml_text
+from webhook.report.mutate import MutateFormat
+from webhook.report.mutation import Mutation
+from webhook.report.mutation_writer import Destination
 
 ROOT = Path(__file__).parent.parent
 CERTS = ROOT / "certs"
@@ -132,9 +136,19 @@ def show(example: Example, answer: dict[str, Any]) -> None:
     say(f"  {click.style('allowed', fg='green')}  with {len(operations)} additions")
     before = example.review["request"]["object"]
     before["metadata"].pop("managedFields", None)
-    change = yaml_diff.write("sent", before, jsonpatch.apply_patch(before, operations), _paint, context=1)
-    for line in change.splitlines()[2:]:
+    for line in _difference(before, operations).splitlines()[2:]:
         say(f"    {line}")
+
+
+def _difference(before: Any, operations: list[dict[str, Any]]) -> str:
+    """Return the diff of an object's YAML."""
+    (manifest,) = read("sent", yaml_text(before).encode())
+    if not isinstance(manifest, Manifest):
+        raise click.ClickException(str(manifest))
+    subject = Subject(before["apiVersion"], before["kind"], "", "")
+    writer = MutateFormat.DIFF.writer(Destination(paint=_paint))
+    edited = Mutation(manifest, subject, operations, lambda: jsonpatch.apply_patch(before, operations))
+    return "".join(map(str, [*writer.add(edited), *writer.end()]))
 
 
 def _paint(text: str, colour: str) -> str:

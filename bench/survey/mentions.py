@@ -11,7 +11,7 @@ from enum import StrEnum
 from bench.survey.checked import Identity
 from bench.survey.repositories import Repository
 from webhook.diagnostics import dotted
-from webhook.manifests import Manifest, Source, read, sources
+from webhook.manifests import Manifest, Source, objects, sources
 from webhook.policy.pods.gpu_resources import GpuResources
 from webhook.policy.verdict import Path
 
@@ -49,10 +49,9 @@ def named(repository: Repository, gpus: GpuResources) -> Named:
     for given in sources([str(repository.path)], True, io.BytesIO()):
         if not isinstance(given, Source):
             continue  # the report has it as an error, or as a file that is not read
-        file, data = given.file, given.data
-        if has_name(data.decode(errors="replace"), gpus):
-            found.files.add(file)
-        for manifest in read(file, data):
+        if has_name(given.data.decode(errors="replace"), gpus):
+            found.files.add(given.file)
+        for manifest in objects(given):
             if isinstance(manifest, Manifest):
                 strongest = max(mentions(manifest.value, gpus), key=_strength, default=None)
                 if strongest is not None:

@@ -54,7 +54,7 @@ def surveyed(*arguments: object) -> Any:
 
 @pytest.fixture
 def corpus(tmp_path: Path) -> Path:
-    """Two repositories: one with two pods and notes, one with a pod and a template."""
+    """Two repositories: one with two pods and notes, one with a pod and a broken file."""
     folder = tmp_path / "corpus"
     one, two = folder / "one", folder / "two"
     (one / "deploy").mkdir(parents=True)
@@ -64,7 +64,7 @@ def corpus(tmp_path: Path) -> Path:
     )
     (one / "notes.yaml").write_text(NOTES)
     (two / "pod.json").write_text(json.dumps({"apiVersion": "v1", "kind": "Pod", "spec": {"containers": []}}))
-    (two / "template.yaml").write_text("limits:\n  nvidia.com/gpu: {{ .Values.gpus }}\n")
+    (two / "broken.yaml").write_text("kind: Pod\nlimits:\n  nvidia.com/gpu: @2\n")
     return folder
 
 
@@ -103,7 +103,7 @@ def test_repositories_kinds_findings_reasons_and_errors_are_counted(corpus: Path
     assert reason["sample"] == [f"{corpus}/one/notes.yaml:1 ConfigMap notes"]
     (error,) = found["errors"]
     assert (error["all"]["count"], error["gpu"]["count"]) == (1, 1)
-    assert error["gpu"]["sample"][0].startswith(f"{corpus}/two/template.yaml:2: ")
+    assert error["gpu"]["sample"][0].startswith(f"{corpus}/two/broken.yaml:3: ")
 
 
 def test_name_inside_text_is_listed_and_not_counted_as_silent(corpus: Path) -> None:
@@ -266,7 +266,7 @@ def test_folder_without_manifests_is_refused(tmp_path: Path) -> None:
     ended = survey(tmp_path)
     assert ended.exit_code == ExitCode.WRONG_INPUT
     assert f"{tmp_path}: no object in this folder; name a folder of repositories with manifests" in ended.stderr
-    assert f"- {tmp_path}/one: no .json, .yaml or .yml file in this folder\n" in ended.stdout
+    assert f"- {tmp_path}/one: no .json, .jsonl, .ndjson, .yaml or .yml file in this folder\n" in ended.stdout
 
 
 def test_unreadable_file_is_an_error_beside_the_counts(corpus: Path) -> None:

@@ -176,14 +176,26 @@ def test_headings_are_bold_on_a_terminal() -> None:
     bold = on_terminal(columns=80, TERM="xterm")
     assert "\x1b[1mWhy\x1b[0m\n" in bold
     assert re.sub(r"\x1b\[\d+m", "", bold) == shown("GPS001", 80)
-    assert on_terminal(columns=80, TERM="xterm", NO_COLOR="1") == shown("GPS001", 80)
+
+
+@pytest.mark.parametrize("variables", [{"NO_COLOR": "1"}, {"TERM": "dumb"}, {"CLICOLOR": "0"}], ids=str)
+def test_terminal_without_colour(variables: dict[str, str]) -> None:
+    assert on_terminal(columns=80, **variables) == shown("GPS001", 80)
+
+
+@pytest.mark.parametrize("variable", ["FORCE_COLOR", "CLICOLOR_FORCE"])
+def test_colour_in_a_pipe(monkeypatch: pytest.MonkeyPatch, variable: str) -> None:
+    monkeypatch.setenv(variable, "1")
+    assert "\x1b[1mWhy\x1b[0m\n" in run("explain", "GPS001").out
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert "\x1b" not in run("explain", "GPS001").out
 
 
 def on_terminal(columns: int, **variables: str) -> str:
     """What `explain GPS001` prints on a terminal of this width."""
     outer, inner = pty.openpty()
     fcntl.ioctl(inner, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
-    left_out = {"COLUMNS", "NO_COLOR", "FORCE_COLOR", "CLICOLOR_FORCE"}
+    left_out = {"COLUMNS", "NO_COLOR", "FORCE_COLOR", "CLICOLOR", "CLICOLOR_FORCE"}
     environment = {name: value for name, value in os.environ.items() if name not in left_out} | variables
     with subprocess.Popen([PROGRAM, "explain", "GPS001"], stdout=inner, env=environment) as process:
         os.close(inner)

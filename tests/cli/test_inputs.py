@@ -280,3 +280,15 @@ def test_pipes(here: Path, command: str, code: int, error: str) -> None:
     assert done.returncode == code
     assert error in done.stderr
     assert bool(error) == bool(done.stderr)
+
+
+def test_force_exclude_skips_named_files(tree: Path) -> None:
+    (tree / "values.yaml").write_text("a: 1")
+    (tree / ".hidden.yaml").write_text("a: 1")
+    ended = run("check", "values.yaml", ".hidden.yaml", "a.yml", "--force-exclude", "-o", "json")
+    assert (ended.code, ended.err) == (0, "")
+    assert [one["file"] for one in ended.json()["unread"]] == ["values.yaml", ".hidden.yaml"]
+    # pre-commit names the files that have changed: these may hold no manifest.
+    ended = run("check", "values.yaml", ".hidden.yaml", "--force-exclude")
+    assert (ended.code, ended.err) == (0, "")
+    assert run("check", "values.yaml").code == 2

@@ -44,6 +44,10 @@ def test_check_imports_no_heavy_package() -> None:
     assert {"webhook", "yaml"} <= packages
 
 
+def test_check_imports_no_network_without_server() -> None:
+    assert imported("check", "-f", str(DATA / "good.yaml")) & {"ssl", "http", "socket"} == set()
+
+
 def test_check_with_settings_imports_pydantic_only(tmp_path: Path) -> None:
     settings = tmp_path / "settings.yaml"
     settings.write_text("mode: warn\n")

@@ -188,6 +188,14 @@ class TestDifferences:
         for note in ("only the server reports this", "the server does not report this", "reports this differently"):
             assert f"{note})" in text
 
+    def test_patch_alone(self, certificates: Certificates, pod: Path) -> None:
+        pod.write_text(POD.replace("gpu: 2", "gpu: 1"))
+        with scripted(certificates, answer()) as server:
+            ended = check(pod, server.url, certificates)
+        assert ended.code == 0
+        assert ended.out.startswith(f"{pod}:1: Pod team-a/train: the server's patch is not that of the local run\n")
+        assert ended.out.endswith(f"1 allowed; 1 answered by {server.url}, 1 difference from the local run\n")
+
     def test_message_of_server_counts(self, certificates: Certificates, pod: Path) -> None:
         with scripted(certificates, answer(**DENIED)) as server:
             (result,) = check(pod, server.url, certificates, "-o", "json").json()["results"]

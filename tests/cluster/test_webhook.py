@@ -42,6 +42,8 @@ def test_pod_with_two_gpus_is_rejected_with_remedy(space: Workspace) -> None:
         space.api.create(space.pods, pod("two", container(gpus=2)))
     assert (refused.value.code, refused.value.reason) == (403, "Forbidden")
     assert TWO in refused.value.message
+    (cause,) = refused.value.status["details"]["causes"]
+    assert (cause["reason"], cause["field"]) == ("GPS001", f'spec.containers[0].resources.limits["{GPU}"]')
 
 
 def test_deployment_with_two_gpus_is_rejected_at_apply(space: Workspace) -> None:

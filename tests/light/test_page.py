@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from pathlib import Path
 
@@ -11,8 +12,11 @@ import pytest
 from tests.light.environments import CONSTRAINTS, Environment, installed
 from tests.project import page_shell
 from tests.project.pages import page_block
+from tests.project.repository import ROOT
 
 pytestmark = pytest.mark.slow
+
+PAGE = "docs/how-to/install-the-command-line.md"
 
 
 def test_page_shows_message_of_missing_command(light: Environment) -> None:
@@ -20,6 +24,11 @@ def test_page_shows_message_of_missing_command(light: Environment) -> None:
     program, *arguments = shown.commands()[0]
     ended = light.run(program, *arguments)
     assert (ended.returncode, ended.stderr) == (2, shown.output)
+
+
+def test_page_counts_packages(light: Environment) -> None:
+    (row,) = re.findall(r"^\| packages, itself included \| (\d+) \|", (ROOT / PAGE).read_text(), re.MULTILINE)
+    assert int(row) == len(list(light.packages.glob("*.dist-info")))
 
 
 def test_uv_installs_wheel(wheel: Path, tmp_path: Path) -> None:

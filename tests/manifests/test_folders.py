@@ -251,7 +251,8 @@ def test_name_that_looks_like_a_pattern(top: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "url", ["https://example.com/a.yaml", "HTTP://x", "oci://example.com/chart", "git::https://x/y"]
+    "url",
+    ["https://example.com/a.yaml", "HTTP://x", "oci://example.com/chart", "git::https://x/y", "https://x/?a=[b]*"],
 )
 def test_url(top: Path, url: str) -> None:
     (message,) = read(url)[0]
@@ -274,3 +275,19 @@ def test_walk_takes_linear_time(top: Path) -> None:
         return lambda: read(str(folder))
 
     assert_linear(prepared, 64, 1024)
+
+
+def test_named_files_as_in_a_folder(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(repository, ".github/a.yaml", "chart/Chart.yaml", "chart/templates/deep/a.yaml", "over/patch.yaml", "b.txt")
+    (repository / "over" / "kustomization.yaml").write_text("patches: [{path: patch.yaml}]")
+    kept, skipped = read(".")
+    named = [str(path.relative_to(repository)) for path in repository.rglob("*.[jy]*") if ".git/" not in str(path)]
+    given = list(sources(named, False, io.BytesIO(), (), as_in_folder=True))
+    assert {one.file for one in given if isinstance(one, Source)} == {file.removeprefix("./") for file in kept}
+    assert {one.reason for one in given if isinstance(one, Unread)} == set(skipped.values())
+    assert not any(one.named for one in given if isinstance(one, Source))
+    # From outside, the folder of the file is what counts.
+    monkeypatch.chdir(repository / "sub")
+    (outside, missing) = sources(["../over/patch.yaml", "gone.yaml"], False, io.BytesIO(), (), as_in_folder=True)
+    assert outside == Unread("../over/patch.yaml", Reason.KUSTOMIZATION.value)
+    assert str(missing) == "gone.yaml: no such file or folder"

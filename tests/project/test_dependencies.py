@@ -30,6 +30,7 @@ RUNS: dict[str, tuple[list[str], list[str]]] = {
     "--config": (["check", "-f", POD, "--config", SETTINGS], ["check"]),
     "--facts": (["check", "-f", POD, "--facts", "facts.yaml"], ["check"]),
     "mutate": (["mutate", "-f", POD, "-o", "patch"], []),
+    "mutate -o yaml": (["mutate", "-f", POD], ["mutate"]),
     "mutate -o json": (["mutate", "-f", POD, "-o", "json"], ["mutate"]),
     "mutate -o diff": (["mutate", "-f", POD, "-o", "diff"], ["mutate"]),
     "config": (["config", "view"], []),

@@ -92,6 +92,11 @@ def test_comments_stay_with_what_they_are_about() -> None:
     assert after.endswith("    effect: NoSchedule\n# more\n")
 
 
+def test_comma_after_a_key_without_a_value() -> None:
+    text = f"{HEAD}spec: {{containers: [{{{GPU}, name: c, args: }}]}}\n"
+    assert "name: c, args: , env: [{name: CUDA_MPS_PIPE_DIRECTORY," in edited(text)
+
+
 @pytest.mark.parametrize(
     ("value", "after"),
     [

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Generic, NamedTuple, TypeAlias, TypeVar
 
+from webhook.cli.options import Inputs
 from webhook.diagnostics import Diagnostic, Unread
 from webhook.manifests import STDIN, Source, has_documents, is_pipe
 
@@ -59,11 +60,12 @@ def _answer(read: Callable[[Source], Sequence[Entry]], source: Source) -> Answer
     return Answer(source.file, source.first_line == 1, entries, not entries and not has_documents(source.data))
 
 
-def entries(names: Sequence[str], batches: Iterable[Answers[Entry]]) -> Iterator[Entry | Unread | Diagnostic]:
+def entries(inputs: Inputs, batches: Iterable[Answers[Entry]]) -> Iterator[Entry | Unread | Diagnostic]:
     """Yield all entries in order, and at the end an error for each input that holds nothing and should.
 
     The output of another command without a document is an error, since the command has probably failed. A file or
     folder may be empty unless all inputs are, or a check of nothing would pass. A list without items is a document.
+    With `force_exclude`, another tool has chosen the files, and all of them may be empty or skipped.
     """
     empty: list[str] = []
     unread: Counter[str] = Counter()
@@ -83,10 +85,10 @@ def entries(names: Sequence[str], batches: Iterable[Answers[Entry]]) -> Iterator
     for file in empty:
         if is_pipe(file):
             yield Diagnostic(file, 0, 0, _EMPTY_INPUT if file == STDIN else _EMPTY_PIPE)
-        elif all_empty:
+        elif all_empty and not inputs.force_exclude:
             yield Diagnostic(file, 0, 0, _EMPTY_FILE)
-    if all_empty and unread and not empty:
-        yield Diagnostic(names[0], 0, 0, _nothing_read(unread))
+    if all_empty and unread and not empty and not inputs.force_exclude:
+        yield Diagnostic(inputs.names[0], 0, 0, _nothing_read(unread))
 
 
 _EMPTY_INPUT = "standard input holds no object; did the command before the pipe fail?"

@@ -79,7 +79,7 @@ def checking(inputs: Inputs, evaluator: Evaluator, server: Server | None, jobs: 
     if server is None:
         check = partial(_checked, evaluator, inputs.namespace)
         with _mapped(partial(answered, check), jobs) as answers:
-            yield Checked(_compared(entries(inputs.names, answers(batches(found(inputs, in_sections))))), "")
+            yield Checked(_compared(entries(inputs, answers(batches(found(inputs, in_sections))))), "")
         return
     if jobs != 1:
         raise click.UsageError("-j and --server: all reviews use one connection; leave out -j")

@@ -12,7 +12,7 @@ from webhook.cli.evaluation import Evaluated
 from webhook.cli.options import Output
 from webhook.cli.outputs import STDOUT, Write, destinations
 from webhook.cli.screen import paint, tell
-from webhook.diagnostics import Diagnostic
+from webhook.diagnostics import Diagnostic, Unread
 from webhook.manifests import Manifest
 from webhook.patch import Operation
 from webhook.policy.verdict import MOST_EDITS, Severity
@@ -25,17 +25,19 @@ from webhook.report.mutation_writer import Destination, MutationWriter, Reader
 class Edits:
     """Writes edited objects in each format. Names on standard error what is left out, and counts all."""
 
-    __slots__ = ("_parts", "_told", "denied", "edited", "errors", "unchanged")
+    __slots__ = ("_parts", "_reported", "denied", "edited", "errors", "unchanged", "unread")
 
     def __init__(self, parts: Sequence[tuple[MutationWriter, Write]]) -> None:
         self._parts = parts
-        self._told: set[Diagnostic] = set()
-        self.edited = self.unchanged = self.denied = self.errors = 0
+        self._reported: set[Diagnostic] = set()
+        self.edited = self.unchanged = self.denied = self.errors = self.unread = 0
 
-    def add(self, checked: Evaluated | Diagnostic) -> None:
+    def add(self, checked: Evaluated | Diagnostic | Unread) -> None:
         """Write an object, or name it if it is denied or cannot be edited. Raises InputError."""
         if isinstance(checked, Diagnostic):
             self._refuse(checked)
+        elif isinstance(checked, Unread):
+            self.unread += 1
         elif checked.is_denied:
             self.denied += 1
             _tell_denial(checked)
@@ -60,8 +62,12 @@ class Edits:
         counts = {"edited": self.edited, "unchanged": self.unchanged, "denied": self.denied}
         objects = sum(counts.values())
         named = ", ".join(f"{count} {name}" for name, count in counts.items() if count)
-        errors = f"; {self.errors} error{'' if self.errors == 1 else 's'}" if self.errors else ""
-        return f"{objects} object{'' if objects == 1 else 's'}{f': {named}' if named else ''}{errors}"
+        parts = [_counted(objects, "object") + (f": {named}" if named else "")]
+        if self.unread:
+            parts.append(f"{_counted(self.unread, 'file')} not read")
+        if self.errors:
+            parts.append(_counted(self.errors, "error"))
+        return "; ".join(parts)
 
     def _write(self, mutation: Mutation) -> None:
         if mutation.operations:
@@ -75,13 +81,17 @@ class Edits:
         for piece in pieces:
             if isinstance(piece, str):
                 write(piece)
-            elif piece not in self._told:
-                self._told.add(piece)  # two diffs of one run have the same failures
+            elif piece not in self._reported:
+                self._reported.add(piece)  # two diffs of one run have the same failures
                 self._refuse(piece)
 
     def _refuse(self, problem: Diagnostic) -> None:
         self.errors += 1
         tell(str(problem))
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 @contextmanager

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 def manifests(inputs: Inputs) -> Iterator[Manifest | Diagnostic | Unread]:
     """Yield all manifests in order, a diagnostic for each part that cannot be read, and what is skipped."""
-    return entries(inputs.names, map(partial(answered, _objects), batches(found(inputs, whole))))
+    return entries(inputs, map(partial(answered, _objects), batches(found(inputs, whole))))
 
 
 def _objects(source: Source) -> list[Manifest | Diagnostic | Unread]:
@@ -30,7 +30,14 @@ def _objects(source: Source) -> list[Manifest | Diagnostic | Unread]:
 
 def found(inputs: Inputs, reading: Reading) -> Iterator[Found]:
     """Yield what the options of a command name."""
-    return sources(inputs.names, inputs.recursive, _standard_input(), inputs.exclude, reading)
+    return sources(
+        inputs.names,
+        inputs.recursive,
+        _standard_input(),
+        inputs.exclude,
+        reading,
+        as_in_folder=inputs.force_exclude,
+    )
 
 
 def _standard_input() -> BinaryIO:

@@ -13,7 +13,7 @@ from webhook.cli.evaluator import Source, prepared, source_options
 from webhook.cli.inputs import manifests
 from webhook.cli.options import Inputs, Output, manifest_options, outputs_option, read_standard_input_once
 from webhook.cli.screen import tell
-from webhook.diagnostics import Diagnostic, Unread
+from webhook.manifests import Manifest
 from webhook.policy.injections.injection import OFF
 from webhook.report.mutate import MutateFormat
 
@@ -49,9 +49,10 @@ def command(
     evaluator = prepared(source).evaluator
     with edits(outputs) as written:
         for manifest in manifests(inputs):
-            if isinstance(manifest, Unread):
+            if not isinstance(manifest, Manifest):
+                written.add(manifest)
                 continue
-            checked = manifest if isinstance(manifest, Diagnostic) else evaluate(manifest, evaluator, inputs.namespace)
+            checked = evaluate(manifest, evaluator, inputs.namespace)
             written.add(checked)
             if verbose and isinstance(checked, Evaluated):
                 _explain(checked)

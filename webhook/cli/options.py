@@ -32,12 +32,14 @@ file_option = partial(click.option, metavar="FILE", shell_complete=_files)
 class Inputs:
     """The manifests that options name: files, folders and `-`, and the namespace of objects that name none.
 
-    `exclude` holds patterns of paths that are not read, as in .gitignore.
+    `exclude` holds patterns of paths that are not read, as in .gitignore. With `force_exclude`, named files are treated
+    like those of a folder.
     """
 
     names: tuple[str, ...]
     recursive: bool
     exclude: tuple[str, ...]
+    force_exclude: bool
     namespace: str
 
 
@@ -51,13 +53,14 @@ def manifest_options(command: Callable[..., None]) -> Callable[..., None]:
         filenames: tuple[str, ...],
         recursive: bool,
         exclude: tuple[str, ...],
+        force_exclude: bool,
         namespace: str,
         **rest: Any,
     ) -> None:
         names = (*files, *filenames)
         if not names:
             raise click.UsageError("name a file, a folder, or - for standard input")
-        command(inputs=Inputs(names, recursive, exclude, namespace), **rest)
+        command(inputs=Inputs(names, recursive, exclude, force_exclude, namespace), **rest)
 
     decorated: Callable[..., None] = with_inputs
     for option in (
@@ -73,7 +76,12 @@ def manifest_options(command: Callable[..., None]) -> Callable[..., None]:
             "--exclude",
             metavar="PATTERN",
             multiple=True,
-            help="Paths in folders that are not read, as in .gitignore. Repeatable.",
+            help="Paths that are not read, as a line in .gitignore. Repeatable.",
+        ),
+        click.option(
+            "--force-exclude",
+            is_flag=True,
+            help="Skip a named file where it would be skipped in a folder, for tools that name the changed files.",
         ),
         click.option("-R", "--recursive", is_flag=True, help="Read folders with all folders below them."),
         file_option(
@@ -82,7 +90,7 @@ def manifest_options(command: Callable[..., None]) -> Callable[..., None]:
             "filenames",
             metavar="FILE|DIR|-",
             multiple=True,
-            help="A file, a folder (one level), or - for standard input. Repeatable.",
+            help="A file, a folder (one level), a quoted pattern, or - for standard input. Repeatable.",
         ),
         click.argument("files", metavar="[FILE|DIR|-]...", nargs=-1, shell_complete=_files),
     ):

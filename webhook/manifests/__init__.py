@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from webhook.manifests.files import Source
 from webhook.manifests.manifest import Document, Manifest
 from webhook.manifests.objects import objects
 from webhook.manifests.position import Position
 from webhook.manifests.reader import documents, has_documents, read
+from webhook.manifests.readings import Reading, in_sections, whole
 from webhook.manifests.recognition import Reason
-from webhook.manifests.sources import STDIN, Reading, Source, in_sections, is_pipe, source, sources, whole
+from webhook.manifests.sources import STDIN, is_pipe, source, sources
 
 __all__ = [
     "STDIN",

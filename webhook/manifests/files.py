@@ -4,12 +4,26 @@ from __future__ import annotations
 
 import os
 import stat
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
 from webhook.diagnostics import Diagnostic
 
 LARGEST = 64 * 1024 * 1024
 """Bytes of an input, or of a document where only that is held: far more than the largest object that etcd accepts."""
+
+
+class Source(NamedTuple):
+    """One input, or a section of a large one: the name of its file and its content.
+
+    `named` is False for a file that was found in a folder. `first_line` is that of the content, `number` the number of
+    documents before it.
+    """
+
+    file: str
+    data: bytes
+    named: bool = True
+    first_line: int = 1
+    number: int = 0
 
 
 def read_file(path: str) -> bytes | Diagnostic:
@@ -60,3 +74,16 @@ def reason_of(error: OSError | ValueError) -> str:
         return "no such file or folder"
     reason = error.strerror if isinstance(error, OSError) else None
     return (reason or str(error)).lower()
+
+
+def is_folder(path: str) -> bool:
+    """Return whether a path leads to a folder."""
+    return stat.S_ISDIR(mode_of(path))
+
+
+def mode_of(path: str) -> int:
+    """Return the mode of what a path leads to; 0 where that fails. Reading it then reports the reason."""
+    try:
+        return os.stat(path).st_mode  # noqa: PTH116
+    except (OSError, ValueError):
+        return 0

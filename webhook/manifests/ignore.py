@@ -44,9 +44,6 @@ class Patterns:
             for ignored, group in groupby(reversed(rules), key=lambda rule: rule[0])
         )
 
-    def __bool__(self) -> bool:
-        return bool(self._groups)
-
     def match(self, path: str, *, folder: bool = False) -> bool | None:
         """Return whether a path is ignored; None where no pattern matches it.
 

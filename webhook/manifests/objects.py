@@ -6,11 +6,10 @@ from collections.abc import Iterable, Iterator
 
 from webhook.diagnostics import Diagnostic, Unread
 from webhook.manifests.errors import UnrenderedTemplate
+from webhook.manifests.files import Source
 from webhook.manifests.manifest import Document, Manifest
 from webhook.manifests.reader import documents, flattened
-from webhook.manifests.recognition import Reason, Stranger, recognized
-from webhook.manifests.reviews import is_review, reviewed
-from webhook.manifests.sources import Source
+from webhook.manifests.recognition import Reason, Stranger, is_review, recognized
 
 _MOST = 100
 """Documents of one file that are reported because they are no objects."""
@@ -97,6 +96,8 @@ def _reason(file: str, data: bytes) -> Reason | None:
 def _content(file: str, document: Document) -> Stranger | Iterator[Manifest | Diagnostic]:
     """Return the objects of a document, or what it is if it is none."""
     if is_review(document.value):
+        from webhook.manifests.reviews import reviewed
+
         found = reviewed(file, document)
         return found if isinstance(found, Stranger) else _complete((found,))
     return recognized(file, document.value) or _complete(flattened(file, document))

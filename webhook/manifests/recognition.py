@@ -81,6 +81,14 @@ def recognized(file: str, value: object) -> Stranger | None:
     return None if is_kind else _without_header(file, value)
 
 
+def is_review(value: object) -> bool:
+    """Return whether a document is an AdmissionReview (admission.k8s.io)."""
+    if not isinstance(value, dict) or value.get("kind") != "AdmissionReview":
+        return False
+    version = value.get("apiVersion")
+    return isinstance(version, str) and version.startswith("admission.k8s.io/")
+
+
 def _has_header(item: object) -> bool:
     return isinstance(item, dict) and isinstance(item.get("apiVersion"), str) and isinstance(item.get("kind"), str)
 

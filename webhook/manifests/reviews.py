@@ -11,14 +11,6 @@ _OPERATIONS = ("CREATE", "UPDATE")
 """Operations with an object to check."""
 
 
-def is_review(value: object) -> bool:
-    """Return whether a document is an AdmissionReview (admission.k8s.io)."""
-    if not isinstance(value, dict) or value.get("kind") != "AdmissionReview":
-        return False
-    version = value.get("apiVersion")
-    return isinstance(version, str) and version.startswith("admission.k8s.io/")
-
-
 def reviewed(file: str, document: Document) -> Manifest | Stranger:
     """Return the object of a review, in the namespace of its request; a stranger for a review without an object."""
     review = document.value

@@ -8,7 +8,8 @@ from webhook.report.tally import Tally
 def summary(tally: Tally) -> str:
     """Return the numbers of objects by decision and of unread inputs, and what a running webhook answered."""
     said = ", ".join(f"{count} {decision}" for decision, count in tally.decisions.items() if count)
-    end = f"; {counted(tally.errors, 'input')} could not be read" if tally.errors else ""
+    problem = "could not be checked" if tally.server else "could not be read"
+    end = f"; {counted(tally.errors, 'input')} {problem}" if tally.errors else ""
     server = f"; {_server(tally)}" if tally.server else ""
     return f"{counted(tally.objects, 'object')}: {said or 'nothing to check'}{end}{server}"
 

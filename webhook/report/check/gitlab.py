@@ -47,7 +47,7 @@ class GitlabWriter:
         finding = located.finding
         return self._entry(
             finding.code,
-            f"{finding.message} ({result.subject}); {finding.remedy}",
+            f"{located.message} ({result.subject}); {finding.remedy}",
             _SEVERITIES[finding.severity],
             result.file,
             located.line,

@@ -90,9 +90,9 @@ def _of_result(result: Result) -> _Case:
     output = f"<system-out>{_text(notes)}</system-out>" if notes else ""
     if not denied:
         return _Case(name, "", output)
-    first = denied[0].finding
+    first = denied[0]
     more = f" (and {len(denied) - 1} more)" if len(denied) > 1 else ""
-    failure = _element("failure", first.code, f"{first.message}{more}", *_lines(result, denied))
+    failure = _element("failure", first.finding.code, f"{first.message}{more}", *_lines(result, denied))
     return _Case(name, "failures", failure + output)
 
 

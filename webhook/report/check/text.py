@@ -33,7 +33,7 @@ class TextWriter:
         """Return the lines for the findings of a result. Errors are printed on standard error."""
         if not isinstance(entry, Result):
             return ""
-        if not entry.findings:
+        if not entry.findings and not entry.patch_differs:
             if entry.reason and entry.decision != SKIPPED:
                 self._count(entry.reason)
             return ""

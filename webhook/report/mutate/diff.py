@@ -25,7 +25,7 @@ _QUOTED = re.compile(rb'[^\x20-\x7e]|["\\]|#(?=#\w*\[)')
 
 
 class DiffWriter:
-    """Writes the diff of a file when all its objects have come."""
+    """Writes the diff of a file after its last object."""
 
     def __init__(self, destination: Destination) -> None:
         self._destination = destination

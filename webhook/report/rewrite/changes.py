@@ -163,14 +163,16 @@ class _Changer:
 
     def _append_in_brackets(self, node: Node, last: int, entries: list[tuple[str | None, Any]]) -> Iterator[Change]:
         """Yield the changes that add entries after the last one: on lines of their own if that one has such a line."""
+        # libyaml takes no comma after the colon of a key without a value.
+        comma = " ," if self.content[node.end - 1] == ":" else ","
         indent = self._before(last)
         after = _AFTER_LAST.match(self.content, node.end)
         if after is None or indent is None or indent.strip(" \t"):
-            yield _insert(node, node.end, "".join(f", {self.writing.entry(*one)}" for one in entries))
+            yield _insert(node, node.end, f"{comma} " + ", ".join(self.writing.entry(*one) for one in entries))
             return
         lines = ",\n".join(self.writing.entry_lines(*one, indent) for one in entries)
         if after["comma"] is None:
-            yield _insert(node, node.end, ",")
+            yield _insert(node, node.end, comma)
         yield _insert(node, after.end(), lines + ("\n" if after["comma"] is None else ",\n"))
 
     def _indent(self, offset: int) -> str:

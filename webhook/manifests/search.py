@@ -1,0 +1,127 @@
+"""The files that folders and patterns select, less those that are excluded."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import accumulate
+
+from webhook.diagnostics import Diagnostic, Unread
+from webhook.manifests.files import Source, is_folder, problem, read_file, shown
+from webhook.manifests.folders import EXTENSIONS, Search, walk
+from webhook.manifests.gitignore import Rules
+from webhook.manifests.ignore import Patterns
+from webhook.manifests.places import Place, inner_place, is_of_chart, top_place
+from webhook.manifests.recognition import Reason
+
+_MAGIC = "*?["
+_KINDS = f"{', '.join(EXTENSIONS[:-1])} or {EXTENSIONS[-1]} file"
+
+
+def folder(name: str, recursive: bool, exclude: Sequence[str]) -> Iterator[Source | Unread | Diagnostic]:
+    """Read the manifests of a folder, with those of the folders below it if `recursive`."""
+    search = Search(sys.maxsize if recursive else 0, _below(exclude, name))
+    deeper = "" if recursive else "; -R reads the folders below as well"
+    yield from _searched(name, name, search, f"no {_KINDS} in this folder{deeper}")
+
+
+def matches(pattern: str, exclude: Sequence[str]) -> Iterator[Source | Unread | Diagnostic]:
+    """Read the files that a pattern matches below the folder with which it begins."""
+    names = pattern.split("/")
+    fixed = next(index for index, name in enumerate(names) if any(one in name for one in _MAGIC))
+    top = "/".join(names[:fixed]) or ("/" if fixed else ".")
+    rest = names[fixed:]
+    levels = sys.maxsize if "**" in rest else len(rest) - 1
+    search = Search(levels, _below(exclude, top), Patterns([f"/{'/'.join(rest)}"]))
+    if not is_folder(top):
+        yield problem(pattern, f"no {_KINDS} matches this pattern")
+        return
+    yield from _searched(pattern, top, search, f"no {_KINDS} matches this pattern")
+
+
+def excluded_file(name: str, exclude: Sequence[str]) -> Unread | None:
+    """Return the entry of a file that is excluded, itself or with a folder above it; None for any other file."""
+    *folders, file = _path(name)
+    patterns = Patterns(exclude)
+    within = any(patterns.match(one, folder=True) for one in accumulate(folders, "{}/{}".format))
+    return Reason.EXCLUDED.skips(shown(name)) if within or patterns.match("/".join([*folders, file])) else None
+
+
+class NamedFiles:
+    """Files that are named but treated as those of a folder: the working directory, or their own outside it."""
+
+    __slots__ = ("_exclude", "_places")
+
+    def __init__(self, exclude: Sequence[str]) -> None:
+        self._exclude = Rules(Patterns(exclude)) if exclude else None
+        self._places: dict[str, Place] = {}
+
+    def read(self, name: str) -> Source | Unread | Diagnostic:
+        """Return the content of a file, or why it is skipped."""
+        reason = self._reason(name)
+        if reason is not None:
+            return reason.skips(shown(name))
+        data = read_file(name)
+        return data if isinstance(data, Diagnostic) else Source(shown(name), data, named=False)
+
+    def _reason(self, name: str) -> Reason | None:
+        *folders, file = _path(name)
+        folder = "." if folders else os.path.split(name)[0] or "."
+        if is_of_chart(folder):
+            return Reason.CHART
+        place = self._places.get(folder) or self._places.setdefault(folder, top_place(folder))
+        for one in folders:
+            reason = place.reason(one, self._exclude, is_folder=True)
+            if reason is not None:
+                return reason
+            folder = f"{folder}/{one}"
+            place = self._places.get(folder) or self._places.setdefault(folder, inner_place(place, folder, one))
+        return place.reason(file, self._exclude, is_folder=False)
+
+
+def _path(name: str) -> list[str]:
+    """Return the path of a file from the working directory; its name alone where it is outside."""
+    above, file = os.path.split(name)
+    return f"{_from_here(above or '.')}{file}".split("/")
+
+
+def _searched(name: str, top: str, search: Search, nothing: str) -> Iterator[Source | Unread | Diagnostic]:
+    """Read what is found in a folder. To find nothing is an error of the input, or a check of nothing would pass."""
+    skipped: Counter[str] = Counter()
+    has_input = False
+    for found in walk(top, search):
+        if isinstance(found, Unread):
+            if search.only is None or not found.file.endswith("/"):
+                skipped[found.reason] += 1
+            yield found
+            continue
+        has_input = True
+        data = found if isinstance(found, Diagnostic) else read_file(found)
+        yield data if isinstance(data, Diagnostic) else Source(shown(str(found)), data, named=False)
+    if not has_input:
+        yield problem(name, _all_skipped(skipped) if skipped else nothing)
+
+
+_INSTEAD = {
+    Reason.CHART: "; pipe `helm template` instead",
+    Reason.KUSTOMIZATION: "; pipe `kubectl kustomize` instead",
+}
+
+
+def _all_skipped(skipped: Counter[str]) -> str:
+    counts = ", ".join(f"{count} {reason}" for reason, count in skipped.most_common())
+    instead = next((text for reason, text in _INSTEAD.items() if reason in skipped), "")
+    return f"every file here is skipped ({counts}){instead}"
+
+
+def _below(exclude: Sequence[str], top: str) -> Rules | None:
+    """Return the patterns to exclude as rules for a folder; None without patterns."""
+    return Rules(Patterns(exclude), _from_here(top)) if exclude else None
+
+
+def _from_here(folder: str) -> str:
+    """Return the path from the working directory to a folder, with a slash at the end; empty for one outside it."""
+    path = os.path.relpath(os.path.realpath(folder))
+    return "" if path == "." or path.split("/")[0] == ".." else f"{path}/"
