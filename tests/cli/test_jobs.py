@@ -178,6 +178,8 @@ def assert_ended(ends: int) -> None:
 def test_interrupt_ends_workers() -> None:
     with waiting_workers() as (process, ends):
         os.killpg(process.pid, signal.SIGINT)
+        assert process.stdin is not None
+        process.stdin.close()  # Python misses a signal that arrives just before a read that blocks
         assert process.wait(PATIENCE) == 130
         assert_ended(ends)
 
