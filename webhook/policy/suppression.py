@@ -1,4 +1,4 @@
-"""The checks whose findings a pod suppresses by its annotation, where the settings name one."""
+"""The checks that the annotation of a pod suppresses, where the settings name one."""
 
 from __future__ import annotations
 

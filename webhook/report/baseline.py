@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from webhook.policy.printable import printable
-from webhook.report.fingerprint import Place, place, place_in
+from webhook.report.fingerprint import FIELDS, Place, place, place_in
 from webhook.report.model import Result, Suppression, Suppressor
 from webhook.report.selection import Selection
 
@@ -31,7 +31,7 @@ class Accepted(NamedTuple):
 
     def as_data(self, count: int = 1) -> dict[str, Any]:
         """Return the entry of the file. What is empty is left out, and a count of 1."""
-        entry = {"file": self.file, **{key: one for key, one in self.place._asdict().items() if one}}
+        entry = {"file": self.file, **{key: one for key, one in zip(FIELDS, self.place, strict=True) if one}}
         if self.further:
             return {**entry, "further": count}
         entry["path"] = self.place.path

@@ -10,7 +10,7 @@ from webhook.diagnostics import Diagnostic, InputError, dotted
 from webhook.policy.settings.formats import did_you_mean, shown
 from webhook.policy.verdict import Path
 from webhook.report.baseline import API_VERSION, KIND, Accepted, Baseline
-from webhook.report.fingerprint import Place
+from webhook.report.fingerprint import FIELDS, Place
 
 Locate: TypeAlias = Callable[[Path], tuple[int, int]]
 """The line and column of the value at a path, or of its nearest ancestor that exists; both count from 1."""
@@ -32,7 +32,7 @@ def load(value: object, locate: Locate, file: str) -> Baseline:
 
 
 def _accepted(entry: dict[str, Any]) -> tuple[Accepted, int]:
-    where = Place(*(entry.get(field, "") for field in Place._fields))
+    where = Place(*(entry.get(field, "") for field in FIELDS))
     if "further" in entry:
         return Accepted(entry["file"], where, further=True), entry["further"]
     return Accepted(entry["file"], where), entry.get("count", 1)
@@ -56,7 +56,7 @@ def _problems(value: object) -> Iterator[tuple[Path, str]]:
         yield from _problems_of_entry(entry, ("findings", index))
 
 
-_TEXTS = ("file", *Place._fields)
+_TEXTS = ("file", *FIELDS)
 _NUMBERS = ("count", "further")
 
 

@@ -30,6 +30,10 @@ class Place(NamedTuple):
     value: str
 
 
+FIELDS = ("group", "kind", "namespace", "name", "code", "path", "value")
+"""The fields of a place, in order."""
+
+
 def place(result: Result, located: Located) -> Place:
     """Return the place of a finding of a result."""
     return place_in(result, located.finding.code, located.pointer, located.value)
@@ -58,7 +62,7 @@ def fingerprint(result: Result, located: Located) -> str:
 
 def fingerprints(result: Result) -> Iterator[str]:
     """Yield the fingerprints of all findings of a result, in time proportional to their number."""
-    seen: Counter[Place] = Counter()
+    seen = Counter(place(result, one.located) for one in result.suppressed if one.located is not None)
     for located in result.findings:
         own = place(result, located)
         yield _digest([normpath(result.file), *own, seen[own]])
