@@ -32,11 +32,15 @@ HOOKS: Mapping[str, Hook | None] = {
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """The expected verdict. `findings` may include a message and a remedy; `patch` is the one that is sent."""
+    """The expected verdict. `findings` may include a message and a remedy; `patch` is the one that is sent.
+
+    `suppressed` counts the findings that an annotation suppresses, by code.
+    """
 
     decision: Literal["allowed", "warned", "denied"]
     findings: tuple[Mapping[str, str], ...]
     patch: list[Json]
+    suppressed: Mapping[str, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +111,7 @@ def _read(file: Path) -> Fixture:
         _file("Facts", value.get("facts")),
         value["object"],
         value.get("oldObject"),
-        Expected(expect["decision"], tuple(expect["findings"]), expect["patch"]),
+        Expected(expect["decision"], tuple(expect["findings"]), expect["patch"], expect.get("suppressed", {})),
     )
 
 

@@ -70,6 +70,8 @@ def test_unknown_completion_instruction_is_wrong_usage(monkeypatch: pytest.Monke
         ("explain gps01", [f"plain,GPS01{digit}" for digit in range(10)]),
         ("explain GPS001 pipe", ["plain,pipeDirectory", "plain,pipeMount"]),
         ("explain -o m", ["plain,markdown"]),
+        ("check --select GPS001,gps02", [f"plain,GPS001,{code}" for code in ("GPS020", "GPS021", "GPS023")]),
+        ("check --ignore GPS001,GPS020,GPS02", [f"plain,GPS001,GPS020,{code}" for code in ("GPS021", "GPS023")]),
         ("config view -o y", ["plain,yaml"]),
         ("completion k", ["plain,kubectl"]),
         ("completion", ["plain,completion"]),
@@ -172,6 +174,7 @@ def press_tab(here: Path, shell: list[str], setup: str, typed: str, completed: s
             ["GPS021\tA launcher wants more GPUs than the container, or its group of pods, has"],
         ),
         ("check -f man", ["manifest.yaml"]),
+        ("check --select GPS001,GPS015", ["GPS001,GPS015\tThe pod is killed without a grace period"]),
     ],
 )
 def test_fish_completes(here: Path, typed: str, expected: list[str]) -> None:

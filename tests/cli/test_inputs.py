@@ -196,12 +196,12 @@ def test_files_that_are_not_read_are_counted_and_listed(tree: Path) -> None:
 def test_only_skipped_files_are_an_error(here: Path, command: str) -> None:
     for name in ("a.yaml", "b.yaml"):
         (here / name).write_text("a: 1")
-    ended = run(command, ".", "-o", "json") if command == "check" else run(command, "-f", ".")
+    ended = run(command, ".")
     assert ended.code == 2
-    assert ended.err == ".: no object here, nor in any other input; not read: 2 not a Kubernetes object\n"
+    assert ended.err.startswith(".: no object here, nor in any other input; not read: 2 not a Kubernetes object\n")
     ended = run(command, "-f", ".", "--exclude", "*")
     assert ended.code == 2
-    assert ended.err == ".: every file here is skipped (2 excluded by --exclude)\n"
+    assert ended.err.startswith(".: every file here is skipped (2 excluded by --exclude)\n")
 
 
 def test_pattern_that_the_shell_has_not_expanded(tree: Path) -> None:

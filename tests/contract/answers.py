@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+from collections import Counter
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,6 +17,7 @@ class Answered:
     denials: list[str]
     warnings: list[str]
     severities: list[str]
+    suppressed: list[str]
     patch: list[dict[str, Any]]
 
     def without(self, code: str) -> Answered:
@@ -33,12 +35,13 @@ def by_hook(answer: Any) -> Answered:
     """The verdict of a hook."""
     response = answer["response"]
     message = response.get("status", {}).get("message", "")
-    severities = response.get("auditAnnotations", {}).get("findings", "")
+    severities, suppressed = (response.get("auditAnnotations", {}).get(key, "") for key in ("findings", "suppressed"))
     return Answered(
         response["allowed"],
         message.splitlines(),
         response.get("warnings", []),
         severities.split(",") if severities else [],
+        suppressed.split(",") if suppressed else [],
         json.loads(base64.b64decode(response.get("patch", base64.b64encode(b"[]")))),
     )
 
@@ -46,11 +49,12 @@ def by_hook(answer: Any) -> Answered:
 def by_check(report: Any) -> Answered:
     """The verdict of the command line about its only object."""
     (result,) = report["results"]
-    found = result["findings"]
+    found, suppressed = result["findings"], result.get("suppressed", [])
     return Answered(
         result["decision"] != "denied",
         ["{code} {message}; {remedy}".format(**one) for one in found if one["severity"] == "deny"],
         ["{code} {message}".format(**one) for one in found if one["severity"] == "warn"],
         ["{code}={severity}".format(**one) for one in found],
+        [f"{code}={count}" for code, count in sorted(Counter(one["code"] for one in suppressed).items())],
         result["patch"],
     )

@@ -58,7 +58,7 @@ async def test_server_does_not_search(name: str, clients: Clients) -> None:
     (fixture,) = (one for one in load_all() if one.name == name)
     client = await clients(fixture.settings, fixture.facts)
     answered = await hook(client, "/validate", json.dumps(review_of(fixture)).encode())
-    assert answered == Answered(True, [], [], [], [])
+    assert answered == Answered(True, [], [], [], [], [])
 
 
 async def test_exceptions_name_existing_fixtures() -> None:

@@ -58,7 +58,7 @@ def _with_hypothesis(name: str, seconds: int) -> None:
     target = TARGETS[name]
     run = 0
 
-    @settings(settings.get_profile("default"), max_examples=500)
+    @settings(settings.get_profile("default"), max_examples=500, deadline=None)  # each target has a time limit
     @given(mutated(target))
     def search(data: bytes) -> None:
         nonlocal run

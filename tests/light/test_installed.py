@@ -110,17 +110,23 @@ def test_shell_completes_what_is_included(light: Environment) -> None:
     complete = "import os; os.environ.update({}); from webhook.cli import main; main()"
     for words, expected in (
         ("gpushare-webhook ", [name for name in COMMANDS if name not in MISSING]),
-        ("gpushare-webhook serve --", ["--version", "--help"]),
         ("gpushare-webhook check --context ", []),
     ):
         request = {
-            "COMP_WORDS": words,
-            "COMP_CWORD": str(len(words.split(" ")) - 1),
+            "COMP_LINE": words,
             "_GPUSHARE_WEBHOOK_COMPLETE": "bash_complete",
         }
         ended = light.run("python", "-I", "-c", complete.format(request), "gpushare-webhook")
         assert (ended.returncode, ended.stderr) == (0, "")
         assert [line.partition(",")[2] for line in ended.stdout.split()] == expected
+
+
+def test_shell_completes_no_option_of_missing_command(light: Environment) -> None:
+    request = "import os; os.environ.update(COMP_LINE='gpushare-webhook serve --tls', "
+    request += "_GPUSHARE_WEBHOOK_COMPLETE='bash_complete'); from webhook.cli import main; main()"
+    ended = light.run("python", "-I", "-c", request, "gpushare-webhook")
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert "--tls" not in ended.stdout
 
 
 def test_fixtures_get_same_answers(light: Environment, tmp_path: Path) -> None:

@@ -7,12 +7,14 @@ import os
 from pathlib import Path
 
 from webhook.diagnostics import Diagnostic, Unread
-from webhook.manifests import Source, sources
+from webhook.manifests import Source, in_sections, sources
 from webhook.manifests.files import LARGEST
 
 
 def found(paths: list[str], recursive: bool = False, stdin: bytes = b"") -> list[tuple[str, bytes] | Diagnostic]:
-    given = [one for one in sources(paths, recursive, io.BytesIO(stdin)) if not isinstance(one, Unread)]
+    given = [
+        one for one in sources(paths, recursive, io.BytesIO(stdin), reading=in_sections) if not isinstance(one, Unread)
+    ]
     return [(one.file, one.data) if isinstance(one, Source) else one for one in given]
 
 

@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -15,6 +16,8 @@ from tests.strategies.styled import styled
 from webhook.report.rewrite import rewrite
 from webhook.report.rewrite.changes import Change, changes
 from webhook.report.rewrite.file import applied
+from webhook.report.rewrite.outline import Layout
+from webhook.report.rewrite.writing import Writing
 
 ANNOTATION = "cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes"
 GPU = "resources: {limits: {nvidia.com/gpu: 1}}"
@@ -113,6 +116,14 @@ def test_names_of_volumes_join_the_annotation(value: str, after: str) -> None:
         "metadata: {name: p}", f"metadata:\n  name: p\n  annotations:\n    {ANNOTATION}:{value}\n    z: y"
     )
     assert f"    {ANNOTATION}: {after}\n    z: y\n" in edited(text)
+
+
+@pytest.mark.parametrize(("column", "above"), [(0, ""), (4, "r:\n")])
+def test_new_block_keeps_every_value(column: int, above: str) -> None:
+    inner = {"c": None, "k" * 300: "é", "##[x": "::y", "1": "2", "yes": True, "long": "x " * 300}
+    value = {"a": ["x: y", "several\nlines\n\n  z", [], {}, {"b": inner}], "e\nf": 1}
+    text = above + "".join(Writing(Layout(mapping=3, list=1)).block(value, column))
+    assert yaml.safe_load(text) == ({"r": value} if above else value)
 
 
 def test_line_breaks_of_the_file_stay() -> None:

@@ -136,7 +136,7 @@ def test_errors_are_notifications() -> None:
 
 
 def test_results_beyond_the_limit_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("webhook.report.check.sarif._MOST_RESULTS", 3)
+    monkeypatch.setattr("webhook.report.check.sarif.MOST_RESULTS", 3)
     found = log_of(*[result("denied", DENIAL, WARNING)] * 3)
     assert len(found["results"]) == 3
     (notification,) = found["invocations"][0]["toolExecutionNotifications"]
@@ -145,7 +145,7 @@ def test_results_beyond_the_limit_are_counted(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_compressed_size_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("webhook.report.check.sarif._MOST_BYTES", 20_000)
+    monkeypatch.setattr("webhook.report.check.sarif.MOST_BYTES", 20_000)
     found = log_of(*[result("denied", DENIAL)] * 20_000)
     assert 100 < len(found["results"]) < 19_000
     assert found["invocations"][0]["toolExecutionNotifications"][0]["level"] == "warning"

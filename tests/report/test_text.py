@@ -232,3 +232,12 @@ def test_quiet_report_holds_failing_findings() -> None:
     assert quiet(FailOn.WARN, entries) == [*denials, *warnings]
     assert quiet(FailOn.SKIPPED, entries) == [*denials, *warnings, *skipped]
     assert quiet(FailOn.DENY, entries[:1]) == []
+
+
+def test_patch_of_server_that_differs_is_named_without_findings() -> None:
+    differs = replace(result("allowed"), server="https://x", patch_differs=True)
+    assert text_of(differs).splitlines() == [
+        "a.yaml:5: Pod team-a/train: the server's patch is not that of the local run",
+        "",
+        "1 object: 1 allowed",
+    ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from http import HTTPStatus
@@ -24,6 +25,7 @@ from webhook.server.observe.metrics import Metrics
 METRICS = {
     "reviews": ("counter", {"hook", "decision"}),
     "findings": ("counter", {"hook", "code", "severity"}),
+    "findings_suppressed": ("counter", set()),
     "review_seconds": ("histogram", {"hook", "le"}),
     "refused_requests": ("counter", {"code"}),
     "in_flight": ("gauge", set()),
@@ -167,6 +169,17 @@ async def test_reviews_and_findings_are_counted(certificates: Certificates) -> N
     }
     assert changed["review_seconds_count", (("hook", "mutate"),)] == 3
     assert changed["review_seconds_count", (("hook", "validate"),)] == 1
+
+
+async def test_suppressed_findings_are_counted(certificates: Certificates) -> None:
+    ignoring = pod(2)
+    ignoring["metadata"]["annotations"] = {"example.com/ignore": "GPS001"}
+    async with running(certificates, "suppress: {annotation: example.com/ignore}") as server:
+        replied = await server.ask(server.client.review, "/mutate", review(ignoring))
+        after = await measured(server)
+    assert json.loads(replied.body)["response"]["auditAnnotations"] == {"suppressed": "GPS001=1"}
+    suppressed = {key: value for key, value in after.items() if key[0] == "findings_suppressed_total"}
+    assert suppressed == {("findings_suppressed_total", (("code", "GPS001"), ("hook", "mutate"))): 1}
 
 
 async def measured(server: Running) -> dict[tuple[str, tuple[tuple[str, str], ...]], float]:

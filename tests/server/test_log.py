@@ -33,6 +33,7 @@ def test_review_is_one_line_with_all_fields(served: Serve) -> None:
         "allowed": False,
         "codes": ["GPS001"],
         "findings": 1,
+        "suppressed": [],
         "edits": 0,
     }
 

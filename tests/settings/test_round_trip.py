@@ -83,6 +83,7 @@ def test_settings_file_round_trip(file: dict[str, Any]) -> None:
         "needs",
         "must differ",
         "must be at most",
+        "must equal",
         "same pods",
         "without this entry",
     )

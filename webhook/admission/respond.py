@@ -17,7 +17,7 @@ from webhook.policy.context import Origin
 from webhook.policy.evaluate import Evaluator
 from webhook.policy.pods.reading import MalformedError
 from webhook.policy.printable import printable
-from webhook.policy.verdict import MOST_EDITS, UNTOUCHED, Decision, Edit, Finding, Severity, Verdict
+from webhook.policy.verdict import MOST_EDITS, NOTHING_SUPPRESSED, UNTOUCHED, Decision, Edit, Finding, Severity, Verdict
 from webhook.policy.workloads.extracted import ExtractedPod
 from webhook.policy.workloads.kinds import is_pod
 
@@ -60,10 +60,10 @@ class Outcome:
         if self.operations:
             response["patchType"] = "JSONPatch"
             response["patch"] = base64.b64encode(_encoder.encode(self.operations)).decode()
-        if verdict.findings:
-            if warned := warnings(verdict):
-                response["warnings"] = warned
-            response["auditAnnotations"] = {"findings": _audit_annotation(verdict)}
+        if verdict.findings and (warned := warnings(verdict)):
+            response["warnings"] = warned
+        if verdict.findings or verdict.suppressed is not NOTHING_SUPPRESSED:
+            response["auditAnnotations"] = _audit_annotations(verdict)
         return _encoder.encode({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "response": response})
 
 
@@ -119,7 +119,17 @@ def _more(verdict: Verdict, severity: Severity, shown: int) -> list[str]:
     return [f"and {more} more findings of {', '.join(sorted(counts))}"] if more else []
 
 
-def _audit_annotation(verdict: Verdict) -> str:
+def _audit_annotations(verdict: Verdict) -> dict[str, str]:
+    """The findings, and the numbers of those that annotations suppress, by code."""
+    audited = {}
+    if verdict.findings:
+        audited["findings"] = _findings(verdict)
+    if verdict.suppressed.counts:
+        audited["suppressed"] = ",".join(f"{code}={count}" for code, count in sorted(verdict.suppressed.counts.items()))
+    return audited
+
+
+def _findings(verdict: Verdict) -> str:
     """The kept findings by code and severity, then the number of further ones per code."""
     kept = [f"{finding.code}={finding.severity.label}" for finding in verdict.findings]
     return ",".join([*kept, *(f"{code}+{more}" for code, more in verdict.omitted().items())])

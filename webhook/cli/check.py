@@ -3,24 +3,43 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Iterable
+from functools import partial
 
 import click
 
+from webhook.cli.baseline_file import BaselineOptions, baseline_options, opened
 from webhook.cli.checking import checking, jobs_option
 from webhook.cli.evaluator import Source, prepared, source_options
 from webhook.cli.options import Inputs, manifest_options, read_standard_input_once
 from webhook.cli.reporting import Wanted, report_options, reports
+from webhook.cli.selection import selection_options
 from webhook.cli.server_options import Server, server_options
-from webhook.report import Tally
+from webhook.cli.users_of_run import UsersOfRun
+from webhook.policy.checks import CHECKS
+from webhook.policy.evaluate import Evaluator
+from webhook.report import Entry, Result, Tally
+from webhook.report.selection import Selection
+from webhook.report.suppression import Comments
 
 
 @click.command(name="check")
 @manifest_options
 @source_options
+@selection_options
+@baseline_options
 @server_options
 @jobs_option
 @report_options
-def command(inputs: Inputs, source: Source, server: Server | None, jobs: int, wanted: Wanted) -> None:
+def command(
+    inputs: Inputs,
+    source: Source,
+    selection: Selection,
+    baseline: BaselineOptions,
+    server: Server | None,
+    jobs: int,
+    wanted: Wanted,
+) -> None:
     """Check manifests as the webhook in the cluster would, with file and line.
 
     \b
@@ -29,12 +48,38 @@ def command(inputs: Inputs, source: Source, server: Server | None, jobs: int, wa
       kubectl kustomize overlays/production | gpushare-webhook check - -o json
       gpushare-webhook check -R manifests/ --config settings.yaml --fail-on warn
     """
-    read_standard_input_once(f=inputs.names, config=source.config, facts=source.facts)
-    evaluator, settings = prepared(source)
+    read_standard_input_once(f=inputs.names, config=source.config, facts=source.facts, baseline=baseline.read)
+    accepted = opened(baseline)
+    evaluator, settings = prepared(source, selection)
+    stages = _stages(evaluator, selection)
     with checking(inputs, evaluator, server, jobs) as checked, reports(wanted) as written:
-        tally = Tally(settings, checked.server)
-        for entry in checked.entries:
+        tally = Tally(settings, checked.server, selection)
+        for found in checked.entries:
+            entry = accepted.suppress(_through(stages, found))
             tally.add(entry)
             written.add(entry)
+        accepted.end(tally)
         written.end(tally)
     sys.exit(tally.exit_code(wanted.fail_on))
+
+
+Stage = Callable[[Result], Result]
+
+
+def _stages(evaluator: Evaluator, selection: Selection) -> tuple[Stage, ...]:
+    """What each result goes through, in the order of the inputs, before the baseline and the reports."""
+    comments = Comments(evaluator.ruleset.settings.suppress.comments, _CODES, selection)
+    # A running webhook makes all checks, whatever is selected.
+    return partial(Result.only, includes=selection.includes), UsersOfRun().compare, comments.suppress
+
+
+def _through(stages: Iterable[Stage], entry: Entry) -> Entry:
+    """Return what the stages make of a result, one after the other; any other entry as it is."""
+    if not isinstance(entry, Result):
+        return entry
+    for stage in stages:
+        entry = stage(entry)
+    return entry
+
+
+_CODES = frozenset(check.code for check in CHECKS)

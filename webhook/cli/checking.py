@@ -15,11 +15,10 @@ from webhook.cli.evaluation import Evaluated, evaluate
 from webhook.cli.inputs import found, manifests
 from webhook.cli.options import Inputs
 from webhook.cli.server_options import Server
-from webhook.cli.users_of_run import UsersOfRun
 from webhook.diagnostics import Diagnostic, Unread
 from webhook.manifests import Manifest, Source, in_sections, objects
 from webhook.policy.evaluate import Evaluator
-from webhook.report import Entry, Result
+from webhook.report import Entry
 
 _MOST_JOBS = 256
 
@@ -79,14 +78,14 @@ def checking(inputs: Inputs, evaluator: Evaluator, server: Server | None, jobs: 
     if server is None:
         check = partial(_checked, evaluator, inputs.namespace)
         with _mapped(partial(answered, check), jobs) as answers:
-            yield Checked(_compared(entries(inputs, answers(batches(found(inputs, in_sections))))), "")
+            yield Checked(entries(inputs, answers(batches(found(inputs, in_sections)))), "")
         return
     if jobs != 1:
         raise click.UsageError("-j and --server: all reviews use one connection; leave out -j")
     from webhook.cli.remote import connected
 
     with connected(server, evaluator) as reviewer:
-        yield Checked(_compared(reviewer.results(_evaluated(inputs, evaluator))), reviewer.server)
+        yield Checked(reviewer.results(_evaluated(inputs, evaluator)), reviewer.server)
 
 
 def _checked(evaluator: Evaluator, namespace: str, source: Source) -> list[Entry]:
@@ -104,9 +103,3 @@ def _evaluate(
     one: Manifest | Diagnostic | Unread, evaluator: Evaluator, namespace: str
 ) -> Evaluated | Diagnostic | Unread:
     return one if isinstance(one, Diagnostic | Unread) else evaluate(one, evaluator, namespace)
-
-
-def _compared(checked: Iterable[Entry]) -> Iterator[Entry]:
-    """Compare the users of the objects with each other."""
-    users = UsersOfRun()
-    return (users.compare(one) if isinstance(one, Result) else one for one in checked)

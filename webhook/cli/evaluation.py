@@ -14,7 +14,7 @@ from webhook.policy.pods.reading import MalformedError, Members, mapping, member
 from webhook.policy.printable import printable
 from webhook.policy.verdict import Decision, Finding, Path, Severity, Verdict
 from webhook.policy.workloads.kinds import Kinds, group_of, is_pod
-from webhook.report import SKIPPED, Difference, Excerpt, Located, MpsUser, Result, Subject
+from webhook.report import SKIPPED, Difference, Excerpt, Located, MpsUser, Result, Subject, Suppression, Suppressor
 from webhook.report.extent import extent
 from webhook.report.fingerprint import value_of
 
@@ -79,11 +79,32 @@ class Evaluated:
             self.verdict.reason,
             source=self.manifest.source,
             users=tuple(self._users()),
+            omitted_severities=self._omitted_severities(),
+            suppressed=tuple(self._suppressed()),
+            comments=self.manifest.comments,
         )
 
     def located(self, finding: Finding, difference: Difference | None = None) -> Located:
         """A finding about the object with its position."""
         return Located(finding, *self._place(finding.path), value_of(self.manifest.at(finding.path)), difference)
+
+    def _omitted_severities(self) -> dict[str, Severity]:
+        """The highest severity of the findings of each code that are counted but not kept."""
+        highest: dict[str, Severity] = {}
+        for code, severity in self.verdict.omitted_by_severity():
+            highest[code] = max(severity, highest.get(code, severity))
+        return highest
+
+    def _suppressed(self) -> Iterator[Suppression]:
+        """What annotations suppress: the findings that are kept, then the numbers of further ones."""
+        found, counts = self.verdict.suppressed
+        further = dict(counts)
+        for finding in found:
+            further[finding.code] -= 1
+            yield Suppression(finding.code, Suppressor.ANNOTATION, self.located(finding))
+        for code, count in further.items():
+            if count:
+                yield Suppression(code, Suppressor.ANNOTATION, None, count)
 
     def _users(self) -> Iterator[MpsUser]:
         for user, path in self.verdict.users if self.users is not Severity.OFF else ():

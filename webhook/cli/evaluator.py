@@ -14,6 +14,7 @@ from webhook.cli.options import file_option
 from webhook.cli.settings_file import FILE, VARIABLE, SettingsFile, settings_file
 from webhook.policy.evaluate import Evaluator
 from webhook.policy.settings.settings import Settings
+from webhook.report.selection import EVERYTHING, Selection
 from webhook.settings.profile_names import Profile
 
 config_option = file_option(
@@ -64,8 +65,8 @@ class Prepared(NamedTuple):
     settings: str
 
 
-def prepared(source: Source) -> Prepared:
-    """Return the evaluator for the options. Raises InputError and UsageError."""
+def prepared(source: Source, selection: Selection = EVERYTHING) -> Prepared:
+    """Return the evaluator for the options, with the selected checks. Raises InputError and UsageError."""
     cluster = source.cluster
     if cluster is not None:
         _verify(source, cluster)
@@ -73,11 +74,11 @@ def prepared(source: Source) -> Prepared:
     settings = _settings(file, source.profile)
     named = str(file) if file is not None and file.named_by else ""
     if cluster is None:
-        return Prepared(Evaluator.of(settings, read_facts(source.facts)), named)
+        return Prepared(Evaluator.of(selection.apply(settings), read_facts(source.facts)), named)
     from webhook.cli import live
 
     read = live.read(cluster, settings)
-    return Prepared(Evaluator.of(read.settings, read.facts), named)
+    return Prepared(Evaluator.of(selection.apply(read.settings), read.facts), named)
 
 
 def _settings(file: SettingsFile | None, profile: str | None) -> Settings:

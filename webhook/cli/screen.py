@@ -16,6 +16,7 @@ from webhook.diagnostics import LINE
 from webhook.policy.printable import printable
 from webhook.report import Entry, Result
 from webhook.report.paint import Paint, plain
+from webhook.report.summary import counted
 
 _WIDTH = 80
 """Columns of a terminal that does not report its size."""
@@ -105,7 +106,8 @@ class Progress:
         if (now := time.monotonic()) >= self._due:
             self._due = now + _BETWEEN
             self._is_shown = True
-            _draw(f"checked {self._objects} objects in {self._files} files"[: _columns(sys.stderr) - 1])
+            text = f"checked {counted(self._objects, 'object')} in {counted(self._files, 'file')}"
+            _draw(text[: _columns(sys.stderr) - 1])
 
     def end(self) -> None:
         """Remove the line. It does not return, since the report shows the progress from here on."""

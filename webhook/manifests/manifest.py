@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from webhook.diagnostics import Diagnostic
+from webhook.manifests.comments import Comment, find_comments
 from webhook.manifests.position import Position, SourceText, Spot, follow
 from webhook.policy.verdict import Path
 
@@ -24,7 +26,7 @@ class Document:
     `end` is given for a value of JSON, which may be a part of the text. `raw` is the input that holds the document.
     """
 
-    __slots__ = ("_end", "_find_spot", "_spot", "number", "raw", "start", "text", "value")
+    __slots__ = ("_comments", "_end", "_find_spot", "_spot", "number", "raw", "start", "text", "value")
 
     def __init__(
         self,
@@ -42,12 +44,20 @@ class Document:
         self._find_spot = find_spot
         self._spot: Spot | None = None
         self._end = end
+        self._comments: tuple[Comment, ...] | None = None
         self.raw = b""
 
     @property
     def is_json(self) -> bool:
         """Whether the document was read as JSON: it may then be a part of `text`."""
         return self._end is not None
+
+    @property
+    def comments(self) -> tuple[Comment, ...]:
+        """The comments that ignore findings, in order. JSON has none."""
+        if self._comments is None:
+            self._comments = () if self.is_json else find_comments(self.text)
+        return self._comments
 
     @property
     def extent(self) -> tuple[Position, Position]:
@@ -130,6 +140,25 @@ class Manifest:
                 return None
         return value
 
+    @property
+    def comments(self) -> tuple[Comment, ...]:
+        """The comments that ignore findings of this object: from its first line to the next object of its document."""
+        every = self.within.comments
+        if not every:
+            return ()
+        first = self.line if self.path and self.path[-1] != 0 else 0
+        after = self._next_line()
+        start = bisect_left(every, first, key=_place)
+        return every[start:] if after is None else every[start : bisect_left(every, after, key=_place)]
+
+    def _next_line(self) -> int | None:
+        """The first line of the next item of the list; None after the last one, and without a list."""
+        *holder, last = self.path or ("",)
+        if not isinstance(last, int):
+            return None
+        following = self.within.offset((*holder, last + 1))
+        return self.within.text.line(following) if following > self.within.offset(self.path) else None
+
     def locate(self, path: Path) -> Position:
         """Return the position of the value at a path in the object, or of the nearest ancestor that exists."""
         return self.within.locate(self.path + path)
@@ -141,6 +170,10 @@ class Manifest:
     def diagnostic(self, path: Path, message: str) -> Diagnostic:
         """Return a diagnostic for the value at a path in the object."""
         return Diagnostic(self.file, *self.locate(path), message)
+
+
+def _place(comment: Comment) -> int:
+    return comment.place
 
 
 def _copied(value: Any) -> Any:

@@ -22,7 +22,7 @@ class Reason(StrEnum):
     CHART = "part of a Helm chart"
     KUSTOMIZATION = "part of a kustomization"
     TEMPLATE = "an unrendered template"
-    OURS = "settings, facts or a report of gpushare-webhook"
+    OURS = "settings, facts, a baseline or a report of gpushare-webhook"
     REVIEW = "a review without an object to check"
     OTHER = "not a Kubernetes object"
 
@@ -47,8 +47,8 @@ KUSTOMIZATION_FILES = ("kustomization.yaml", "kustomization.yml", "Kustomization
 OUR_GROUP = "gpushare-webhook/"
 OUR_SETTINGS = frozenset(
     (
-        *("profile", "mode", "resources", "limits", "denyInMutate", "severities", "namespaces", "exempt", "injections"),
-        *("requests", "users", "podSecurity", "placement", "facts", "workloads", "server", "tls", "log"),
+        *("profile", "mode", "resources", "limits", "denyInMutate", "severities", "namespaces", "exempt", "suppress"),
+        *("injections", "requests", "users", "podSecurity", "placement", "facts", "workloads", "server", "tls", "log"),
     )
 )
 OUR_FACTS = frozenset(("nodes", "namespaces", "runtimeClasses", "deviceClasses", "devicePlugin"))
@@ -124,6 +124,8 @@ def _ours(kind: object) -> Stranger:
             what = "settings of gpushare-webhook; pass them with --config"
         case "Facts":
             what = "facts of gpushare-webhook; pass them with --facts"
+        case "Baseline":
+            what = "a baseline of gpushare-webhook; pass it with --baseline"
         case _:
             what = "a file of gpushare-webhook, not a Kubernetes object"
     return Stranger(Reason.OURS, what)

@@ -21,6 +21,7 @@ from webhook.policy.pods.reading import MalformedError, Members
 from webhook.policy.rules import Ruleset
 from webhook.policy.settings.settings import Settings
 from webhook.policy.steps import Steps, finished
+from webhook.policy.suppression import suppressed_codes
 from webhook.policy.verdict import MOST_EDITS, Edit, Severity, Verdict, skipped
 from webhook.policy.verdict_builder import VerdictBuilder
 from webhook.policy.workloads.extracted import ExtractedPod
@@ -29,6 +30,9 @@ from webhook.policy.workloads.presets import kinds_with
 from webhook.policy.workloads.search import GpuNames, covers, find_mentions, find_pods
 from webhook.policy.workloads.unknown import unknown
 from webhook.policy.workloads.without_pods import RUNS_NO_PODS
+
+_USERS = "GPS008"
+"""The check that compares users, also across the objects of a run."""
 
 _DEFAULT_SEVERITIES = {check.code: check.severity for check in CHECKS}
 
@@ -99,7 +103,7 @@ class Evaluator:
                 context.edits = _inject(context, verdict.withheld)
                 verdict.add_edits(context.edits)
             verdict.run(self._checks_for(context), context)
-            if origin.is_offline:
+            if origin.is_offline and _USERS not in suppressed_codes(context):
                 verdict.users.extend((user, path) for _, user, path in mps_users(context))
 
     def _why_not_searched(self, group: str, kind: str, origin: Origin) -> str | None:

@@ -57,6 +57,7 @@ class Rules:
         self.container_limits = common.container_limits
         self.least_limit = common.least_limit
         self.per_pod = settings.limits.per_pod
+        self.suppressing_annotation = settings.suppress.annotation
         self.resources = common.gpus.by_name
         self.resource = common.gpus.find
         self.annotation_requests = settings.requests.annotations

@@ -100,6 +100,19 @@ class Extend(NamedTuple):
 Edit = Append | Assign | Extend
 
 
+class Suppressed(NamedTuple):
+    """The findings that annotations of pods suppress.
+
+    `findings` holds the first KEPT_PER_CODE of each code in the order of codes; `counts` counts all of them, by code.
+    """
+
+    findings: tuple[Finding, ...]
+    counts: Mapping[str, int]
+
+
+NOTHING_SUPPRESSED = Suppressed((), {})
+
+
 @dataclass(frozen=True, slots=True)
 class Verdict:
     """The decision about one object, its findings in the order of their codes, and its edits.
@@ -108,7 +121,8 @@ class Verdict:
     object needs more than MOST_EDITS edits, `too_many_edits` is set and `edits` is empty. `reason` says why pods of the
     object are exempt, get their nodes later, or had to be searched for. `withheld` names the injections that do not
     apply to a pod with GPU requests, each with its reason. `users` holds the users with which the object's containers
-    use MPS and the paths of these settings, for a comparison of objects; offline only.
+    use MPS and the paths of these settings, for a comparison of objects; offline only. `suppressed` holds the findings
+    that the decision leaves out.
     `is_skipped`: nothing of the object was checked; `reason` says why.
     """
 
@@ -121,15 +135,21 @@ class Verdict:
     withheld: tuple[tuple[str, str], ...] = ()
     users: tuple[tuple[int, Path], ...] = ()
     is_skipped: bool = False
+    suppressed: Suppressed = NOTHING_SUPPRESSED
 
     def omitted(self) -> dict[str, int]:
         """How many findings of each code were counted but not kept."""
         left: dict[str, int] = {}
-        for (code, _), count in self.counts.items():
+        for (code, _), count in self.omitted_by_severity().items():
             left[code] = left.get(code, 0) + count
+        return left
+
+    def omitted_by_severity(self) -> dict[tuple[str, Severity], int]:
+        """How many findings of each code and severity were counted but not kept."""
+        left = dict(self.counts)
         for finding in self.findings:
-            left[finding.code] -= 1
-        return {code: count for code, count in left.items() if count}
+            left[finding.code, finding.severity] -= 1
+        return {counted: count for counted, count in left.items() if count}
 
 
 UNTOUCHED = Verdict(Decision.ALLOWED, (), ())

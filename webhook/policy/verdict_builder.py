@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from itertools import islice
 
 from webhook.policy.checks.check import Check
 from webhook.policy.context import PodContext
 from webhook.policy.object_context import ObjectContext
 from webhook.policy.rules import Rules
+from webhook.policy.suppression import suppressed_codes
 from webhook.policy.verdict import (
     DECISIONS,
     KEPT_PER_CODE,
@@ -19,6 +21,7 @@ from webhook.policy.verdict import (
     Finding,
     Path,
     Severity,
+    Suppressed,
     Verdict,
     Violation,
 )
@@ -27,11 +30,20 @@ from webhook.policy.verdict import (
 class VerdictBuilder:
     """Collects the findings and edits of the pods of one object."""
 
-    __slots__ = ("counts", "edits", "findings", "reason", "users", "withheld")
+    __slots__ = (
+        "counts",
+        "edits",
+        "findings",
+        "reason",
+        "suppressed",
+        "users",
+        "withheld",
+    )
 
     def __init__(self) -> None:
         self.findings: dict[str, list[Finding]] = {}
         self.counts: dict[tuple[str, Severity], int] = {}
+        self.suppressed: _Suppressed | None = None
         self.edits: list[Edit] = []
         self.reason = ""
         self.withheld: dict[str, str] = {}
@@ -44,9 +56,14 @@ class VerdictBuilder:
     def run(self, checks: Iterable[Check[PodContext]], context: PodContext, cap: Severity = Severity.DENY) -> None:
         """Run the checks of a pod and collect their findings, of a severity up to the cap. Raises MalformedError."""
         severities = context.rules.severities
+        suppressed = () if context.rules.suppressing_annotation is None else suppressed_codes(context)
         for check in checks:
             for violation in check.run(context):
-                self._add(check.code, min(severities[check.code], violation.cap, cap), violation)
+                severity = min(severities[check.code], violation.cap, cap)
+                if check.code in suppressed:
+                    self._suppress(check.code, severity, violation)
+                else:
+                    self._add(check.code, severity, violation)
 
     def run_on_object(self, checks: Iterable[Check[ObjectContext]], context: ObjectContext, rules: Rules) -> None:
         """Run the checks of an object and collect their findings."""
@@ -58,19 +75,53 @@ class VerdictBuilder:
     def _add(self, code: str, severity: Severity, violation: Violation) -> None:
         counted = code, severity
         self.counts[counted] = self.counts.get(counted, 0) + 1
-        kept = self.findings.setdefault(code, [])
-        if len(kept) < KEPT_PER_CODE:
-            kept.append(Finding(code, severity, violation.path, str(violation.message), violation.remedy))
+        _keep(self.findings, code, severity, violation)
+
+    def _suppress(self, code: str, severity: Severity, violation: Violation) -> None:
+        if self.suppressed is None:
+            self.suppressed = _Suppressed()
+        self.suppressed.add(code, severity, violation)
 
     def build(self) -> Verdict:
         """The verdict for the object."""
         too_many = len(self.edits) > MOST_EDITS
         edits = () if too_many else tuple(self.edits)
+        if self.suppressed is not None:
+            return replace(self._verdict(edits, too_many), suppressed=self.suppressed.build())
         if not (self.counts or edits or too_many or self.reason or self.withheld or self.users):
             return UNTOUCHED
+        return self._verdict(edits, too_many)
+
+    def _verdict(self, edits: tuple[Edit, ...], too_many: bool) -> Verdict:
         withheld, users = tuple(self.withheld.items()), tuple(self.users)
         if not self.counts:
             return Verdict(Decision.ALLOWED, (), edits, {}, too_many, self.reason, withheld, users)
         decision = DECISIONS[max(severity for _, severity in self.counts)]
-        findings = tuple(finding for code in sorted(self.findings) for finding in self.findings[code])
-        return Verdict(decision, findings, edits, self.counts, too_many, self.reason, withheld, users)
+        return Verdict(decision, _in_order(self.findings), edits, self.counts, too_many, self.reason, withheld, users)
+
+
+class _Suppressed:
+    """Collects the findings that annotations suppress."""
+
+    __slots__ = ("counts", "findings")
+
+    def __init__(self) -> None:
+        self.findings: dict[str, list[Finding]] = {}
+        self.counts: dict[str, int] = {}
+
+    def add(self, code: str, severity: Severity, violation: Violation) -> None:
+        self.counts[code] = self.counts.get(code, 0) + 1
+        _keep(self.findings, code, severity, violation)
+
+    def build(self) -> Suppressed:
+        return Suppressed(_in_order(self.findings), self.counts)
+
+
+def _keep(kept: dict[str, list[Finding]], code: str, severity: Severity, violation: Violation) -> None:
+    of_code = kept.setdefault(code, [])
+    if len(of_code) < KEPT_PER_CODE:
+        of_code.append(Finding(code, severity, violation.path, str(violation.message), violation.remedy))
+
+
+def _in_order(kept: dict[str, list[Finding]]) -> tuple[Finding, ...]:
+    return tuple(finding for code in sorted(kept) for finding in kept[code])

@@ -30,11 +30,19 @@ class Place(NamedTuple):
     value: str
 
 
+FIELDS = ("group", "kind", "namespace", "name", "code", "path", "value")
+"""The fields of a place, in order."""
+
+
 def place(result: Result, located: Located) -> Place:
     """Return the place of a finding of a result."""
+    return place_in(result, located.finding.code, located.pointer, located.value)
+
+
+def place_in(result: Result, code: str, path: str = "", value: str = "") -> Place:
+    """Return a place in the object of a result."""
     subject = result.subject
-    names = group_of(subject.api_version), subject.kind, subject.namespace, subject.name
-    return Place(*names, located.finding.code, located.pointer, located.value)
+    return Place(group_of(subject.api_version), subject.kind, subject.namespace, subject.name, code, path, value)
 
 
 def fingerprint(result: Result, located: Located) -> str:
@@ -45,16 +53,16 @@ def fingerprint(result: Result, located: Located) -> str:
     """
     own = place(result, located)
     before = 0
-    for other in result.findings:
+    for other in (*(one.located for one in result.suppressed), *result.findings):
         if other is located:
             break
-        before += place(result, other) == own
+        before += other is not None and place(result, other) == own
     return _digest([normpath(result.file), *own, before])
 
 
 def fingerprints(result: Result) -> Iterator[str]:
     """Yield the fingerprints of all findings of a result, in time proportional to their number."""
-    seen: Counter[Place] = Counter()
+    seen = Counter(place(result, one.located) for one in result.suppressed if one.located is not None)
     for located in result.findings:
         own = place(result, located)
         yield _digest([normpath(result.file), *own, seen[own]])

@@ -5,12 +5,13 @@ Fields hold text of manifests unchanged, for formats of data. `str` sanitises it
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any, NamedTuple, TypeAlias
 
 from webhook.diagnostics import LINE, Diagnostic, Unread
+from webhook.manifests.comments import Comment
 from webhook.patch import pointer
 from webhook.policy.printable import printable
 from webhook.policy.verdict import DECISIONS as POLICY_DECISIONS
@@ -111,15 +112,39 @@ class MpsUser:
         return Located(finding, self.line, self.column, self.excerpt, self.length, str(self.user))
 
 
+class Suppressor(Enum):
+    """What suppresses a finding. The value is the word that reports use."""
+
+    ANNOTATION = "annotation"
+    COMMENT = "comment"
+    BASELINE = "baseline"
+
+
+@dataclass(frozen=True, slots=True)
+class Suppression:
+    """A finding that the report leaves out, or the findings of a code that are counted but not listed.
+
+    `reason` is what the author of a comment gives as the reason.
+    """
+
+    code: str
+    by: Suppressor
+    located: Located | None
+    count: int = 1
+    reason: str = ""
+
+
 @dataclass(frozen=True, slots=True)
 class Result:
     """The result for one object.
 
     `patch` is the patch of the mutating hook for a pod that is not denied. `omitted` counts, by code, the findings that
-    are not listed. `reason` says why the object is exempt or skipped, or why its pods get their nodes later. `source`
-    is the file that a renderer names as the origin of the object. `users` are the users with which the object uses
-    MPS, as far as they are to be compared with those of other objects. `server` is the address of the running webhook
-    that decided, empty if none did; `patch_differs`: its patch is not that of the local run.
+    are not listed, and `omitted_severities` holds the highest severity among them. `reason` says why the object is
+    exempt or skipped, or why its pods get their nodes later. `source` is the file that a renderer names as the origin
+    of the object. `users` are the users with which the object uses MPS, as far as they are to be compared with those of
+    other objects. The decision leaves out what is `suppressed`. `notes` are remarks about suppression, such as that
+    a comment has no effect. `comments` are those of the object that ignore findings. `server` is the address of the
+    running webhook that decided, empty if none did; `patch_differs`: its patch is not that of the local run.
     """
 
     file: str
@@ -133,6 +158,10 @@ class Result:
     reason: str = ""
     source: str = ""
     users: tuple[MpsUser, ...] = ()
+    omitted_severities: Mapping[str, Severity] = field(default_factory=dict)
+    suppressed: tuple[Suppression, ...] = ()
+    notes: tuple[Diagnostic, ...] = ()
+    comments: tuple[Comment, ...] = ()
     server: str = ""
     patch_differs: bool = False
 
@@ -140,6 +169,33 @@ class Result:
     def differences(self) -> int:
         """The number of differences between a running webhook and the local run."""
         return sum(one.difference is not None for one in self.findings) + self.patch_differs
+
+    def without(self, suppressed: Sequence[Suppression]) -> Result:
+        """Return the result without some of its findings. The decision follows from those that remain."""
+        if not suppressed:
+            return self
+        left_out = {id(one.located) for one in suppressed}
+        omitted = dict(self.omitted)
+        for one in suppressed:
+            if one.located is None:
+                omitted[one.code] -= one.count
+        left = self._with([one for one in self.findings if id(one) not in left_out], omitted)
+        return replace(left, suppressed=(*self.suppressed, *suppressed))
+
+    def only(self, includes: Callable[[str], bool]) -> Result:
+        """Return the result with the findings of some codes only. The decision follows from them."""
+        if all(includes(code) for code in (*self.omitted, *(one.finding.code for one in self.findings))):
+            return self
+        omitted = {code: count for code, count in self.omitted.items() if includes(code)}
+        return self._with([one for one in self.findings if includes(one.finding.code)], omitted)
+
+    def _with(self, findings: Sequence[Located], omitted: Mapping[str, int]) -> Result:
+        """A running webhook does not tell how severe an omitted finding is: it counts as one that denies."""
+        omitted = {code: count for code, count in omitted.items() if count}
+        severities = [one.finding.severity for one in findings if one.difference is not Difference.ONLY_LOCAL]
+        severities += [self.omitted_severities.get(code, Severity.DENY) for code in omitted]
+        decision = max((POLICY_DECISIONS[one] for one in severities), default=Decision.ALLOWED)
+        return replace(self, decision=decision.label, findings=tuple(findings), omitted=omitted)
 
 
 Entry: TypeAlias = "Result | Diagnostic | Unread"

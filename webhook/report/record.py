@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from webhook.diagnostics import Diagnostic, Unread
-from webhook.report.model import Located, Result
+from webhook.report.baseline import BaselineUse
+from webhook.report.model import Located, Result, Suppression, Suppressor
 from webhook.report.tally import Tally
 
 HEAD = {"apiVersion": "gpushare-webhook/v1", "kind": "CheckReport"}
@@ -25,8 +26,7 @@ class Rest:
         if isinstance(entry, Unread):
             self._unread.append({"file": entry.file, "reason": str(entry.reason)})
         else:
-            place = {"file": entry.file, "line": entry.line, "column": entry.column}
-            self._errors.append({**place, "message": entry.message})
+            self._errors.append(_diagnostic(entry))
 
     def data(self, tally: Tally) -> dict[str, Any]:
         """Return the members of the report that follow the results."""
@@ -34,6 +34,9 @@ class Rest:
             "errors": self._errors,
             **({"unread": self._unread} if self._unread else {}),
             **({"settings": tally.settings} if tally.settings else {}),
+            **({"notChecked": list(tally.selection.left_out)} if tally.selection.left_out else {}),
+            **({"suppressed": suppressed} if (suppressed := _by_suppressor(tally)) else {}),
+            **({"baseline": _baseline(tally.baseline)} if tally.baseline is not None else {}),
             **({"server": tally.server} if tally.server else {}),
             "summary": tally.summary(),
         }
@@ -52,6 +55,8 @@ def record(result: Result) -> dict[str, Any]:
         **({"omitted": dict(result.omitted)} if result.omitted else {}),
         **({"reason": result.reason} if result.reason else {}),
         **({"source": result.source} if result.source else {}),
+        **({"suppressed": [_suppression(one) for one in result.suppressed]} if result.suppressed else {}),
+        **({"notes": [_diagnostic(note) for note in result.notes]} if result.notes else {}),
         **({"server": result.server} if result.server else {}),
         **({"patchDiffers": True} if result.patch_differs else {}),
     }
@@ -69,3 +74,26 @@ def _finding(located: Located) -> dict[str, Any]:
         "remedy": finding.remedy,
         **({} if located.difference is None else {"difference": located.difference.word}),
     }
+
+
+def _suppression(one: Suppression) -> dict[str, Any]:
+    """A suppressed finding; without a finding, the number of those of the code that are not listed."""
+    return {
+        **({"code": one.code, "count": one.count} if one.located is None else _finding(one.located)),
+        "by": one.by.value,
+        **({"reason": one.reason} if one.reason else {}),
+    }
+
+
+def _diagnostic(diagnostic: Diagnostic) -> dict[str, Any]:
+    place = {"file": diagnostic.file, "line": diagnostic.line, "column": diagnostic.column}
+    return {**place, "message": diagnostic.message}
+
+
+def _by_suppressor(tally: Tally) -> dict[str, int]:
+    return {one.value: count for one in Suppressor if (count := tally.suppressed_by(one))}
+
+
+def _baseline(baseline: BaselineUse) -> dict[str, Any]:
+    """The baseline, with the entries that no longer occur."""
+    return {"file": baseline.file, "written": baseline.is_written, "stale": [one.as_data() for one in baseline.stale]}

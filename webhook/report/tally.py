@@ -9,8 +9,10 @@ from typing import assert_never
 from webhook.diagnostics import Diagnostic, Unread
 from webhook.policy.verdict import DECISIONS as DECISION_OF
 from webhook.policy.verdict import Severity
+from webhook.report.baseline import BaselineUse
 from webhook.report.exit_codes import ExitCode
-from webhook.report.model import DECISIONS, SKIPPED, Entry, Result
+from webhook.report.model import DECISIONS, SKIPPED, Entry, Result, Suppressor
+from webhook.report.selection import EVERYTHING, Selection
 
 
 class FailOn(Enum):
@@ -44,27 +46,34 @@ class FailOn(Enum):
 class Tally:
     """Counts the entries of a run.
 
-    `settings` names the settings file if there is one. `codes` counts the findings by code and severity, `skipped` the
-    objects by the reason why they are skipped, `unread` the files by the reason why they are not read. `server` is the
-    address of the running webhook that decides, empty if none does; `sent` counts the objects that it answered,
+    `settings` names the settings file if there is one, `selection` the checks that the run makes. `codes` counts the
+    findings by code and severity, `skipped` the objects by the reason why they are skipped, `unread` the files by the
+    reason why they are not read, `suppressed` the findings that the report leaves out by code and by what suppresses
+    them. `notes` counts the remarks about suppression. `baseline` is the one of the run, if there is one. `server` is
+    the address of the running webhook that decides, empty if none does; `sent` counts the objects that it answered,
     `differences` those between its answers and the local run.
     """
 
     __slots__ = (
+        "baseline",
         "codes",
         "decisions",
         "differences",
         "errors",
+        "notes",
+        "selection",
         "sent",
         "server",
         "settings",
         "skipped",
+        "suppressed",
         "unchecked",
         "unread",
     )
 
-    def __init__(self, settings: str = "", server: str = "") -> None:
+    def __init__(self, settings: str = "", server: str = "", selection: Selection = EVERYTHING) -> None:
         self.settings = settings
+        self.selection = selection
         self.server = server
         self.sent = 0
         self.differences = 0
@@ -73,6 +82,9 @@ class Tally:
         self.codes: Counter[tuple[str, str]] = Counter()
         self.skipped: Counter[str] = Counter()
         self.unread: Counter[str] = Counter()
+        self.suppressed: Counter[tuple[str, Suppressor]] = Counter()
+        self.notes = 0
+        self.baseline: BaselineUse | None = None
         self.unchecked = 0
 
     def add(self, entry: Entry) -> None:
@@ -95,6 +107,9 @@ class Tally:
             self.skipped[result.reason] += 1
         for located in result.findings:
             self.codes[located.finding.code, located.finding.severity.label] += 1
+        for one in result.suppressed:
+            self.suppressed[one.code, one.by] += one.count
+        self.notes += len(result.notes)
         if any(located.finding.code == _UNCHECKED for located in result.findings):
             self.unchecked += 1
 
@@ -102,6 +117,10 @@ class Tally:
     def objects(self) -> int:
         """The number of objects."""
         return sum(self.decisions.values())
+
+    def suppressed_by(self, suppressor: Suppressor) -> int:
+        """Return the number of findings that something suppresses."""
+        return sum(count for (_, by), count in self.suppressed.items() if by is suppressor)
 
     def summary(self) -> dict[str, int]:
         """Return the number of objects, of those with each decision, and of errors; and what a webhook answered."""

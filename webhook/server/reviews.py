@@ -112,6 +112,7 @@ class Reviews:
             allowed=outcome.allowed,
             codes=sorted({code for code, _ in counts}),
             findings=sum(counts.values()),
+            suppressed=sorted(outcome.verdict.suppressed.counts),
             edits=len(outcome.operations),
             microseconds=round(seconds * 1e6),
         )

@@ -56,6 +56,10 @@ section `key` that is null by default.
     "label": null,
     "annotation": null
   },
+  "suppress": {
+    "annotation": null,
+    "comments": false
+  },
   "injections": {
     "runtimeClass": {
       "enabled": true,

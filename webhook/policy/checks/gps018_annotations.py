@@ -2,13 +2,15 @@
 
 Reads: the pod's annotations `gpushare-webhook/active-thread-percentage`, `gpushare-webhook/client-priority`,
 `gpushare-webhook/memory` and `gpushare-webhook/pinned-device-memory-limit`; for the memory also the required node
-affinity, and the labels `nvidia.com/gpu.memory` and `nvidia.com/gpu.replicas` of known nodes.
+affinity, and the labels `nvidia.com/gpu.memory` and `nvidia.com/gpu.replicas` of known nodes. Also the annotation that
+`suppress.annotation` names.
 
 Why: the limit that the author intended would silently be missing, or the pod would run on a node that gives it less
 memory.
 
-Exceptions: the check only warns about an unknown name with this prefix, and about a memory size that has no effect: the
-injection is off, the pod requests no shared resource, or what the nodes give is unknown.
+Exceptions: the check only warns about an unknown name with this prefix, about a suppressing annotation that names what
+is not a check, and about a memory size that has no effect: the injection is off, the pod requests no shared resource,
+or what the nodes give is unknown.
 
 Remedy: correct the value, such as `"50"`, `"1"`, `"6Gi"` or `"0=4G,1=512M"`. Values are text, so a number needs quotes.
 Ask for at most the largest share, which the message names.
@@ -22,24 +24,29 @@ from webhook.policy.checks.check import Check, Scope, Violations
 from webhook.policy.context import PodContext
 from webhook.policy.memory_size import ANNOTATION, MOST_TERMS, MemorySize, Obstacle, mebibytes_of, written
 from webhook.policy.pods.client_limits import ANNOTATIONS, PREFIX
+from webhook.policy.suppression import unknown_codes
 from webhook.policy.verdict import Path, Severity, Violation
 from webhook.policy.wording import Message, message
 
 _KNOWN: dict[str, Callable[[str], object]] = {one.key: one.write for one in ANNOTATIONS} | {ANNOTATION: mebibytes_of}
+_LIST_OF_CODES = "list the codes of checks, such as GPS001,GPS009"
 _ONE_OF_THEM = f"use one of {', '.join(sorted(_KNOWN))}"
 
 
 def run(context: PodContext) -> Violations:
     """One violation per annotation that is wrong."""
+    suppressing = context.rules.suppressing_annotation
     return (
         violation
         for key, value in context.pod.annotations.items()
-        if key.startswith(PREFIX) and (violation := _violation(context, key, value)) is not None
+        if (key.startswith(PREFIX) or key == suppressing) and (violation := _violation(context, key, value)) is not None
     )
 
 
 def _violation(context: PodContext, key: str, value: object) -> Violation | None:
     path = (*context.pod.metadata_path, "annotations", key)
+    if key == context.rules.suppressing_annotation:
+        return _suppression(context, path, key, value)
     known = _KNOWN.get(key)
     if known is None:
         if (context.rules.settings.exempt.annotation or "").partition("=")[0] == key:
@@ -55,6 +62,15 @@ def _violation(context: PodContext, key: str, value: object) -> Violation | None
         problem = message("annotation {} cannot be {}", key, value)
         return Violation(path, problem, f"use {wanted}, in quotes")
     return _memory(context.memory_size, path) if key == ANNOTATION else None
+
+
+def _suppression(context: PodContext, path: Path, key: str, value: object) -> Violation | None:
+    """A warning about the first text that is no code: the annotation suppresses less than its author intended."""
+    unknown = unknown_codes(value, context.rules.severities)
+    if not unknown:
+        return None
+    problem = message("annotation {} names {}, which is not a check", key, unknown[0])
+    return Violation(path, problem, _LIST_OF_CODES, Severity.WARN)
 
 
 def _memory(size: MemorySize | None, path: Path) -> Violation | None:
@@ -111,6 +127,7 @@ CHECK = Check(
     __doc__,
     settings=(
         "exempt.annotation",
+        "suppress.annotation",
         "injections.limits.enabled",
         "injections.memory.enabled",
         "facts.nodes",

@@ -118,6 +118,22 @@ class Exempt:
 
 
 @dataclass(frozen=True, slots=True)
+class Suppress:
+    """What may suppress single findings. Every suppressed finding is counted and reported."""
+
+    annotation: LabelKey | None = setting(
+        None,
+        "An annotation of pods whose value lists checks, such as `GPS001,GPS009`, and suppresses what they find in the "
+        "pod. Anyone who creates pods can set it. null: none.",
+    )
+    comments: bool = setting(
+        False,
+        "Whether comments such as `# gpushare-webhook: ignore GPS001` in a file suppress findings of `check`. The "
+        "cluster does not see comments.",
+    )
+
+
+@dataclass(frozen=True, slots=True)
 class AnnotationRequest:
     """An annotation by which a pod asks for a share of a GPU without naming a resource."""
 
@@ -255,6 +271,7 @@ class Settings:
     severities: Severities = setting({}, "Severities by code, such as `GPS005: deny`.")
     namespaces: tuple[NamespaceRule, ...] = setting((), "Severities and modes by namespace.")
     exempt: Exempt = setting(Exempt())
+    suppress: Suppress = setting(Suppress())
     injections: Injections = setting(Injections())
     requests: Requests = setting(Requests())
     users: Users = setting(Users())

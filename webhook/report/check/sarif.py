@@ -21,8 +21,10 @@ from webhook.report.source_tree import ANYWHERE, SourceTree
 from webhook.report.tally import Tally
 
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
-_MOST_RESULTS = 25_000
-_MOST_BYTES = 9_000_000
+MOST_RESULTS = 25_000
+"""Results of a run that GitHub accepts."""
+
+MOST_BYTES = 9_000_000
 """Compressed bytes of results: less than GitHub's limit, since the end of the report follows."""
 
 _MOST_NOTIFICATIONS = 1000
@@ -69,7 +71,7 @@ class SarifWriter:
         unnamed = tally.errors - len(self._notifications)
         cuts = []
         if self._left_out:
-            limit = f"a code scanning service accepts {_MOST_RESULTS} results and 10 MB compressed"
+            limit = f"a code scanning service accepts {MOST_RESULTS} results and 10 MB compressed"
             cuts.append(f"{self._left_out} findings are left out: {limit}")
         if unnamed > 0:
             cuts.append(f"{unnamed} more errors are left out")
@@ -80,8 +82,8 @@ class _Budget:
     """The results that may still follow, by their number and their compressed size."""
 
     def __init__(self) -> None:
-        self._results = _MOST_RESULTS
-        self._bytes = _MOST_BYTES
+        self._results = MOST_RESULTS
+        self._bytes = MOST_BYTES
         self._compress = zlib.compressobj(1)
 
     def allows(self, text: str) -> bool:

@@ -13,6 +13,7 @@ from webhook.report.model import SKIPPED, Entry, Result
 from webhook.report.page import PLAIN, Page
 from webhook.report.remedies import Remedies
 from webhook.report.summary import counted, summary
+from webhook.report.suppressed_lines import suppressed_lines
 from webhook.report.tally import Tally
 
 _REASONS = 20
@@ -33,15 +34,14 @@ class TextWriter:
         """Return the lines for the findings of a result. Errors are printed on standard error."""
         if not isinstance(entry, Result):
             return ""
-        if not entry.findings and not entry.patch_differs:
-            if entry.reason and entry.decision != SKIPPED:
-                self._count(entry.reason)
-            return ""
-        self._has_lines = True
         self._omitted += sum(entry.omitted.values())
+        if not entry.findings and entry.reason and entry.decision != SKIPPED:
+            self._count(entry.reason)
         for located in entry.findings:
             self._remedies.add(located.finding)
-        return _joined(_result(entry, self._page))
+        text = _joined(_result(entry, self._page))
+        self._has_lines |= bool(text)
+        return text
 
     def end(self, tally: Tally) -> str:
         """Return the remedies, the tally, what is not checked, and the summary."""
@@ -55,12 +55,13 @@ class TextWriter:
         width = self._page.width
         if self._has_lines:
             yield ""
+        if remedies := list(self._remedies.listed()):
             yield from wrapped("Remedies (gpushare-webhook explain CODE tells more):", width)
-            for code, remedy in self._remedies.listed():
+            for code, remedy in remedies:
                 yield from hanging(f"  {code}", printable(remedy, LINE), width, INDENT)
             yield ""
         settings = f" (settings: {tally.settings})" if tally.settings else ""
-        notes = (*_tallied(tally, self._omitted), *_not_checked(tally, self._reasons))
+        notes = (*_tallied(tally, self._omitted), *_not_checked(tally, self._reasons), *suppressed_lines(tally))
         for line in (*notes, f"{summary(tally)}{settings}"):
             first, _, rest = printable(line, LINE).partition(" ")
             yield from hanging(first, rest, width, INDENT)
@@ -94,12 +95,15 @@ def _joined(lines: Iterable[str]) -> str:
 def _result(result: Result, page: Page) -> Iterator[str]:
     for located in result.findings:
         yield from finding_lines(result, located, page)
-    if result.reason:
+    if result.reason and result.findings:
         yield from _about(result, result.reason, page)
     if result.patch_differs:
         yield from _about(result, "the server's patch is not that of the local run", page)
     for code, count in result.omitted.items():
         yield from _about(result, f"and {counted(count, 'more finding')} of {code}", page)
+    for note in result.notes:
+        place = printable(f"{note.file}:{note.line}:{note.column}:", LINE)
+        yield from hanging(place, printable(note.message, LINE), page.width, INDENT)
 
 
 def _about(result: Result, text: str, page: Page) -> Iterator[str]:

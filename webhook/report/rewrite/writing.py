@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any
 
 from webhook.report.data import json_line, json_text, yaml_line, yaml_text
@@ -39,8 +40,8 @@ class Writing:
                 inner = column + self.indent(one)
                 yield from self._block(one, inner, " " * inner)
             else:
-                written = yaml_text([one] if key is None else {key: one})
-                yield lead + written.replace("\n", f"\n{' ' * column}").removesuffix(" " * column)
+                written = f"- {_scalar(one)}" if key is None else f"{_key(key)} {_scalar(one)}"
+                yield lead + written.replace("\n", f"\n{' ' * column}") + "\n"
             lead = " " * column
 
     def line(self, value: Any) -> str:
@@ -69,5 +70,33 @@ def is_filled(value: Any) -> bool:
     return isinstance(value, dict | list) and bool(value)
 
 
+_LONGEST = 256
+"""Characters of a text whose YAML is kept. The edits of all pods are much alike."""
+
+
+def _scalar(value: Any) -> str:
+    """Return a scalar, or a collection without entries, as the value of a key."""
+    return _known(value) if isinstance(value, str) and len(value) <= _LONGEST else _written(value)
+
+
 def _key(key: str | None) -> str:
+    """Return a key with its colon."""
+    text = str(key)
+    return f"{_known(text)}:" if len(text) <= _SIMPLE and "\n" not in _known(text) else _explicit(text)
+
+
+_SIMPLE = 100
+"""Characters of a key that YAML takes without a question mark before it, with room for escapes."""
+
+
+@lru_cache(maxsize=1024)
+def _known(text: str) -> str:
+    return _written(text)
+
+
+def _written(value: Any) -> str:
+    return yaml_text([value])[2:-1]
+
+
+def _explicit(key: str) -> str:
     return yaml_text({key: None}).removesuffix(" null\n")

@@ -76,6 +76,7 @@ FAMILIES = (
         Histogram, "review_seconds", "Seconds from the arrival of a review to its response.", ("hook",), _REVIEW_SECONDS
     ),
     Family(Counter, "findings", "Findings of checks.", ("hook", "code", "severity")),
+    Family(Counter, "findings_suppressed", "Findings that an annotation of their pod suppresses.", ("hook", "code")),
     Family(Counter, "unmutated", "Pods that reached /validate without the edits that /mutate makes."),
     Family(Counter, "patch_proof_failures", "Patches that failed their proof and were not sent."),
     Family(Counter, "refused_requests", "Requests answered with an HTTP error.", ("code",)),
@@ -144,6 +145,7 @@ class Metrics:
         self._reloads = cache(made["reloads"].labels)
         self._review = cache(made["reviews"].labels)
         self._finding = cache(made["findings"].labels)
+        self._suppressed = cache(made["findings_suppressed"].labels)
         for hook, decision in product(Hook, Decision):
             self._review(hook.label, decision.label)
         self._seconds = {hook: made["review_seconds"].labels(hook.label) for hook in Hook}
@@ -158,6 +160,8 @@ class Metrics:
             self._finding(hook.label, code, severity.label).inc(count)
             if code == "GPS019":
                 self.unmutated.inc(count)
+        for code, count in outcome.verdict.suppressed.counts.items():
+            self._suppressed(hook.label, code).inc(count)
         if outcome.proof_failure is not None:
             self.flaws.inc()
 

@@ -1,0 +1,71 @@
+"""The options `--select` and `--ignore`, which name the checks of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from functools import wraps
+from typing import Any
+
+import click
+
+from webhook.cli.codes import complete_codes
+from webhook.policy.checks import CHECKS
+from webhook.policy.printable import printable
+from webhook.policy.settings.formats import did_you_mean
+from webhook.report.selection import EVERYTHING, Selection
+
+_CODES = tuple(check.code for check in CHECKS)
+
+
+def selection_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the options that name checks. The command gets them as `selection`. Raises UsageError if none remains."""
+
+    @wraps(command)
+    def with_selection(*, select: frozenset[str], ignore: frozenset[str], **rest: Any) -> None:
+        command(selection=_selection(select, ignore), **rest)
+
+    decorated: Callable[..., None] = with_selection
+    for option, description in (
+        ("--ignore", "Do not make these checks, such as GPS009,GPS015. Applies after --select. Repeatable."),
+        ("--select", "Make only these checks, such as GPS001,GPS002. Errors are always reported. Repeatable."),
+    ):
+        decorated = click.option(
+            option, metavar="CODES", multiple=True, callback=_codes, shell_complete=complete_codes, help=description
+        )(decorated)
+    return decorated
+
+
+def _selection(select: frozenset[str], ignore: frozenset[str]) -> Selection:
+    options = tuple(option for option, codes in (("--select", select), ("--ignore", ignore)) if codes)
+    if not options:
+        return EVERYTHING
+    remaining = (select or frozenset(_CODES)) - ignore
+    if not remaining:
+        raise click.UsageError(f"{' and '.join(options)}: no check remains; name other codes")
+    left_out = tuple(code for code in _CODES if code not in remaining)
+    return Selection(left_out, tuple(sorted(remaining)), options)
+
+
+def _codes(_context: click.Context, _option: click.Parameter, lists: tuple[str, ...]) -> frozenset[str]:
+    """Return the codes of lists with commas. Raises BadParameter that names every unknown code."""
+    given = [code for codes in lists for code in _split(codes)]
+    unknown = [code for code in dict.fromkeys(given) if code.upper() not in _CODES]
+    if unknown:
+        raise click.BadParameter("; ".join(map(_unknown, unknown)))
+    return frozenset(code.upper() for code in given)
+
+
+def _split(codes: str) -> Iterator[str]:
+    """Yield the codes of a list with commas. Raises BadParameter for one without a code."""
+    parts = [code for part in codes.split(",") if (code := part.strip())]
+    if not parts:
+        raise click.BadParameter(f'"{printable(codes)}" names no check; name one, such as GPS001')
+    yield from parts
+
+
+def _unknown(code: str) -> str:
+    return f'there is no check "{printable(code)}"; {did_you_mean(code, _CODES) or _all(_CODES)}'
+
+
+def _all(codes: Iterable[str]) -> str:
+    return f"choose from {', '.join(codes)}"

@@ -1,0 +1,115 @@
+"""Findings that comments in a file suppress: `# gpushare-webhook: ignore GPS001, GPS009 - reason`.
+
+The rule: a comment applies to the line that it ends, or, on a line of its own, to the next line. It suppresses what the
+named checks find about a value on that line. On the first line of an object it suppresses it in the whole object.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+
+from webhook.diagnostics import Diagnostic
+from webhook.manifests.comments import Comment
+from webhook.policy.printable import printable
+from webhook.policy.settings.formats import did_you_mean
+from webhook.report.model import Result, Suppression, Suppressor
+from webhook.report.selection import Selection
+
+_REASON = re.compile(r"(?:^|[ \t])(?:-+|\u2013|\u2014)(?:[ \t]+|$)")
+"""What separates codes from the reason: a dash of any length between blanks."""
+
+_MOST_NOTES = 20
+"""Notes about the comments of one object."""
+
+
+class _Ignore:
+    """A code that a comment ignores, and how many findings it suppresses."""
+
+    __slots__ = ("code", "comment", "count", "reason")
+
+    def __init__(self, comment: Comment, code: str, reason: str) -> None:
+        self.comment = comment
+        self.code = code
+        self.reason = reason
+        self.count = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Comments:
+    """Suppresses what comments ignore, where the settings allow it. `known` are the codes of all checks."""
+
+    allowed: bool
+    known: Collection[str]
+    selection: Selection
+
+    def suppress(self, result: Result) -> Result:
+        """Return the result without the findings that its comments ignore, with notes about comments without effect."""
+        if not result.comments:
+            return result
+        if not self.allowed:
+            return _noted(result, (_note(result, one, _NOT_ALLOWED) for one in result.comments))
+        ignores = [ignore for comment in result.comments for ignore in _ignores(comment)]
+        applying: dict[tuple[int, str], _Ignore] = {}
+        for one in ignores:
+            applying.setdefault((one.comment.target, one.code), one)
+        suppressed = list(_suppressed(result, applying))
+        return _noted(result.without(suppressed), self._notes(result, ignores))
+
+    def _notes(self, result: Result, ignores: Sequence[_Ignore]) -> Iterator[Diagnostic]:
+        empty = {one.comment for one in ignores}
+        for comment in result.comments:
+            if comment not in empty:
+                yield _note(result, comment, "the comment names no check; name one, such as GPS001")
+        for one in ignores:
+            if one.code not in self.known:
+                hint = did_you_mean(one.code, sorted(self.known))
+                problem = f'the comment ignores "{printable(one.code)}", which is not a check'
+                yield _note(result, one.comment, f"{problem}; {hint}" if hint else problem)
+            elif not one.count and self.selection.includes(one.code):
+                yield _note(result, one.comment, f"the comment ignores {one.code}, which {_where(one)}; remove it")
+
+
+def _suppressed(result: Result, applying: dict[tuple[int, str], _Ignore]) -> Iterator[Suppression]:
+    for located in result.findings:
+        code = located.finding.code
+        ignore = applying.get((located.line, code)) or applying.get((result.line, code))
+        if ignore is not None:
+            ignore.count += 1
+            yield Suppression(code, Suppressor.COMMENT, located, reason=ignore.reason)
+    for code, count in result.omitted.items():
+        ignore = applying.get((result.line, code))
+        if ignore is not None:
+            ignore.count += count
+            yield Suppression(code, Suppressor.COMMENT, None, count, ignore.reason)
+
+
+def _ignores(comment: Comment) -> Iterator[_Ignore]:
+    codes, *reason = _REASON.split(comment.text, maxsplit=1)
+    for code in dict.fromkeys(code.strip().upper() for code in codes.split(",")):
+        if code:
+            yield _Ignore(comment, code, reason[0].strip() if reason else "")
+
+
+def _where(ignore: _Ignore) -> str:
+    if not ignore.comment.target:
+        return "does not apply: the next line is blank"
+    return f"finds nothing there (line {ignore.comment.target})"
+
+
+_NOT_ALLOWED = "the comment suppresses nothing: suppress.comments is off in the settings"
+
+
+def _note(result: Result, comment: Comment, message: str) -> Diagnostic:
+    return Diagnostic(result.file, comment.line, comment.column, message)
+
+
+def _noted(result: Result, notes: Iterator[Diagnostic]) -> Result:
+    """Return the result with the first notes, and the number of further ones."""
+    kept = tuple(islice(notes, _MOST_NOTES))
+    more = sum(1 for _ in notes)
+    if more:
+        kept += (Diagnostic(result.file, result.line, 1, f"and {more} more notes about comments of this object"),)
+    return replace(result, notes=(*result.notes, *kept)) if kept else result
