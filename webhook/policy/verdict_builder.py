@@ -120,7 +120,8 @@ class _Suppressed:
 def _keep(kept: dict[str, list[Finding]], code: str, severity: Severity, violation: Violation) -> None:
     of_code = kept.setdefault(code, [])
     if len(of_code) < KEPT_PER_CODE:
-        of_code.append(Finding(code, severity, violation.path, str(violation.message), violation.remedy))
+        message = str(violation.message)
+        of_code.append(Finding(code, severity, violation.path, message, violation.remedy, violation.fix))
 
 
 def _in_order(kept: dict[str, list[Finding]]) -> tuple[Finding, ...]:
