@@ -16,7 +16,12 @@ _PLAIN = re.compile(r"[A-Za-z0-9/][A-Za-z0-9._/-]*")
 
 
 def text_edits(manifest: Manifest, fix: tuple[Replacement, ...]) -> tuple[TextEdit, ...]:
-    """Return the edits of a fix, all or none: none if a value is not a scalar of one line, or may be shared."""
+    """Return the edits of a fix, all or none: none if a value is not a scalar of one line, or may be shared.
+
+    What Helm has rendered has none: the next rendering would undo them.
+    """
+    if manifest.source:
+        return ()
     edits = tuple(_edit(manifest, one) for one in fix)
     return tuple(edit for edit in edits if edit is not None) if None not in edits else ()
 
