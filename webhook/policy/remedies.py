@@ -20,9 +20,10 @@ def fewer_replicas(context: PodContext, limit: int) -> str:
 def lower_amount(context: PodContext, request: ResourceRequest, limit: int) -> tuple[Replacement, ...]:
     """The fix that asks for as many replicas as the limits allow, under `limits`, `requests` or both.
 
-    Empty for a pod that launches processes for a number of GPUs, which would have to change too.
+    Empty for a pod that launches processes for a number of GPUs, which would have to change too, and in a review, whose
+    answer has no place for it.
     """
-    if counts_gpus(context):
+    if not context.origin.is_offline or counts_gpus(context):
         return ()
     container, name, most = request.container, request.resource.name, _most(context, limit)
     fields = (("limits", container.limits), ("requests", container.requests))
