@@ -284,3 +284,14 @@ def test_file_names_of_any_bytes(repository: Path) -> None:
     (repository / name).write_text(pod("web", 2))
     check("--write-baseline", "baseline.yaml")
     assert findings(check("--baseline", "baseline.yaml")) == []
+
+
+@pytest.mark.parametrize("name", ["n" * 300, "gone.yaml", "train.yaml/part", "nul\0"])
+def test_entry_of_impossible_file_is_stale(repository: Path, name: str) -> None:
+    entry = {"file": name, "kind": "Pod", "code": "GPS001", "path": "/spec"}
+    Path("baseline.yaml").write_text(
+        yaml.safe_dump({"apiVersion": "gpushare-webhook/v1", "kind": "Baseline", "findings": [entry]})
+    )
+    ended = check("--baseline", "baseline.yaml")
+    assert ended.code == 1, ended.err
+    assert len(ended.json()["baseline"]["stale"]) == 1
