@@ -67,7 +67,7 @@ def test_denial_counts_omitted_findings() -> None:
 
 def test_denial_names_denying_finding_after_many_warnings_of_its_code() -> None:
     def wrong_pipe(number: int) -> dict[str, object]:
-        where = {"value": "/tmp"} if number == KEPT_PER_CODE else {"valueFrom": {"fieldRef": {"fieldPath": "x"}}}
+        where = {"value": "/pipe"} if number == KEPT_PER_CODE else {"valueFrom": {"fieldRef": {"fieldPath": "x"}}}
         limits = {"limits": {"nvidia.com/gpu": 1}}
         return container(number, env=[{"name": "CUDA_MPS_PIPE_DIRECTORY", **where}], resources=limits)
 
@@ -75,7 +75,7 @@ def test_denial_names_denying_finding_after_many_warnings_of_its_code() -> None:
     settings = Settings(severities={"GPS002": "off"})
     response = json.loads(respond(shape.review(KEPT_PER_CODE + 2), Hook.VALIDATE, Evaluator.of(settings)).body())
     message = response["response"]["status"]["message"]
-    assert message.startswith('GPS004 container "c20" sets CUDA_MPS_PIPE_DIRECTORY to "/tmp"'), message
+    assert message.startswith('GPS004 container "c20" sets CUDA_MPS_PIPE_DIRECTORY to "/pipe"'), message
     assert message.count("\n") == 0
     assert "GPS004+2" in response["response"]["auditAnnotations"]["findings"]
 

@@ -121,9 +121,9 @@ class Verdict:
     `findings` holds KEPT_PER_CODE of each code: the most severe, and of those the first. `counts` counts all of them,
     by code and severity. When an object needs more than MOST_EDITS edits, `too_many_edits` is set and `edits` is empty.
     `reason` says why pods of the object are exempt, get their nodes later, or had to be searched for. `withheld` names
-    the injections that do not apply to a pod with GPU requests, each with its reason. `users` holds the users with which the object's containers
-    use MPS and the paths of these settings, for a comparison of objects; offline only. `suppressed` holds the findings
-    that the decision leaves out.
+    the injections that do not apply to a pod with GPU requests, each with its reason. `users` holds the users with
+    which the object's containers use MPS and the paths of these settings, for a comparison of objects; offline only.
+    `suppressed` holds the findings that the decision leaves out.
     `is_skipped`: nothing of the object was checked; `reason` says why.
     """
 

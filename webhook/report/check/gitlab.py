@@ -12,7 +12,7 @@ from textwrap import indent
 from webhook.diagnostics import Diagnostic
 from webhook.policy.verdict import Severity
 from webhook.report.data import json_text
-from webhook.report.fingerprint import fingerprints
+from webhook.report.fingerprint import Fingerprints
 from webhook.report.model import Entry, Located, Result
 from webhook.report.source_tree import ANYWHERE, SourceTree
 from webhook.report.tally import Tally
@@ -25,13 +25,14 @@ class GitlabWriter:
 
     def __init__(self, tree: SourceTree = ANYWHERE) -> None:
         self._tree = tree
+        self._fingerprints = Fingerprints()
         self._before = "[\n"
 
     def add(self, entry: Entry) -> str:
         """Return the entries for the findings of a result, or for an error."""
         match entry:
             case Result():
-                found = zip(entry.findings, fingerprints(entry), strict=True)
+                found = zip(entry.findings, self._fingerprints.of(entry), strict=True)
                 return "".join(self._finding(entry, located, digest) for located, digest in found)
             case Diagnostic():
                 digest = sha256(f"{entry.file}\0{entry.message}".encode("utf-8", "surrogatepass")).hexdigest()[:32]
