@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.cli.run import Ended, run
+from tests.linear import assert_linear
+from webhook.cli.inputs import parse
+from webhook.report.baseline_content import load
 
 GOLDEN = Path(__file__).parent / "data" / "baseline.yaml"
 
@@ -295,3 +299,13 @@ def test_entry_of_impossible_file_is_stale(repository: Path, name: str) -> None:
     ended = check("--baseline", "baseline.yaml")
     assert ended.code == 1, ended.err
     assert len(ended.json()["baseline"]["stale"]) == 1
+
+
+def test_time_is_linear_in_entries() -> None:
+    entry = "- {{file: a{0}.yaml, kind: Pod, name: p{0}, code: GPS001, path: /spec, value: '2'}}\n"
+
+    def prepared(size: int) -> Callable[[], object]:
+        text = "apiVersion: gpushare-webhook/v1\nkind: Baseline\nfindings:\n" + "".join(map(entry.format, range(size)))
+        return lambda: parse("baseline.yaml", text.encode(), load)
+
+    assert_linear(prepared, 50, 5000)
