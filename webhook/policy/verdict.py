@@ -141,6 +141,8 @@ class Verdict:
     def omitted(self) -> dict[str, int]:
         """How many findings of each code were counted but not kept."""
         left: dict[str, int] = {}
+        if sum(self.counts.values()) == len(self.findings):
+            return left  # so it is for almost all objects
         for (code, _), count in self.counts.items():
             left[code] = left.get(code, 0) + count
         for finding in self.findings:
