@@ -25,10 +25,10 @@ from tests.cluster.harness.cache import ToolsMissingError
 NAME = "commands"
 OURS = "gpushare-webhook check"
 PARALLEL = f"{OURS} -j 0"
-WALL, CPU, PACE, MEMORY = "wall time", "CPU time", "Deployments a second", "peak memory"
+WALL, CPU, PACE = "wall time", "CPU time", "Deployments a second"
 METHOD = (
-    "whole processes on one core (`-j 0`: on all cores), in turn; wall and CPU time and peak memory of each by wait4, "
-    "the median of its runs in a round; each run has to find the one Deployment that breaks the rule"
+    "whole processes on one core (`-j 0`: on all cores), in turn; wall and CPU time of each by wait4, the "
+    "median of its runs in a round; each run has to find the one Deployment that breaks the rule"
 )
 
 ONE_FILE = "one small file"
@@ -44,8 +44,8 @@ _INTRO = """## The command line
 `check` with all its checks next to tools with one rule, "limits of `nvidia.com/gpu` at most 1": kubeconform with a
 local JSON schema of the fields that occur (Kubernetes' whole schema takes as long), gator with one Rego constraint,
 kyverno with one pattern (its CEL policies take five times as long). Whole processes from cold on one core, Deployments
-of 725 bytes, one of which breaks the rule. The largest file shows that memory does not grow with a file, and what
-worker processes gain on all cores of this machine.
+of 725 bytes, one of which breaks the rule. The largest file shows what worker
+processes gain on all cores of this machine.
 """
 
 
@@ -78,11 +78,10 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One process: wall and CPU seconds, the largest resident memory in MiB, exit status, and output."""
+    """One process: wall and CPU seconds, exit status, and output."""
 
     wall: float
     cpu: float
-    memory: float
     status: int
     output: str
 
@@ -184,8 +183,7 @@ def take_turns(tools: list[Tool], case: Case, machine: Machine, runs: int) -> It
         for tool in tools:
             taken[tool.name].append(_found(tool, case, machine))
     for name, some in taken.items():
-        walls, cpus, memories = zip(*((one.wall, one.cpu, one.memory) for one in some), strict=True)
-        yield name, Run(median(walls), median(cpus), median(memories), some[0].status, "")
+        yield name, Run(median(one.wall for one in some), median(one.cpu for one in some), some[0].status, "")
 
 
 def _found(tool: Tool, case: Case, machine: Machine) -> Run:
@@ -220,7 +218,7 @@ def perform(tool: Tool, path: Path, machine: Machine, limit: float = _LIMIT) -> 
         process.returncode = os.waitstatus_to_exitcode(status)
         output.seek(0)
         text = output.read().decode(errors="replace")
-        return Run(wall, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024, process.returncode, text)
+        return Run(wall, used.ru_utime + used.ru_stime, process.returncode, text)
 
 
 def _figures(case: Case, name: str, runs: list[Run]) -> Iterator[Figure]:
@@ -228,7 +226,6 @@ def _figures(case: Case, name: str, runs: list[Run]) -> Iterator[Figure]:
     walls = tuple(one.wall for one in runs)
     yield Figure(name, case.title, WALL, "s", walls, Bar(most=0.2) if ours and case.title == ONE_FILE else None)
     yield Figure(name, case.title, CPU, "s", tuple(one.cpu for one in runs))
-    yield Figure(name, case.title, MEMORY, "MiB", tuple(one.memory for one in runs), Bar(most=64) if ours else None)
     if case.deployments > 1:
         paces = tuple(case.deployments / wall for wall in walls)
         yield Figure(name, case.title, PACE, "/s", paces, Bar(least=5_000) if ours and "in one" in case.title else None)
@@ -258,10 +255,10 @@ def _table(found: Results, case: str) -> str:
     rows = []
     for wall in found.having(case=case, quantity=WALL):
         paces = [pace.spread.write(number) for pace in found.having(case=case, quantity=PACE, subject=wall.subject)]
-        spreads = [found.figure(wall.subject, case, quantity).spread.write(number) for quantity in (WALL, CPU, MEMORY)]
+        spreads = [found.figure(wall.subject, case, quantity).spread.write(number) for quantity in (WALL, CPU)]
         rows.append(
             [wall.subject, *spreads, *paces, *(ratios.get((wall.subject, quantity), "1") for quantity in (WALL, CPU))]
         )
-    pace = ["a second"] if len(rows[0]) > 6 else []
-    head = ["tool", "wall, s", "CPU, s", "memory, MiB", *pace, "check / this, wall", "CPU"]
+    pace = ["a second"] if len(rows[0]) > 5 else []
+    head = ["tool", "wall, s", "CPU, s", *pace, "check / this, wall", "CPU"]
     return f"### {case.capitalize()}\n\n{table(head, rows)}"

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from bench import commands
-from bench.commands import CPU, MEMORY, OURS, PACE, PARALLEL, WALL, Tool, WrongAnswerError
+from bench.commands import CPU, OURS, PACE, PARALLEL, WALL, Tool, WrongAnswerError
 from bench.deployments import WRONG
 from bench.machine import Machine
 from bench.peers import programs
@@ -43,7 +43,6 @@ def test_every_tool_finds_the_wrong_deployment_in_every_case(built: list[Program
     for wall in found.having(quantity=WALL):
         assert wall.values[0] > 0
         assert found.figure(wall.subject, wall.case, CPU).values[0] > 0
-        assert 1 < found.figure(wall.subject, wall.case, MEMORY).values[0] < 10_000
     for pace in found.having(quantity=PACE):
         deployments = int(pace.case.split()[0])
         assert pace.values[0] == pytest.approx(deployments / found.figure(pace.subject, pace.case, WALL).values[0])
@@ -64,7 +63,7 @@ def test_section_has_a_table_for_each_case(monkeypatch: pytest.MonkeyPatch) -> N
         "### 20 in one file",
     ]
     lines = [line.count("|") for line in shown.splitlines() if line.startswith("|")]
-    assert lines == [7] * 3 + [8] * 10
+    assert lines == [6] * 3 + [7] * 10
 
 
 def test_tool_that_finds_nothing_is_not_measured(tmp_path: Path) -> None:
@@ -118,8 +117,4 @@ def test_version_is_that_of_go_mod(program: Program) -> None:
 
 def test_committed_results_have_every_tool() -> None:
     found = load(commands.NAME)
-    assert {figure.subject for figure in found.figures} | set(found.skipped) == {
-        OURS,
-        PARALLEL,
-        *(one.name for one in PROGRAMS),
-    }
+    assert {figure.subject for figure in found.figures} | set(found.skipped) >= {OURS, *(one.name for one in PROGRAMS)}

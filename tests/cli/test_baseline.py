@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.cli.run import Ended, run
+from tests.linear import assert_linear
+from webhook.cli.inputs import parse
+from webhook.report.baseline_content import load
 
 GOLDEN = Path(__file__).parent / "data" / "baseline.yaml"
 
@@ -284,3 +288,13 @@ def test_file_names_of_any_bytes(repository: Path) -> None:
     (repository / name).write_text(pod("web", 2))
     check("--write-baseline", "baseline.yaml")
     assert findings(check("--baseline", "baseline.yaml")) == []
+
+
+def test_time_is_linear_in_entries() -> None:
+    entry = "- {{file: a{0}.yaml, kind: Pod, name: p{0}, code: GPS001, path: /spec, value: '2'}}\n"
+
+    def prepared(size: int) -> Callable[[], object]:
+        text = "apiVersion: gpushare-webhook/v1\nkind: Baseline\nfindings:\n" + "".join(map(entry.format, range(size)))
+        return lambda: parse("baseline.yaml", text.encode(), load)
+
+    assert_linear(prepared, 50, 5000)

@@ -75,7 +75,7 @@ def test_mutate_knows_runtime_classes_of_cluster(cluster: FakeCluster, prod: tup
     one = POD.format(namespace="default", selector="", amount=1).encode()
 
     def runtime_class() -> Any:
-        return run("mutate", "-f", "-", *prod, stdin=one).json()["spec"].get("runtimeClassName")
+        return run("mutate", "-f", "-", "-o", "json", *prod, stdin=one).json()["spec"].get("runtimeClassName")
 
     assert runtime_class() == "nvidia"
     cluster.lists[RUNTIME_CLASSES].append(named("nvidia-legacy", handler="nvidia-legacy"))

@@ -27,6 +27,7 @@ MODULES = {"PyYAML": "yaml", "prometheus-client": "prometheus_client"}
 # What the column may name: the run, and the entries whose packages it imports as well.
 RUNS: dict[str, tuple[list[str], list[str]]] = {
     "check": (["check", "-f", POD], []),
+    "check -o json": (["check", "-f", POD, "-o", "json"], ["check"]),
     "--config": (["check", "-f", POD, "--config", SETTINGS], ["check"]),
     "--facts": (["check", "-f", POD, "--facts", "facts.yaml"], ["check"]),
     "mutate": (["mutate", "-f", POD, "-o", "patch"], []),

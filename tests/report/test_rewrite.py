@@ -95,6 +95,13 @@ def test_comments_stay_with_what_they_are_about() -> None:
     assert after.endswith("    effect: NoSchedule\n# more\n")
 
 
+def test_comment_above_the_next_key_stays_above_it() -> None:
+    text = POD.replace("spec:\n", "spec:\n  volumes:\n  - name: v\n    # of v\n  # the containers\n")
+    after = edited(text)
+    assert "  - name: v\n    # of v\n  - name: gpushare-mps-nvidia-com-gpu\n" in after
+    assert "      type: DirectoryOrCreate\n  # the containers\n  containers:\n" in after
+
+
 def test_comma_after_a_key_without_a_value() -> None:
     text = f"{HEAD}spec: {{containers: [{{{GPU}, name: c, args: }}]}}\n"
     assert "name: c, args: , env: [{name: CUDA_MPS_PIPE_DIRECTORY," in edited(text)
@@ -250,10 +257,11 @@ def test_proof_sees_other_values(monkeypatch: pytest.MonkeyPatch) -> None:
         return [*changes(*given), Change(len(given[0]), len(given[0]), "more: 1\n", 0)]
 
     monkeypatch.setattr("webhook.report.rewrite.file.changes", too_much)
-    data = f"{POD}---\n{POD}".encode()
-    rewritten = rewrite(data, mutations(data))
-    assert [one.line for one in rewritten.failures] == [1, 9]
-    assert rewritten.splices == ()
+    listed = f"apiVersion: v1\nkind: PodList\nitems:\n- {LISTED}\n"
+    for text, lines in ((f"{POD}---\n{POD}", [1, 9]), (listed, [4])):
+        rewritten = rewrite(text.encode(), mutations(text.encode()))
+        assert [one.line for one in rewritten.failures] == lines
+        assert rewritten.splices == ()
 
 
 def test_other_documents_stay() -> None:

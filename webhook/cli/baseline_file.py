@@ -19,7 +19,6 @@ from webhook.manifests import STDIN
 from webhook.report import Entry, Result, Tally
 from webhook.report.baseline import BaselineUse, Recorded
 from webhook.report.baseline_content import load
-from webhook.report.data import yaml_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +112,8 @@ class _Written:
         if tally.errors:
             tell(f"{self._file}: not written: the inputs with errors may have findings; correct them first")
             return
+        from webhook.report.data import yaml_text  # imports libraries that other runs do not need
+
         write_files({self._file: yaml_text(self._recorded.as_data())})
         tally.baseline = BaselineUse(self._file, is_written=True)
 

@@ -36,8 +36,13 @@ class Answer(NamedTuple, Generic[Entry]):
 Answers: TypeAlias = "list[Answer[Entry] | Unread | Diagnostic]"
 
 
+def one_by_one(found: Iterable[Found]) -> Iterator[list[Found]]:
+    """Yield each input alone, so that it is reported before the next one is read."""
+    return ([one] for one in found)
+
+
 def batches(found: Iterable[Found]) -> Iterator[list[Found]]:
-    """Yield inputs in batches, in their order."""
+    """Yield inputs in batches for worker processes, in their order."""
     batch: list[Found] = []
     size = 0
     for one in found:

@@ -10,7 +10,7 @@ from typing import NamedTuple, TypeVar
 
 import click
 
-from webhook.cli.batches import answered, batches, entries
+from webhook.cli.batches import answered, batches, entries, one_by_one
 from webhook.cli.evaluation import Evaluated, evaluate
 from webhook.cli.inputs import found, manifests
 from webhook.cli.options import Inputs
@@ -76,9 +76,10 @@ def checking(inputs: Inputs, evaluator: Evaluator, server: Server | None, jobs: 
     Workers and connections end with the context.
     """
     if server is None:
+        grouped = one_by_one if jobs == 1 else batches
         check = partial(_checked, evaluator, inputs.namespace)
         with _mapped(partial(answered, check), jobs) as answers:
-            yield Checked(entries(inputs, answers(batches(found(inputs, in_sections)))), "")
+            yield Checked(entries(inputs, answers(grouped(found(inputs, in_sections)))), "")
         return
     if jobs != 1:
         raise click.UsageError("-j and --server: all reviews use one connection; leave out -j")

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, BinaryIO, TypeAlias, TypeVar
 
-from webhook.cli.batches import Found, answered, batches, entries
+from webhook.cli.batches import Found, answered, entries, one_by_one
 from webhook.diagnostics import Diagnostic, InputError, Unread
 from webhook.manifests import Document, Manifest, Reading, Source, documents, objects, source, sources, whole
 from webhook.policy.placement.facts import UNKNOWN, Facts
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 def manifests(inputs: Inputs) -> Iterator[Manifest | Diagnostic | Unread]:
     """Yield all manifests in order, a diagnostic for each part that cannot be read, and what is skipped."""
-    return entries(inputs, map(partial(answered, _objects), batches(found(inputs, whole))))
+    return entries(inputs, map(partial(answered, _objects), one_by_one(found(inputs, whole))))
 
 
 def _objects(source: Source) -> list[Manifest | Diagnostic | Unread]:

@@ -99,7 +99,7 @@ class _Worker(Generic[Task, Answer]):
         self._answers.close()
 
     def end(self) -> None:
-        """End the process, whatever it does: it holds nothing that others need."""
+        """End the process, busy or not: it holds nothing that others need."""
         os.kill(self._pid, signal.SIGKILL)
         os.waitpid(self._pid, 0)
         self.close()

@@ -107,7 +107,10 @@ def _composed(entries: Iterable[_Entry]) -> Any:
 def _opened(block: Any, key: str | None, name: str | None) -> Any:
     """Return a new list or mapping, whatever its first entry needs, that is the value of the key."""
     value: Any = [] if name is None else {}
-    _put(block, key, value)
+    if key is None:
+        block.append(value)
+    else:
+        block[key] = value
     return value
 
 

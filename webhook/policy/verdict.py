@@ -140,9 +140,11 @@ class Verdict:
     def omitted(self) -> dict[str, int]:
         """How many findings of each code were counted but not kept."""
         left: dict[str, int] = {}
-        for (code, _), count in self.omitted_by_severity().items():
+        for (code, _), count in self.counts.items():
             left[code] = left.get(code, 0) + count
-        return left
+        for finding in self.findings:
+            left[finding.code] -= 1
+        return {code: count for code, count in left.items() if count}
 
     def omitted_by_severity(self) -> dict[tuple[str, Severity], int]:
         """How many findings of each code and severity were counted but not kept."""
