@@ -52,17 +52,26 @@ DECISIONS: Mapping[Severity, Decision] = {
 """The outcome for an object by its most severe finding."""
 
 
+class Replacement(NamedTuple):
+    """A part of a fix: the scalar at `path`, which exists, becomes `value`."""
+
+    path: Path
+    value: str | int
+
+
 class Violation(NamedTuple):
     """What a check reports, before the settings give it a severity.
 
     `path` leads to a node that exists in the object. `str` turns `message` into text. `cap` is the highest severity of
-    this violation: a check that cannot be certain only warns.
+    this violation: a check that cannot be certain only warns. `fix` resolves the violation; empty where the
+    remedy is no definite value of an existing field.
     """
 
     path: Path
     message: object
     remedy: str
     cap: Severity = Severity.DENY
+    fix: tuple[Replacement, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +83,7 @@ class Finding:
     path: Path
     message: str
     remedy: str
+    fix: tuple[Replacement, ...] = ()
 
 
 class Append(NamedTuple):

@@ -128,7 +128,8 @@ def _keep(kept: dict[str, list[Finding]], code: str, severity: Severity, violati
         if not weaker:
             return
         del of_code[weaker[-1]]
-    of_code.append(Finding(code, severity, violation.path, str(violation.message), violation.remedy))
+    message = str(violation.message)
+    of_code.append(Finding(code, severity, violation.path, message, violation.remedy, violation.fix))
 
 
 def _in_order(kept: dict[str, list[Finding]]) -> tuple[Finding, ...]:
