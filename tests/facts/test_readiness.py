@@ -90,7 +90,7 @@ async def test_server_is_ready_after_reading_facts(cluster: Path, monkeypatch: p
             api.allowed.set()
             await server.logged(*(f"{source} read" for source in SOURCES))
             ready, scraped_later = await server.get("/readyz?verbose"), await server.get("/metrics")
-            known = server.server.live.evaluator.evaluator.facts
+            known = server.server.live.evaluator.ruleset.facts
     assert unready.status == 503
     assert {"[-]not waiting for nodes", "[ ]facts: nodes: unknown, failing"} <= _lines(unready)
     assert _facts(scraped, "nodes") == {"age_seconds": -1, "objects": 0, "failing": 1}

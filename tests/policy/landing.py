@@ -31,7 +31,7 @@ def placement(
 ) -> Placement:
     """The placement of a pod among nodes, None where they are unknown."""
     view = Pod.of_template(pod)
-    requests = GpuRequests(view, Evaluator.of(Settings()).evaluator.ruleset.of("default").resource)
+    requests = GpuRequests(view, Evaluator.of(Settings()).ruleset.of("default").resource)
     configs = PluginConfigs(None)
     sharing = NodeSharing(node_classes, configs, GpuResources(Settings().resources))
     index = NodeIndex.of((*(nodes or ()), *groups), sharing)

@@ -158,18 +158,18 @@ def test_null_node_selector_value_is_empty_text() -> None:
 @pytest.mark.parametrize("namespace", ["x" * 64, "UPPER", "-a", "a-", "a_b", "a/b", "", "a\n"])
 def test_rules_of_invalid_namespace_are_not_cached(namespace: str) -> None:
     evaluator = Evaluator.of(Settings())
-    assert evaluator.evaluator.ruleset.of(namespace) is not evaluator.evaluator.ruleset.of(namespace)
+    assert evaluator.ruleset.of(namespace) is not evaluator.ruleset.of(namespace)
 
 
 def test_rules_of_valid_namespace_are_cached() -> None:
     for namespace in ("a", "x" * 63, "team-a", "0"):
-        assert DEFAULTS.evaluator.ruleset.of(namespace) is DEFAULTS.evaluator.ruleset.of(namespace)
+        assert DEFAULTS.ruleset.of(namespace) is DEFAULTS.ruleset.of(namespace)
 
 
 def test_exemption_and_namespace_rule_apply_to_any_name() -> None:
     evaluator = Evaluator.of(Settings(namespaces=(NamespaceRule(("UPPER",), mode="audit"),)))
-    assert evaluator.evaluator.ruleset.of("UPPER").severities["GPS001"] is Severity.AUDIT
-    assert evaluator.evaluator.ruleset.of("kube-system").exemption
+    assert evaluator.ruleset.of("UPPER").severities["GPS001"] is Severity.AUDIT
+    assert evaluator.ruleset.of("kube-system").exemption
 
 
 def test_taints_of_nodes_are_tolerated_once_each() -> None:

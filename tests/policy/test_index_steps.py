@@ -62,4 +62,4 @@ def test_evaluator_is_built_in_slices_of_nodes() -> None:
 
 
 def test_steps_that_are_finished_at_once_give_their_result() -> None:
-    assert finished(Evaluator.building(Settings(), Facts())).evaluator.facts == Facts()
+    assert finished(Evaluator.building(Settings(), Facts())).ruleset.facts == Facts()

@@ -115,17 +115,17 @@ def test_injection_names_its_settings(injection: Injection) -> None:
 
 
 def test_namespace_rules_are_cached() -> None:
-    evaluator = Evaluator.of(Settings()).evaluator
-    assert evaluator.ruleset.of("a") is evaluator.ruleset.of("a")
-    assert evaluator.ruleset.of("a") is not evaluator.ruleset.of("b")
+    ruleset = Evaluator.of(Settings()).ruleset
+    assert ruleset.of("a") is ruleset.of("a")
+    assert ruleset.of("a") is not ruleset.of("b")
 
 
 def test_namespace_rules_cache_is_bounded() -> None:
-    evaluator = Evaluator.of(Settings(namespaces=(NamespaceRule(names=("a",), mode="audit"),))).evaluator
-    first = evaluator.ruleset.of("a")
+    ruleset = Evaluator.of(Settings(namespaces=(NamespaceRule(names=("a",), mode="audit"),))).ruleset
+    first = ruleset.of("a")
     for number in range(5000):
-        evaluator.ruleset.of(f"namespace-{number}")
-    again = evaluator.ruleset.of("a")
+        ruleset.of(f"namespace-{number}")
+    again = ruleset.of("a")
     assert again is not first
     assert again.severities == first.severities
     assert first.severities["GPS001"] is Severity.AUDIT

@@ -18,7 +18,7 @@ MIG = "nvidia.com/mig-1g.5gb"
 
 Json = dict[str, Any]
 
-resource = Evaluator.of(Settings()).evaluator.ruleset.of("default").resource
+resource = Evaluator.of(Settings()).ruleset.of("default").resource
 
 amounts = st.dictionaries(st.sampled_from([GPU, MIG, "cpu"]), st.integers(0, 5), max_size=2)
 containers = st.builds(lambda limits: {"name": "c", "resources": {"limits": limits}}, amounts)

@@ -74,7 +74,7 @@ def test_pod_at_any_place_has_the_findings_of_a_known_place(
     manifest = placed(pod if holds == "template" else pod["spec"], path)
     known = EVALUATORS[configuration]
     place = PodPath(tuple(EVERY if isinstance(step, int) else step for step in path), holds)
-    of_path = Evaluator(known.evaluator, {**known.kinds, (GROUP, "Known"): Kind(GROUP, "Known", (place,))})
+    of_path = Evaluator(known.ruleset, {**known.kinds, (GROUP, "Known"): Kind(GROUP, "Known", (place,))})
     expected = said(evaluate(manifest, of_path, "Known").findings)
     assert said(evaluate(manifest, known).findings) == expected
 

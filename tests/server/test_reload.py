@@ -154,7 +154,7 @@ async def test_facts_settings_need_restart(certificates: Certificates, before: s
             configuration(f"{{mode: warn, facts: {{runtimeClasses: {after}}}}}", certificates)
         )
         expected = configuration(f"{{mode: warn, {kept}}}", certificates).settings
-        assert in_force.evaluator.evaluator.settings == expected
+        assert in_force.evaluator.ruleset.settings == expected
         server.log.event("setting takes effect after a restart", key="facts.runtimeClasses")
 
 

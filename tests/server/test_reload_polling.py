@@ -149,7 +149,7 @@ async def test_changed_settings_file_is_applied_without_signal(written: Written,
     watching = asyncio.create_task(reload.watch())
     changed.replace(file)
     await asyncio.wait_for(applied.wait(), PATIENCE)
-    assert live.evaluator.evaluator.settings.mode == "warn"
+    assert live.evaluator.ruleset.settings.mode == "warn"
     await _cancelled(watching)
     written.events()
 

@@ -15,7 +15,7 @@ from urllib.parse import quote
 from webhook import __version__
 from webhook.diagnostics import Diagnostic, dotted
 from webhook.report.data import json_text
-from webhook.report.fingerprint import fingerprints
+from webhook.report.fingerprint import Fingerprints
 from webhook.report.model import Entry, Located, Result, TextEdit
 from webhook.report.sarif_rules import INDEX, LEVELS, rules
 from webhook.report.source_tree import ANYWHERE, SourceTree
@@ -37,6 +37,7 @@ class SarifWriter:
 
     def __init__(self, tree: SourceTree = ANYWHERE) -> None:
         self._tree = tree
+        self._fingerprints = Fingerprints()
         self._before = f"{_head()}\n"
         self._budget = _Budget()
         self._left_out = 0
@@ -46,7 +47,7 @@ class SarifWriter:
         """Return the text for the findings of a result. Errors follow at the end."""
         match entry:
             case Result():
-                found = zip(entry.findings, fingerprints(entry), strict=True)
+                found = zip(entry.findings, self._fingerprints.of(entry), strict=True)
                 return "".join(self._finding(_result(entry, *one, self._tree)) for one in found)
             case Diagnostic() if len(self._notifications) < _MOST_NOTIFICATIONS:
                 self._notifications.append(_notification(entry, self._tree))
