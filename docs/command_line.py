@@ -79,8 +79,14 @@ def _description(text: str, comment: str | None) -> Iterator[str]:
 
 def _option(option: click.Option, context: click.Context) -> tuple[str, ...]:
     names = ", ".join(f"`{name}`" for name in option.opts)
-    value = "" if option.is_flag else f"`{option.make_metavar(context).strip('[]')}`"
+    value = "" if option.is_flag else f"`{_metavar(option, context)}`"
     return names, value, _default(option), option.help or ""
+
+
+def _metavar(option: click.Option, context: click.Context) -> str:
+    """Return the value of an option, without the brackets that click puts around choices."""
+    metavar = option.make_metavar(context)
+    return metavar[1:-1] if metavar.startswith("[") else metavar
 
 
 def _default(option: click.Option) -> str:
@@ -91,7 +97,9 @@ def _default(option: click.Option) -> str:
         section, _, key = option.key.partition(".")
         value: Any = view(default())[section][key]
         return "" if value is None else f"`{value}`"
-    return f"`{option.default}`" if option.show_default else ""
+    if not option.show_default:
+        return ""
+    return ", ".join(f"`{one}`" for one in option.default) if option.multiple else f"`{option.default}`"
 
 
 def table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:

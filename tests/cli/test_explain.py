@@ -114,12 +114,11 @@ def test_unknown_codes_are_a_usage_error() -> None:
     ended = run("explain", "GPS01", "GPS001", "tolerations,", "volcano")
     assert (ended.code, ended.out) == (2, "")
     reported = ended.err.splitlines()[-1]
-    assert reported.startswith(
+    assert reported == (
         'Error: there is no check or injection "GPS01"; did you mean "GPS001"?; '
         'there is no check or injection "tolerations,"; did you mean "tolerations"?; '
-        'there is no check or injection "volcano"; choose from GPS001, GPS002, '
+        'there is no check or injection "volcano"; `gpushare-webhook explain` lists them'
     )
-    assert reported.endswith(f", {INJECTIONS[-1]}")
 
 
 @pytest.mark.parametrize(

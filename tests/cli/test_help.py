@@ -86,8 +86,9 @@ def test_help_lists_contract_options(command: str) -> None:
 def test_usage_error_names_help_option() -> None:
     ended = run("chekc")
     assert (ended.code, ended.out) == (2, "")
-    assert "No such command 'chekc'" in ended.err
+    assert ended.err.endswith('Error: there is no command "chekc"; did you mean "check"?\n')
     assert "--help" in ended.err
+    assert run("prüfe\n").err.endswith(f'Error: there is no command "prüfe?"; choose from {", ".join(COMMANDS)}\n')
 
 
 def test_version_formats() -> None:

@@ -82,7 +82,7 @@ def test_step_annotates_denied_pod(repository: Path, source: Path, runner: Path)
     ended = step(repository, source, runner, sarif="gpushare.sarif")
     assert (ended.code, ended.outputs) == (1, "exit-code=1\n"), ended.out
     assert re.search(r"^::error file=apps/two\.yaml,line=11,col=27,.*title=GPS001", ended.out, re.MULTILINE)
-    assert "    apps/two.yaml:11:27: deny GPS001" in ended.summary
+    assert "    ./apps/two.yaml:11:27: deny GPS001" in ended.summary
     assert {line[:4] for line in ended.summary.splitlines()} == {"    "}
     (run,) = json.loads((repository / "gpushare.sarif").read_text())["runs"]
     assert [found["ruleId"] for found in run["results"]] == ["GPS001"]
@@ -92,7 +92,7 @@ def test_step_annotates_denied_pod(repository: Path, source: Path, runner: Path)
 def test_step_follows_inputs(repository: Path, source: Path, runner: Path) -> None:
     (repository / "apps" / "two.yaml").write_text(POD.format(name="two", replicas=2))
     (repository / "lenient settings.yaml").write_text("limits: {perContainer: 2, perPod: 2}\n")
-    ended = step(repository, source, runner, config="lenient settings.yaml", paths="apps\nchart\n")
+    ended = step(repository, source, runner, config="lenient settings.yaml", paths="apps/right.yaml\napps/two.yaml\n")
     assert (ended.code, ended.outputs) == (0, "exit-code=0\n"), ended.out
     ended = step(repository, source, runner, exclude="two.yaml\n")
     assert ended.code == 0, ended.out

@@ -24,7 +24,7 @@ def problems(data: bytes | str) -> list[tuple[int, int, str]]:
     return [(p.line, p.column, p.message) for p in found if isinstance(p, Diagnostic)]
 
 
-HELM = "looks like an unrendered Helm template; pipe `helm template`"
+HELM = "looks like an unrendered Helm template; pipe `helm template` and name -"
 TEMPLATE = "looks like an unrendered template; render it first"
 
 WRONG: dict[str, tuple[int, int, str]] = {

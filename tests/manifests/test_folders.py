@@ -167,7 +167,7 @@ def test_helm_chart_alone_says_how_to_render(top: Path, named: str) -> None:
     write(top, "chart/Chart.yaml", "chart/templates/deep/a.yaml")
     (message, *more), _ = read(named)
     assert not more
-    assert "part of a Helm chart); pipe `helm template` instead" in message
+    assert "part of a Helm chart); pipe `helm template` and name - instead" in message
 
 
 KUSTOMIZATION = """\

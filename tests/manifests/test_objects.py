@@ -56,7 +56,11 @@ STRANGERS: dict[str, tuple[str, str, str]] = {
     "our facts": ("nodes: []\nruntimeClasses: []\n", Reason.OURS, "facts of gpushare-webhook; pass them with --facts"),
     "our facts with a header": ('{"apiVersion": "gpushare-webhook/v1", "kind": "Facts"}', Reason.OURS, "with --facts"),
     "our report": ('{"apiVersion": "gpushare-webhook/v1", "kind": "CheckReport"}', Reason.OURS, "of gpushare-webhook"),
-    "template": ("kind: {{ .Values.kind }}\n", Reason.TEMPLATE, "an unrendered Helm template; pipe `helm template`"),
+    "template": (
+        "kind: {{ .Values.kind }}\n",
+        Reason.TEMPLATE,
+        "Helm template; pipe `helm template` and name -",
+    ),
     "template without Helm": ("kind: {{ kind }}\n", Reason.TEMPLATE, "an unrendered template; render it first"),
     "answer": ('{"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1"}', Reason.REVIEW, "without a request"),
 }
@@ -87,12 +91,18 @@ def test_stranger_has_position() -> None:
 
 def test_stranger_by_file_name() -> None:
     assert found("a: 1", "chart/values.yaml", named=True)[0].endswith(
-        "the values of a Helm chart; pipe `helm template`"
+        "the values of a Helm chart; pipe `helm template` and name -"
     )
     chart = "apiVersion: v2\nname: a\nversion: 1.0.0\n"
-    assert found(chart, "c/Chart.yaml", named=True)[0].endswith("describes a Helm chart; pipe `helm template`")
-    assert found("resources: []\n", "over/kustomization.yaml", named=True)[0].endswith("pipe `kubectl kustomize over`")
-    assert found("resources: []\n", "kustomization.yml", named=True)[0].endswith("pipe `kubectl kustomize .`")
+    assert found(chart, "c/Chart.yaml", named=True)[0].endswith(
+        "describes a Helm chart; pipe `helm template` and name -"
+    )
+    assert found("resources: []\n", "over/kustomization.yaml", named=True)[0].endswith(
+        "pipe `kubectl kustomize over` and name -"
+    )
+    assert found("resources: []\n", "kustomization.yml", named=True)[0].endswith(
+        "pipe `kubectl kustomize .` and name -"
+    )
     assert "Helm" in found("a: {{ b }}\n", "c/templates/a.yaml", named=True)[0]
 
 

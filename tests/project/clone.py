@@ -54,4 +54,5 @@ def reader(folder: Path) -> dict[str, str]:
         "HOME": str(home),
         "XDG_CACHE_HOME": str(cache.cache_root().parents[1]),
         "LANG": "C.UTF-8",
+        **{f"GIT_{who}_{what}": "reader@example.com" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")},
     }

@@ -59,6 +59,18 @@ class _Commands(click.Group):
         gc.enable()
         return command
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name = args[0]
+        if name not in COMMANDS and not name.startswith("-") and not ctx.resilient_parsing:
+            from webhook.policy.settings.formats import did_you_mean
+
+            names = self.list_commands(ctx)
+            remedy = did_you_mean(name, names) or f"choose from {', '.join(names)}"
+            ctx.fail(f'there is no command "{printable(name)}"; {remedy}')
+        return super().resolve_command(ctx, args)
+
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         # click's own method imports every command, for its help and to learn whether it is hidden.
         names = [name for name in self.list_commands(ctx) if name.startswith(incomplete)]

@@ -1,6 +1,8 @@
-"""Completion of the codes of checks and the names of injections."""
+"""Completion of the codes of checks and the names of injections, and repair of mistyped codes."""
 
 from __future__ import annotations
+
+import re
 
 import click
 from click.shell_completion import CompletionItem
@@ -33,3 +35,9 @@ def _beginning(titles: dict[str, str], start: str, before: str) -> list[Completi
     return [
         CompletionItem(before + name, help=title) for name, title in known if name.lower().startswith(start.lower())
     ]
+
+
+def padded(code: str) -> str:
+    """Return a code with three digits, such as GPS001 for `GPS1`, `GPS-01` or `1`; other text as it is."""
+    found = re.fullmatch("(?:gps)?[-_ ]?0*([0-9]{1,3})", code, re.IGNORECASE | re.ASCII)
+    return f"GPS{found[1]:0>3}" if found else code

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Iterable
 from enum import Enum
@@ -10,7 +9,7 @@ from typing import Any, assert_never
 
 import click
 
-from webhook.cli.codes import complete_topics
+from webhook.cli.codes import complete_topics, padded
 from webhook.cli.explanation import markdown, text
 from webhook.cli.explanation.blocks import Explanation
 from webhook.cli.explanation.contents import of_check, of_injection, overview
@@ -80,11 +79,5 @@ def _find(codes: tuple[str, ...]) -> list[Check[Any] | Injection]:
 
 def _unknown(code: str) -> str:
     known = [*(check.code for check in CHECKS), *(injection.name for injection in ALL)]
-    remedy = did_you_mean(_padded(code), known) or f"choose from {', '.join(known)}"
+    remedy = did_you_mean(padded(code), known) or "`gpushare-webhook explain` lists them"
     return f'there is no check or injection "{printable(code)}"; {remedy}'
-
-
-def _padded(code: str) -> str:
-    """Return a code with three digits, such as GPS001 for `GPS1`, `GPS-01` or `1`; other text as it is."""
-    found = re.fullmatch("(?:gps)?[-_ ]?0*([0-9]{1,3})", code, re.IGNORECASE | re.ASCII)
-    return f"GPS{found[1]:0>3}" if found else code

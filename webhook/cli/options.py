@@ -145,7 +145,7 @@ def outputs_option(default: Enum, description: str) -> Callable[[Command], Comma
         type=_OutputType(type(default)),
         multiple=True,
         default=[default.value],
-        show_default=default.value,
+        show_default=True,
         callback=_distinct,
         help=f"{description} FORMAT=FILE writes a file. Repeatable.",
     )

@@ -50,7 +50,7 @@ def report_options(command: Callable[..., None]) -> Callable[..., None]:
             "--quiet",
             "is_quiet",
             is_flag=True,
-            help="Of the text report, only the findings that deny an object or fail the run, without a summary.",
+            help="Print only the findings that deny an object or fail the run, and no summary, in the text report.",
         ),
         click.option(
             "--fail-on",

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from functools import wraps
 from typing import Any
 
 import click
 
-from webhook.cli.codes import complete_codes
+from webhook.cli.codes import complete_codes, padded
 from webhook.policy.checks import CHECKS
 from webhook.policy.printable import printable
 from webhook.policy.settings.formats import did_you_mean
 from webhook.report.selection import EVERYTHING, Selection
 
 _CODES = tuple(check.code for check in CHECKS)
+_LIST = "`gpushare-webhook explain` lists them"
 
 
 def selection_options(command: Callable[..., None]) -> Callable[..., None]:
@@ -64,8 +65,4 @@ def _split(codes: str) -> Iterator[str]:
 
 
 def _unknown(code: str) -> str:
-    return f'there is no check "{printable(code)}"; {did_you_mean(code, _CODES) or _all(_CODES)}'
-
-
-def _all(codes: Iterable[str]) -> str:
-    return f"choose from {', '.join(codes)}"
+    return f'there is no check "{printable(code)}"; {did_you_mean(padded(code), _CODES) or _LIST}'

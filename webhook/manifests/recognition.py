@@ -97,7 +97,7 @@ def _of_version(file: str, version: str, kind: object, value: dict[str, object])
     if version.startswith(OUR_GROUP):
         return _ours(kind)
     if basename(file) == CHART_FILE and kind is None and "name" in value:
-        return Stranger(Reason.CHART, "describes a Helm chart; pipe `helm template`")
+        return Stranger(Reason.CHART, "describes a Helm chart; pipe `helm template` and name -")
     return None
 
 
@@ -108,7 +108,7 @@ def _without_header(file: str, value: dict[str, object]) -> Stranger:
     if isinstance(config, dict) and config.keys() & OUR_SETTINGS:
         return Stranger(Reason.CHART, "the chart's values: pass their `config:` part with --config", ("config",))
     if is_values_file(basename(file)):
-        return Stranger(Reason.CHART, "the values of a Helm chart; pipe `helm template`")
+        return Stranger(Reason.CHART, "the values of a Helm chart; pipe `helm template` and name -")
     if value.keys() & _DISTINCTIVE:
         for keys, kind in ((OUR_SETTINGS, "Settings"), (OUR_FACTS, "Facts")):
             if value.keys() <= keys:
@@ -133,4 +133,4 @@ def _ours(kind: object) -> Stranger:
 
 def _kustomization(file: str) -> Stranger:
     folder = dirname(file) or "."
-    return Stranger(Reason.KUSTOMIZATION, f"a kustomization; pipe `kubectl kustomize {folder}`")
+    return Stranger(Reason.KUSTOMIZATION, f"a kustomization; pipe `kubectl kustomize {folder}` and name -")

@@ -105,8 +105,8 @@ def _searched(name: str, top: str, search: Search, nothing: str) -> Iterator[Sou
 
 
 _INSTEAD = {
-    Reason.CHART: "; pipe `helm template` instead",
-    Reason.KUSTOMIZATION: "; pipe `kubectl kustomize` instead",
+    Reason.CHART: "; pipe `helm template` and name - instead",
+    Reason.KUSTOMIZATION: "; pipe `kubectl kustomize` and name - instead",
 }
 
 

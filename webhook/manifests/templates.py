@@ -22,7 +22,7 @@ _HELM = re.compile(
 _AROUND = 1024
 """Characters before and after an error among which a placeholder explains it."""
 
-_IS_HELM = "looks like an unrendered Helm template; pipe `helm template`"
+_IS_HELM = "looks like an unrendered Helm template; pipe `helm template` and name -"
 _IS_TEMPLATE = "looks like an unrendered template; render it first"
 
 
