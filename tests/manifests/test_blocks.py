@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -180,3 +181,24 @@ def mutated(draw: st.DrawFn) -> str:
 @given(mutated())
 def test_mutated_manifests_are_read_alike(text: str) -> None:
     is_read_alike(text)
+
+
+@pytest.mark.parametrize("line", ["# c\n", "\n"], ids=["comments", "blank lines"])
+def test_memory_for_short_lines(line: str) -> None:
+    content = line * (1024 * 1024 // len(line)) + "a: 1\n"
+    tracemalloc.start()
+    try:
+        assert blocks.read(content) is not None
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    # The lines of one block take several times their text, and a copy of the text shows that all is printable.
+    assert peak < 4 * len(content)
+
+
+@pytest.mark.parametrize("ending", ["", "\n", "\n\n", "\n  "])
+def test_lines_at_edges_of_blocks(ending: str) -> None:
+    """Long lines, so that blocks of lines end at each of the places around the last line break."""
+    for length in range(65_530, 65_542):
+        for text in (f"a: {'x' * length}{ending}", f"a: 1\n#{'x' * length}\nb: 2{ending}", f"#{'x' * length}\na: 1\n"):
+            assert is_read_alike(text)

@@ -130,6 +130,21 @@ def test_stranger_beside_objects_is_an_error() -> None:
     assert found(f"{half}---\n{POD}") == ["Pod", f"a.yaml:1:1: {NO_OBJECT}"]
 
 
+@pytest.mark.parametrize("items", ["[]", "null", "[{apiVersion: v1, kind: Service}]"])
+@pytest.mark.parametrize("named", [True, False])
+def test_items_of_an_object_do_not_hide_it(items: str, named: bool) -> None:
+    """kubectl reads a list and drops the pod; clients that decode one object, such as Argo CD, apply the pod."""
+    message = 'kubectl takes a Pod with "items" for a list and drops the rest; remove "items"'
+    expected = [f"a.yaml:4:8: {message}", *(["Service"] if "Service" in items else [])]
+    assert found(f"{POD}items: {items}\nspec: {{}}\n", named=named) == expected
+
+
+@pytest.mark.parametrize("kind", ["List", "PodList", "Foo"])
+def test_list_without_items_is_no_error(kind: str) -> None:
+    assert found(f"apiVersion: v1\nkind: {kind}\nmetadata: {{}}\nitems: []\n") == []
+    assert found("apiVersion: v1\nkind: List\nx: &a 1\nitems: []\n") == []
+
+
 def test_template_beside_objects_is_counted() -> None:
     assert found(f"{POD}---\na: {{{{ b }}}}\n---\n{POD}") == ["Pod", "Pod", Reason.TEMPLATE]
 

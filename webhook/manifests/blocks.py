@@ -50,6 +50,9 @@ _PIECES = re.compile(_PIECE)
 # What precedes the root: blank lines, comments and an indent.
 _HEAD = re.compile(r"(?:[ ]*+(?:#.*+)?+\n)*+[ ]*+")
 
+_BLOCK = 64 * 1024
+"""Characters whose lines are held at once."""
+
 _MOST_BRACKETS = 50
 _MOST_LINES = 4096
 _LONGEST_LINE = 500
@@ -60,13 +63,26 @@ def read(content: str) -> Plain | None:
     """Return the mapping of a document in plain block style; None for any other document."""
     if not content.replace("\n", "").isprintable():
         return None
-    lines = content.split("\n")
-    entries = _kept_entries if max(map(len, lines)) <= _LONGEST_LINE else _entries
     try:
-        root = _composed(chain.from_iterable(map(entries, lines)))
+        root = _composed(chain.from_iterable(map(_entries_of, _lines(content))))
     except ValueError:
         return None
     return Plain(root, _end(_HEAD, content)) if root.__class__ is dict else None
+
+
+def _lines(content: str) -> Iterator[list[str]]:
+    """Yield the lines, some at once: a list of all short ones would take many times the memory of the text."""
+    start = 0
+    while start <= len(content):
+        end = content.find("\n", start + _BLOCK)
+        end = len(content) if end < 0 else end
+        yield content[start:end].split("\n")
+        start = end + 1
+
+
+def _entries_of(lines: list[str]) -> Iterator[_Entry]:
+    entries = _kept_entries if max(map(len, lines)) <= _LONGEST_LINE else _entries
+    return chain.from_iterable(map(entries, lines))
 
 
 def _composed(entries: Iterable[_Entry]) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import chain
 
 from webhook.diagnostics import Diagnostic, Unread
 from webhook.manifests.errors import UnrenderedTemplate
@@ -10,6 +11,7 @@ from webhook.manifests.files import Source
 from webhook.manifests.manifest import Document, Manifest
 from webhook.manifests.reader import documents, flattened
 from webhook.manifests.recognition import Reason, Stranger, is_review, recognized
+from webhook.policy.printable import printable
 
 _MOST = 100
 """Documents of one file that are reported because they are no objects."""
@@ -100,7 +102,22 @@ def _content(file: str, document: Document) -> Stranger | Iterator[Manifest | Di
 
         found = reviewed(file, document)
         return found if isinstance(found, Stranger) else _complete((found,))
-    return recognized(file, document.value) or _complete(flattened(file, document))
+    return recognized(file, document.value) or _complete(chain(_dropped(file, document), flattened(file, document)))
+
+
+_OF_LIST = frozenset((*_HEADER, "metadata", "items"))
+"""The fields of a list of Kubernetes."""
+
+
+def _dropped(file: str, document: Document) -> Iterator[Diagnostic]:
+    """Yield a diagnostic for an object that kubectl takes for a list. Other clients, such as Argo CD, apply it."""
+    value = document.value
+    if not isinstance(value, dict) or "items" not in value or value.keys() <= _OF_LIST:
+        return
+    kind = value.get("kind")
+    if isinstance(kind, str) and not kind.endswith("List"):
+        message = f'kubectl takes a {printable(kind)} with "items" for a list and drops the rest; remove "items"'
+        yield Diagnostic(file, *document.locate(("items",)), message)
 
 
 def _complete(manifests: Iterable[Manifest | Diagnostic]) -> Iterator[Manifest | Diagnostic]:
