@@ -65,6 +65,21 @@ def test_denial_counts_omitted_findings() -> None:
     assert response["response"]["auditAnnotations"]["findings"].endswith("GPS002=deny,GPS019=warn,GPS001+40")
 
 
+def test_denial_names_denying_finding_after_many_warnings_of_its_code() -> None:
+    def wrong_pipe(number: int) -> dict[str, object]:
+        where = {"value": "/pipe"} if number == KEPT_PER_CODE else {"valueFrom": {"fieldRef": {"fieldPath": "x"}}}
+        limits = {"limits": {"nvidia.com/gpu": 1}}
+        return container(number, env=[{"name": "CUDA_MPS_PIPE_DIRECTORY", **where}], resources=limits)
+
+    shape = Shape(lambda count: pod(containers=each(count, wrong_pipe)))
+    settings = Settings(severities={"GPS002": "off"})
+    response = json.loads(respond(shape.review(KEPT_PER_CODE + 2), Hook.VALIDATE, Evaluator.of(settings)).body())
+    message = response["response"]["status"]["message"]
+    assert message.startswith('GPS004 container "c20" sets CUDA_MPS_PIPE_DIRECTORY to "/pipe"'), message
+    assert message.count("\n") == 0
+    assert "GPS004+2" in response["response"]["auditAnnotations"]["findings"]
+
+
 def test_warnings_count_omitted_findings() -> None:
     shape = SHAPES["annotations with the product's prefix"]
     response = json.loads(respond(shape.review(100), Hook.MUTATE, LAX).body())["response"]

@@ -290,6 +290,17 @@ def test_file_names_of_any_bytes(repository: Path) -> None:
     assert findings(check("--baseline", "baseline.yaml")) == []
 
 
+@pytest.mark.parametrize("name", ["n" * 300, "gone.yaml", "train.yaml/part", "nul\0"])
+def test_entry_of_impossible_file_is_stale(repository: Path, name: str) -> None:
+    entry = {"file": name, "kind": "Pod", "code": "GPS001", "path": "/spec"}
+    Path("baseline.yaml").write_text(
+        yaml.safe_dump({"apiVersion": "gpushare-webhook/v1", "kind": "Baseline", "findings": [entry]})
+    )
+    ended = check("--baseline", "baseline.yaml")
+    assert ended.code == 1, ended.err
+    assert len(ended.json()["baseline"]["stale"]) == 1
+
+
 def test_time_is_linear_in_entries() -> None:
     entry = "- {{file: a{0}.yaml, kind: Pod, name: p{0}, code: GPS001, path: /spec, value: '2'}}\n"
 

@@ -31,6 +31,7 @@ def test_file_alone_leaves_standard_output_empty(here: Path) -> None:
         (["json="], '"json=" names no file after "="'),
         (["json", "text"], "two formats for standard output; write one of them with FORMAT=FILE"),
         (["json=a", "text=a"], "two formats for a; write one of them with FORMAT=FILE"),
+        (["json=a", "text=./a"], "two formats for ./a; write one of them with FORMAT=FILE"),
     ],
 )
 def test_wrong_output_is_wrong_usage(here: Path, outputs: list[str], problem: str) -> None:

@@ -118,13 +118,20 @@ def test_standard_input_from_pipe() -> None:
     assert json.loads(ended.stdout)["results"][0]["file"] == "<stdin>"
 
 
-def test_output_is_utf8_in_c_locale(tmp_path: Path) -> None:
+@pytest.mark.parametrize("encoding", ["", "latin-1"])
+def test_output_is_utf8_in_any_locale(tmp_path: Path, encoding: str) -> None:
     pod = tmp_path / "pod.yaml"
     pod.write_text("{apiVersion: v1, kind: Pod, metadata: {name: ☃}}")
     ended = subprocess.run(
-        [sys.executable, "-m", "webhook", "mutate", "-f", str(pod)],
+        [sys.executable, "-m", "webhook", "mutate", "-q", "-f", str(pod), "-o", "json"],
         capture_output=True,
-        env={**os.environ, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
+        env={
+            **os.environ,
+            "LC_ALL": "C",
+            "PYTHONUTF8": "0",
+            "PYTHONCOERCECLOCALE": "0",
+            "PYTHONIOENCODING": encoding,
+        },
         timeout=PATIENCE,
         check=False,
     )

@@ -188,6 +188,26 @@ class TestDifferences:
         for note in ("only the server reports this", "the server does not report this", "reports this differently"):
             assert f"{note})" in text
 
+    def test_annotation_that_only_local_run_reads(self, certificates: Certificates, pod: Path, tmp_path: Path) -> None:
+        pod.write_text(POD.replace("team-a}", "team-a, annotations: {team/ignore: GPS001}}"))
+        local = tmp_path / "local.yaml"
+        local.write_text("suppress: {annotation: team/ignore}\n")
+        with scripted(certificates, answer(**DENIED)) as server:
+            ended = check(pod, server.url, certificates, "--config", local, "-o", "json")
+        (result,) = ended.json()["results"]
+        (found,) = result["findings"]
+        assert (ended.code, found["difference"]) == (1, "only-server")
+        assert "suppressed" not in result
+        assert "suppressed" not in ended.json()
+
+    def test_annotation_that_both_read(self, certificates: Certificates, pod: Path, tmp_path: Path) -> None:
+        pod.write_text(POD.replace("team-a}", "team-a, annotations: {team/ignore: GPS001}}"))
+        local = tmp_path / "local.yaml"
+        local.write_text("suppress: {annotation: team/ignore}\n")
+        with scripted(certificates, answer(auditAnnotations={"suppressed": "GPS001=1"})) as server:
+            ended = check(pod, server.url, certificates, "--config", local, "-o", "json")
+        assert (ended.code, ended.json()["suppressed"]) == (0, {"annotation": 1})
+
     def test_patch_alone(self, certificates: Certificates, pod: Path) -> None:
         pod.write_text(POD.replace("gpu: 2", "gpu: 1"))
         with scripted(certificates, answer()) as server:
@@ -216,6 +236,10 @@ class TestReviewErrors:
             (answer(uid="other"), 'the response answers another review: its uid is "other", not "'),
             (raw(http(b"<html>")), "the response is not an AdmissionReview; check that the address is the review port"),
             (answer(allowed=False), 'is denied in a form that gpushare-webhook does not use: ""'),
+            (
+                answer(auditAnnotations={"findings": "GPS001=deny"}),
+                "the object is allowed in spite of a finding that denies it",
+            ),
             (
                 answer(patch="W3sib3AiOiJyZW1vdmUiLCJwYXRoIjoiL3NwZWMiLCJ2YWx1ZSI6bnVsbH1d"),
                 "the patch of the mutating hook does not apply: /spec: not an addition",

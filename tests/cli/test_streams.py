@@ -62,6 +62,23 @@ def test_closed_and_full_streams(redirection: str, arguments: tuple[str, ...], c
     assert (ended[0], ended[2]) == (code, said)
 
 
+@pytest.mark.parametrize(
+    ("output", "said"),
+    [
+        ("json=report.json", "report.json: cannot be written: file too large\n"),
+        ("json", "temporary file for standard output: cannot be written: file too large\n"),
+    ],
+)
+def test_output_larger_than_its_limit(here: Path, output: str, said: str) -> None:
+    (here / "pods.yaml").write_bytes(b"---\n".join([POD + b"\n"] * 5000))
+    limited = f'ulimit -f 8; exec "$@" -m webhook check pods.yaml -o {output}'
+    ended = subprocess.run(
+        ["/bin/sh", "-c", limited, "sh", sys.executable], capture_output=True, timeout=PATIENCE, check=False
+    )
+    assert (ended.returncode, ended.stdout.decode(), ended.stderr.decode()) == (2, "", said)
+    assert [file.name for file in here.iterdir()] == ["pods.yaml"]
+
+
 def test_closed_standard_error_keeps_report(tmp_path: Path) -> None:
     code, out, _ = in_shell("2>&-", *CHECK)
     assert (code, out) == (1, run(*CHECK).out)

@@ -7,11 +7,16 @@ from dataclasses import replace
 import pytest
 
 from tests.report.reports import DENIAL, WARNING, result
-from webhook.report import Located, Result, Subject
-from webhook.report.fingerprint import fingerprint, value_of
+from webhook.report import Located, Result, Subject, Suppression, Suppressor
+from webhook.report.fingerprint import Fingerprints, value_of
 
 FOUND = replace(DENIAL, value="2")
 HELD = result("denied", WARNING, FOUND)
+
+
+def fingerprint(held: Result, found: Located) -> str:
+    """Return the fingerprint of a finding of a result."""
+    return dict(zip(held.findings, Fingerprints().of(held), strict=True))[found]
 
 
 @pytest.mark.parametrize(
@@ -48,9 +53,22 @@ def test_fingerprint_differs_for_another_finding(other: Result, found: Located) 
 
 
 def test_fingerprints_of_equal_findings_differ() -> None:
-    first, second = replace(FOUND), replace(FOUND)
-    both = result("denied", first, second)
-    assert fingerprint(both, first) == fingerprint(HELD, FOUND) != fingerprint(both, second)
+    first, second = Fingerprints().of(result("denied", FOUND, FOUND))
+    assert first == fingerprint(HELD, FOUND) != second
+
+
+def test_fingerprints_of_equal_objects_of_one_file_differ() -> None:
+    fingerprints = Fingerprints()
+    nameless = replace(HELD, subject=Subject("v1", "Pod", "", ""), findings=(FOUND,))
+    found = [*fingerprints.of(nameless), *fingerprints.of(replace(nameless, document=3))]
+    assert found[0] == fingerprint(nameless, FOUND) != found[1]
+    assert [*fingerprints.of(replace(nameless, file="b.yaml")), *fingerprints.of(nameless)][1] == found[0]
+
+
+def test_suppressed_finding_keeps_its_number() -> None:
+    _, second = Fingerprints().of(result("denied", FOUND, FOUND))
+    left = replace(result("denied", FOUND), suppressed=(Suppression("GPS001", Suppressor.BASELINE, FOUND),))
+    assert list(Fingerprints().of(left)) == [second]
 
 
 def test_fingerprint_takes_any_text() -> None:

@@ -15,7 +15,7 @@ from tests.cli.run import run
 from tests.report.golden import INPUTS, folder
 from tests.report.reports import DENIAL, MISSING, NOTE, UNREADABLE, WARNING, result
 from webhook.diagnostics import Unread
-from webhook.report import Entry, Subject
+from webhook.report import Entry, Located, Subject
 from webhook.report.check.junit import JunitWriter
 from webhook.report.writer import written
 
@@ -105,3 +105,11 @@ def test_text_of_users_is_legal_xml(text: str) -> None:
     ((case,),) = suites([replace(odd, file=text)])
     shown = text if text.isprintable() else "?"
     assert shown[:2] in case.attrib["classname"] + "?"
+
+
+@pytest.mark.parametrize("findings", [(), (WARNING,)])
+def test_denial_without_listed_finding_is_failure(findings: tuple[Located, ...]) -> None:
+    (suite,) = suites([replace(result("denied", *findings), omitted={"GPS001": 5})])
+    (case,) = suite
+    assert [child.tag for child in case] == ["failure", "system-out"]
+    assert "and 5 more findings of GPS001" in str(case[1].text)

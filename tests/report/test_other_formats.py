@@ -82,6 +82,11 @@ def test_gitlab_entries() -> None:
     assert len({one["fingerprint"] for one in found}) == len(found)
 
 
+def test_gitlab_fingerprints_of_equal_errors_differ() -> None:
+    found = json.loads(written(GitlabWriter(), [UNREADABLE, replace(UNREADABLE, line=9)]))
+    assert len({one["fingerprint"] for one in found}) == 2
+
+
 def test_gitlab_fingerprint_survives_moved_lines() -> None:
     moved = replace(result("denied", replace(DENIAL, line=99)), line=90)
     one, other = (json.loads(written(GitlabWriter(), [entry])) for entry in (result("denied", DENIAL), moved))

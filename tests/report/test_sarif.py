@@ -17,7 +17,7 @@ from tests.report.reports import DENIAL, MISSING, NOTE, UNREADABLE, WARNING, res
 from webhook.policy.checks import CHECKS
 from webhook.report import Entry, Excerpt
 from webhook.report.check.sarif import SarifWriter
-from webhook.report.fingerprint import fingerprint
+from webhook.report.fingerprint import Fingerprints
 from webhook.report.source_tree import SourceTree
 from webhook.report.writer import written
 
@@ -94,7 +94,7 @@ def test_result_has_level_place_and_fingerprint() -> None:
         "contextRegion": {"startLine": 7, "startColumn": 1, "endColumn": 8, "snippet": {"text": "gpu: 22"}},
     }
     assert location["logicalLocations"][0]["fullyQualifiedName"] == "v1/Pod/team-a/train#/spec"
-    assert found["partialFingerprints"] == {"gpushareWebhook/v1": fingerprint(checked, located)}
+    assert found["partialFingerprints"] == {"gpushareWebhook/v1": next(Fingerprints().of(checked))}
 
 
 def test_levels_follow_severities() -> None:

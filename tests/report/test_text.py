@@ -241,3 +241,8 @@ def test_patch_of_server_that_differs_is_named_without_findings() -> None:
         "",
         "1 object: 1 allowed",
     ]
+
+
+def test_quiet_report_counts_unlisted_denials() -> None:
+    denied = replace(result("denied", WARNING), omitted={"GPS001": 5})
+    assert quiet(FailOn.DENY, [denied]) == ["a.yaml:5: Pod team-a/train: and 5 more findings of GPS001"]

@@ -114,9 +114,10 @@ def _of_severity(verdict: Verdict, severity: Severity, most: int) -> list[Findin
 
 
 def _more(verdict: Verdict, severity: Severity, shown: int) -> list[str]:
+    if shown == sum([count for (_, found), count in verdict.counts.items() if found is severity]):
+        return []
     counts = {code: count for (code, found), count in verdict.counts.items() if found is severity}
-    more = sum(counts.values()) - shown
-    return [f"and {more} more findings of {', '.join(sorted(counts))}"] if more else []
+    return [f"and {sum(counts.values()) - shown} more findings of {', '.join(sorted(counts))}"]
 
 
 def _audit_annotations(verdict: Verdict) -> dict[str, str]:

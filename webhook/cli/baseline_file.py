@@ -135,8 +135,15 @@ class _Names:
         return PurePath(os.path.relpath(self._folder_of(str(path.parent)), self._folder), path.name).as_posix()
 
     def is_gone(self, name: str) -> bool:
-        """Return whether a file of the baseline does not exist any more."""
-        return name != STDIN and not Path(self._folder, name).exists()
+        """Return whether a file of the baseline does not exist any more, or cannot exist under its name."""
+        try:
+            if name != STDIN:
+                Path(self._folder, name).stat()
+        except PermissionError:
+            return False
+        except (OSError, ValueError):
+            return True
+        return False
 
 
 _FOLDERS = 1024

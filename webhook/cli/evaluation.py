@@ -17,6 +17,7 @@ from webhook.policy.workloads.kinds import Kinds, group_of, is_pod
 from webhook.report import SKIPPED, Difference, Excerpt, Located, MpsUser, Result, Subject, Suppression, Suppressor
 from webhook.report.extent import extent
 from webhook.report.fingerprint import value_of
+from webhook.report.fix import text_edits
 
 USERS = "GPS008"
 """The check that compares users, also across the objects of a run."""
@@ -86,7 +87,8 @@ class Evaluated:
 
     def located(self, finding: Finding, difference: Difference | None = None) -> Located:
         """A finding about the object with its position."""
-        return Located(finding, *self._place(finding.path), value_of(self.manifest.at(finding.path)), difference)
+        value, fix = value_of(self.manifest.at(finding.path)), text_edits(self.manifest, finding.fix)
+        return Located(finding, *self._place(finding.path), value, difference, fix)
 
     def _omitted_severities(self) -> dict[str, Severity]:
         """The highest severity of the findings of each code that are counted but not kept."""

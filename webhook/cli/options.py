@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -156,10 +157,11 @@ def _distinct(
     """Return the outputs. Raises BadParameter if two have the same destination."""
     seen: set[str] = set()
     for one in outputs:
-        if one.file in seen:
+        place = one.file if one.file == STDOUT else os.path.realpath(one.file)
+        if place in seen:
             where = "standard output" if one.file == STDOUT else printable(one.file)
             raise click.BadParameter(f"two formats for {where}; write one of them with FORMAT=FILE")
-        seen.add(one.file)
+        seen.add(place)
     return outputs
 
 

@@ -83,7 +83,8 @@ def _standard_output(leftovers: ExitStack) -> _Destination:
         for text in iter(lambda: spool.read(_IN_MEMORY), ""):
             show(text)
 
-    return _Destination(spool.write, lambda: spool.seek(0), complete)
+    held = "temporary file for standard output"
+    return _Destination(_reporting(held, spool.write), _reporting(held, lambda: spool.seek(0)), complete)
 
 
 def _direct(name: str, leftovers: ExitStack) -> _Destination:
@@ -96,7 +97,8 @@ def _beside(name: str, mode: int | None, leftovers: ExitStack) -> _Destination:
     place = Path(name).resolve()  # a link stays: the file that it leads to is replaced
     new = place.with_name(f".{secrets.token_hex(8)}.tmp")
     leftovers.callback(new.unlink, missing_ok=True)
-    stream = leftovers.enter_context(new.open("x", encoding="utf-8"))
+    stream = new.open("x", encoding="utf-8")
+    leftovers.callback(_close, stream)
     if mode is not None:
         new.chmod(stat.S_IMODE(mode))
 

@@ -19,7 +19,8 @@ from webhook.policy.evaluate import Evaluator
 from webhook.policy.verdict import Decision
 from webhook.policy.workloads.kinds import Kind, group_of
 from webhook.remote import Answer, NewObject, ServerError, Trust, UnansweredError, Webhook, address, compare
-from webhook.report import Entry, Result
+from webhook.remote.comparison import Marked
+from webhook.report import Difference, Entry, Result, Suppression
 
 
 @contextmanager
@@ -112,9 +113,16 @@ class Reviewer:
             patch=patch,
             omitted=compared.omitted,
             reason=local.reason if compared.decision.label == local.decision else "",
+            suppressed=tuple(_also_suppressed(local.suppressed, compared.findings)),
             server=self.server,
             patch_differs=patch != local.patch,
         )
+
+
+def _also_suppressed(local: Iterable[Suppression], found: Iterable[Marked]) -> Iterator[Suppression]:
+    """What annotations suppress in the local run, except codes of which only the server reports findings."""
+    reported = {finding.code for finding, difference in found if difference is Difference.ONLY_SERVER}
+    return (one for one in local if one.code not in reported)
 
 
 def _name(value: object) -> str:

@@ -9,10 +9,11 @@ from typing import Any, TypeAlias
 
 from webhook.diagnostics import Diagnostic
 from webhook.manifests.comments import Comment, find_comments
-from webhook.manifests.position import Position, SourceText, Spot, follow
+from webhook.manifests.position import Position, SourceText, Spot, follow, only_place
 from webhook.policy.verdict import Path
 
 _SOURCE = re.compile(r"^# Source: (.*)$", re.MULTILINE)
+_MERGE_KEY = re.compile(r"<<[\"']?\s*:")
 _ABOVE = 4096
 """Characters above a document that may hold the comment of Helm: it, and the licence of a template."""
 
@@ -26,7 +27,7 @@ class Document:
     `end` is given for a value of JSON, which may be a part of the text. `raw` is the input that holds the document.
     """
 
-    __slots__ = ("_comments", "_end", "_find_spot", "_spot", "number", "raw", "start", "text", "value")
+    __slots__ = ("_comments", "_end", "_find_spot", "_merges", "_spot", "number", "raw", "start", "text", "value")
 
     def __init__(
         self,
@@ -44,6 +45,7 @@ class Document:
         self._find_spot = find_spot
         self._spot: Spot | None = None
         self._end = end
+        self._merges: bool | None = None
         self._comments: tuple[Comment, ...] | None = None
         self.raw = b""
 
@@ -74,11 +76,24 @@ class Document:
 
     def offset(self, path: Path) -> int:
         """Return the character offset of the value at a path, or of its nearest ancestor."""
-        if not path:
-            return self.start
+        return follow(self._root(), path) if path else self.start
+
+    def only_place(self, path: Path) -> int | None:
+        """Return the character offset of the scalar at a path; None if anchors, aliases or merge keys may share it."""
+        if not self.is_json and self._has_merge_keys():
+            return None
+        return only_place(self._root(), path, self.text.content)
+
+    def _root(self) -> Spot:
         if self._spot is None:
             self._spot = self._find_spot(self.text, self.start)
-        return follow(self._spot, path)
+        return self._spot
+
+    def _has_merge_keys(self) -> bool:
+        """Whether the text may have merge keys: the mapping of one can have an anchor itself."""
+        if self._merges is None:
+            self._merges = _MERGE_KEY.search(self.text.content) is not None
+        return self._merges
 
     def excerpt(self, path: Path) -> tuple[str, int]:
         """Return the line of the value at a path, or the part of a long line around it, and the column of that part."""
@@ -166,6 +181,15 @@ class Manifest:
     def excerpt(self, path: Path) -> tuple[str, int]:
         """Return the line of the value at a path, or the part of a long line around it, and the column of that part."""
         return self.within.excerpt(self.path + path)
+
+    def scalar_line(self, path: Path) -> tuple[Position, str] | None:
+        """Return the position of a scalar and its line from there on; None if other values may share the scalar."""
+        offset = self.within.only_place(self.path + path)
+        if offset is None:
+            return None
+        text, first = self.within.text.excerpt(offset)
+        position = self.within.text.position(offset)
+        return position, text[position.column - first :]
 
     def diagnostic(self, path: Path, message: str) -> Diagnostic:
         """Return a diagnostic for the value at a path in the object."""

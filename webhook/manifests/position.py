@@ -73,6 +73,27 @@ class SourceText:
         return self.position(offset).line
 
 
+def only_place(spot: Spot, path: Path, text: str) -> int | None:
+    """Return the offset of the scalar at `path`; None if it may stand for other values, or they for it.
+
+    That is a value with an anchor, in one, or from an alias: what an alias or a merge key brings in is before it.
+    """
+    before = 0
+    for step in path:
+        if isinstance(spot, int) or text[spot[0]] in _SHARING or spot[0] < before:
+            return None
+        before, inner = spot
+        try:
+            spot = inner[step]  # type: ignore[index]
+        except LookupError:
+            return None
+    return spot if isinstance(spot, int) and spot >= before and text[spot] not in _SHARING else None
+
+
+_SHARING = "&*"
+"""How anchors and aliases begin."""
+
+
 def follow(spot: Spot, path: Path) -> int:
     """Return the offset of the value at `path`, or of the nearest ancestor that exists."""
     for step in path:

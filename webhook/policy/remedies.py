@@ -5,15 +5,41 @@ from __future__ import annotations
 from webhook.policy.context import PodContext
 from webhook.policy.placement.reachability import Placement
 from webhook.policy.pods.pod import Container
+from webhook.policy.pods.reading import MalformedError
 from webhook.policy.pods.requests import ResourceRequest
 from webhook.policy.settings.settings import Resource
+from webhook.policy.verdict import Replacement
 
 
 def fewer_replicas(context: PodContext, limit: int) -> str:
     """To ask for as many replicas as the container's limit and the pod's allow."""
-    per_pod = context.rules.per_pod
-    most = limit if per_pod is None else min(limit, per_pod)
+    most = _most(context, limit)
     return "ask for 1" if most == 1 else f"ask for at most {most}"
+
+
+def lower_amount(context: PodContext, request: ResourceRequest, limit: int) -> tuple[Replacement, ...]:
+    """The fix that asks for as many replicas as the limits allow, under `limits`, `requests` or both.
+
+    Empty for a pod that launches processes for a number of GPUs, which would have to change too.
+    """
+    if counts_gpus(context):
+        return ()
+    container, name, most = request.container, request.resource.name, _most(context, limit)
+    fields = (("limits", container.limits), ("requests", container.requests))
+    return tuple(Replacement(container.amount_path(field, name), most) for field, held in fields if name in held)
+
+
+def counts_gpus(context: PodContext) -> bool:
+    """Whether the number of GPUs may matter to what the pod, or another one of its group, launches."""
+    try:
+        return context.extracted.group is not None or bool(context.launches)
+    except MalformedError:
+        return True
+
+
+def _most(context: PodContext, limit: int) -> int:
+    per_pod = context.rules.per_pod
+    return limit if per_pod is None else min(limit, per_pod)
 
 
 def whole_cards(context: PodContext, request: ResourceRequest) -> str:

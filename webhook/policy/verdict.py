@@ -52,17 +52,26 @@ DECISIONS: Mapping[Severity, Decision] = {
 """The outcome for an object by its most severe finding."""
 
 
+class Replacement(NamedTuple):
+    """A part of a fix: the scalar at `path`, which exists, becomes `value`."""
+
+    path: Path
+    value: str | int
+
+
 class Violation(NamedTuple):
     """What a check reports, before the settings give it a severity.
 
     `path` leads to a node that exists in the object. `str` turns `message` into text. `cap` is the highest severity of
-    this violation: a check that cannot be certain only warns.
+    this violation: a check that cannot be certain only warns. `fix` resolves the violation; empty where the
+    remedy is no definite value of an existing field.
     """
 
     path: Path
     message: object
     remedy: str
     cap: Severity = Severity.DENY
+    fix: tuple[Replacement, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +83,7 @@ class Finding:
     path: Path
     message: str
     remedy: str
+    fix: tuple[Replacement, ...] = ()
 
 
 class Append(NamedTuple):
@@ -103,7 +113,8 @@ Edit = Append | Assign | Extend
 class Suppressed(NamedTuple):
     """The findings that annotations of pods suppress.
 
-    `findings` holds the first KEPT_PER_CODE of each code in the order of codes; `counts` counts all of them, by code.
+    `findings` holds KEPT_PER_CODE of each code in the order of codes: the most severe, and of those the first. `counts`
+    counts all of them, by code.
     """
 
     findings: tuple[Finding, ...]
@@ -117,12 +128,12 @@ NOTHING_SUPPRESSED = Suppressed((), {})
 class Verdict:
     """The decision about one object, its findings in the order of their codes, and its edits.
 
-    `findings` holds the first KEPT_PER_CODE of each code; `counts` counts all of them, by code and severity. When an
-    object needs more than MOST_EDITS edits, `too_many_edits` is set and `edits` is empty. `reason` says why pods of the
-    object are exempt, get their nodes later, or had to be searched for. `withheld` names the injections that do not
-    apply to a pod with GPU requests, each with its reason. `users` holds the users with which the object's containers
-    use MPS and the paths of these settings, for a comparison of objects; offline only. `suppressed` holds the findings
-    that the decision leaves out.
+    `findings` holds KEPT_PER_CODE of each code: the most severe, and of those the first. `counts` counts all of them,
+    by code and severity. When an object needs more than MOST_EDITS edits, `too_many_edits` is set and `edits` is empty.
+    `reason` says why pods of the object are exempt, get their nodes later, or had to be searched for. `withheld` names
+    the injections that do not apply to a pod with GPU requests, each with its reason. `users` holds the users with
+    which the object's containers use MPS and the paths of these settings, for a comparison of objects; offline only.
+    `suppressed` holds the findings that the decision leaves out.
     `is_skipped`: nothing of the object was checked; `reason` says why.
     """
 
@@ -140,6 +151,8 @@ class Verdict:
     def omitted(self) -> dict[str, int]:
         """How many findings of each code were counted but not kept."""
         left: dict[str, int] = {}
+        if sum(self.counts.values()) == len(self.findings):
+            return left  # so it is for almost all objects
         for (code, _), count in self.counts.items():
             left[code] = left.get(code, 0) + count
         for finding in self.findings:

@@ -118,9 +118,18 @@ class _Suppressed:
 
 
 def _keep(kept: dict[str, list[Finding]], code: str, severity: Severity, violation: Violation) -> None:
+    """Keep a violation if there is room, or in place of the last one that is less severe.
+
+    Otherwise a pod with enough warnings would be denied without a reason.
+    """
     of_code = kept.setdefault(code, [])
-    if len(of_code) < KEPT_PER_CODE:
-        of_code.append(Finding(code, severity, violation.path, str(violation.message), violation.remedy))
+    if len(of_code) == KEPT_PER_CODE:
+        weaker = [index for index, one in enumerate(of_code) if one.severity < severity]
+        if not weaker:
+            return
+        del of_code[weaker[-1]]
+    message = str(violation.message)
+    of_code.append(Finding(code, severity, violation.path, message, violation.remedy, violation.fix))
 
 
 def _in_order(kept: dict[str, list[Finding]]) -> tuple[Finding, ...]:

@@ -172,10 +172,10 @@ def _worded(reported: Reported, local: Finding) -> Finding:
         return finding
     if reported.severity is Severity.DENY and not reported.message:
         if message.startswith(f"{local.message}; "):
-            return replace(finding, remedy=message.removeprefix(f"{local.message}; "))
+            return replace(finding, remedy=message.removeprefix(f"{local.message}; "), fix=())
         if message.endswith(f"; {local.remedy}"):
             return replace(finding, message=message.removesuffix(f"; {local.remedy}"))
-    return replace(finding, message=message, remedy=remedy)
+    return replace(finding, message=message, remedy=remedy, fix=())
 
 
 def _explained(reported: Reported) -> str:

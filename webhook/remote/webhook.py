@@ -13,6 +13,7 @@ import msgspec
 from webhook.admission import Hook
 from webhook.patch import apply, verify
 from webhook.policy.printable import printable
+from webhook.policy.verdict import Severity
 from webhook.remote.address import Address
 from webhook.remote.answer import Answer, read
 from webhook.remote.connection import Connection, Limits, Reply
@@ -47,7 +48,10 @@ class Webhook:
                 return [mutated]
             answers.append(mutated)
             created = _edited(created, mutated)
-        return [*answers, self._asked(Hook.VALIDATE, created)]
+        validated = self._asked(Hook.VALIDATE, created)
+        if validated.allowed and any(finding.severity is Severity.DENY for finding in validated.findings):
+            raise UnansweredError("the object is allowed in spite of a finding that denies it")
+        return [*answers, validated]
 
     def close(self) -> None:
         """Close the connection."""

@@ -11,6 +11,7 @@ from webhook.report.columns import hanging, wrapped
 from webhook.report.excerpt import pointed
 from webhook.report.model import Located, Result
 from webhook.report.page import Page
+from webhook.report.summary import counted
 
 INDENT = "    "
 
@@ -30,6 +31,12 @@ def finding_lines(result: Result, located: Located, page: Page) -> Iterator[str]
         yield page.paint(source.space, "dim") + page.paint(source.carets, colour)
     about = f"{result.subject}{_origin(result)} at {located.pointer or '/'}"
     yield from (page.paint(line, "dim") for line in wrapped(printable(about, LINE), page.width, INDENT))
+
+
+def further(result: Result) -> Iterator[str]:
+    """Yield a text for each code with findings that are not listed."""
+    for code, count in result.omitted.items():
+        yield f"and {counted(count, 'more finding')} of {code}"
 
 
 def _origin(result: Result) -> str:

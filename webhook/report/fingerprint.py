@@ -45,28 +45,34 @@ def place_in(result: Result, code: str, path: str = "", value: str = "") -> Plac
     return Place(group_of(subject.api_version), subject.kind, subject.namespace, subject.name, code, path, value)
 
 
-def fingerprint(result: Result, located: Located) -> str:
-    """Return a digest of 64 hexadecimal digits that identifies a finding of the result.
+class Fingerprints:
+    """The fingerprints of the findings of a run: digests of 64 hexadecimal digits.
 
-    It stays the same when lines move, when the message changes, and for `a.yaml` and `./a.yaml`. Equal findings of one
-    object have different fingerprints, those of two objects with the same name in one file do not.
+    A fingerprint stays the same when lines move, when the message changes, and for `a.yaml` and `./a.yaml`. Equal
+    findings of one file, such as those of two objects without a name, are numbered: GitLab shows one finding of each
+    fingerprint. Keeps a number for each finding of the last file.
     """
-    own = place(result, located)
-    before = 0
-    for other in (*(one.located for one in result.suppressed), *result.findings):
-        if other is located:
-            break
-        before += other is not None and place(result, other) == own
-    return _digest([normpath(result.file), *own, before])
 
+    __slots__ = ("_file", "_seen")
 
-def fingerprints(result: Result) -> Iterator[str]:
-    """Yield the fingerprints of all findings of a result, in time proportional to their number."""
-    seen = Counter(place(result, one.located) for one in result.suppressed if one.located is not None)
-    for located in result.findings:
-        own = place(result, located)
-        yield _digest([normpath(result.file), *own, seen[own]])
-        seen[own] += 1
+    def __init__(self) -> None:
+        self._file = ""
+        self._seen: Counter[int] = Counter()
+
+    def of(self, result: Result) -> Iterator[str]:
+        """Yield the fingerprint of each finding of the next result."""
+        if result.file != self._file:
+            self._file = result.file
+            self._seen.clear()
+        for one in result.suppressed:
+            if one.located is not None:
+                self._seen[hash(place(result, one.located))] += 1
+        file = normpath(result.file)
+        for located in result.findings:
+            own = place(result, located)
+            key = hash(own)
+            yield _digest([file, *own, self._seen[key]])
+            self._seen[key] += 1
 
 
 def value_of(value: object) -> str:

@@ -58,12 +58,24 @@ class Excerpt(NamedTuple):
 NO_EXCERPT = Excerpt("", 1)
 
 
+class TextEdit(NamedTuple):
+    """A part of a fix in the file: `text` replaces `length` characters of a line, and gives the field its `value`."""
+
+    path: Path
+    line: int
+    column: int
+    length: int
+    text: str
+    value: str | int
+
+
 @dataclass(frozen=True, slots=True)
 class Located:
     """A finding with its position in the file, counted from 1, and the line that holds the value.
 
     `length` is the number of characters of the value in this line, 0 if the value is not a scalar of one line.
     `value` is the value as text, by which `webhook.report.fingerprint` compares findings; empty for a mapping or list.
+    `fix` holds the edits that resolve the finding; empty where people have to choose, or the text is not plain enough.
     `difference` is None unless a running webhook and the local run differ about the finding.
     """
 
@@ -74,6 +86,7 @@ class Located:
     length: int = 0
     value: str = ""
     difference: Difference | None = None
+    fix: tuple[TextEdit, ...] = ()
 
     @property
     def message(self) -> str:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from webhook.diagnostics import Diagnostic, Unread
+from webhook.patch import pointer
 from webhook.report.baseline import BaselineUse
-from webhook.report.model import Located, Result, Suppression, Suppressor
+from webhook.report.model import Located, Result, Suppression, Suppressor, TextEdit
 from webhook.report.tally import Tally
 
 HEAD = {"apiVersion": "gpushare-webhook/v1", "kind": "CheckReport"}
@@ -72,8 +73,13 @@ def _finding(located: Located) -> dict[str, Any]:
         "column": located.column,
         "message": finding.message,
         "remedy": finding.remedy,
+        **({"fix": [_edit(edit) for edit in located.fix]} if located.fix else {}),
         **({} if located.difference is None else {"difference": located.difference.word}),
     }
+
+
+def _edit(edit: TextEdit) -> dict[str, Any]:
+    return {"path": pointer(edit.path), "line": edit.line, "column": edit.column, "value": edit.value}
 
 
 def _suppression(one: Suppression) -> dict[str, Any]:

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from webhook.policy.checks.check import Check, Scope, Violations
 from webhook.policy.context import PodContext
-from webhook.policy.remedies import fewer_replicas, hami, whole_cards
+from webhook.policy.remedies import fewer_replicas, hami, lower_amount, whole_cards
 from webhook.policy.replica_limits import Excess, cap, is_open, over_container
 from webhook.policy.verdict import Severity, Violation
 from webhook.policy.wording import amount, message
@@ -45,6 +45,7 @@ def run(context: PodContext) -> Violations:
             + whole_cards(context, excess.request)
             + hami(excess.request.container),
             cap(context, [excess.request]),
+            lower_amount(context, excess.request, excess.limit),
         )
         for excess in over_container(context)
     )

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from webhook.policy.checks.check import Check, Scope, Violations
 from webhook.policy.context import PodContext
-from webhook.policy.remedies import whole_cards
+from webhook.policy.remedies import lower_amount, whole_cards
 from webhook.policy.replica_limits import cap, is_open, is_over_pod, replicas_of_pod
 from webhook.policy.verdict import Severity, Violation
 from webhook.policy.wording import amount
@@ -32,13 +32,16 @@ def run(context: PodContext) -> Violations:
     if not is_over_pod(context):
         return ()
     total, limit = amount(replicas_of_pod(context)), context.rules.per_pod
+    last = context.mps_requests[-1]
+    fix = lower_amount(context, last, limit) if limit is not None and len(context.mps_requests) == 1 else ()
     return [
         Violation(
-            context.mps_requests[-1].path,
+            last.path,
             f"the pod asks for {total} replicas as a whole; "
             + (_LATER if is_open(context, context.mps_requests) else f"the limit is {limit} {_WHERE}"),
             "split the pod, or ask the administrator to raise limits.perPod" + _whole_cards(context),
             cap(context, context.mps_requests),
+            fix,
         )
     ]
 

@@ -20,7 +20,7 @@ from webhook.policy.pods.pod import clean_path
 from webhook.policy.pods.reading import text
 from webhook.policy.pods.requests import ResourceRequest
 from webhook.policy.pods.variables import PIPE_DIRECTORY
-from webhook.policy.verdict import Severity, Violation
+from webhook.policy.verdict import Replacement, Severity, Violation
 from webhook.policy.wording import message
 
 
@@ -55,7 +55,8 @@ def _violation(context: PodContext, request: ResourceRequest) -> Violation | Non
         request.container.label,
         value,
     )
-    return Violation(path, problem, f"omit the variable, or set it to {wanted}")
+    fix = (Replacement(path, wanted),) if "value" in entry else ()
+    return Violation(path, problem, f"omit the variable, or set it to {wanted}", fix=fix)
 
 
 CHECK = Check(

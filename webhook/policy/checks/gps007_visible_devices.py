@@ -25,7 +25,8 @@ from webhook.policy.context import PodContext
 from webhook.policy.pods.pod import EPHEMERAL, Container
 from webhook.policy.pods.reading import members, text
 from webhook.policy.pods.variables import VISIBLE_DEVICES
-from webhook.policy.verdict import Severity, Violation
+from webhook.policy.remedies import counts_gpus
+from webhook.policy.verdict import Replacement, Severity, Violation
 from webhook.policy.wording import message
 
 _HARMLESS = frozenset({"", "void", "none"})
@@ -43,7 +44,8 @@ def run(context: PodContext) -> Iterator[Violation]:
         if _is_privileged(container):
             path = (*container.path, "securityContext", "privileged")
             problem = message(f"{container.kind} {{}} is privileged and sees every GPU of its node", container.label)
-            yield Violation(path, problem, "remove privileged; using a GPU requires no privileges")
+            remedy = "remove privileged; using a GPU requires no privileges"
+            yield Violation(path, problem, remedy, fix=() if counts_gpus(context) else (Replacement(path, False),))
 
 
 _DEVICES = "/var/run/nvidia-container-devices"
@@ -92,7 +94,16 @@ def _visible(context: PodContext, container: Container) -> list[Violation]:
     problem = message(
         f"{container.kind} {{}} sets {VISIBLE_DEVICES} to {{}}, beyond its allocation", container.label, value
     )
-    return [Violation(path, problem, "omit it, or set it to void")]
+    # In a container that gets devices, void would override the allocation too.
+    fix = () if _gets_devices(context, container) else (Replacement(path, "void"),)
+    return [Violation(path, problem, "omit it, or set it to void", fix=fix)]
+
+
+def _gets_devices(context: PodContext, container: Container) -> bool:
+    """Whether a device plugin, a resource claim or a scheduler may give the container a GPU."""
+    resources = members(container.raw, "resources", container.path)
+    named = any("/" in name for held in (container.limits, container.requests) for name in held)
+    return named or "claims" in resources or context.requests.annotated is not None
 
 
 CHECK = Check(

@@ -17,7 +17,7 @@ from webhook.policy.checks.check import Check, Scope, Violations
 from webhook.policy.context import PodContext
 from webhook.policy.mps_users import mps_users
 from webhook.policy.pods.pod import INIT
-from webhook.policy.verdict import Severity, Violation
+from webhook.policy.verdict import Replacement, Severity, Violation
 from webhook.policy.wording import message
 
 
@@ -33,7 +33,9 @@ def run(context: PodContext) -> Violations:
             problem = message(
                 f"{container.kind} {{}} uses MPS as user {user}; the daemon serves user {wanted}", container.label
             )
-            violations.append(Violation(path, problem, f"set runAsUser: {wanted}"))
+            # The pod's own setting is that of other containers too, and root is a choice for people.
+            fix = (Replacement(path, wanted),) if wanted and path[: len(container.path)] == container.path else ()
+            violations.append(Violation(path, problem, f"set runAsUser: {wanted}", fix=fix))
         elif other is not None and user != other:
             problem = message(
                 f"{container.kind} {{}} uses MPS as user {user}, another container as user {other}", container.label

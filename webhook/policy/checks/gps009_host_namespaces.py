@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from webhook.policy.checks.check import Check, Scope, Violations
 from webhook.policy.context import PodContext
-from webhook.policy.verdict import Path, Severity, Violation
+from webhook.policy.verdict import Path, Replacement, Severity, Violation
 
 
 def run(context: PodContext) -> Violations:
@@ -24,17 +24,21 @@ def run(context: PodContext) -> Violations:
     pod, spec = context.pod, context.pod.spec
     if spec.get("hostUsers") is False:
         problem = "hostUsers: false makes each pod a different MPS user, so pods wait for each other"
-        violations.append(Violation(pod.path_of("hostUsers"), problem, "omit hostUsers"))
+        path = pod.path_of("hostUsers")
+        violations.append(Violation(path, problem, "omit hostUsers", fix=(Replacement(path, True),)))
     wanted = context.rules.settings.users.host_ipc
     if wanted == "required" and pod.holds_spec and spec.get("hostIPC") is not True:
         problem = "hostIPC: true is missing, which MPS clients need in this cluster"
-        violations.append(Violation(_ipc(context), problem, "set hostIPC: true"))
+        fix = (Replacement(pod.path_of("hostIPC"), True),) if "hostIPC" in spec else ()
+        violations.append(Violation(_ipc(context), problem, "set hostIPC: true", fix=fix))
     if wanted is False and spec.get("hostIPC") is True:
         problem = "hostIPC: true is not needed for MPS and exposes the host's shared memory"
-        violations.append(Violation(pod.path_of("hostIPC"), problem, "omit hostIPC"))
+        path = pod.path_of("hostIPC")
+        violations.append(Violation(path, problem, "omit hostIPC", fix=(Replacement(path, False),)))
     if spec.get("hostPID") is True:
         problem = "hostPID: true is for the MPS control daemon, not for its clients"
-        violations.append(Violation(pod.path_of("hostPID"), problem, "omit hostPID"))
+        path = pod.path_of("hostPID")
+        violations.append(Violation(path, problem, "omit hostPID", fix=(Replacement(path, False),)))
     return violations
 
 

@@ -12,9 +12,11 @@ from __future__ import annotations
 
 from webhook.policy.checks.check import Check, Scope, Violations
 from webhook.policy.context import PodContext
-from webhook.policy.verdict import Severity, Violation
+from webhook.policy.verdict import Replacement, Severity, Violation
 
 _FIELD = "terminationGracePeriodSeconds"
+_DEFAULT = 30
+"""Seconds that a pod without the field has."""
 
 
 def run(context: PodContext) -> Violations:
@@ -23,7 +25,9 @@ def run(context: PodContext) -> Violations:
     if isinstance(seconds, bool) or seconds != 0:
         return ()
     problem = f"{_FIELD}: 0 kills the MPS client, which can crash other clients of the GPU"
-    return (Violation(context.pod.path_of(_FIELD), problem, "omit it, or set it to a few seconds or more"),)
+    path = context.pod.path_of(_FIELD)
+    remedy = "omit it, or set it to a few seconds or more"
+    return (Violation(path, problem, remedy, fix=(Replacement(path, _DEFAULT),)),)
 
 
 CHECK = Check(

@@ -25,7 +25,7 @@ from webhook.policy.context import PodContext
 from webhook.policy.memory_size import ANNOTATION, MOST_TERMS, MemorySize, Obstacle, mebibytes_of, written
 from webhook.policy.pods.client_limits import ANNOTATIONS, PREFIX
 from webhook.policy.suppression import unknown_codes
-from webhook.policy.verdict import Path, Severity, Violation
+from webhook.policy.verdict import Path, Replacement, Severity, Violation
 from webhook.policy.wording import Message, message
 
 _KNOWN: dict[str, Callable[[str], object]] = {one.key: one.write for one in ANNOTATIONS} | {ANNOTATION: mebibytes_of}
@@ -60,8 +60,19 @@ def _violation(context: PodContext, key: str, value: object) -> Violation | None
         known(value if isinstance(value, str) else "")
     except ValueError as wanted:
         problem = message("annotation {} cannot be {}", key, value)
-        return Violation(path, problem, f"use {wanted}, in quotes")
+        return Violation(path, problem, f"use {wanted}, in quotes", fix=_quoted(known, path, value))
     return _memory(context.memory_size, path) if key == ANNOTATION else None
+
+
+def _quoted(known: Callable[[str], object], path: Path, value: object) -> tuple[Replacement, ...]:
+    """The fix for a number that is right as text, which the value of an annotation is."""
+    if isinstance(value, bool) or not isinstance(value, int):
+        return ()
+    try:
+        known(str(value))
+    except ValueError:
+        return ()
+    return (Replacement(path, str(value)),)
 
 
 def _suppression(context: PodContext, path: Path, key: str, value: object) -> Violation | None:

@@ -6,13 +6,14 @@ GitLab reads a subset of Code Climate's format: description, check_name, fingerp
 
 from __future__ import annotations
 
+from collections import Counter
 from hashlib import sha256
 from textwrap import indent
 
 from webhook.diagnostics import Diagnostic
 from webhook.policy.verdict import Severity
 from webhook.report.data import json_text
-from webhook.report.fingerprint import fingerprints
+from webhook.report.fingerprint import Fingerprints
 from webhook.report.model import Entry, Located, Result
 from webhook.report.source_tree import ANYWHERE, SourceTree
 from webhook.report.tally import Tally
@@ -25,17 +26,20 @@ class GitlabWriter:
 
     def __init__(self, tree: SourceTree = ANYWHERE) -> None:
         self._tree = tree
+        self._fingerprints = Fingerprints()
         self._before = "[\n"
+        self._errors: Counter[tuple[str, str]] = Counter()
 
     def add(self, entry: Entry) -> str:
         """Return the entries for the findings of a result, or for an error."""
         match entry:
             case Result():
-                found = zip(entry.findings, fingerprints(entry), strict=True)
+                found = zip(entry.findings, self._fingerprints.of(entry), strict=True)
                 return "".join(self._finding(entry, located, digest) for located, digest in found)
             case Diagnostic():
-                digest = sha256(f"{entry.file}\0{entry.message}".encode("utf-8", "surrogatepass")).hexdigest()[:32]
-                return self._entry("unreadable", entry.message, "blocker", entry.file, entry.line, digest)
+                return self._entry(
+                    "unreadable", entry.message, "blocker", entry.file, entry.line, self._fingerprint(entry)
+                )
             case _:
                 return ""
 
@@ -53,6 +57,14 @@ class GitlabWriter:
             located.line,
             digest,
         )
+
+    def _fingerprint(self, error: Diagnostic) -> str:
+        """Return a digest of the file, the message and the number of equal errors before."""
+        key = error.file, error.message
+        before = self._errors[key]
+        self._errors[key] += 1
+        text = "\0".join(key) + (f"\0{before}" if before else "")
+        return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
     def _entry(self, check: str, description: str, severity: str, file: str, line: int, digest: str) -> str:
         data = {

@@ -6,13 +6,14 @@ a failure, and warnings are output of the test case.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple, assert_never
 from xml.sax.saxutils import escape, quoteattr
 
 from webhook.diagnostics import LINE, Diagnostic, Unread
 from webhook.policy.printable import printable
-from webhook.policy.verdict import Severity
+from webhook.policy.verdict import Decision, Severity
+from webhook.report.finding_lines import further
 from webhook.report.model import SKIPPED, Entry, Located, Result
 from webhook.report.tally import Tally
 
@@ -84,16 +85,20 @@ def _of_result(result: Result) -> _Case:
     name = str(result.subject)
     if result.decision == SKIPPED:
         return _Case(name, "skipped", _element("skipped", "skipped", result.reason))
-    denied = [one for one in result.findings if one.finding.severity is Severity.DENY]
-    others = [one for one in result.findings if one.finding.severity is not Severity.DENY]
-    notes = [*_lines(result, others), *([result.reason] if result.reason else [])]
+    is_denied = result.decision == Decision.DENIED.label
+    denying = [one for one in result.findings if is_denied and one.finding.severity is Severity.DENY]
+    others = [one for one in result.findings if one not in denying]
+    notes = [*_lines(result, others), *further(result), *([result.reason] if result.reason else [])]
     output = f"<system-out>{_text(notes)}</system-out>" if notes else ""
-    if not denied:
-        return _Case(name, "", output)
-    first = denied[0]
-    more = f" (and {len(denied) - 1} more)" if len(denied) > 1 else ""
-    failure = _element("failure", first.finding.code, f"{first.message}{more}", *_lines(result, denied))
-    return _Case(name, "failures", failure + output)
+    return _Case(name, "failures", _failure(result, denying) + output) if is_denied else _Case(name, "", output)
+
+
+def _failure(result: Result, denying: Sequence[Located]) -> str:
+    if not denying:
+        return _element("failure", "denied", "denied by findings that are not listed")
+    first = denying[0]
+    more = f" (and {len(denying) - 1} more)" if len(denying) > 1 else ""
+    return _element("failure", first.finding.code, f"{first.message}{more}", *_lines(result, denying))
 
 
 def _lines(result: Result, findings: Iterable[Located]) -> Iterable[str]:

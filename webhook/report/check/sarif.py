@@ -6,16 +6,17 @@ exceeds that is left out and counted.
 
 from __future__ import annotations
 
+import json
 import zlib
 from textwrap import indent
 from typing import Any
 from urllib.parse import quote
 
 from webhook import __version__
-from webhook.diagnostics import Diagnostic
+from webhook.diagnostics import Diagnostic, dotted
 from webhook.report.data import json_text
-from webhook.report.fingerprint import fingerprints
-from webhook.report.model import Entry, Located, Result
+from webhook.report.fingerprint import Fingerprints
+from webhook.report.model import Entry, Located, Result, TextEdit
 from webhook.report.sarif_rules import INDEX, LEVELS, rules
 from webhook.report.source_tree import ANYWHERE, SourceTree
 from webhook.report.tally import Tally
@@ -36,6 +37,7 @@ class SarifWriter:
 
     def __init__(self, tree: SourceTree = ANYWHERE) -> None:
         self._tree = tree
+        self._fingerprints = Fingerprints()
         self._before = f"{_head()}\n"
         self._budget = _Budget()
         self._left_out = 0
@@ -45,7 +47,7 @@ class SarifWriter:
         """Return the text for the findings of a result. Errors follow at the end."""
         match entry:
             case Result():
-                found = zip(entry.findings, fingerprints(entry), strict=True)
+                found = zip(entry.findings, self._fingerprints.of(entry), strict=True)
                 return "".join(self._finding(_result(entry, *one, self._tree)) for one in found)
             case Diagnostic() if len(self._notifications) < _MOST_NOTIFICATIONS:
                 self._notifications.append(_notification(entry, self._tree))
@@ -123,12 +125,32 @@ def _result(result: Result, located: Located, digest: str, tree: SourceTree) -> 
             }
         ],
         "partialFingerprints": {"gpushareWebhook/v1": digest},
+        **({"fixes": [_fix(result, located, tree)]} if located.fix else {}),
         "properties": {
             "remedy": finding.remedy,
             "decision": result.decision,
             **({"source": result.source} if result.source else {}),
         },
     }
+
+
+def _fix(result: Result, located: Located, tree: SourceTree) -> dict[str, Any]:
+    """Return the edits that resolve a finding, and what they set."""
+    changes = [f"set {dotted(edit.path)} to {json.dumps(edit.value)}" for edit in located.fix]
+    return {
+        "description": {"text": _plain(" and ".join(changes))},
+        "artifactChanges": [
+            {
+                "artifactLocation": _artifact(result.file, tree),
+                "replacements": [_replacement(edit) for edit in located.fix],
+            }
+        ],
+    }
+
+
+def _replacement(edit: TextEdit) -> dict[str, Any]:
+    region = {"startLine": edit.line, "startColumn": edit.column, "endColumn": edit.column + edit.length}
+    return {"deletedRegion": region, "insertedContent": {"text": edit.text}}
 
 
 def _plain(text: str) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from webhook.diagnostics import LINE
 from webhook.policy.printable import printable
 from webhook.report.columns import hanging, wrapped
-from webhook.report.finding_lines import INDENT, finding_lines
+from webhook.report.finding_lines import INDENT, finding_lines, further
 from webhook.report.model import SKIPPED, Entry, Result
 from webhook.report.page import PLAIN, Page
 from webhook.report.remedies import Remedies
@@ -78,10 +78,15 @@ class QuietWriter:
         if not isinstance(entry, Result):
             return ""
         fail_on = self._page.fail_on
-        if entry.decision == SKIPPED and SKIPPED in fail_on.failing:
+        if entry.decision == SKIPPED and self._fails(entry):
             return _joined(_about(entry, entry.reason, self._page))
         failing = [located for located in entry.findings if fail_on.shows(located.finding.severity)]
-        return _joined(line for located in failing for line in finding_lines(entry, located, self._page))
+        if failing or not self._fails(entry):
+            return _joined(line for located in failing for line in finding_lines(entry, located, self._page))
+        return _joined(line for text in further(entry) for line in _about(entry, text, self._page))
+
+    def _fails(self, result: Result) -> bool:
+        return result.decision in ("denied", *self._page.fail_on.failing)
 
     def end(self, tally: Tally) -> str:  # noqa: ARG002 - the signature of a Writer
         """Return nothing: there is no summary."""
@@ -99,8 +104,8 @@ def _result(result: Result, page: Page) -> Iterator[str]:
         yield from _about(result, result.reason, page)
     if result.patch_differs:
         yield from _about(result, "the server's patch is not that of the local run", page)
-    for code, count in result.omitted.items():
-        yield from _about(result, f"and {counted(count, 'more finding')} of {code}", page)
+    for text in further(result):
+        yield from _about(result, text, page)
     for note in result.notes:
         place = printable(f"{note.file}:{note.line}:{note.column}:", LINE)
         yield from hanging(place, printable(note.message, LINE), page.width, INDENT)

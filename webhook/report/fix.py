@@ -1,0 +1,50 @@
+"""The fix of a finding as edits of the text of its file."""
+
+from __future__ import annotations
+
+import json
+import re
+
+from webhook.manifests import Manifest
+from webhook.manifests.scalars import plain
+from webhook.policy.verdict import Replacement
+from webhook.report.extent import extent
+from webhook.report.model import TextEdit
+
+_PLAIN = re.compile(r"[A-Za-z0-9/][A-Za-z0-9._/-]*")
+"""Text that needs no quotes in YAML, in brackets either, unless it has a meaning other than text."""
+
+
+def text_edits(manifest: Manifest, fix: tuple[Replacement, ...]) -> tuple[TextEdit, ...]:
+    """Return the edits of a fix, all or none: none if a value is not a scalar of one line, or may be shared.
+
+    What Helm has rendered has none: the next rendering would undo them.
+    """
+    if manifest.source:
+        return ()
+    edits = tuple(_edit(manifest, one) for one in fix)
+    return tuple(edit for edit in edits if edit is not None) if None not in edits else ()
+
+
+def _edit(manifest: Manifest, replacement: Replacement) -> TextEdit | None:
+    found = manifest.scalar_line(replacement.path)
+    if found is None:
+        return None
+    (line, column), text = found
+    length = extent(text, manifest.at(replacement.path))
+    if not length:
+        return None
+    return TextEdit(
+        replacement.path, line, column, length, spelled(replacement.value, text[:length]), replacement.value
+    )
+
+
+def spelled(value: str | int, instead_of: str) -> str:
+    """Return a value as YAML and JSON spell it, in the quotes of the scalar that it replaces if it may have them."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    text = str(value)
+    if instead_of.startswith("'") and text.isprintable():
+        return "'" + text.replace("'", "''") + "'"
+    is_plain = isinstance(value, int) or (_PLAIN.fullmatch(text) is not None and isinstance(plain(text), str))
+    return text if is_plain and not instead_of.startswith(('"', "'")) else json.dumps(text)
