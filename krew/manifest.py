@@ -14,7 +14,7 @@ from webhook import __version__
 
 _DESCRIPTION = (
     "Checks manifests of pods that share NVIDIA GPUs through MPS as the admission webhook gpushare-webhook does, with "
-    "file and line, and shows the edits that it makes. Needs no cluster. Try kubectl gpushare check -f pod.yaml"
+    "file and line, and shows the edits that it makes. Needs no cluster. Try kubectl gpushare check pod.yaml"
 )
 
 

@@ -42,8 +42,8 @@ def command(
 
     \b
     Examples:
-      gpushare-webhook mutate -f pod.yaml | kubectl apply -f -
-      gpushare-webhook mutate -f manifests/ -R -o diff | git apply
+      gpushare-webhook mutate pod.yaml | kubectl apply -f -
+      gpushare-webhook mutate -R manifests/ -o diff | git apply
     """
     read_standard_input_once(f=inputs.names, config=source.config, facts=source.facts)
     evaluator = prepared(source).evaluator

@@ -69,7 +69,7 @@ def command(
       gpushare-webhook snapshot --facts facts.yaml
       gpushare-webhook snapshot --installed-as gpushare-webhook/gpushare-webhook --facts facts.yaml \\
         --settings settings.yaml
-      gpushare-webhook check -f pod.yaml --facts facts.yaml --config settings.yaml
+      gpushare-webhook check pod.yaml --facts facts.yaml --config settings.yaml
     """
     from webhook.cli import live
     from webhook.settings.facts_file import portable, spelled_out
