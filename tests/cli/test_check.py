@@ -47,6 +47,14 @@ def test_json_report_contract(data: Path) -> None:
                         "column": 34,
                         "message": f'container "first" {TWO}',
                         "remedy": ASK_FOR_ONE,
+                        "fix": [
+                            {
+                                "path": "/spec/containers/0/resources/limits/nvidia.com~1gpu",
+                                "line": 10,
+                                "column": 34,
+                                "value": 1,
+                            }
+                        ],
                     }
                 ],
                 "patch": [],
@@ -77,6 +85,14 @@ def test_json_report_contract(data: Path) -> None:
                         "message": 'container "main" sets CUDA_MPS_PIPE_DIRECTORY to "/tmp/nvidia-mps", '
                         "where no MPS daemon listens",
                         "remedy": "omit the variable, or set it to /mps/nvidia.com/gpu/pipe",
+                        "fix": [
+                            {
+                                "path": "/spec/containers/0/env/0/value",
+                                "line": 29,
+                                "column": 18,
+                                "value": "/mps/nvidia.com/gpu/pipe",
+                            }
+                        ],
                     },
                     {
                         "code": "GPS005",
@@ -96,6 +112,7 @@ def test_json_report_contract(data: Path) -> None:
                         "message": "terminationGracePeriodSeconds: 0 kills the MPS client, "
                         "which can crash other clients of the GPU",
                         "remedy": "omit it, or set it to a few seconds or more",
+                        "fix": [{"path": "/spec/terminationGracePeriodSeconds", "line": 22, "column": 34, "value": 30}],
                     },
                 ],
                 "patch": [],
