@@ -19,7 +19,6 @@ from webhook.cli.version import version_line
 from webhook.diagnostics import InputError
 from webhook.policy.printable import printable
 from webhook.report.exit_codes import ExitCode
-from webhook.runtime.exceptions import reason
 
 COMMANDS = {
     "check": "Check manifests as the webhook in the cluster would, with file and line.",
@@ -134,6 +133,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         _forget_output()
         sys.exit(ExitCode.WRONG_INPUT)
     except Exception as error:
+        from webhook.runtime.exceptions import reason  # imports traceback, for a run that fails
+
         tell(f"internal error: {reason(error)}; {conflict() or 'please report it'}")
         sys.exit(ExitCode.INTERNAL_ERROR)
 

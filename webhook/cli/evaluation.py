@@ -67,22 +67,23 @@ class Evaluated:
 
     def result(self) -> Result:
         """The result for the report."""
-        patch = self.operations() if self.is_pod and not self.is_denied else []
+        manifest, verdict = self.manifest, self.verdict
+        patch = self.operations() if verdict.edits and self.is_pod and not self.is_denied else []
         return Result(
-            self.manifest.file,
-            self.manifest.document,
-            self.manifest.line,
+            manifest.file,
+            manifest.document,
+            manifest.line,
             self.subject,
-            SKIPPED if self.verdict.is_skipped else self.verdict.decision.label,
-            tuple(self.located(finding) for finding in self.verdict.findings),
+            SKIPPED if verdict.is_skipped else verdict.decision.label,
+            tuple([self.located(finding) for finding in verdict.findings]),
             tuple(patch),
-            self.verdict.omitted(),
-            self.verdict.reason,
-            source=self.manifest.source,
-            users=tuple(self._users()),
-            omitted_severities=self._omitted_severities(),
-            suppressed=tuple(self._suppressed()),
-            comments=self.manifest.comments,
+            verdict.omitted(),
+            verdict.reason,
+            source=manifest.source,
+            users=tuple(self._users()) if verdict.users else (),
+            omitted_severities=self._omitted_severities() if verdict.counts else {},
+            suppressed=tuple(self._suppressed()) if verdict.suppressed.counts else (),
+            comments=manifest.comments,
         )
 
     def located(self, finding: Finding, difference: Difference | None = None) -> Located:
@@ -145,13 +146,13 @@ def _severity_of_users(evaluator: Evaluator, namespace: str, verdict: Verdict) -
 
 def _subject(value: Members, namespace: str) -> Subject:
     metadata = members(value, "metadata", ())
-    named = {field: text(metadata, field, ("metadata",)) for field in ("namespace", "name", "generateName")}
-    return Subject(
-        _required(value, "apiVersion"),
-        _required(value, "kind"),
-        named["namespace"] or namespace,
-        named["name"] or named["generateName"],
-    )
+    own = text(metadata, "namespace", _METADATA)
+    name = text(metadata, "name", _METADATA)
+    stem = text(metadata, "generateName", _METADATA)
+    return Subject(_required(value, "apiVersion"), _required(value, "kind"), own or namespace, name or stem)
+
+
+_METADATA = ("metadata",)
 
 
 def _placed(subject: Subject, kinds: Kinds) -> tuple[Subject, str]:

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import os
-import secrets
 import stat
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from tempfile import SpooledTemporaryFile
 from typing import NamedTuple, ParamSpec, TextIO, TypeAlias
 
 from webhook.cli.screen import show
@@ -76,6 +74,9 @@ def _opened(name: str, leftovers: ExitStack) -> _Destination:
 
 
 def _standard_output(leftovers: ExitStack) -> _Destination:
+    # Text for people needs no spool, and `tempfile` imports eleven modules.
+    from tempfile import SpooledTemporaryFile
+
     spool = SpooledTemporaryFile(_IN_MEMORY, "w+", encoding="utf-8", newline="")  # noqa: SIM115 - closed below
     leftovers.enter_context(spool)
 
@@ -95,7 +96,9 @@ def _direct(name: str, leftovers: ExitStack) -> _Destination:
 
 def _beside(name: str, mode: int | None, leftovers: ExitStack) -> _Destination:
     place = Path(name).resolve()  # a link stays: the file that it leads to is replaced
-    new = place.with_name(f".{secrets.token_hex(8)}.tmp")
+    from secrets import token_hex  # imports hashlib, for output to files only
+
+    new = place.with_name(f".{token_hex(8)}.tmp")
     leftovers.callback(new.unlink, missing_ok=True)
     stream = new.open("x", encoding="utf-8")
     leftovers.callback(_close, stream)

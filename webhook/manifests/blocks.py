@@ -61,13 +61,23 @@ _LONGEST_LINE = 500
 
 def read(content: str) -> Plain | None:
     """Return the mapping of a document in plain block style; None for any other document."""
-    if not content.replace("\n", "").isprintable():
+    if not _is_printable(content):
         return None
     try:
         root = _composed(chain.from_iterable(map(_entries_of, _lines(content))))
     except ValueError:
         return None
     return Plain(root, _end(_HEAD, content)) if root.__class__ is dict else None
+
+
+def _is_printable(content: str) -> bool:
+    """Whether a text holds only line breaks and printable characters."""
+    if content.isascii():  # most are; `isprintable` looks each character up in a table of all characters
+        return not content.encode().translate(None, _PRINTABLE)
+    return content.replace("\n", "").isprintable()
+
+
+_PRINTABLE = b"\n" + bytes(range(0x20, 0x7F))
 
 
 def _lines(content: str) -> Iterator[list[str]]:
