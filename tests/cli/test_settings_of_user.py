@@ -42,8 +42,8 @@ def test_settings_file_of_repository_applies_and_is_named(settings: Path, train:
     ended = run("check", "pod.yaml")
     named = Path(ended.out.rpartition("settings: ")[2].partition(",")[0])
     assert (ended.code, named.resolve()) == (0, settings)
-    assert "named by this repository" in ended.out
-    assert run("check", "pod.yaml", "-o", "json").json()["settings"].endswith(", named by this repository")
+    assert "found in this repository" in ended.out
+    assert run("check", "pod.yaml", "-o", "json").json()["settings"].endswith(", found in this repository")
 
 
 def test_nearest_settings_file_of_repository_applies(train: Path) -> None:
@@ -100,7 +100,7 @@ def test_mutate_follows_settings_of_repository(train: Path) -> None:
 def test_config_view_shows_settings_of_repository(train: Path) -> None:
     (train / ".gpushare.yaml").write_text("limits: {perContainer: 2}\n")
     shown = run("config", "view").out.splitlines()
-    assert shown[0] == "# The settings file is ../../.gpushare.yaml, named by this repository."
+    assert shown[0] == "# The settings file is ../../.gpushare.yaml, found in this repository."
     assert [line for line in shown if line.startswith("  perContainer: 2  # ")]
     assert run("config", "view", "--config", "/dev/null").out.startswith("# Values without a comment are the defaults.")
 

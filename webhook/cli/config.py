@@ -54,7 +54,7 @@ def view(config: str | None, facts: str | None, output: DataFormat) -> None:
 
 def _head(file: SettingsFile | None) -> str:
     """Return the comment above the settings, which names a file that no option names."""
-    named = "" if file is None or not file.named_by else printable(f"# The settings file is {file}.", LINE) + "\n"
+    named = "" if file is None or not file.found else printable(f"# The settings file is {file}.", LINE) + "\n"
     return f"{named}# Values without a comment are the defaults.\n"
 
 

@@ -72,7 +72,7 @@ def prepared(source: Source, selection: Selection = EVERYTHING) -> Prepared:
         _verify(source, cluster)
     file = None if cluster is not None and cluster.installed_as is not None else settings_file(source.config)
     settings = _settings(file, source.profile)
-    named = str(file) if file is not None and file.named_by else ""
+    named = str(file) if file is not None and file.found else ""
     if cluster is None:
         return Prepared(Evaluator.of(selection.apply(settings), read_facts(source.facts)), named)
     from webhook.cli import live

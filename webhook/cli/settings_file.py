@@ -17,13 +17,13 @@ FILE = ".gpushare.yaml"
 
 @dataclass(frozen=True, slots=True)
 class SettingsFile:
-    """A settings file, and what named it; empty for an option, which the user sees."""
+    """A settings file, and how it was found; empty for an option, which the user sees."""
 
     file: str
-    named_by: str = ""
+    found: str = ""
 
     def __str__(self) -> str:
-        return f"{self.file}, named by {self.named_by}" if self.named_by else self.file
+        return f"{self.file}, {self.found}" if self.found else self.file
 
 
 def settings_file(option: str | None) -> SettingsFile | None:
@@ -31,9 +31,9 @@ def settings_file(option: str | None) -> SettingsFile | None:
     if option is not None:
         return SettingsFile(option)
     if given := os.environ.get(VARIABLE):
-        return SettingsFile(given, VARIABLE)
+        return SettingsFile(given, f"named by {VARIABLE}")
     found = _of_repository(Path.cwd())
-    return None if found is None else SettingsFile(os.path.relpath(found), "this repository")
+    return None if found is None else SettingsFile(os.path.relpath(found), "found in this repository")
 
 
 def _of_repository(start: Path) -> Path | None:
