@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from io import TextIOWrapper
 from pathlib import Path
 from typing import NoReturn
 
@@ -108,6 +109,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if sys.stdout is None:
         tell("standard output is closed; redirect it to a file or to /dev/null")
         sys.exit(ExitCode.WRONG_INPUT)
+    _write_utf8()
     program = _program(sys.argv[0])
     try:
         if asked := os.environ.get(COMPLETE):
@@ -167,6 +169,12 @@ def _occupy_closed_descriptors() -> None:
 
 
 _STANDARD_ERROR = 2
+
+
+def _write_utf8() -> None:
+    """Write UTF-8 to standard output in every locale: what reports quote and diffs edit is UTF-8."""
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(encoding="utf-8", errors=sys.stdout.errors)
 
 
 def _refuse(error: click.ClickException) -> None:
