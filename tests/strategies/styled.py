@@ -86,7 +86,9 @@ class _Style:
 
     def _flow_entry(self, key: str, value: Any, indent: int) -> str:
         if value is None:
-            return self._scalar(key) + self.random.choice(["", ":", " :", ": null", ":  ~"])
+            name = self._scalar(key)
+            alone = ":" if name[0] in "\"'" else ": "  # libyaml rejects a comma right after the colon of a plain key
+            return name + self.random.choice(["", alone, f" {alone}", ": null", ":  ~"])
         return f"{self._scalar(key)}: {self.flow(value, indent)}"
 
     def _scalar(self, value: Any) -> str:
