@@ -145,7 +145,7 @@ def test_files_get_same_answers(light: Environment, tmp_path: Path) -> None:
     files = [str(file) for file in tracked("*") if file.suffix in (".yaml", ".yml", ".json")]
     commands = [["check", "-o", form, "-f", file] for file in files for form in ("text", "json")]
     commands += [["explain"], ["explain", "GPS001"], ["explain", "pipeMount"], ["config", "view"], ["config", "schema"]]
-    commands += [["completion", "bash"], ["version", "-o", "json"], ["check"], ["nothing"]]
+    commands += [["completion", "bash"], ["version", "-o", "json"], ["check"], ["chekc"]]
     ours, full = (answers(python, commands, tmp_path) for python in (light.python, sys.executable))
     assert {code for code, _, _ in ours} == {0, 1, 2}
     assert ours == full
