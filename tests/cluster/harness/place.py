@@ -75,10 +75,16 @@ class Loopback:
         self.folder = folder
         (folder / "logs").mkdir()
         self._started: list[Process] = []
+        self._given: set[int] = set()
 
     def port(self, usual: int) -> int:  # noqa: ARG002
-        with socket.create_server((self.address, 0)) as taken:
-            return int(taken.getsockname()[1])
+        """A free port that was not given before: the kernel may choose one again that is not used yet."""
+        while True:
+            with socket.create_server((self.address, 0)) as taken:
+                port = int(taken.getsockname()[1])
+            if port not in self._given:
+                self._given.add(port)
+                return port
 
     def command(self, command: Sequence[str]) -> list[str]:
         return list(command)
