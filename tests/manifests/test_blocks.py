@@ -1,4 +1,4 @@
-"""Plain block style is read as the composer reads it: the same values, the same start, or not at all."""
+"""Plain block style is read as the composer reads it: the same values at the same positions, or not at all."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from bench.deployments import good
 from tests.manifests.test_positions import OBJECTS
 from webhook.manifests import blocks
+from webhook.manifests.block_spots import spot_of
 from webhook.manifests.compose import compose
 from webhook.manifests.position import SourceText
 from webhook.manifests.stream import normal, parts
@@ -40,6 +41,7 @@ def is_read_alike(text: str) -> bool:
     # JSON tells 1 from 1.0 and from True, and shows the order of keys.
     assert json.dumps(plain.value) == json.dumps(value)
     assert plain.start == spot[0]
+    assert spot_of(text) == spot
     return True
 
 

@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from functools import lru_cache
 from itertools import chain
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
-from webhook.manifests import scalars
+from webhook.manifests.block_lines import BELOW, Entry, entries_of
 
 
 class Plain(NamedTuple):
@@ -23,40 +22,11 @@ class Plain(NamedTuple):
     start: int
 
 
-# What a line holds: the column, the key (None for a list item) and the value. An item that is a mapping is followed by
-# the first key of the mapping.
-_Entry: TypeAlias = tuple[int, str | None, Any]
-
-# The value of an entry that the following entries hold, if they are deeper.
-_BELOW: Any = object()
-
-# Columns bound the nesting: only a list in a mapping may start in the same column.
-_INDENT = r"[ ]{0,100}+"
-_NAME = r"[A-Za-z_][A-Za-z0-9_./-]{0,250}+"
-_KEY = rf'(?:{_NAME}|"{_NAME}")'
-# ":" and "#" inside a word are text. Every quantifier of the patterns is possessive or followed by what it excludes, so
-# that time is linear.
-_REST = r"[^ :]*+(?::++[^ :]++)*+"
-_PLAIN = rf"(?:[\w./~+$^=<;(\\]|-++[A-Za-z0-9]){_REST}(?:[ ]++[^ :#]{_REST})*+"
-_LINE = re.compile(
-    rf"""({_INDENT})(-[ ]{{1,8}}+(?![ ]))?+(?:({_KEY}):(?![^ ])[ ]*+)?+"""
-    rf"""(?:({_PLAIN})|"([^"\\]*+)"|'([^']*+)'|([\[{{][^#]*+))?+(?:[ ]*+|[ ]++\#.*+|(?<![^ ])\#.*+)"""
-)
-# Inside brackets: a bracket, a comma, a key with its colon, or a scalar.
-_WORD = r"(?:[\w./~$]|-++[A-Za-z0-9])[\w./=+@%$~()-]*+(?::[\w./][\w./=+@%$~()-]*+)*+"
-_PIECE = rf"""(?:[\[\]{{}},]|{_KEY}:(?=[ ])|{_WORD}|"[^"\\]*+"|'[^']*+')"""
-_FLOW = re.compile(rf"(?:{_PIECE}[ ]*+)++")
-_PIECES = re.compile(_PIECE)
 # What precedes the root: blank lines, comments and an indent.
 _HEAD = re.compile(r"(?:[ ]*+(?:#.*+)?+\n)*+[ ]*+")
 
 _BLOCK = 64 * 1024
 """Characters whose lines are held at once."""
-
-_MOST_BRACKETS = 50
-_MOST_LINES = 4096
-_LONGEST_LINE = 500
-"""Characters of a line whose meaning is kept: many lines of Kubernetes objects occur again and again."""
 
 
 def read(content: str) -> Plain | None:
@@ -64,10 +34,10 @@ def read(content: str) -> Plain | None:
     if not _is_printable(content):
         return None
     try:
-        root = _composed(chain.from_iterable(map(_entries_of, _lines(content))))
+        root = _composed(chain.from_iterable(map(entries_of, _lines(content))))
     except ValueError:
         return None
-    return Plain(root, _end(_HEAD, content)) if root.__class__ is dict else None
+    return Plain(root, _start(content)) if root.__class__ is dict else None
 
 
 def _is_printable(content: str) -> bool:
@@ -90,12 +60,7 @@ def _lines(content: str) -> Iterator[list[str]]:
         start = end + 1
 
 
-def _entries_of(lines: list[str]) -> Iterator[_Entry]:
-    entries = _kept_entries if max(map(len, lines)) <= _LONGEST_LINE else _entries
-    return chain.from_iterable(map(entries, lines))
-
-
-def _composed(entries: Iterable[_Entry]) -> Any:
+def _composed(entries: Iterable[Entry]) -> Any:
     """Return the value that the entries make up. Raises ValueError where their columns are not plain."""
     # The innermost open mapping or list with its column, those around it, and its key whose value is still to come. The
     # root is the value of the only key of an artificial mapping.
@@ -119,7 +84,7 @@ def _composed(entries: Iterable[_Entry]) -> Any:
             column, block = around.pop()
         if at != column or (name is None) is (block.__class__ is dict) or (name is not None and name in block):
             raise ValueError(name)
-        if value is _BELOW:
+        if value is BELOW:
             key, is_due = name, True
         elif name is None:
             block.append(value)
@@ -147,102 +112,7 @@ def _put(block: Any, key: str | None, value: Any) -> None:
         block[key] = value
 
 
-def _entries(text: str) -> tuple[_Entry, ...]:
-    """Return what a line holds. Raises ValueError where it is not plain."""
-    found = _LINE.fullmatch(text)
-    if found is None:
-        raise ValueError(text)
-    indent, dash, key, plain, double, single, flow = found.groups()
-    value: Any = _BELOW
-    if plain is not None:
-        value = _scalar(plain)
-    elif double is not None or single is not None:
-        value = single if double is None else double
-    elif flow is not None:
-        value = _flow(flow)
-    column = len(indent)
-    if key is not None:
-        entry = (column + len(dash or ""), _key(key), value)
-        return ((column, None, _BELOW), entry) if dash else (entry,)
-    if dash:
-        return ((column, None, value),)
-    if value is not _BELOW:
-        raise ValueError(text)
-    return ()
-
-
-_kept_entries = lru_cache(_MOST_LINES)(_entries)
-
-
-def _key(text: str) -> str:
-    """Return a key without its quotes. Raises ValueError for a plain one that is not text."""
-    if text in scalars.WORDS:
-        raise ValueError(text)
-    return text.strip('"')
-
-
-def _scalar(text: str) -> scalars.Scalar:
-    """Return the meaning of a plain scalar. Raises ValueError for a number without a JSON form."""
-    value = scalars.plain(text)
-    return scalars.json_number(value) if value.__class__ is int or value.__class__ is float else value
-
-
-def _flow(text: str) -> Any:
-    """Return a mapping or list in brackets. Raises ValueError where it is not plain."""
-    if not _FLOW.fullmatch(text) or text.count("[") + text.count("{") > _MOST_BRACKETS:
-        raise ValueError(text)
-    pieces = iter(_PIECES.findall(text))
-    value = _flow_value(next(pieces), pieces)
-    if next(pieces, None) is not None:
-        raise ValueError(text)
-    return value
-
-
-def _flow_value(piece: str, pieces: Iterator[str]) -> Any:
-    """Return the value that begins with a piece; its other pieces are taken from the iterator."""
-    if piece == "[":
-        return _flow_list(pieces)
-    if piece == "{":
-        return _flow_mapping(pieces)
-    if not piece or piece[-1] in ":,]}":
-        raise ValueError(piece)
-    return piece[1:-1] if piece[0] in "\"'" else _scalar(piece)
-
-
-def _flow_list(pieces: Iterator[str]) -> list[Any]:
-    value: list[Any] = []
-    for piece in pieces:
-        if piece == "]":
-            return value
-        value.append(_flow_value(piece, pieces))
-        if _is_last(pieces, "]"):
-            return value
-    raise ValueError("]")
-
-
-def _flow_mapping(pieces: Iterator[str]) -> dict[str, Any]:
-    value: dict[str, Any] = {}
-    for piece in pieces:
-        if piece == "}":
-            return value
-        key = _key(piece[:-1])
-        if piece[-1] != ":" or key in value:
-            raise ValueError(piece)
-        value[key] = _flow_value(next(pieces, ""), pieces)
-        if _is_last(pieces, "}"):
-            return value
-    raise ValueError("}")
-
-
-def _is_last(pieces: Iterator[str], end: str) -> bool:
-    """Return whether the end follows, and not a comma."""
-    piece = next(pieces, "")
-    if piece not in (end, ","):
-        raise ValueError(piece)
-    return piece == end
-
-
-def _end(pattern: re.Pattern[str], text: str) -> int:
-    """Return where the start of a text stops to match a pattern."""
-    found = pattern.match(text)
+def _start(content: str) -> int:
+    """Return where the root starts."""
+    found = _HEAD.match(content)
     return found.end() if found else 0

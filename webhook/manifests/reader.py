@@ -144,7 +144,7 @@ def _document(file: str, part: Part, indent: int) -> Document | Diagnostic | Non
         return Diagnostic(file, *before.position(len(before.content)), "not UTF-8 text")
     plain = blocks.read(text.content)
     if plain is not None:
-        return Document(part.number, text, plain.value, plain.start, _composed_spot)
+        return Document(part.number, text, plain.value, plain.start, _plain_spot)
     return _composed(file, part.number, text)
 
 
@@ -165,9 +165,8 @@ def _composed(file: str, number: int, text: SourceText) -> Document | Diagnostic
     return Document(number, text, value, spot if isinstance(spot, int) else spot[0], lambda _text, _start: spot)
 
 
-def _composed_spot(text: SourceText, start: int) -> Spot:
+def _plain_spot(text: SourceText, _start: int) -> Spot:
     """Return the spot of the value of a document that was read without the composer."""
-    from webhook.manifests.compose import compose
+    from webhook.manifests.block_spots import spot_of  # most documents have no finding
 
-    composed = compose(text)
-    return start if composed is None else composed[1]
+    return spot_of(text.content)
