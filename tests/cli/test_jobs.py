@@ -21,7 +21,6 @@ from bench.deployments import good, wrong
 from tests.cli.run import run
 from tests.server.lines import Lines
 from webhook.cli.workers import ordered
-from webhook.runtime.exceptions import DescribedError
 
 PATIENCE = 30
 POD = """kind: Pod
@@ -115,15 +114,17 @@ def test_failure_in_worker_is_an_internal_error(manifests: Path, monkeypatch: py
     assert "ValueError at test_jobs.py" in beside.err
 
 
-def test_killed_worker_is_an_internal_error(manifests: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_killed_worker_ends_check_with_advice(manifests: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("webhook.cli.checking.evaluate", killed)
     ended = run("check", manifests, "-j", "2")
-    assert ended.code == 3
-    assert ended.err == "internal error: a worker process was killed, perhaps for lack of memory; please report it\n"
+    assert ended.code == 2
+    assert ended.err == (
+        "cannot continue: a worker process was killed, perhaps for lack of memory; use fewer processes (-j)\n"
+    )
 
 
 def test_dead_worker_is_noticed_when_it_gets_a_task() -> None:
-    with pytest.raises(DescribedError, match="killed"), ordered(killed, 1 + 1) as answers:
+    with pytest.raises(ChildProcessError, match="killed"), ordered(killed, 1 + 1) as answers:
         list(answers([b"x" * 1_000_000] * 6))
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -10,6 +12,7 @@ import pytest
 from tests.cli.conftest import DATA
 from tests.cli.run import run
 
+PATIENCE = 30
 POD = str(DATA / "good.yaml")
 
 
@@ -51,6 +54,34 @@ def test_file_stays_when_run_fails(here: Path, monkeypatch: pytest.MonkeyPatch) 
     assert ended.code == 2
     ended = run("check", POD, "-o", "json=report.json", "-o", "json")
     assert (ended.code, ended.out) == (3, "")
+    assert [(file.name, file.read_text()) for file in here.iterdir()] == [("report.json", "before")]
+
+
+CHECK_THAT_WAITS = """
+import sys
+import webhook.cli.checking as checking
+from webhook.cli import main
+
+def evaluate(*_):
+    print("evaluating", flush=True)
+    sys.stdin.read()
+
+checking.evaluate = evaluate
+main(["check", *sys.argv[1:]])
+"""
+
+
+@pytest.mark.slow
+def test_sigterm_leaves_file_as_it_was(here: Path) -> None:
+    (here / "report.json").write_text("before")
+    command = [sys.executable, "-c", CHECK_THAT_WAITS, POD, "-o", "json=report.json"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"evaluating\n"
+        assert len(list(here.iterdir())) == 2
+        process.terminate()
+        _, err = process.communicate(timeout=PATIENCE)
+    assert (process.returncode, err) == (143, b"")
     assert [(file.name, file.read_text()) for file in here.iterdir()] == [("report.json", "before")]
 
 

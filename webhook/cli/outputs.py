@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 import stat
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import NamedTuple, ParamSpec, TextIO, TypeAlias
+from typing import NamedTuple, NoReturn, ParamSpec, TextIO, TypeAlias
 
 from webhook.cli.screen import show
 from webhook.diagnostics import Diagnostic, InputError
+from webhook.report.exit_codes import ExitCode
 
 P = ParamSpec("P")
 
@@ -45,7 +47,7 @@ def destinations(names: Sequence[str]) -> Iterator[list[Write]]:
     """Yield a function for each name that writes to this file; `-` is standard output.
 
     Text first goes beside its file, or into a temporary file for standard output. At the end all files are renamed:
-    neither an interrupt nor a full disk leaves half a file. What is not a regular file, such as /dev/stdout or a named
+    no interrupt, SIGTERM or full disk leaves half a file. What is not a regular file, such as /dev/stdout or a named
     pipe, gets its text directly. Raises InputError if a file cannot be written.
     """
     with ExitStack() as leftovers:
@@ -95,9 +97,12 @@ def _direct(name: str, leftovers: ExitStack) -> _Destination:
 
 
 def _beside(name: str, mode: int | None, leftovers: ExitStack) -> _Destination:
-    place = Path(name).resolve()  # a link stays: the file that it leads to is replaced
-    from secrets import token_hex  # imports hashlib, for output to files only
+    # Only output to files needs these, and `secrets` imports hashlib.
+    import signal
+    from secrets import token_hex
 
+    leftovers.callback(signal.signal, signal.SIGTERM, signal.signal(signal.SIGTERM, _end))
+    place = Path(name).resolve()  # a link stays: the file that it leads to is replaced
     new = place.with_name(f".{token_hex(8)}.tmp")
     leftovers.callback(new.unlink, missing_ok=True)
     stream = new.open("x", encoding="utf-8")
@@ -112,6 +117,11 @@ def _beside(name: str, mode: int | None, leftovers: ExitStack) -> _Destination:
     return _Destination(
         _reporting(name, stream.write), _reporting(name, settle), _reporting(name, lambda: new.replace(place))
     )
+
+
+def _end(_signal: int, _frame: object) -> NoReturn:
+    """End on SIGTERM, after the removal of what is not completed."""
+    sys.exit(ExitCode.TERMINATED)
 
 
 def _close(stream: TextIO) -> None:

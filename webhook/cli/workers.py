@@ -29,8 +29,8 @@ Map: TypeAlias = Callable[[Iterable[Task]], Iterator[Answer]]
 def ordered(function: Callable[[Task], Answer], jobs: int) -> Iterator[Map[Task, Answer]]:
     """Yield the map of a function over worker processes, which start with the first tasks and end with the context.
 
-    Tasks and answers are pickled, the function is not. The map raises DescribedError if the function fails or if a
-    worker dies.
+    Tasks and answers are pickled, the function is not. The map raises DescribedError if the function fails, and
+    ChildProcessError if a worker is killed.
     """
     workers: list[_Worker[Task, Answer]] = []
     try:
@@ -61,7 +61,7 @@ def _in_order(
         yield worker.answer()
 
 
-_KILLED = "a worker process was killed, perhaps for lack of memory"
+_KILLED = "a worker process was killed, perhaps for lack of memory; use fewer processes (-j)"
 
 
 class _Worker(Generic[Task, Answer]):
@@ -75,19 +75,19 @@ class _Worker(Generic[Task, Answer]):
         self._answers = answers
 
     def ask(self, task: Task) -> None:
-        """Send a task to the worker, which has none. Raises DescribedError."""
+        """Send a task to the worker, which has none. Raises ChildProcessError if it was killed."""
         try:
             pickle.dump(task, self._tasks, pickle.HIGHEST_PROTOCOL)
             self._tasks.flush()
         except BrokenPipeError:
-            raise DescribedError(_KILLED) from None
+            raise ChildProcessError(_KILLED) from None
 
     def answer(self) -> Answer:
-        """Return the answer to the task. Raises DescribedError."""
+        """Return the answer to the task. Raises DescribedError, and ChildProcessError if the worker was killed."""
         try:
             answer: Answer | DescribedError = pickle.load(self._answers)  # noqa: S301 - our own process wrote it
         except (EOFError, pickle.UnpicklingError):
-            raise DescribedError(_KILLED) from None
+            raise ChildProcessError(_KILLED) from None
         if isinstance(answer, DescribedError):
             raise answer
         return answer

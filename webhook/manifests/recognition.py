@@ -96,7 +96,7 @@ def _has_header(item: object) -> bool:
 def _of_version(file: str, version: str, kind: object, value: dict[str, object]) -> Stranger | None:
     if version.startswith(OUR_GROUP):
         return _ours(kind)
-    if basename(file) == CHART_FILE and kind is None and "name" in value:
+    if kind is None and "name" in value and basename(file) == CHART_FILE:
         return Stranger(Reason.CHART, "describes a Helm chart; pipe `helm template` and name -")
     return None
 

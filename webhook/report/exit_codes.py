@@ -13,6 +13,7 @@ class ExitCode(IntEnum):
     WRONG_INPUT = 2, "wrong usage, unreadable or malformed input, wrong settings"
     INTERNAL_ERROR = 3, "internal error"
     INTERRUPTED = 130, "interrupted"
+    TERMINATED = 143, "ended by SIGTERM"
 
     meaning: str
 
