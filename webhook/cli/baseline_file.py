@@ -16,9 +16,10 @@ from webhook.cli.options import file_option
 from webhook.cli.outputs import write_files
 from webhook.cli.screen import tell
 from webhook.manifests import STDIN
-from webhook.report import Entry, Result, Tally
 from webhook.report.baseline import BaselineUse, Recorded
 from webhook.report.baseline_content import load
+from webhook.report.model import Entry, Result
+from webhook.report.tally import Tally
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,9 +18,10 @@ from webhook.cli.server_options import Server, server_options
 from webhook.cli.users_of_run import UsersOfRun
 from webhook.policy.checks import CHECKS
 from webhook.policy.evaluate import Evaluator
-from webhook.report import Entry, Result, Tally
+from webhook.report.model import Entry, Result
 from webhook.report.selection import Selection
 from webhook.report.suppression import Comments
+from webhook.report.tally import Tally
 
 
 @click.command(name="check")
