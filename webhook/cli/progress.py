@@ -1,4 +1,4 @@
-"""The progress of a run, for people who wait at a terminal."""
+"""The progress of a run, on a terminal."""
 
 from __future__ import annotations
 

@@ -22,10 +22,11 @@ such nodes offer.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from webhook.policy.checks.check import Check, Scope, Violations
 from webhook.policy.context import PodContext
 from webhook.policy.placement.demands import Demand, alternatives
-from webhook.policy.placement.facts import Node, Taint
 from webhook.policy.placement.nearest import (
     Apart,
     Elsewhere,
@@ -43,6 +44,9 @@ from webhook.policy.printable import printable
 from webhook.policy.remedies import sharing_nodes
 from webhook.policy.verdict import Path, Severity, Violation
 from webhook.policy.wording import amount, message
+
+if TYPE_CHECKING:
+    from webhook.policy.placement.cluster_objects import Node, Taint
 
 
 def run(context: PodContext) -> Violations:
