@@ -49,6 +49,25 @@ def test_check_imports_no_heavy_package() -> None:
     assert {"webhook", "yaml"} <= packages
 
 
+UNUSED = {
+    "webhook.cli.baseline_file",
+    "webhook.policy.launchers.programs",
+    "webhook.policy.nearest_node",
+    "webhook.policy.placement.cluster_objects",
+    "webhook.policy.settings.elements",
+    "webhook.policy.settings.formats",
+    "webhook.report.baseline",
+    "webhook.report.suppression",
+}
+"""Modules that a check needs only with other options or files, or for objects that launch programs."""
+
+
+def test_check_without_options_imports_what_it_needs(tmp_path: Path) -> None:
+    pod = tmp_path / "pod.yaml"
+    pod.write_text("{apiVersion: v1, kind: Pod, metadata: {name: a}, spec: {containers: [{name: a, args: [serve]}]}}")
+    assert modules("check", "-f", str(pod)) & UNUSED == set()
+
+
 def test_check_imports_no_network_without_server() -> None:
     assert imported("check", "-f", str(DATA / "good.yaml")) & {"ssl", "http", "socket"} == set()
 
