@@ -23,8 +23,8 @@ import click
 import jsonpatch
 
 from webhook.manifests import Manifest, read
-from webhook.report import Subject
 from webhook.report.data import yaml_text
+from webhook.report.model import Subject
 from webhook.report.mutate import MutateFormat
 from webhook.report.mutation import Mutation
 from webhook.report.mutation_writer import Destination

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from tests.strategies.selecting import NUMBERS
-from webhook.policy.placement.facts import Node, Taint
+from webhook.policy.placement.cluster_objects import Node, Taint
 
 Json = dict[str, Any]
 Labels = Mapping[str, str]

@@ -13,7 +13,7 @@ import yaml
 from tests.chart.render import CHART, FULLNAME, MODES, NAMESPACE, RELEASE, Values, entry, helm, is_test, objects
 from tests.chart.test_settings import read, settings_file
 from tests.project.repository import ROOT, blocks
-from webhook.policy.settings.settings import DevicePluginSource
+from webhook.policy.settings.elements import DevicePluginSource
 from webhook.settings.profiles import PROFILES
 
 pytestmark = pytest.mark.slow

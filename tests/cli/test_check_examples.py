@@ -24,7 +24,7 @@ from webhook.policy.checks import CHECKS
 from webhook.policy.checks.check import Check
 from webhook.policy.evaluate import Evaluator
 from webhook.policy.settings.settings import Settings
-from webhook.report import Result
+from webhook.report.model import Result
 
 EXAMPLES = [
     pytest.param(check, example, id=f"{check.code}-{number}")

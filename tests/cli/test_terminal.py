@@ -12,6 +12,7 @@ from tests.cli.terminal import in_terminal, without_styles
 from tests.report.golden import INPUTS
 from tests.report.reports import DENIAL, UNREADABLE, result
 from webhook.cli import screen
+from webhook.cli.progress import progress
 from webhook.report.columns import columns
 
 COLOURED = {"NO_COLOR": ""}
@@ -119,21 +120,21 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 def test_progress_appears_after_a_second_and_is_removed(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
     stream = terminal(monkeypatch)
-    progress = screen.progress()
-    progress.count(result("allowed"))
+    shown = progress()
+    shown.count(result("allowed"))
     clock.now += 0.9
-    progress.count(result("denied", DENIAL))
+    shown.count(result("denied", DENIAL))
     assert stream.getvalue() == ""
     clock.now += 0.2
-    progress.count(UNREADABLE)
-    progress.count(result("allowed"))
+    shown.count(UNREADABLE)
+    shown.count(result("allowed"))
     assert stream.getvalue() == "\r\x1b[Kchecked 2 objects in 2 files"
-    progress.end()
+    shown.end()
     assert stream.getvalue().endswith("\r\x1b[K")
     length = len(stream.getvalue())
     clock.now += 10
-    progress.count(result("allowed"))
-    progress.end()
+    shown.count(result("allowed"))
+    shown.end()
     assert len(stream.getvalue()) == length
 
 
@@ -143,17 +144,17 @@ def test_no_progress_in_ci_or_without_cursor(
 ) -> None:
     stream = terminal(monkeypatch)
     monkeypatch.setenv(variable, value)
-    progress = screen.progress()
+    shown = progress()
     clock.now += 100
-    progress.count(result("allowed"))
-    progress.end()
+    shown.count(result("allowed"))
+    shown.end()
     assert stream.getvalue() == ""
 
 
 def test_no_progress_in_a_pipe(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
     stream = io.StringIO()
     monkeypatch.setattr(sys, "stderr", stream)
-    progress = screen.progress()
+    shown = progress()
     clock.now += 100
-    progress.count(result("allowed"))
+    shown.count(result("allowed"))
     assert stream.getvalue() == ""

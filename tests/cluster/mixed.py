@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from random import Random
 
     from tests.cluster.harness.api import Object
-    from webhook.policy.placement.facts import Strategy
+    from webhook.policy.placement.cluster_objects import Strategy
 
 SHARED = "nvidia.com/gpu.shared"
 MIG = "nvidia.com/mig-1g.5gb"

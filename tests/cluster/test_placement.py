@@ -27,10 +27,12 @@ from webhook.cluster.facts import read_facts
 from webhook.patch.build import build
 from webhook.policy.context import Origin
 from webhook.policy.evaluate import Evaluator
-from webhook.policy.placement.facts import Facts, Node, Taint
+from webhook.policy.placement.cluster_objects import Node, Taint
+from webhook.policy.placement.facts import Facts
 from webhook.policy.placement.reachability import Reachability
+from webhook.policy.settings.elements import DevicePluginSource
 from webhook.policy.settings.injections import Injections, SteeringInjection
-from webhook.policy.settings.settings import DevicePluginSource, FactsSettings, Limits, Settings
+from webhook.policy.settings.settings import FactsSettings, Limits, Settings
 from webhook.policy.verdict import Decision
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from tests.cluster.keepers import install
 from tests.pki import manners
 from webhook.cluster.client import Client, connect
 from webhook.cluster.live_facts import LiveFacts
-from webhook.policy.placement.facts import RuntimeClass
+from webhook.policy.placement.cluster_objects import RuntimeClass
 from webhook.policy.settings.settings import FactsSettings
 
 if TYPE_CHECKING:

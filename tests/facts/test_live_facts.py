@@ -23,8 +23,9 @@ from tests.facts.fake_cluster import (
 from tests.facts.live import Live
 from tests.pki.fake_api import wait
 from tests.pki.virtual import virtual
-from webhook.policy.placement.facts import DevicePlugin, Namespace, Node, PluginConfig, Replicas, RuntimeClass
-from webhook.policy.settings.settings import DevicePluginSource, FactsSettings
+from webhook.policy.placement.cluster_objects import DevicePlugin, Namespace, Node, PluginConfig, Replicas, RuntimeClass
+from webhook.policy.settings.elements import DevicePluginSource
+from webhook.policy.settings.settings import FactsSettings
 
 CLASSES = FactsSettings(runtime_classes=True)
 ONLY_NODES = FactsSettings(nodes=True)

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from webhook.cluster.plugin_config import LARGEST, PluginConfigError, parse
-from webhook.policy.placement.facts import PluginConfig, Replicas
+from webhook.policy.placement.cluster_objects import PluginConfig, Replicas
 
 GPU = "{name: nvidia.com/gpu, replicas: 4}"
 FOUR = (Replicas("nvidia.com/gpu", 4),)

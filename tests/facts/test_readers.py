@@ -22,8 +22,10 @@ from tests.facts.live import Live
 from tests.pki.fake_api import wait
 from tests.pki.virtual import virtual
 from webhook.cluster.facts import FactsError, read_facts
-from webhook.policy.placement.facts import DeviceClass, DevicePlugin, Facts, Node, PluginConfig, RuntimeClass, Taint
-from webhook.policy.settings.settings import DevicePluginSource, FactsSettings
+from webhook.policy.placement.cluster_objects import DeviceClass, DevicePlugin, Node, PluginConfig, RuntimeClass, Taint
+from webhook.policy.placement.facts import Facts
+from webhook.policy.settings.elements import DevicePluginSource
+from webhook.policy.settings.settings import FactsSettings
 
 ONLY_NODES = FactsSettings(nodes=True)
 CONFIGS = FactsSettings(device_plugin=DevicePluginSource(("gpu/configs",)))

@@ -20,7 +20,8 @@ from tests.server.client import Client, Reply
 from tests.server.lines import PATIENCE, Lines
 from tests.server.within import client_of, configuration, restored_logging
 from webhook.app import InstallationOptions, installed
-from webhook.policy.placement.facts import DevicePlugin, Facts, Node
+from webhook.policy.placement.cluster_objects import DevicePlugin, Node
+from webhook.policy.placement.facts import Facts
 from webhook.server import Server
 from webhook.server.observe.log import EventLog
 

@@ -22,8 +22,8 @@ from webhook.manifests.ignore import Patterns
 from webhook.manifests.kustomizations import used_files
 from webhook.policy.evaluate import Evaluator
 from webhook.policy.settings.settings import Settings
-from webhook.report import Entry
 from webhook.report.check import CheckFormat
+from webhook.report.model import Entry
 from webhook.report.page import PLAIN
 from webhook.report.writer import written
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from webhook.policy.evaluate import Evaluator
 from webhook.policy.placement.cluster_nodes import ClusterNodes
-from webhook.policy.placement.facts import Node
+from webhook.policy.placement.cluster_objects import Node
 from webhook.policy.placement.node_classes import NodeClasses
 from webhook.policy.placement.node_index import NodeIndex
 from webhook.policy.placement.node_sets import NodeSharing

@@ -10,7 +10,8 @@ import pytest
 from tests.linear import Work, assert_linear
 from webhook.policy.context import Origin
 from webhook.policy.evaluate import Evaluator
-from webhook.policy.placement.facts import Facts, Node
+from webhook.policy.placement.cluster_objects import Node
+from webhook.policy.placement.facts import Facts
 from webhook.policy.pods.reading import MalformedError
 from webhook.policy.settings.injections import Injections, SteeringInjection
 from webhook.policy.settings.settings import Settings, Users

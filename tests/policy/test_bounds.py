@@ -11,16 +11,14 @@ from tests.hostile import GPU, SHAPES, container, each, pod, required
 from webhook.admission import Hook, respond
 from webhook.policy.context import Origin
 from webhook.policy.evaluate import Evaluator
-from webhook.policy.placement.facts import Facts, Node, Taint
+from webhook.policy.placement.cluster_objects import Node, Taint
+from webhook.policy.placement.facts import Facts
 from webhook.policy.placement.selector import ANALYSED, requirement
 from webhook.policy.pods.pod import Pod
+from webhook.policy.settings.elements import NamespaceRule, WorkloadPath
 from webhook.policy.settings.injections import Injections, SteeringInjection, TolerationInjection
-from webhook.policy.settings.settings import (
-    Limits,
-    NamespaceRule,
-    Settings,
-)
-from webhook.policy.settings.workloads import WorkloadPath, Workloads
+from webhook.policy.settings.settings import Limits, Settings
+from webhook.policy.settings.workloads import Workloads
 from webhook.policy.verdict import KEPT_PER_CODE, MOST_EDITS, UNTOUCHED, Decision, Severity, Verdict
 from webhook.policy.workloads.kinds import MOST_PODS, TooManyPodsError
 

@@ -7,7 +7,8 @@ import pytest
 from tests import scheduler
 from tests.policy.landing import Json, admitted
 from webhook.policy.evaluate import Evaluator
-from webhook.policy.placement.facts import Facts, Node, Taint
+from webhook.policy.placement.cluster_objects import Node, Taint
+from webhook.policy.placement.facts import Facts
 from webhook.policy.settings.settings import Settings
 from webhook.policy.steps import finished
 

@@ -7,7 +7,8 @@ from typing import Any, get_args
 import pytest
 
 from webhook.policy.pods.reading import MalformedError
-from webhook.policy.settings.workloads import PresetName, WorkloadPath, Workloads
+from webhook.policy.settings.elements import WorkloadPath
+from webhook.policy.settings.workloads import PresetName, Workloads
 from webhook.policy.workloads.extracted import Deferral
 from webhook.policy.workloads.kinds import BUILT_IN, QUEUE_LABEL, Kind, extract, group_of, is_pod, with_paths
 from webhook.policy.workloads.paths import EVERY, PodPath, steps, unknown, written

@@ -14,7 +14,7 @@ from tests.policy.landing import admitted, placement
 from tests.strategies.selecting import GPU, POOL, clusters, selecting, selecting_pods, tolerations
 from webhook.policy.context import Origin
 from webhook.policy.evaluate import Evaluator
-from webhook.policy.placement.facts import Node
+from webhook.policy.placement.cluster_objects import Node
 from webhook.policy.placement.node_classes import CAPABLE, STRATEGY, NodeClasses
 from webhook.policy.placement.plugin_configs import PluginConfigs
 from webhook.policy.placement.reachability import Reachability

@@ -10,7 +10,8 @@ import pytest
 from tests.linear import assert_linear
 from webhook.policy.context import Origin
 from webhook.policy.evaluate import Evaluator
-from webhook.policy.settings.settings import AnnotationRequest, Limits, Requests, Resource, Settings
+from webhook.policy.settings.elements import AnnotationRequest
+from webhook.policy.settings.settings import Limits, Requests, Resource, Settings
 from webhook.policy.verdict import Finding
 
 Json = dict[str, Any]

@@ -16,7 +16,8 @@ from webhook.patch import build, verify
 from webhook.policy.context import Origin
 from webhook.policy.evaluate import Evaluator
 from webhook.policy.memory_size import ANNOTATION, MOST_TERMS, mebibytes_of, written
-from webhook.policy.placement.facts import UNKNOWN, DeviceClass, Facts, Node
+from webhook.policy.placement.cluster_objects import DeviceClass, Node
+from webhook.policy.placement.facts import UNKNOWN, Facts
 from webhook.policy.placement.memory_shares import CARD_MEMORY, MOST_KINDS
 from webhook.policy.placement.node_classes import CAPABLE, REPLICAS, STRATEGY
 from webhook.policy.placement.selector import ANALYSED

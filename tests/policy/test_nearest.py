@@ -18,8 +18,9 @@ from tests.policy.landing import placement
 from tests.strategies.selecting import GPU, POOL, offering_clusters, selecting_pods, tolerations
 from webhook.policy.context import Origin
 from webhook.policy.evaluate import Evaluator
+from webhook.policy.placement.cluster_objects import Node, Taint
 from webhook.policy.placement.demands import MOST_DEMANDS, MOST_TERMS
-from webhook.policy.placement.facts import Facts, Node, Taint
+from webhook.policy.placement.facts import Facts
 from webhook.policy.placement.nearest import (
     Elsewhere,
     Failure,
@@ -30,8 +31,9 @@ from webhook.policy.placement.nearest import (
     Unmet,
     Untolerated,
 )
+from webhook.policy.settings.elements import WorkloadPath
 from webhook.policy.settings.settings import Settings
-from webhook.policy.settings.workloads import WorkloadPath, Workloads
+from webhook.policy.settings.workloads import Workloads
 from webhook.policy.verdict import Finding
 
 Json = dict[str, Any]

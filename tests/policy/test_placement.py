@@ -12,7 +12,7 @@ from hypothesis import given
 from tests import scheduler
 from tests.policy.landing import NODE_CLASSES, admitted, placement
 from tests.strategies.selecting import GPU, NUMBERS, POOL, SHARED, selecting, selecting_pods
-from webhook.policy.placement.facts import Node
+from webhook.policy.placement.cluster_objects import Node
 from webhook.policy.placement.node_classes import CAPABLE, PRODUCT, REPLICAS, STRATEGY
 from webhook.policy.placement.reachability import Reachability
 from webhook.policy.placement.selector import requirement

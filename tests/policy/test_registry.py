@@ -16,7 +16,8 @@ from webhook.policy.description import PARTS, parts
 from webhook.policy.evaluate import Evaluator
 from webhook.policy.injections import ALL, STEERING
 from webhook.policy.injections.injection import Injection
-from webhook.policy.settings.settings import NamespaceRule, Settings
+from webhook.policy.settings.elements import NamespaceRule
+from webhook.policy.settings.settings import Settings
 from webhook.policy.verdict import Severity
 from webhook.settings.schema_tree import Object, object_of
 

@@ -14,7 +14,8 @@ from tests.strategies.selecting import clusters, selecting_pods
 from webhook.patch import build
 from webhook.policy.context import Origin
 from webhook.policy.evaluate import Evaluator
-from webhook.policy.placement.facts import UNKNOWN, Facts, Node
+from webhook.policy.placement.cluster_objects import Node
+from webhook.policy.placement.facts import UNKNOWN, Facts
 from webhook.policy.placement.node_classes import CAPABLE, STRATEGY
 from webhook.policy.verdict import Decision, Verdict
 from webhook.settings.load import load

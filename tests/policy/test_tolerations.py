@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from webhook.policy.placement.facts import Taint, TaintEffect
+from webhook.policy.placement.cluster_objects import Taint, TaintEffect
 from webhook.policy.placement.tolerations import Tolerations, as_raw
 from webhook.policy.pods.reading import MalformedError
 from webhook.policy.settings.injections import Toleration

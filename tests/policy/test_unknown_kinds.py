@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from webhook.policy.settings.workloads import WorkloadPath, Workloads
+from webhook.policy.settings.elements import WorkloadPath
+from webhook.policy.settings.workloads import Workloads
 from webhook.policy.workloads.presets import PRESETS, Preset, kinds_with
 from webhook.policy.workloads.unknown import Unknown, unknown
 from webhook.policy.workloads.without_pods import RENDERED, RUNS_NO_PODS

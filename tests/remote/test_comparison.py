@@ -12,7 +12,7 @@ from webhook.admission import line
 from webhook.policy.verdict import Decision, Finding, Severity
 from webhook.remote import compare
 from webhook.remote.answer import Answer, Reported
-from webhook.report import Difference
+from webhook.report.model import Difference
 
 DENY, WARN, AUDIT = Severity.DENY, Severity.WARN, Severity.AUDIT
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from webhook.diagnostics import Diagnostic
 from webhook.policy.verdict import Finding, Severity
-from webhook.report import Entry, Located, Result, Subject, Tally
 from webhook.report.check.json import JsonWriter
 from webhook.report.check.text import TextWriter
+from webhook.report.model import Entry, Located, Result, Subject
 from webhook.report.page import PLAIN, Page
+from webhook.report.tally import Tally
 from webhook.report.writer import written
 
 POD = Subject("v1", "Pod", "team-a", "train")

@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from tests.report.reports import DENIAL, WARNING, result
-from webhook.report import Located, Result, Subject, Suppression, Suppressor
 from webhook.report.fingerprint import Fingerprints, value_of
+from webhook.report.model import Located, Result, Subject, Suppression, Suppressor
 
 FOUND = replace(DENIAL, value="2")
 HELD = result("denied", WARNING, FOUND)

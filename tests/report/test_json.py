@@ -6,7 +6,7 @@ import json
 from dataclasses import replace
 
 from tests.report.reports import DENIAL, PATCH, UNREADABLE, WARNING, json_of, result
-from webhook.report import Subject
+from webhook.report.model import Subject
 
 
 def test_json_report() -> None:

@@ -15,8 +15,8 @@ from tests.cli.run import run
 from tests.report.golden import INPUTS, folder
 from tests.report.reports import DENIAL, MISSING, NOTE, UNREADABLE, WARNING, result
 from webhook.diagnostics import Unread
-from webhook.report import Entry, Located, Subject
 from webhook.report.check.junit import JunitWriter
+from webhook.report.model import Entry, Located, Subject
 from webhook.report.writer import written
 
 CHILDREN = {

@@ -8,7 +8,8 @@ import pytest
 
 from tests.report.reports import DENIAL, MISSING, NOTE, UNREADABLE, WARNING, result, tally
 from webhook.diagnostics import Diagnostic
-from webhook.report import FailOn, Result, Subject
+from webhook.report.model import Result, Subject
+from webhook.report.tally import FailOn
 
 
 def test_summary_counts_each_object_once() -> None:

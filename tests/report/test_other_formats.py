@@ -10,12 +10,13 @@ import yaml
 
 from tests.report.reports import DENIAL, MISSING, NOTE, PATCH, UNREADABLE, WARNING, json_of, result
 from webhook.diagnostics import Unread
-from webhook.report import Entry, FailOn, Subject
 from webhook.report.check.github import GithubWriter
 from webhook.report.check.gitlab import GitlabWriter
 from webhook.report.check.name import NameWriter
 from webhook.report.check.yaml import YamlWriter
+from webhook.report.model import Entry, Subject
 from webhook.report.source_tree import SourceTree
+from webhook.report.tally import FailOn
 from webhook.report.writer import written
 
 TREE = SourceTree("/repo", "/repo/sub")

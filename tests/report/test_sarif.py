@@ -15,9 +15,9 @@ from tests.cli.run import run
 from tests.report.golden import INPUTS, folder
 from tests.report.reports import DENIAL, MISSING, NOTE, UNREADABLE, WARNING, result
 from webhook.policy.checks import CHECKS
-from webhook.report import Entry, Excerpt
 from webhook.report.check.sarif import SarifWriter
 from webhook.report.fingerprint import Fingerprints
+from webhook.report.model import Entry, Excerpt
 from webhook.report.source_tree import SourceTree
 from webhook.report.writer import written
 

@@ -8,9 +8,9 @@ import pytest
 
 from tests.linear import Work, assert_linear
 from tests.report.reports import DENIAL, UNREADABLE, WARNING, result
-from webhook.report import Entry
 from webhook.report.check import CheckFormat
 from webhook.report.data import json_text, yaml_text
+from webhook.report.model import Entry
 from webhook.report.page import PLAIN
 from webhook.report.writer import written
 

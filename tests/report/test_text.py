@@ -10,10 +10,11 @@ import pytest
 from tests.report.reports import DENIAL, MISSING, NOTE, UNREADABLE, WARNING, result, text_of
 from webhook.diagnostics import Diagnostic, Unread
 from webhook.policy.verdict import Finding, Severity
-from webhook.report import Entry, Excerpt, FailOn, Located, Result
 from webhook.report.check.text import QuietWriter
 from webhook.report.columns import columns
+from webhook.report.model import Entry, Excerpt, Located, Result
 from webhook.report.page import PLAIN, Page
+from webhook.report.tally import FailOn
 from webhook.report.writer import written
 
 

@@ -13,7 +13,8 @@ import pytest
 
 from tests.server.lines import Lines
 from webhook.policy.evaluate import Evaluator
-from webhook.policy.placement.facts import Facts, Namespace, Node, RuntimeClass
+from webhook.policy.placement.cluster_objects import Namespace, Node, RuntimeClass
+from webhook.policy.placement.facts import Facts
 from webhook.policy.settings.settings import FactsSettings, Resource, Settings
 from webhook.policy.steps import Steps
 from webhook.runtime.retry import next_turn

@@ -9,11 +9,9 @@ import yaml
 from jsonschema import Draft202012Validator
 
 from webhook.diagnostics import InputError
-from webhook.policy.placement.facts import (
-    UNKNOWN,
+from webhook.policy.placement.cluster_objects import (
     DeviceClass,
     DevicePlugin,
-    Facts,
     Namespace,
     Node,
     PluginConfig,
@@ -21,7 +19,9 @@ from webhook.policy.placement.facts import (
     RuntimeClass,
     Taint,
 )
-from webhook.policy.settings.settings import Exempt, LabelSelector, NamespaceRule, Settings
+from webhook.policy.placement.facts import UNKNOWN, Facts
+from webhook.policy.settings.elements import LabelSelector, NamespaceRule
+from webhook.policy.settings.settings import Exempt, Settings
 from webhook.report.data import yaml_text
 from webhook.settings.facts_file import portable, spelled_out
 from webhook.settings.load import load_facts

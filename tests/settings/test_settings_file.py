@@ -14,7 +14,8 @@ from pydantic_core import PydanticCustomError
 
 from webhook.diagnostics import InputError
 from webhook.policy.checks import CHECKS
-from webhook.policy.settings.settings import DevicePluginSource, Settings
+from webhook.policy.settings.elements import DevicePluginSource
+from webhook.policy.settings.settings import Settings
 from webhook.settings.configuration import SETTINGS_FILE, Configuration, default, view
 from webhook.settings.load import load
 from webhook.settings.problems import Found, found

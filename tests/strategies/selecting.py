@@ -6,7 +6,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from webhook.policy.placement.facts import Node, Taint
+from webhook.policy.placement.cluster_objects import Node, Taint
 from webhook.policy.placement.node_classes import CAPABLE, PRODUCT, REPLICAS, STRATEGY
 from webhook.policy.settings.settings import Resource
 

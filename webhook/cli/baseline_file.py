@@ -1,83 +1,22 @@
-"""The options `--baseline` and `--write-baseline`, and the file that they name."""
+"""The file of a baseline in a run, which reads it or writes it."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from dataclasses import dataclass
-from functools import lru_cache, wraps
+from functools import lru_cache
 from pathlib import Path, PurePath
-from typing import Any, Protocol
-
-import click
 
 from webhook.cli.inputs import content, parse
-from webhook.cli.options import file_option
 from webhook.cli.outputs import write_files
 from webhook.cli.screen import tell
 from webhook.manifests import STDIN
-from webhook.report import Entry, Result, Tally
 from webhook.report.baseline import BaselineUse, Recorded
 from webhook.report.baseline_content import load
+from webhook.report.model import Entry, Result
+from webhook.report.tally import Tally
 
 
-@dataclass(frozen=True, slots=True)
-class BaselineOptions:
-    """The baseline to read, and the one to write, of which one at most is given."""
-
-    read: str | None
-    write: str | None
-
-
-class BaselineFile(Protocol):
-    """The part of a baseline in a run."""
-
-    def suppress(self, entry: Entry) -> Entry:
-        """Return the entry without the findings that the baseline holds."""
-
-    def end(self, tally: Tally) -> None:
-        """Add what became of the baseline to the tally. Raises InputError if it cannot be written."""
-
-
-def baseline_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the options that name a baseline. The command gets them as `baseline`. Raises UsageError for both."""
-
-    @wraps(command)
-    def with_baseline(*, baseline: str | None, write_baseline: str | None, **rest: Any) -> None:
-        if baseline is not None and write_baseline is not None:
-            raise click.UsageError("--write-baseline writes all findings; leave out --baseline")
-        command(baseline=BaselineOptions(baseline, write_baseline), **rest)
-
-    decorated: Callable[..., None] = with_baseline
-    for option in (
-        file_option(
-            "--write-baseline",
-            help="Write all findings to a baseline, and report none. Not written if there are errors.",
-        ),
-        file_option("--baseline", help="Leave out the findings that a baseline holds."),
-    ):
-        decorated = option(decorated)
-    return decorated
-
-
-def opened(options: BaselineOptions) -> BaselineFile:
-    """Return the baseline that the options name. Raises InputError if it cannot be read."""
-    if options.read is not None:
-        return _Read(options.read)
-    return _NoBaseline() if options.write is None else _Written(options.write)
-
-
-class _NoBaseline:
-    """Suppresses nothing."""
-
-    def suppress(self, entry: Entry) -> Entry:
-        return entry
-
-    def end(self, tally: Tally) -> None:
-        pass
-
-
-class _Read:
+class Read:
     """Suppresses the findings of a baseline, and names its entries that no longer occur."""
 
     def __init__(self, file: str) -> None:
@@ -87,17 +26,19 @@ class _Read:
         self._unreadable: set[str] = set()
 
     def suppress(self, entry: Entry) -> Entry:
+        """Return the entry without the findings that the baseline holds."""
         if isinstance(entry, Result):
             return self._baseline.suppress(self._names.of(entry.file), entry)
         self._unreadable.add(self._names.of(entry.file))
         return entry
 
     def end(self, tally: Tally) -> None:
+        """Add the entries that no longer occur to the tally."""
         stale = self._baseline.stale(tally.selection, self._unreadable, self._names.is_gone)
         tally.baseline = BaselineUse(self._file, stale=stale)
 
 
-class _Written:
+class Written:
     """Suppresses all findings, and writes them to a baseline unless the run has errors."""
 
     def __init__(self, file: str) -> None:
@@ -106,9 +47,11 @@ class _Written:
         self._recorded = Recorded()
 
     def suppress(self, entry: Entry) -> Entry:
+        """Record the findings of the entry, and return it without them."""
         return self._recorded.suppress(self._names.of(entry.file), entry) if isinstance(entry, Result) else entry
 
     def end(self, tally: Tally) -> None:
+        """Write the baseline. Raises InputError if it cannot be written."""
         if tally.errors:
             tell(f"{self._file}: not written: the inputs with errors may have findings; correct them first")
             return

@@ -8,7 +8,7 @@ from functools import partial
 
 import click
 
-from webhook.cli.baseline_file import BaselineOptions, baseline_options, opened
+from webhook.cli.baseline_options import BaselineOptions, baseline_options, opened
 from webhook.cli.checking import checking, jobs_option
 from webhook.cli.evaluator import Source, prepared, source_options
 from webhook.cli.options import Inputs, manifest_options, read_standard_input_once
@@ -18,9 +18,9 @@ from webhook.cli.server_options import Server, server_options
 from webhook.cli.users_of_run import UsersOfRun
 from webhook.policy.checks import CHECKS
 from webhook.policy.evaluate import Evaluator
-from webhook.report import Entry, Result, Tally
+from webhook.report.model import Entry, Result
 from webhook.report.selection import Selection
-from webhook.report.suppression import Comments
+from webhook.report.tally import Tally
 
 
 @click.command(name="check")
@@ -68,9 +68,18 @@ Stage = Callable[[Result], Result]
 
 def _stages(evaluator: Evaluator, selection: Selection) -> tuple[Stage, ...]:
     """What each result goes through, in the order of the inputs, before the baseline and the reports."""
-    comments = Comments(evaluator.ruleset.settings.suppress.comments, _CODES, selection)
+    ignoring = partial(_without_ignored, evaluator.ruleset.settings.suppress.comments, selection)
     # A running webhook makes all checks, whatever is selected.
-    return partial(Result.only, includes=selection.includes), UsersOfRun().compare, comments.suppress
+    return partial(Result.only, includes=selection.includes), UsersOfRun().compare, ignoring
+
+
+def _without_ignored(allowed: bool, selection: Selection, result: Result) -> Result:
+    """Return the result without the findings that its comments ignore."""
+    if not result.comments:
+        return result
+    from webhook.report.suppression import Comments  # few files have such comments
+
+    return Comments(allowed, _CODES, selection).suppress(result)
 
 
 def _through(stages: Iterable[Stage], entry: Entry) -> Entry:

@@ -18,7 +18,7 @@ from webhook.cli.server_options import Server
 from webhook.diagnostics import Diagnostic, Unread
 from webhook.manifests import Manifest, Source, in_sections, objects
 from webhook.policy.evaluate import Evaluator
-from webhook.report import Entry
+from webhook.report.model import Entry
 
 _MOST_JOBS = 256
 

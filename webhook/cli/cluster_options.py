@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import wraps
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from webhook.cli.distribution import contains, require
 from webhook.cli.options import file_option
-from webhook.policy.settings.formats import Format, refusal
-from webhook.policy.settings.names import NAMESPACED_NAME
+
+if TYPE_CHECKING:
+    from webhook.policy.settings.formats import Format
 
 PARTS = {
     "nodes": "nodes",
@@ -47,6 +48,8 @@ def formatted(form: Format) -> Callable[[click.Context, click.Parameter, Any], A
     def verified(_context: click.Context, _option: click.Parameter, value: Any) -> Any:
         for one in value if isinstance(value, tuple) else (value,):
             if one is not None and not form.allows(one):
+                from webhook.policy.settings.formats import refusal  # only for what is wrong
+
                 raise click.BadParameter(refusal(form, one))
         return value
 
@@ -84,7 +87,7 @@ def cluster_options(command: Callable[..., None]) -> Callable[..., None]:
         click.option(
             "--installed-as",
             metavar="NAMESPACE/NAME",
-            callback=formatted(NAMESPACED_NAME),
+            callback=_namespaced,
             hidden=hidden,
             help="The installation whose settings apply: read from its ConfigMap, together with the facts that they "
             "switch on. Without it, all facts are read.",
@@ -106,6 +109,16 @@ def cluster_options(command: Callable[..., None]) -> Callable[..., None]:
     ):
         decorated = option(decorated)
     return decorated
+
+
+def _namespaced(context: click.Context, option: click.Parameter, value: str | None) -> str | None:
+    """Return NAMESPACE/NAME. Raises BadParameter for other text."""
+    if value is None:
+        return None
+    from webhook.policy.settings.names import NAMESPACED_NAME  # most runs need no formats
+
+    name: str = formatted(NAMESPACED_NAME)(context, option, value)
+    return name
 
 
 def _not_empty(_context: click.Context, _option: click.Parameter, value: str | None) -> str | None:

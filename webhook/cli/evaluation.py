@@ -14,10 +14,20 @@ from webhook.policy.pods.reading import MalformedError, Members, mapping, member
 from webhook.policy.printable import printable
 from webhook.policy.verdict import Decision, Finding, Path, Severity, Verdict
 from webhook.policy.workloads.kinds import Kinds, group_of, is_pod
-from webhook.report import SKIPPED, Difference, Excerpt, Located, MpsUser, Result, Subject, Suppression, Suppressor
 from webhook.report.extent import extent
 from webhook.report.fingerprint import value_of
 from webhook.report.fix import text_edits
+from webhook.report.model import (
+    SKIPPED,
+    Difference,
+    Excerpt,
+    Located,
+    MpsUser,
+    Result,
+    Subject,
+    Suppression,
+    Suppressor,
+)
 
 USERS = "GPS008"
 """The check that compares users, also across the objects of a run."""

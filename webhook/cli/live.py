@@ -20,9 +20,11 @@ from webhook.cluster.client import ClusterError, connect
 from webhook.cluster.facts import FactsError, read_facts
 from webhook.cluster.rights import Rule
 from webhook.diagnostics import Diagnostic, InputError
-from webhook.policy.placement.facts import DevicePlugin, Facts
+from webhook.policy.placement.cluster_objects import DevicePlugin
+from webhook.policy.placement.facts import Facts
 from webhook.policy.printable import printable
-from webhook.policy.settings.settings import DevicePluginSource, FactsSettings, Settings
+from webhook.policy.settings.elements import DevicePluginSource
+from webhook.policy.settings.settings import FactsSettings, Settings
 from webhook.settings.load import load
 
 SETTINGS_KEY = "settings.yaml"

@@ -14,8 +14,6 @@ from click.shell_completion import CompletionItem
 
 from webhook.cli.outputs import STDOUT
 from webhook.policy.printable import printable
-from webhook.policy.settings.formats import refusal
-from webhook.policy.settings.names import NAMESPACE
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -181,7 +179,13 @@ def format_option(default: Enum, description: str) -> Callable[[Command], Comman
 
 def _namespace(_context: click.Context, _option: click.Parameter, value: str) -> str:
     """Return the name, or empty text. Raises BadParameter for a name that no namespace can have."""
-    if value and not NAMESPACE.allows(value):
+    if not value:
+        return value
+    # Most runs need no formats.
+    from webhook.policy.settings.formats import refusal
+    from webhook.policy.settings.names import NAMESPACE
+
+    if not NAMESPACE.allows(value):
         raise click.BadParameter(refusal(NAMESPACE, value))
     return value
 

@@ -20,7 +20,7 @@ from webhook.policy.verdict import Decision
 from webhook.policy.workloads.kinds import Kind, group_of
 from webhook.remote import Answer, NewObject, ServerError, Trust, UnansweredError, Webhook, address, compare
 from webhook.remote.comparison import Marked
-from webhook.report import Difference, Entry, Result, Suppression
+from webhook.report.model import Difference, Entry, Result, Suppression
 
 
 @contextmanager

@@ -14,13 +14,15 @@ import click
 
 from webhook.cli.options import Output, outputs_option
 from webhook.cli.outputs import STDOUT, Write, destinations
+from webhook.cli.progress import Progress, progress
 from webhook.cli.repository import up_to_root
-from webhook.cli.screen import Progress, paint, progress, show, tell, width
+from webhook.cli.screen import paint, show, tell, width
 from webhook.diagnostics import Diagnostic
-from webhook.report import Entry, FailOn, Tally
 from webhook.report.check import CheckFormat
+from webhook.report.model import Entry
 from webhook.report.page import Page
 from webhook.report.source_tree import SourceTree
+from webhook.report.tally import FailOn, Tally
 from webhook.report.writer import Writer
 
 

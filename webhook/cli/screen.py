@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import math
 import os
 import sys
-import time
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import TextIO
@@ -14,20 +12,13 @@ import click
 
 from webhook.diagnostics import LINE
 from webhook.policy.printable import printable
-from webhook.report import Entry, Result
 from webhook.report.paint import Paint, plain
-from webhook.report.summary import counted
 
 _WIDTH = 80
 """Columns of a terminal that does not report its size."""
 
 _DIGITS = 6
 _CLEAR = "\r\x1b[K"
-_UNSEEN = 1.0
-"""Seconds for which a run shows no progress."""
-
-_BETWEEN = 0.1
-"""Seconds between two changes of the progress."""
 
 
 def show(text: str) -> None:
@@ -85,45 +76,7 @@ def _colour(text: str, colour: str) -> str:
     return click.style(text, fg=colour)
 
 
-class Progress:
-    """A line on standard error that counts the files and objects of a long run, until the first output or its end."""
-
-    __slots__ = ("_due", "_file", "_files", "_is_shown", "_objects")
-
-    def __init__(self, due: float) -> None:
-        self._due = due
-        self._is_shown = False
-        self._file: str | None = None
-        self._files = 0
-        self._objects = 0
-
-    def count(self, entry: Entry) -> None:
-        """Count an entry, and show the counts from time to time."""
-        if entry.file != self._file:
-            self._file = entry.file
-            self._files += 1
-        self._objects += isinstance(entry, Result)
-        if (now := time.monotonic()) >= self._due:
-            self._due = now + _BETWEEN
-            self._is_shown = True
-            text = f"checked {counted(self._objects, 'object')} in {counted(self._files, 'file')}"
-            _draw(text[: _columns(sys.stderr) - 1])
-
-    def end(self) -> None:
-        """Remove the line. It does not return, since the report shows the progress from here on."""
-        self._due = math.inf
-        if self._is_shown:
-            self._is_shown = False
-            _draw("")
-
-
-def progress() -> Progress:
-    """Return the progress of a run; it stays hidden in a CI system, in a file and on a terminal without cursor."""
-    is_terminal = sys.stderr is not None and sys.stderr.isatty()
-    is_shown = is_terminal and os.environ.get("TERM") != "dumb" and not os.environ.get("CI")
-    return Progress(time.monotonic() + _UNSEEN if is_shown else math.inf)
-
-
-def _draw(text: str) -> None:
+def draw(text: str) -> None:
+    """Replace the line of standard error on which the cursor stands, as far as the text fits the terminal."""
     with suppress(OSError):
-        click.echo(f"{_CLEAR}{text}", err=True, nl=False, color=True)
+        click.echo(f"{_CLEAR}{text[: _columns(sys.stderr) - 1]}", err=True, nl=False, color=True)

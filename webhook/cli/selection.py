@@ -11,7 +11,6 @@ import click
 from webhook.cli.codes import complete_codes, padded
 from webhook.policy.checks import CHECKS
 from webhook.policy.printable import printable
-from webhook.policy.settings.formats import did_you_mean
 from webhook.report.selection import EVERYTHING, Selection
 
 _CODES = tuple(check.code for check in CHECKS)
@@ -65,4 +64,6 @@ def _split(codes: str) -> Iterator[str]:
 
 
 def _unknown(code: str) -> str:
+    from webhook.policy.settings.formats import did_you_mean  # only for what is wrong
+
     return f'there is no check "{printable(code)}"; {did_you_mean(padded(code), _CODES) or _LIST}'

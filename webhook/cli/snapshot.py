@@ -11,8 +11,9 @@ from webhook.cli.inputs import configuration
 from webhook.cli.options import file_option, format_option, read_standard_input_once
 from webhook.cli.outputs import STDOUT, write_files
 from webhook.cli.screen import tell
+from webhook.policy.settings.elements import DevicePluginSource
 from webhook.policy.settings.names import NAMESPACED_NAME, PLUGIN_VERSION
-from webhook.policy.settings.settings import DevicePluginSource, Settings
+from webhook.policy.settings.settings import Settings
 from webhook.report.data import DataFormat
 
 

@@ -6,8 +6,7 @@ from dataclasses import replace
 
 from webhook.cli.evaluation import USERS
 from webhook.policy.wording import message
-from webhook.report import Result
-from webhook.report.model import decision_with
+from webhook.report.model import Result, decision_with
 
 _REMEDY = "set the same runAsUser in all of them"
 

@@ -11,7 +11,7 @@ from webhook.cluster.api_server import ApiServer
 from webhook.cluster.metadata import Metadata
 from webhook.cluster.readers import Collection
 from webhook.cluster.rights import Rule
-from webhook.policy.placement.facts import DeviceClass
+from webhook.policy.placement.cluster_objects import DeviceClass
 
 # Kubernetes 1.34 has `extendedResourceName` in all three versions (KEP-5004), and serves v1 by default. Classes of
 # earlier releases lack it. A cluster that serves none of the versions has no classes.

@@ -17,9 +17,9 @@ from webhook.cluster.plugin_daemon_set import DefaultRule, PluginDaemonSet
 from webhook.cluster.plugin_daemon_set import parse as daemon_set
 from webhook.cluster.readers import Named
 from webhook.cluster.rights import Rule
-from webhook.policy.placement.facts import DevicePlugin, PluginConfig
+from webhook.policy.placement.cluster_objects import DevicePlugin, PluginConfig
 from webhook.policy.printable import printable
-from webhook.policy.settings.settings import DevicePluginSource
+from webhook.policy.settings.elements import DevicePluginSource
 
 _VERBS: Final = ("get", "watch")
 

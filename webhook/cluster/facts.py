@@ -11,7 +11,8 @@ from webhook.cluster import device_classes, device_plugin, namespaces, nodes, ru
 from webhook.cluster.api_server import ApiServer
 from webhook.cluster.watch import Reader, ReadError
 from webhook.policy.placement.facts import Facts
-from webhook.policy.settings.settings import DevicePluginSource, FactsSettings
+from webhook.policy.settings.elements import DevicePluginSource
+from webhook.policy.settings.settings import FactsSettings
 from webhook.runtime.failure_log import LogEvent
 
 Read: TypeAlias = Mapping[str, Any] | None

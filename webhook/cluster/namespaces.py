@@ -13,7 +13,7 @@ from webhook.cluster.metadata import LabelledMetadata
 from webhook.cluster.pool import Pool
 from webhook.cluster.readers import Collection
 from webhook.cluster.rights import Rule
-from webhook.policy.placement.facts import Namespace
+from webhook.policy.placement.cluster_objects import Namespace
 
 _PATHS: Final = ("/api/v1/namespaces",)
 _RULE: Final = Rule("", "namespaces", ("list", "watch"))

@@ -13,7 +13,7 @@ from webhook.cluster.metadata import LabelledMetadata
 from webhook.cluster.pool import Pool
 from webhook.cluster.readers import Collection as Read
 from webhook.cluster.rights import Rule
-from webhook.policy.placement.facts import Node, Taint
+from webhook.policy.placement.cluster_objects import Node, Taint
 from webhook.policy.pods.quantity import NANO, QuantityError, parse
 
 _PATHS: Final = ("/api/v1/nodes",)

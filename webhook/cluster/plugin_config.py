@@ -15,7 +15,7 @@ from typing import Any, Final, TypeAlias
 
 from webhook.diagnostics import Diagnostic
 from webhook.manifests import documents
-from webhook.policy.placement.facts import PluginConfig, Replicas, Strategy
+from webhook.policy.placement.cluster_objects import PluginConfig, Replicas, Strategy
 from webhook.policy.pods.reading import type_of
 from webhook.policy.printable import printable
 

@@ -11,7 +11,7 @@ from webhook.cluster.api_server import ApiServer
 from webhook.cluster.metadata import Metadata
 from webhook.cluster.readers import Collection
 from webhook.cluster.rights import Rule
-from webhook.policy.placement.facts import RuntimeClass
+from webhook.policy.placement.cluster_objects import RuntimeClass
 
 _PATHS: Final = ("/apis/node.k8s.io/v1/runtimeclasses",)
 _RULE: Final = Rule("node.k8s.io", "runtimeclasses", ("list", "watch"))

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from itertools import chain
+from typing import TYPE_CHECKING
 
 from webhook.policy.launchers.launch import Launch
 from webhook.policy.memory_size import ANNOTATION, MemorySize, memory_size
-from webhook.policy.placement.facts import RuntimeClass
 from webhook.policy.placement.reachability import Placement, Reachability
 from webhook.policy.placement.selector import requirement
 from webhook.policy.placement.tolerations import Tolerations, tolerations_of
@@ -16,6 +16,9 @@ from webhook.policy.pods.requests import GpuRequests, ResourceRequest
 from webhook.policy.rules import Rules
 from webhook.policy.verdict import Edit
 from webhook.policy.workloads.extracted import Deferral, ExtractedPod, launches_of
+
+if TYPE_CHECKING:
+    from webhook.policy.placement.cluster_objects import RuntimeClass
 
 
 class Origin:

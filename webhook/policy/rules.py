@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from math import inf
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from webhook.policy.pipe_directory import Pipe
 from webhook.policy.placement.cluster_nodes import ClusterNodes, cluster_nodes
@@ -19,9 +19,12 @@ from webhook.policy.pods.gpu_resources import GpuResources
 from webhook.policy.pods.known_names import KnownNames
 from webhook.policy.pods.quantity import NANO
 from webhook.policy.pods.requests import GpuRequests
-from webhook.policy.settings.settings import NamespaceRule, Resource, Settings
+from webhook.policy.settings.settings import Resource, Settings
 from webhook.policy.steps import Steps
 from webhook.policy.verdict import Severity
+
+if TYPE_CHECKING:
+    from webhook.policy.settings.elements import NamespaceRule
 
 ENFORCE_LABEL = "pod-security.kubernetes.io/enforce"
 """The label by which a namespace chooses its Pod Security level."""

@@ -11,7 +11,7 @@ from webhook.admission import line
 from webhook.policy.checks import OBJECT_CHECKS
 from webhook.policy.verdict import DECISIONS, Decision, Finding, Path, Severity
 from webhook.remote.answer import Answer, Reported
-from webhook.report import Difference
+from webhook.report.model import Difference
 
 _ONLY_OFFLINE = frozenset(check.code for check in OBJECT_CHECKS)
 """The checks that no server runs: what they report is no difference."""

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
-from webhook.policy.settings.settings import Settings, SeverityName
+from webhook.policy.settings.settings import Settings
+
+if TYPE_CHECKING:
+    from webhook.policy.settings.names import SeverityName
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from webhook.policy.printable import printable
-from webhook.report.baseline import BaselineUse
 from webhook.report.model import Suppressor
 from webhook.report.tally import Tally
+
+if TYPE_CHECKING:
+    from webhook.report.baseline import BaselineUse
 
 _MOST_STALE = 10
 """Entries of a baseline that are named."""

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections import Counter
 from enum import Enum
-from typing import assert_never
+from typing import TYPE_CHECKING, assert_never
 
 from webhook.diagnostics import Diagnostic, Unread
 from webhook.policy.verdict import DECISIONS as DECISION_OF
 from webhook.policy.verdict import Severity
-from webhook.report.baseline import BaselineUse
 from webhook.report.exit_codes import ExitCode
 from webhook.report.model import DECISIONS, SKIPPED, Entry, Result, Suppressor
 from webhook.report.selection import EVERYTHING, Selection
+
+if TYPE_CHECKING:
+    from webhook.report.baseline import BaselineUse
 
 
 class FailOn(Enum):

@@ -8,6 +8,9 @@ from time import monotonic, perf_counter
 
 from aiohttp import web
 
+# The policy imports these for objects that need them. They are imported here, so that no request imports anything.
+import webhook.policy.launchers.programs
+import webhook.policy.nearest_node  # noqa: F401
 from webhook.admission import BadReviewError, Hook, Outcome, TooComplexError, respond
 from webhook.server.capacity import Bounds
 from webhook.server.errors import OverloadedError, RequestError, answer

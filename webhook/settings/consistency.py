@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
+from webhook.policy.settings.elements import NamespaceRule, WorkloadPath
 from webhook.policy.settings.injections import Toleration
-from webhook.policy.settings.settings import NamespaceRule
-from webhook.policy.settings.workloads import WorkloadPath
 from webhook.policy.workloads.kinds import BUILT_IN
 from webhook.policy.workloads.paths import PodPath, steps
 from webhook.settings.process import ServerSettings, Tls

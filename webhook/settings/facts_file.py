@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any, Protocol, TypeVar
 
-from webhook.policy.placement.facts import Facts, Node, PluginConfig, RuntimeClass
+from webhook.policy.placement.cluster_objects import Node, PluginConfig, RuntimeClass
+from webhook.policy.placement.facts import Facts
 from webhook.policy.settings.settings import Settings
 from webhook.settings.configuration import API_VERSION
 from webhook.settings.schema_tree import object_of, write_briefly

@@ -13,6 +13,8 @@ from types import NoneType, UnionType
 from typing import Any, Literal, TypeAlias, Union, get_args, get_origin, get_type_hints
 
 from webhook.policy.checks import CHECKS
+from webhook.policy.placement import cluster_objects
+from webhook.policy.settings import elements, names, units
 from webhook.policy.settings.formats import Choice, Flag, Format
 from webhook.policy.settings.names import ANY, CODE
 
@@ -94,10 +96,14 @@ class Object:
 Node: TypeAlias = Scalar | Nullable | Array | Map | Object
 
 
+_TYPES = {name: value for module in (names, units, elements, cluster_objects) for name, value in vars(module).items()}
+"""What annotations of the policy's dataclasses name, which they import for type checkers alone."""
+
+
 @cache
 def object_of(cls: type) -> Object:
     """The object that a dataclass describes. Raises DefinitionError."""
-    hints = get_type_hints(cls, include_extras=True)
+    hints = get_type_hints(cls, localns=_TYPES, include_extras=True)
     fields = [_field(f"{cls.__name__}.{field.name}", field, hints[field.name]) for field in dataclasses.fields(cls)]
     description = (cls.__doc__ or "").strip().partition("\n")[0]
     return Object(cls.__name__, description, tuple(fields), cls)

@@ -13,7 +13,7 @@ from webhook.manifests import read
 from webhook.policy.checks.check import Check, Scope
 from webhook.policy.context import Origin
 from webhook.policy.evaluate import Evaluator
-from webhook.report import Result
+from webhook.report.model import Result
 
 
 def report_wrong(check: Check[Any], example: Example) -> list[Result]:

@@ -18,12 +18,16 @@ Remedy: name an existing class, or create it; use sandboxed classes only for pod
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from webhook.policy.checks.check import Check, Scope, Violations
 from webhook.policy.context import PodContext
 from webhook.policy.injections.runtime_class import Obstacle, contradicts, is_sandbox, obstacle
-from webhook.policy.placement.facts import RuntimeClass
 from webhook.policy.verdict import Severity, Violation
 from webhook.policy.wording import message
+
+if TYPE_CHECKING:
+    from webhook.policy.placement.cluster_objects import RuntimeClass
 
 
 def run(context: PodContext) -> Violations:

@@ -19,11 +19,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from enum import Enum
 from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING
 
 from webhook.policy.context import PodContext
 from webhook.policy.injections.injection import NO_GPU, OFF, Injection
-from webhook.policy.placement.facts import RuntimeClass
 from webhook.policy.verdict import Assign, Edit
+
+if TYPE_CHECKING:
+    from webhook.policy.placement.cluster_objects import RuntimeClass
 
 
 class Obstacle(Enum):

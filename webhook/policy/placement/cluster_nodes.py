@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING
 
-from webhook.policy.placement.facts import DeviceClass, Facts, Node, Taint
+from webhook.policy.placement.facts import Facts
 from webhook.policy.placement.lifecycle_taints import is_lifecycle
 from webhook.policy.placement.node_classes import NodeClasses
 from webhook.policy.placement.node_index import NodeIndex, indexing
@@ -14,8 +15,12 @@ from webhook.policy.placement.plugin_configs import PluginConfigs
 from webhook.policy.placement.selector import Requirement
 from webhook.policy.placement.whole_cards import whole_cards
 from webhook.policy.pods.gpu_resources import GpuResources
-from webhook.policy.settings.settings import NodeGroup, Settings
+from webhook.policy.settings.settings import Settings
 from webhook.policy.steps import Steps
+
+if TYPE_CHECKING:
+    from webhook.policy.placement.cluster_objects import DeviceClass, Node, Taint
+    from webhook.policy.settings.elements import NodeGroup
 
 
 class ClusterNodes:
@@ -72,6 +77,8 @@ def cluster_nodes(settings: Settings, facts: Facts) -> Steps[ClusterNodes]:
 
 
 def _as_node(group: NodeGroup) -> Node:
+    from webhook.policy.placement.cluster_objects import Node, Taint  # few settings have node groups
+
     taints = tuple(Taint(taint.key, taint.effect, taint.value) for taint in group.taints)
     return Node(group.name, group.labels, taints, group.resources)
 

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import islice
+from typing import TYPE_CHECKING
 
-from webhook.policy.placement.facts import Node
 from webhook.policy.placement.selector import (
     FIELD,
     NAME_FIELD,
@@ -20,6 +20,9 @@ from webhook.policy.placement.selector import (
 )
 from webhook.policy.pods.pod import Pod
 from webhook.policy.verdict import Path
+
+if TYPE_CHECKING:
+    from webhook.policy.placement.cluster_objects import Node
 
 MOST_TERMS = 8
 MOST_DEMANDS = 64

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from webhook.policy.placement.cluster_objects import Node, Taint
 from webhook.policy.placement.demands import Demand, alternatives
-from webhook.policy.placement.facts import Node, Taint
 from webhook.policy.placement.lifecycle_taints import is_lifecycle
 from webhook.policy.placement.node_sets import Nodes
 from webhook.policy.placement.reachability import Placement

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Container, Mapping
+from typing import TYPE_CHECKING
 
-from webhook.policy.placement.facts import Node
 from webhook.policy.placement.plugin_configs import CONFIG_LABEL, PluginConfigs, SharingStrategy
 from webhook.policy.placement.selector import Domain, Requirement
+
+if TYPE_CHECKING:
+    from webhook.policy.placement.cluster_objects import Node
 
 STRATEGY = "nvidia.com/gpu.sharing-strategy"
 REPLICAS = "nvidia.com/gpu.replicas"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
-from webhook.policy.placement.facts import Node, Taint
 from webhook.policy.placement.lifecycle_taints import is_lifecycle
 from webhook.policy.placement.node_sets import Nodes, NodeSets, NodeSharing, sets_of, union
 from webhook.policy.placement.plugin_configs import Acceptance, SharingStrategy
@@ -13,6 +13,9 @@ from webhook.policy.placement.selector import NAME_FIELD, Constraint, Requiremen
 from webhook.policy.placement.tolerations import Tolerations
 from webhook.policy.pods.quantity import NANO
 from webhook.policy.steps import Steps, finished
+
+if TYPE_CHECKING:
+    from webhook.policy.placement.cluster_objects import Node, Taint
 
 _SLICE = 64
 """Nodes that are indexed at a time: their sets fit a machine word, and one slice takes less than a millisecond."""

@@ -7,12 +7,14 @@ many nodes there are.
 from __future__ import annotations
 
 from collections.abc import Container, Hashable, Iterable, Mapping, Sequence
-from typing import TypeAlias, TypeVar
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
-from webhook.policy.placement.facts import Node, Taint
 from webhook.policy.placement.node_classes import NodeClasses
 from webhook.policy.placement.plugin_configs import Acceptance, PluginConfigs
 from webhook.policy.placement.selector import NAME_FIELD
+
+if TYPE_CHECKING:
+    from webhook.policy.placement.cluster_objects import Node, Taint
 
 Nodes: TypeAlias = int
 """A set of nodes: bit n stands for the n-th node of the index."""

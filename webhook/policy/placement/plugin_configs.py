@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from enum import Enum
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from webhook.policy.placement.facts import DevicePlugin, Node, PluginConfig
+if TYPE_CHECKING:
+    from webhook.policy.placement.cluster_objects import DevicePlugin, Node, PluginConfig, Strategy
+
 
 CONFIG_LABEL = "nvidia.com/device-plugin.config"
 """The label that names a node's configuration (NVIDIA/k8s-device-plugin cmd/config-manager)."""
-
-_NO_CONFIG = PluginConfig("")
-"""What a node uses whose default is empty: the plugin's own defaults, which share nothing."""
 
 SharingStrategy = Literal["mps", "time-slicing"]
 
@@ -69,8 +68,10 @@ class PluginConfigs:
         if self._plugin is None:
             return None
         name = node.labels.get(CONFIG_LABEL) or self._plugin.default_config
-        if name == _NO_CONFIG.name:
-            return _NO_CONFIG
+        if name == "":
+            from webhook.policy.placement.cluster_objects import NO_CONFIG  # loaded where a plugin is known
+
+            return NO_CONFIG
         return None if name is None else self._by_name.get(name)
 
     def accepts(self, config: PluginConfig) -> Acceptance:
@@ -79,8 +80,10 @@ class PluginConfigs:
         For MPS the option defaults to true and counts from v0.20.0; for time-slicing it defaults to false
         (NVIDIA/k8s-device-plugin api/config/v1/sharing.go, NVIDIA/k8s-device-plugin#1762).
         """
-        refuses = config.fail_requests_greater_than_one
-        if config.strategy == "mps":
+        return self._accepts(config.strategy, config.fail_requests_greater_than_one)
+
+    def _accepts(self, strategy: Strategy, refuses: bool | None) -> Acceptance:
+        if strategy == "mps":
             heeded = self._plugin is not None and self._plugin.honours_option_for_mps
             return Acceptance.MORE if refuses is False and heeded else Acceptance.ONE
         return Acceptance.ONE if refuses else Acceptance.MORE
@@ -95,7 +98,7 @@ class PluginConfigs:
             refuses = self._plugin.fail_requests_greater_than_one
             if refuses is None and self._plugin.honours_option_for_mps:
                 return Acceptance.UNKNOWN
-            return self.accepts(PluginConfig("", strategy, refuses))
+            return self._accepts(strategy, refuses)
         found = {self.accepts(config) for config in self._by_name.values() if config.strategy == strategy}
         if not found:
             return Acceptance.UNKNOWN

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from webhook.policy.placement.facts import PluginConfig
+from typing import TYPE_CHECKING
+
 from webhook.policy.placement.node_index import NodeIndex
 from webhook.policy.placement.node_sets import Nodes
 from webhook.policy.placement.plugin_configs import Acceptance, PluginConfigs, SharingStrategy
 from webhook.policy.settings.settings import Limits
+
+if TYPE_CHECKING:
+    from webhook.policy.placement.cluster_objects import PluginConfig
 
 
 class ContainerLimits:

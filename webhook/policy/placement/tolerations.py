@@ -7,13 +7,15 @@ numbers; the configured ones never do, so such a toleration covers none of them.
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from webhook.policy.placement.facts import Taint
 from webhook.policy.pods.pod import Pod
 from webhook.policy.pods.reading import Members, text
 from webhook.policy.settings.injections import Toleration
 from webhook.policy.verdict import Path
+
+if TYPE_CHECKING:
+    from webhook.policy.placement.cluster_objects import Taint
 
 Raw = Mapping[str, Any]
 """A toleration in the form of a pod's spec."""

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
 
 from webhook.policy.pods.pod import APP, INIT, Container, Pod
 from webhook.policy.pods.quantity import NANO, QuantityError, parse
-from webhook.policy.settings.settings import AnnotationRequest, Resource
+from webhook.policy.settings.settings import Resource
 from webhook.policy.verdict import Path
+
+if TYPE_CHECKING:
+    from webhook.policy.settings.elements import AnnotationRequest
 
 Lookup = Callable[[str], Resource | None]
 """Returns the GPU resource that a name stands for, or None."""

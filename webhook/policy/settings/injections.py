@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from webhook.policy.settings.field import setting
-from webhook.policy.settings.names import ClassPattern, Folder, LabelValue, ObjectName, TaintKey, TaintKeyPattern
+
+if TYPE_CHECKING:
+    from webhook.policy.settings.names import ClassPattern, Folder, LabelValue, ObjectName, TaintKey, TaintKeyPattern
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,10 +1,14 @@
-"""Types of text in settings and facts: the names that Kubernetes allows, paths and addresses."""
+"""Types of single values in settings and facts: the names that Kubernetes allows, paths, addresses, words and numbers.
+
+The dataclasses name them in annotations, and import them for type checkers alone: only files need them.
+"""
 
 from __future__ import annotations
 
-from typing import Annotated, TypeAlias
+from collections.abc import Mapping
+from typing import Annotated, Literal, TypeAlias, get_args
 
-from webhook.policy.settings.formats import Range, Text
+from webhook.policy.settings.formats import Choice, FlagOr, Range, Text
 
 _LABEL = "[a-z0-9](?:[-a-z0-9]*[a-z0-9])?"
 _SUBDOMAIN = rf"{_LABEL}(?:\.{_LABEL})*"
@@ -92,3 +96,14 @@ Count: TypeAlias = Annotated[int, Range(1)]
 
 Amount: TypeAlias = Annotated[int, Range(0)]
 """A whole number, zero included."""
+
+Units: TypeAlias = Annotated[int, Range(0, 2**63 - 1)]
+"""An amount of a resource in a cluster, which has validated it."""
+
+Mode = Literal["enforce", "warn", "audit"]
+Level = Literal["privileged", "baseline", "restricted"]
+HostIpc: TypeAlias = Annotated[bool | Literal["required"], FlagOr("required")]
+
+SeverityName = Literal["deny", "warn", "audit", "off"]
+# YAML as kubectl and Helm read it takes a bare `off` for false.
+Severities: TypeAlias = Mapping[Code, Annotated[SeverityName, Choice(get_args(SeverityName), ((False, "off"),))]]

@@ -7,36 +7,29 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Literal
 
 from webhook.policy.settings.field import setting
-from webhook.policy.settings.formats import Choice, FlagOr
 from webhook.policy.settings.injections import Injections
-from webhook.policy.settings.names import (
-    Amount,
-    Code,
-    Count,
-    LabelKey,
-    LabelValue,
-    NamespacedName,
-    NamespaceName,
-    NamespacePattern,
-    OptOutAnnotation,
-    OptOutLabel,
-    PluginVersion,
-    ResourceName,
-    SomeText,
-    TaintKey,
-)
-from webhook.policy.settings.units import Seconds
 from webhook.policy.settings.workloads import Workloads
 
-Mode = Literal["enforce", "warn", "audit"]
-SeverityName = Literal["deny", "warn", "audit", "off"]
-# YAML as kubectl and Helm read it takes a bare `off` for false.
-Severities: TypeAlias = Mapping[Code, Annotated[SeverityName, Choice(get_args(SeverityName), ((False, "off"),))]]
-HostIpc: TypeAlias = Annotated[bool | Literal["required"], FlagOr("required")]
-Level = Literal["privileged", "baseline", "restricted"]
+if TYPE_CHECKING:
+    from webhook.policy.settings.elements import AnnotationRequest, DevicePluginSource, NamespaceRule, NodeGroup
+    from webhook.policy.settings.names import (
+        Amount,
+        Count,
+        HostIpc,
+        LabelKey,
+        LabelValue,
+        Level,
+        Mode,
+        NamespaceName,
+        OptOutAnnotation,
+        OptOutLabel,
+        ResourceName,
+        Severities,
+    )
+    from webhook.policy.settings.units import Seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,23 +78,6 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
-class LabelSelector:
-    """A selector of namespaces by their labels."""
-
-    match_labels: Mapping[LabelKey, LabelValue] = setting({}, "Labels that a namespace must have, all of them.")
-
-
-@dataclass(frozen=True, slots=True)
-class NamespaceRule:
-    """Severities and a mode for some namespaces. The first matching rule applies."""
-
-    names: tuple[NamespacePattern, ...] = setting((), "Namespaces by name; `*` stands for any text.")
-    selector: LabelSelector | None = setting(None, "Namespaces by label, if their labels are known.")
-    mode: Mode | None = setting(None, "The mode in these namespaces. null: the mode of the file's top level.")
-    severities: Severities = setting({}, "Severities in these namespaces; they override those of the file's top level.")
-
-
-@dataclass(frozen=True, slots=True)
 class Exempt:
     """Namespaces and pods that the webhook neither changes nor checks."""
 
@@ -130,16 +106,6 @@ class Suppress:
         False,
         "Whether comments such as `# gpushare-webhook: ignore GPS001` in a file suppress findings of `check`. The "
         "cluster does not see comments.",
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class AnnotationRequest:
-    """An annotation by which a pod asks for a share of a GPU without naming a resource."""
-
-    annotation: LabelKey = field(metadata={"description": "The annotation's key, such as `gpu-fraction`."})
-    container: LabelKey | None = setting(
-        None, "The annotation that names the container which gets the share. null, or absent on a pod: the first one."
     )
 
 
@@ -178,25 +144,6 @@ class PodSecurity:
 
 
 @dataclass(frozen=True, slots=True)
-class NodeGroup:
-    """Nodes that an autoscaler may add."""
-
-    name: SomeText = field(metadata={"description": "The group's name in messages."})
-    labels: Mapping[LabelKey, LabelValue] = setting({}, "Labels of its nodes.")
-    taints: tuple[NodeTaint, ...] = setting((), "Taints of its nodes.")
-    resources: Mapping[ResourceName, Amount] = setting({}, "Extended resources that each of its nodes offers.")
-
-
-@dataclass(frozen=True, slots=True)
-class NodeTaint:
-    """A taint of a node group."""
-
-    key: TaintKey = field(metadata={"description": "The taint's key."})
-    value: LabelValue = setting("", "The taint's value.")
-    effect: Literal["NoSchedule", "PreferNoSchedule", "NoExecute"] = setting("NoSchedule", "The taint's effect.")
-
-
-@dataclass(frozen=True, slots=True)
 class PlacementSettings:
     """How to recognise nodes that share GPUs, and which nodes may be added."""
 
@@ -214,21 +161,6 @@ class PlacementSettings:
     groups_are_complete: bool = setting(
         False, "The groups describe all GPU nodes of the cluster: they count like nodes even where nodes are unknown."
     )
-
-
-@dataclass(frozen=True, slots=True)
-class DevicePluginSource:
-    """Where the device plugin's configuration and version are read."""
-
-    config_maps: tuple[NamespacedName, ...] = setting(
-        (), "`namespace/name` of its ConfigMaps. Each key holds one configuration."
-    )
-    daemon_set: NamespacedName | None = setting(
-        None,
-        "`namespace/name` of its DaemonSet, whose image shows the version, and whose environment the default "
-        "configuration.",
-    )
-    version: PluginVersion | None = setting(None, "Its version, if the image does not show it.")
 
 
 @dataclass(frozen=True, slots=True)

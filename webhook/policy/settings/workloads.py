@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Literal
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
 
 from webhook.policy.settings.field import setting
-from webhook.policy.settings.names import ApiGroup, ApiVersion, KindName, ResourcePlural, TemplatePath
+
+if TYPE_CHECKING:
+    from webhook.policy.settings.elements import WorkloadPath
 
 PresetName = Literal[
     "all",
@@ -24,30 +26,6 @@ PresetName = Literal[
     "training-operator",
     "volcano",
 ]
-
-
-@dataclass(frozen=True, slots=True)
-class WorkloadPath:
-    """Where a custom kind keeps a pod template."""
-
-    kind: KindName = field(metadata={"description": "The kind, such as `JobSet`."})
-    path: TemplatePath = field(
-        metadata={
-            "description": "The path, such as `spec.replicatedJobs[*].template.spec.template`; "
-            "`[*]` stands for every element of a list, `.*` for every member of a mapping."
-        }
-    )
-    group: ApiGroup = setting("", "The kind's API group; empty for the core group.")
-    holds: Literal["template", "podSpec", "container", "resources"] = setting(
-        "template", "What the path leads to: a pod template, a pod spec, a container, or the resources of one."
-    )
-    resource: ResourcePlural | None = setting(
-        None, "The kind's name in the API's paths, for the chart. null: the kind in lower case with an `s`."
-    )
-    versions: tuple[ApiVersion, ...] = setting((), "The kind's versions, for the chart. Empty: all versions.")
-    scope: Literal["Namespaced", "Cluster"] = setting(
-        "Namespaced", "Where the kind's objects live. Every path of one kind must say the same."
-    )
 
 
 @dataclass(frozen=True, slots=True)

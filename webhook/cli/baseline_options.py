@@ -1,0 +1,76 @@
+"""The options `--baseline` and `--write-baseline`, and what they make of the findings of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import wraps
+from typing import Any, Protocol
+
+import click
+
+from webhook.cli.options import file_option
+from webhook.report.model import Entry
+from webhook.report.tally import Tally
+
+
+@dataclass(frozen=True, slots=True)
+class BaselineOptions:
+    """The baseline to read, and the one to write, of which one at most is given."""
+
+    read: str | None
+    write: str | None
+
+
+class UsedBaseline(Protocol):
+    """The part of a baseline in a run."""
+
+    def suppress(self, entry: Entry) -> Entry:
+        """Return the entry without the findings that the baseline holds."""
+
+    def end(self, tally: Tally) -> None:
+        """Add what became of the baseline to the tally. Raises InputError if it cannot be written."""
+
+
+def baseline_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the options that name a baseline. The command gets them as `baseline`. Raises UsageError for both."""
+
+    @wraps(command)
+    def with_baseline(*, baseline: str | None, write_baseline: str | None, **rest: Any) -> None:
+        if baseline is not None and write_baseline is not None:
+            raise click.UsageError("--write-baseline writes all findings; leave out --baseline")
+        command(baseline=BaselineOptions(baseline, write_baseline), **rest)
+
+    decorated: Callable[..., None] = with_baseline
+    for option in (
+        file_option(
+            "--write-baseline",
+            help="Write all findings to a baseline, and report none. Not written if there are errors.",
+        ),
+        file_option("--baseline", help="Leave out the findings that a baseline holds."),
+    ):
+        decorated = option(decorated)
+    return decorated
+
+
+def opened(options: BaselineOptions) -> UsedBaseline:
+    """Return the baseline that the options name. Raises InputError if it cannot be read."""
+    if options.write is not None:
+        from webhook.cli.baseline_file import Written  # most runs have no baseline
+
+        return Written(options.write)
+    if options.read is not None:
+        from webhook.cli.baseline_file import Read  # most runs have no baseline
+
+        return Read(options.read)
+    return _NoBaseline()
+
+
+class _NoBaseline:
+    """Suppresses nothing."""
+
+    def suppress(self, entry: Entry) -> Entry:
+        return entry
+
+    def end(self, tally: Tally) -> None:
+        pass

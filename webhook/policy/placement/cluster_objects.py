@@ -1,0 +1,118 @@
+"""What facts say about the objects of a cluster: nodes, namespaces, classes, and the device plugin's configuration.
+
+The facts file has the names in camelCase; `webhook.settings` loads and validates it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from webhook.policy.settings.field import setting
+
+if TYPE_CHECKING:
+    from webhook.policy.settings.names import PluginVersion, SomeText, Units
+
+TaintEffect: TypeAlias = Literal["NoSchedule", "PreferNoSchedule", "NoExecute"]
+Strategy: TypeAlias = Literal["none", "mps", "time-slicing"]
+
+
+@dataclass(frozen=True, slots=True)
+class Taint:
+    """A taint of a node."""
+
+    key: SomeText = field(metadata={"description": "The taint's key."})
+    effect: TaintEffect = field(metadata={"description": "The taint's effect."})
+    value: str = setting("", "The taint's value.")
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A node, or a group of equal nodes that an autoscaler may add.
+
+    `resources` holds whole units of extended resources as the node offers them (its allocatable).
+    """
+
+    name: SomeText = field(metadata={"description": "The node's name."})
+    labels: Mapping[str, str] = setting({}, "Labels.")
+    taints: tuple[Taint, ...] = setting((), "Taints.")
+    resources: Mapping[SomeText, Units] = setting({}, "Extended resources that the node offers, in whole units.")
+
+
+@dataclass(frozen=True, slots=True)
+class Namespace:
+    """A namespace and its labels."""
+
+    name: SomeText = field(metadata={"description": "The namespace's name."})
+    labels: Mapping[str, str] = setting({}, "Labels.")
+
+
+@dataclass(frozen=True, slots=True)
+class RuntimeClass:
+    """A RuntimeClass: its handler and the node selector that its pods get."""
+
+    name: SomeText = field(metadata={"description": "The class's name."})
+    handler: str = setting("", "The class's handler.")
+    node_selector: Mapping[str, str] = setting({}, "The class's `scheduling.nodeSelector`.")
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceClass:
+    """A DeviceClass of dynamic resource allocation, and the extended resource whose requests it serves."""
+
+    name: SomeText = field(metadata={"description": "The class's name."})
+    extended_resource_name: str = setting(
+        "", "The class's `extendedResourceName`, such as `nvidia.com/gpu`; empty if it serves none."
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Replicas:
+    """A resource that one configuration of the device plugin shares."""
+
+    name: SomeText = field(metadata={"description": "The resource's name as nodes advertise it."})
+    replicas: Units = field(metadata={"description": "Replicas per card."})
+
+
+@dataclass(frozen=True, slots=True)
+class PluginConfig:
+    """One configuration of the device plugin: how nodes that use it share their cards."""
+
+    name: SomeText = field(metadata={"description": "The configuration's name: its key in the ConfigMap."})
+    strategy: Strategy = setting("none", "How it shares cards.")
+    fail_requests_greater_than_one: bool | None = setting(
+        None,
+        "The strategy's `failRequestsGreaterThanOne`. null, if it is unset: true for MPS, false for time-slicing.",
+    )
+    resources: tuple[Replicas, ...] = setting((), "The resources that it shares.")
+
+
+NO_CONFIG = PluginConfig("")
+"""What a node uses whose default is empty: the plugin's own defaults, which share nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class DevicePlugin:
+    """How the device plugin shares cards, and how it handles requests for more than one replica."""
+
+    fail_requests_greater_than_one: bool | None = setting(
+        None, "The plugin's option `failRequestsGreaterThanOne` for MPS, where `configs` is null. null: unknown."
+    )
+    version: PluginVersion | None = setting(
+        None, "The plugin's version. Before 0.20, and where it is unknown, the plugin ignores the option for MPS."
+    )
+    configs: tuple[PluginConfig, ...] | None = setting(None, "Its configurations by name.")
+    default_config: str | None = setting(
+        None,
+        "The configuration of nodes without the label `nvidia.com/device-plugin.config`. Empty: none, so that these "
+        "nodes share nothing. null: unknown.",
+    )
+
+    @property
+    def honours_option_for_mps(self) -> bool:
+        """Whether the plugin heeds the option for MPS: from v0.20.0 (NVIDIA/k8s-device-plugin#1762)."""
+        if self.version is None:
+            return False
+        major, minor, *_ = self.version.lstrip("v").split(".")
+        return (int(major), int(minor)) >= (0, 20)
