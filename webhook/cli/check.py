@@ -69,8 +69,9 @@ Stage = Callable[[Result], Result]
 def _stages(evaluator: Evaluator, selection: Selection) -> tuple[Stage, ...]:
     """What each result goes through, in the order of the inputs, before the baseline and the reports."""
     comments = Comments(evaluator.ruleset.settings.suppress.comments, _CODES, selection)
+    stages: tuple[Stage, ...] = (UsersOfRun().compare, comments.suppress)
     # A running webhook makes all checks, whatever is selected.
-    return partial(Result.only, includes=selection.includes), UsersOfRun().compare, comments.suppress
+    return (partial(Result.only, includes=selection.includes), *stages) if selection.left_out else stages
 
 
 def _through(stages: Iterable[Stage], entry: Entry) -> Entry:
