@@ -69,8 +69,9 @@ Stage = Callable[[Result], Result]
 def _stages(evaluator: Evaluator, selection: Selection) -> tuple[Stage, ...]:
     """What each result goes through, in the order of the inputs, before the baseline and the reports."""
     ignoring = partial(_without_ignored, evaluator.ruleset.settings.suppress.comments, selection)
+    stages: tuple[Stage, ...] = (UsersOfRun().compare, ignoring)
     # A running webhook makes all checks, whatever is selected.
-    return partial(Result.only, includes=selection.includes), UsersOfRun().compare, ignoring
+    return (partial(Result.only, includes=selection.includes), *stages) if selection.left_out else stages
 
 
 def _without_ignored(allowed: bool, selection: Selection, result: Result) -> Result:

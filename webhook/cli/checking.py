@@ -103,4 +103,4 @@ def _evaluated(inputs: Inputs, evaluator: Evaluator) -> Iterator[Evaluated | Dia
 def _evaluate(
     one: Manifest | Diagnostic | Unread, evaluator: Evaluator, namespace: str
 ) -> Evaluated | Diagnostic | Unread:
-    return one if isinstance(one, Diagnostic | Unread) else evaluate(one, evaluator, namespace)
+    return evaluate(one, evaluator, namespace) if isinstance(one, Manifest) else one

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from webhook.diagnostics import Diagnostic, dotted
 from webhook.manifests import Manifest
@@ -36,8 +36,7 @@ DEFAULT_NAMESPACE = "default"
 """The namespace of objects that name none and live in one."""
 
 
-@dataclass(frozen=True, slots=True)
-class Evaluated:
+class Evaluated(NamedTuple):
     """A manifest with its verdict.
 
     `namespace` is the one whose rules apply to the object; empty for a cluster-scoped object. `users` says how
@@ -169,7 +168,7 @@ def _placed(subject: Subject, kinds: Kinds) -> tuple[Subject, str]:
     """The subject, and the namespace whose rules apply: none for a cluster-scoped object, even if it names one."""
     kind = kinds.get((group_of(subject.api_version), subject.kind))
     if kind is not None and not kind.namespaced:
-        return replace(subject, namespace=""), ""
+        return Subject(subject.api_version, subject.kind, "", subject.name), ""
     return subject, subject.namespace or DEFAULT_NAMESPACE
 
 

@@ -55,7 +55,9 @@ def walk(top: str, search: Search) -> Iterator[str | Unread | Diagnostic]:
         if entry is None:
             pending.pop()
         elif not entry.is_dir(follow_symlinks=False):
-            yield from _file(folder, entry, search)
+            found = _file(folder, entry, search)
+            if found is not None:
+                yield found
         elif folder.level < search.levels and entry.name != ".git":
             reason = folder.place.reason(entry.name, search.exclude, is_folder=True)
             if reason is None:
@@ -78,28 +80,24 @@ def _open(pending: list[_Folder], path: str, name: str) -> Iterator[Diagnostic]:
     pending.append(_Folder(len(pending), place, iter(entries)))
 
 
-def _file(folder: _Folder, entry: os.DirEntry[str], search: Search) -> Iterator[str | Unread | Diagnostic]:
+def _file(folder: _Folder, entry: os.DirEntry[str], search: Search) -> str | Unread | Diagnostic | None:
+    """Return the path of a file to read, or why it is not read; None for what is not looked for."""
     is_wanted = entry.name.endswith(EXTENSIONS) and (
         search.only is None or search.only.match(folder.place.below + entry.name) is True
     )
     if not is_wanted and not entry.is_symlink():
-        return
+        return None
     try:
         mode = stat.S_IFREG if entry.is_file(follow_symlinks=False) else entry.stat().st_mode
     except OSError as error:
         # What is no manifest by its name may be anything.
-        if is_wanted:
-            yield problem(entry.path, reason_of(error))
-        return
+        return problem(entry.path, reason_of(error)) if is_wanted else None
     if stat.S_ISDIR(mode):
-        if folder.level < search.levels:
-            yield Reason.LINK.skips(f"{shown(entry.path)}/")
-    elif is_wanted:
-        reason = folder.place.reason(entry.name, search.exclude, is_folder=False)
-        if reason is not None:
-            yield reason.skips(shown(entry.path))
-        elif stat.S_ISREG(mode):
-            yield entry.path
-        else:
-            # Reading a named pipe might never end.
-            yield problem(entry.path, "not a regular file")
+        return Reason.LINK.skips(f"{shown(entry.path)}/") if folder.level < search.levels else None
+    if not is_wanted:
+        return None
+    reason = folder.place.reason(entry.name, search.exclude, is_folder=False)
+    if reason is not None:
+        return reason.skips(shown(entry.path))
+    # Reading a named pipe might never end.
+    return entry.path if stat.S_ISREG(mode) else problem(entry.path, "not a regular file")

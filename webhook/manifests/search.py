@@ -63,8 +63,7 @@ class NamedFiles:
         reason = self._reason(name)
         if reason is not None:
             return reason.skips(shown(name))
-        data = read_file(name)
-        return data if isinstance(data, Diagnostic) else Source(shown(name), data, named=False)
+        return _read(name)
 
     def _reason(self, name: str) -> Reason | None:
         *folders, file = _path(name)
@@ -98,10 +97,14 @@ def _searched(name: str, top: str, search: Search, nothing: str) -> Iterator[Sou
             yield found
             continue
         has_input = True
-        data = found if isinstance(found, Diagnostic) else read_file(found)
-        yield data if isinstance(data, Diagnostic) else Source(shown(str(found)), data, named=False)
+        yield found if isinstance(found, Diagnostic) else _read(found)
     if not has_input:
         yield problem(name, _all_skipped(skipped) if skipped else nothing)
+
+
+def _read(path: str) -> Source | Diagnostic:
+    data = read_file(path)
+    return data if isinstance(data, Diagnostic) else Source(shown(path), data, named=False)
 
 
 _INSTEAD = {

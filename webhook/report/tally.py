@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from enum import Enum
 from typing import TYPE_CHECKING, assert_never
 
 from webhook.diagnostics import Diagnostic, Unread
 from webhook.policy.verdict import DECISIONS as DECISION_OF
-from webhook.policy.verdict import Severity
+from webhook.policy.verdict import Finding, Severity
 from webhook.report.exit_codes import ExitCode
 from webhook.report.model import DECISIONS, SKIPPED, Entry, Result, Suppressor
 from webhook.report.selection import EVERYTHING, Selection
@@ -103,17 +104,21 @@ class Tally:
 
     def _add_result(self, result: Result) -> None:
         self.decisions[result.decision] += 1
-        self.sent += bool(result.server)
-        self.differences += result.differences
+        if result.server:
+            self.sent += 1
+            self.differences += result.differences
         if result.decision == SKIPPED and result.reason:
             self.skipped[result.reason] += 1
-        for located in result.findings:
-            self.codes[located.finding.code, located.finding.severity.label] += 1
+        if result.findings:
+            self._add_findings([located.finding for located in result.findings])
         for one in result.suppressed:
             self.suppressed[one.code, one.by] += one.count
         self.notes += len(result.notes)
-        if any(located.finding.code == _UNCHECKED for located in result.findings):
-            self.unchecked += 1
+
+    def _add_findings(self, findings: Sequence[Finding]) -> None:
+        for finding in findings:
+            self.codes[finding.code, finding.severity.label] += 1
+        self.unchecked += any(finding.code == _UNCHECKED for finding in findings)
 
     @property
     def objects(self) -> int:

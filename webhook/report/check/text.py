@@ -32,7 +32,7 @@ class TextWriter:
 
     def add(self, entry: Entry) -> str:
         """Return the lines for the findings of a result. Errors are printed on standard error."""
-        if not isinstance(entry, Result):
+        if not isinstance(entry, Result) or _is_silent(entry):
             return ""
         self._omitted += sum(entry.omitted.values())
         if not entry.findings and entry.reason and entry.decision != SKIPPED:
@@ -95,6 +95,11 @@ class QuietWriter:
 
 def _joined(lines: Iterable[str]) -> str:
     return "".join(f"{line}\n" for line in lines)
+
+
+def _is_silent(result: Result) -> bool:
+    """Whether there is nothing to write about an object, as about most."""
+    return not (result.findings or result.omitted or result.reason or result.notes or result.patch_differs)
 
 
 def _result(result: Result, page: Page) -> Iterator[str]:
