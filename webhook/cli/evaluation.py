@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import NamedTuple
 
 from webhook.diagnostics import Diagnostic, dotted
 from webhook.manifests import Manifest
@@ -26,8 +27,7 @@ DEFAULT_NAMESPACE = "default"
 """The namespace of objects that name none and live in one."""
 
 
-@dataclass(frozen=True, slots=True)
-class Evaluated:
+class Evaluated(NamedTuple):
     """A manifest with its verdict.
 
     `namespace` is the one whose rules apply to the object; empty for a cluster-scoped object. `users` says how
