@@ -104,7 +104,7 @@ class Evaluator:
                 verdict.add_edits(context.edits)
             verdict.run(self._checks_for(context), context)
             if origin.is_offline and _USERS not in suppressed_codes(context):
-                verdict.users.extend((user, path) for _, user, path in mps_users(context))
+                verdict.users.extend([(user, path) for _, user, path in mps_users(context)])
 
     def _why_not_searched(self, group: str, kind: str, origin: Origin) -> str | None:
         """Why an object on the command line is not searched; None if it is."""
