@@ -191,7 +191,11 @@ class Evaluator:
 
 
 def _inject(context: PodContext, withheld: dict[str, str]) -> list[Edit]:
-    """The edits of a pod; when there are too many, one more than an object may get. Notes what is withheld, and why."""
+    """The edits of a pod; when there are too many, one more than an object may get. Notes what is withheld, and why.
+
+    A template gets them wherever it is checked, though few callers read them: the injections also read its structure,
+    so that a malformed template is an error on the command line and in each hook.
+    """
     edits = list(_steer(context, withheld))
     for injection in INJECTIONS if context.pod.is_editable else ():
         reason = injection.why_not(context)
