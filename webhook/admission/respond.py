@@ -60,9 +60,9 @@ class Outcome:
         if self.operations:
             response["patchType"] = "JSONPatch"
             response["patch"] = base64.b64encode(_encoder.encode(self.operations)).decode()
-        if verdict.findings and (warned := warnings(verdict)):
-            response["warnings"] = warned
         if verdict.findings or verdict.suppressed is not NOTHING_SUPPRESSED:
+            if warned := warnings(verdict):
+                response["warnings"] = warned
             response["auditAnnotations"] = _audit_annotations(verdict)
         return _encoder.encode({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "response": response})
 
@@ -161,7 +161,7 @@ def _mutate(request: Request, hook: Hook, evaluator: Evaluator) -> Outcome:
         return outcome
     if verdict.too_many_edits:
         outcome.unpatched = f"the pod needs more than {MOST_EDITS} edits, so none is made"
-    return _patched(outcome, verdict.edits)
+    return _patched(outcome, verdict.edits) if verdict.edits else outcome
 
 
 def _validate(request: Request, evaluator: Evaluator) -> Outcome:

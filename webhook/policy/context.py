@@ -125,8 +125,7 @@ class PodContext:
         if self.extracted.group is not None:
             return self.extracted.launches
         if self._launches is None:
-            asking = {id(request.container): request.container for request in self.requests.positive}
-            self._launches = launches_of(asking.values())
+            self._launches = launches_of(self.requests.containers)
         return self._launches
 
     @property
@@ -180,13 +179,18 @@ class PodContext:
 
     def checked_containers(self) -> Iterable[Container]:
         """All containers, ephemeral ones included; where a request only adds ephemeral containers, those."""
+        ephemeral = self.checked_ephemeral_containers()
+        if self.origin.added_containers is not None:
+            return ephemeral
+        return chain(self.pod.containers, ephemeral) if ephemeral else self.pod.containers
+
+    def checked_ephemeral_containers(self) -> Iterable[Container]:
+        """The ephemeral containers; where a request only adds some, those."""
+        if self.pod.spec.get("ephemeralContainers") is None:
+            return ()
         added = self.origin.added_containers
-        if added is None and self.pod.spec.get("ephemeralContainers") is None:
-            return self.pod.containers
         ephemeral = self.pod.ephemeral_containers()
-        if added is None:
-            return chain(self.pod.containers, ephemeral)
-        return (container for container in ephemeral if container.name in added)
+        return ephemeral if added is None else (container for container in ephemeral if container.name in added)
 
     def hostpath_allowed(self) -> bool | None:
         """Whether the namespace's Pod Security level allows hostPath volumes; None when unknown.

@@ -104,7 +104,7 @@ class Evaluator:
                 verdict.add_edits(context.edits)
             verdict.run(self._checks_for(context), context)
             if origin.is_offline and _USERS not in suppressed_codes(context):
-                verdict.users.extend((user, path) for _, user, path in mps_users(context))
+                verdict.users.extend([(user, path) for _, user, path in mps_users(context)])
 
     def _why_not_searched(self, group: str, kind: str, origin: Origin) -> str | None:
         """Why an object on the command line is not searched; None if it is."""
@@ -191,7 +191,11 @@ class Evaluator:
 
 
 def _inject(context: PodContext, withheld: dict[str, str]) -> list[Edit]:
-    """The edits of a pod; when there are too many, one more than an object may get. Notes what is withheld, and why."""
+    """The edits of a pod; when there are too many, one more than an object may get. Notes what is withheld, and why.
+
+    A template gets them wherever it is checked, though few callers read them: the injections also read its structure,
+    so that a malformed template is an error on the command line and in each hook.
+    """
     edits = list(_steer(context, withheld))
     for injection in INJECTIONS if context.pod.is_editable else ():
         reason = injection.why_not(context)

@@ -36,6 +36,7 @@ class Rules:
     """The settings that apply in one namespace.
 
     `namespace_labels` is None when they are unknown. `exemption` says why the namespace is exempt, None if it is not.
+    `allows_hostpath`: its Pod Security level allows hostPath volumes; an unknown namespace counts as one without label.
     `severities` holds every check by its code, `active` those that are not off. `container_limits` are the limits on
     the replicas of a container, `least_limit` is the smallest of them, in billionths; `per_pod` is that of a pod.
     """
@@ -60,6 +61,8 @@ class Rules:
         self.container_limits = common.container_limits
         self.least_limit = common.least_limit
         self.per_pod = settings.limits.per_pod
+        level = (self.namespace_labels or {}).get(ENFORCE_LABEL, settings.pod_security.unlabelled)
+        self.allows_hostpath = level == "privileged"
         self.suppressing_annotation = settings.suppress.annotation
         self.resources = common.gpus.by_name
         self.resource = common.gpus.find
@@ -71,12 +74,6 @@ class Rules:
         self.runtime_classes = common.runtime_classes
         self.pipes = common.pipes
         self._common = common
-
-    @property
-    def allows_hostpath(self) -> bool:
-        """Whether the namespace's Pod Security level allows hostPath volumes. An unknown namespace has no label."""
-        labels = self.namespace_labels or {}
-        return labels.get(ENFORCE_LABEL, self.settings.pod_security.unlabelled) == "privileged"
 
     def tolerations(self, requests: GpuRequests) -> Sequence[dict[str, str]]:
         """The tolerations to inject into a pod with these requests, in the form of its spec."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import IntEnum
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 KEPT_PER_CODE = 20
 """Findings of one code that a verdict keeps. It counts all of them."""
@@ -122,10 +122,10 @@ class Suppressed(NamedTuple):
 
 
 NOTHING_SUPPRESSED = Suppressed((), {})
+_NO_COUNTS: Final[Mapping[tuple[str, Severity], int]] = {}
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(NamedTuple):
     """The decision about one object, its findings in the order of their codes, and its edits.
 
     `findings` holds KEPT_PER_CODE of each code: the most severe, and of those the first. `counts` counts all of them,
@@ -140,7 +140,7 @@ class Verdict:
     decision: Decision
     findings: tuple[Finding, ...]
     edits: tuple[Edit, ...]
-    counts: Mapping[tuple[str, Severity], int] = field(default_factory=dict)
+    counts: Mapping[tuple[str, Severity], int] = _NO_COUNTS
     too_many_edits: bool = False
     reason: str = ""
     withheld: tuple[tuple[str, str], ...] = ()

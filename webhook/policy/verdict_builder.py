@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from itertools import islice
 
 from webhook.policy.checks.check import Check
@@ -15,6 +14,7 @@ from webhook.policy.verdict import (
     DECISIONS,
     KEPT_PER_CODE,
     MOST_EDITS,
+    NOTHING_SUPPRESSED,
     UNTOUCHED,
     Decision,
     Edit,
@@ -84,20 +84,20 @@ class VerdictBuilder:
 
     def build(self) -> Verdict:
         """The verdict for the object."""
-        too_many = len(self.edits) > MOST_EDITS
-        edits = () if too_many else tuple(self.edits)
-        if self.suppressed is not None:
-            return replace(self._verdict(edits, too_many), suppressed=self.suppressed.build())
-        if not (self.counts or edits or too_many or self.reason or self.withheld or self.users):
+        if not (self.counts or self.edits or self.reason or self.withheld or self.users or self.suppressed):
             return UNTOUCHED
-        return self._verdict(edits, too_many)
-
-    def _verdict(self, edits: tuple[Edit, ...], too_many: bool) -> Verdict:
-        withheld, users = tuple(self.withheld.items()), tuple(self.users)
-        if not self.counts:
-            return Verdict(Decision.ALLOWED, (), edits, {}, too_many, self.reason, withheld, users)
-        decision = DECISIONS[max(severity for _, severity in self.counts)]
-        return Verdict(decision, _in_order(self.findings), edits, self.counts, too_many, self.reason, withheld, users)
+        too_many = len(self.edits) > MOST_EDITS
+        return Verdict(
+            DECISIONS[max(severity for _, severity in self.counts)] if self.counts else Decision.ALLOWED,
+            _in_order(self.findings),
+            () if too_many else tuple(self.edits),
+            self.counts,
+            too_many,
+            self.reason,
+            tuple(self.withheld.items()),
+            tuple(self.users),
+            suppressed=self.suppressed.build() if self.suppressed else NOTHING_SUPPRESSED,
+        )
 
 
 class _Suppressed:

@@ -17,12 +17,12 @@ Remedy: omit the variable, or set it to `void`; remove the mount; remove `privil
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import groupby
+from collections.abc import Iterable, Iterator
+from itertools import chain
 
 from webhook.policy.checks.check import Check, Scope
 from webhook.policy.context import PodContext
-from webhook.policy.pods.pod import EPHEMERAL, Container
+from webhook.policy.pods.pod import Container
 from webhook.policy.pods.reading import members, text
 from webhook.policy.pods.variables import VISIBLE_DEVICES
 from webhook.policy.remedies import counts_gpus
@@ -60,12 +60,10 @@ def _mounted(container: Container) -> Iterator[Violation]:
             yield Violation(place, problem, "remove the mount; the device plugin adds what it allocates")
 
 
-def _with_gpus(context: PodContext) -> Iterator[Container]:
+def _with_gpus(context: PodContext) -> Iterable[Container]:
     """The checked containers that request a GPU, and the ephemeral ones of a pod that requests one."""
-    if context.origin.added_containers is None:
-        requesting = (request.container for request in context.requests.positive)
-        yield from (container for container, _ in groupby(requesting))  # the requests of a container are adjacent
-    yield from (container for container in context.checked_containers() if container.kind is EPHEMERAL)
+    requesting = context.requests.containers if context.origin.added_containers is None else ()
+    return chain(requesting, context.checked_ephemeral_containers())
 
 
 def _is_privileged(container: Container) -> bool:

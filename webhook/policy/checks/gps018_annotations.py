@@ -35,10 +35,12 @@ _ONE_OF_THEM = f"use one of {', '.join(sorted(_KNOWN))}"
 
 def run(context: PodContext) -> Violations:
     """One violation per annotation that is wrong."""
-    suppressing = context.rules.suppressing_annotation
+    annotations, suppressing = context.pod.annotations, context.rules.suppressing_annotation
+    if not annotations:
+        return ()
     return (
         violation
-        for key, value in context.pod.annotations.items()
+        for key, value in annotations.items()
         if (key.startswith(PREFIX) or key == suppressing) and (violation := _violation(context, key, value)) is not None
     )
 

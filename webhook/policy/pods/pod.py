@@ -187,7 +187,7 @@ class Pod:
         self.spec_path = spec_path
         self.spec = spec
         self.containers = self._containers()
-        self._volumes: dict[str, int] | None = None
+        self._volumes = _NO_INDICES if spec.get("volumes") is None else None
 
     def path_of(self, field: str) -> Path:
         """The path to a field of the spec."""

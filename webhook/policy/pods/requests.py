@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import TYPE_CHECKING
 
 from webhook.policy.pods.pod import APP, INIT, Container, Pod
@@ -147,6 +147,11 @@ class GpuRequests:
         places = {each.path: place for place, each in enumerate(self.pod.every_container())}
         self.positive.sort(key=lambda request: places[request.container.path])
         self.has_renamed = self.has_renamed or resource.renamed
+
+    @property
+    def containers(self) -> Collection[Container]:
+        """The containers that request a GPU, in their order."""
+        return dict.fromkeys([request.container for request in self.positive])
 
     @property
     def names(self) -> Iterable[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -148,22 +148,26 @@ _MAPPINGS = ("ReplicaSpecs",)
 
 def walk(node: Any, remaining: Steps, path: Path = ()) -> Iterator[tuple[Path, Members]]:
     """Every mapping to which the steps lead from a node, with its path. Raises MalformedError."""
-    if node is None:
-        return
-    if not remaining:
+    for depth, step in enumerate(remaining):
+        if node is None:
+            return
+        if step == EVERY:
+            for key, element in _each(node, path):
+                yield from walk(element, remaining[depth + 1 :], (*path, key))
+            return
+        node = mapping(node, path).get(step)
+        path = (*path, step)
+    if node is not None:
         yield path, mapping(node, path)
-        return
-    step, rest = remaining[0], remaining[1:]
-    if step != EVERY:
-        yield from walk(mapping(node, path).get(step), rest, (*path, step))
-    elif isinstance(node, list):
-        for index, element in enumerate(node):
-            yield from walk(element, rest, (*path, index))
-    elif isinstance(node, dict):
-        for key, element in node.items():
-            yield from walk(element, rest, (*path, key))
-    else:
-        raise MalformedError(path, "a list", node)
+
+
+def _each(node: Any, path: Path) -> Iterable[tuple[str | int, Any]]:
+    """The elements of a list with their indices, or the members of a mapping. Raises MalformedError."""
+    if isinstance(node, list):
+        return enumerate(node)
+    if isinstance(node, dict):
+        return node.items()
+    raise MalformedError(path, "a list", node)
 
 
 def at(node: Any, path: Path) -> Any:
