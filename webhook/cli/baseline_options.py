@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import wraps
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import click
 
@@ -14,8 +13,7 @@ from webhook.report.model import Entry
 from webhook.report.tally import Tally
 
 
-@dataclass(frozen=True, slots=True)
-class BaselineOptions:
+class BaselineOptions(NamedTuple):
     """The baseline to read, and the one to write, of which one at most is given."""
 
     read: str | None

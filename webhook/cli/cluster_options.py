@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import wraps
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -25,8 +24,7 @@ PARTS = {
 """The parts of facts by their keys in the file, and their names in `Facts` and `FactsSettings`."""
 
 
-@dataclass(frozen=True, slots=True)
-class Cluster:
+class Cluster(NamedTuple):
     """A cluster of a kubeconfig, and what to read of it.
 
     Without a context, it is the cluster that this process runs in, or that of the current context. `installed_as` is

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import partial, wraps
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import click
 from click.shell_completion import CompletionItem
@@ -27,8 +27,7 @@ file_option = partial(click.option, metavar="FILE", shell_complete=_files)
 """An option whose value is the name of a file."""
 
 
-@dataclass(frozen=True, slots=True)
-class Inputs:
+class Inputs(NamedTuple):
     """The manifests that options name: files, folders and `-`, and the namespace of objects that name none.
 
     `exclude` holds patterns of paths that are not read, as in .gitignore. With `force_exclude`, named files are treated

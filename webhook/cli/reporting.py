@@ -5,10 +5,10 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import wraps
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 
@@ -26,8 +26,7 @@ from webhook.report.tally import FailOn, Tally
 from webhook.report.writer import Writer
 
 
-@dataclass(frozen=True, slots=True)
-class Wanted:
+class Wanted(NamedTuple):
     """The reports that options name, and the decisions with which the run fails.
 
     `is_quiet`: text for people is limited to the findings with which the run fails.

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from webhook.cli.repository import up_to_root
 
@@ -15,8 +15,7 @@ FILE = ".gpushare.yaml"
 """The settings file of a repository: in the working directory, or in a folder above it within the repository."""
 
 
-@dataclass(frozen=True, slots=True)
-class SettingsFile:
+class SettingsFile(NamedTuple):
     """A settings file, and how it was found; empty for an option, which the user sees."""
 
     file: str

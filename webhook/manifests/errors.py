@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from webhook.diagnostics import Diagnostic
 from webhook.policy.printable import printable
 
@@ -14,9 +12,10 @@ _LONGEST_QUOTE = 48
 TOO_DEEP = f"nested deeper than {DEEPEST} levels"
 
 
-@dataclass(frozen=True, slots=True)
 class UnrenderedTemplate(Diagnostic):
     """A document that cannot be read because of a placeholder of a template."""
+
+    __slots__ = ()
 
 
 class UnreadableError(Exception):

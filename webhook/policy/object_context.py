@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from webhook.policy.pods.reading import Members
 from webhook.policy.workloads.extracted import ExtractedPod
@@ -12,8 +12,7 @@ from webhook.policy.workloads.suggestion import entry
 from webhook.policy.workloads.unknown import Unknown
 
 
-@dataclass(frozen=True, slots=True)
-class ManifestObject:
+class ManifestObject(NamedTuple):
     """An object of a manifest, with its API group and kind."""
 
     manifest: Members
@@ -21,8 +20,7 @@ class ManifestObject:
     kind: str
 
 
-@dataclass(frozen=True, slots=True)
-class ObjectContext:
+class ObjectContext(NamedTuple):
     """An object, with all that names an amount of a GPU resource and that the checks of its pods do not read.
 
     `unknown` says why no path leads to the pods of its kind; None for a kind with paths. `pods` are those that the

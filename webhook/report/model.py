@@ -106,8 +106,7 @@ class Located:
         return printable(f"{file}:{self.line}:{self.column}", LINE)
 
 
-@dataclass(frozen=True, slots=True)
-class MpsUser:
+class MpsUser(NamedTuple):
     """A user with which a container uses MPS, where the object sets it, and how severe it is to differ from others."""
 
     user: int

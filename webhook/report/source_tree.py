@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from posixpath import isabs, join, normpath
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class SourceTree:
+class SourceTree(NamedTuple):
     """The root of the repository, and the working directory in it. Both are absolute paths, or empty if unknown."""
 
     root: str = ""

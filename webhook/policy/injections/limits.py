@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from webhook.policy.context import PodContext
 from webhook.policy.injections.injection import NO_SHARE, OFF, Injection
@@ -21,8 +21,7 @@ from webhook.policy.pods.client_limits import ANNOTATIONS
 from webhook.policy.verdict import Append, Edit
 
 
-@dataclass(frozen=True, slots=True)
-class AnnotatedLimit:
+class AnnotatedLimit(NamedTuple):
     """The value that an annotation gives its variable, and the annotation's key."""
 
     key: str

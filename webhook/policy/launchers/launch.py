@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 from typing import NamedTuple
 
@@ -26,8 +25,7 @@ class Setting(NamedTuple):
     place: Place
 
 
-@dataclass(frozen=True, slots=True)
-class Launch:
+class Launch(NamedTuple):
     """One launch of a program, with the least that its options make it take.
 
     `each`: the GPUs that each of its containers needs. `total`: the GPUs that all of them need together. `spans`:

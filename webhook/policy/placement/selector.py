@@ -7,8 +7,7 @@ A node selector and the required node affinity become terms: any term suffices, 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from webhook.policy.pods.pod import Pod
 from webhook.policy.pods.reading import Members, elements, members, text, texts
@@ -22,8 +21,7 @@ AFFINITY = ("affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringEx
 TERMS = "nodeSelectorTerms"
 
 
-@dataclass(frozen=True, slots=True)
-class Domain:
+class Domain(NamedTuple):
     """The values that a label may have on a class of nodes.
 
     `only`: just these. `but`: any text except these. `least`: whole numbers from here up. `suffix`: text with this

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from webhook.policy.placement.node_classes import NodeClasses
 from webhook.policy.placement.plugin_configs import CONFIG_LABEL, PluginConfigs
@@ -14,8 +13,7 @@ _LONGEST = 200
 """Characters of node affinity that a remedy spells out. A line of a denial has about 300 characters."""
 
 
-@dataclass(frozen=True, slots=True)
-class Expression:
+class Expression(NamedTuple):
     """An expression of node affinity."""
 
     key: str

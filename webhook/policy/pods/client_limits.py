@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from webhook.policy.pods.variables import CONNECTIONS, MEMORY, PARTITIONING, PRIORITY, THREADS
 
@@ -20,8 +20,7 @@ _MOST_CONNECTIONS = 32
 _MEBIBYTE_FRACTION = {"K": 1 / 1024, "M": 1, "G": 1024}
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryLimit:
+class MemoryLimit(NamedTuple):
     """A limit on one device's memory: `amount` of `unit` (K, M or G)."""
 
     device: int
@@ -97,8 +96,7 @@ VARIABLES: dict[str, Callable[[str], object]] = {
 """The parser of each variable. It raises ValueError with a description of valid values."""
 
 
-@dataclass(frozen=True, slots=True)
-class Annotation:
+class Annotation(NamedTuple):
     """A `gpushare-webhook/` annotation: the variable that it sets, and the function that formats its value."""
 
     key: str

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from webhook.policy.pods.pod import APP, INIT
 from webhook.policy.pods.reading import MalformedError, Members, mapping
@@ -30,8 +30,7 @@ Condition = Callable[[Members, Path], bool]
 """Whether something is true of the pod at a path of an object."""
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(NamedTuple):
     """Containers of an assembled pod: the steps to them from its place, their form, and APP or INIT.
 
     Only the last step can be EVERY. `name` is the one that the controller gives a container, whatever the object says.
@@ -49,8 +48,7 @@ CONTAINERS = (Part(("initContainers", EVERY), kind=INIT), Part(("containers", EV
 """The containers of a PodSpec."""
 
 
-@dataclass(frozen=True, slots=True)
-class Assembly:
+class Assembly(NamedTuple):
     """A pod that a controller assembles from fields of its own.
 
     `around` leads, from the root of the object, to the mappings that hold fields of the pod's spec, such as

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from webhook.policy.settings.workloads import PresetName, Workloads
 from webhook.policy.workloads import (
@@ -23,8 +23,7 @@ from webhook.policy.workloads import (
 from webhook.policy.workloads.kinds import BUILT_IN, Kind, Kinds, by_name, with_paths
 
 
-@dataclass(frozen=True, slots=True)
-class Preset:
+class Preset(NamedTuple):
     """The kinds of one project. `title` is the project's name."""
 
     name: PresetName

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from webhook.policy.pods.placeholders import is_placeholder
 from webhook.policy.spelling import is_one_edit_away
@@ -17,8 +17,7 @@ _RETIRED = ("extensions",)
 """Groups in which kinds lived before they moved (Kubernetes 1.16 removed the workloads of `extensions/v1beta1`)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Unknown:
+class Unknown(NamedTuple):
     """Why no path leads to the pods of a kind, as far as the name tells.
 
     `meant` is the `apiVersion` and kind of which it is probably a typo, `preset` the preset that the settings leave
