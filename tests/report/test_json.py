@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 
 from tests.report.reports import DENIAL, PATCH, UNREADABLE, WARNING, json_of, result
 from webhook.report.model import Subject
 
 
 def test_json_report() -> None:
-    checked = replace(result("allowed", WARNING), patch=(PATCH,))
+    checked = result("allowed", WARNING).changed(patch=(PATCH,))
     written = json.loads(json_of(checked, UNREADABLE))
     assert list(written) == ["apiVersion", "kind", "results", "errors", "summary"]
     assert written["results"] == [
@@ -50,6 +49,6 @@ def test_json_keeps_unusual_text() -> None:
 
 
 def test_omitted_findings_are_counted_by_code() -> None:
-    cut = replace(result("denied", DENIAL), omitted={"GPS001": 1, "GPS005": 40})
+    cut = result("denied", DENIAL).changed(omitted={"GPS001": 1, "GPS005": 40})
     (written,) = json.loads(json_of(cut))["results"]
     assert written["omitted"] == {"GPS001": 1, "GPS005": 40}

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple, TypeAlias, TypeVar
 
 import click
 
@@ -75,9 +75,10 @@ def checking(inputs: Inputs, evaluator: Evaluator, server: Server | None, jobs: 
 
     Workers and connections end with the context.
     """
+    evaluated = partial(_evaluated, evaluator, inputs.namespace)
     if server is None:
         grouped = one_by_one if jobs == 1 else batches
-        check = partial(_checked, evaluator, inputs.namespace)
+        check = partial(_checked, evaluated)
         with _mapped(partial(answered, check), jobs) as answers:
             yield Checked(entries(inputs, answers(grouped(found(inputs, in_sections)))), "")
         return
@@ -86,21 +87,17 @@ def checking(inputs: Inputs, evaluator: Evaluator, server: Server | None, jobs: 
     from webhook.cli.remote import connected
 
     with connected(server, evaluator) as reviewer:
-        yield Checked(reviewer.results(_evaluated(inputs, evaluator)), reviewer.server)
+        yield Checked(reviewer.results(map(evaluated, manifests(inputs))), reviewer.server)
 
 
-def _checked(evaluator: Evaluator, namespace: str, source: Source) -> list[Entry]:
-    """Check the objects of an input, or of a section of it."""
-    checked = (_evaluate(one, evaluator, namespace) for one in objects(source))
-    return [one.result() if isinstance(one, Evaluated) else one for one in checked]
+Read: TypeAlias = "Manifest | Diagnostic | Unread"
+"""What an input holds."""
 
 
-def _evaluated(inputs: Inputs, evaluator: Evaluator) -> Iterator[Evaluated | Diagnostic | Unread]:
-    """Evaluate the manifests in order, one at a time."""
-    return (_evaluate(one, evaluator, inputs.namespace) for one in manifests(inputs))
+def _checked(evaluated: Callable[[Read], Evaluated | Diagnostic | Unread], source: Source) -> list[Entry]:
+    """Check the objects of an input, or of a section of it, one at a time."""
+    return [one.result() if isinstance(one, Evaluated) else one for one in map(evaluated, objects(source))]
 
 
-def _evaluate(
-    one: Manifest | Diagnostic | Unread, evaluator: Evaluator, namespace: str
-) -> Evaluated | Diagnostic | Unread:
+def _evaluated(evaluator: Evaluator, namespace: str, one: Read) -> Evaluated | Diagnostic | Unread:
     return evaluate(one, evaluator, namespace) if isinstance(one, Manifest) else one

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 
 import click
 
@@ -106,8 +105,7 @@ class Reviewer:
         compared = compare(answers, evaluated.verdict.findings, evaluated.manifest.value)
         is_denied = compared.decision is Decision.DENIED
         patch = () if is_denied or not evaluated.is_pod else answers[0].operations
-        return replace(
-            local,
+        return local.changed(
             decision=compared.decision.label,
             findings=tuple(evaluated.located(*marked) for marked in compared.findings),
             patch=patch,

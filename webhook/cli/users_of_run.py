@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from webhook.cli.evaluation import USERS
 from webhook.policy.wording import message
 from webhook.report.model import Result, decision_with
@@ -37,4 +35,4 @@ class UsersOfRun:
         )
         found = other.located(USERS, str(problem), _REMEDY)
         findings = tuple(sorted((*result.findings, found), key=lambda one: one.finding.code))
-        return replace(result, findings=findings, decision=decision_with(result.decision, other.severity))
+        return result.changed(findings=findings, decision=decision_with(result.decision, other.severity))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from webhook.diagnostics import Diagnostic, Unread
 from webhook.manifests.files import problem, reason_of, shown
@@ -17,8 +17,7 @@ from webhook.manifests.recognition import Reason
 EXTENSIONS = (".json", ".jsonl", ".ndjson", ".yaml", ".yml")
 
 
-@dataclass(frozen=True, slots=True)
-class Search:
+class Search(NamedTuple):
     """What is looked for in a folder.
 
     `levels` counts the levels of folders below it, `exclude` matches what is left out, and `only` the files that are
@@ -30,8 +29,7 @@ class Search:
     only: Patterns | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class _Folder:
+class _Folder(NamedTuple):
     """A folder during a walk: its level below the top, and the entries that remain."""
 
     level: int

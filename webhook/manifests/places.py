@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection
-from dataclasses import dataclass
 from posixpath import split
+from typing import NamedTuple
 
 from webhook.diagnostics import Diagnostic
 from webhook.manifests.files import read_file, shown
@@ -18,8 +18,7 @@ _MARKERS = (".git", ".gitignore", CHART_FILE, *KUSTOMIZATION_FILES)
 """The files that say something about those beside them and below."""
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(NamedTuple):
     """A folder of a search, at or below its top.
 
     `below` is its path below the top, with a slash at the end. `rules` are those of .gitignore files, and `used` holds

@@ -6,7 +6,7 @@ Fields hold text of manifests unchanged, for formats of data. `str` sanitises it
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from enum import Enum
 from typing import Any, NamedTuple, TypeAlias
 
@@ -145,8 +145,10 @@ class Suppression:
     reason: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Result:
+_NOTHING: Mapping[str, Any] = {}
+
+
+class Result(NamedTuple):  # of so many fields, a frozen dataclass takes ten times as long to create and to unpickle
     """The result for one object.
 
     `patch` is the patch of the mutating hook for a pod that is not denied. `omitted` counts, by code, the findings that
@@ -165,16 +167,20 @@ class Result:
     decision: str
     findings: tuple[Located, ...] = ()
     patch: tuple[dict[str, Any], ...] = ()
-    omitted: Mapping[str, int] = field(default_factory=dict)
+    omitted: Mapping[str, int] = _NOTHING
     reason: str = ""
     source: str = ""
     users: tuple[MpsUser, ...] = ()
-    omitted_severities: Mapping[str, Severity] = field(default_factory=dict)
+    omitted_severities: Mapping[str, Severity] = _NOTHING
     suppressed: tuple[Suppression, ...] = ()
     notes: tuple[Diagnostic, ...] = ()
     comments: tuple[Comment, ...] = ()
     server: str = ""
     patch_differs: bool = False
+
+    def changed(self, **fields: Any) -> Result:
+        """Return the result with other values of some fields."""
+        return self._replace(**fields)
 
     @property
     def differences(self) -> int:
@@ -191,7 +197,7 @@ class Result:
             if one.located is None:
                 omitted[one.code] -= one.count
         left = self._with([one for one in self.findings if id(one) not in left_out], omitted)
-        return replace(left, suppressed=(*self.suppressed, *suppressed))
+        return left.changed(suppressed=(*self.suppressed, *suppressed))
 
     def only(self, includes: Callable[[str], bool]) -> Result:
         """Return the result with the findings of some codes only. The decision follows from them."""
@@ -206,7 +212,7 @@ class Result:
         severities = [one.finding.severity for one in findings if one.difference is not Difference.ONLY_LOCAL]
         severities += [self.omitted_severities.get(code, Severity.DENY) for code in omitted]
         decision = max((POLICY_DECISIONS[one] for one in severities), default=Decision.ALLOWED)
-        return replace(self, decision=decision.label, findings=tuple(findings), omitted=omitted)
+        return self._replace(decision=decision.label, findings=tuple(findings), omitted=omitted)
 
 
 Entry: TypeAlias = "Result | Diagnostic | Unread"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import islice
 
 from webhook.diagnostics import Diagnostic
@@ -112,4 +112,4 @@ def _noted(result: Result, notes: Iterator[Diagnostic]) -> Result:
     more = sum(1 for _ in notes)
     if more:
         kept += (Diagnostic(result.file, result.line, 1, f"and {more} more notes about comments of this object"),)
-    return replace(result, notes=(*result.notes, *kept)) if kept else result
+    return result.changed(notes=(*result.notes, *kept)) if kept else result
