@@ -95,14 +95,20 @@ def _reason(file: str, data: bytes) -> Reason | None:
     return stranger.reason if stranger else Reason.OTHER
 
 
-def _content(file: str, document: Document) -> Stranger | Iterator[Manifest | Diagnostic]:
+def _content(file: str, document: Document) -> Stranger | Iterable[Manifest | Diagnostic]:
     """Return the objects of a document, or what it is if it is none."""
-    if is_review(document.value):
+    value = document.value
+    if is_review(value):
         from webhook.manifests.reviews import reviewed
 
         found = reviewed(file, document)
-        return found if isinstance(found, Stranger) else _complete((found,))
-    return recognized(file, document.value) or _complete(chain(_dropped(file, document), flattened(file, document)))
+        return found if isinstance(found, Stranger) else (_complete(found),)
+    stranger = recognized(file, value)
+    if stranger is not None:
+        return stranger
+    if isinstance(value, dict) and "items" not in value:
+        return (_complete(Manifest(file, document, (), value)),)
+    return map(_complete, chain(_dropped(file, document), flattened(file, document)))
 
 
 _OF_LIST = frozenset((*_HEADER, "metadata", "items"))
@@ -112,7 +118,7 @@ _OF_LIST = frozenset((*_HEADER, "metadata", "items"))
 def _dropped(file: str, document: Document) -> Iterator[Diagnostic]:
     """Yield a diagnostic for an object that kubectl takes for a list. Other clients, such as Argo CD, apply it."""
     value = document.value
-    if not isinstance(value, dict) or "items" not in value or value.keys() <= _OF_LIST:
+    if not isinstance(value, dict) or value.keys() <= _OF_LIST:
         return
     kind = value.get("kind")
     if isinstance(kind, str) and not kind.endswith("List"):
@@ -120,14 +126,13 @@ def _dropped(file: str, document: Document) -> Iterator[Diagnostic]:
         yield Diagnostic(file, *document.locate(("items",)), message)
 
 
-def _complete(manifests: Iterable[Manifest | Diagnostic]) -> Iterator[Manifest | Diagnostic]:
-    """Yield the objects, and a diagnostic in place of one that lacks `kind` or `apiVersion`."""
-    for manifest in manifests:
-        missing = (
-            [] if isinstance(manifest, Diagnostic) else [key for key in _HEADER if manifest.value.get(key) is None]
-        )
-        if isinstance(manifest, Diagnostic) or not missing:
-            yield manifest
-        else:
-            named = " and ".join(f"no `{key}`" for key in missing)
-            yield manifest.diagnostic((missing[0],), f"{named}: not a Kubernetes object")
+def _complete(found: Manifest | Diagnostic) -> Manifest | Diagnostic:
+    """Return an object, or a diagnostic in place of one that lacks `kind` or `apiVersion`."""
+    if isinstance(found, Diagnostic):
+        return found
+    value = found.value
+    if value.get("kind") is not None and value.get("apiVersion") is not None:
+        return found
+    missing = [key for key in _HEADER if value.get(key) is None]
+    named = " and ".join(f"no `{key}`" for key in missing)
+    return found.diagnostic((missing[0],), f"{named}: not a Kubernetes object")
