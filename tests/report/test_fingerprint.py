@@ -26,7 +26,7 @@ def fingerprint(held: Result, found: Located) -> str:
         (HELD, replace(FOUND, finding=replace(FOUND.finding, message="reworded", remedy="reworded"))),
         (replace(HELD, file="./a.yaml"), FOUND),
         (replace(HELD, document=9, line=90), FOUND),
-        (replace(HELD, subject=replace(HELD.subject, api_version="v2")), FOUND),
+        (replace(HELD, subject=Subject("v2", "Pod", "team-a", "train")), FOUND),
         (replace(HELD, findings=(FOUND,)), FOUND),
     ],
 )

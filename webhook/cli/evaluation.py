@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from webhook.diagnostics import Diagnostic, dotted
 from webhook.manifests import Manifest
@@ -169,7 +169,7 @@ def _placed(subject: Subject, kinds: Kinds) -> tuple[Subject, str]:
     """The subject, and the namespace whose rules apply: none for a cluster-scoped object, even if it names one."""
     kind = kinds.get((group_of(subject.api_version), subject.kind))
     if kind is not None and not kind.namespaced:
-        return replace(subject, namespace=""), ""
+        return Subject(subject.api_version, subject.kind, "", subject.name), ""
     return subject, subject.namespace or DEFAULT_NAMESPACE
 
 

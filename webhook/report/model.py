@@ -18,8 +18,7 @@ from webhook.policy.verdict import DECISIONS as POLICY_DECISIONS
 from webhook.policy.verdict import Decision, Finding, Path, Severity
 
 
-@dataclass(frozen=True, slots=True)
-class Subject:
+class Subject(NamedTuple):
     """The object of a result. `namespace` and `name` are empty when absent."""
 
     api_version: str
