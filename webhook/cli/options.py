@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from functools import partial, wraps
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -99,8 +98,7 @@ def manifest_options(command: Callable[..., None]) -> Callable[..., None]:
 Format = TypeVar("Format", bound=Enum)
 
 
-@dataclass(frozen=True, slots=True)
-class Output(Generic[Format]):
+class Output(NamedTuple, Generic[Format]):
     """A format, and the file that gets it; `-` is standard output."""
 
     format: Format

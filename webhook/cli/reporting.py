@@ -5,8 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
-from functools import wraps
+from functools import partial, wraps
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -107,13 +106,14 @@ def reports(wanted: Wanted) -> Iterator[Reports]:
         shown.end()
         show(text)
 
-    page = Page(fail_on=wanted.fail_on, is_quiet=wanted.is_quiet, tree=_source_tree(Path.cwd()))
-    screen = replace(page, paint=paint(sys.stdout), width=width() if sys.stdout.isatty() else None)
+    page = partial(Page, fail_on=wanted.fail_on, is_quiet=wanted.is_quiet, tree=_source_tree(Path.cwd()))
+    screen = page(paint=paint(sys.stdout), width=width() if sys.stdout.isatty() else None)
+    file = page()
     live = [one for one in wanted.outputs if one.file == STDOUT and one.format.is_for_people]
     data = [one for one in wanted.outputs if one not in live]
     with destinations([one.file for one in data]) as writes:
         parts: list[tuple[Writer, Write]] = [(one.format.writer(screen), show_live) for one in live]
-        parts += [(one.format.writer(page), write) for one, write in zip(data, writes, strict=True)]
+        parts += [(one.format.writer(file), write) for one, write in zip(data, writes, strict=True)]
         try:
             yield Reports(parts, shown)
         finally:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from enum import Enum
+from typing import NamedTuple
 
 from webhook.policy.placement.memory_shares import CARD_MEMORY, MemoryShares, ResourceShares, SizedKinds
 from webhook.policy.placement.node_classes import REPLICAS
@@ -67,8 +67,7 @@ _REJECTING = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class MemorySize:
+class MemorySize(NamedTuple):
     """The size that a pod asks for, in MiB, of the first shared resource that it requests.
 
     `obstacle` says why no affinity requires it; `largest` is the largest share in MiB where a smaller one is the
@@ -138,7 +137,7 @@ def _too_small(pod: Pod, placement: Placement, known: ResourceShares, sized: Siz
 
 def _placed(asked: MemorySize, pod: Pod, required: Requirement | None, sized: SizedKinds) -> MemorySize:
     """The size with the affinity that requires it, in the terms that do not require it already."""
-    too_large = replace(asked, obstacle=Obstacle.TOO_LARGE_AFFINITY)
+    too_large = MemorySize(asked.mebibytes, asked.resource, Obstacle.TOO_LARGE_AFFINITY)
     if required is not None and required.is_partial:
         return too_large
     selector = {} if required is None else required.selector
@@ -152,7 +151,8 @@ def _placed(asked: MemorySize, pod: Pod, required: Requirement | None, sized: Si
     conjunctions = sized.conjunctions(room if characters(pod) <= MOST_COPIED else min(room, 1))
     if conjunctions is None:
         return too_large
-    return replace(asked, affinity=RequiredAffinity(pod, [conjunctions if is_open else [()] for is_open in open_terms]))
+    affinity = RequiredAffinity(pod, [conjunctions if is_open else [()] for is_open in open_terms])
+    return MemorySize(asked.mebibytes, asked.resource, affinity=affinity)
 
 
 def _about_cards(term: Term, selector: Mapping[str, str]) -> Term:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 
 from webhook.manifests import Manifest
@@ -46,5 +45,9 @@ def spelled(value: str | int, instead_of: str) -> str:
     text = str(value)
     if instead_of.startswith("'") and text.isprintable():
         return "'" + text.replace("'", "''") + "'"
-    is_plain = isinstance(value, int) or (_PLAIN.fullmatch(text) is not None and isinstance(plain(text), str))
-    return text if is_plain and not instead_of.startswith(('"', "'")) else json.dumps(text)
+    if not isinstance(value, int) and _PLAIN.fullmatch(text) is None:
+        import json  # most values need no escapes
+
+        return json.dumps(text)
+    is_quoted = instead_of.startswith(('"', "'")) or not (isinstance(value, int) or isinstance(plain(text), str))
+    return f'"{text}"' if is_quoted else text

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from webhook.report.paint import Paint, plain
 from webhook.report.source_tree import ANYWHERE, SourceTree
 from webhook.report.tally import FailOn
 
 
-@dataclass(frozen=True, slots=True)
-class Page:
+class Page(NamedTuple):
     """The colours and the columns of a terminal, the decisions with which the run fails, and the repository.
 
     `width` is None where lines are not wrapped, such as in a file. On a quiet page, text for people is limited to the

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
 
 from webhook.policy.settings.settings import Settings
 
@@ -12,8 +12,7 @@ if TYPE_CHECKING:
     from webhook.policy.settings.names import SeverityName
 
 
-@dataclass(frozen=True, slots=True)
-class Selection:
+class Selection(NamedTuple):
     """The codes of the checks that options leave out, and of those that remain.
 
     `options` names the options; it is empty where all checks remain.
