@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from itertools import chain
 
@@ -68,14 +69,13 @@ def _found(file: str, data: bytes) -> Iterator[Manifest | Diagnostic | Unread]:
 
 
 _HEADER = ("kind", "apiVersion")
-_WORDS = (b"kind", b"apiVersion")
-_OTHER_SPELLINGS = (b"\\", b"!", b"\0")
-"""Escapes, tags such as `!!binary`, and UTF-16: without them, YAML and JSON write a key as it is."""
+_MARK = re.compile(rb"kind|apiVersion|[\\!\0]")
+"""A key of an object, or what can spell one in another way: escapes, tags such as `!!binary`, and UTF-16."""
 
 
 def _may_hold_objects(data: bytes) -> bool:
     """Return whether a file can hold an object at all. What is wrong with another file is no error of a manifest."""
-    return any(word in data for word in (*_WORDS, *_OTHER_SPELLINGS))
+    return _MARK.search(data) is not None
 
 
 _LARGE = 64 * 1024
