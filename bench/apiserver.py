@@ -235,7 +235,7 @@ def section(found: Results) -> str:
         for name in found.subjects
     ]
     skipped = [f"{who} is skipped: {why}." for who, why in found.skipped.items()]
-    return "\n".join([_INTRO, table(head, rows), *found.notes, *skipped]) + "\n"
+    return "\n".join([_INTRO, table(head, rows), *skipped]) + "\n"
 
 
 def _written(found: Results, name: str, quantity: str) -> str:

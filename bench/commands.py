@@ -247,7 +247,7 @@ def section(found: Results) -> str:
     """A table for each case."""
     cases = dict.fromkeys(figure.case for figure in found.figures)
     skipped = [f"{who} is skipped: {why}." for who, why in found.skipped.items()]
-    return "\n".join([_INTRO, *(_table(found, case) for case in cases), *found.notes, *skipped]) + "\n"
+    return "\n".join([_INTRO, *(_table(found, case) for case in cases), *skipped]) + "\n"
 
 
 def _table(found: Results, case: str) -> str:
