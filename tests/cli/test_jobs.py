@@ -21,6 +21,7 @@ from bench.deployments import good, wrong
 from tests.cli.run import run
 from tests.server.lines import Lines
 from webhook.cli.workers import ordered
+from webhook.diagnostics import InputError
 
 PATIENCE = 30
 POD = """kind: Pod
@@ -118,13 +119,18 @@ def test_killed_worker_ends_check_with_advice(manifests: Path, monkeypatch: pyte
     monkeypatch.setattr("webhook.cli.checking.evaluate", killed)
     ended = run("check", manifests, "-j", "2")
     assert ended.code == 2
-    assert ended.err == (
-        "cannot continue: a worker process was killed, perhaps for lack of memory; use fewer processes (-j)\n"
-    )
+    assert ended.err == "-j: a worker process was killed, perhaps for lack of memory; use fewer processes\n"
+
+
+def test_unpicklable_answer_is_an_internal_error(manifests: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("webhook.cli.checking.answered", lambda *_: lambda: None)
+    ended = run("check", manifests, "-j", "2")
+    assert ended.code == 3
+    assert ended.err == "internal error: a worker process ended early; please report it\n"
 
 
 def test_dead_worker_is_noticed_when_it_gets_a_task() -> None:
-    with pytest.raises(ChildProcessError, match="killed"), ordered(killed, 1 + 1) as answers:
+    with pytest.raises(InputError, match="killed"), ordered(killed, 1 + 1) as answers:
         list(answers([b"x" * 1_000_000] * 6))
 
 

@@ -6,9 +6,11 @@ import io
 import os
 from pathlib import Path
 
+import pytest
+
 from webhook.diagnostics import Diagnostic, Unread
 from webhook.manifests import Source, in_sections, sources
-from webhook.manifests.files import LARGEST
+from webhook.manifests.files import LARGEST, read_file
 
 
 def found(paths: list[str], recursive: bool = False, stdin: bytes = b"") -> list[tuple[str, bytes] | Diagnostic]:
@@ -124,3 +126,14 @@ def test_file_that_cannot_be_examined_does_not_end_the_folder(tmp_path: Path) ->
     (tmp_path / "b.yaml").write_bytes(b"b")
     unexamined = Diagnostic(str(tmp_path / "a.yaml"), 0, 0, "file name too long")
     assert found([str(tmp_path)], recursive=True) == [unexamined, (str(tmp_path / "b.yaml"), b"b")]
+
+
+@pytest.mark.parametrize("stated", [0, 1, 999, 1001, LARGEST + 1])
+def test_file_whose_size_changes_is_read_to_its_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stated: int
+) -> None:
+    """The size that the system states before the file grows or shrinks; files of /proc state 0."""
+    file = tmp_path / "a.yaml"
+    file.write_bytes(b"x" * 1000)
+    monkeypatch.setattr("os.fstat", lambda _: os.stat_result((0o100644, 0, 0, 1, 0, 0, stated, 0, 0, 0)))
+    assert read_file(str(file)) == b"x" * 1000

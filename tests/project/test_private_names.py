@@ -16,12 +16,15 @@ JUSTIFIED = {
     # The library reference documents it for exactly this use, debugging a deadlock; it has no other name.
     "webhook/server/observe/watchdog.py: sys._current_frames",
 }
+OF_NAMED_TUPLES = {"_asdict", "_fields", "_make", "_replace"}
+"""Documented names, which begin with an underscore so that they differ from those of fields."""
+
 BY_NAME = {"getattr", "setattr", "delattr", "hasattr"}
 
 
 def is_private(word: str) -> bool:
     """A leading underscore marks a private name; Python itself defines `__dict__`, `_value_` of enums, and `_`."""
-    return word.startswith("_") and not word.endswith("_")
+    return word.startswith("_") and not word.endswith("_") and word not in OF_NAMED_TUPLES
 
 
 def declared(scope: ast.ClassDef) -> set[str]:

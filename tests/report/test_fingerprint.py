@@ -24,31 +24,31 @@ def fingerprint(held: Result, found: Located) -> str:
     [
         (HELD, replace(FOUND, line=70, column=30)),
         (HELD, replace(FOUND, finding=replace(FOUND.finding, message="reworded", remedy="reworded"))),
-        (HELD.changed(file="./a.yaml"), FOUND),
-        (HELD.changed(document=9, line=90), FOUND),
-        (HELD.changed(subject=Subject("v2", "Pod", "team-a", "train")), FOUND),
-        (HELD.changed(findings=(FOUND,)), FOUND),
+        (HELD._replace(file="./a.yaml"), FOUND),
+        (HELD._replace(document=9, line=90), FOUND),
+        (HELD._replace(subject=Subject("v2", "Pod", "team-a", "train")), FOUND),
+        (HELD._replace(findings=(FOUND,)), FOUND),
     ],
 )
 def test_fingerprint_ignores_what_moves(same: Result, found: Located) -> None:
-    same = same.changed(findings=tuple(found if one is FOUND else one for one in same.findings))
+    same = same._replace(findings=tuple(found if one is FOUND else one for one in same.findings))
     assert fingerprint(same, found) == fingerprint(HELD, FOUND)
 
 
 @pytest.mark.parametrize(
     ("other", "found"),
     [
-        (HELD.changed(file="b.yaml"), FOUND),
-        (HELD.changed(subject=Subject("v1", "Pod", "team-b", "train")), FOUND),
-        (HELD.changed(subject=Subject("v1", "Pod", "team-atrain", "")), FOUND),
-        (HELD.changed(subject=Subject("example.com/v1", "Pod", "team-a", "train")), FOUND),
+        (HELD._replace(file="b.yaml"), FOUND),
+        (HELD._replace(subject=Subject("v1", "Pod", "team-b", "train")), FOUND),
+        (HELD._replace(subject=Subject("v1", "Pod", "team-atrain", "")), FOUND),
+        (HELD._replace(subject=Subject("example.com/v1", "Pod", "team-a", "train")), FOUND),
         (HELD, replace(FOUND, value="3")),
         (HELD, replace(FOUND, finding=replace(FOUND.finding, code="GPS002"))),
         (HELD, replace(FOUND, finding=replace(FOUND.finding, path=("spec", 0)))),
     ],
 )
 def test_fingerprint_differs_for_another_finding(other: Result, found: Located) -> None:
-    other = other.changed(findings=tuple(found if one is FOUND else one for one in other.findings))
+    other = other._replace(findings=tuple(found if one is FOUND else one for one in other.findings))
     assert fingerprint(other, found) != fingerprint(HELD, FOUND)
 
 
@@ -59,21 +59,21 @@ def test_fingerprints_of_equal_findings_differ() -> None:
 
 def test_fingerprints_of_equal_objects_of_one_file_differ() -> None:
     fingerprints = Fingerprints()
-    nameless = HELD.changed(subject=Subject("v1", "Pod", "", ""), findings=(FOUND,))
-    found = [*fingerprints.of(nameless), *fingerprints.of(nameless.changed(document=3))]
+    nameless = HELD._replace(subject=Subject("v1", "Pod", "", ""), findings=(FOUND,))
+    found = [*fingerprints.of(nameless), *fingerprints.of(nameless._replace(document=3))]
     assert found[0] == fingerprint(nameless, FOUND) != found[1]
-    assert [*fingerprints.of(nameless.changed(file="b.yaml")), *fingerprints.of(nameless)][1] == found[0]
+    assert [*fingerprints.of(nameless._replace(file="b.yaml")), *fingerprints.of(nameless)][1] == found[0]
 
 
 def test_suppressed_finding_keeps_its_number() -> None:
     _, second = Fingerprints().of(result("denied", FOUND, FOUND))
-    left = result("denied", FOUND).changed(suppressed=(Suppression("GPS001", Suppressor.BASELINE, FOUND),))
+    left = result("denied", FOUND)._replace(suppressed=(Suppression("GPS001", Suppressor.BASELINE, FOUND),))
     assert list(Fingerprints().of(left)) == [second]
 
 
 def test_fingerprint_takes_any_text() -> None:
     hostile = Subject("\ud800/v1", "\0", "a\nb", "x" * 100_000)
-    assert len(fingerprint(HELD.changed(subject=hostile, file="\udcff"), FOUND)) == 64
+    assert len(fingerprint(HELD._replace(subject=hostile, file="\udcff"), FOUND)) == 64
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from webhook.report.model import Subject
 
 
 def test_json_report() -> None:
-    checked = result("allowed", WARNING).changed(patch=(PATCH,))
+    checked = result("allowed", WARNING)._replace(patch=(PATCH,))
     written = json.loads(json_of(checked, UNREADABLE))
     assert list(written) == ["apiVersion", "kind", "results", "errors", "summary"]
     assert written["results"] == [
@@ -49,6 +49,6 @@ def test_json_keeps_unusual_text() -> None:
 
 
 def test_omitted_findings_are_counted_by_code() -> None:
-    cut = result("denied", DENIAL).changed(omitted={"GPS001": 1, "GPS005": 40})
+    cut = result("denied", DENIAL)._replace(omitted={"GPS001": 1, "GPS005": 40})
     (written,) = json.loads(json_of(cut))["results"]
     assert written["omitted"] == {"GPS001": 1, "GPS005": 40}

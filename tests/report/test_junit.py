@@ -74,14 +74,14 @@ def test_denial_is_failure_and_warning_is_output() -> None:
 
 
 def test_warned_and_exempt_objects_pass() -> None:
-    exempt = result("allowed").changed(reason="exempt: of Windows")
+    exempt = result("allowed")._replace(reason="exempt: of Windows")
     ((warned, audited, left),) = suites([result("warned", WARNING), result("allowed", NOTE), exempt])
     assert [child.tag for case in (warned, audited, left) for child in case] == ["system-out"] * 3
     assert left[0].text == "exempt: of Windows"
 
 
 def test_skipped_objects_and_unread_files_have_their_reason() -> None:
-    skipped = result("skipped").changed(reason="skipped: it runs no pods")
+    skipped = result("skipped")._replace(reason="skipped: it runs no pods")
     first, second = suites([skipped, Unread("b.yaml", "values of a Helm chart")])
     assert first[0][0].attrib["message"] == "skipped: it runs no pods"
     assert second[0][0].attrib["message"] == "values of a Helm chart"
@@ -102,14 +102,14 @@ def test_suite_of_large_file_continues_in_another() -> None:
 def test_text_of_users_is_legal_xml(text: str) -> None:
     finding = replace(DENIAL.finding, message=text, remedy=text)
     odd = result("denied", replace(DENIAL, finding=finding), subject=Subject("v1", text, text, text))
-    ((case,),) = suites([odd.changed(file=text)])
+    ((case,),) = suites([odd._replace(file=text)])
     shown = text if text.isprintable() else "?"
     assert shown[:2] in case.attrib["classname"] + "?"
 
 
 @pytest.mark.parametrize("findings", [(), (WARNING,)])
 def test_denial_without_listed_finding_is_failure(findings: tuple[Located, ...]) -> None:
-    (suite,) = suites([result("denied", *findings).changed(omitted={"GPS001": 5})])
+    (suite,) = suites([result("denied", *findings)._replace(omitted={"GPS001": 5})])
     (case,) = suite
     assert [child.tag for child in case] == ["failure", "system-out"]
     assert "and 5 more findings of GPS001" in str(case[1].text)

@@ -28,9 +28,9 @@ TREE = SourceTree("/repo", "/repo/sub")
         [],
         [UNREADABLE, Unread("v.yaml", "values")],
         [
-            result("denied", DENIAL, NOTE).changed(omitted={"GPS001": 2}, reason="x", source="y"),
+            result("denied", DENIAL, NOTE)._replace(omitted={"GPS001": 2}, reason="x", source="y"),
             UNREADABLE,
-            result("allowed").changed(patch=(PATCH,)),
+            result("allowed")._replace(patch=(PATCH,)),
         ],
     ],
 )
@@ -62,7 +62,7 @@ def test_github_summary_names_hidden_annotations() -> None:
 
 def test_github_escapes() -> None:
     finding = replace(DENIAL.finding, message="100%0A::error::\r\n x", remedy="a,b:c")
-    odd = result("denied", replace(DENIAL, finding=finding)).changed(file="50%, a:b\n.yaml")
+    odd = result("denied", replace(DENIAL, finding=finding))._replace(file="50%, a:b\n.yaml")
     first = written(GithubWriter(), [odd]).splitlines()[0]
     assert first == (
         "::error file=50%25%2C a%3Ab?.yaml,line=7,col=3,title=GPS001::100%250A::error::?? x (Pod team-a/train); a,b:c"
@@ -70,7 +70,7 @@ def test_github_escapes() -> None:
 
 
 def test_gitlab_entries() -> None:
-    entries: list[Entry] = [result("denied", DENIAL, WARNING, NOTE).changed(file="./x/../a.yaml"), UNREADABLE, MISSING]
+    entries: list[Entry] = [result("denied", DENIAL, WARNING, NOTE)._replace(file="./x/../a.yaml"), UNREADABLE, MISSING]
     found = json.loads(written(GitlabWriter(TREE), entries))
     assert [(one["check_name"], one["severity"], one["location"]) for one in found] == [
         ("GPS001", "critical", {"path": "sub/a.yaml", "lines": {"begin": 7}}),
@@ -89,7 +89,7 @@ def test_gitlab_fingerprints_of_equal_errors_differ() -> None:
 
 
 def test_gitlab_fingerprint_survives_moved_lines() -> None:
-    moved = result("denied", replace(DENIAL, line=99)).changed(line=90)
+    moved = result("denied", replace(DENIAL, line=99))._replace(line=90)
     one, other = (json.loads(written(GitlabWriter(), [entry])) for entry in (result("denied", DENIAL), moved))
     assert one[0]["fingerprint"] == other[0]["fingerprint"]
 

@@ -116,7 +116,7 @@ def test_levels_follow_severities() -> None:
 )
 def test_artifact_is_relative_to_repository(file: str, artifact: dict[str, str]) -> None:
     tree = SourceTree("/repo", "/repo/sub")
-    (found,) = log_of(result("denied", DENIAL).changed(file=file), tree=tree)["results"]
+    (found,) = log_of(result("denied", DENIAL)._replace(file=file), tree=tree)["results"]
     assert found["locations"][0]["physicalLocation"]["artifactLocation"] == artifact
 
 

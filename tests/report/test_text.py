@@ -69,7 +69,7 @@ def test_report_without_findings_is_summary_line(parts: list[Result | Diagnostic
 
 def test_skipped_objects_and_unread_files_are_counted_by_reason() -> None:
     reasons = ["skipped: it runs no pods", "skipped: it requests no GPU resource", "skipped: it runs no pods"]
-    skipped = [result("skipped").changed(reason=reason) for reason in reasons]
+    skipped = [result("skipped")._replace(reason=reason) for reason in reasons]
     unread = [Unread(f"{name}.yaml", "values of a Helm chart") for name in "ab"]
     assert text_of(*skipped, *unread, result("allowed")).splitlines() == [
         "2 files not read: values of a Helm chart",
@@ -89,12 +89,12 @@ def test_objects_with_unchecked_places_are_counted() -> None:
 
 
 def test_reason_of_object_with_findings_follows_them() -> None:
-    suspended = result("warned", WARNING).changed(reason="suspended: later")
+    suspended = result("warned", WARNING)._replace(reason="suspended: later")
     assert text_of(suspended).splitlines()[2] == "a.yaml:5: Pod team-a/train: suspended: later"
 
 
 def test_reasons_of_allowed_objects_are_counted_up_to_a_limit() -> None:
-    notes = [result("allowed").changed(reason=f"exempt: reason {number % 50}") for number in range(100)]
+    notes = [result("allowed")._replace(reason=f"exempt: reason {number % 50}") for number in range(100)]
     lines = text_of(*notes).splitlines()
     assert lines[:2] == ["60 objects with other notes", "2 objects exempt: reason 0"]
     assert len(lines) == 22
@@ -117,7 +117,7 @@ def test_remedies_are_listed_once_and_up_to_a_limit() -> None:
 
 
 def test_omitted_findings_are_counted_by_code() -> None:
-    cut = result("denied", DENIAL).changed(omitted={"GPS001": 1, "GPS005": 40})
+    cut = result("denied", DENIAL)._replace(omitted={"GPS001": 1, "GPS005": 40})
     lines = text_of(cut).splitlines()
     assert lines[2:4] == [
         f"a.yaml:{cut.line}: Pod team-a/train: and 1 more finding of GPS001",
@@ -128,7 +128,7 @@ def test_omitted_findings_are_counted_by_code() -> None:
 
 def test_path_of_file_is_never_cut() -> None:
     file = "/".join(["folder" * 20] * 10)
-    cut = result("denied", DENIAL).changed(file=file, omitted={"GPS001": 1})
+    cut = result("denied", DENIAL)._replace(file=file, omitted={"GPS001": 1})
     for page in (PLAIN, Page(width=40)):
         lines = text_of(cut, page=page).splitlines()
         assert lines[0].startswith(f"{file}:7:3: deny")
@@ -136,7 +136,7 @@ def test_path_of_file_is_never_cut() -> None:
 
 
 def test_source_of_renderer_is_named() -> None:
-    rendered = result("denied", DENIAL).changed(source="chart/templates/\x1bpod.yaml")
+    rendered = result("denied", DENIAL)._replace(source="chart/templates/\x1bpod.yaml")
     assert text_of(rendered).splitlines()[1] == "    Pod team-a/train from chart/templates/?pod.yaml at /spec"
 
 
@@ -200,8 +200,8 @@ def test_lines_fit_the_width(width: int) -> None:
     finding = replace(DENIAL.finding, message=MESSAGE, remedy=MESSAGE)
     wide = replace(DENIAL, finding=finding, excerpt=Excerpt("a: " * 100, 1))
     entries: list[Entry] = [
-        result("denied", wide).changed(reason=MESSAGE, omitted={"GPS001": 3}, source="chart/" * 20),
-        result("skipped").changed(reason=MESSAGE),
+        result("denied", wide)._replace(reason=MESSAGE, omitted={"GPS001": 3}, source="chart/" * 20),
+        result("skipped")._replace(reason=MESSAGE),
         Unread("x", MESSAGE),
     ]
     lines = text_of(*entries, page=Page(width=width)).splitlines()
@@ -223,7 +223,7 @@ def test_quiet_report_holds_failing_findings() -> None:
     entries = [
         result("allowed", NOTE),
         result("denied", DENIAL, WARNING),
-        result("skipped").changed(reason="skipped: it runs no pods"),
+        result("skipped")._replace(reason="skipped: it runs no pods"),
     ]
     denials = ["a.yaml:7:3: deny GPS001 too many", "    Pod team-a/train at /spec"]
     warnings = ["a.yaml:1:1: warn GPS005 hides it", "    Pod team-a/train at /"]
@@ -236,7 +236,7 @@ def test_quiet_report_holds_failing_findings() -> None:
 
 
 def test_patch_of_server_that_differs_is_named_without_findings() -> None:
-    differs = result("allowed").changed(server="https://x", patch_differs=True)
+    differs = result("allowed")._replace(server="https://x", patch_differs=True)
     assert text_of(differs).splitlines() == [
         "a.yaml:5: Pod team-a/train: the server's patch is not that of the local run",
         "",
@@ -245,5 +245,5 @@ def test_patch_of_server_that_differs_is_named_without_findings() -> None:
 
 
 def test_quiet_report_counts_unlisted_denials() -> None:
-    denied = result("denied", WARNING).changed(omitted={"GPS001": 5})
+    denied = result("denied", WARNING)._replace(omitted={"GPS001": 5})
     assert quiet(FailOn.DENY, [denied]) == ["a.yaml:5: Pod team-a/train: and 5 more findings of GPS001"]

@@ -122,3 +122,25 @@ def test_object_finds_fields_by_key() -> None:
     assert tree.keys == ["perPod", "hostIPC"]
     assert tree.field("hostIPC") is tree.fields[1]
     assert tree.field("hostIpc") is None
+
+
+Units = Annotated[int, Range(0, 5)]
+"""A type whose name another module of the policy's types also has."""
+
+
+@dataclass(frozen=True)
+class Counted:
+    """A section."""
+
+    size: Units = setting(1, "A number.")
+
+
+def test_type_of_own_module_takes_precedence() -> None:
+    (only,) = object_of(Counted).fields
+    assert only.node == Scalar(Range(0, 5))
+
+
+def test_definition_error_names_unknown_type() -> None:
+    cls: Any = dataclass(type("Backlog", (), {"__annotations__": {"size": "Missing"}, "size": setting(1, "A number.")}))
+    with pytest.raises(DefinitionError, match=r"Backlog: no module of the policy's types defines Missing"):
+        object_of(cls)

@@ -130,9 +130,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except BrokenPipeError:
         _forget_output()
         sys.exit(ExitCode.WRONG_INPUT)
-    except ChildProcessError as error:
-        tell(f"cannot continue: {error}")
-        sys.exit(ExitCode.WRONG_INPUT)
     except OSError as error:
         tell(f"cannot continue: {error.strerror or error}")
         _forget_output()

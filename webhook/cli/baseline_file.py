@@ -16,7 +16,7 @@ from webhook.report.model import Entry, Result
 from webhook.report.tally import Tally
 
 
-class Read:
+class ReadBaseline:
     """Suppresses the findings of a baseline, and names its entries that no longer occur."""
 
     def __init__(self, file: str) -> None:
@@ -38,7 +38,7 @@ class Read:
         tally.baseline = BaselineUse(self._file, stale=stale)
 
 
-class Written:
+class WrittenBaseline:
     """Suppresses all findings, and writes them to a baseline unless the run has errors."""
 
     def __init__(self, file: str) -> None:

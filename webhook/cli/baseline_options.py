@@ -54,13 +54,13 @@ def baseline_options(command: Callable[..., None]) -> Callable[..., None]:
 def opened(options: BaselineOptions) -> UsedBaseline:
     """Return the baseline that the options name. Raises InputError if it cannot be read."""
     if options.write is not None:
-        from webhook.cli.baseline_file import Written  # most runs have no baseline
+        from webhook.cli.baseline_file import WrittenBaseline  # most runs have no baseline
 
-        return Written(options.write)
+        return WrittenBaseline(options.write)
     if options.read is not None:
-        from webhook.cli.baseline_file import Read  # most runs have no baseline
+        from webhook.cli.baseline_file import ReadBaseline  # as above
 
-        return Read(options.read)
+        return ReadBaseline(options.read)
     return _NoBaseline()
 
 

@@ -90,14 +90,14 @@ def checking(inputs: Inputs, evaluator: Evaluator, server: Server | None, jobs: 
         yield Checked(reviewer.results(map(evaluated, manifests(inputs))), reviewer.server)
 
 
-Read: TypeAlias = "Manifest | Diagnostic | Unread"
+Content: TypeAlias = "Manifest | Diagnostic | Unread"
 """What an input holds."""
 
 
-def _checked(evaluated: Callable[[Read], Evaluated | Diagnostic | Unread], source: Source) -> list[Entry]:
+def _checked(evaluated: Callable[[Content], Evaluated | Diagnostic | Unread], source: Source) -> list[Entry]:
     """Check the objects of an input, or of a section of it, one at a time."""
     return [one.result() if isinstance(one, Evaluated) else one for one in map(evaluated, objects(source))]
 
 
-def _evaluated(evaluator: Evaluator, namespace: str, one: Read) -> Evaluated | Diagnostic | Unread:
+def _evaluated(evaluator: Evaluator, namespace: str, one: Content) -> Evaluated | Diagnostic | Unread:
     return evaluate(one, evaluator, namespace) if isinstance(one, Manifest) else one

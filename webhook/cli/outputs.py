@@ -101,7 +101,9 @@ def _beside(name: str, mode: int | None, leftovers: ExitStack) -> _Destination:
     import signal
     from secrets import token_hex
 
-    leftovers.callback(signal.signal, signal.SIGTERM, signal.signal(signal.SIGTERM, _end))
+    if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
+        signal.signal(signal.SIGTERM, _end)
+        leftovers.callback(signal.signal, signal.SIGTERM, signal.SIG_DFL)
     place = Path(name).resolve()  # a link stays: the file that it leads to is replaced
     new = place.with_name(f".{token_hex(8)}.tmp")
     leftovers.callback(new.unlink, missing_ok=True)
@@ -120,7 +122,7 @@ def _beside(name: str, mode: int | None, leftovers: ExitStack) -> _Destination:
 
 
 def _end(_signal: int, _frame: object) -> NoReturn:
-    """End on SIGTERM, after the removal of what is not completed."""
+    """Exit on SIGTERM, so that what is not completed is removed."""
     sys.exit(ExitCode.TERMINATED)
 
 

@@ -105,7 +105,7 @@ class Reviewer:
         compared = compare(answers, evaluated.verdict.findings, evaluated.manifest.value)
         is_denied = compared.decision is Decision.DENIED
         patch = () if is_denied or not evaluated.is_pod else answers[0].operations
-        return local.changed(
+        return local._replace(
             decision=compared.decision.label,
             findings=tuple(evaluated.located(*marked) for marked in compared.findings),
             patch=patch,

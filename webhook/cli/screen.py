@@ -77,6 +77,6 @@ def _colour(text: str, colour: str) -> str:
 
 
 def draw(text: str) -> None:
-    """Replace the line of standard error on which the cursor stands, as far as the text fits the terminal."""
+    """Replace the line at the cursor on standard error with a text, cut to the width of the terminal."""
     with suppress(OSError):
         click.echo(f"{_CLEAR}{text[: _columns(sys.stderr) - 1]}", err=True, nl=False, color=True)

@@ -35,4 +35,4 @@ class UsersOfRun:
         )
         found = other.located(USERS, str(problem), _REMEDY)
         findings = tuple(sorted((*result.findings, found), key=lambda one: one.finding.code))
-        return result.changed(findings=findings, decision=decision_with(result.decision, other.severity))
+        return result._replace(findings=findings, decision=decision_with(result.decision, other.severity))

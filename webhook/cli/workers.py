@@ -16,6 +16,7 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from typing import BinaryIO, Generic, TypeAlias, TypeVar
 
+from webhook.diagnostics import Diagnostic, InputError
 from webhook.runtime.exceptions import DescribedError, reason
 
 Task = TypeVar("Task")
@@ -30,7 +31,7 @@ def ordered(function: Callable[[Task], Answer], jobs: int) -> Iterator[Map[Task,
     """Yield the map of a function over worker processes, which start with the first tasks and end with the context.
 
     Tasks and answers are pickled, the function is not. The map raises DescribedError if the function fails, and
-    ChildProcessError if a worker is killed.
+    InputError if a worker is killed.
     """
     workers: list[_Worker[Task, Answer]] = []
     try:
@@ -61,36 +62,43 @@ def _in_order(
         yield worker.answer()
 
 
-_KILLED = "a worker process was killed, perhaps for lack of memory; use fewer processes (-j)"
+_KILLED = Diagnostic("-j", 0, 0, "a worker process was killed, perhaps for lack of memory; use fewer processes")
 
 
 class _Worker(Generic[Task, Answer]):
     """A worker process, seen from its parent."""
 
-    __slots__ = ("_answers", "_pid", "_tasks")
+    __slots__ = ("_answers", "_has_ended", "_pid", "_tasks")
 
     def __init__(self, pid: int, tasks: BinaryIO, answers: BinaryIO) -> None:
         self._pid = pid
         self._tasks = tasks
         self._answers = answers
+        self._has_ended = False
 
     def ask(self, task: Task) -> None:
-        """Send a task to the worker, which has none. Raises ChildProcessError if it was killed."""
+        """Send a task to the worker, which has none. Raises InputError if it was killed, else DescribedError."""
         try:
             pickle.dump(task, self._tasks, pickle.HIGHEST_PROTOCOL)
             self._tasks.flush()
         except BrokenPipeError:
-            raise ChildProcessError(_KILLED) from None
+            raise self._failure() from None
 
     def answer(self) -> Answer:
-        """Return the answer to the task. Raises DescribedError, and ChildProcessError if the worker was killed."""
+        """Return the answer to the task. Raises DescribedError, and InputError if the worker was killed."""
         try:
             answer: Answer | DescribedError = pickle.load(self._answers)  # noqa: S301 - our own process wrote it
         except (EOFError, pickle.UnpicklingError):
-            raise ChildProcessError(_KILLED) from None
+            raise self._failure() from None
         if isinstance(answer, DescribedError):
             raise answer
         return answer
+
+    def _failure(self) -> InputError | DescribedError:
+        """Return what ended the process, which has closed its pipes."""
+        _, status = os.waitpid(self._pid, 0)
+        self._has_ended = True
+        return InputError([_KILLED]) if os.WIFSIGNALED(status) else DescribedError("a worker process ended early")
 
     def close(self) -> None:
         """Close the pipes."""
@@ -100,8 +108,9 @@ class _Worker(Generic[Task, Answer]):
 
     def end(self) -> None:
         """End the process, busy or not: it holds nothing that others need."""
-        os.kill(self._pid, signal.SIGKILL)
-        os.waitpid(self._pid, 0)
+        if not self._has_ended:
+            os.kill(self._pid, signal.SIGKILL)
+            os.waitpid(self._pid, 0)
         self.close()
 
 
@@ -114,6 +123,7 @@ def _started(function: Callable[[Task], Answer], others: Sequence[_Worker[Task, 
         try:
             # The terminal sends an interrupt to all processes; the parent then ends its workers.
             signal.signal(signal.SIGINT, signal.SIG_IGN)
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)  # the files that SIGTERM removes are the parent's
             os.close(to_worker)
             os.close(from_worker)
             for other in others:

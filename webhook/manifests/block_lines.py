@@ -31,8 +31,9 @@ _INDENT = r"[ ]{0,100}+"
 _REST = r"[^ :]*+(?::++[^ :]++)*+"
 _PLAIN = rf"(?:[\w./~+$^=<;(\\]|-++[A-Za-z0-9]){_REST}(?:[ ]++[^ :#]{_REST})*+"
 _LINE = re.compile(
-    rf"""({_INDENT})(-[ ]{{1,8}}+(?![ ]))?+(?:({KEY}):(?![^ ])[ ]*+)?+"""
-    rf"""(?:({_PLAIN})|"([^"\\]*+)"|'([^']*+)'|([\[{{][^#]*+))?+(?:[ ]*+|[ ]++\#.*+|(?<![^ ])\#.*+)"""
+    rf"""(?P<indent>{_INDENT})(?P<dash>-[ ]{{1,8}}+(?![ ]))?+(?:(?P<key>{KEY}):(?![^ ])[ ]*+)?+"""
+    rf"""(?:(?P<plain>{_PLAIN})|"(?P<double>[^"\\]*+)"|'(?P<single>[^']*+)'|(?P<flow>[\[{{][^#]*+))?+"""
+    r"(?:[ ]*+|[ ]++\#.*+|(?<![^ ])\#.*+)"
 )
 
 _MOST_LINES = 4096
@@ -93,22 +94,23 @@ class Place(NamedTuple):
 def places(text: str, start: int) -> Iterator[Place]:
     """Yield the places of the entries of a line that starts at an offset."""
     found = _matched(text)
-    indent, dash, name = found.end(1), found.end(2), found.end(3)
+    name = found["key"]
     spot = _spot_of_value(found, start)
-    if dash >= 0:
-        null = start + indent + 1
-        yield Place(indent, None, start + indent, null if spot is None else spot, name >= 0 or spot is None)
-    if name >= 0:
-        null = start + name + 1
-        at = found.start(3)
-        yield Place(at, key(found[3]), start + at, null if spot is None else spot, spot is None)
+    if found["dash"] is not None:
+        at = found.end("indent")
+        null = start + at + 1
+        yield Place(at, None, start + at, null if spot is None else spot, name is not None or spot is None)
+    if name is not None:
+        at = found.start("key")
+        null = start + found.end("key") + 1
+        yield Place(at, key(name), start + at, null if spot is None else spot, spot is None)
 
 
 def _spot_of_value(found: re.Match[str], start: int) -> Spot | None:
     """Return the spot of the value of a line that starts at an offset; None without a value."""
-    if found[7] is not None:
-        return brackets.spot(found[7], start + found.start(7))
-    if found[4] is not None:
-        return start + found.start(4)
-    inside = max(found.start(5), found.start(6))
+    if found["flow"] is not None:
+        return brackets.spot(found["flow"], start + found.start("flow"))
+    if found["plain"] is not None:
+        return start + found.start("plain")
+    inside = max(found.start("double"), found.start("single"))
     return start + inside - 1 if inside >= 0 else None

@@ -36,7 +36,7 @@ def spot_of(content: str) -> Spot:
 
 
 def _is_item_of_key(place: Place, due: Place) -> bool:
-    """Return whether an entry is an item, and the entry before it a key: only then both are in one column."""
+    """Return whether an entry is an item and the entry before it a key. In the same column, a key holds only items."""
     return place.key is None and due.key is not None
 
 

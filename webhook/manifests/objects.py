@@ -106,7 +106,7 @@ def _content(file: str, document: Document) -> Stranger | Iterable[Manifest | Di
     stranger = recognized(file, value)
     if stranger is not None:
         return stranger
-    if isinstance(value, dict) and "items" not in value:
+    if isinstance(value, dict) and "items" not in value:  # most documents, for which generators cost too much
         return (_complete(Manifest(file, document, (), value)),)
     return map(_complete, chain(_dropped(file, document), flattened(file, document)))
 
@@ -116,7 +116,7 @@ _OF_LIST = frozenset((*_HEADER, "metadata", "items"))
 
 
 def _dropped(file: str, document: Document) -> Iterator[Diagnostic]:
-    """Yield a diagnostic for an object that kubectl takes for a list. Other clients, such as Argo CD, apply it."""
+    """Yield a diagnostic for an object that kubectl takes for a list by its "items". Argo CD, for one, applies it."""
     value = document.value
     if not isinstance(value, dict) or value.keys() <= _OF_LIST:
         return

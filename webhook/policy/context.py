@@ -182,7 +182,7 @@ class PodContext:
         ephemeral = self.checked_ephemeral_containers()
         if self.origin.added_containers is not None:
             return ephemeral
-        return chain(self.pod.containers, ephemeral) if ephemeral else self.pod.containers
+        return chain(self.pod.containers, ephemeral)
 
     def checked_ephemeral_containers(self) -> Iterable[Container]:
         """The ephemeral containers; where a request only adds some, those."""

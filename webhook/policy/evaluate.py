@@ -193,7 +193,7 @@ class Evaluator:
 def _inject(context: PodContext, withheld: dict[str, str]) -> list[Edit]:
     """The edits of a pod; when there are too many, one more than an object may get. Notes what is withheld, and why.
 
-    A template gets them wherever it is checked, though few callers read them: the injections also read its structure,
+    A template gets edits wherever it is checked, though few callers read them: injections also read its structure,
     so that a malformed template is an error on the command line and in each hook.
     """
     edits = list(_steer(context, withheld))

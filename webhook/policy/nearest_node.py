@@ -1,4 +1,4 @@
-"""The violation of a pod that no known node takes: what the pod fails at the nearest node."""
+"""The violation of GPS014 for a pod that no known node takes: what the pod fails at the nearest node."""
 
 from __future__ import annotations
 

@@ -8,6 +8,7 @@ from webhook.policy.pods.reading import Members
 from webhook.policy.workloads.extracted import ExtractedPod
 from webhook.policy.workloads.paths import Assembly
 from webhook.policy.workloads.search import Mention
+from webhook.policy.workloads.suggestion import entry
 from webhook.policy.workloads.unknown import Unknown
 
 
@@ -38,8 +39,6 @@ def why_searched(held: ManifestObject, unknown: Unknown, found: ExtractedPod) ->
     said = "a search found its pods, which the webhook in the cluster does not check"
     if unknown.cause:
         return f"{unknown.cause}: {said}"
-    from webhook.policy.workloads.suggestion import entry  # few objects are of an unknown kind
-
     holds = found.place.holds
     added = None if isinstance(holds, Assembly) else entry(held.group, held.kind, found.path, holds)
     return f"unknown kind: {said}" + (f"; add {added} to workloads.paths" if added else "")

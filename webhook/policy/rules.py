@@ -36,7 +36,7 @@ class Rules:
     """The settings that apply in one namespace.
 
     `namespace_labels` is None when they are unknown. `exemption` says why the namespace is exempt, None if it is not.
-    `allows_hostpath`: its Pod Security level allows hostPath volumes; an unknown namespace counts as one without label.
+    `allows_hostpath`: its Pod Security level allows hostPath volumes; an unknown namespace counts as one without it.
     `severities` holds every check by its code, `active` those that are not off. `container_limits` are the limits on
     the replicas of a container, `least_limit` is the smallest of them, in billionths; `per_pod` is that of a pod.
     """

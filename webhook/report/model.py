@@ -178,10 +178,6 @@ class Result(NamedTuple):  # as a frozen dataclass, it takes eight times as long
     server: str = ""
     patch_differs: bool = False
 
-    def changed(self, **fields: Any) -> Result:
-        """Return the result with other values of some fields."""
-        return self._replace(**fields)
-
     @property
     def differences(self) -> int:
         """The number of differences between a running webhook and the local run."""
@@ -197,7 +193,7 @@ class Result(NamedTuple):  # as a frozen dataclass, it takes eight times as long
             if one.located is None:
                 omitted[one.code] -= one.count
         left = self._with([one for one in self.findings if id(one) not in left_out], omitted)
-        return left.changed(suppressed=(*self.suppressed, *suppressed))
+        return left._replace(suppressed=(*self.suppressed, *suppressed))
 
     def only(self, includes: Callable[[str], bool]) -> Result:
         """Return the result with the findings of some codes only. The decision follows from them."""

@@ -47,8 +47,6 @@ class Comments:
 
     def suppress(self, result: Result) -> Result:
         """Return the result without the findings that its comments ignore, with notes about comments without effect."""
-        if not result.comments:
-            return result
         if not self.allowed:
             return _noted(result, (_note(result, one, _NOT_ALLOWED) for one in result.comments))
         ignores = [ignore for comment in result.comments for ignore in _ignores(comment)]
@@ -112,4 +110,4 @@ def _noted(result: Result, notes: Iterator[Diagnostic]) -> Result:
     more = sum(1 for _ in notes)
     if more:
         kept += (Diagnostic(result.file, result.line, 1, f"and {more} more notes about comments of this object"),)
-    return result.changed(notes=(*result.notes, *kept)) if kept else result
+    return result._replace(notes=(*result.notes, *kept)) if kept else result

@@ -8,7 +8,7 @@ from time import monotonic, perf_counter
 
 from aiohttp import web
 
-# The policy imports these for objects that need them. They are imported here, so that no request imports anything.
+# The policy imports these modules late. The handler imports them at its start, so that no request does.
 import webhook.policy.launchers.programs
 import webhook.policy.nearest_node  # noqa: F401
 from webhook.admission import BadReviewError, Hook, Outcome, TooComplexError, respond

@@ -6,6 +6,7 @@ Validation, JSON Schemas, reference pages, `config view` and the chart are all m
 from __future__ import annotations
 
 import dataclasses
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -103,10 +104,18 @@ _TYPES = {name: value for module in (names, units, elements, cluster_objects) fo
 @cache
 def object_of(cls: type) -> Object:
     """The object that a dataclass describes. Raises DefinitionError."""
-    hints = get_type_hints(cls, localns=_TYPES, include_extras=True)
+    hints = _hints(cls)
     fields = [_field(f"{cls.__name__}.{field.name}", field, hints[field.name]) for field in dataclasses.fields(cls)]
     description = (cls.__doc__ or "").strip().partition("\n")[0]
     return Object(cls.__name__, description, tuple(fields), cls)
+
+
+def _hints(cls: type) -> dict[str, Any]:
+    """The types of the fields. Names of the module of the dataclass take precedence."""
+    try:
+        return get_type_hints(cls, localns=_TYPES | vars(sys.modules[cls.__module__]), include_extras=True)
+    except NameError as error:
+        raise DefinitionError(f"{cls.__name__}: no module of the policy's types defines {error.name}") from None
 
 
 def _field(where: str, field: dataclasses.Field[Any], hint: Any) -> Field:

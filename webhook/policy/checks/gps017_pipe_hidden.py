@@ -36,7 +36,6 @@ def run(context: PodContext) -> Violations:
             "mount it elsewhere, since the device plugin mounts the pipe directory there",
         )
         for request in context.mps_requests
-        if request.container.mounts
         for path, index in _hiding(context.rules.pipes[request.resource.name], request.container, hosts)
     )
 

@@ -1,6 +1,6 @@
 """What facts say about the objects of a cluster: nodes, namespaces, classes, and the device plugin's configuration.
 
-The facts file has the names in camelCase; `webhook.settings` loads and validates it.
+A cluster has validated its own names, so the types of texts are wide: only what would mislead is rejected.
 """
 
 from __future__ import annotations

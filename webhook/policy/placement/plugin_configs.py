@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     from webhook.policy.placement.cluster_objects import DevicePlugin, Node, PluginConfig, Strategy
 
-
 CONFIG_LABEL = "nvidia.com/device-plugin.config"
 """The label that names a node's configuration (NVIDIA/k8s-device-plugin cmd/config-manager)."""
 
@@ -69,7 +68,7 @@ class PluginConfigs:
             return None
         name = node.labels.get(CONFIG_LABEL) or self._plugin.default_config
         if name == "":
-            from webhook.policy.placement.cluster_objects import NO_CONFIG  # loaded where a plugin is known
+            from webhook.policy.placement.cluster_objects import NO_CONFIG  # most command lines know no plugin
 
             return NO_CONFIG
         return None if name is None else self._by_name.get(name)

@@ -1,6 +1,7 @@
 """Types of single values in settings and facts: the names that Kubernetes allows, paths, addresses, words and numbers.
 
-The dataclasses name them in annotations, and import them for type checkers alone: only files need them.
+The dataclasses of the policy name these types in annotations alone, and import them under TYPE_CHECKING: defaults need
+no formats.
 """
 
 from __future__ import annotations
