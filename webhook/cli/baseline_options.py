@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Protocol
 
 import click
 
-from webhook.cli.options import file_option
+from webhook.cli.options import file_option, with_options
 from webhook.report.model import Entry
 from webhook.report.tally import Tally
 
@@ -39,16 +39,14 @@ def baseline_options(command: Callable[..., None]) -> Callable[..., None]:
             raise click.UsageError("--write-baseline writes all findings; leave out --baseline")
         command(baseline=BaselineOptions(baseline, write_baseline), **rest)
 
-    decorated: Callable[..., None] = with_baseline
-    for option in (
+    return with_options(
+        with_baseline,
+        file_option("--baseline", help="Leave out the findings that a baseline holds."),
         file_option(
             "--write-baseline",
             help="Write all findings to a baseline, and report none. Not written if there are errors.",
         ),
-        file_option("--baseline", help="Leave out the findings that a baseline holds."),
-    ):
-        decorated = option(decorated)
-    return decorated
+    )
 
 
 def opened(options: BaselineOptions) -> UsedBaseline:

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import click
 
 from webhook.cli.distribution import contains, require
-from webhook.cli.options import file_option
-
-if TYPE_CHECKING:
-    from webhook.policy.settings.formats import Format
+from webhook.cli.options import file_option, formatted, with_options
 
 PARTS = {
     "nodes": "nodes",
@@ -40,20 +37,6 @@ class Cluster(NamedTuple):
         return f"context {self.context}" if self.context is not None else "the cluster"
 
 
-def formatted(form: Format) -> Callable[[click.Context, click.Parameter, Any], Any]:
-    """Return a callback of an option whose values, one or several, have a format. Raises BadParameter."""
-
-    def verified(_context: click.Context, _option: click.Parameter, value: Any) -> Any:
-        for one in value if isinstance(value, tuple) else (value,):
-            if one is not None and not form.allows(one):
-                from webhook.policy.settings.formats import refusal  # only for what is wrong
-
-                raise click.BadParameter(refusal(form, one))
-        return value
-
-    return verified
-
-
 def cluster_options(command: Callable[..., None]) -> Callable[..., None]:
     """Add the options of a cluster. The command gets them as `cluster`, which is None if none of them is given."""
 
@@ -72,15 +55,21 @@ def cluster_options(command: Callable[..., None]) -> Callable[..., None]:
         command(cluster=None if given == _NONE else given, **rest)
 
     hidden = not contains("live")
-    decorated: Callable[..., None] = with_cluster
-    for option in (
+    return with_options(
+        with_cluster,
         click.option(
-            "--without",
-            metavar="PART",
-            type=click.Choice(list(PARTS)),
-            multiple=True,
+            "--context",
+            metavar="NAME",
+            callback=_not_empty,
+            shell_complete=_contexts,
             hidden=hidden,
-            help=f"A part of the facts that is not read and stays unknown: {', '.join(PARTS)}. Repeatable.",
+            help="The context of the kubeconfig, which names a cluster.",
+        ),
+        file_option(
+            "--kubeconfig",
+            callback=_not_empty,
+            hidden=hidden,
+            help="The kubeconfig of the cluster. Without it KUBECONFIG applies.",
         ),
         click.option(
             "--installed-as",
@@ -90,23 +79,15 @@ def cluster_options(command: Callable[..., None]) -> Callable[..., None]:
             help="The installation whose settings apply: read from its ConfigMap, together with the facts that they "
             "switch on. Without it, all facts are read.",
         ),
-        file_option(
-            "--kubeconfig",
-            callback=_not_empty,
-            hidden=hidden,
-            help="The kubeconfig of the cluster. Without it KUBECONFIG applies.",
-        ),
         click.option(
-            "--context",
-            metavar="NAME",
-            callback=_not_empty,
-            shell_complete=_contexts,
+            "--without",
+            metavar="PART",
+            type=click.Choice(list(PARTS)),
+            multiple=True,
             hidden=hidden,
-            help="The context of the kubeconfig, which names a cluster.",
+            help=f"A part of the facts that is not read and stays unknown: {', '.join(PARTS)}. Repeatable.",
         ),
-    ):
-        decorated = option(decorated)
-    return decorated
+    )
 
 
 def _namespaced(context: click.Context, option: click.Parameter, value: str | None) -> str | None:

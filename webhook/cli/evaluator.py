@@ -10,7 +10,7 @@ import click
 
 from webhook.cli.cluster_options import Cluster, cluster_options
 from webhook.cli.inputs import configuration, read_facts
-from webhook.cli.options import file_option
+from webhook.cli.options import file_option, with_options
 from webhook.cli.settings_file import FILE, VARIABLE, SettingsFile, settings_file
 from webhook.policy.evaluate import Evaluator
 from webhook.policy.settings.settings import Settings
@@ -47,15 +47,13 @@ def source_options(command: Callable[..., None]) -> Callable[..., None]:
     ) -> None:
         command(source=Source(config, profile, facts, cluster), **rest)
 
-    decorated: Callable[..., None] = with_source
-    for option in (
-        cluster_options,
-        file_option("--facts", help="The facts file, which describes a cluster."),
-        profile_option,
+    return with_options(
+        with_source,
         config_option,
-    ):
-        decorated = option(decorated)
-    return decorated
+        profile_option,
+        file_option("--facts", help="The facts file, which describes a cluster."),
+        cluster_options,
+    )
 
 
 class Prepared(NamedTuple):

@@ -6,13 +6,16 @@ import os
 from collections.abc import Callable, Sequence
 from enum import Enum
 from functools import partial, wraps
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 import click
 from click.shell_completion import CompletionItem
 
 from webhook.cli.outputs import STDOUT
 from webhook.policy.printable import printable
+
+if TYPE_CHECKING:
+    from webhook.policy.settings.formats import Format
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -24,6 +27,13 @@ def _files(_context: click.Context, _option: click.Parameter, incomplete: str) -
 
 file_option = partial(click.option, metavar="FILE", shell_complete=_files)
 """An option whose value is the name of a file."""
+
+
+def with_options(command: Callable[..., None], *options: Callable[..., Any]) -> Callable[..., None]:
+    """Return the command with options, or groups of options, in the order in which its help lists them."""
+    for option in reversed(options):
+        command = option(command)
+    return command
 
 
 class Inputs(NamedTuple):
@@ -59,28 +69,9 @@ def manifest_options(command: Callable[..., None]) -> Callable[..., None]:
             raise click.UsageError("name a file, a folder, or - for standard input")
         command(inputs=Inputs(names, recursive, exclude, force_exclude, namespace), **rest)
 
-    decorated: Callable[..., None] = with_inputs
-    for option in (
-        click.option(
-            "-n",
-            "--namespace",
-            metavar="NAME",
-            default="",
-            callback=_namespace,
-            help="The namespace of objects that do not name one.",
-        ),
-        click.option(
-            "--exclude",
-            metavar="PATTERN",
-            multiple=True,
-            help="Paths that are not read, as a line in .gitignore. Repeatable.",
-        ),
-        click.option(
-            "--force-exclude",
-            is_flag=True,
-            help="Skip a named file where it would be skipped in a folder, for tools that name the changed files.",
-        ),
-        click.option("-R", "--recursive", is_flag=True, help="Read folders with all folders below them."),
+    return with_options(
+        with_inputs,
+        click.argument("files", metavar="[FILE|DIR|-]...", nargs=-1, shell_complete=_files),
         file_option(
             "-f",
             "--filename",
@@ -89,19 +80,36 @@ def manifest_options(command: Callable[..., None]) -> Callable[..., None]:
             multiple=True,
             help="A file, a folder (one level), a quoted pattern, or - for standard input. Repeatable.",
         ),
-        click.argument("files", metavar="[FILE|DIR|-]...", nargs=-1, shell_complete=_files),
-    ):
-        decorated = option(decorated)
-    return decorated
+        click.option("-R", "--recursive", is_flag=True, help="Read folders with all folders below them."),
+        click.option(
+            "--force-exclude",
+            is_flag=True,
+            help="Skip a named file where it would be skipped in a folder, for tools that name the changed files.",
+        ),
+        click.option(
+            "--exclude",
+            metavar="PATTERN",
+            multiple=True,
+            help="Paths that are not read, as a line in .gitignore. Repeatable.",
+        ),
+        click.option(
+            "-n",
+            "--namespace",
+            metavar="NAME",
+            default="",
+            callback=_namespace,
+            help="The namespace of objects that do not name one.",
+        ),
+    )
 
 
-Format = TypeVar("Format", bound=Enum)
+OutputFormat = TypeVar("OutputFormat", bound=Enum)
 
 
-class Output(NamedTuple, Generic[Format]):
+class Output(NamedTuple, Generic[OutputFormat]):
     """A format, and the file that gets it; `-` is standard output."""
 
-    format: Format
+    format: OutputFormat
     file: str
 
 
@@ -174,17 +182,28 @@ def format_option(default: Enum, description: str) -> Callable[[Command], Comman
     )
 
 
-def _namespace(_context: click.Context, _option: click.Parameter, value: str) -> str:
+def formatted(form: Format) -> Callable[[click.Context, click.Parameter, Any], Any]:
+    """Return a callback of an option whose values, one or several, have a format. Raises BadParameter."""
+
+    def verified(_context: click.Context, _option: click.Parameter, value: Any) -> Any:
+        for one in value if isinstance(value, tuple) else (value,):
+            if one is not None and not form.allows(one):
+                from webhook.policy.settings.formats import refusal  # only for what is wrong
+
+                raise click.BadParameter(refusal(form, one))
+        return value
+
+    return verified
+
+
+def _namespace(context: click.Context, option: click.Parameter, value: str) -> str:
     """Return the name, or empty text. Raises BadParameter for a name that no namespace can have."""
     if not value:
         return value
-    # Most runs need no formats.
-    from webhook.policy.settings.formats import refusal
-    from webhook.policy.settings.names import NAMESPACE
+    from webhook.policy.settings.names import NAMESPACE  # most runs need no formats
 
-    if not NAMESPACE.allows(value):
-        raise click.BadParameter(refusal(NAMESPACE, value))
-    return value
+    name: str = formatted(NAMESPACE)(context, option, value)
+    return name
 
 
 def read_standard_input_once(**given: str | Sequence[str] | None) -> None:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import click
 
-from webhook.cli.options import Output, outputs_option
+from webhook.cli.options import Output, outputs_option, with_options
 from webhook.cli.outputs import STDOUT, Write, destinations
 from webhook.cli.progress import Progress, progress
 from webhook.cli.repository import up_to_root
@@ -43,15 +43,9 @@ def report_options(command: Callable[..., None]) -> Callable[..., None]:
     def with_wanted(*, outputs: tuple[Output[CheckFormat], ...], fail_on: FailOn, is_quiet: bool, **rest: Any) -> None:
         command(wanted=Wanted(outputs, fail_on, is_quiet), **rest)
 
-    decorated: Callable[..., None] = with_wanted
-    for option in (
-        click.option(
-            "-q",
-            "--quiet",
-            "is_quiet",
-            is_flag=True,
-            help="Print only the findings that deny an object or fail the run, and no summary, in the text report.",
-        ),
+    return with_options(
+        with_wanted,
+        outputs_option(CheckFormat.TEXT, "The format of the report."),
         click.option(
             "--fail-on",
             type=click.Choice([one.value for one in FailOn]),
@@ -61,10 +55,14 @@ def report_options(command: Callable[..., None]) -> Callable[..., None]:
             help="Exit with 1 if an object is denied (deny), denied or warned (warn), or denied, warned or skipped "
             "(skipped); or never. Errors always exit with 2.",
         ),
-        outputs_option(CheckFormat.TEXT, "The format of the report."),
-    ):
-        decorated = option(decorated)
-    return decorated
+        click.option(
+            "-q",
+            "--quiet",
+            "is_quiet",
+            is_flag=True,
+            help="Print only the findings that deny an object or fail the run, and no summary, in the text report.",
+        ),
+    )
 
 
 class Reports:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import click
 
-from webhook.cli.options import file_option
+from webhook.cli.options import file_option, with_options
 
 
 class Server(NamedTuple):
@@ -42,28 +42,23 @@ def server_options(command: Callable[..., None]) -> Callable[..., None]:
         named = None if server is None else Server(server, server_name, ca, client_cert, client_key)
         command(server=named, **rest)
 
-    decorated: Callable[..., None] = with_server
-    for option in reversed(
-        (
-            click.option(
-                "--server",
-                metavar="URL",
-                help="A running webhook, such as https://localhost:8443. Its decisions and messages count; what the "
-                "local settings say differently is marked.",
-            ),
-            file_option(
-                "--ca",
-                help="The authorities that may sign the certificate of --server, in PEM. Without it, "
-                "those of the system.",
-            ),
-            click.option(
-                "--server-name",
-                metavar="NAME",
-                help="The name in the certificate of --server, if it is not the host of the URL.",
-            ),
-            file_option("--client-cert", help="A client certificate for --server, in PEM, if the webhook demands one."),
-            file_option("--client-key", help="The key of --client-cert, if that file does not hold it."),
-        )
-    ):
-        decorated = option(decorated)
-    return decorated
+    return with_options(
+        with_server,
+        click.option(
+            "--server",
+            metavar="URL",
+            help="A running webhook, such as https://localhost:8443. Its decisions and messages count; what the "
+            "local settings say differently is marked.",
+        ),
+        file_option(
+            "--ca",
+            help="The authorities that may sign the certificate of --server, in PEM. Without it, those of the system.",
+        ),
+        click.option(
+            "--server-name",
+            metavar="NAME",
+            help="The name in the certificate of --server, if it is not the host of the URL.",
+        ),
+        file_option("--client-cert", help="A client certificate for --server, in PEM, if the webhook demands one."),
+        file_option("--client-key", help="The key of --client-cert, if that file does not hold it."),
+    )
