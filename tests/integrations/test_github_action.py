@@ -3,36 +3,20 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import subprocess
 import sys
 import zipfile
-from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pytest
-import yaml
 
 from tests.integrations.conftest import POD
+from tests.integrations.github_step import ACTION, STEP, step
+from tests.project.pages import pages
 from tests.project.repository import ROOT
 
-ACTION: dict[str, Any] = yaml.safe_load((ROOT / "action.yml").read_text())
-(STEP,) = ACTION["runs"]["steps"]
-PATIENCE = 600
 LENIENT = "limits: {perContainer: 2, perPod: 2}\n"
-
-
-@dataclass(frozen=True)
-class Ended:
-    """How the step ended: its exit status, what it printed, and what it wrote for the runner."""
-
-    code: int
-    out: str
-    outputs: str
-    summary: str
 
 
 def test_action_passes_every_input_as_variable() -> None:
@@ -46,41 +30,6 @@ def test_action_passes_every_input_as_variable() -> None:
 def test_script_reads_every_input() -> None:
     script = (ROOT / "integrations/github/check.sh").read_text()
     assert set(re.findall(r"\$(INPUT_\w+)", script)) == set(STEP["env"])
-
-
-@pytest.fixture
-def runner(tmp_path: Path) -> Path:
-    """The folder that the runner gives to a step."""
-    folder = tmp_path / "runner temp"
-    folder.mkdir()
-    return folder
-
-
-def step(
-    repository: Path, source: Path, runner: Path, environment: Mapping[str, str] | None = None, **inputs: str
-) -> Ended:
-    """Run the step with inputs, and with variables that its workflow sets. It gets the default of any other input."""
-    inputs = {name.replace("_", "-"): value for name, value in inputs.items()}
-    given = {name: one["default"] for name, one in ACTION["inputs"].items()} | {"python": sys.executable} | inputs
-    variables = {f"INPUT_{name.upper().replace('-', '_')}": value for name, value in given.items()}
-    files = {name: runner / name for name in ("GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY")}
-    for file in files.values():
-        file.touch()
-    ended = subprocess.run(
-        ["bash", "--noprofile", "--norc", "-e", "-o", "pipefail", "-c", STEP["run"]],
-        cwd=repository,
-        env=os.environ
-        | (environment or {})
-        | variables
-        | {name: str(file) for name, file in files.items()}
-        | {"GITHUB_ACTION_PATH": str(source), "RUNNER_TEMP": str(runner), "GITHUB_ACTIONS": "true"},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        timeout=PATIENCE,
-        check=False,
-    )
-    return Ended(ended.returncode, ended.stdout, *(file.read_text() for file in files.values()))
 
 
 @pytest.mark.slow
@@ -175,7 +124,7 @@ def test_step_runs_no_code_and_takes_no_option_from_checkout(
 
 
 @pytest.mark.slow
-def test_step_looks_for_settings_only_if_told(repository: Path, source: Path, runner: Path) -> None:
+def test_step_discovers_settings_only_where_input_is_true(repository: Path, source: Path, runner: Path) -> None:
     (repository / "apps" / "two.yaml").write_text(POD.format(name="two", replicas=2))
     (repository / ".gpushare.yaml").write_text("mode: audit\n")
     (repository / "lenient.yaml").write_text(LENIENT)
@@ -256,3 +205,11 @@ def test_libraries_of_step_suffice_for_command_line(repository: Path, source: Pa
             [*program, *command], cwd=repository, capture_output=True, text=True, timeout=60, check=False
         )
         assert (ran.returncode, ran.stderr.count("error")) == (0, 0), ran.stderr
+
+
+def test_pages_name_actions_by_digest() -> None:
+    """A tag can be moved to other code. COMMIT stands for the reader's own choice of this repository."""
+    used = [(page.name, word) for page in pages() for word in re.findall(r"- uses: (\S+)", page.read_text())]
+    assert len(used) >= 5
+    form = re.compile(r"[\w.-]+(/[\w.-]+)+@[0-9a-f]{40}|PATH/TO/gpushare-webhook@COMMIT")
+    assert [(page, word) for page, word in used if not form.fullmatch(word)] == []
