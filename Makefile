@@ -6,7 +6,7 @@ READY  := $(VENV)/.ready
 RELEASE := build/release
 
 .PHONY: help demo serve certs test lint types layers unit quick fuzz bench bench-gate bench-accept survey docs
-.PHONY: constraints image-lock sbom light krew clean crd-definitions
+.PHONY: constraints image-lock command-line-lock sbom light krew clean crd-definitions
 
 help: ## List the targets.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -83,13 +83,13 @@ docs: $(READY) ## Generate the pages and pictures of docs.
 
 # A new environment of Python 3.11 contains an old setuptools, which nothing here needs. If a library comes to need it, pip
 # installs the newest.
-constraints: ## Write the newest versions that pyproject.toml allows to constraints.txt, and lock the image's libraries.
+constraints: ## Write the newest versions that pyproject.toml allows to constraints.txt, and write both locks.
 	@rm -rf build/constraints && $(PYTHON) -m venv build/constraints
 	@build/constraints/bin/python -m pip uninstall -qq --yes setuptools
 	@build/constraints/bin/python -m pip install --quiet --upgrade pip
 	@build/constraints/bin/python -m pip install --quiet --group dev --group release --editable . hatchling
 	@build/constraints/bin/python -m pip freeze --all --exclude-editable > constraints.txt
-	@$(MAKE) --no-print-directory image-lock
+	@$(MAKE) --no-print-directory image-lock command-line-lock
 
 $(RELEASE)/.ready: pyproject.toml constraints.txt
 	@$(PYTHON) -m venv $(RELEASE)
@@ -99,6 +99,9 @@ $(RELEASE)/.ready: pyproject.toml constraints.txt
 
 image-lock: $(RELEASE)/.ready ## Write image/requirements.txt: the libraries of the image, with the digests of their wheels.
 	@$(RELEASE)/bin/python -m image.lock
+
+command-line-lock: $(RELEASE)/.ready ## Write integrations/requirements.txt: the same for the command line without the server.
+	@$(RELEASE)/bin/python -m integrations.lock
 
 sbom: export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct)
 sbom: $(RELEASE)/.ready ## Write the image's bill of materials (CycloneDX) to build/sbom/gpushare-webhook.cdx.json.

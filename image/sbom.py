@@ -18,7 +18,8 @@ import venv
 from pathlib import Path
 from typing import Any
 
-from image.lock import LIBC, LOCK, MACHINES, PYTHON, ROOT
+from image.lock import LIBC, LOCK, MACHINES, PYTHON
+from locks.lock import ROOT
 from webhook import __version__
 
 VERSION = "1.6"

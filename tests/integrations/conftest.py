@@ -58,3 +58,11 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
             shutil.copy2(ROOT / path, folder / path, follow_symlinks=False)
     commit(folder)
     return folder
+
+
+@pytest.fixture
+def runner(tmp_path: Path) -> Path:
+    """The folder that the runner gives to a step."""
+    folder = tmp_path / "runner temp"
+    folder.mkdir()
+    return folder

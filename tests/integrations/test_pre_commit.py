@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -36,7 +37,7 @@ def configure(repository: Path, source: Path, hook: str) -> None:
     (repository / ".pre-commit-config.yaml").write_text(yaml.safe_dump(hooks))
 
 
-def run(repository: Path, environment: dict[str, str]) -> tuple[int, str]:
+def run(repository: Path, environment: Mapping[str, str]) -> tuple[int, str]:
     """Run all hooks on all committed and staged files."""
     subprocess.run([*GIT, "add", "--all"], cwd=repository, check=True, timeout=20)
     ended = subprocess.run(
@@ -55,7 +56,10 @@ def run(repository: Path, environment: dict[str, str]) -> tuple[int, str]:
 def test_hooks_name_committed_command() -> None:
     hooks = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text())
     assert [hook["id"] for hook in hooks] == ["gpushare-check", "gpushare-check-system"]
-    assert {hook["entry"] for hook in hooks} == {"gpushare-webhook check --force-exclude"}
+    assert [hook["entry"] for hook in hooks] == [
+        "python -I -m webhook check --force-exclude",
+        "gpushare-webhook check --force-exclude",
+    ]
 
 
 @pytest.mark.parametrize("hook", ["gpushare-check", "gpushare-check-system"])
@@ -68,3 +72,31 @@ def test_pre_commit_runs_hook(repository: Path, source: Path, environment: dict[
     assert code == 1
     assert "apps/two.yaml:11:27: deny GPS001" in out
     assert "chart/templates" not in out
+
+
+@pytest.mark.parametrize("hook", ["gpushare-check", "gpushare-check-system"])
+@pytest.mark.parametrize("name", ["--config=lenient.yaml", "--write-baseline=x.yaml", "-oyaml=report.yaml", "-q.json"])
+def test_file_becomes_no_option_of_hook(
+    repository: Path, source: Path, environment: dict[str, str], hook: str, name: str
+) -> None:
+    configure(repository, source, hook)
+    (repository / "apps" / "two.yaml").write_text(POD.format(name="two", replicas=2))
+    (repository / "lenient.yaml").write_text("limits: {perContainer: 2, perPod: 2}\n")
+    (repository / name).write_text("{}\n")
+    code, out = run(repository, environment)
+    assert code == 1, out
+    assert f'Error: "{name}" is a file here; rename it' in out
+    assert not (repository / "report.yaml").exists()
+
+
+def test_hook_runs_no_code_of_checkout(repository: Path, source: Path, environment: dict[str, str]) -> None:
+    configure(repository, source, "gpushare-check")
+    (repository / "apps" / "two.yaml").write_text(POD.format(name="two", replicas=2))
+    folder = repository / "src"
+    # pre-commit itself does not get far with modules of these names, if it imports them.
+    for name in ("webhook", "msgspec"):
+        (folder / name).mkdir(parents=True)
+        (folder / name / "__init__.py").write_text(f"open({str(repository / 'ran')!r}, 'w')\n")
+    code, out = run(repository, environment | {"PYTHONPATH": "src"})
+    assert (code, "apps/two.yaml:11:27: deny GPS001" in out) == (1, True), out
+    assert not (repository / "ran").exists()

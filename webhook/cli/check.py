@@ -11,7 +11,7 @@ import click
 from webhook.cli.baseline_options import BaselineOptions, baseline_options, opened
 from webhook.cli.checking import checking, jobs_option
 from webhook.cli.evaluator import Source, prepared, source_options
-from webhook.cli.options import Inputs, manifest_options, read_standard_input_once
+from webhook.cli.options import Inputs, ManifestCommand, manifest_options, read_standard_input_once
 from webhook.cli.reporting import Wanted, report_options, reports
 from webhook.cli.selection import selection_options
 from webhook.cli.server_options import Server, server_options
@@ -23,7 +23,7 @@ from webhook.report.selection import Selection
 from webhook.report.tally import Tally
 
 
-@click.command(name="check")
+@click.command(name="check", cls=ManifestCommand)
 @manifest_options
 @source_options
 @selection_options

@@ -10,7 +10,7 @@ import click
 
 from webhook.cli.cluster_options import Cluster, cluster_options
 from webhook.cli.inputs import configuration, read_facts
-from webhook.cli.options import file_option, with_options
+from webhook.cli.options import file_option, single_option, with_options
 from webhook.cli.settings_file import FILE, VARIABLE, SettingsFile, settings_file
 from webhook.policy.evaluate import Evaluator
 from webhook.policy.settings.settings import Settings
@@ -22,7 +22,7 @@ config_option = file_option(
     help=f"The settings file. Without it, {VARIABLE} names one, or a {FILE} in the working directory or "
     "above it in the repository applies.",
 )
-profile_option = click.option(
+profile_option = single_option(
     "--profile",
     type=click.Choice(get_args(Profile)),
     help="The profile of the settings. Overrides that of the settings file.",

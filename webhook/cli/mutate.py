@@ -11,14 +11,21 @@ from webhook.cli.editing import edits
 from webhook.cli.evaluation import Evaluated, evaluate
 from webhook.cli.evaluator import Source, prepared, source_options
 from webhook.cli.inputs import manifests
-from webhook.cli.options import Inputs, Output, manifest_options, outputs_option, read_standard_input_once
+from webhook.cli.options import (
+    Inputs,
+    ManifestCommand,
+    Output,
+    manifest_options,
+    outputs_option,
+    read_standard_input_once,
+)
 from webhook.cli.screen import tell
 from webhook.manifests import Manifest
 from webhook.policy.injections.injection import OFF
 from webhook.report.mutate import MutateFormat
 
 
-@click.command(name="mutate")
+@click.command(name="mutate", cls=ManifestCommand)
 @manifest_options
 @source_options
 @outputs_option(

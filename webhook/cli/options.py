@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Sequence
 from enum import Enum
 from functools import partial, wraps
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 import click
@@ -25,7 +26,23 @@ def _files(_context: click.Context, _option: click.Parameter, incomplete: str) -
     return [CompletionItem(incomplete, type="file")]
 
 
-file_option = partial(click.option, metavar="FILE", shell_complete=_files)
+def single_option(
+    *names: str, callback: Callable[[click.Context, click.Parameter, Any], Any] | None = None, **attributes: Any
+) -> Callable[[Command], Command]:
+    """Return an option that may be given once. Of two values the last one would win, wherever its word comes from."""
+
+    def only(context: click.Context, option: click.Parameter, values: tuple[Any, ...]) -> Any:
+        if len(values) > 1:
+            raise click.BadParameter(f"given {len(values)} times; give it once")
+        value = values[0] if values else None
+        return value if callback is None else callback(context, option, value)
+
+    if "default" in attributes:
+        attributes["default"] = [attributes["default"]]
+    return click.option(*names, multiple=True, callback=only, **attributes)
+
+
+file_option = partial(single_option, metavar="FILE", shell_complete=_files)
 """An option whose value is the name of a file."""
 
 
@@ -50,6 +67,33 @@ class Inputs(NamedTuple):
     namespace: str
 
 
+class ManifestCommand(click.Command):
+    """A command with `manifest_options`."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse the words of the command. Raises UsageError for an option that is the name of a file."""
+        if _FORCE_EXCLUDE in args and not ctx.resilient_parsing:
+            _refuse_files_that_are_options(args)
+        return super().parse_args(ctx, args)
+
+
+_FORCE_EXCLUDE = "--force-exclude"
+
+
+def _refuse_files_that_are_options(words: Sequence[str]) -> None:
+    """Check that no option is the name of a file. Raises UsageError.
+
+    Tools such as pre-commit append the names of files to the words of their user, without `--` in between. The author
+    of a file called `--config=x.yaml` would choose the settings.
+    """
+    for word in takewhile(lambda word: word != "--" or os.path.lexists(word), words):
+        if word.startswith("-") and os.path.lexists(word):
+            name = printable(word)
+            raise click.UsageError(
+                f'"{name}" is a file here; rename it, or name it "./{name}", so that it is no option'
+            )
+
+
 def manifest_options(command: Callable[..., None]) -> Callable[..., None]:
     """Add the arguments and options that name manifests. The command gets them as `inputs`."""
 
@@ -72,17 +116,18 @@ def manifest_options(command: Callable[..., None]) -> Callable[..., None]:
     return with_options(
         with_inputs,
         click.argument("files", metavar="[FILE|DIR|-]...", nargs=-1, shell_complete=_files),
-        file_option(
+        click.option(
             "-f",
             "--filename",
             "filenames",
             metavar="FILE|DIR|-",
+            shell_complete=_files,
             multiple=True,
             help="A file, a folder (one level), a quoted pattern, or - for standard input. Repeatable.",
         ),
         click.option("-R", "--recursive", is_flag=True, help="Read folders with all folders below them."),
         click.option(
-            "--force-exclude",
+            _FORCE_EXCLUDE,
             is_flag=True,
             help="Skip a named file where it would be skipped in a folder, for tools that name the changed files.",
         ),
@@ -92,7 +137,7 @@ def manifest_options(command: Callable[..., None]) -> Callable[..., None]:
             multiple=True,
             help="Paths that are not read, as a line in .gitignore. Repeatable.",
         ),
-        click.option(
+        single_option(
             "-n",
             "--namespace",
             metavar="NAME",

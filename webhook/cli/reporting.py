@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import click
 
-from webhook.cli.options import Output, outputs_option, with_options
+from webhook.cli.options import Output, outputs_option, single_option, with_options
 from webhook.cli.outputs import STDOUT, Write, destinations
 from webhook.cli.progress import Progress, progress
 from webhook.cli.repository import up_to_root
@@ -46,7 +46,7 @@ def report_options(command: Callable[..., None]) -> Callable[..., None]:
     return with_options(
         with_wanted,
         outputs_option(CheckFormat.TEXT, "The format of the report."),
-        click.option(
+        single_option(
             "--fail-on",
             type=click.Choice([one.value for one in FailOn]),
             default=FailOn.DENY.value,

@@ -1,4 +1,4 @@
-"""The image's libraries are locked: the versions of constraints.txt, complete, by the digests of their wheels."""
+"""Libraries are locked: the versions of constraints.txt, complete, by the digests of their wheels."""
 
 from __future__ import annotations
 
@@ -16,10 +16,21 @@ from packaging.markers import default_environment
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from image.lock import LOCK, MACHINES, PYTHON
+import image.lock
+import integrations.lock
+from locks.lock import Lock
 from tests.project.repository import ROOT, project
 
 LIBRARIES = ROOT / "image" / "libraries.sh"
+LOCKS = [image.lock.LIBRARIES, integrations.lock.LIBRARIES]
+DEPENDENCIES: list[str] = project()["project"]["dependencies"]
+COMMAND_LINE: list[str] = project()["dependency-groups"][integrations.lock.GROUP]
+TARGETS = [(lock, python, platform) for lock in LOCKS for python in lock.pythons for platform in lock.platforms]
+
+
+def of(lock: Lock) -> list[str]:
+    """What a lock is a lock of."""
+    return COMMAND_LINE if lock is integrations.lock.LIBRARIES else DEPENDENCIES
 
 
 def pins(text: str) -> dict[str, str]:
@@ -29,16 +40,18 @@ def pins(text: str) -> dict[str, str]:
     }
 
 
-def closure(machine: str) -> set[str]:
-    """The libraries that the image's Python needs on a machine, by the metadata of those that are installed here."""
+def closure(requirements: list[str], python: str, platform: str) -> set[str]:
+    """The libraries that requirements need on a target, by the metadata of those that are installed here."""
+    machine, _, system = platform.partition("-")
+    is_macos = "darwin" in system
     environment = {name: str(value) for name, value in default_environment().items()} | {
-        "python_version": PYTHON,
-        "python_full_version": f"{PYTHON}.0",
-        "sys_platform": "linux",
-        "platform_system": "Linux",
-        "platform_machine": machine,
+        "python_version": python,
+        "python_full_version": f"{python}.0",
+        "sys_platform": "darwin" if is_macos else "linux",
+        "platform_system": "Darwin" if is_macos else "Linux",
+        "platform_machine": "arm64" if is_macos and machine == "aarch64" else machine,
     }
-    wanted = [(Requirement(one), "") for one in project()["project"]["dependencies"]]
+    wanted = [(Requirement(one), "") for one in requirements]
     found: set[tuple[str, str]] = set()
     while wanted:
         requirement, extra = wanted.pop()
@@ -52,22 +65,30 @@ def closure(machine: str) -> set[str]:
     return {name for name, _ in found}
 
 
-def test_locked_versions_equal_constraints() -> None:
+@pytest.mark.parametrize("lock", LOCKS, ids=lambda lock: lock.target)
+def test_locked_versions_equal_constraints(lock: Lock) -> None:
     constraints = pins((ROOT / "constraints.txt").read_text())
-    locked = pins(LOCK.read_text())
+    locked = pins(lock.file.read_text())
     assert locked == {name: constraints[name] for name in locked}
 
 
-@pytest.mark.parametrize("machine", MACHINES)
-def test_lock_contains_exactly_what_dependencies_need(machine: str) -> None:
-    assert set(pins(LOCK.read_text())) == closure(machine)
+@pytest.mark.parametrize(("lock", "python", "platform"), TARGETS)
+def test_lock_contains_exactly_what_is_needed(lock: Lock, python: str, platform: str) -> None:
+    assert set(pins(lock.file.read_text())) == closure(of(lock), python, platform)
 
 
-def test_every_library_is_locked_by_digest() -> None:
-    text = re.sub(r"^#.*\n", "", LOCK.read_text(), flags=re.MULTILINE)
-    entries = text.replace(" \\\n", "").splitlines()
+@pytest.mark.parametrize("lock", LOCKS, ids=lambda lock: lock.target)
+def test_every_library_is_locked_by_digest(lock: Lock) -> None:
+    text = lock.file.read_text()
+    assert text.startswith(lock.about)
+    entries = text.removeprefix(lock.about).replace(" \\\n", "").splitlines()
     form = re.compile(r"[\w.-]+==[\w.]+(    --hash=sha256:[0-9a-f]{64})+")
     assert [entry for entry in entries if not form.fullmatch(entry)] == []
+
+
+def test_command_line_needs_only_dependencies_of_project() -> None:
+    names = {canonicalize_name(Requirement(one).name) for one in DEPENDENCIES}
+    assert {canonicalize_name(one) for one in COMMAND_LINE} < names
 
 
 def test_constraints_have_no_setuptools() -> None:
