@@ -44,21 +44,19 @@ def test_known_nodes_narrow_labels(
 def expected(
     pod: Json, nodes: tuple[Node, ...], shares: Callable[[Node], bool], by_labels: Reachability
 ) -> Reachability:
-    """The model: nodes that could take the pod now decide, but one that could take it later excludes nothing."""
+    """The model: nodes that could take the pod now, or once their state has passed, decide all alike."""
     needed = pod["spec"]["containers"][0]["resources"]["limits"][GPU.name]
-    now = [node for node in nodes if node.resources.get(GPU.name, 0) >= needed and scheduler.admits(pod, node)]
     lasting = [(node, scheduler.without_passing_states(node)) for node in nodes if GPU.name in node.resources]
-    later = [
+    taking = [
         node
         for node, steady in lasting
         if (node.resources[GPU.name] >= needed or not any(node.resources.values())) and scheduler.admits(pod, steady)
     ]
-    sharing = [node for node in later if shares(node)]
-    if not now:
-        return Reachability.UNKNOWN if sharing and by_labels is Reachability.NO else by_labels
-    if not sharing:
+    if not taking:
+        return by_labels
+    if not any(map(shares, taking)):
         return Reachability.NO
-    return Reachability.YES if all(map(shares, now)) else Reachability.UNKNOWN
+    return Reachability.YES if all(map(shares, taking)) else Reachability.UNKNOWN
 
 
 def is_mps(node: Node) -> bool:

@@ -21,10 +21,18 @@ from webhook.policy.placement.reachability import Placement
 
 @dataclass(frozen=True, slots=True)
 class Passing:
-    """Only taints of a passing state are in the way."""
+    """Only passing states are in the way, of which the taint shows one."""
 
     node: Node
     taint: Taint
+
+
+@dataclass(frozen=True, slots=True)
+class Stopped:
+    """Nothing but the device plugin is in the way: the node offers none of a resource now, and may offer it again."""
+
+    node: Node
+    resource: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +81,7 @@ class Unclear:
     """The pod demands more of its node than is listed."""
 
 
-Failure: TypeAlias = Passing | Shortfall | Untolerated | Unmet | Elsewhere | Apart | Unclear
+Failure: TypeAlias = Passing | Stopped | Shortfall | Untolerated | Unmet | Elsewhere | Apart | Unclear
 
 
 class NearestNode:
@@ -86,7 +94,7 @@ class NearestNode:
         self._requests = placement.requests
         self._bound = placement.pod.text("nodeName")
         self._named = index.named(self._bound) if self._bound else index.all
-        self._selected = placement.selected
+        self._selected = placement.selected & placement.left_by_steering
         # The pod of a bare container may tolerate anything.
         known = not placement.pod.is_container
         self._untolerated = list(index.untolerated(placement.tolerations(), placement.effects)) if known else []
@@ -97,11 +105,12 @@ class NearestNode:
     def failure(self) -> Failure | None:
         """What is in the way of the pod; None if a node takes it.
 
-        A node whose device plugin is not running could take it, because its amount is unknown.
+        A node whose device plugin is not running could take it later, because its amount is unknown.
         """
         admitting = self._selected & ~self._tainted
-        if self._could_be_ready(admitting):
-            return None
+        later = self._offering_later(admitting)
+        if later:
+            return self._passing_state(later)
         offering = self._named
         for name in self._requests.names:
             if not offering & self._index.offering(name, 1):
@@ -110,8 +119,6 @@ class NearestNode:
         enough = offering
         for name in self._requests.names:
             enough &= self._index.offering(name, self._requests.peak(name))
-        if enough & admitting:
-            return self._only_passing(enough & admitting)
         if offering & admitting:
             return self._shortfall(offering & admitting)
         one_taint = enough & self._selected & self._tainted_once
@@ -122,14 +129,24 @@ class NearestNode:
             _first(enough or offering), demands
         )
 
-    def _could_be_ready(self, nodes: Nodes) -> Nodes:
-        """The nodes of a set that may offer enough once their device plugin runs."""
-        stopped = 0
+    def _offering_later(self, nodes: Nodes) -> Nodes:
+        """The nodes of a set that offer enough, or may do so once their device plugin runs."""
         for name in self._requests.names:
-            unready = self._index.unready(name)
-            stopped |= unready
-            nodes &= unready | self._index.offering(name, self._requests.peak(name))
-        return nodes & stopped
+            nodes &= self._index.unready(name) | self._index.offering(name, self._requests.peak(name))
+        return nodes
+
+    def _passing_state(self, nodes: Nodes) -> Passing | Stopped | None:
+        """The state that the first of the nodes passes through; None if one of them takes the pod now."""
+        now = nodes & ~self._kept_off
+        for name in self._requests.names:
+            now &= self._index.offering(name, self._requests.peak(name))
+        if now:
+            return None
+        first = _first(nodes)
+        if first & self._kept_off:
+            return Passing(*self._first_taint(first, self._untolerated))
+        stopped = next(name for name in self._requests.names if not first & self._index.offering(name, 1))
+        return Stopped(self._node(first), stopped)
 
     def _shortfall(self, nodes: Nodes) -> Shortfall:
         """The node of a set that offers most of the first resource of which the nodes offer too little."""
@@ -139,10 +156,6 @@ class NearestNode:
             nodes, name = enough, next(names)
         most, having = self._index.most(name, nodes)
         return Shortfall(self._node(having), name, most)
-
-    def _only_passing(self, nodes: Nodes) -> Passing | None:
-        """The first of the nodes that no lasting taint keeps the pod off; None if one of them takes it now."""
-        return None if nodes & ~self._kept_off else Passing(*self._first_taint(nodes, self._untolerated))
 
     def _first_taint(self, nodes: Nodes, taints: Iterable[tuple[Taint, Nodes]]) -> tuple[Node, Taint]:
         """The first node of a set, and the first of the taints that it has."""
