@@ -386,3 +386,14 @@ async def test_missing_daemon_set_and_image_without_version_are_reported() -> No
         "DaemonSet gpu/plugin: its image shows no version; set facts.devicePlugin.version",
         "DaemonSet gpu/plugin: it has no config-manager that shows the default configuration",
     ]
+
+
+@virtual
+async def test_daemon_set_without_configuration_shares_nothing() -> None:
+    """As on EKS from the static manifest. A node without labels of GPU feature discovery has whole cards there."""
+    cluster = FakeCluster()
+    plugin = {"name": "nvidia-device-plugin-ctr", "image": "example.com/k8s-device-plugin:v0.17.4"}
+    cluster.put(DAEMON_SETS, "plugin", {"spec": {"template": {"spec": {"containers": [plugin]}}}})
+    wanted = FactsSettings(device_plugin=DevicePluginSource(daemon_set="gpu/plugin"))
+    expected = DevicePlugin(version="v0.17.4", configs=(), default_config="")
+    assert (await read_facts(cluster, wanted)).device_plugin == expected

@@ -10,12 +10,11 @@ from typing import Any, NamedTuple
 
 import pytest
 from hypothesis import assume, event, given, settings
-from hypothesis import strategies as st
 
 from tests import scheduler
 from tests.linear import assert_linear
 from tests.policy.landing import placement
-from tests.strategies.selecting import GPU, POOL, offering_clusters, selecting_pods, tolerations
+from tests.strategies.selecting import GPU, POOL, nearly_placed_pods, offering_clusters
 from webhook.policy.context import Origin
 from webhook.policy.evaluate import Evaluator
 from webhook.policy.placement.cluster_objects import Node, Taint
@@ -147,18 +146,6 @@ def expected(pod: Json, nodes: tuple[Node, ...]) -> tuple[type[Failure] | None, 
 
 def failure_of(pod: Json, nodes: tuple[Node, ...]) -> Failure | None:
     return NearestNode(placement(pod, nodes)).failure()
-
-
-@st.composite
-def nearly_placed_pods(draw: st.DrawFn) -> Json:
-    """A pod with tolerations that selects nodes; often only by the node selector, or not at all."""
-    pod = draw(selecting_pods(names=True))
-    for field in draw(st.sampled_from([[], [], ["affinity"], ["affinity", "nodeName"]])):
-        pod["spec"].pop(field, None)
-    if draw(st.booleans()):
-        pod["spec"]["nodeSelector"] = {}
-    pod["spec"]["tolerations"] = draw(st.lists(tolerations, max_size=2))
-    return pod
 
 
 @settings(max_examples=400)

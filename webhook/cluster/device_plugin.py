@@ -13,7 +13,7 @@ from msgspec import Raw, Struct
 from webhook.cluster import plugin_config
 from webhook.cluster.api_server import ApiServer
 from webhook.cluster.metadata import Metadata
-from webhook.cluster.plugin_daemon_set import DefaultRule, PluginDaemonSet
+from webhook.cluster.plugin_daemon_set import NO_CONFIG, DefaultRule, PluginDaemonSet
 from webhook.cluster.plugin_daemon_set import parse as daemon_set
 from webhook.cluster.readers import Named
 from webhook.cluster.rights import Rule
@@ -99,6 +99,8 @@ def device_plugin(
     mig_strategy = None
     if plugin is not None:
         version, mig_strategy = version or plugin.version, plugin.mig_strategy
+    if not maps and plugin is not None and plugin.unconfigured:
+        return DevicePlugin(version=version, configs=(), default_config=NO_CONFIG), tuple(problems)
     if not maps or None in maps.values():
         return DevicePlugin(version=version), tuple(problems)
     pool = _Pool(mig_strategy, problems=problems)

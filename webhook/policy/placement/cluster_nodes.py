@@ -28,9 +28,20 @@ class ClusterNodes:
 
     `tolerable`: the taints of nodes that the settings allow to tolerate. `dynamic`: the resources that a DeviceClass
     serves, on nodes that are not in the index. `taint_keys`: those of all taints and of configured tolerations.
+    `admitted_to_whole_cards`: the nodes that meet the expressions of `whole_cards`.
     """
 
-    __slots__ = ("classes", "configs", "dynamic", "index", "known", "taint_keys", "tolerable", "whole_cards")
+    __slots__ = (
+        "admitted_to_whole_cards",
+        "classes",
+        "configs",
+        "dynamic",
+        "index",
+        "known",
+        "taint_keys",
+        "tolerable",
+        "whole_cards",
+    )
 
     def __init__(
         self,
@@ -49,7 +60,10 @@ class ClusterNodes:
         self.known = known
         self.tolerable = tolerable
         self.dynamic = dynamic
-        self.whole_cards = whole_cards(classes, configs, labels_suffice=known and not index.unlabelled)
+        self.whole_cards = whole_cards(
+            classes, configs, labels_suffice=known and not index.unlabelled, all_discovered=not index.undiscovered
+        )
+        self.admitted_to_whole_cards = index.selected(self.whole_cards.requirement())
         self.taint_keys = taint_keys.union(taint.key for taint in index.taints)
 
     def selected_by(self, selector: Mapping[str, str]) -> Nodes:
@@ -63,8 +77,8 @@ def cluster_nodes(settings: Settings, facts: Facts) -> Steps[ClusterNodes]:
     configured = {toleration.key for toleration in tolerations.add} | {each.name for each in settings.resources}
     configs = PluginConfigs(facts.device_plugin)
     classes = NodeClasses(placement.mps_labels, placement.time_slicing_labels, configs)
-    nodes = (*(facts.nodes or ()), *map(_as_node, placement.node_groups))
-    index = yield from indexing(nodes, NodeSharing(classes, configs, GpuResources(settings.resources)))
+    sharing = NodeSharing(classes, configs, GpuResources(settings.resources), _shared(settings))
+    index = yield from indexing(facts.nodes or (), sharing, [*map(_as_node, placement.node_groups)])
     return ClusterNodes(
         classes,
         configs,
@@ -74,6 +88,12 @@ def cluster_nodes(settings: Settings, facts: Facts) -> Steps[ClusterNodes]:
         tolerable=_tolerable(index.taints, tolerations.from_nodes) if tolerations.enabled else (),
         dynamic=_dynamic(facts.device_classes or ()),
     )
+
+
+def _shared(settings: Settings) -> frozenset[str]:
+    """The resources of which pods get shares: shared ones, and whole cards where annotations ask for a part."""
+    kinds = ("shared", "whole") if settings.requests.annotations else ("shared",)
+    return frozenset(resource.name for resource in settings.resources if resource.kind in kinds)
 
 
 def _as_node(group: NodeGroup) -> Node:

@@ -31,13 +31,17 @@ def _at_or_above(sets: Iterable[tuple[int, Nodes]]) -> tuple[list[int], list[Nod
 
 
 class _Label:
-    """The nodes that carry one label, by its value, and by its value as a number."""
+    """The nodes that carry one label, by its value, and by its value as a number.
 
-    __slots__ = ("_above", "_numbers", "by_value", "present")
+    `unclear`: of the nodes whose labels are `incomplete`, those that may carry it with any value.
+    """
 
-    def __init__(self, by_value: Mapping[str, Nodes]) -> None:
+    __slots__ = ("_above", "_numbers", "by_value", "present", "unclear")
+
+    def __init__(self, by_value: Mapping[str, Nodes], incomplete: Nodes) -> None:
         self.by_value = by_value
         self.present = union(by_value.values())
+        self.unclear = incomplete & ~self.present
         self._numbers, self._above = _at_or_above(
             (number, nodes) for value, nodes in by_value.items() if (number := integer(value)) is not None
         )
@@ -48,7 +52,26 @@ class _Label:
         return nodes if below is None else nodes & ~self._above[bisect_left(self._numbers, below)]
 
 
-_NO_LABEL = _Label({})
+class _Amounts:
+    """The nodes that offer one resource, by its amount.
+
+    `unclear`: of the nodes whose resources are `incomplete`, those that may offer any amount of it.
+    """
+
+    __slots__ = ("_at_least", "_numbers", "unclear")
+
+    def __init__(self, by_amount: Mapping[int, Nodes], incomplete: Nodes) -> None:
+        self._numbers, self._at_least = _at_or_above(by_amount.items())
+        self.unclear = incomplete & ~self._at_least[0]
+
+    def at_least(self, units: int) -> Nodes:
+        """The nodes that offer at least this amount, or may do so."""
+        return self._at_least[bisect_left(self._numbers, units)] | self.unclear
+
+    def most(self, among: Nodes) -> tuple[int, Nodes]:
+        """The highest amount that nodes of a set offer, and those that offer it. At least one of them must do so."""
+        beyond = bisect_left(self._at_least, True, key=lambda nodes: not nodes & among)
+        return self._numbers[beyond - 1], self._at_least[beyond - 1] & among
 
 
 class _Taints:
@@ -68,31 +91,59 @@ class _Taints:
 
 
 class NodeIndex:
-    """Nodes and declared node groups. `offered`: the resources of all of them."""
+    """Nodes and declared node groups. `offered`: the resources of all of them.
 
-    __slots__ = ("_amounts", "_labels", "_nodes", "_sets", "_taints", "all", "offered")
+    `unknown`: the nodes that may share their cards in any way, or not at all. They count as sharing, and never as whole
+    cards. Those of them in `undiscovered` have no label that tells; of the others, the facts hold a part only.
+    """
 
-    def __init__(self, nodes: Sequence[Node], sets: NodeSets, labels: Mapping[str, _Label]) -> None:
+    __slots__ = (
+        "_amounts",
+        "_labels",
+        "_nodes",
+        "_sets",
+        "_taints",
+        "_unnamed_label",
+        "all",
+        "offered",
+        "undiscovered",
+        "unknown",
+    )
+
+    def __init__(self, nodes: Sequence[Node], groups: int, sets: NodeSets, labels: Mapping[str, _Label]) -> None:
         self._nodes = nodes
         self.all: Nodes = (1 << len(nodes)) - 1
         self._sets = sets
         self._labels = labels
+        self._unnamed_label = _Label({}, sets.incomplete.get("labels", 0))
         self._taints = _by_key(sets.taints)
-        self._amounts = {resource: _at_or_above(by_amount.items()) for resource, by_amount in sets.amounts.items()}
+        unclear = sets.incomplete.get("resources", 0)
+        self._amounts = {resource: _Amounts(by_amount, unclear) for resource, by_amount in sets.amounts.items()}
         self.offered = frozenset(sets.amounts)
+        self.undiscovered = sets.members.get("undiscovered", 0) and self._undescribed(groups)
+        self.unknown = self.undiscovered | (union(sets.incomplete.values()) & ~sets.members.get("mps", 0))
+
+    def _undescribed(self, groups: int) -> Nodes:
+        """The nodes that no label tells the class of, except declared groups and nodes with all labels of a group.
+
+        The groups are the last nodes.
+        """
+        first = len(self._nodes) - groups
+        described = (self.selected(Requirement(group.labels, None)) for group in self._nodes[first:] if group.labels)
+        return self._sets.members["undiscovered"] & ((1 << first) - 1) & ~union(described)
 
     @classmethod
-    def of(cls, nodes: Iterable[Node], sharing: NodeSharing) -> NodeIndex:
-        """The index of nodes."""
-        return finished(indexing(tuple(nodes), sharing))
+    def of(cls, nodes: Sequence[Node], sharing: NodeSharing, groups: Sequence[Node] = ()) -> NodeIndex:
+        """The index of nodes and of declared groups."""
+        return finished(indexing(nodes, sharing, groups))
 
     def mps(self, resource: str) -> Nodes:
         """The nodes that share this resource through MPS, or could do so: without MPS labels any node could."""
-        return self._sharing("mps", resource) | self._sets.members.get("unknown", 0)
+        return self._sharing("mps", resource) | self._sets.members.get("any", 0) | self.unknown
 
     def time_sliced(self, resource: str) -> Nodes:
-        """The nodes that share this resource through time-slicing. A node that does both is an MPS node."""
-        nodes = self._sharing("time-slicing", resource)
+        """The nodes that share this resource through time-slicing, or could. One that does both is an MPS node."""
+        nodes = self._sharing("time-slicing", resource) | self.unknown
         return nodes and nodes & ~self._sharing("mps", resource)
 
     @property
@@ -124,7 +175,7 @@ class NodeIndex:
 
     def by_value(self, key: str, chosen: Nodes) -> Iterator[tuple[str, Nodes]]:
         """The nodes of a set by the value of a label; those without the label have an empty value."""
-        label = self._labels.get(key, _NO_LABEL)
+        label = self._labels.get(key, self._unnamed_label)
         for value, nodes in label.by_value.items():
             if nodes & chosen:
                 yield value, nodes & chosen
@@ -133,20 +184,20 @@ class NodeIndex:
 
     def named(self, name: str) -> Nodes:
         """The nodes of this name."""
-        return self._labels.get(NAME_FIELD, _NO_LABEL).by_value.get(name, 0)
+        return self._labels[NAME_FIELD].by_value.get(name, 0) if self._nodes else 0
 
     def offering(self, resource: str, billionths: int) -> Nodes:
-        """The nodes that offer at least this amount of a resource, which is above 0."""
+        """The nodes that offer at least this amount of a resource, which is above 0, or may do so."""
         if resource not in self._amounts:
-            return 0
-        amounts, at_least = self._amounts[resource]
-        return at_least[bisect_left(amounts, -(-billionths // NANO))]
+            return self._sets.incomplete.get("resources", 0)
+        return self._amounts[resource].at_least(-(-billionths // NANO))
 
     def selected(self, requirement: Requirement) -> Nodes:
-        """The nodes whose labels and name satisfy a requirement."""
+        """The nodes whose labels and name satisfy a requirement, or may do so."""
         chosen = self.all
         for key, value in requirement.selector.items():
-            chosen &= self._labels.get(key, _NO_LABEL).by_value.get(value, 0)
+            label = self._labels.get(key, self._unnamed_label)
+            chosen &= label.by_value.get(value, 0) | label.unclear
             if not chosen:
                 return 0
         if requirement.terms is None:
@@ -161,8 +212,8 @@ class NodeIndex:
         return chosen
 
     def holding(self, key: str, constraint: Constraint) -> Nodes:
-        """The nodes whose label, or field, satisfies a constraint."""
-        label = self._labels.get(key, _NO_LABEL)
+        """The nodes whose label, or field, satisfies a constraint, or may do so."""
+        label = self._labels.get(key, self._unnamed_label)
         nodes = self.all
         if constraint.values is not None:
             nodes = union(label.by_value.get(value, 0) for value in constraint.values)
@@ -174,7 +225,7 @@ class NodeIndex:
             nodes &= ~label.present
         if constraint.above is not None or constraint.below is not None:
             nodes &= label.between(constraint.above, constraint.below)
-        return nodes
+        return nodes | label.unclear
 
     def tainted(self, taint: Taint) -> Nodes:
         """The nodes with a taint."""
@@ -209,9 +260,7 @@ class NodeIndex:
 
         At least one of them must offer the resource.
         """
-        amounts, at_least = self._amounts[resource]
-        beyond = bisect_left(at_least, True, key=lambda nodes: not nodes & among)
-        return amounts[beyond - 1], at_least[beyond - 1] & among
+        return self._amounts[resource].most(among)
 
 
 def _by_key(sets: Mapping[Taint, Nodes]) -> dict[tuple[str, str], _Taints]:
@@ -221,15 +270,16 @@ def _by_key(sets: Mapping[Taint, Nodes]) -> dict[tuple[str, str], _Taints]:
     return found
 
 
-def indexing(nodes: Sequence[Node], sharing: NodeSharing) -> Steps[NodeIndex]:
-    """Index nodes in steps."""
+def indexing(known: Sequence[Node], sharing: NodeSharing, groups: Sequence[Node] = ()) -> Steps[NodeIndex]:
+    """Index known nodes and declared groups in steps."""
+    nodes = (*known, *groups)
     sets = NodeSets()
     for first in range(0, len(nodes), _SLICE):
         sets.merge(sets_of(nodes[first : first + _SLICE], sharing), first)
         yield
     labels = {}
     for key, values in sets.labels.items():
-        labels[key] = _Label(values)
+        labels[key] = _Label(values, 0 if key == NAME_FIELD else sets.incomplete.get("labels", 0))
         if len(values) > _SLICE:
             yield
-    return NodeIndex(nodes, sets, labels)
+    return NodeIndex(nodes, len(groups), sets, labels)

@@ -14,7 +14,7 @@ from webhook.policy.placement.plugin_configs import Acceptance, PluginConfigs
 from webhook.policy.placement.selector import NAME_FIELD
 
 if TYPE_CHECKING:
-    from webhook.policy.placement.cluster_objects import Node, Taint
+    from webhook.policy.placement.cluster_objects import Node, NodePart, Taint
 
 Nodes: TypeAlias = int
 """A set of nodes: bit n stands for the n-th node of the index."""
@@ -37,7 +37,7 @@ def _put(sets: dict[_Key, Nodes], key: _Key, nodes: Nodes) -> None:
 class NodeSets:
     """Sets of nodes by what the nodes have. The bits of a slice begin at 0 until `merge` moves them."""
 
-    __slots__ = ("accepting", "amounts", "labels", "members", "shares", "taints", "unready")
+    __slots__ = ("accepting", "amounts", "incomplete", "labels", "members", "shares", "taints", "unready")
 
     def __init__(self) -> None:
         self.labels: dict[str, dict[str, Nodes]] = {}
@@ -47,6 +47,7 @@ class NodeSets:
         self.shares: dict[tuple[str, str], Nodes] = {}
         self.accepting: dict[tuple[str, str, Acceptance], Nodes] = {}
         self.unready: dict[str, Nodes] = {}
+        self.incomplete: dict[NodePart, Nodes] = {}
 
     def merge(self, other: NodeSets, first: int) -> None:
         """Add the sets of a slice whose first node has this bit."""
@@ -63,6 +64,7 @@ class NodeSets:
         _merge(self.shares, other.shares, first)
         _merge(self.accepting, other.accepting, first)
         _merge(self.unready, other.unready, first)
+        _merge(self.incomplete, other.incomplete, first)
 
 
 def _merge(own: dict[_Key, Nodes], others: Mapping[_Key, Nodes], first: int) -> None:
@@ -73,27 +75,30 @@ def _merge(own: dict[_Key, Nodes], others: Mapping[_Key, Nodes], first: int) -> 
 class NodeSharing:
     """How nodes share their cards: by their labels, and by the device plugin's configurations.
 
-    `gpus` contains the names of GPU resources.
+    `gpus` contains the names of GPU resources, `shared` those whose units may be replicas.
     """
 
-    __slots__ = ("classes", "configs", "gpus")
+    __slots__ = ("classes", "configs", "gpus", "shared")
 
-    def __init__(self, classes: NodeClasses, configs: PluginConfigs, gpus: Container[str]) -> None:
+    def __init__(
+        self, classes: NodeClasses, configs: PluginConfigs, gpus: Container[str], shared: frozenset[str]
+    ) -> None:
         self.classes = classes
         self.configs = configs
         self.gpus = gpus
+        self.shared = shared
 
     def add(self, node: Node, bit: Nodes, sets: NodeSets) -> None:
         """Add a node, which this bit stands for, to the sets of those that share cards."""
-        config = self.configs.of(node)
-        if self.classes.mps.marks(node):
+        classes, config = self.classes, self.configs.of(node)
+        if classes.mps.marks(node):
             _put(sets.members, "mps", bit)
-        elif self.classes.time_slicing.marks(node):
+        elif classes.time_slicing.marks(node):
             _put(sets.members, "time-slicing", bit)
-        if config is None and not self.classes.mps.labels:
-            _put(sets.members, "unknown", bit)
-        if config is not None and config.strategy != "none":
-            if not (self.classes.mps.marks(node) or self.classes.time_slicing.marks(node)):
+        if config is None:
+            self._add_without_config(node, bit, sets)
+        elif config.strategy != "none":
+            if not (classes.mps.marks(node) or classes.time_slicing.marks(node)):
                 _put(sets.members, "unlabelled", bit)
             acceptance = self.configs.accepts(config)
             for shared in config.resources:
@@ -103,6 +108,14 @@ class NodeSharing:
         if not any(node.resources[name] for name in gpus):
             for name in gpus:
                 _put(sets.unready, name, bit)
+
+    def _add_without_config(self, node: Node, bit: Nodes, sets: NodeSets) -> None:
+        """Add a node of which only its labels can tell how it shares its cards."""
+        classes = self.classes
+        if not classes.mps.labels:
+            _put(sets.members, "any", bit)
+        elif classes.are_discovered and not classes.are_told_by(node) and not self.shared.isdisjoint(node.resources):
+            _put(sets.members, "undiscovered", bit)
 
 
 def sets_of(nodes: Sequence[Node], sharing: NodeSharing) -> NodeSets:
@@ -117,6 +130,8 @@ def sets_of(nodes: Sequence[Node], sharing: NodeSharing) -> NodeSets:
             _put(sets.taints, taint, bit)
         for resource, amount in node.resources.items():
             _put(sets.amounts.setdefault(resource, {}), amount, bit)
+        for part in node.incomplete:
+            _put(sets.incomplete, part, bit)
         sharing.add(node, bit, sets)
         bit <<= 1
     return sets

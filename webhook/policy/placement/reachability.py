@@ -106,7 +106,8 @@ class Placement:
     def _decide(self, strategy: SharingStrategy, resource: Resource) -> Reachability:
         sharing = self.sharing(strategy, resource) if self.cluster.index.all else 0
         if self.cluster.known:
-            others = self.possible & self._of_class() & ~sharing or resource.name in self.cluster.dynamic
+            certain = sharing & ~self.cluster.index.unknown
+            others = self.possible & self._of_class() & ~certain or resource.name in self.cluster.dynamic
             if sharing:
                 return Reachability.UNKNOWN if others else Reachability.YES
             # Nodes need not satisfy an affinity that was not analysed in full; then other nodes prove nothing.
@@ -238,11 +239,15 @@ class Placement:
         return bool(self.possible & ~self.cluster.index.mps(resource.name))
 
     def could_move_to_whole(self) -> bool:
-        """Whether whole-card nodes satisfy the pod's own selectors, as far as labels show.
+        """Whether affinity can move the pod to whole cards: they satisfy its own selectors, as far as labels show.
 
-        A pod with `nodeName` stays on its node: affinity only makes the kubelet reject it.
+        A pod with `nodeName` stays on its node: affinity only makes the kubelet reject it. No affinity keeps a pod off
+        a node whose labels are not all known.
         """
-        if self.pod.text("nodeName"):
+        if (
+            self.pod.text("nodeName")
+            or self.possible & self.cluster.admitted_to_whole_cards & self.cluster.index.unknown
+        ):
             return False
         return self.requirement is None or self.requirement.satisfiable(self.cluster.whole_cards.labels)
 
@@ -261,4 +266,4 @@ class Placement:
 
     def _without_sharing(self, resource: str) -> Nodes:
         index = self.cluster.index
-        return index.all & ~(index.mps(resource) | index.time_sliced(resource))
+        return self.cluster.admitted_to_whole_cards & ~(index.mps(resource) | index.time_sliced(resource))
