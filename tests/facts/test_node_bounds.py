@@ -12,11 +12,12 @@ from tests.pki.virtual import virtual
 from webhook.cluster.facts import read_facts
 from webhook.policy.placement.cluster_objects import Node, Taint
 from webhook.policy.placement.facts import Facts
-from webhook.policy.placement.node_bounds import LONGEST_KEY, LONGEST_VALUE, MOST_LABELS, MOST_RESOURCES, MOST_TAINTS
+from webhook.policy.placement.node_bounds import LONGEST_KEY, LONGEST_VALUE, MOST
 from webhook.policy.settings.settings import FactsSettings, Settings
 from webhook.settings.facts_file import portable, spelled_out
 from webhook.settings.load import load_facts
 
+MOST_LABELS, MOST_TAINTS, MOST_RESOURCES = MOST["labels"], MOST["taints"], MOST["resources"]
 GPU = "nvidia.com/gpu"
 CUSTOM = "example.com/gpu"
 

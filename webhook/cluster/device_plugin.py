@@ -23,6 +23,9 @@ from webhook.policy.settings.elements import DevicePluginSource
 
 _VERBS: Final = ("get", "watch")
 
+MOST_CONFIGS: Final = 1024
+"""Configurations in one ConfigMap, which may have one for each node. A ConfigMap of 1 MiB has room for 100,000."""
+
 Texts: TypeAlias = Mapping[str, bytes]
 """The configurations of one ConfigMap by key. A text that is too large is cut to one that is still too large."""
 
@@ -108,6 +111,9 @@ def device_plugin(
         if not objects:
             problems.append(f"ConfigMap {where} does not exist")
         for texts in (objects or {}).values():
+            if len(texts) > MOST_CONFIGS:
+                problems.append(f"ConfigMap {where}: has more than {MOST_CONFIGS} configurations; all are unknown")
+                return DevicePlugin(version=version), tuple(problems)
             for key in sorted(texts):
                 pool.add(where, key, texts[key])
     configs = tuple(config for _, config in sorted(pool.found.items()) if config is not None)

@@ -13,9 +13,10 @@ from webhook.cluster.metadata import LabelledMetadata
 from webhook.cluster.pool import Pool
 from webhook.cluster.readers import Collection as Read
 from webhook.cluster.rights import Rule
-from webhook.policy.placement.cluster_objects import Node, Taint
-from webhook.policy.placement.node_bounds import kept_labels, kept_resources, kept_taints, lacking, taint_order
+from webhook.policy.placement.cluster_objects import Node, NodePart, Taint
+from webhook.policy.placement.node_bounds import MOST, kept_labels, kept_resources, kept_taints, lacking, taint_order
 from webhook.policy.pods.quantity import NANO, QuantityError, parse
+from webhook.policy.printable import printable
 
 _PATHS: Final = ("/api/v1/nodes",)
 _RULE: Final = Rule("", "nodes", ("list", "watch"))
@@ -74,6 +75,11 @@ def reader(api: ApiServer, resources: Collection[str]) -> Read[Node]:
         )
 
     return Read(api, _PATHS, node, _RULE, _PAGE)
+
+
+def problem(node: Node, part: NodePart) -> str:
+    """What the bounds leave out of a node, for a log line. The same for as long as it has too many."""
+    return f"node {printable(node.name)}: has more than the {MOST[part]} {part} that are kept; the others are unknown"
 
 
 def _names(status: _Status, wanted: frozenset[str]) -> set[str]:

@@ -8,7 +8,7 @@ index decide, so that the work does not multiply with the nodes.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -95,12 +95,13 @@ class NearestNode:
         self._bound = placement.pod.text("nodeName")
         self._named = index.named(self._bound) if self._bound else index.all
         self._selected = placement.selected & placement.left_by_steering
-        # The pod of a bare container may tolerate anything.
-        known = not placement.pod.is_container
-        self._untolerated = list(index.untolerated(placement.tolerations(), placement.effects)) if known else []
-        self._lasting = [(taint, nodes) for taint, nodes in self._untolerated if not is_lifecycle(taint.key)]
-        self._kept_off, _ = _any_and_one(nodes for _, nodes in self._untolerated)
-        self._tainted, self._tainted_once = _any_and_one(nodes for _, nodes in self._lasting)
+        self._tolerations, self._effects = placement.tolerations(), placement.effects
+        self._kept_off = self._tainted = self._tainted_once = 0
+        if not placement.pod.is_container:  # the pod of a bare container may tolerate anything
+            taints = index.taints
+            passing, _ = taints.untolerated(self._tolerations, self._effects, passing=True)
+            lasting, self._tainted_once = taints.untolerated(self._tolerations, self._effects, passing=False)
+            self._kept_off, self._tainted = lasting | passing, lasting
 
     def failure(self) -> Failure | None:
         """What is in the way of the pod; None if a node takes it.
@@ -123,7 +124,7 @@ class NearestNode:
             return self._shortfall(offering & admitting)
         one_taint = enough & self._selected & self._tainted_once
         if one_taint:
-            return Untolerated(*self._first_taint(one_taint, self._lasting))
+            return Untolerated(*self._first_taint(one_taint, self._is_lasting))
         demands = alternatives(self._pod) or ()
         return self._one_unmet(enough & ~self._tainted, demands) or self._one_of_several(
             _first(enough or offering), demands
@@ -144,7 +145,7 @@ class NearestNode:
             return None
         first = _first(nodes)
         if first & self._kept_off:
-            return Passing(*self._first_taint(first, self._untolerated))
+            return Passing(*self._first_taint(first, self._is_untolerated))
         stopped = next(name for name in self._requests.names if not first & self._index.offering(name, 1))
         return Stopped(self._node(first), stopped)
 
@@ -157,10 +158,16 @@ class NearestNode:
         most, having = self._index.most(name, nodes)
         return Shortfall(self._node(having), name, most)
 
-    def _first_taint(self, nodes: Nodes, taints: Iterable[tuple[Taint, Nodes]]) -> tuple[Node, Taint]:
-        """The first node of a set, and the first of the taints that it has."""
-        node = _first(nodes)
-        return self._node(node), next(taint for taint, tainted in taints if tainted & node)
+    def _first_taint(self, nodes: Nodes, is_in_the_way: Callable[[Taint], bool]) -> tuple[Node, Taint]:
+        """The first node of a set, and the first of its taints that is in the way."""
+        node = self._node(nodes)
+        return node, next(filter(is_in_the_way, node.taints))
+
+    def _is_untolerated(self, taint: Taint) -> bool:
+        return taint.effect in self._effects and not self._tolerations.tolerate(taint)
+
+    def _is_lasting(self, taint: Taint) -> bool:
+        return self._is_untolerated(taint) and not is_lifecycle(taint.key)
 
     def _one_unmet(self, nodes: Nodes, demands: Iterable[Iterable[Demand]]) -> Unmet | None:
         """The first node of a set that fails one demand of an alternative."""
@@ -175,7 +182,7 @@ class NearestNode:
     def _one_of_several(self, node: Nodes, demands: Sequence[Iterable[Demand]]) -> Untolerated | Unmet | Unclear:
         """One of the failures of a node: the first demand of the first alternative that it fails, else a taint."""
         if node & self._selected:
-            return Untolerated(*self._first_taint(node, self._lasting), alone=False)
+            return Untolerated(*self._first_taint(node, self._is_lasting), alone=False)
         if not demands:
             return Unclear()
         first = next(demand for demand in demands[0] if self._failing(demand) & node)

@@ -15,9 +15,8 @@ if TYPE_CHECKING:
     from webhook.policy.placement.cluster_objects import Node, NodePart, Taint
     from webhook.policy.settings.names import SomeText, Units
 
-MOST_LABELS: Final = 256
-MOST_TAINTS: Final = 64
-MOST_RESOURCES: Final = 64
+MOST: Final[Mapping[NodePart, int]] = {"labels": 256, "taints": 64, "resources": 64}
+"""Entries that are kept of one node, by part."""
 
 LONGEST_KEY: Final = 253 + 1 + 63
 """Characters of a key: subdomain, slash and name (kubernetes apimachinery pkg/util/validation `IsQualifiedName`)."""
@@ -55,9 +54,9 @@ def kept_labels(labels: Mapping[str, str]) -> Mapping[str, str]:
     fitting = labels
     if _longest(labels) > LONGEST_KEY or _longest(labels.values()) > LONGEST_VALUE:
         fitting = {key: value for key, value in labels.items() if _fits(key, value)}
-    if len(fitting) <= MOST_LABELS:
+    if len(fitting) <= MOST["labels"]:
         return fitting
-    first = nsmallest(MOST_LABELS, fitting, lambda key: (not key.startswith(_GPU), key.startswith(_FEATURES), key))
+    first = nsmallest(MOST["labels"], fitting, lambda key: (not key.startswith(_GPU), key.startswith(_FEATURES), key))
     return {key: fitting[key] for key in first}
 
 
@@ -66,9 +65,9 @@ def kept_taints(taints: Sequence[_Taint]) -> Sequence[_Taint]:
     fitting = taints
     if not all(_fits(taint.key, taint.value) for taint in taints):
         fitting = [taint for taint in taints if _fits(taint.key, taint.value)]
-    if len(fitting) <= MOST_TAINTS:
+    if len(fitting) <= MOST["taints"]:
         return fitting
-    return nsmallest(MOST_TAINTS, fitting, taint_order)
+    return nsmallest(MOST["taints"], fitting, taint_order)
 
 
 def taint_order(taint: AnyTaint) -> tuple[str, str, str]:
@@ -81,19 +80,16 @@ def kept_resources(names: Collection[str], first: Collection[str] = ()) -> Colle
     fitting = names
     if _longest(names) > LONGEST_KEY:
         fitting = [name for name in names if len(name) <= LONGEST_KEY]
-    if len(fitting) <= MOST_RESOURCES:
+    if len(fitting) <= MOST["resources"]:
         return fitting
     return nsmallest(
-        MOST_RESOURCES, fitting, lambda name: (name not in first, not name.startswith(_GPU_RESOURCES), name)
+        MOST["resources"], fitting, lambda name: (name not in first, not name.startswith(_GPU_RESOURCES), name)
     )
-
-
-_PARTS: Final[tuple[NodePart, ...]] = ("labels", "taints", "resources")
 
 
 def lacking(*parts: tuple[Sized, Sized]) -> tuple[NodePart, ...]:
     """Which of labels, taints and resources lack entries: each comes as all that there are, and those that are kept."""
-    return tuple(name for name, (there, kept) in zip(_PARTS, parts, strict=True) if len(kept) < len(there))
+    return tuple(name for name, (there, kept) in zip(MOST, parts, strict=True) if len(kept) < len(there))
 
 
 def bounded(node: Node) -> Node:
@@ -107,7 +103,7 @@ def cut(node: Node, labels: Mapping[str, str], taints: Sequence[Taint], resource
     missing = lacking((node.labels, labels), (node.taints, taints), (node.resources, resources))
     if not missing:
         return node
-    incomplete = tuple(part for part in _PARTS if part in missing or part in node.incomplete)
+    incomplete = tuple(part for part in MOST if part in missing or part in node.incomplete)
     return replace(node, labels=labels, taints=tuple(taints), resources=resources, incomplete=incomplete)
 
 

@@ -225,12 +225,12 @@ class Placement:
     def _from_nodes(self) -> list[dict[str, str]]:
         index = self.cluster.index
         nodes = self.selected & self._offering()[1]
-        found = {
-            (taint.key, taint.effect): {"key": taint.key, "operator": "Exists", "effect": taint.effect}
-            for taint in self.cluster.tolerable
-            if nodes & index.tainted(taint)
-        }
-        return [raw for raw in found.values() if raw not in self.configured]
+        found = [
+            {"key": key, "operator": "Exists", "effect": effect}
+            for key, effect in self.cluster.tolerable
+            if nodes & index.taints.having((key, effect))
+        ]
+        return [raw for raw in found if raw not in self.configured]
 
     def other_candidate(self, resource: Resource) -> bool:
         """Whether a known node or declared group without MPS could take the pod, or a node of a DeviceClass."""
