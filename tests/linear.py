@@ -34,6 +34,14 @@ def assert_linear(prepared: Callable[[int], Work], smallest: int, largest: int) 
     assert min(ratios) <= TOLERATED, (size, ratios)
 
 
+def assert_at_most(times: float, less: Work, more: Work) -> None:
+    """Compare the CPU time of two pieces of work, each long enough to be measured. As above, one attempt suffices."""
+    ratios: list[float] = []
+    while len(ratios) < _ATTEMPTS and (not ratios or ratios[-1] > times):
+        ratios.append(_best(more, 3) / _best(less, 3))
+    assert min(ratios) <= times, ratios
+
+
 def _best(work: Work, times: int) -> float:
     """The least CPU time of some runs."""
     return min(_seconds(work) for _ in range(times))

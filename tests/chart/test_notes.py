@@ -99,6 +99,10 @@ SELECTED = {"selector": {"matchLabels": {"team": "a"}}, "mode": "audit"}
             {"mixedCluster": True, "config": {"facts": {"devicePlugin": {"version": "v0.20.0"}}}},
             "config.limits applies to every node",
         ),
+        (
+            {"config": {"facts": {"deviceClasses": True}}},
+            "while a DeviceClass serves a shared resource, its limits only",
+        ),
         ({"config": {"namespaces": [SELECTED]}}, "an entry of config.namespaces has a selector, but"),
         ({"config": {"injections": {"memory": {"enabled": True}}}}, "so that it cannot size requests by memory"),
         (

@@ -267,3 +267,14 @@ def amounts(asks: Object) -> list[dict[str, int]]:
         {name: int(amount) for name, amount in one["resources"]["limits"].items()}
         for one in (*asks["spec"].get("initContainers", ()), *asks["spec"]["containers"])
     ]
+
+
+def demand(asks: Object) -> dict[str, int]:
+    """What the scheduler reserves for a pod: its containers run together, each init container alone before them."""
+    inits = len(asks["spec"].get("initContainers", ()))
+    each = amounts(asks)
+    names = {name for one in each for name in one}
+    return {
+        name: max([sum(one.get(name, 0) for one in each[inits:]), *(one.get(name, 0) for one in each[:inits])])
+        for name in names
+    }

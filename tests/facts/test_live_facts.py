@@ -23,7 +23,16 @@ from tests.facts.fake_cluster import (
 from tests.facts.live import Live
 from tests.pki.fake_api import wait
 from tests.pki.virtual import virtual
-from webhook.policy.placement.cluster_objects import DevicePlugin, Namespace, Node, PluginConfig, Replicas, RuntimeClass
+from webhook.policy.placement.cluster_objects import (
+    DevicePlugin,
+    Namespace,
+    Node,
+    NodePart,
+    PluginConfig,
+    Replicas,
+    RuntimeClass,
+)
+from webhook.policy.placement.node_bounds import MOST
 from webhook.policy.settings.elements import DevicePluginSource
 from webhook.policy.settings.settings import FactsSettings
 
@@ -530,4 +539,73 @@ async def test_problem_of_configuration_is_logged_once_per_change() -> None:
     cluster.put(CONFIG_MAPS, "configs", {"data": {"bad": "version: v3"}})
     await wait(2)
     assert live.problems() == [expected, expected.replace("v2", "v3")]
+    await live.stop()
+
+
+def labelled(count: int) -> dict[str, Any]:
+    return gpu_node(**{f"label-{number}": "x" for number in range(count)})
+
+
+KEPT = MOST["labels"]
+
+
+def beyond(name: str, part: NodePart = "labels") -> str:
+    return f"node {name}: has more than the {MOST[part]} {part} that are kept; the others are unknown"
+
+
+@virtual
+async def test_node_beyond_the_bounds_is_logged_once_however_often_it_changes() -> None:
+    cluster = FakeCluster()
+    cluster.put(NODES, "evil", labelled(KEPT + 1))
+    live = Live(cluster, ONLY_NODES)
+    await wait(2)
+    for more in range(2, 300):
+        cluster.put(NODES, "evil", labelled(KEPT + more))
+        cluster.put(NODES, "other", gpu_node(changed=str(more)))
+        await wait(1)
+    assert live.problems() == [beyond("evil")]
+    await live.stop()
+
+
+@virtual
+async def test_node_that_crosses_the_bounds_again_and_again_is_logged_every_ten_minutes() -> None:
+    cluster = FakeCluster()
+    live = Live(cluster, ONLY_NODES)
+    for _ in range(30):
+        cluster.put(NODES, "evil", labelled(KEPT + 1))
+        await wait(30)
+        cluster.put(NODES, "evil", labelled(1))
+        await wait(30)
+    assert live.problems() == [beyond("evil")] * 3
+    await live.stop()
+
+
+@virtual
+async def test_each_reason_is_logged_for_each_node() -> None:
+    cluster = FakeCluster()
+    taints = [{"key": f"t{number}", "effect": "NoSchedule"} for number in range(MOST["taints"] + 1)]
+    cluster.put(NODES, "a", {**labelled(KEPT + 1), "spec": {"taints": taints}})
+    cluster.put(NODES, "b", labelled(KEPT + 1))
+    live = Live(cluster, ONLY_NODES)
+    await wait(2)
+    assert live.problems() == [beyond("a"), beyond("a", "taints"), beyond("b")]
+    await live.stop()
+
+
+@virtual
+async def test_lines_about_many_nodes_are_bounded() -> None:
+    """A hundred of one snapshot, and a thousand in ten minutes."""
+    cluster = FakeCluster()
+    for number in range(120):
+        cluster.put(NODES, f"n{number:04}", labelled(KEPT + 1))
+    live = Live(cluster, ONLY_NODES)
+    await wait(2)
+    assert live.problems() == [beyond(f"n{number:04}") for number in range(100)]
+    for first in range(100, 1500, 100):
+        for number in range(first - 100, first):
+            cluster.delete(NODES, f"n{number:04}")
+        for number in range(first + 20, first + 120):
+            cluster.put(NODES, f"n{number:04}", labelled(KEPT + 1))
+        await wait(2)
+    assert len(live.problems()) == 1000
     await live.stop()

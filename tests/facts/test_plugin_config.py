@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from webhook.cluster.plugin_config import LARGEST, PluginConfigError, parse
+from webhook.cluster.plugin_config import LARGEST, MOST_RESOURCES, PluginConfigError, parse
 from webhook.policy.placement.cluster_objects import PluginConfig, Replicas
 
 GPU = "{name: nvidia.com/gpu, replicas: 4}"
@@ -131,6 +131,13 @@ RESOURCE = "sharing.mps.resources[0]"
 )  # fmt: skip
 def test_rejected_sharing_block_is_named_by_field(block: str, expected: str) -> None:
     assert problem(mps(block)) == expected
+
+
+def test_configuration_that_shares_many_resources_is_rejected_beyond_the_bound() -> None:
+    each = [f"{{name: gpu-{number}, replicas: 2}}" for number in range(MOST_RESOURCES + 1)]
+    assert len(read(mps(f"resources: [{', '.join(each[1:])}]")).resources) == MOST_RESOURCES
+    expected = f"sharing.mps.resources: more than {MOST_RESOURCES} resources"
+    assert problem(mps(f"resources: [{', '.join(each)}]")) == expected
 
 
 @pytest.mark.parametrize(

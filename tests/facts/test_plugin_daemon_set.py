@@ -72,7 +72,25 @@ def test_gpu_operator() -> None:
 
 def test_plugin_is_found_by_image() -> None:
     other = {"name": "other", "image": "example.com/other:v0.1.0"}
-    assert found([other, {"name": "main", "image": IMAGE}]) == PluginDaemonSet("v0.17.0", None)
+    assert found([other, {"name": "main", "image": IMAGE}]).version == "v0.17.0"
+
+
+@pytest.mark.parametrize(
+    ("container", "unconfigured"),
+    [
+        ({"name": "nvidia-device-plugin-ctr", "image": IMAGE, "env": variables(FAIL_ON_INIT_ERROR="false")}, True),
+        ({"name": "nvidia-device-plugin", "command": ["bash", "-c"], "args": ["/bin/entrypoint.sh"]}, True),
+        ({"name": "nvidia-device-plugin-ctr", "env": variables(CONFIG_FILE="/config/config.yaml")}, False),
+        ({"name": "nvidia-device-plugin-ctr", "args": ["--config-file=/config.yaml"]}, False),
+        ({"name": "nvidia-device-plugin-ctr", "command": ["sh", "-c", "exec plugin --config-file /c"]}, False),
+        ({"name": "nvidia-device-plugin-ctr", "envFrom": [{"configMapRef": {"name": "x"}}]}, False),
+        ({"name": "other", "image": "example.com/other:v0.1.0"}, False),
+    ],
+)
+def test_plugin_without_configuration(container: dict[str, Any], *, unconfigured: bool) -> None:
+    """As the static manifest of NVIDIA/k8s-device-plugin deploys it (deployments/static)."""
+    assert found([container]).unconfigured is unconfigured
+    assert not found([container, manager("nvidia-device-plugin-sidecar")]).unconfigured
 
 
 def test_default_from_elsewhere_is_unknown() -> None:

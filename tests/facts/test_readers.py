@@ -21,7 +21,9 @@ from tests.facts.fake_cluster import (
 from tests.facts.live import Live
 from tests.pki.fake_api import wait
 from tests.pki.virtual import virtual
+from webhook.cluster.device_plugin import MOST_CONFIGS
 from webhook.cluster.facts import FactsError, read_facts
+from webhook.cluster.runtime_classes import MOST_LABELS
 from webhook.policy.placement.cluster_objects import DeviceClass, DevicePlugin, Node, PluginConfig, RuntimeClass, Taint
 from webhook.policy.placement.facts import Facts
 from webhook.policy.settings.elements import DevicePluginSource
@@ -318,6 +320,16 @@ async def test_runtime_class_without_scheduling() -> None:
     assert facts.runtime_classes == (RuntimeClass("runc", "runc"),)
 
 
+@pytest.mark.parametrize("more", [0, 1])
+@virtual
+async def test_first_labels_of_long_class_selector_are_kept(more: int) -> None:
+    cluster = FakeCluster()
+    selector = {f"k{number:05}": "v" for number in range(MOST_LABELS + more)}
+    cluster.put(RUNTIME_CLASSES, "long", {"handler": "h", "scheduling": {"nodeSelector": selector}})
+    (found,) = (await read_facts(cluster, FactsSettings(runtime_classes=True))).runtime_classes or ()
+    assert found.node_selector == {f"k{number:05}": "v" for number in range(MOST_LABELS)}
+
+
 class Said:
     """What was logged."""
 
@@ -359,6 +371,20 @@ async def test_config_maps_are_pooled_and_different_keys_unknown() -> None:
 
 
 @virtual
+async def test_configurations_beyond_the_bound_are_unknown() -> None:
+    cluster = FakeCluster()
+    said = Said()
+    texts = {f"c{number}": "" for number in range(MOST_CONFIGS)}
+    cluster.put(CONFIG_MAPS, "configs", {"data": texts})
+    plugin = (await read_facts(cluster, CONFIGS, log=said)).device_plugin
+    assert plugin is not None
+    assert len(plugin.configs or ()) == MOST_CONFIGS
+    cluster.put(CONFIG_MAPS, "configs", {"data": texts | {"one-more": ""}})
+    assert (await read_facts(cluster, CONFIGS, log=said)).device_plugin == DevicePlugin()
+    assert said.problems == [f"ConfigMap gpu/configs: has more than {MOST_CONFIGS} configurations; all are unknown"]
+
+
+@virtual
 async def test_version_alone_needs_no_request() -> None:
     cluster = FakeCluster()
     wanted = FactsSettings(device_plugin=DevicePluginSource(version="v0.20.0"))
@@ -386,3 +412,14 @@ async def test_missing_daemon_set_and_image_without_version_are_reported() -> No
         "DaemonSet gpu/plugin: its image shows no version; set facts.devicePlugin.version",
         "DaemonSet gpu/plugin: it has no config-manager that shows the default configuration",
     ]
+
+
+@virtual
+async def test_daemon_set_without_configuration_shares_nothing() -> None:
+    """As on EKS from the static manifest. A node without labels of GPU feature discovery has whole cards there."""
+    cluster = FakeCluster()
+    plugin = {"name": "nvidia-device-plugin-ctr", "image": "example.com/k8s-device-plugin:v0.17.4"}
+    cluster.put(DAEMON_SETS, "plugin", {"spec": {"template": {"spec": {"containers": [plugin]}}}})
+    wanted = FactsSettings(device_plugin=DevicePluginSource(daemon_set="gpu/plugin"))
+    expected = DevicePlugin(version="v0.17.4", configs=(), default_config="")
+    assert (await read_facts(cluster, wanted)).device_plugin == expected

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import re
 from collections.abc import AsyncIterator
@@ -60,12 +61,12 @@ class Started:
 
 
 @asynccontextmanager
-async def started(folder: Path) -> AsyncIterator[Started]:
-    """Start a server that follows the facts of a stand-in."""
+async def started(folder: Path, facts: str = FACTS) -> AsyncIterator[Started]:
+    """Start a server that follows these facts of a stand-in."""
     own = folder / "own"
     own.mkdir()
     certificates = issue(own)
-    wanted = configuration(f"{{facts: {FACTS}, server: {{shutdownDelay: 0s}}}}", certificates)
+    wanted = configuration(f"{{facts: {facts}, server: {{shutdownDelay: 0s}}}}", certificates)
     reading, writing = os.pipe()
     lines = Lines(os.fdopen(reading, "rb"))
     log = EventLog("json", "info", writing)
@@ -116,3 +117,19 @@ def _facts(answered: Reply, source: str) -> dict[str, float]:
     """The metrics of one source of facts."""
     found = re.findall(rf'^gpushare_webhook_facts_(\w+){{source="{source}"}} (\S+)$', answered.body.decode(), re.M)
     return {name: float(value) for name, value in found}
+
+
+@pytest.mark.parametrize(
+    ("facts", "warned"), [("{deviceClasses: true}", True), ("{deviceClasses: true, nodes: true}", False)]
+)
+async def test_device_classes_without_nodes_are_warned_of_at_start(
+    cluster: Path, monkeypatch: pytest.MonkeyPatch, facts: str, *, warned: bool
+) -> None:
+    api = Rejecting()
+    api.allowed.set()
+    async with asyncio.timeout(PATIENCE), standing_in(cluster, api.answer) as stand_in:
+        monkeypatch.setenv("KUBERNETES_SERVICE_PORT", str(stand_in.port))
+        async with started(cluster, facts) as server:
+            await server.logged("device classes read")
+            events = [json.loads(line)["event"] for line in server.lines.so_far()]
+    assert ("facts.deviceClasses without facts.nodes" in events) is warned

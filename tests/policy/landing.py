@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tests.strategies.selecting import GPU, SHARED
 from webhook.policy.evaluate import Evaluator
 from webhook.policy.placement.cluster_nodes import ClusterNodes
 from webhook.policy.placement.cluster_objects import Node
@@ -33,8 +34,8 @@ def placement(
     view = Pod.of_template(pod)
     requests = GpuRequests(view, Evaluator.of(Settings()).ruleset.of("default").resource)
     configs = PluginConfigs(None)
-    sharing = NodeSharing(node_classes, configs, GpuResources(Settings().resources))
-    index = NodeIndex.of((*(nodes or ()), *groups), sharing)
+    sharing = NodeSharing(node_classes, configs, GpuResources(Settings().resources), frozenset({GPU.name, SHARED.name}))
+    index = NodeIndex.of(nodes or (), sharing, groups)
     return Placement(view, requests, ClusterNodes(node_classes, configs, index, known=nodes is not None), ())
 
 

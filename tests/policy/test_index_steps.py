@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from tests import scheduler
@@ -64,3 +66,24 @@ def test_evaluator_is_built_in_slices_of_nodes() -> None:
 
 def test_steps_that_are_finished_at_once_give_their_result() -> None:
     assert finished(Evaluator.building(Settings(), Facts())).ruleset.facts == Facts()
+
+
+@pytest.mark.parametrize(
+    "node",
+    [
+        lambda number: Node(f"n{number}", {"rank": str(number)}),
+        lambda number: Node(f"n{number}", {}, (Taint("team", "NoSchedule", str(number)),)),
+        lambda number: Node(f"n{number}", {}, (Taint(f"team-{number}", "NoSchedule"),)),
+        lambda number: Node(f"n{number}", {}, (), {AMOUNT: number}),
+    ],
+    ids=["label", "taint's value", "taint's key", "amount"],
+)
+def test_value_of_each_node_adds_steps(node: Callable[[int], Node]) -> None:
+    """What all nodes have in different form is not indexed in one step at the end."""
+
+    def steps(count: int, make: Callable[[int], Node]) -> int:
+        return sum(1 for _ in Evaluator.building(Settings(), Facts(nodes=tuple(map(make, range(count))))))
+
+    plain = steps(4096, lambda number: Node(f"n{number}"))
+    assert steps(4096, node) >= plain + 4
+    assert steps(64, node) == steps(64, lambda number: Node(f"n{number}"))

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests import scheduler
 from tests.policy.landing import admitted, placement
-from tests.strategies.selecting import GPU, POOL, clusters, selecting, selecting_pods, tolerations
+from tests.strategies.selecting import (
+    GPU,
+    POOL,
+    clusters,
+    nearly_placed_pods,
+    selecting,
+    selecting_pods,
+    tolerations,
+)
 from webhook.policy.context import Origin
 from webhook.policy.evaluate import Evaluator
 from webhook.policy.placement.cluster_objects import Node
@@ -30,35 +38,46 @@ def test_known_nodes_admit_like_scheduler(pod: Json, nodes: tuple[Node, ...], he
     assert admitted(pod, nodes) == [node for node in nodes if scheduler.admits(pod, node)]
 
 
-@given(selecting_pods(names=True), clusters(), clusters("g"), st.lists(tolerations, max_size=2))
-def test_known_nodes_narrow_labels(
-    pod: Json, nodes: tuple[Node, ...], groups: tuple[Node, ...], held: list[Json]
-) -> None:
-    pod["spec"]["tolerations"] = held
-    known = (*nodes, *groups)
+@settings(max_examples=400)
+@given(nearly_placed_pods(), clusters(), clusters("g"))
+def test_known_nodes_narrow_labels(pod: Json, nodes: tuple[Node, ...], groups: tuple[Node, ...]) -> None:
+    known, unknown = (*nodes, *groups), [node.name for node in nodes if is_unknown(node, groups)]
     placed, by_labels = placement(pod, nodes, groups), placement(pod)
-    assert placed.lands(GPU) is expected(pod, known, is_mps, by_labels.lands(GPU))
-    assert placed.lands_time_sliced(GPU) is expected(pod, known, is_sliced, by_labels.lands_time_sliced(GPU))
+    assert [node.name for node in placed.cluster.index.nodes(placed.cluster.index.unknown)] == unknown
+    assert placed.lands(GPU) is expected(pod, known, is_mps, unknown, by_labels.lands(GPU))
+    sliced = expected(pod, known, is_sliced, unknown, by_labels.lands_time_sliced(GPU))
+    assert placed.lands_time_sliced(GPU) is sliced
+
+
+def is_unknown(node: Node, groups: tuple[Node, ...]) -> bool:
+    """Whether a node offers the GPU, has no label of its class, and is of no declared group."""
+    described = any(group.labels and group.labels.items() <= node.labels.items() for group in groups)
+    return GPU.name in node.resources and not node.labels.keys() - {POOL} and not described
 
 
 def expected(
-    pod: Json, nodes: tuple[Node, ...], shares: Callable[[Node], bool], by_labels: Reachability
+    pod: Json,
+    nodes: tuple[Node, ...],
+    shares: Callable[[Node], bool],
+    unknown: Collection[str],
+    by_labels: Reachability,
 ) -> Reachability:
-    """The model: nodes that could take the pod now decide, but one that could take it later excludes nothing."""
+    """The model: nodes that could take the pod now, or once their state has passed, decide all alike.
+
+    One of unknown class may share its cards, or not.
+    """
     needed = pod["spec"]["containers"][0]["resources"]["limits"][GPU.name]
-    now = [node for node in nodes if node.resources.get(GPU.name, 0) >= needed and scheduler.admits(pod, node)]
     lasting = [(node, scheduler.without_passing_states(node)) for node in nodes if GPU.name in node.resources]
-    later = [
+    taking = [
         node
         for node, steady in lasting
         if (node.resources[GPU.name] >= needed or not any(node.resources.values())) and scheduler.admits(pod, steady)
     ]
-    sharing = [node for node in later if shares(node)]
-    if not now:
-        return Reachability.UNKNOWN if sharing and by_labels is Reachability.NO else by_labels
-    if not sharing:
+    if not taking:
+        return by_labels
+    if not any(shares(node) or node.name in unknown for node in taking):
         return Reachability.NO
-    return Reachability.YES if all(map(shares, now)) else Reachability.UNKNOWN
+    return Reachability.YES if all(map(shares, taking)) else Reachability.UNKNOWN
 
 
 def is_mps(node: Node) -> bool:
@@ -164,8 +183,10 @@ def test_mig_after_shared_resource_contradicts_mps_selector() -> None:
 def test_long_exclusion_is_not_spelled_out() -> None:
     labels = {f"example.com/{'x' * 50}-{number}": "mps" for number in range(9)}
     assert (
-        whole_cards(NodeClasses(labels, {}), PluginConfigs(None), labels_suffice=True).text
+        whole_cards(NodeClasses(labels, {}), PluginConfigs(None), labels_suffice=True, all_discovered=True).text
         == "NotIn for each label of placement.mpsLabels and timeSlicingLabels"
     )
-    both = whole_cards(NodeClasses({"a": "true"}, {"a": "sliced"}), PluginConfigs(None), labels_suffice=True)
+    both = whole_cards(
+        NodeClasses({"a": "true"}, {"a": "sliced"}), PluginConfigs(None), labels_suffice=True, all_discovered=True
+    )
     assert both.text == 'a NotIn ["sliced", "true"]'

@@ -10,12 +10,11 @@ from typing import Any, NamedTuple
 
 import pytest
 from hypothesis import assume, event, given, settings
-from hypothesis import strategies as st
 
 from tests import scheduler
 from tests.linear import assert_linear
 from tests.policy.landing import placement
-from tests.strategies.selecting import GPU, POOL, offering_clusters, selecting_pods, tolerations
+from tests.strategies.selecting import GPU, POOL, nearly_placed_pods, offering_clusters
 from webhook.policy.context import Origin
 from webhook.policy.evaluate import Evaluator
 from webhook.policy.placement.cluster_objects import Node, Taint
@@ -27,6 +26,7 @@ from webhook.policy.placement.nearest import (
     NearestNode,
     Passing,
     Shortfall,
+    Stopped,
     Unclear,
     Unmet,
     Untolerated,
@@ -105,9 +105,9 @@ class OnNode:
 
     @property
     def kind(self) -> type[Failure] | None:
-        """The only failure, or None for several. A node that takes the pod, or will, counts as passing."""
+        """The only failure that lasts, or None for several."""
         if self.is_selected and not self.lasting:
-            return Shortfall if self.is_short else Passing
+            return Shortfall
         if self.is_short:
             return None
         if self.is_selected:
@@ -119,17 +119,21 @@ def expected(pod: Json, nodes: tuple[Node, ...]) -> tuple[type[Failure] | None, 
     """The kind of failure, whether it is the only one, and the nodes that it may name."""
     bound = pod["spec"].get("nodeName")
     named = [node for node in nodes if not bound or node.name == bound]
-    for node in named:
-        on_node = OnNode(pod, node)
-        if on_node.is_selected and not on_node.lasting and not any(node.resources.values()):
-            return None, True, []
+    placed = [(node, OnNode(pod, node)) for node in named]
+    later = [
+        (node, on_node)
+        for node, on_node in placed
+        if on_node.is_selected and not on_node.lasting and (not on_node.is_short or not any(node.resources.values()))
+    ]
+    if any(not on_node.passing and not on_node.is_short for _, on_node in later):
+        return None, True, []
+    for node, on_node in later:
+        return Passing if on_node.passing else Stopped, True, [node.name]
     offering = [node for node in named if node.resources[GPU.name]]
     if not offering:
         return Elsewhere, True, []
-    for kind in (Passing, Shortfall, Untolerated, Unmet):
+    for kind in (Shortfall, Untolerated, Unmet):
         of_kind = [node for node in offering if OnNode(pod, node).kind is kind]
-        if kind is Passing and any(not OnNode(pod, node).passing for node in of_kind):
-            return None, True, []
         if kind is Shortfall and of_kind:
             most = max(node.resources[GPU.name] for node in of_kind)
             return kind, True, [next(node.name for node in of_kind if node.resources[GPU.name] == most)]
@@ -142,18 +146,6 @@ def expected(pod: Json, nodes: tuple[Node, ...]) -> tuple[type[Failure] | None, 
 
 def failure_of(pod: Json, nodes: tuple[Node, ...]) -> Failure | None:
     return NearestNode(placement(pod, nodes)).failure()
-
-
-@st.composite
-def nearly_placed_pods(draw: st.DrawFn) -> Json:
-    """A pod with tolerations that selects nodes; often only by the node selector, or not at all."""
-    pod = draw(selecting_pods(names=True))
-    for field in draw(st.sampled_from([[], [], ["affinity"], ["affinity", "nodeName"]])):
-        pod["spec"].pop(field, None)
-    if draw(st.booleans()):
-        pod["spec"]["nodeSelector"] = {}
-    pod["spec"]["tolerations"] = draw(st.lists(tolerations, max_size=2))
-    return pod
 
 
 @settings(max_examples=400)
@@ -170,17 +162,20 @@ def test_nearest_node_agrees_with_naive_model(pod: Json, nodes: tuple[Node, ...]
     else:
         assert type(found) is (kind or type(None))
         assert getattr(found, "alone", True) is True
-    if isinstance(found, (Passing, Shortfall, Untolerated, Unmet)):
+    if isinstance(found, (Passing, Stopped, Shortfall, Untolerated, Unmet)):
         assert found.node.name in names
         fails_as_said(pod, found)
+    if isinstance(found, (Passing, Shortfall, Untolerated, Unmet)):
         remedied_pod_passes_there(pod, found)
 
 
-def fails_as_said(pod: Json, found: Passing | Shortfall | Untolerated | Unmet) -> None:
+def fails_as_said(pod: Json, found: Passing | Stopped | Shortfall | Untolerated | Unmet) -> None:
     on_node = OnNode(pod, found.node)
     match found:
         case Passing(_, taint):
             assert taint in on_node.passing
+        case Stopped(node, resource):
+            assert (resource, node.resources[GPU.name]) == (GPU.name, 0)
         case Shortfall(node, _, offered):
             assert offered == node.resources[GPU.name] < asked(pod)
         case Untolerated(_, taint, _):
@@ -216,7 +211,7 @@ def remedied_pod_passes_there(pod: Json, found: Passing | Shortfall | Untolerate
     if getattr(found, "alone", True):
         assert after.is_selected
         assert not after.lasting
-        assert not after.is_short
+        assert not after.is_short or (isinstance(found, Passing) and not any(found.node.resources.values()))
         assert scheduler.admits(remedied, scheduler.without_passing_states(found.node))
     else:
         before = OnNode(pod, found.node)
@@ -254,6 +249,7 @@ LONG_CASES: dict[str, tuple[Json, Node]] = {
         replace(LONG_NODE, taints=(replace(LONG_TAINT, effect="NoSchedule"), replace(LONG_TAINT, effect="NoExecute"))),
     ),
     "passing": (pod_of(), replace(LONG_NODE, taints=(Taint(f"node.kubernetes.io/{LONG}", "NoSchedule", LONG),))),
+    "stopped": (pod_of(), replace(LONG_NODE, resources={GPU.name: 0})),
     "missing label": (pod_of(nodeSelector={LONG_KEY: LONG}), LONG_NODE),
     "several labels": (pod_of(nodeSelector={LONG_KEY: LONG, "b": LONG}), LONG_NODE),
     "other label": (pod_of(nodeSelector={next(iter(LONG_NODE.labels)): LONG}), LONG_NODE),

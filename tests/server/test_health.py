@@ -48,6 +48,8 @@ METRICS = {
     "facts_failing": ("gauge", set()),
     "certificate_events": ("counter", {"what"}),
     "settings_generation": ("gauge", set()),
+    "unknown_nodes": ("gauge", set()),
+    "device_class_resources": ("gauge", set()),
     "build": ("gauge", {"version"}),
 }
 """The product's metrics, with their types and labels."""

@@ -94,6 +94,10 @@ WRONG = [
     ),
     ("namespaces: [{name: a}, {name: a}]", ['1:32: namespaces[1].name: "a" is in the list already; remove one']),
     (
+        "nodes: [{name: a, incomplete: [annotations]}]",
+        ['1:32: nodes[0].incomplete[0]: must be "labels", "taints" or "resources", not "annotations"'],
+    ),
+    (
         "devicePlugin: {failRequestsGreaterThanOne: 1}",
         ["1:44: devicePlugin.failRequestsGreaterThanOne: must be true or false, not 1"],
     ),
@@ -110,7 +114,7 @@ def test_all_problems_reported_with_position(load_facts_text: LoadFacts, text: s
 CLUSTER = Facts(
     nodes=(
         Node("b", {"z": "1", "a": "2", "nvidia.com/gfd.timestamp": "1790000000"}, (), {"nvidia.com/gpu": 4, "a/b": 1}),
-        Node("a", {}, (Taint("k", "NoSchedule"), Taint("a", "NoExecute", "v"))),
+        Node("a", {}, (Taint("k", "NoSchedule"), Taint("a", "NoExecute", "v")), {}, ("labels", "taints")),
     ),
     namespaces=(
         Namespace(
@@ -146,6 +150,9 @@ nodes:
     value: v
   - key: k
     effect: NoSchedule
+  incomplete:
+  - labels
+  - taints
 - name: b
   labels:
     a: '2'

@@ -89,6 +89,18 @@ tolerations = st.fixed_dictionaries(
 )
 
 
+@st.composite
+def nearly_placed_pods(draw: st.DrawFn) -> Json:
+    """A pod with tolerations that selects nodes; often only by the node selector, or not at all."""
+    pod = draw(selecting_pods(names=True))
+    for field in draw(st.sampled_from([[], [], ["affinity"], ["affinity", "nodeName"]])):
+        pod["spec"].pop(field, None)
+    if draw(st.booleans()):
+        pod["spec"]["nodeSelector"] = {}
+    pod["spec"]["tolerations"] = draw(st.lists(tolerations, max_size=2))
+    return pod
+
+
 LABELLED: list[dict[str, str]] = [
     {STRATEGY: "mps", CAPABLE: "true", REPLICAS: "2", PRODUCT: "T4-SHARED"},
     {CAPABLE: "true"},

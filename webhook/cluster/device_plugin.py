@@ -13,7 +13,7 @@ from msgspec import Raw, Struct
 from webhook.cluster import plugin_config
 from webhook.cluster.api_server import ApiServer
 from webhook.cluster.metadata import Metadata
-from webhook.cluster.plugin_daemon_set import DefaultRule, PluginDaemonSet
+from webhook.cluster.plugin_daemon_set import NO_CONFIG, DefaultRule, PluginDaemonSet
 from webhook.cluster.plugin_daemon_set import parse as daemon_set
 from webhook.cluster.readers import Named
 from webhook.cluster.rights import Rule
@@ -22,6 +22,9 @@ from webhook.policy.printable import printable
 from webhook.policy.settings.elements import DevicePluginSource
 
 _VERBS: Final = ("get", "watch")
+
+MOST_CONFIGS: Final = 1024
+"""Configurations in one ConfigMap, which may have one for each node. A ConfigMap of 1 MiB has room for 100,000."""
 
 Texts: TypeAlias = Mapping[str, bytes]
 """The configurations of one ConfigMap by key. A text that is too large is cut to one that is still too large."""
@@ -99,6 +102,8 @@ def device_plugin(
     mig_strategy = None
     if plugin is not None:
         version, mig_strategy = version or plugin.version, plugin.mig_strategy
+    if not maps and plugin is not None and plugin.unconfigured:
+        return DevicePlugin(version=version, configs=(), default_config=NO_CONFIG), tuple(problems)
     if not maps or None in maps.values():
         return DevicePlugin(version=version), tuple(problems)
     pool = _Pool(mig_strategy, problems=problems)
@@ -106,6 +111,9 @@ def device_plugin(
         if not objects:
             problems.append(f"ConfigMap {where} does not exist")
         for texts in (objects or {}).values():
+            if len(texts) > MOST_CONFIGS:
+                problems.append(f"ConfigMap {where}: has more than {MOST_CONFIGS} configurations; all are unknown")
+                return DevicePlugin(version=version), tuple(problems)
             for key in sorted(texts):
                 pool.add(where, key, texts[key])
     configs = tuple(config for _, config in sorted(pool.found.items()) if config is not None)

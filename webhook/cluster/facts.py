@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Protocol, TypeAlias
+from dataclasses import dataclass, replace
+from typing import Any, Final, Protocol, TypeAlias
 
 from webhook.cluster import device_classes, device_plugin, namespaces, nodes, runtime_classes
 from webhook.cluster.api_server import ApiServer
@@ -17,6 +17,9 @@ from webhook.runtime.failure_log import LogEvent
 
 Read: TypeAlias = Mapping[str, Any] | None
 """The objects of a reader by name; None while they are unknown."""
+
+MOST_PROBLEMS: Final = 100
+"""Problems of one source that are logged."""
 
 
 class FactsError(Exception):
@@ -72,7 +75,7 @@ def parts(api: ApiServer, wanted: FactsSettings, resources: Collection[str] = ()
     rejects every pod that names a missing class.
     """
     if wanted.nodes:
-        yield Part("nodes", {"nodes": nodes.reader(api, resources)}, _sorted)
+        yield Part("nodes", {"nodes": nodes.reader(api, resources)}, _nodes)
     if wanted.namespaces:
         yield Part("namespaces", {"namespaces": namespaces.reader(api)}, _sorted)
     if wanted.runtime_classes:
@@ -95,7 +98,7 @@ async def read_facts(
         reads = await asyncio.gather(*(_read(name, reader) for name, reader in part.readers.items()))
         built = await asyncio.to_thread(part.build, reads)
         found[part.field] = built.value
-        for problem in built.problems:
+        for problem in built.problems[:MOST_PROBLEMS]:
             if log is not None:
                 log("warning", "facts incomplete", source=part.source, problem=problem)
     return Facts(**found)
@@ -115,6 +118,12 @@ def _sorted(found: Sequence[Read]) -> Built:
         return Built(None)
     names = tuple(sorted(objects))
     return Built(tuple(objects[name] for name in names), names)
+
+
+def _nodes(found: Sequence[Read]) -> Built:
+    built = _sorted(found)
+    problems = (nodes.problem(node, part) for node in built.value or () for part in node.incomplete)
+    return replace(built, problems=tuple(problems))
 
 
 def _device_plugin(api: ApiServer, source: DevicePluginSource) -> Part:

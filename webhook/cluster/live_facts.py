@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping
 from typing import Any, Final
 
 from webhook.cluster.api_server import ApiServer
-from webhook.cluster.facts import Built, Part, parts
+from webhook.cluster.facts import MOST_PROBLEMS, Built, Part, parts
 from webhook.cluster.feed import Feed
 from webhook.policy.printable import printable
 from webhook.policy.settings.settings import FactsSettings
@@ -30,8 +30,11 @@ kubernetes apiserver pkg/storage/cacher `defaultBookmarkFrequency`). A shorter `
 _NAMED: Final = 20
 """Names in a log line."""
 
-_PROBLEMS: Final = 100
-"""Problems of one source that are logged."""
+_AGAIN: Final = 600.0
+"""Seconds after which a problem is logged again that went away and came back. A node's agent may change it at will."""
+
+_REMEMBERED: Final = 1000
+"""Problems of one source that are logged within that time."""
 
 
 class LiveFacts:
@@ -95,6 +98,7 @@ class LiveSource:
         self._began = monotonic()
         self._unknown = frozenset(part.readers)
         self._reported = Built(None)
+        self._logged: dict[str, float] = {}
         self.name = part.source
         self.subject = part.subject
         self.field = part.field
@@ -152,9 +156,17 @@ class LiveSource:
         elif before.value is None or before.names != self.built.names:
             names = [printable(name) for name in self.built.names[:_NAMED]]
             log("info", f"{self.subject} read", names=names, count=self.count)
-        for problem in self.built.problems[:_PROBLEMS]:
-            if problem not in before.problems:
-                log("warning", "facts incomplete", source=self.name, problem=problem)
+        self._report_problems(set(self.built.problems[:MOST_PROBLEMS]) - set(before.problems[:MOST_PROBLEMS]), log)
+
+    def _report_problems(self, problems: set[str], log: LogEvent) -> None:
+        """Log problems that are new, or were gone for some time."""
+        if not problems:
+            return
+        now = monotonic()
+        self._logged = {problem: when for problem, when in self._logged.items() if now - when < _AGAIN}
+        for problem in sorted(problems - self._logged.keys())[: _REMEMBERED - len(self._logged)]:
+            self._logged[problem] = now
+            log("warning", "facts incomplete", source=self.name, problem=problem)
 
     def _is_unknown(self, feed: Feed) -> bool:
         return feed.age is None or (self._part.expires and feed.age >= self._max_age)

@@ -13,8 +13,10 @@ from webhook.cluster.metadata import LabelledMetadata
 from webhook.cluster.pool import Pool
 from webhook.cluster.readers import Collection as Read
 from webhook.cluster.rights import Rule
-from webhook.policy.placement.cluster_objects import Node, Taint
+from webhook.policy.placement.cluster_objects import Node, NodePart, Taint
+from webhook.policy.placement.node_bounds import MOST, kept_labels, kept_resources, kept_taints, lacking, taint_order
 from webhook.policy.pods.quantity import NANO, QuantityError, parse
+from webhook.policy.printable import printable
 
 _PATHS: Final = ("/api/v1/nodes",)
 _RULE: Final = Rule("", "nodes", ("list", "watch"))
@@ -58,25 +60,42 @@ def reader(api: ApiServer, resources: Collection[str]) -> Read[Node]:
 
     def node(found: Raw) -> tuple[str, Node | None]:
         one = _NODES.decode(found)
-        units = _units(one.status, wanted, pool)
-        if not units:
-            return one.metadata.name, None
-        labels = {pool.shared(key): pool.shared(value) for key, value in (one.metadata.labels or {}).items()}
-        taints = tuple(_taints(one.spec, pool))
-        return one.metadata.name, Node(one.metadata.name, labels, taints, units)
+        name, offered = one.metadata.name, _names(one.status, wanted)
+        if not offered:
+            return name, None
+        all_labels = one.metadata.labels or {}
+        all_taints = [taint for taint in one.spec.taints or () if taint.effect in _EFFECTS]
+        labels, taints, names = kept_labels(all_labels), kept_taints(all_taints), kept_resources(offered, wanted)
+        return name, Node(
+            name,
+            {pool.shared(key): pool.shared(value) for key, value in labels.items()},
+            tuple(_taint(each, pool) for each in sorted(taints, key=taint_order)),
+            _units(one.status, names, pool),
+            lacking((all_labels, labels), (all_taints, taints), (offered, names)),
+        )
 
     return Read(api, _PATHS, node, _RULE, _PAGE)
 
 
-def _units(status: _Status, wanted: frozenset[str], pool: Pool) -> dict[str, int]:
-    """The GPU resources of a node in whole units, as its allocatable has them.
+def problem(node: Node, part: NodePart) -> str:
+    """What the bounds leave out of a node, for a log line. The same for as long as it has too many."""
+    return f"node {printable(node.name)}: has more than the {MOST[part]} {part} that are kept; the others are unknown"
+
+
+def _names(status: _Status, wanted: frozenset[str]) -> set[str]:
+    """The names of the GPU resources of a node.
 
     When the device plugin goes, the kubelet keeps the capacity for five minutes and sets the allocatable to 0, and then
     reports 0 for both (kubernetes pkg/kubelet/cm/devicemanager/manager.go `GetCapacity`). So a name stays with 0: the
     node may offer the resource again.
     """
-    capacity, allocatable = status.capacity or {}, status.allocatable or {}
-    names = {name for name in (*capacity, *allocatable) if name in wanted or name.startswith(_VENDOR)}
+    listed = (status.capacity or {}).keys() | (status.allocatable or {}).keys()
+    return {name for name in listed if name in wanted or name.startswith(_VENDOR)}
+
+
+def _units(status: _Status, names: Collection[str], pool: Pool) -> dict[str, int]:
+    """Whole units of resources, as the node's allocatable has them."""
+    allocatable = status.allocatable or {}
     return {pool.shared(name): _whole(allocatable.get(name, "0")) for name in sorted(names)}
 
 
@@ -88,11 +107,5 @@ def _whole(quantity: str) -> int:
         return 0
 
 
-def _taints(spec: _Spec, pool: Pool) -> list[Taint]:
-    """The taints in the order of a facts file: findings name the first one, and are the same with a snapshot."""
-    taints = [
-        Taint(pool.shared(taint.key), taint.effect, pool.shared(taint.value))  # type: ignore[arg-type]
-        for taint in spec.taints or ()
-        if taint.effect in _EFFECTS
-    ]
-    return sorted(taints, key=lambda one: (one.key, one.effect, one.value))
+def _taint(taint: _Taint, pool: Pool) -> Taint:
+    return Taint(pool.shared(taint.key), taint.effect, pool.shared(taint.value))  # type: ignore[arg-type]

@@ -22,6 +22,9 @@ from webhook.policy.printable import printable
 LARGEST: Final = 64 * 1024
 """Bytes of the largest configuration that is read: a hundred times a usual one."""
 
+MOST_RESOURCES: Final = 64
+"""Resources that one configuration may share. Every node that uses the configuration is indexed by each of them."""
+
 _PREFIX: Final = "nvidia.com/"
 _LONGEST_NAME: Final = 63
 _SUBDOMAIN: Final = re.compile(r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*")
@@ -101,6 +104,8 @@ def _shared(block: object, path: str) -> _Shared:
     resources = _list(fields.get("resources"), _below(path, "resources"))
     if not resources:
         raise PluginConfigError(f"{_below(path, 'resources')}: must name at least one resource")
+    if len(resources) > MOST_RESOURCES:
+        raise PluginConfigError(f"{_below(path, 'resources')}: more than {MOST_RESOURCES} resources")
     replicas: dict[str, int] = {}
     for index, resource in enumerate(resources):
         name, count = _replicated(resource, f"{path}.resources[{index}]")

@@ -61,11 +61,15 @@ class DefaultRule:
 
 @dataclass(frozen=True, slots=True)
 class PluginDaemonSet:
-    """The DaemonSet. `default` is None if no config-manager is known; `mig_strategy` overrides that of a file."""
+    """The DaemonSet. `default` is None if no config-manager is known; `mig_strategy` overrides that of a file.
+
+    `unconfigured`: nothing gives the plugin a configuration, so that no node shares its cards.
+    """
 
     version: str | None
     default: DefaultRule | None
     mig_strategy: str | None = None
+    unconfigured: bool = False
 
 
 class _Variable(Struct, rename="camel"):
@@ -74,11 +78,13 @@ class _Variable(Struct, rename="camel"):
     value_from: dict[str, Any] | None = None
 
 
-class _Container(Struct):
+class _Container(Struct, rename="camel"):
     name: str = ""
     image: str = ""
     command: list[str] | None = None
+    args: list[str] | None = None
     env: list[_Variable] | None = None
+    env_from: list[Any] | None = None
 
 
 class _PodSpec(Struct, rename="camel"):
@@ -110,7 +116,9 @@ def parse(found: Raw) -> tuple[str, PluginDaemonSet]:
     plugin = _plugin(containers)
     version = None if plugin is None else version_of(plugin.image)
     mig = None if plugin is None else _environment(plugin).get("MIG_STRATEGY")
-    return one.metadata.name, PluginDaemonSet(version, _default_rule([*(pod.init_containers or []), *containers]), mig)
+    all_containers = [*(pod.init_containers or []), *containers]
+    unconfigured = plugin is not None and not any(map(_is_manager, all_containers)) and not _names_config(plugin)
+    return one.metadata.name, PluginDaemonSet(version, _default_rule(all_containers), mig, unconfigured)
 
 
 def version_of(image: str) -> str | None:
@@ -122,7 +130,7 @@ def version_of(image: str) -> str | None:
 
 def _plugin(containers: Iterable[_Container]) -> _Container | None:
     """The plugin's container, by its name in the charts, or else by its image's."""
-    found = [one for one in containers if (one.command or [""])[0] != _MANAGER]
+    found = [one for one in containers if not _is_manager(one)]
     for one in found:
         if one.name in _PLUGIN:
             return one
@@ -132,9 +140,19 @@ def _plugin(containers: Iterable[_Container]) -> _Container | None:
     return None
 
 
+def _is_manager(container: _Container) -> bool:
+    return (container.command or [""])[0] == _MANAGER
+
+
+def _names_config(plugin: _Container) -> bool:
+    """Whether an option or a variable may name a configuration file (cmd/nvidia-device-plugin/main.go)."""
+    words = [*(plugin.command or ()), *(plugin.args or ())]
+    return bool(plugin.env_from) or "CONFIG_FILE" in _environment(plugin) or any("config-file" in one for one in words)
+
+
 def _default_rule(containers: Iterable[_Container]) -> DefaultRule | None:
     for one in containers:
-        if (one.command or [""])[0] == _MANAGER:
+        if _is_manager(one):
             variables = _environment(one)
             name, fallbacks = variables.get("DEFAULT_CONFIG", ""), variables.get("FALLBACK_STRATEGIES", "")
             if name is None or fallbacks is None:

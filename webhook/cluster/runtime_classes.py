@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from heapq import nsmallest
 from typing import Final
 
 import msgspec
@@ -15,6 +16,9 @@ from webhook.policy.placement.cluster_objects import RuntimeClass
 
 _PATHS: Final = ("/apis/node.k8s.io/v1/runtimeclasses",)
 _RULE: Final = Rule("node.k8s.io", "runtimeclasses", ("list", "watch"))
+
+MOST_LABELS: Final = 64
+"""Labels of a class's node selector that are kept: the first by name. Without the others, it selects more nodes."""
 
 
 class _Scheduling(Struct, rename="camel"):
@@ -38,4 +42,6 @@ def reader(api: ApiServer) -> Collection[RuntimeClass]:
 def _runtime_class(found: Raw) -> tuple[str, RuntimeClass]:
     one = _CLASSES.decode(found)
     selector = (one.scheduling and one.scheduling.node_selector) or {}
+    if len(selector) > MOST_LABELS:
+        selector = {key: selector[key] for key in nsmallest(MOST_LABELS, selector)}
     return one.metadata.name, RuntimeClass(one.metadata.name, one.handler, selector)

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from enum import Enum
 from typing import NamedTuple
 
-from webhook.policy.placement.memory_shares import CARD_MEMORY, MemoryShares, ResourceShares, SizedKinds
-from webhook.policy.placement.node_classes import REPLICAS
+from webhook.policy.placement.memory_shares import MemoryShares, ResourceShares, SizedKinds
+from webhook.policy.placement.node_classes import CARD_MEMORY, REPLICAS
 from webhook.policy.placement.reachability import Placement
 from webhook.policy.placement.required_affinity import RequiredAffinity, characters
 from webhook.policy.placement.selector import Constraint, Requirement, Term, required_terms

@@ -14,6 +14,7 @@ from webhook.policy.placement.nearest import (
     NearestNode,
     Passing,
     Shortfall,
+    Stopped,
     Unmet,
     Untolerated,
 )
@@ -28,7 +29,7 @@ from webhook.policy.wording import amount, message
 def violations(context: PodContext, selector: Path) -> Iterable[Violation]:
     """One violation if none of the known nodes could take the pod. `selector` is the path of its selectors."""
     placement, cluster = context.placement, context.rules.nodes
-    if placement.steered or placement.candidates:
+    if placement.candidates & placement.left_by_steering:
         return ()
     if not all(name in cluster.index.offered and name not in cluster.dynamic for name in context.requests.names):
         return ()  # GPS013 reports a resource that no node offers; a DeviceClass serves on nodes that are not known
@@ -55,8 +56,10 @@ def _violation(context: PodContext, failure: Failure, selector: Path) -> Violati
             problem = message(
                 "no node can take the pod now: the nearest, {}, has the taint {}", node.name, _text(taint)
             )
-            remedy = "none needed if the state passes; else ask an administrator about the node"
-            return Violation(_tolerations(context), problem, remedy, cap=Severity.WARN)
+            return Violation(_tolerations(context), problem, _WAIT, cap=Severity.WARN)
+        case Stopped(node, resource):
+            problem = message("no node can take the pod now: the nearest, {}, offers 0 of {}", node.name, resource)
+            return Violation(_largest(context, resource).path, problem, _WAIT, cap=Severity.WARN)
         case Shortfall(node, resource, offered):
             peak, request = context.requests.peak(resource), _largest(context, resource)
             problem = message(
@@ -87,6 +90,9 @@ def _violation(context: PodContext, failure: Failure, selector: Path) -> Violati
         case _:
             problem = message("nodes offer {}, but none of them can take the pod", first)
             return Violation(selector, problem, "check selectors, affinity and taints against the nodes")
+
+
+_WAIT = "none needed if the state passes; else ask an administrator about the node"
 
 
 def _unmet(node: Node, demand: Demand, alone: bool) -> Violation:

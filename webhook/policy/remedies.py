@@ -7,6 +7,7 @@ from webhook.policy.placement.reachability import Placement
 from webhook.policy.pods.pod import Container
 from webhook.policy.pods.reading import MalformedError
 from webhook.policy.pods.requests import ResourceRequest
+from webhook.policy.printable import printable
 from webhook.policy.settings.settings import Resource
 from webhook.policy.verdict import Replacement
 
@@ -54,22 +55,48 @@ def whole_cards(context: PodContext, request: ResourceRequest) -> str:
     if not placement.cluster.known:
         return f", or, if the cluster has whole cards, require them by node affinity: {exclusion}"
     if resource.name in placement.cluster.dynamic:
+        if placement.cluster.index.undiscovered:
+            return ""  # nodes of the DeviceClass need not have the label that only discovered nodes have
         return f", or keep the pod off nodes that share GPUs by node affinity: {exclusion}"
     if not placement.whole_candidates(resource):
-        return f"; no node with whole cards could take the pod{_counts(placement, resource)}"
+        whole = "known to have whole cards" if placement.cluster.index.unknown else "with whole cards"
+        return f"; no node {whole} could take the pod{_counts(placement, resource)}"
     return f", or require whole cards{_counts(placement, resource)} by node affinity: {exclusion}"
 
 
 def _counts(placement: Placement, resource: Resource) -> str:
     """How many of the known nodes that could take the pod share the resource, and how many do not, in parentheses."""
+    known = ~placement.cluster.index.unknown
     counted = (
-        (placement.sharing("mps", resource).bit_count(), "shares it through MPS", "share it through MPS"),
-        (placement.sharing("time-slicing", resource).bit_count(), "time-slices it", "time-slice it"),
-        (placement.whole_candidates(resource).bit_count(), "offers whole cards", "offer whole cards"),
+        (placement.sharing("mps", resource) & known, "shares it through MPS", "share it through MPS"),
+        (placement.sharing("time-slicing", resource) & known, "time-slices it", "time-slice it"),
+        (placement.whole_candidates(resource), "offers whole cards", "offer whole cards"),
     )
-    found = [f"{count} node{'s' * (count > 1)} {one if count == 1 else more}" for count, one, more in counted if count]
+    found = [
+        f"{nodes.bit_count()} node{'s' * (nodes.bit_count() > 1)} {one if nodes.bit_count() == 1 else more}"
+        for nodes, one, more in counted
+        if nodes
+    ]
     return f" ({', '.join(found)})" if found else ""
 
+
+def unknown_node(context: PodContext, request: ResourceRequest) -> str:
+    """To find out how a node shares its cards that could take the pod; empty if that is known of all of them."""
+    placement, index = context.placement, context.placement.cluster.index
+    unknown = placement.sharing("mps", request.resource) & index.unknown
+    if not unknown:
+        return ""
+    undiscovered = unknown & index.undiscovered
+    node = printable(next(index.nodes(undiscovered or unknown)).name)
+    count = unknown.bit_count() - 1
+    others = f" (and {count} other{'s' * (count > 1)})" if count else ""
+    return f'; node "{node}"{others} may share its cards, because {_UNDISCOVERED if undiscovered else _INCOMPLETE}'
+
+
+_UNDISCOVERED = (
+    "no label tells: run GPU feature discovery, or name its class in placement.nodeGroups or facts.devicePlugin"
+)
+_INCOMPLETE = "it has more labels, taints or resources than are read: remove some"
 
 _HAMI = frozenset({"nvidia.com/gpumem", "nvidia.com/gpumem-percentage", "nvidia.com/gpucores"})
 """Resources of HAMi, whose own device plugin shares cards without MPS (Project-HAMi/HAMi)."""

@@ -110,9 +110,18 @@ def cap(context: PodContext, requests: Sequence[ResourceRequest]) -> Severity:
 
 
 def _may_be_dynamic(context: PodContext, requests: Sequence[ResourceRequest]) -> bool:
-    """Whether a DeviceClass serves the resources and nodes are unknown: no node with the device plugin need exist."""
-    cluster = context.placement.cluster
-    return not cluster.known and all(request.resource.name in cluster.dynamic for request in requests)
+    """Whether a DeviceClass serves the resources on nodes that may be all there are.
+
+    While nodes are unknown, no node with the device plugin need exist. But a pod that requires nodes of a sharing class
+    meets the device plugin there.
+    """
+    placement = context.placement
+    return not placement.cluster.known and all(
+        request.resource.name in placement.cluster.dynamic
+        and placement.lands(request.resource) is not Reachability.YES
+        and placement.lands_time_sliced(request.resource) is not Reachability.YES
+        for request in requests
+    )
 
 
 def _only_time_sliced(context: PodContext, requests: Sequence[ResourceRequest]) -> bool:

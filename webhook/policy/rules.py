@@ -149,6 +149,11 @@ class Ruleset:
         nodes = yield from cluster_nodes(settings, facts)
         return cls(settings, facts, defaults, nodes)
 
+    @property
+    def nodes(self) -> ClusterNodes:
+        """The nodes where pods can run."""
+        return self._common.nodes
+
     def of(self, namespace: str) -> Rules:
         """The rules of a namespace. Rules for a name that no namespace can have are not kept."""
         rules = self._rules.get(namespace)

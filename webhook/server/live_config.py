@@ -14,6 +14,7 @@ from webhook.policy.placement.facts import Facts
 from webhook.policy.settings.settings import Settings
 from webhook.policy.steps import Steps
 from webhook.runtime.retry import next_turn
+from webhook.server.observe.cluster_doubts import ClusterDoubts
 from webhook.server.observe.log import EventLog
 from webhook.server.observe.metrics import Metrics
 from webhook.server.reload import Source
@@ -66,6 +67,8 @@ class LiveConfig:
         self._generation = metrics.generation
         self._generation.set(1)
         self.evaluator = Evaluator.of(self._settings, facts)
+        self._doubts = ClusterDoubts(log, metrics)
+        self._doubts.observe(self.evaluator.ruleset)
 
     def sources(self, files: Files) -> Iterator[Source]:
         """The files to watch."""
@@ -112,6 +115,7 @@ class LiveConfig:
             known = {field: value for field, value in self._cluster_facts.items() if value is not None}
             self.evaluator = await _in_steps(Evaluator.building(self._settings, replace(self._facts_file, **known)))
             self._built = building
+            self._doubts.observe(self.evaluator.ruleset)
 
 
 def _unread(before: Settings, after: Settings) -> list[str]:

@@ -12,6 +12,7 @@ from typing import Any, Protocol, TypeVar
 
 from webhook.policy.placement.cluster_objects import Node, PluginConfig, RuntimeClass
 from webhook.policy.placement.facts import Facts
+from webhook.policy.placement.node_bounds import taint_order
 from webhook.policy.settings.settings import Settings
 from webhook.settings.configuration import API_VERSION
 from webhook.settings.schema_tree import object_of, write_briefly
@@ -59,7 +60,7 @@ def _each(objects: Iterable[T] | None, keep: Callable[[T], T]) -> tuple[T, ...] 
 
 def _node(node: Node) -> Node:
     labels = _those(node.labels, lambda key: key not in _CHANGING)
-    taints = tuple(sorted(node.taints, key=lambda one: (one.key, one.effect, one.value)))
+    taints = tuple(sorted(node.taints, key=taint_order))
     return replace(node, labels=labels, taints=taints, resources=_by_key(node.resources))
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from pydantic import ValidationError
 
 from webhook.policy.placement.facts import Facts
+from webhook.policy.placement.node_bounds import bounded
 from webhook.policy.settings.formats import did_you_mean, shown
 from webhook.settings.configuration import API_VERSION, KIND, SETTINGS_FILE, Configuration
 from webhook.settings.facts_file import FACTS_FILE, FACTS_KIND
@@ -31,9 +33,12 @@ def load(value: object, locate: Locate, file: str, options: Sequence[Option] = (
 
 
 def load_facts(value: object, locate: Locate, file: str) -> Facts:
-    """The facts of a facts file; a part that is missing or null is unknown. Raises InputError."""
+    """The facts of a facts file; a part that is missing or null is unknown. Raises InputError.
+
+    Of a node as much is kept as a webhook keeps that reads it from the cluster.
+    """
     held: Facts = _validated(_body(value, FACTS_KIND, locate, file), FACTS_FILE, locate, file)
-    return held
+    return held if held.nodes is None else replace(held, nodes=tuple(map(bounded, held.nodes)))
 
 
 def _validated(body: dict[str, Any], tree: Object, locate: Locate, file: str, options: Sequence[Option] = ()) -> Any:

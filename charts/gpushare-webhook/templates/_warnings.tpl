@@ -104,6 +104,10 @@ The GPU operator, where NAME is its value devicePlugin.config.name:
         configMaps: [gpu-operator/NAME]
         daemonSet: gpu-operator/nvidia-device-plugin-daemonset
 {{- end }}
+{{- if and $settings.facts.deviceClasses (not $settings.facts.nodes) }}
+
+WARNING: config.facts.deviceClasses is true, but the webhook does not read nodes: while a DeviceClass serves a shared resource, its limits only warn. Set config.facts.nodes to true.
+{{- end }}
 {{- $selected := false }}
 {{- range $settings.namespaces }}{{ if .selector }}{{ $selected = true }}{{ end }}{{ end }}
 {{- if and $selected (not $settings.facts.namespaces) }}

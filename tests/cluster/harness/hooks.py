@@ -107,7 +107,7 @@ def local_webhook_process(
     now, lifetime = datetime.now(UTC), timedelta(days=1)
     authority = Authority.create("tests", now, lifetime)
     leaf = authority.sign([running.place.address], now, lifetime)
-    port, health_port = running.place.port(10250), running.place.port(8080)
+    port, health_port = running.place.port(9443), running.place.port(8080)  # 10250, the usual one, is the kubelet's
     options = [
         f"--port={port}",
         f"--health-port={health_port}",

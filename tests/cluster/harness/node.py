@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from tests.cluster.harness.tools import NodeTools
 
 MPS_ROOT = "/run/nvidia/mps"
-_PLUGIN_SOCKETS = "/var/lib/kubelet/device-plugins"
+_KUBELET_SOCKET = "/var/lib/kubelet/device-plugins/kubelet.sock"
 
 _EVICTION_SIGNALS = (
     "memory.available",
@@ -80,7 +80,7 @@ class Node:
 
     def _start_kubelet(self) -> None:
         empty = self._folder / "kubelet"  # a kubelet may delete what it finds in its working directory
-        empty.mkdir()
+        empty.mkdir(exist_ok=True)
         config = self._folder / "kubelet.json"
         config.write_text(json.dumps(self._kubelet_config()))
         labels = ",".join(f"{key}={value}" for key, value in self._options.labels.items())
@@ -152,6 +152,36 @@ class Node:
             self._exchange_plugin(self._options.plugin)
 
     @contextmanager
+    def without_kubelet(self) -> Iterator[None]:
+        """Stop the kubelet for a while; containers keep running. The device plugin is started again after it.
+
+        The plugin's own program does so when the kubelet's socket is new (cmd/nvidia-device-plugin/main.go).
+        """
+        assert self._options.plugin, "a node without a plugin has nothing to start again"
+        self.processes["kubelet"].stop()
+        try:
+            yield
+        finally:
+            self.processes["device-plugin"].stop()
+            self._place.path(_KUBELET_SOCKET).unlink(missing_ok=True)
+            self._start_kubelet()
+            self._wait_registered()
+            self._start_plugin(self._options.plugin)
+            self.processes["kubelet"].wait_until("the node is ready", self._ready)
+
+    @contextmanager
+    def without_plugin(self) -> Iterator[None]:
+        """Stop the device plugin for a while: the node names its resources, and offers none."""
+        assert self._options.plugin, "a node without a plugin has nothing to stop"
+        self.processes["device-plugin"].stop()
+        try:
+            self.processes["kubelet"].wait_until("the node offers no GPU", lambda: not self._offered())
+            yield
+        finally:
+            self._start_plugin(self._options.plugin)
+            self.processes["kubelet"].wait_until("the node is ready", self._ready)
+
+    @contextmanager
     def marked(self, labels: dict[str, str], *taints: Object) -> Iterator[None]:
         """Put labels and taints on the node for a while."""
         path = f"/api/v1/nodes/{NODE}"
@@ -188,7 +218,7 @@ class Node:
         return self.processes["device-plugin"]
 
     def _wait_registered(self) -> None:
-        socket = self._place.path(f"{_PLUGIN_SOCKETS}/kubelet.sock")
+        socket = self._place.path(_KUBELET_SOCKET)
         self.processes["kubelet"].wait_until("the kubelet takes device plugins", socket.is_socket)
 
     def _ready(self) -> bool:

@@ -11,7 +11,11 @@ container a larger share of one GPU.
 
 Exceptions: the check only warns where the pod could still run: under profile `gke` for MPS, and where a queue, a
 scheduling gate, the suspension of a workload or another object leaves the choice of nodes open: one that uses it, as a
-TaskRun uses a Task, or one whose fields the check does not read.
+TaskRun uses a Task, or one whose fields the check does not read. So it does while a DeviceClass serves the resource and
+nodes are unknown, unless the pod requires nodes that share their GPUs.
+
+A known node of which no label, node group or configuration of the device plugin tells how it shares its GPUs, and one
+with more labels, taints or resources than the webhook reads, counts as a node that shares them. The remedy names it.
 
 Remedy: ask for 1, or keep the pod on nodes with whole cards: exclude every label of nodes that share theirs, which the
 message spells out, in the required node affinity. Where the plugin accepts more (`failRequestsGreaterThanOne: false`,
@@ -24,7 +28,7 @@ from __future__ import annotations
 
 from webhook.policy.checks.check import Check, Scope, Violations
 from webhook.policy.context import PodContext
-from webhook.policy.remedies import fewer_replicas, hami, lower_amount, whole_cards
+from webhook.policy.remedies import fewer_replicas, hami, lower_amount, unknown_node, whole_cards
 from webhook.policy.replica_limits import Excess, cap, is_open, over_container
 from webhook.policy.verdict import Severity, Violation
 from webhook.policy.wording import amount, message
@@ -43,6 +47,7 @@ def run(context: PodContext) -> Violations:
             ),
             fewer_replicas(context, excess.limit)
             + whole_cards(context, excess.request)
+            + unknown_node(context, excess.request)
             + hami(excess.request.container),
             cap(context, [excess.request]),
             lower_amount(context, excess.request, excess.limit),

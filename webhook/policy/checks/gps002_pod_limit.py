@@ -10,7 +10,8 @@ fair.
 
 Exceptions: the rule does not apply on nodes with whole cards. The check only warns where a queue, a scheduling gate,
 the suspension of a workload or another object leaves the choice of nodes open: one that uses it, as a TaskRun uses a
-Task, or one whose fields the check does not read.
+Task, or one whose fields the check does not read. So it does while a DeviceClass serves the resources and nodes are
+unknown, unless the pod requires nodes that share their GPUs.
 
 Remedy: split the pod; or keep it on nodes with whole cards, if its containers need a card each: exclude every label of
 nodes that share theirs, which the message spells out, in the required node affinity. An administrator can raise
@@ -21,7 +22,7 @@ from __future__ import annotations
 
 from webhook.policy.checks.check import Check, Scope, Violations
 from webhook.policy.context import PodContext
-from webhook.policy.remedies import lower_amount, whole_cards
+from webhook.policy.remedies import lower_amount, unknown_node, whole_cards
 from webhook.policy.replica_limits import cap, is_open, is_over_pod, replicas_of_pod
 from webhook.policy.verdict import Severity, Violation
 from webhook.policy.wording import amount
@@ -39,7 +40,9 @@ def run(context: PodContext) -> Violations:
             last.path,
             f"the pod asks for {total} replicas as a whole; "
             + (_LATER if is_open(context, context.mps_requests) else f"the limit is {limit} {_WHERE}"),
-            "split the pod, or ask the administrator to raise limits.perPod" + _whole_cards(context),
+            "split the pod, or ask the administrator to raise limits.perPod"
+            + _whole_cards(context)
+            + unknown_node(context, last),
             cap(context, context.mps_requests),
             fix,
         )

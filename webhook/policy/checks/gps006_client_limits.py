@@ -99,7 +99,7 @@ class _Shares:
         return found[resource]
 
     def _look(self, resource: str, share: Callable[[NodeKind], int | None]) -> int | None:
-        known = self._context.rules.memory_shares.of(resource).among(self._context.placement.candidates)
+        known = self._context.rules.memory_shares.of(resource).among(self._context.placement.possible)
         shares = [share(kind) for kind in known.kinds]
         certain = [one for one in shares if one is not None]
         return max(certain, default=None) if known.is_complete and len(certain) == len(shares) else None

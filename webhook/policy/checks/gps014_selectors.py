@@ -9,12 +9,11 @@ exist on MPS nodes.
 
 With facts, the check names the nearest node and what the pod fails there: the one that fails only the amount, else only
 one taint, else only one label; else the first one that offers the resource. A declared node group counts like a node.
-If a node is only cordoned, not ready, starting or about to be removed, the check says that no node can take the pod
-now.
+If a node is only cordoned, not ready, starting or about to be removed, or offers 0 of its GPU resources because its
+device plugin restarts, the check says that no node can take the pod now, and only warns.
 
-Exceptions: the check reports nothing if a node could take the pod that offers 0 of its GPU resources at the moment, for
-example while its device plugin restarts, if a DeviceClass serves the resource, or if the controller of the object
-replaces a placeholder in the selectors.
+Exceptions: the check reports nothing if a DeviceClass serves the resource, or if the controller of the object replaces
+a placeholder in the selectors.
 
 Remedy: ask for at most the amount of the node, tolerate the taint, change the selector, or request the resource that
 such nodes offer.

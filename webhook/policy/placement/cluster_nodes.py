@@ -4,33 +4,50 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
+from heapq import nlargest
 from typing import TYPE_CHECKING
 
 from webhook.policy.placement.facts import Facts
 from webhook.policy.placement.lifecycle_taints import is_lifecycle
 from webhook.policy.placement.node_classes import NodeClasses
 from webhook.policy.placement.node_index import NodeIndex, indexing
-from webhook.policy.placement.node_sets import Nodes, NodeSharing
+from webhook.policy.placement.node_sets import Nodes, NodeSharing, TaintKey
 from webhook.policy.placement.plugin_configs import PluginConfigs
 from webhook.policy.placement.selector import Requirement
+from webhook.policy.placement.taint_index import TaintIndex
 from webhook.policy.placement.whole_cards import whole_cards
 from webhook.policy.pods.gpu_resources import GpuResources
 from webhook.policy.settings.settings import Settings
 from webhook.policy.steps import Steps
 
 if TYPE_CHECKING:
-    from webhook.policy.placement.cluster_objects import DeviceClass, Node, Taint
+    from webhook.policy.placement.cluster_objects import DeviceClass, Node
     from webhook.policy.settings.elements import NodeGroup
+
+
+_MOST_TOLERABLE = 16
+"""Taints of nodes that pods get tolerations for. Clusters have a handful that match."""
 
 
 class ClusterNodes:
     """Where pods can run. `known`: `index` holds all GPU nodes of the cluster, or the groups describe all of them.
 
-    `tolerable`: the taints of nodes that the settings allow to tolerate. `dynamic`: the resources that a DeviceClass
-    serves, on nodes that are not in the index. `taint_keys`: those of all taints and of configured tolerations.
+    `tolerable`: keys and effects of the nodes' taints that the settings allow to tolerate. `dynamic`: the resources
+    that a DeviceClass serves, on nodes that are not in the index. `taint_keys`: those of all taints and of configured
+    tolerations. `admitted_to_whole_cards`: the nodes that meet the expressions of `whole_cards`.
     """
 
-    __slots__ = ("classes", "configs", "dynamic", "index", "known", "taint_keys", "tolerable", "whole_cards")
+    __slots__ = (
+        "admitted_to_whole_cards",
+        "classes",
+        "configs",
+        "dynamic",
+        "index",
+        "known",
+        "taint_keys",
+        "tolerable",
+        "whole_cards",
+    )
 
     def __init__(
         self,
@@ -40,7 +57,7 @@ class ClusterNodes:
         *,
         known: bool,
         taint_keys: frozenset[str] = frozenset(),
-        tolerable: Sequence[Taint] = (),
+        tolerable: Sequence[TaintKey] = (),
         dynamic: frozenset[str] = frozenset(),
     ) -> None:
         self.classes = classes
@@ -49,8 +66,11 @@ class ClusterNodes:
         self.known = known
         self.tolerable = tolerable
         self.dynamic = dynamic
-        self.whole_cards = whole_cards(classes, configs, labels_suffice=known and not index.unlabelled)
-        self.taint_keys = taint_keys.union(taint.key for taint in index.taints)
+        self.whole_cards = whole_cards(
+            classes, configs, labels_suffice=known and not index.unlabelled, all_discovered=not index.undiscovered
+        )
+        self.admitted_to_whole_cards = index.selected(self.whole_cards.requirement())
+        self.taint_keys = taint_keys.union(key for key, _ in index.taints)
 
     def selected_by(self, selector: Mapping[str, str]) -> Nodes:
         """The nodes that a node selector alone selects."""
@@ -63,8 +83,8 @@ def cluster_nodes(settings: Settings, facts: Facts) -> Steps[ClusterNodes]:
     configured = {toleration.key for toleration in tolerations.add} | {each.name for each in settings.resources}
     configs = PluginConfigs(facts.device_plugin)
     classes = NodeClasses(placement.mps_labels, placement.time_slicing_labels, configs)
-    nodes = (*(facts.nodes or ()), *map(_as_node, placement.node_groups))
-    index = yield from indexing(nodes, NodeSharing(classes, configs, GpuResources(settings.resources)))
+    sharing = NodeSharing(classes, configs, GpuResources(settings.resources), _shared(settings))
+    index = yield from indexing(facts.nodes or (), sharing, [*map(_as_node, placement.node_groups)])
     return ClusterNodes(
         classes,
         configs,
@@ -76,6 +96,12 @@ def cluster_nodes(settings: Settings, facts: Facts) -> Steps[ClusterNodes]:
     )
 
 
+def _shared(settings: Settings) -> frozenset[str]:
+    """The resources of which pods get shares: shared ones, and whole cards where annotations ask for a part."""
+    kinds = ("shared", "whole") if settings.requests.annotations else ("shared",)
+    return frozenset(resource.name for resource in settings.resources if resource.kind in kinds)
+
+
 def _as_node(group: NodeGroup) -> Node:
     from webhook.policy.placement.cluster_objects import Node, Taint  # few settings have node groups
 
@@ -83,12 +109,14 @@ def _as_node(group: NodeGroup) -> Node:
     return Node(group.name, group.labels, taints, group.resources)
 
 
-def _tolerable(taints: Iterable[Taint], patterns: Sequence[str]) -> Sequence[Taint]:
-    return [
-        taint
-        for taint in taints
-        if not is_lifecycle(taint.key) and any(fnmatchcase(taint.key, pattern) for pattern in patterns)
-    ]
+def _tolerable(taints: TaintIndex, patterns: Sequence[str]) -> Sequence[TaintKey]:
+    """The taints that match one of the patterns: those of most nodes, so that no single node decides which."""
+    matching = (
+        (key, effect)
+        for key, effect in taints
+        if any(fnmatchcase(key, pattern) for pattern in patterns) and not is_lifecycle(key)
+    )
+    return nlargest(_MOST_TOLERABLE, matching, lambda key: taints.having(key).bit_count())
 
 
 def _dynamic(classes: Iterable[DeviceClass]) -> frozenset[str]:

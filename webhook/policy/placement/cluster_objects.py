@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 TaintEffect: TypeAlias = Literal["NoSchedule", "PreferNoSchedule", "NoExecute"]
 Strategy: TypeAlias = Literal["none", "mps", "time-slicing"]
+NodePart: TypeAlias = Literal["labels", "taints", "resources"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,13 +32,17 @@ class Taint:
 class Node:
     """A node, or a group of equal nodes that an autoscaler may add.
 
-    `resources` holds whole units of extended resources as the node offers them (its allocatable).
+    `resources` holds whole units of extended resources as the node offers them (its allocatable). What `incomplete`
+    names is true as far as it is listed; what is missing there is unknown.
     """
 
     name: SomeText = field(metadata={"description": "The node's name."})
     labels: Mapping[str, str] = setting({}, "Labels.")
     taints: tuple[Taint, ...] = setting((), "Taints.")
     resources: Mapping[SomeText, Units] = setting({}, "Extended resources that the node offers, in whole units.")
+    incomplete: tuple[NodePart, ...] = setting(
+        (), "Which of labels, taints and resources lack entries here, because the node has more than are kept."
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,14 +11,12 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import NamedTuple
 
-from webhook.policy.placement.node_classes import REPLICAS
+from webhook.policy.placement.node_classes import CARD_MEMORY, REPLICAS
 from webhook.policy.placement.node_index import NodeIndex
 from webhook.policy.placement.node_sets import Nodes
 from webhook.policy.placement.required_affinity import Conjunction, Expression
 from webhook.policy.placement.selector import Constraint, integer
 from webhook.policy.settings.settings import Resource
-
-CARD_MEMORY = "nvidia.com/gpu.memory"
 
 MOST_KINDS = 256
 """Kinds of nodes, by these two labels, that are kept for a resource. Real clusters have a handful."""

@@ -8,7 +8,7 @@ index decide, so that the work does not multiply with the nodes.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -21,10 +21,18 @@ from webhook.policy.placement.reachability import Placement
 
 @dataclass(frozen=True, slots=True)
 class Passing:
-    """Only taints of a passing state are in the way."""
+    """Only passing states are in the way, of which the taint shows one."""
 
     node: Node
     taint: Taint
+
+
+@dataclass(frozen=True, slots=True)
+class Stopped:
+    """Nothing but the device plugin is in the way: the node offers none of a resource now, and may offer it again."""
+
+    node: Node
+    resource: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +81,7 @@ class Unclear:
     """The pod demands more of its node than is listed."""
 
 
-Failure: TypeAlias = Passing | Shortfall | Untolerated | Unmet | Elsewhere | Apart | Unclear
+Failure: TypeAlias = Passing | Stopped | Shortfall | Untolerated | Unmet | Elsewhere | Apart | Unclear
 
 
 class NearestNode:
@@ -86,22 +94,24 @@ class NearestNode:
         self._requests = placement.requests
         self._bound = placement.pod.text("nodeName")
         self._named = index.named(self._bound) if self._bound else index.all
-        self._selected = placement.selected
-        # The pod of a bare container may tolerate anything.
-        known = not placement.pod.is_container
-        self._untolerated = list(index.untolerated(placement.tolerations(), placement.effects)) if known else []
-        self._lasting = [(taint, nodes) for taint, nodes in self._untolerated if not is_lifecycle(taint.key)]
-        self._kept_off, _ = _any_and_one(nodes for _, nodes in self._untolerated)
-        self._tainted, self._tainted_once = _any_and_one(nodes for _, nodes in self._lasting)
+        self._selected = placement.selected & placement.left_by_steering
+        self._tolerations, self._effects = placement.tolerations(), placement.effects
+        self._kept_off = self._tainted = self._tainted_once = 0
+        if not placement.pod.is_container:  # the pod of a bare container may tolerate anything
+            taints = index.taints
+            passing, _ = taints.untolerated(self._tolerations, self._effects, passing=True)
+            lasting, self._tainted_once = taints.untolerated(self._tolerations, self._effects, passing=False)
+            self._kept_off, self._tainted = lasting | passing, lasting
 
     def failure(self) -> Failure | None:
         """What is in the way of the pod; None if a node takes it.
 
-        A node whose device plugin is not running could take it, because its amount is unknown.
+        A node whose device plugin is not running could take it later, because its amount is unknown.
         """
         admitting = self._selected & ~self._tainted
-        if self._could_be_ready(admitting):
-            return None
+        later = self._offering_later(admitting)
+        if later:
+            return self._passing_state(later)
         offering = self._named
         for name in self._requests.names:
             if not offering & self._index.offering(name, 1):
@@ -110,26 +120,34 @@ class NearestNode:
         enough = offering
         for name in self._requests.names:
             enough &= self._index.offering(name, self._requests.peak(name))
-        if enough & admitting:
-            return self._only_passing(enough & admitting)
         if offering & admitting:
             return self._shortfall(offering & admitting)
         one_taint = enough & self._selected & self._tainted_once
         if one_taint:
-            return Untolerated(*self._first_taint(one_taint, self._lasting))
+            return Untolerated(*self._first_taint(one_taint, self._is_lasting))
         demands = alternatives(self._pod) or ()
         return self._one_unmet(enough & ~self._tainted, demands) or self._one_of_several(
             _first(enough or offering), demands
         )
 
-    def _could_be_ready(self, nodes: Nodes) -> Nodes:
-        """The nodes of a set that may offer enough once their device plugin runs."""
-        stopped = 0
+    def _offering_later(self, nodes: Nodes) -> Nodes:
+        """The nodes of a set that offer enough, or may do so once their device plugin runs."""
         for name in self._requests.names:
-            unready = self._index.unready(name)
-            stopped |= unready
-            nodes &= unready | self._index.offering(name, self._requests.peak(name))
-        return nodes & stopped
+            nodes &= self._index.unready(name) | self._index.offering(name, self._requests.peak(name))
+        return nodes
+
+    def _passing_state(self, nodes: Nodes) -> Passing | Stopped | None:
+        """The state that the first of the nodes passes through; None if one of them takes the pod now."""
+        now = nodes & ~self._kept_off
+        for name in self._requests.names:
+            now &= self._index.offering(name, self._requests.peak(name))
+        if now:
+            return None
+        first = _first(nodes)
+        if first & self._kept_off:
+            return Passing(*self._first_taint(first, self._is_untolerated))
+        stopped = next(name for name in self._requests.names if not first & self._index.offering(name, 1))
+        return Stopped(self._node(first), stopped)
 
     def _shortfall(self, nodes: Nodes) -> Shortfall:
         """The node of a set that offers most of the first resource of which the nodes offer too little."""
@@ -140,14 +158,16 @@ class NearestNode:
         most, having = self._index.most(name, nodes)
         return Shortfall(self._node(having), name, most)
 
-    def _only_passing(self, nodes: Nodes) -> Passing | None:
-        """The first of the nodes that no lasting taint keeps the pod off; None if one of them takes it now."""
-        return None if nodes & ~self._kept_off else Passing(*self._first_taint(nodes, self._untolerated))
+    def _first_taint(self, nodes: Nodes, is_in_the_way: Callable[[Taint], bool]) -> tuple[Node, Taint]:
+        """The first node of a set, and the first of its taints that is in the way."""
+        node = self._node(nodes)
+        return node, next(filter(is_in_the_way, node.taints))
 
-    def _first_taint(self, nodes: Nodes, taints: Iterable[tuple[Taint, Nodes]]) -> tuple[Node, Taint]:
-        """The first node of a set, and the first of the taints that it has."""
-        node = _first(nodes)
-        return self._node(node), next(taint for taint, tainted in taints if tainted & node)
+    def _is_untolerated(self, taint: Taint) -> bool:
+        return taint.effect in self._effects and not self._tolerations.tolerate(taint)
+
+    def _is_lasting(self, taint: Taint) -> bool:
+        return self._is_untolerated(taint) and not is_lifecycle(taint.key)
 
     def _one_unmet(self, nodes: Nodes, demands: Iterable[Iterable[Demand]]) -> Unmet | None:
         """The first node of a set that fails one demand of an alternative."""
@@ -162,7 +182,7 @@ class NearestNode:
     def _one_of_several(self, node: Nodes, demands: Sequence[Iterable[Demand]]) -> Untolerated | Unmet | Unclear:
         """One of the failures of a node: the first demand of the first alternative that it fails, else a taint."""
         if node & self._selected:
-            return Untolerated(*self._first_taint(node, self._lasting), alone=False)
+            return Untolerated(*self._first_taint(node, self._is_lasting), alone=False)
         if not demands:
             return Unclear()
         first = next(demand for demand in demands[0] if self._failing(demand) & node)

@@ -22,6 +22,12 @@ _WHOLE = {REPLICAS: Domain(only=frozenset({"0", "1"}), absent=True), PRODUCT: Do
 """The labels that GPU feature discovery sets on a node with whole cards. The replicas are 0 where all cards use MIG."""
 
 
+CARD_MEMORY = "nvidia.com/gpu.memory"
+
+_DISCOVERED = frozenset({STRATEGY, REPLICAS, PRODUCT, CAPABLE, CARD_MEMORY, "nvidia.com/gpu.count"})
+"""Labels of GPU feature discovery. It sets all of them on a GPU node, and removes them together."""
+
+
 def _is_set_by_plugin(labels: Container[str]) -> bool:
     """Whether the labels are those of the device plugin's own sharing, which sets the others too."""
     return STRATEGY in labels or CAPABLE in labels
@@ -75,7 +81,7 @@ _UNKNOWN = PluginConfigs(None)
 class NodeClasses:
     """The sharing classes of a cluster. A node with labels of both is an MPS node, as with the device plugin."""
 
-    __slots__ = ("excluded", "mps", "sharing", "time_slicing", "whole")
+    __slots__ = ("_telling", "are_discovered", "excluded", "mps", "sharing", "time_slicing", "whole")
 
     def __init__(
         self,
@@ -95,6 +101,13 @@ class NodeClasses:
         self.whole = {key: Domain(but=frozenset(marks), absent=True) for key, marks in self.excluded.items()}
         if _is_set_by_plugin(self.excluded):
             self.whole = {**_WHOLE, **self.whole}
+        self.are_discovered = _is_set_by_plugin(mps_labels)
+        """Whether GPU feature discovery tells MPS nodes from others, so that a node needs a label of it to be known."""
+        self._telling = _DISCOVERED | self.excluded.keys()
+
+    def are_told_by(self, node: Node) -> bool:
+        """Whether a label of a node tells its class: one of GPU feature discovery, or a configured one of any value."""
+        return not self._telling.isdisjoint(node.labels)
 
     def can_share(self, requirement: Requirement) -> bool:
         """Whether nodes that share their cards, and offer them under a name of their own, satisfy the requirement."""

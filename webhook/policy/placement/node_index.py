@@ -3,30 +3,47 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, TypeAlias
 
-from webhook.policy.placement.lifecycle_taints import is_lifecycle
 from webhook.policy.placement.node_sets import Nodes, NodeSets, NodeSharing, sets_of, union
 from webhook.policy.placement.plugin_configs import Acceptance, SharingStrategy
 from webhook.policy.placement.selector import NAME_FIELD, Constraint, Requirement, integer
+from webhook.policy.placement.taint_index import TaintIndex, taint_index
 from webhook.policy.placement.tolerations import Tolerations
 from webhook.policy.pods.quantity import NANO
-from webhook.policy.steps import Steps, finished
+from webhook.policy.steps import ENTRIES, Steps, converted, finished
 
 if TYPE_CHECKING:
-    from webhook.policy.placement.cluster_objects import Node, Taint
+    from webhook.policy.placement.cluster_objects import Node
 
 _SLICE = 64
-"""Nodes that are indexed at a time: their sets fit a machine word, and one slice takes less than a millisecond."""
+"""Nodes that are indexed at a time: their sets fit a machine word."""
+
+_MOST = 100_000
+"""Different labels, taints and amounts of all nodes together that are indexed. What only later nodes have is unknown.
+
+A set of nodes takes up to a bit for each node, so that these take 60 MiB for 5,000 nodes.
+"""
+
+_MOST_PER_NODE = 20
+"""The same for each node of larger clusters. A node has about ten labels that no other has, such as its host name."""
+
+_Amounts: TypeAlias = tuple[Sequence[int], Sequence[Nodes]]
+"""Numbers in rising order, and for each index the nodes whose number has that index or a higher one."""
+
+_NO_AMOUNTS: _Amounts = ((), (0,))
 
 
-def _at_or_above(sets: Iterable[tuple[int, Nodes]]) -> tuple[list[int], list[Nodes]]:
-    """The numbers in rising order, and for each index the nodes whose number has that index or a higher one."""
+def _at_or_above(sets: Collection[tuple[int, Nodes]]) -> Steps[_Amounts]:
+    if not sets:
+        return _NO_AMOUNTS
     numbers, from_here_on = [], [0]
-    for number, nodes in sorted(sets, reverse=True):
+    for at, (number, nodes) in enumerate(sorted(sets, reverse=True), 1):
         numbers.append(number)
         from_here_on.append(from_here_on[-1] | nodes)
+        if at % ENTRIES == 0:
+            yield
     return numbers[::-1], from_here_on[::-1]
 
 
@@ -35,12 +52,10 @@ class _Label:
 
     __slots__ = ("_above", "_numbers", "by_value", "present")
 
-    def __init__(self, by_value: Mapping[str, Nodes]) -> None:
+    def __init__(self, by_value: Mapping[str, Nodes], present: Nodes, numbers: _Amounts) -> None:
         self.by_value = by_value
-        self.present = union(by_value.values())
-        self._numbers, self._above = _at_or_above(
-            (number, nodes) for value, nodes in by_value.items() if (number := integer(value)) is not None
-        )
+        self.present = present
+        self._numbers, self._above = numbers
 
     def between(self, above: int | None, below: int | None) -> Nodes:
         """The nodes whose value is a number above the one and below the other."""
@@ -48,51 +63,89 @@ class _Label:
         return nodes if below is None else nodes & ~self._above[bisect_left(self._numbers, below)]
 
 
-_NO_LABEL = _Label({})
+_NO_LABEL = _Label({}, 0, _NO_AMOUNTS)
 
 
-class _Taints:
-    """The nodes with taints of one key and effect, by the taint's value. A node has one such taint."""
-
-    __slots__ = ("by_value", "is_passing", "present")
-
-    def __init__(self, key: str) -> None:
-        self.is_passing = is_lifecycle(key)
-        self.by_value: dict[str, Nodes] = {}
-        self.present: Nodes = 0
-
-    def add(self, value: str, nodes: Nodes) -> None:
-        """Add the nodes with a value."""
-        self.by_value[value] = nodes
-        self.present |= nodes
+def _label(by_value: Mapping[str, Nodes]) -> Steps[_Label]:
+    present, numbers = 0, []
+    for at, (value, nodes) in enumerate(by_value.items(), 1):
+        present = present | nodes if present else nodes  # a label with one value has one set
+        number = integer(value)
+        if number is not None:
+            numbers.append((number, nodes))
+        if at % ENTRIES == 0:
+            yield
+    return _Label(by_value, present, (yield from _at_or_above(numbers)))
 
 
 class NodeIndex:
-    """Nodes and declared node groups. `offered`: the resources of all of them."""
+    """Nodes and declared node groups. `offered`: the resources of all of them. `incomplete`: not all is known of these.
 
-    __slots__ = ("_amounts", "_labels", "_nodes", "_sets", "_taints", "all", "offered")
+    A node with more labels than are known of it satisfies any constraint on a label that is not among them. So does one
+    with more resources, for any amount.
 
-    def __init__(self, nodes: Sequence[Node], sets: NodeSets, labels: Mapping[str, _Label]) -> None:
+    `unknown`: the nodes that may share their cards in any way, or not at all. They count as sharing, and never as whole
+    cards. They are incomplete, or `undiscovered`: no label, group or configuration tells their class.
+    """
+
+    __slots__ = (
+        "_amounts",
+        "_labels",
+        "_nodes",
+        "_sets",
+        "_unlisted_labels",
+        "_unlisted_resources",
+        "all",
+        "incomplete",
+        "offered",
+        "taints",
+        "undiscovered",
+        "unknown",
+    )
+
+    def __init__(
+        self,
+        nodes: Sequence[Node],
+        groups: int,
+        sets: NodeSets,
+        labels: Mapping[str, _Label],
+        taints: TaintIndex,
+        amounts: Mapping[str, _Amounts],
+    ) -> None:
         self._nodes = nodes
         self.all: Nodes = (1 << len(nodes)) - 1
         self._sets = sets
         self._labels = labels
-        self._taints = _by_key(sets.taints)
-        self._amounts = {resource: _at_or_above(by_amount.items()) for resource, by_amount in sets.amounts.items()}
+        self._amounts = amounts
+        self._unlisted_labels = sets.incomplete.get("labels", 0)
+        self._unlisted_resources = sets.incomplete.get("resources", 0)
+        self.taints = taints
+        self.incomplete: Nodes = union(sets.incomplete.values())
         self.offered = frozenset(sets.amounts)
+        self.undiscovered = sets.members.get("undiscovered", 0) and self._undescribed(groups)
+        self.unknown = self.undiscovered | self.incomplete & ~sets.members.get("mps", 0)
+
+    def _undescribed(self, groups: int) -> Nodes:
+        """The nodes whose class no label tells, except declared groups and nodes with all labels of a group.
+
+        The groups are the last nodes.
+        """
+        first = len(self._nodes) - groups
+        described = (self.selected(Requirement(group.labels, None)) for group in self._nodes[first:] if group.labels)
+        return self._sets.members["undiscovered"] & ((1 << first) - 1) & ~union(described)
 
     @classmethod
-    def of(cls, nodes: Iterable[Node], sharing: NodeSharing) -> NodeIndex:
-        """The index of nodes."""
-        return finished(indexing(tuple(nodes), sharing))
+    def of(cls, nodes: Sequence[Node], sharing: NodeSharing, groups: Sequence[Node] = ()) -> NodeIndex:
+        """The index of nodes and of declared groups."""
+        return finished(indexing(nodes, sharing, groups))
 
     def mps(self, resource: str) -> Nodes:
         """The nodes that share this resource through MPS, or could do so: without MPS labels any node could."""
-        return self._sharing("mps", resource) | self._sets.members.get("unknown", 0)
+        return self._sharing("mps", resource) | self._sets.members.get("any", 0) | self.unknown
 
     def time_sliced(self, resource: str) -> Nodes:
-        """The nodes that share this resource through time-slicing. A node that does both is an MPS node."""
-        nodes = self._sharing("time-slicing", resource)
+        """The nodes that share this resource through time-slicing, or could. One that does both is an MPS node."""
+        nodes = self._sharing("time-slicing", resource) | self.unknown
         return nodes and nodes & ~self._sharing("mps", resource)
 
     @property
@@ -136,17 +189,16 @@ class NodeIndex:
         return self._labels.get(NAME_FIELD, _NO_LABEL).by_value.get(name, 0)
 
     def offering(self, resource: str, billionths: int) -> Nodes:
-        """The nodes that offer at least this amount of a resource, which is above 0."""
-        if resource not in self._amounts:
-            return 0
-        amounts, at_least = self._amounts[resource]
-        return at_least[bisect_left(amounts, -(-billionths // NANO))]
+        """The nodes that offer at least this amount of a resource, which is above 0, or may do so."""
+        amounts, at_least = self._amounts.get(resource, _NO_AMOUNTS)
+        return at_least[bisect_left(amounts, -(-billionths // NANO))] | self._unlisted_resources & ~at_least[0]
 
     def selected(self, requirement: Requirement) -> Nodes:
         """The nodes whose labels and name satisfy a requirement."""
         chosen = self.all
         for key, value in requirement.selector.items():
-            chosen &= self._labels.get(key, _NO_LABEL).by_value.get(value, 0)
+            label = self._labels.get(key, _NO_LABEL)
+            chosen &= label.by_value.get(value, 0) | self._unlisted_labels & ~label.present
             if not chosen:
                 return 0
         if requirement.terms is None:
@@ -174,35 +226,13 @@ class NodeIndex:
             nodes &= ~label.present
         if constraint.above is not None or constraint.below is not None:
             nodes &= label.between(constraint.above, constraint.below)
-        return nodes
-
-    def tainted(self, taint: Taint) -> Nodes:
-        """The nodes with a taint."""
-        return self._sets.taints.get(taint, 0)
-
-    @property
-    def taints(self) -> Iterable[Taint]:
-        """The taints of all nodes."""
-        return self._sets.taints.keys()
+        return nodes | self._unlisted_labels & ~label.present
 
     def kept_off(self, tolerations: Tolerations, effects: frozenset[str]) -> tuple[Nodes, Nodes]:
         """The nodes with a taint of one of the effects that nothing tolerates: one that lasts, or one that passes."""
-        lasting = passing = 0
-        for (key, effect), taints in self._taints.items():
-            if effect not in effects or tolerations.tolerate_every(key, effect):
-                continue
-            tolerated = union(taints.by_value.get(value, 0) for value in tolerations.values(key, effect))
-            if taints.is_passing:
-                passing |= taints.present & ~tolerated
-            else:
-                lasting |= taints.present & ~tolerated
+        lasting, _ = self.taints.untolerated(tolerations, effects, passing=False)
+        passing, _ = self.taints.untolerated(tolerations, effects, passing=True)
         return lasting, passing
-
-    def untolerated(self, tolerations: Tolerations, effects: frozenset[str]) -> Iterator[tuple[Taint, Nodes]]:
-        """The taints of one of the effects that nothing tolerates, each with its nodes."""
-        for taint, nodes in self._sets.taints.items():
-            if taint.effect in effects and not tolerations.tolerate(taint):
-                yield taint, nodes
 
     def most(self, resource: str, among: Nodes) -> tuple[int, Nodes]:
         """The highest amount of a resource that nodes of a set offer, in whole units, and those that offer it.
@@ -214,22 +244,38 @@ class NodeIndex:
         return amounts[beyond - 1], at_least[beyond - 1] & among
 
 
-def _by_key(sets: Mapping[Taint, Nodes]) -> dict[tuple[str, str], _Taints]:
-    found: dict[tuple[str, str], _Taints] = {}
-    for taint, nodes in sets.items():
-        found.setdefault((taint.key, taint.effect), _Taints(taint.key)).add(taint.value, nodes)
-    return found
+def _slices(nodes: Iterable[Node]) -> Iterator[list[Node]]:
+    """The nodes in slices of a step each."""
+    slice_: list[Node] = []
+    entries = 0
+    for node in nodes:
+        more = _entries(node)
+        if slice_ and (len(slice_) == _SLICE or entries + more > ENTRIES):
+            yield slice_
+            slice_, entries = [], 0
+        slice_.append(node)
+        entries += more
+    if slice_:
+        yield slice_
 
 
-def indexing(nodes: Sequence[Node], sharing: NodeSharing) -> Steps[NodeIndex]:
-    """Index nodes in steps."""
+def _entries(node: Node) -> int:
+    return len(node.labels) + len(node.taints) + len(node.resources)
+
+
+def indexing(known: Sequence[Node], sharing: NodeSharing, groups: Sequence[Node] = ()) -> Steps[NodeIndex]:
+    """Index known nodes and declared groups in steps."""
+    nodes = (*known, *groups)
     sets = NodeSets()
-    for first in range(0, len(nodes), _SLICE):
-        sets.merge(sets_of(nodes[first : first + _SLICE], sharing), first)
+    indexed: list[Node] = []
+    most = max(_MOST, _MOST_PER_NODE * len(nodes))
+    for slice_ in _slices(nodes):
+        if sets.size + sum(map(_entries, slice_)) > most:
+            slice_ = [sets.known_of(node, sharing.gpus) for node in slice_]
+        sets.merge(sets_of(slice_, sharing), len(indexed))
+        indexed += slice_
         yield
-    labels = {}
-    for key, values in sets.labels.items():
-        labels[key] = _Label(values)
-        if len(values) > _SLICE:
-            yield
-    return NodeIndex(nodes, sets, labels)
+    labels = yield from converted(sets.labels, _label)
+    taints = yield from taint_index(sets.taints)
+    amounts = yield from converted(sets.amounts, lambda by_amount: _at_or_above(by_amount.items()))
+    return NodeIndex(indexed, len(groups), sets, labels, taints, amounts)

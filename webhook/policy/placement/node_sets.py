@@ -9,17 +9,23 @@ from __future__ import annotations
 from collections.abc import Container, Hashable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
+from webhook.policy.placement.node_bounds import cut
 from webhook.policy.placement.node_classes import NodeClasses
 from webhook.policy.placement.plugin_configs import Acceptance, PluginConfigs
 from webhook.policy.placement.selector import NAME_FIELD
+from webhook.policy.pods.gpu_resources import MIG
 
 if TYPE_CHECKING:
-    from webhook.policy.placement.cluster_objects import Node, Taint
+    from webhook.policy.placement.cluster_objects import Node, NodePart
 
 Nodes: TypeAlias = int
 """A set of nodes: bit n stands for the n-th node of the index."""
 
+TaintKey: TypeAlias = tuple[str, str]
+"""The key and the effect of a taint."""
+
 _Key = TypeVar("_Key", bound=Hashable)
+_Value = TypeVar("_Value", bound=Hashable)
 
 
 def union(sets: Iterable[Nodes]) -> Nodes:
@@ -35,30 +41,41 @@ def _put(sets: dict[_Key, Nodes], key: _Key, nodes: Nodes) -> None:
 
 
 class NodeSets:
-    """Sets of nodes by what the nodes have. The bits of a slice begin at 0 until `merge` moves them."""
+    """Sets of nodes by what the nodes have. The bits of a slice begin at 0 until `merge` moves them.
 
-    __slots__ = ("accepting", "amounts", "labels", "members", "shares", "taints", "unready")
+    `size`: the number of different labels, taints and amounts that were merged.
+    """
+
+    __slots__ = ("accepting", "amounts", "incomplete", "labels", "members", "shares", "size", "taints", "unready")
 
     def __init__(self) -> None:
         self.labels: dict[str, dict[str, Nodes]] = {}
-        self.taints: dict[Taint, Nodes] = {}
+        self.taints: dict[TaintKey, dict[str, Nodes]] = {}
         self.amounts: dict[str, dict[int, Nodes]] = {}
+        self.incomplete: dict[NodePart, Nodes] = {}
+        self.size = 0
         self.members: dict[str, Nodes] = {}
         self.shares: dict[tuple[str, str], Nodes] = {}
         self.accepting: dict[tuple[str, str, Acceptance], Nodes] = {}
         self.unready: dict[str, Nodes] = {}
 
+    def known_of(self, node: Node, gpus: Container[str]) -> Node:
+        """The node with what nodes before it have as well, and its amounts of GPUs; MIG has too many names for that."""
+        labels = {key: value for key, value in node.labels.items() if value in self.labels.get(key, ())}
+        taints = [taint for taint in node.taints if taint.value in self.taints.get((taint.key, taint.effect), ())]
+        resources = {
+            name: amount
+            for name, amount in node.resources.items()
+            if amount in self.amounts.get(name, ()) or (name in gpus and not name.startswith(MIG))
+        }
+        return cut(node, labels, taints, resources)
+
     def merge(self, other: NodeSets, first: int) -> None:
         """Add the sets of a slice whose first node has this bit."""
-        for key, values in other.labels.items():
-            own = self.labels.setdefault(key, {})
-            for value, nodes in values.items():
-                _put(own, value, nodes << first)
-        for resource, amounts in other.amounts.items():
-            held = self.amounts.setdefault(resource, {})
-            for amount, nodes in amounts.items():
-                _put(held, amount, nodes << first)
-        _merge(self.taints, other.taints, first)
+        self.size += _merge_by_value(self.labels, other.labels, first)
+        self.size += _merge_by_value(self.taints, other.taints, first)
+        self.size += _merge_by_value(self.amounts, other.amounts, first)
+        _merge(self.incomplete, other.incomplete, first)
         _merge(self.members, other.members, first)
         _merge(self.shares, other.shares, first)
         _merge(self.accepting, other.accepting, first)
@@ -70,30 +87,47 @@ def _merge(own: dict[_Key, Nodes], others: Mapping[_Key, Nodes], first: int) -> 
         _put(own, key, nodes << first)
 
 
+def _merge_by_value(
+    own: dict[_Key, dict[_Value, Nodes]], others: Mapping[_Key, Mapping[_Value, Nodes]], first: int
+) -> int:
+    """Add the sets of a slice, and return how many of them are new."""
+    new = 0
+    for key, values in others.items():
+        held = own.setdefault(key, {})
+        before = len(held)
+        for value, nodes in values.items():
+            _put(held, value, nodes << first)
+        new += len(held) - before
+    return new
+
+
 class NodeSharing:
     """How nodes share their cards: by their labels, and by the device plugin's configurations.
 
-    `gpus` contains the names of GPU resources.
+    `gpus` contains the names of GPU resources, `shared` those whose units may be replicas.
     """
 
-    __slots__ = ("classes", "configs", "gpus")
+    __slots__ = ("classes", "configs", "gpus", "shared")
 
-    def __init__(self, classes: NodeClasses, configs: PluginConfigs, gpus: Container[str]) -> None:
+    def __init__(
+        self, classes: NodeClasses, configs: PluginConfigs, gpus: Container[str], shared: frozenset[str]
+    ) -> None:
         self.classes = classes
         self.configs = configs
         self.gpus = gpus
+        self.shared = shared
 
     def add(self, node: Node, bit: Nodes, sets: NodeSets) -> None:
         """Add a node, which this bit stands for, to the sets of those that share cards."""
-        config = self.configs.of(node)
-        if self.classes.mps.marks(node):
+        classes, config = self.classes, self.configs.of(node)
+        if classes.mps.marks(node):
             _put(sets.members, "mps", bit)
-        elif self.classes.time_slicing.marks(node):
+        elif classes.time_slicing.marks(node):
             _put(sets.members, "time-slicing", bit)
-        if config is None and not self.classes.mps.labels:
-            _put(sets.members, "unknown", bit)
-        if config is not None and config.strategy != "none":
-            if not (self.classes.mps.marks(node) or self.classes.time_slicing.marks(node)):
+        if config is None:
+            self._add_without_config(node, bit, sets)
+        elif config.strategy != "none":
+            if not (classes.mps.marks(node) or classes.time_slicing.marks(node)):
                 _put(sets.members, "unlabelled", bit)
             acceptance = self.configs.accepts(config)
             for shared in config.resources:
@@ -103,6 +137,14 @@ class NodeSharing:
         if not any(node.resources[name] for name in gpus):
             for name in gpus:
                 _put(sets.unready, name, bit)
+
+    def _add_without_config(self, node: Node, bit: Nodes, sets: NodeSets) -> None:
+        """Add a node of which only its labels can tell how it shares its cards."""
+        classes = self.classes
+        if not classes.mps.labels:
+            _put(sets.members, "any", bit)
+        elif classes.are_discovered and not classes.are_told_by(node) and not self.shared.isdisjoint(node.resources):
+            _put(sets.members, "undiscovered", bit)
 
 
 def sets_of(nodes: Sequence[Node], sharing: NodeSharing) -> NodeSets:
@@ -114,9 +156,11 @@ def sets_of(nodes: Sequence[Node], sharing: NodeSharing) -> NodeSets:
             _put(sets.labels.setdefault(key, {}), value, bit)
         _put(sets.labels.setdefault(NAME_FIELD, {}), node.name, bit)
         for taint in node.taints:
-            _put(sets.taints, taint, bit)
+            _put(sets.taints.setdefault((taint.key, taint.effect), {}), taint.value, bit)
         for resource, amount in node.resources.items():
             _put(sets.amounts.setdefault(resource, {}), amount, bit)
+        for part in node.incomplete:
+            _put(sets.incomplete, part, bit)
         sharing.add(node, bit, sets)
         bit <<= 1
     return sets

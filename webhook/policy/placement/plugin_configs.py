@@ -64,7 +64,7 @@ class PluginConfigs:
         The plugin ignores a label that names no configuration, and keeps the one that it had. An empty label counts as
         none (`updateConfigName` in cmd/config-manager/main.go).
         """
-        if self._plugin is None:
+        if self._plugin is None or ("labels" in node.incomplete and CONFIG_LABEL not in node.labels):
             return None
         name = node.labels.get(CONFIG_LABEL) or self._plugin.default_config
         if name == "":

@@ -1,7 +1,8 @@
 """Whether a pod could land on nodes that share their cards: yes, no or unknown, per resource. Unknown counts as yes.
 
-Known nodes that could take the pod decide. Without them its labels do, through node selector and required affinity: an
-absent node never relaxes a rejection, nor does one that is cordoned or whose device plugin is restarting.
+Known nodes that could take the pod decide, whatever state they pass through: a pod outlives that state, so that a
+cordoned node, or one whose device plugin restarts, counts like any other. Without such nodes the pod's labels decide,
+through node selector and required affinity: an absent node never relaxes a rejection.
 """
 
 from __future__ import annotations
@@ -105,17 +106,17 @@ class Placement:
     def _decide(self, strategy: SharingStrategy, resource: Resource) -> Reachability:
         sharing = self.sharing(strategy, resource) if self.cluster.index.all else 0
         if self.cluster.known:
-            candidates, is_dynamic = self.candidates & self._of_class(), resource.name in self.cluster.dynamic
-            others = candidates & ~sharing or is_dynamic
+            certain = sharing & ~self.cluster.index.unknown
+            others = self.possible & self._of_class() & ~certain or resource.name in self.cluster.dynamic
+            if sharing:
+                return Reachability.UNKNOWN if others else Reachability.YES
             # Nodes need not satisfy an affinity that was not analysed in full; then other nodes prove nothing.
             is_partial = self.requirement is not None and self.requirement.is_partial
-            if sharing and (candidates or is_dynamic):
-                return Reachability.UNKNOWN if others else Reachability.YES
             if others and not is_partial:
                 return Reachability.NO
         by_labels = self._by_labels(self.cluster.classes.sharing[strategy], resource)
         if by_labels is Reachability.NO and sharing:
-            return Reachability.UNKNOWN  # a declared group of nodes, or one that is not ready
+            return Reachability.UNKNOWN  # a declared group of nodes
         return by_labels
 
     def _by_labels(self, sharing: SharingClass, resource: Resource) -> Reachability:
@@ -128,18 +129,22 @@ class Placement:
         return Reachability.YES if sharing.required_by(self.requirement) else Reachability.UNKNOWN
 
     def sharing(self, strategy: SharingStrategy, resource: Resource) -> Nodes:
-        """The known nodes and declared groups that could take the pod and share this resource.
-
-        Those that are cordoned, not ready or restarting their device plugin could take it later.
-        """
+        """The known nodes and declared groups that could take the pod and share this resource."""
         index = self.cluster.index
         members = index.mps(resource.name) if strategy == "mps" else index.time_sliced(resource.name)
         return members and members & self.possible & self._of_class()
 
     @property
     def possible(self) -> Nodes:
-        """The known nodes and declared groups that could take the pod now, or later but for a passing state."""
-        return self._offering()[1] & self._admit()[1]
+        """The known nodes and declared groups that could take the pod, now or after a passing state of theirs.
+
+        A cordoned node is one, and so is one whose device plugin restarts: its amount is unknown. Limits depend on
+        these alone, so that a passing state neither lifts a limit nor imposes one.
+        """
+        if not self.cluster.index.all:
+            return 0
+        offering = self._offering()[1]
+        return offering and offering & self._admit()[1]
 
     def _of_class(self) -> Nodes:
         """The nodes that the pod's RuntimeClass selects. The API server adds this selector to the pods of a template.
@@ -153,7 +158,7 @@ class Placement:
 
     @property
     def candidates(self) -> Nodes:
-        """The known nodes and declared groups that could take the pod now: they offer all GPUs that it asks for."""
+        """The known nodes and declared groups that can take the pod now: they offer all GPUs that it asks for."""
         if not self.cluster.index.all:
             return 0
         offering = self._offering()[0]
@@ -220,29 +225,45 @@ class Placement:
     def _from_nodes(self) -> list[dict[str, str]]:
         index = self.cluster.index
         nodes = self.selected & self._offering()[1]
-        found = {
-            (taint.key, taint.effect): {"key": taint.key, "operator": "Exists", "effect": taint.effect}
-            for taint in self.cluster.tolerable
-            if nodes & index.tainted(taint)
-        }
-        return [raw for raw in found.values() if raw not in self.configured]
+        found = [
+            {"key": key, "operator": "Exists", "effect": effect}
+            for key, effect in self.cluster.tolerable
+            if nodes & index.taints.having((key, effect))
+        ]
+        return [raw for raw in found if raw not in self.configured]
 
     def other_candidate(self, resource: Resource) -> bool:
         """Whether a known node or declared group without MPS could take the pod, or a node of a DeviceClass."""
         if resource.name in self.cluster.dynamic:
             return True
-        return bool(self.candidates & ~self.cluster.index.mps(resource.name))
+        return bool(self.possible & ~self.cluster.index.mps(resource.name))
 
     def could_move_to_whole(self) -> bool:
-        """Whether whole-card nodes satisfy the pod's own selectors, as far as labels show.
+        """Whether affinity can move the pod to whole cards: they satisfy its own selectors, as far as labels show.
 
-        A pod with `nodeName` stays on its node: affinity only makes the kubelet reject it.
+        A pod with `nodeName` stays on its node: affinity only makes the kubelet reject it. No affinity keeps a pod off
+        a node whose labels are not all known.
         """
-        if self.pod.text("nodeName"):
+        if (
+            self.pod.text("nodeName")
+            or self.possible & self.cluster.admitted_to_whole_cards & self.cluster.index.unknown
+        ):
             return False
         return self.requirement is None or self.requirement.satisfiable(self.cluster.whole_cards.labels)
 
     def whole_candidates(self, resource: Resource) -> Nodes:
         """The known nodes and declared groups with whole cards that could take the pod for this resource."""
+        return self.possible & self._of_class() & self._without_sharing(resource.name)
+
+    @property
+    def left_by_steering(self) -> Nodes:
+        """The nodes that the affinity of steering leaves to the pod; all nodes for a pod that is not steered."""
+        nodes = self.cluster.index.all
+        for request in self.requests.positive if self.steered else ():
+            if request.resource.kind == "shared":
+                nodes &= self._without_sharing(request.resource.name)
+        return nodes
+
+    def _without_sharing(self, resource: str) -> Nodes:
         index = self.cluster.index
-        return self.candidates & self._of_class() & ~(index.mps(resource.name) | index.time_sliced(resource.name))
+        return self.cluster.admitted_to_whole_cards & ~(index.mps(resource) | index.time_sliced(resource))

@@ -6,7 +6,8 @@ numbers; the configured ones never do, so such a toleration covers none of them.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping, Set
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from webhook.policy.pods.pod import Pod
@@ -16,6 +17,8 @@ from webhook.policy.verdict import Path
 
 if TYPE_CHECKING:
     from webhook.policy.placement.cluster_objects import Taint
+
+_NONE: Set[str] = frozenset()
 
 Raw = Mapping[str, Any]
 """A toleration in the form of a pod's spec."""
@@ -77,10 +80,14 @@ class Tolerations:
         return bool(every) and any((one, other) in every for one in ("", key) for other in ("", effect))
 
     def values(self, key: str, effect: str) -> Iterator[str]:
-        """The values of taints with this key and effect that single ones of them tolerate."""
-        if self._values:
-            yield from self._values.get((key, ""), ())
-            yield from self._values.get((key, effect), ())
+        """The values of taints with this key and effect that single ones of them tolerate, each once."""
+        any_effect = self._values.get((key, ""), _NONE)
+        yield from any_effect
+        yield from self._values.get((key, effect), _NONE) - any_effect
+
+    def keys(self, effect: str) -> Set[str]:
+        """The keys of taints with this effect that they name."""
+        return {key for key, own in chain(self._every, self._values) if own in ("", effect)}
 
     def cover(self, other: Raw) -> bool:
         """Whether one of them permanently tolerates every taint that this toleration does."""

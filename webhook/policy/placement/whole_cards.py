@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple
 
-from webhook.policy.placement.node_classes import NodeClasses
+from webhook.policy.placement.node_classes import STRATEGY, NodeClasses
 from webhook.policy.placement.plugin_configs import CONFIG_LABEL, PluginConfigs
-from webhook.policy.placement.selector import Domain
+from webhook.policy.placement.selector import Constraint, Domain, Requirement
 
 _LONGEST = 200
 """Characters of node affinity that a remedy spells out. A line of a denial has about 300 characters."""
@@ -35,19 +35,38 @@ class WholeCards:
         self.expressions = expressions
         self.labels: Mapping[str, Domain] = {
             **classes.whole,
-            **{each.key: _domain(each) for each in expressions if each.key not in classes.whole},
+            **{
+                each.key: _domain(each)
+                for each in expressions
+                if each.operator == "In" or each.key not in classes.whole
+            },
         }
         spelled = " and ".join(map(str, expressions))
         self.text = spelled if len(spelled) <= _LONGEST else _SUMMARY
         """The expressions, in words."""
 
+    def requirement(self) -> Requirement:
+        """The expressions as what a pod requires of its node."""
+        term: dict[str, Constraint] = {}
+        for each in self.expressions:
+            term.setdefault(each.key, Constraint()).add(each.operator, each.values)
+        return Requirement({}, [term])
 
+
+_UNSHARED = Expression(STRATEGY, "In", ("none",))
 _SUMMARY = "NotIn for each label of placement.mpsLabels and timeSlicingLabels"
 
 
-def whole_cards(classes: NodeClasses, configs: PluginConfigs, *, labels_suffice: bool) -> WholeCards:
-    """What excludes the nodes of the sharing classes, and by their configuration those that have none of the labels."""
+def whole_cards(
+    classes: NodeClasses, configs: PluginConfigs, *, labels_suffice: bool, all_discovered: bool
+) -> WholeCards:
+    """What excludes the nodes of the sharing classes, and by their configuration those that have none of the labels.
+
+    Unless all nodes are discovered, only the label that GPU feature discovery sets there tells whole cards from others.
+    """
     expressions = [Expression(key, "NotIn", values) for key, values in classes.excluded.items()]
+    if not all_discovered:
+        expressions = [_UNSHARED, *(each for each in expressions if each.key != STRATEGY)]
     if not labels_suffice:
         expressions += _by_config(configs)
     return WholeCards(classes, expressions)

@@ -85,7 +85,7 @@ class DevicePluginSource:
     daemon_set: NamespacedName | None = setting(
         None,
         "`namespace/name` of its DaemonSet, whose image shows the version, and whose environment the default "
-        "configuration.",
+        "configuration, or that there is none.",
     )
     version: PluginVersion | None = setting(None, "Its version, if the image does not show it.")
 

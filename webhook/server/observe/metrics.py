@@ -98,6 +98,10 @@ FAMILIES = (
     Family(Gauge, "facts_age_seconds", "Seconds since facts were last confirmed; -1 while unknown.", ("source",)),
     Family(Gauge, "facts_objects", "Objects that the facts in force hold.", ("source",)),
     Family(Gauge, "facts_failing", "1 while facts cannot be read or watched, else 0.", ("source",)),
+    Family(Gauge, "unknown_nodes", "Known nodes of which it is unknown how they share cards; they count as MPS nodes."),
+    Family(
+        Gauge, "device_class_resources", "Shared resources that a DeviceClass serves, so that limits may only warn."
+    ),
     Family(Gauge, "build", "Always 1; the label is the version.", ("version",)),
 )
 """All metrics of this server."""
@@ -140,6 +144,8 @@ class Metrics:
         self.expiry: Gauge = made["certificate_expiry_seconds"]
         self.certificates: Counter = made["certificate_events"]
         self.generation: Gauge = made["settings_generation"]
+        self.unknown_nodes: Gauge = made["unknown_nodes"]
+        self.served_dynamically: Gauge = made["device_class_resources"]
         self._facts = tuple(made[name] for name in ("facts_age_seconds", "facts_objects", "facts_failing"))
         self._closed = cache(made["closed_connections"].labels)
         self._reloads = cache(made["reloads"].labels)

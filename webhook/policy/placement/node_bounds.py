@@ -1,0 +1,115 @@
+"""How much is kept of one node: the node's own agent writes labels and resources, and must not cost without limit.
+
+A GPU node has 60 to 100 labels, a few taints, and at most 30 resources. What goes beyond the bounds is unknown: the
+node's `incomplete` names it. What decides where a pod can land is kept first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence, Sized
+from dataclasses import replace
+from heapq import nsmallest
+from typing import TYPE_CHECKING, Final, Protocol, TypeVar
+
+if TYPE_CHECKING:
+    from webhook.policy.placement.cluster_objects import Node, NodePart, Taint
+    from webhook.policy.settings.names import SomeText, Units
+
+MOST: Final[Mapping[NodePart, int]] = {"labels": 256, "taints": 64, "resources": 64}
+"""Entries that are kept of one node, by part."""
+
+LONGEST_KEY: Final = 253 + 1 + 63
+"""Characters of a key: subdomain, slash and name (kubernetes apimachinery pkg/util/validation `IsQualifiedName`)."""
+
+LONGEST_VALUE: Final = 63
+"""Characters of the value of a label or taint (`IsValidLabelValue` there)."""
+
+_GPU: Final = "nvidia.com/"
+_GPU_RESOURCES: Final = ("nvidia.com/gpu", "nvidia.com/mig-")
+_FEATURES: Final = "feature.node.kubernetes.io/"
+"""Labels about processors, devices and kernels, of which node feature discovery may write hundreds."""
+
+
+class AnyTaint(Protocol):
+    """A taint as facts or the API server have it."""
+
+    @property
+    def key(self) -> str:
+        """The key."""
+
+    @property
+    def effect(self) -> str:
+        """The effect."""
+
+    @property
+    def value(self) -> str:
+        """The value; empty if it has none."""
+
+
+_Taint = TypeVar("_Taint", bound=AnyTaint)
+
+
+def kept_labels(labels: Mapping[str, str]) -> Mapping[str, str]:
+    """The labels that are kept: those of GPUs before others, and those of node feature discovery after them."""
+    fitting = labels
+    if _longest(labels) > LONGEST_KEY or _longest(labels.values()) > LONGEST_VALUE:
+        fitting = {key: value for key, value in labels.items() if _fits(key, value)}
+    if len(fitting) <= MOST["labels"]:
+        return fitting
+    first = nsmallest(MOST["labels"], fitting, lambda key: (not key.startswith(_GPU), key.startswith(_FEATURES), key))
+    return {key: fitting[key] for key in first}
+
+
+def kept_taints(taints: Sequence[_Taint]) -> Sequence[_Taint]:
+    """The taints that are kept. Without the others, a node seems to take more pods than it does."""
+    fitting = taints
+    if not all(_fits(taint.key, taint.value) for taint in taints):
+        fitting = [taint for taint in taints if _fits(taint.key, taint.value)]
+    if len(fitting) <= MOST["taints"]:
+        return fitting
+    return nsmallest(MOST["taints"], fitting, taint_order)
+
+
+def taint_order(taint: AnyTaint) -> tuple[str, str, str]:
+    """The order of taints in facts: findings name the first one, and are the same with a snapshot."""
+    return taint.key, taint.effect, taint.value
+
+
+def kept_resources(names: Collection[str], first: Collection[str] = ()) -> Collection[str]:
+    """The names of the resources that are kept: those named `first`, then those of GPUs and their parts."""
+    fitting = names
+    if _longest(names) > LONGEST_KEY:
+        fitting = [name for name in names if len(name) <= LONGEST_KEY]
+    if len(fitting) <= MOST["resources"]:
+        return fitting
+    return nsmallest(
+        MOST["resources"], fitting, lambda name: (name not in first, not name.startswith(_GPU_RESOURCES), name)
+    )
+
+
+def lacking(*parts: tuple[Sized, Sized]) -> tuple[NodePart, ...]:
+    """Which of labels, taints and resources lack entries: each comes as all that there are, and those that are kept."""
+    return tuple(name for name, (there, kept) in zip(MOST, parts, strict=True) if len(kept) < len(there))
+
+
+def bounded(node: Node) -> Node:
+    """The node with as much as is kept of it."""
+    labels, taints, names = kept_labels(node.labels), kept_taints(node.taints), kept_resources(node.resources)
+    return cut(node, labels, taints, {name: node.resources[name] for name in names})
+
+
+def cut(node: Node, labels: Mapping[str, str], taints: Sequence[Taint], resources: Mapping[SomeText, Units]) -> Node:
+    """The node with these of its labels, taints and resources alone, marked as incomplete where it has others."""
+    missing = lacking((node.labels, labels), (node.taints, taints), (node.resources, resources))
+    if not missing:
+        return node
+    incomplete = tuple(part for part in MOST if part in missing or part in node.incomplete)
+    return replace(node, labels=labels, taints=tuple(taints), resources=resources, incomplete=incomplete)
+
+
+def _longest(texts: Collection[str]) -> int:
+    return max(map(len, texts), default=0)
+
+
+def _fits(key: str, value: str) -> bool:
+    return len(key) <= LONGEST_KEY and len(value) <= LONGEST_VALUE
