@@ -44,7 +44,6 @@ class Inputs(NamedTuple):
     """
 
     names: tuple[str, ...]
-    recursive: bool
     exclude: tuple[str, ...]
     force_exclude: bool
     namespace: str
@@ -58,7 +57,6 @@ def manifest_options(command: Callable[..., None]) -> Callable[..., None]:
         *,
         files: tuple[str, ...],
         filenames: tuple[str, ...],
-        recursive: bool,
         exclude: tuple[str, ...],
         force_exclude: bool,
         namespace: str,
@@ -67,7 +65,7 @@ def manifest_options(command: Callable[..., None]) -> Callable[..., None]:
         names = (*files, *filenames)
         if not names:
             raise click.UsageError("name a file, a folder, or - for standard input")
-        command(inputs=Inputs(names, recursive, exclude, force_exclude, namespace), **rest)
+        command(inputs=Inputs(names, exclude, force_exclude, namespace), **rest)
 
     return with_options(
         with_inputs,
@@ -78,9 +76,15 @@ def manifest_options(command: Callable[..., None]) -> Callable[..., None]:
             "filenames",
             metavar="FILE|DIR|-",
             multiple=True,
-            help="A file, a folder (one level), a quoted pattern, or - for standard input. Repeatable.",
+            help="A file, a folder with all below it, a quoted pattern, or - for standard input. Repeatable.",
         ),
-        click.option("-R", "--recursive", is_flag=True, help="Read folders with all folders below them."),
+        click.option(
+            "-R",
+            "--recursive",
+            is_flag=True,
+            expose_value=False,
+            help="Accepted, as by kubectl. It changes nothing.",
+        ),
         click.option(
             "--force-exclude",
             is_flag=True,
