@@ -123,6 +123,12 @@ def with_link_to_stream(checkout: Path) -> str:
     return "report.json"
 
 
+def with_many_links(checkout: Path) -> str:
+    for number in range(3000):
+        (checkout / f"{number}").symlink_to(f"{number + 1}")
+    return "0"
+
+
 def with_link_to_pipe(checkout: Path) -> str:
     os.mkfifo(checkout / "pipe")
     (checkout / "report.json").symlink_to("pipe")
@@ -158,6 +164,7 @@ def with_link_outside(checkout: Path) -> str:
         with_link_to_nothing,
         with_link_to_stream,
         with_link_to_pipe,
+        with_many_links,
         with_link_to_folder,
         with_link_to_folder_by_path_from_root,
         with_link_and_back,

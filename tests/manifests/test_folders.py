@@ -92,6 +92,17 @@ def test_links_that_lead_nowhere_in_the_folder_are_errors(top: Path) -> None:
     assert read(".", exclude=("[a-c].yaml", "e.yaml"))[0] == ["./d.yaml"]
 
 
+def test_chain_of_links_that_is_too_long_is_an_error(top: Path) -> None:
+    for number in range(3000):
+        (top / f"{number}.yaml").symlink_to(f"{number + 1}.yaml")
+    (top / "3000.yaml").symlink_to("/etc/hosts")
+    files, skipped = read(".")
+    assert set(skipped.values()) == {Reason.OUTSIDE}
+    assert {file.partition(": ")[2] for file in files} == {"too many levels of symbolic links"}
+    assert len(files) + len(skipped) == 3001
+    assert len(files) > 2900
+
+
 def test_what_is_not_regular_is_skipped(top: Path) -> None:
     write(top, "a.yaml")
     os.mkfifo(top / "b.yaml")

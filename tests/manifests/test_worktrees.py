@@ -204,6 +204,18 @@ def test_walk_takes_linear_time(work_tree: Path) -> None:
     assert_linear(prepared, 64, 1024)
 
 
+@pytest.mark.slow
+def test_folders_that_are_named_take_linear_time(work_tree: Path) -> None:
+    (work_tree / ".gitignore").write_text("*.tmp\n")
+
+    def prepared(size: int) -> Callable[[], object]:
+        names = [f"{size}/{number}" for number in range(size)]
+        write(work_tree, *(f"{name}/a.yaml" for name in names), *(f"{name}.tmp" for name in names))
+        return lambda: read(*names)
+
+    assert_linear(prepared, 64, 256)
+
+
 def test_named_files_as_in_a_folder(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     git(repository, "add", "--force", "build/x.yaml")
     write(repository, ".github/a.yaml", "chart/Chart.yaml", "chart/templates/deep/a.yaml", "over/patch.yaml", "b.txt")

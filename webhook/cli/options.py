@@ -164,7 +164,7 @@ def _distinct(
     """Return the outputs. Raises BadParameter if two have the same destination."""
     seen: set[str] = set()
     for one in outputs:
-        place = one.file if one.file == STDOUT else os.path.realpath(one.file)
+        place = one.file if one.file == STDOUT else os.path.abspath(one.file)  # noqa: PTH100 - no link is followed
         if place in seen:
             where = "standard output" if one.file == STDOUT else printable(one.file)
             raise click.BadParameter(f"two formats for {where}; write one of them with FORMAT=FILE")

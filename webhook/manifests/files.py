@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from typing import BinaryIO, NamedTuple
@@ -111,7 +112,15 @@ def is_folder(path: str) -> bool:
 
 
 def leaves(path: str, folder: str) -> bool:
-    """Return whether a link leads out of a folder, or to what git keeps there: neither is part of what is looked at."""
+    """Return whether a link leads out of a folder, or to what git keeps there: neither is part of what is looked at.
+
+    A link that leads nowhere does not, if the system gives up because of too many links.
+    """
+    try:
+        os.stat(path)  # noqa: PTH116 - as in `mode_of`
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            return False  # `realpath` would follow any number of links
     top = os.path.realpath(folder)
     target = os.path.realpath(path)
     below = target.removeprefix(top if top.endswith("/") else f"{top}/")

@@ -30,7 +30,7 @@ _OPTIONS: Final = (
     *("-c", f"core.hooksPath={os.devnull}"),
     *("-c", "safe.bareRepository=explicit"),
 )
-_ENVIRONMENT: Final = {
+_VARIABLES: Final = {
     # In a partial clone, git fetches a missing .gitignore from where the settings say, with the command that they name.
     "GIT_ALLOW_PROTOCOL": "none",
     "GIT_NO_LAZY_FETCH": "1",
@@ -51,8 +51,8 @@ class Git:
     def __init__(self) -> None:
         self._left = SECONDS
 
-    def ignored(self, root: str) -> frozenset[str]:
-        """Return the paths in a work tree that are ignored, from its root; a folder's ends with a slash.
+    def ignored(self, root: str) -> list[str]:
+        """Return the paths in a work tree that are ignored, from its root and in order; a folder's ends with a slash.
 
         A folder that is ignored as a whole stands for its content. A tracked file is never ignored, and a folder with
         one is not ignored as a whole. Raises GitError.
@@ -63,9 +63,9 @@ class Git:
         status, listed = self._run(root, "ls-files", *options)
         if status:
             raise GitError(f"it ends with {status}")
-        paths = frozenset(os.fsdecode(listed).split("\0")) - {""}
+        paths = set(os.fsdecode(listed).split("\0")) - {""}
         # A folder whose files are all ignored one by one is listed beside them.
-        return paths - {f"{dirname(path.removesuffix('/'))}/" for path in paths}
+        return sorted(paths - {f"{dirname(path.removesuffix('/'))}/" for path in paths})
 
     def ignores(self, root: str, folder: str) -> bool:
         """Return whether a folder of a work tree is ignored, itself or with one above it. Raises GitError."""
@@ -76,25 +76,32 @@ class Git:
         """Return the exit status, 0 or 1, and the output. Raises GitError."""
         start = time.monotonic()
         try:
-            return _answer([_program(), *_OPTIONS, "-C", root, *arguments], start + self._left)
+            environment = _environment()
+            command = [_program(environment["PATH"]), *_OPTIONS, "-C", root, *arguments]
+            return _answer(command, environment, start + self._left)
         except OSError as error:
             raise GitError(f"it cannot be started: {error.strerror}") from None
         finally:
             self._left -= time.monotonic() - start
 
 
-def _program() -> str:
-    """Return the path of git. A relative folder of PATH could be one of the checkout. Raises GitError."""
+def _environment() -> dict[str, str]:
+    """Return the environment for git. A relative folder of PATH could be one of the checkout."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     folders = [folder for folder in os.get_exec_path() if folder.startswith("/")]
-    program = shutil.which("git", path=os.pathsep.join(folders))
+    return kept | _VARIABLES | {"PATH": os.pathsep.join(folders)}
+
+
+def _program(path: str) -> str:
+    """Return the path of git. Raises GitError."""
+    program = shutil.which("git", path=path)
     if program is None:
         raise GitError("there is no git on the PATH")
     return program
 
 
-def _answer(command: list[str], end: float) -> tuple[int, bytes]:
+def _answer(command: list[str], environment: dict[str, str], end: float) -> tuple[int, bytes]:
     """Return the exit status, 0 or 1, and the output of a command that ends in time. Raises GitError and OSError."""
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")} | _ENVIRONMENT
     output, messages = bytearray(), bytearray()
     pipe = subprocess.PIPE
     with (

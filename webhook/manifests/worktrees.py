@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from bisect import bisect_left
+from collections.abc import Callable, Sequence
 from posixpath import dirname
 from typing import NamedTuple, TypeAlias, TypeVar
 
@@ -23,15 +24,26 @@ _MOST = 20
 class Ignored(NamedTuple):
     """What git ignores in a folder: `paths` begin at the root of its work tree, `inside` leads from there to it.
 
-    The paths of folders end with a slash, and so does `inside` unless it is empty.
+    The paths are in order. Those of folders end with a slash, and so does `inside` unless it is empty.
     """
 
-    paths: frozenset[str] = frozenset()
+    paths: Sequence[str] = ()
     inside: str = ""
 
     def has(self, name: str, *, is_folder: bool) -> bool:
         """Return whether git ignores a file or folder in this folder."""
-        return f"{self.inside}{name}{'/' if is_folder else ''}" in self.paths
+        path = f"{self.inside}{name}{'/' if is_folder else ''}"
+        return self._next(path) == path
+
+    def concerns(self) -> bool:
+        """Return whether git ignores something in this folder, or a folder that holds it."""
+        above = (self.inside[: end + 1] for end, character in enumerate(self.inside) if character == "/")
+        return self._next(self.inside).startswith(self.inside) or any(self._next(one) == one for one in above)
+
+    def _next(self, path: str) -> str:
+        """Return the first ignored path that is not before a path in their order; an empty one after the last."""
+        place = bisect_left(self.paths, path)
+        return self.paths[place] if place < len(self.paths) else ""
 
     def below(self, name: str) -> Ignored:
         """Return what git ignores in a folder in this folder."""
@@ -46,7 +58,7 @@ class WorkTrees:
     def __init__(self, tell: Tell) -> None:
         self._git = Git()
         self._tell = tell
-        self._paths: dict[str, frozenset[str]] = {}
+        self._paths: dict[str, Sequence[str]] = {}
         self._failures = 0
 
     def of(self, folder: str) -> Ignored:
@@ -59,7 +71,7 @@ class WorkTrees:
         if root is None:
             return Ignored()
         ignored = Ignored(self._below(root, folder), "" if place == root else f"{os.path.relpath(place, root)}/")
-        if ignored.inside and any(_concerns(path, ignored.inside) for path in ignored.paths):
+        if ignored.inside and ignored.concerns():
             return Ignored() if self._asked(folder, lambda: self._git.ignores(root, place), True) else ignored
         return ignored
 
@@ -67,9 +79,9 @@ class WorkTrees:
         """Return what git ignores in a repository inside another one, where it applies the rules of this one only."""
         return Ignored(self._below(os.path.realpath(folder), folder))
 
-    def _below(self, root: str, folder: str) -> frozenset[str]:
+    def _below(self, root: str, folder: str) -> Sequence[str]:
         if root not in self._paths:
-            self._paths[root] = self._asked(folder, lambda: self._git.ignored(root), frozenset())
+            self._paths[root] = self._asked(folder, lambda: self._git.ignored(root), [])
         return self._paths[root]
 
     def _asked(self, folder: str, ask: Callable[[], Answer], otherwise: Answer) -> Answer:
@@ -94,8 +106,3 @@ def _root(folder: str) -> str | None:
             return None
         folder = parent
     return folder
-
-
-def _concerns(path: str, inside: str) -> bool:
-    """Return whether an ignored path lies in a folder, or the folder in it."""
-    return path.startswith(inside) or (path.endswith("/") and inside.startswith(path))
