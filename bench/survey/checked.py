@@ -98,7 +98,7 @@ class FailedError(Exception):
 
 def check(repository: Repository, options: Sequence[str], limit: float) -> Report:
     """Run `check` over a repository for at most `limit` seconds. Raises FailedError."""
-    command = [str(PROGRAM), "check", "-R", "-f", str(repository.path), "-o", "json", *options]
+    command = [str(PROGRAM), "check", "-f", str(repository.path), "-o", "json", *options]
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         try:
             status = subprocess.run(

@@ -10,7 +10,7 @@ from enum import StrEnum
 
 from bench.survey.checked import Identity
 from bench.survey.repositories import Repository
-from webhook.diagnostics import dotted
+from webhook.diagnostics import Diagnostic, dotted
 from webhook.manifests import Manifest, Source, objects, sources
 from webhook.policy.pods.gpu_resources import GpuResources
 from webhook.policy.verdict import Path
@@ -46,7 +46,7 @@ class Named:
 def named(repository: Repository, gpus: GpuResources) -> Named:
     """What names a GPU resource in the files that `check` reads. Of an object the strongest mention is kept."""
     found = Named()
-    for given in sources([str(repository.path)], True, io.BytesIO()):
+    for given in sources([str(repository.path)], io.BytesIO(), _unsaid):
         if not isinstance(given, Source):
             continue  # the report has it as an error, or as a file that is not read
         if has_name(given.data.decode(errors="replace"), gpus):
@@ -57,6 +57,10 @@ def named(repository: Repository, gpus: GpuResources) -> Named:
                 if strongest is not None:
                     found.objects[_identity(manifest)] = strongest
     return found
+
+
+def _unsaid(_notice: Diagnostic) -> None:
+    """Leave out why git does not say what it ignores: it changes no count, since `check` reads the same files."""
 
 
 def _strength(mention: Mention) -> int:

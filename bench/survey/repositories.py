@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import io
 from dataclasses import dataclass
 from pathlib import Path
 
-from webhook.diagnostics import Diagnostic
-from webhook.manifests import sources
+from webhook.manifests.recognition import EXTENSIONS
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,5 +29,5 @@ def repositories(folder: Path) -> list[Repository]:
 
 
 def _has_manifests(folder: Path) -> bool:
-    """Whether `check` without -R would read a file of the folder."""
-    return any(not isinstance(one, Diagnostic) for one in sources([str(folder)], False, io.BytesIO()))
+    """Whether a file of the folder itself is named like a manifest."""
+    return any(entry.name.endswith(EXTENSIONS) and entry.is_file() for entry in folder.iterdir())

@@ -270,7 +270,7 @@ def test_folder_without_manifests_is_refused(tmp_path: Path) -> None:
 
 
 def test_unreadable_file_is_an_error_beside_the_counts(corpus: Path) -> None:
-    (corpus / "two" / "gone.yaml").symlink_to(corpus / "nowhere")
+    (corpus / "two" / "gone.yaml").symlink_to("nowhere")
     (error,) = [one for one in surveyed(corpus)["errors"] if one["message"] == "no such file or folder"]
     assert error["all"]["sample"] == [f"{corpus}/two/gone.yaml: no such file or folder"]
 

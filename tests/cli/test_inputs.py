@@ -35,16 +35,16 @@ def names(*options: object, stdin: bytes = b"") -> list[str]:
     return [result["object"]["name"] for result in report["results"]]
 
 
-def test_folder_is_read_one_level_deep(tree: Path) -> None:
-    assert names("-f", ".") == ["a", "b"]
-
-
-def test_recursive_folder(tree: Path) -> None:
-    assert names("-R", "-f", ".") == ["a", "b", "d", "e", "f"]
+@pytest.mark.parametrize("options", [(), ("-R",), ("--recursive",)])
+def test_folder_is_read_with_all_below_it(tree: Path, options: tuple[str, ...]) -> None:
+    assert names("-f", ".", *options) == ["a", "b", "d", "e", "f"]
+    assert names("below", *options) == ["d", "e", "f"]
+    ended = run("mutate", ".", "-o", "patch", *options)
+    assert (ended.code, ended.err.splitlines()[-1]) == (0, "5 objects: 4 edited, 1 unchanged")
 
 
 def test_inputs_keep_order(tree: Path) -> None:
-    assert names("-f", "below", "-f", "b.yaml", "-f", "a.yml") == ["d", "f", "b", "a"]
+    assert names("-f", "below", "-f", "b.yaml", "-f", "a.yml") == ["d", "e", "f", "b", "a"]
 
 
 def test_standard_input_beside_files(tree: Path) -> None:
@@ -178,18 +178,30 @@ def test_empty_file_name_is_not_current_folder(tree: Path) -> None:
 
 
 def test_files_that_are_not_read_are_counted_and_listed(tree: Path) -> None:
-    (tree / ".hidden.yaml").write_text("")
+    (tree / "link").symlink_to("below")
     (tree / "values.yaml").write_text("a: 1")
     (tree / "below" / "deeper" / "e.yaml").write_text("kind: {{ a }}")
-    ended = run("check", "-R", ".", "--exclude", "f.json", "-o", "json")
+    ended = run("check", ".", "--exclude", "f.json", "-o", "json")
     assert ended.code == 0
     assert ended.json()["unread"] == [
-        {"file": "./.hidden.yaml", "reason": "hidden"},
         {"file": "./below/deeper/e.yaml", "reason": "an unrendered template"},
         {"file": "./below/f.json", "reason": "excluded by --exclude"},
+        {"file": "./link/", "reason": "a link to a folder"},
         {"file": "./values.yaml", "reason": "part of a Helm chart"},
     ]
-    assert "1 file not read: an unrendered template\n" in run("check", "-R", ".").out
+    assert ended.json()["summary"]["unread"] == {
+        "files": 3,
+        "folders": 1,
+        "reasons": {
+            "an unrendered template": 1,
+            "excluded by --exclude": 1,
+            "part of a Helm chart": 1,
+            "a link to a folder": 1,
+        },
+    }
+    lines = run("check", ".").out.splitlines()
+    assert "1 file not read: an unrendered template" in lines
+    assert "1 folder not read: a link to a folder" in lines
 
 
 @pytest.mark.parametrize("command", ["check", "mutate"])
@@ -284,11 +296,11 @@ def test_pipes(here: Path, command: str, code: int, error: str) -> None:
 
 def test_force_exclude_skips_named_files(tree: Path) -> None:
     (tree / "values.yaml").write_text("a: 1")
-    (tree / ".hidden.yaml").write_text("a: 1")
-    ended = run("check", "values.yaml", ".hidden.yaml", "a.yml", "--force-exclude", "-o", "json")
+    (tree / "other.yaml").write_text("a: 1")
+    ended = run("check", "values.yaml", "other.yaml", "a.yml", "--force-exclude", "-o", "json")
     assert (ended.code, ended.err) == (0, "")
-    assert [one["file"] for one in ended.json()["unread"]] == ["values.yaml", ".hidden.yaml"]
+    assert [one["file"] for one in ended.json()["unread"]] == ["values.yaml", "other.yaml"]
     # pre-commit names the files that have changed: these may hold no manifest.
-    ended = run("check", "values.yaml", ".hidden.yaml", "--force-exclude")
+    ended = run("check", "values.yaml", "other.yaml", "--force-exclude")
     assert (ended.code, ended.err) == (0, "")
     assert run("check", "values.yaml").code == 2

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -59,6 +61,7 @@ def test_file_stays_when_run_fails(here: Path, monkeypatch: pytest.MonkeyPatch) 
 
 CHECK_THAT_WAITS = """
 import sys
+from collections.abc import Callable
 import webhook.cli.checking as checking
 from webhook.cli import main
 
@@ -95,3 +98,108 @@ def test_mutate_writes_formats_into_files(here: Path) -> None:
     assert (ended.code, ended.out) == (0, "")
     assert (here / "edits.json").read_text() == run("mutate", "-f", POD, "-o", "patch").out
     assert (here / "edits.diff").read_text() == run("mutate", "-f", POD, "-o", "diff").out
+
+
+@pytest.fixture
+def checkout(here: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The working directory, with nothing beside it."""
+    (here / "checkout").mkdir()
+    monkeypatch.chdir(here / "checkout")
+    return here / "checkout"
+
+
+def with_link_to_file(checkout: Path) -> str:
+    (checkout / "report.json").symlink_to(checkout.parent / "victim")
+    return "report.json"
+
+
+def with_link_to_nothing(checkout: Path) -> str:
+    (checkout / "report.json").symlink_to(checkout.parent / "missing")
+    return f"{checkout}/report.json"
+
+
+def with_link_to_stream(checkout: Path) -> str:
+    (checkout / "report.json").symlink_to("/dev/stdout")
+    return "report.json"
+
+
+def with_many_links(checkout: Path) -> str:
+    for number in range(3000):
+        (checkout / f"{number}").symlink_to(f"{number + 1}")
+    return "0"
+
+
+def with_link_to_pipe(checkout: Path) -> str:
+    os.mkfifo(checkout / "pipe")
+    (checkout / "report.json").symlink_to("pipe")
+    return "./report.json"
+
+
+def with_link_to_folder(checkout: Path) -> str:
+    (checkout / "a").mkdir()
+    (checkout / "a" / "reports").symlink_to(checkout.parent)
+    return "a/reports/victim"
+
+
+def with_link_to_folder_by_path_from_root(checkout: Path) -> str:
+    return f"{checkout}/{with_link_to_folder(checkout)}"
+
+
+def with_link_and_back(checkout: Path) -> str:
+    (checkout.parent / "deep" / "er").mkdir(parents=True)
+    (checkout / "a").symlink_to("../deep/er")
+    return "a/../../victim"
+
+
+def with_link_outside(checkout: Path) -> str:
+    (checkout.parent / "report.json").symlink_to("victim")
+    return "../report.json"
+
+
+@pytest.mark.parametrize("named", ["-o", "--write-baseline"])
+@pytest.mark.parametrize(
+    "prepare",
+    [
+        with_link_to_file,
+        with_link_to_nothing,
+        with_link_to_stream,
+        with_link_to_pipe,
+        with_many_links,
+        with_link_to_folder,
+        with_link_to_folder_by_path_from_root,
+        with_link_and_back,
+        with_link_outside,
+    ],
+)
+def test_links_are_not_followed(checkout: Path, prepare: Callable[[Path], str], named: str) -> None:
+    (checkout.parent / "victim").write_text("before")
+    name = prepare(checkout)
+    found = sorted(checkout.parent.rglob("*"))
+    ended = run("check", POD, named, f"json={name}" if named == "-o" else name)
+    message = "cannot be written: its path has a link, which is not followed; name the place that the link leads to"
+    assert (ended.code, ended.err) == (2, f"{name}: {message}\n")
+    assert (checkout.parent / "victim").read_text() == "before"
+    assert sorted(checkout.parent.rglob("*")) == found
+
+
+def test_mutate_follows_no_link(checkout: Path) -> None:
+    name = with_link_to_file(checkout)
+    assert run("mutate", POD, "-o", f"diff={name}").code == 2
+    assert not (checkout.parent / "victim").exists()
+
+
+def test_link_above_the_working_directory_is_followed(checkout: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (checkout / "real" / "reports").mkdir(parents=True)
+    (checkout / "link").symlink_to("real")
+    monkeypatch.chdir(checkout / "real")
+    assert run("check", POD, "-o", f"json={checkout}/link/reports/a.json").code == 0
+    assert (checkout / "real" / "reports" / "a.json").exists()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1", ">(cat)"])
+@pytest.mark.parametrize("destination", ["| cat", "> report.json; cat report.json"])
+def test_streams_of_the_system_are_written(checkout: Path, name: str, destination: str) -> None:
+    script = f"'{Path(sys.executable).with_name('gpushare-webhook')}' check '{POD}' -o json={name} {destination}"
+    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, timeout=PATIENCE, check=True)
+    assert (done.stdout, done.stderr) == (run("check", POD, "-o", "json").out, "")

@@ -134,7 +134,7 @@ def _nodes(value: object, path: Steps) -> Iterator[tuple[Steps, object]]:
 
 
 def patterns(data: bytes) -> None:
-    """Match paths with the lines of a .gitignore file; the first line is a path."""
+    """Match paths with patterns as in a .gitignore file; the first line is a path."""
     path, *lines = data.decode("utf-8", "surrogateescape").split("\n")
     for one in (lines, lines[::-1]):
         read = Patterns(one)

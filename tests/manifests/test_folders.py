@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-import io
-import subprocess
-from collections.abc import Callable
+import os
+import socket
 from pathlib import Path
 
 import pytest
 
-from tests.linear import assert_linear
-from webhook.diagnostics import Unread
-from webhook.manifests import Reason, Source, sources
-
-
-def write(top: Path, *files: str, **texts: str) -> None:
-    for file in files:
-        (top / file).parent.mkdir(parents=True, exist_ok=True)
-        (top / file).write_text(texts.get(file, ""))
+from tests.manifests.repositories import read, write
+from webhook.manifests import Reason
+from webhook.manifests.recognition import KUSTOMIZATION_FILES
 
 
 @pytest.fixture
@@ -27,29 +20,16 @@ def top(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def read(*names: str, recursive: bool = True, exclude: tuple[str, ...] = ()) -> tuple[list[str], dict[str, str]]:
-    """Return the files that are read, and the reasons for those that are not."""
-    files: list[str] = []
-    skipped: dict[str, str] = {}
-    for one in sources(names, recursive, io.BytesIO(), exclude):
-        if isinstance(one, Source):
-            files.append(one.file)
-        elif isinstance(one, Unread):
-            skipped[one.file] = one.reason
-        else:
-            files.append(str(one))
-    return files, skipped
-
-
 def test_extensions(top: Path) -> None:
     write(top, "a.yaml", "b.yml", "c.json", "d.jsonl", "e.ndjson", "f.txt", "g.yaml.bak", "h", "i.YAML")
     assert read(".") == (["./a.yaml", "./b.yml", "./c.json", "./d.jsonl", "./e.ndjson"], {})
 
 
-def test_hidden_files_and_folders(top: Path) -> None:
-    write(top, "a.yaml", ".b.yaml", ".txt", ".github/workflows/c.yaml", ".git/d.yaml")
-    assert read(".") == (["./a.yaml"], {"./.b.yaml": Reason.HIDDEN, "./.github/": Reason.HIDDEN})
-    assert read(".github") == ([".github/workflows/c.yaml"], {})
+def test_files_and_folders_that_begin_with_a_dot_are_read(top: Path) -> None:
+    write(top, "a.yaml", ".b.yaml", ".txt", ".github/workflows/c.yaml", ".gpushare.yaml")
+    files = ["./.b.yaml", "./.github/workflows/c.yaml", "./.gpushare.yaml", "./a.yaml"]
+    assert read(".") == (files, {})
+    assert read("*.yaml")[0] == ["./.b.yaml", "./.gpushare.yaml", "./a.yaml"]
 
 
 def test_links_to_folders(top: Path) -> None:
@@ -57,61 +37,88 @@ def test_links_to_folders(top: Path) -> None:
     (top / "a" / "c").symlink_to("..")
     (top / "a" / "d.yaml").symlink_to("../a")
     assert read(".") == (["./a/b.yaml"], {"./a/c/": Reason.LINK, "./a/d.yaml/": Reason.LINK})
+    assert read("a/*.yaml") == (["a/b.yaml"], {})
+    assert read(".", exclude=("c", "d.yaml/")) == (
+        ["./a/b.yaml"],
+        {"./a/c/": Reason.EXCLUDED, "./a/d.yaml/": Reason.EXCLUDED},
+    )
 
 
-GITIGNORES = {
-    ".gitignore": "*.tmp.yaml\n/only-top.yaml\nbuild/\n!kept.tmp.yaml\ndeep/**/x.yaml\n# c\n",
-    "sub/.gitignore": "!a.tmp.yaml\nlocal.yaml\n",
-    "sub/below/.gitignore": "*\n!*.yaml\nno.yaml\n",
-    ".git/info/exclude": "mine.yaml\n!kept.tmp.yaml\n",
-}
+OUT = ("../else.yaml", "/dev/zero", "/dev/ptmx", "/dev/stdin", "/proc/self/environ", "/nowhere", "../here.yaml/x")
 
 
-@pytest.fixture
-def repository(top: Path) -> Path:
-    """A repository with .gitignore files on three levels."""
-    subprocess.run(["git", "init", "--quiet", str(top)], check=True)
-    for file, text in GITIGNORES.items():
-        (top / file).parent.mkdir(parents=True, exist_ok=True)
-        (top / file).write_text(text)
-    names = ("a.tmp.yaml", "kept.tmp.yaml", "only-top.yaml", "local.yaml", "no.yaml", "mine.yaml", "x.yaml", "y.json")
-    for folder in (".", "build", "sub", "sub/below", "sub/build", "sub/below/more", "deep", "deep/er/still"):
-        write(top, *(f"{folder}/{name}" for name in names))
-    return top
+@pytest.mark.parametrize("target", OUT)
+def test_links_out_of_the_folder_are_skipped(top: Path, target: str) -> None:
+    write(top, "else.yaml", "here/a.yaml", "here/below/b.yaml")
+    (top / "here" / "below" / "out.yaml").symlink_to(top / "here" / target)
+    (top / "here" / "below" / "kustomization.yaml").symlink_to(top / "here" / target)
+    files, skipped = read("here")
+    assert files == ["here/a.yaml", "here/below/b.yaml"]
+    assert skipped == {
+        "here/below/kustomization.yaml": Reason.KUSTOMIZATION,
+        "here/below/out.yaml": Reason.OUTSIDE,
+    }
 
 
-def kept_by_git(repository: Path, folder: str) -> set[str]:
-    command = ["git", "-c", "core.excludesFile=", "ls-files", "--others", "--exclude-standard", "-z", "--", folder]
-    done = subprocess.run(command, cwd=repository, capture_output=True, check=True)
-    return {file for file in done.stdout.decode().split("\0") if file.endswith((".yaml", ".json"))}
+def test_links_within_the_folder_are_read(top: Path) -> None:
+    write(top, "a.yaml", "below/data", "below/deep/x")
+    (top / "below" / "deep" / "b.yaml").symlink_to("../../a.yaml")
+    (top / "below" / "c.yaml").symlink_to(top / "below" / "data")
+    assert read(".") == (["./a.yaml", "./below/c.yaml", "./below/deep/b.yaml"], {})
+    # Named is another folder: the link leads out of it.
+    assert read("below/deep")[1] == {"below/deep/b.yaml": Reason.OUTSIDE}
+    # A folder that is named by a link is the one that it leads to.
+    (top / "link").symlink_to("below")
+    assert read("link")[0] == ["link/c.yaml"]
 
 
-@pytest.mark.parametrize("folder", [".", "sub", "sub/below", "deep", "deep/er"])
-def test_gitignored_files_are_those_of_git(repository: Path, folder: str) -> None:
-    files, skipped = read(folder)
-    assert {str(Path(file)) for file in files} == kept_by_git(repository, folder)
-    assert set(skipped.values()) == {Reason.IGNORED}
+def test_link_to_what_git_keeps_is_no_part_of_the_folder(top: Path) -> None:
+    write(top, "a.yaml", "sub/.git/config")
+    (top / "b.yaml").symlink_to("sub/.git/config")
+    assert read("a.yaml", "*.yaml")[1] == {"./b.yaml": Reason.OUTSIDE}
 
 
-def test_gitignored_folder_that_is_named_is_read(repository: Path) -> None:
-    files, skipped = read("build")
-    assert len(files) == 8
-    assert not skipped
-    assert read("sub/build") == ([file.replace("build", "sub/build") for file in files], {})
+def test_links_that_lead_nowhere_in_the_folder_are_errors(top: Path) -> None:
+    write(top, "d.yaml")
+    (top / "a.yaml").symlink_to("a.yaml")
+    (top / "b.yaml").symlink_to("c.yaml")
+    (top / "c.yaml").symlink_to("b.yaml")
+    (top / "e.yaml").symlink_to("nothing.yaml")
+    (top / "f").symlink_to("f")
+    loop = "too many levels of symbolic links"
+    files, skipped = read(".")
+    assert files == [*(f"./{name}.yaml: {loop}" for name in "abc"), "./d.yaml", "./e.yaml: no such file or folder"]
+    assert skipped == {}
+    assert read(".", exclude=("[a-c].yaml", "e.yaml"))[0] == ["./d.yaml"]
 
 
-def test_gitignore_of_another_repository_inside(repository: Path) -> None:
-    write(repository, "other/.git", "other/mine.yaml", "other/a.tmp.yaml")
-    assert read("other")[0] == ["other/a.tmp.yaml", "other/mine.yaml"]
-    assert "./other/mine.yaml" in read(".")[0]
+def test_chain_of_links_that_is_too_long_is_an_error(top: Path) -> None:
+    for number in range(3000):
+        (top / f"{number}.yaml").symlink_to(f"{number + 1}.yaml")
+    (top / "3000.yaml").symlink_to("/etc/hosts")
+    files, skipped = read(".")
+    assert set(skipped.values()) == {Reason.OUTSIDE}
+    assert {file.partition(": ")[2] for file in files} == {"too many levels of symbolic links"}
+    assert len(files) + len(skipped) == 3001
+    assert len(files) > 2900
 
 
-def test_gitignore_outside_a_repository_applies_below(top: Path) -> None:
-    write(top, "a/b.yaml", "a/c.yaml", "a/d.yaml")
-    (top / ".gitignore").write_text("b.yaml")
-    (top / "a" / ".gitignore").write_text("c.yaml")
-    assert read(".") == (["./a/d.yaml"], {"./a/b.yaml": Reason.IGNORED, "./a/c.yaml": Reason.IGNORED})
-    assert read("a") == (["a/b.yaml", "a/d.yaml"], {"a/c.yaml": Reason.IGNORED})
+def test_what_is_not_regular_is_skipped(top: Path) -> None:
+    write(top, "a.yaml")
+    os.mkfifo(top / "b.yaml")
+    (top / "c.yaml").symlink_to("b.yaml")
+    os.mkfifo(top / "d.txt")
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind("e.yaml")
+        assert read(".") == (["./a.yaml"], dict.fromkeys(("./b.yaml", "./c.yaml", "./e.yaml"), Reason.IRREGULAR))
+
+
+@pytest.mark.parametrize("name", [*KUSTOMIZATION_FILES, "Chart.yaml", ".gitignore", ".gpushare.yaml"])
+def test_pipes_that_say_what_is_skipped_are_not_waited_for(top: Path, name: str) -> None:
+    write(top, "a.yaml")
+    os.mkfifo(top / name)
+    problem = [f"./{name}: not a regular file"] if name in KUSTOMIZATION_FILES else []
+    assert read(".")[0] == [*problem, "./a.yaml"]
 
 
 @pytest.mark.parametrize(
@@ -232,8 +239,8 @@ def test_kustomization_of_another_shape(top: Path, text: str) -> None:
 )
 def test_pattern(top: Path, pattern: str, files: list[str]) -> None:
     write(top, *(f"manifests/{file}" for file in ("a.yaml", "b.yaml", "sub/a.yaml", "sub/c.json", "sub/deep/a.yaml")))
-    write(top, "manifests/README.md", "manifests/.hidden.yaml")
-    found, _ = read(pattern, recursive=False)
+    write(top, "manifests/README.md")
+    found, _ = read(pattern)
     assert [file.removeprefix("./") for file in found] == [f"manifests/{file}" for file in files]
     assert read(f"{top}/{pattern}")[0] == [f"{top}/manifests/{file}" for file in files]
 
@@ -260,34 +267,6 @@ def test_url(top: Path, url: str) -> None:
 
 
 def test_folder_in_which_everything_is_skipped(top: Path) -> None:
-    write(top, "a.yaml", ".b.yaml", ".c.yaml")
-    assert read(".", exclude=("a.yaml",))[0] == [".: every file here is skipped (2 hidden, 1 excluded by --exclude)"]
-
-
-@pytest.mark.slow
-def test_walk_takes_linear_time(top: Path) -> None:
-    (top / ".git").mkdir()
-    (top / ".gitignore").write_text("".join(f"*.x{number}\n/y{number}/\n" for number in range(100)))
-
-    def prepared(size: int) -> Callable[[], object]:
-        folder = top / str(size)
-        write(folder, *(f"{number % 7}/{number}.yaml" for number in range(size)))
-        return lambda: read(str(folder))
-
-    assert_linear(prepared, 64, 1024)
-
-
-def test_named_files_as_in_a_folder(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    write(repository, ".github/a.yaml", "chart/Chart.yaml", "chart/templates/deep/a.yaml", "over/patch.yaml", "b.txt")
-    (repository / "over" / "kustomization.yaml").write_text("patches: [{path: patch.yaml}]")
-    kept, skipped = read(".")
-    named = [str(path.relative_to(repository)) for path in repository.rglob("*.[jy]*") if ".git/" not in str(path)]
-    given = list(sources(named, False, io.BytesIO(), (), as_in_folder=True))
-    assert {one.file for one in given if isinstance(one, Source)} == {file.removeprefix("./") for file in kept}
-    assert {one.reason for one in given if isinstance(one, Unread)} == set(skipped.values())
-    assert not any(one.named for one in given if isinstance(one, Source))
-    # From outside, the folder of the file is what counts.
-    monkeypatch.chdir(repository / "sub")
-    (outside, missing) = sources(["../over/patch.yaml", "gone.yaml"], False, io.BytesIO(), (), as_in_folder=True)
-    assert outside == Unread("../over/patch.yaml", Reason.KUSTOMIZATION.value)
-    assert str(missing) == "gone.yaml: no such file or folder"
+    write(top, "a.yaml", "b/Chart.yaml", "b/values.yaml")
+    message = ".: every file here is skipped (2 part of a Helm chart, 1 excluded by --exclude)"
+    assert read(".", exclude=("a.yaml",))[0] == [f"{message}; pipe `helm template` and name - instead"]

@@ -8,20 +8,19 @@ from pathlib import Path
 
 import pytest
 
+from tests.manifests.repositories import unexpected
 from webhook.diagnostics import Diagnostic, Unread
 from webhook.manifests import Source, in_sections, sources
 from webhook.manifests.files import LARGEST, read_file
 
 
-def found(paths: list[str], recursive: bool = False, stdin: bytes = b"") -> list[tuple[str, bytes] | Diagnostic]:
-    given = [
-        one for one in sources(paths, recursive, io.BytesIO(stdin), reading=in_sections) if not isinstance(one, Unread)
-    ]
+def found(paths: list[str]) -> list[tuple[str, bytes] | Diagnostic | Unread]:
+    given = sources(paths, io.BytesIO(), unexpected, reading=in_sections)
     return [(one.file, one.data) if isinstance(one, Source) else one for one in given]
 
 
-def names(folder: Path, recursive: bool) -> list[str]:
-    inputs = found([str(folder)], recursive)
+def names(folder: Path) -> list[str]:
+    inputs = found([str(folder)])
     return [str(Path(i[0]).relative_to(folder)) for i in inputs if isinstance(i, tuple)]
 
 
@@ -41,13 +40,8 @@ def test_files_keep_order_and_need_no_extension(tmp_path: Path) -> None:
     assert found(paths) == [(paths[0], b"b.txt"), (paths[1], b"a.yaml")]
 
 
-def test_folder_is_read_one_level_deep_and_sorted(tmp_path: Path) -> None:
-    assert names(tree(tmp_path), recursive=False) == ["a.yml", "b.json", "c.yaml"]
-
-
-def test_recursive_folder_with_link_cycle(tmp_path: Path) -> None:
-    expected = ["a.yml", "b/deep/two.yaml", "b/one.yaml", "b.json", "c.yaml"]
-    assert names(tree(tmp_path), recursive=True) == expected
+def test_folder_with_link_cycle_is_read_to_its_end_and_sorted(tmp_path: Path) -> None:
+    assert names(tree(tmp_path)) == ["a.yml", "b/deep/two.yaml", "b/one.yaml", "b.json", "c.yaml"]
 
 
 def test_links_to_file_and_named_folder_are_followed(tmp_path: Path) -> None:
@@ -73,13 +67,23 @@ def test_broken_link_in_folder(tmp_path: Path) -> None:
 def test_folder_without_manifests_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "x.txt").write_bytes(b"x")
     message = "no .json, .jsonl, .ndjson, .yaml or .yml file in this folder"
-    assert found([str(tmp_path)]) == [Diagnostic(str(tmp_path), 0, 0, f"{message}; -R reads the folders below as well")]
-    assert found([str(tmp_path)], recursive=True) == [Diagnostic(str(tmp_path), 0, 0, message)]
+    assert found([str(tmp_path)]) == [Diagnostic(str(tmp_path), 0, 0, message)]
 
 
 def test_pipe_in_folder_is_not_read(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "a.yaml")
-    assert found([str(tmp_path)]) == [Diagnostic(str(tmp_path / "a.yaml"), 0, 0, "not a regular file")]
+    (tmp_path / "b.yaml").write_bytes(b"b")
+    assert found([str(tmp_path)]) == [
+        Unread(str(tmp_path / "a.yaml"), "not a regular file", may_hide=True),
+        (str(tmp_path / "b.yaml"), b"b"),
+    ]
+
+
+def test_file_that_becomes_a_pipe_or_a_device_is_refused(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    assert read_file(str(tmp_path / "pipe")) == Diagnostic(str(tmp_path / "pipe"), 0, 0, "not a regular file")
+    (tmp_path / "device").symlink_to("/dev/zero")
+    assert read_file(str(tmp_path / "device")) == Diagnostic(str(tmp_path / "device"), 0, 0, "not a regular file")
 
 
 def test_link_to_itself_and_impossible_names(tmp_path: Path) -> None:
@@ -108,7 +112,7 @@ def test_file_over_size_limit(tmp_path: Path) -> None:
 def test_undecodable_file_name(tmp_path: Path) -> None:
     path = os.fsdecode(os.fsencode(tmp_path) + b"/\xff.yaml")
     Path(path).write_bytes(b"x")
-    ((name, data),) = (i for i in found([path]) if not isinstance(i, Diagnostic))
+    ((name, data),) = (i for i in found([path]) if isinstance(i, tuple))
     assert (name, data) == (f"{tmp_path}/\ufffd.yaml", b"x")
 
 
@@ -118,14 +122,14 @@ def test_file_without_read_permission(tmp_path: Path) -> None:
         def read(self, *_: int | None) -> bytes:
             raise PermissionError(13, "Permission denied")
 
-    assert list(sources(["-"], False, Refusing())) == [Diagnostic("<stdin>", 0, 0, "permission denied")]
+    assert list(sources(["-"], Refusing(), unexpected)) == [Diagnostic("<stdin>", 0, 0, "permission denied")]
 
 
 def test_file_that_cannot_be_examined_does_not_end_the_folder(tmp_path: Path) -> None:
     (tmp_path / "a.yaml").symlink_to("x" * 300)
     (tmp_path / "b.yaml").write_bytes(b"b")
     unexamined = Diagnostic(str(tmp_path / "a.yaml"), 0, 0, "file name too long")
-    assert found([str(tmp_path)], recursive=True) == [unexamined, (str(tmp_path / "b.yaml"), b"b")]
+    assert found([str(tmp_path)]) == [unexamined, (str(tmp_path / "b.yaml"), b"b")]
 
 
 @pytest.mark.parametrize("stated", [0, 1, 999, 1001, LARGEST + 1])

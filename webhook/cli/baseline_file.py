@@ -7,7 +7,7 @@ from functools import lru_cache
 from pathlib import Path, PurePath
 
 from webhook.cli.inputs import content, parse
-from webhook.cli.outputs import write_files
+from webhook.cli.outputs import destinations
 from webhook.cli.screen import tell
 from webhook.manifests import STDIN
 from webhook.report.baseline import BaselineUse, Recorded
@@ -57,7 +57,8 @@ class WrittenBaseline:
             return
         from webhook.report.data import yaml_text  # imports libraries that other runs do not need
 
-        write_files({self._file: yaml_text(self._recorded.as_data())})
+        with destinations([self._file]) as (write,):
+            write(yaml_text(self._recorded.as_data()))
         tally.baseline = BaselineUse(self._file, is_written=True)
 
 

@@ -46,7 +46,7 @@ def command(
     Examples:
       gpushare-webhook check pod.yaml
       kubectl kustomize overlays/production | gpushare-webhook check - -o json
-      gpushare-webhook check -R manifests/ --config settings.yaml --fail-on warn
+      gpushare-webhook check manifests/ --config settings.yaml --fail-on warn
     """
     read_standard_input_once(f=inputs.names, config=source.config, facts=source.facts, baseline=baseline.read)
     accepted = opened(baseline)

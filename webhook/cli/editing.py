@@ -16,7 +16,9 @@ from webhook.diagnostics import Diagnostic, Unread
 from webhook.manifests import Manifest
 from webhook.patch import Operation
 from webhook.policy.verdict import MOST_EDITS, Severity
+from webhook.report.counted import counted
 from webhook.report.exit_codes import ExitCode
+from webhook.report.left_unread import LeftUnread
 from webhook.report.mutate import MutateFormat
 from webhook.report.mutation import Mutation
 from webhook.report.mutation_writer import Destination, MutationWriter, Reader
@@ -30,14 +32,15 @@ class Edits:
     def __init__(self, parts: Sequence[tuple[MutationWriter, Write]]) -> None:
         self._parts = parts
         self._reported: set[Diagnostic] = set()
-        self.edited = self.unchanged = self.denied = self.errors = self.unread = 0
+        self.unread = LeftUnread()
+        self.edited = self.unchanged = self.denied = self.errors = 0
 
     def add(self, checked: Evaluated | Diagnostic | Unread) -> None:
         """Write an object, or name it if it is denied or cannot be edited. Raises InputError."""
         if isinstance(checked, Diagnostic):
             self._refuse(checked)
         elif isinstance(checked, Unread):
-            self.unread += 1
+            self.unread.add(checked)
         elif checked.is_denied:
             self.denied += 1
             _tell_denial(checked)
@@ -62,11 +65,11 @@ class Edits:
         counts = {"edited": self.edited, "unchanged": self.unchanged, "denied": self.denied}
         objects = sum(counts.values())
         named = ", ".join(f"{count} {name}" for name, count in counts.items() if count)
-        parts = [_counted(objects, "object") + (f": {named}" if named else "")]
+        parts = [counted(objects, "object") + (f": {named}" if named else "")]
         if self.unread:
-            parts.append(f"{_counted(self.unread, 'file')} not read")
+            parts.append(str(self.unread))
         if self.errors:
-            parts.append(_counted(self.errors, "error"))
+            parts.append(counted(self.errors, "error"))
         return "; ".join(parts)
 
     def _write(self, mutation: Mutation) -> None:
@@ -88,10 +91,6 @@ class Edits:
     def _refuse(self, problem: Diagnostic) -> None:
         self.errors += 1
         tell(str(problem))
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 @contextmanager

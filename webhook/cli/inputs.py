@@ -9,6 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, BinaryIO, TypeAlias, TypeVar
 
 from webhook.cli.batches import Found, answered, entries, one_by_one
+from webhook.cli.screen import tell
 from webhook.diagnostics import Diagnostic, InputError, Unread
 from webhook.manifests import Document, Manifest, Reading, Source, documents, objects, source, sources, whole
 from webhook.policy.placement.facts import UNKNOWN, Facts
@@ -32,8 +33,8 @@ def found(inputs: Inputs, reading: Reading) -> Iterator[Found]:
     """Yield what the options of a command name."""
     return sources(
         inputs.names,
-        inputs.recursive,
         _standard_input(),
+        lambda notice: tell(str(notice)),
         inputs.exclude,
         reading,
         as_in_folder=inputs.force_exclude,

@@ -50,7 +50,7 @@ def command(
     \b
     Examples:
       gpushare-webhook mutate pod.yaml | kubectl apply -f -
-      gpushare-webhook mutate -R manifests/ -o diff | git apply
+      gpushare-webhook mutate manifests/ -o diff | git apply
     """
     read_standard_input_once(f=inputs.names, config=source.config, facts=source.facts)
     evaluator = prepared(source).evaluator

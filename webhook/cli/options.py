@@ -61,7 +61,6 @@ class Inputs(NamedTuple):
     """
 
     names: tuple[str, ...]
-    recursive: bool
     exclude: tuple[str, ...]
     force_exclude: bool
     namespace: str
@@ -102,7 +101,6 @@ def manifest_options(command: Callable[..., None]) -> Callable[..., None]:
         *,
         files: tuple[str, ...],
         filenames: tuple[str, ...],
-        recursive: bool,
         exclude: tuple[str, ...],
         force_exclude: bool,
         namespace: str,
@@ -111,7 +109,7 @@ def manifest_options(command: Callable[..., None]) -> Callable[..., None]:
         names = (*files, *filenames)
         if not names:
             raise click.UsageError("name a file, a folder, or - for standard input")
-        command(inputs=Inputs(names, recursive, exclude, force_exclude, namespace), **rest)
+        command(inputs=Inputs(names, exclude, force_exclude, namespace), **rest)
 
     return with_options(
         with_inputs,
@@ -123,9 +121,15 @@ def manifest_options(command: Callable[..., None]) -> Callable[..., None]:
             metavar="FILE|DIR|-",
             shell_complete=_files,
             multiple=True,
-            help="A file, a folder (one level), a quoted pattern, or - for standard input. Repeatable.",
+            help="A file, a folder with all below it, a quoted pattern, or - for standard input. Repeatable.",
         ),
-        click.option("-R", "--recursive", is_flag=True, help="Read folders with all folders below them."),
+        click.option(
+            "-R",
+            "--recursive",
+            is_flag=True,
+            expose_value=False,
+            help="Accepted, as by kubectl. It changes nothing.",
+        ),
         click.option(
             _FORCE_EXCLUDE,
             is_flag=True,
@@ -205,7 +209,7 @@ def _distinct(
     """Return the outputs. Raises BadParameter if two have the same destination."""
     seen: set[str] = set()
     for one in outputs:
-        place = one.file if one.file == STDOUT else os.path.realpath(one.file)
+        place = one.file if one.file == STDOUT else os.path.abspath(one.file)  # noqa: PTH100 - no link is followed
         if place in seen:
             where = "standard output" if one.file == STDOUT else printable(one.file)
             raise click.BadParameter(f"two formats for {where}; write one of them with FORMAT=FILE")

@@ -36,20 +36,46 @@ _IN_MEMORY = 1024 * 1024
 
 
 def write_files(contents: Mapping[str, str]) -> None:
-    """Write a text to each file; `-` is standard output. Raises InputError if a file cannot be written."""
-    with destinations(list(contents)) as writes:
+    """Write a text to each file; `-` is standard output. A link stays: the file that it leads to is replaced.
+
+    Raises InputError if a file cannot be written.
+    """
+    with _destinations(list(contents)) as writes:
         for write, text in zip(writes, contents.values(), strict=True):
             write(text)
 
 
 @contextmanager
 def destinations(names: Sequence[str]) -> Iterator[list[Write]]:
-    """Yield a function for each name that writes to this file; `-` is standard output.
+    """Yield a function for each name of a report that writes to this file; `-` is standard output.
 
     Text first goes beside its file, or into a temporary file for standard output. At the end all files are renamed:
     no interrupt, SIGTERM or full disk leaves half a file. What is not a regular file, such as /dev/stdout or a named
-    pipe, gets its text directly. Raises InputError if a file cannot be written.
+    pipe, gets its text directly. No link is followed, since the change under check may bring it. Raises InputError if a
+    file cannot be written.
     """
+    for name in names:
+        with _reported(name):
+            _refuse_link(name)
+    with _destinations(names) as writes:
+        yield writes
+
+
+_STREAMS = ("/dev/stdout", "/dev/stderr", "/dev/fd/", "/proc/")
+"""Where the system keeps links to open files."""
+
+
+def _refuse_link(name: str) -> None:
+    """Raise ValueError for a link at the end of a path, or on its part below the working directory."""
+    here = Path.cwd()
+    path = here / name
+    below = [folder for folder in path.parents if folder.is_relative_to(here)]
+    if any(one.is_symlink() for one in (path, *below)) and not name.startswith(_STREAMS):
+        raise ValueError("its path has a link, which is not followed; name the place that the link leads to")
+
+
+@contextmanager
+def _destinations(names: Sequence[str]) -> Iterator[list[Write]]:
     with ExitStack() as leftovers:
         opened = [_opened(name, leftovers) for name in names]
         yield [one.write for one in opened]
@@ -104,7 +130,7 @@ def _beside(name: str, mode: int | None, leftovers: ExitStack) -> _Destination:
     if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
         signal.signal(signal.SIGTERM, _end)
         leftovers.callback(signal.signal, signal.SIGTERM, signal.SIG_DFL)
-    place = Path(name).resolve()  # a link stays: the file that it leads to is replaced
+    place = Path(name).resolve()
     new = place.with_name(f".{token_hex(8)}.tmp")
     leftovers.callback(new.unlink, missing_ok=True)
     stream = new.open("x", encoding="utf-8")

@@ -8,8 +8,8 @@ import sys
 import time
 
 from webhook.cli.screen import draw
+from webhook.report.counted import counted
 from webhook.report.model import Entry, Result
-from webhook.report.summary import counted
 
 _UNSEEN = 1.0
 """Seconds for which a run shows no progress."""

@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from webhook.cli.repository import up_to_root
+from webhook.manifests.recognition import OUR_FILE
 
 VARIABLE = "GPUSHARE_CONFIG"
 """The environment variable that names a settings file."""
 
-FILE = ".gpushare.yaml"
+FILE = OUR_FILE
 """The settings file of a repository: in the working directory, or in a folder above it within the repository."""
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from typing import BinaryIO, NamedTuple
@@ -27,11 +28,18 @@ class Source(NamedTuple):
 
 
 def read_file(path: str) -> bytes | Diagnostic:
-    """Return the content of a file or of a named pipe."""
+    """Return the content of a file that was found rather than named. Only a regular file is read.
+
+    To open a named pipe, or to read a device, might never end. The descriptor tells what was opened, since the path may
+    lead elsewhere meanwhile.
+    """
     try:
-        descriptor = os.open(path, os.O_RDONLY)
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY)
         try:
-            data = _content(descriptor)
+            status = os.fstat(descriptor)
+            if not stat.S_ISREG(status.st_mode):
+                return problem(path, NOT_REGULAR)
+            data = _content(descriptor, status.st_size)
         finally:
             os.close(descriptor)
     except (OSError, ValueError) as error:
@@ -39,9 +47,11 @@ def read_file(path: str) -> bytes | Diagnostic:
     return data if len(data) <= LARGEST else problem(path, _TOO_LARGE)
 
 
-def _content(descriptor: int) -> bytes:
-    """Return what a descriptor yields, up to one byte more than the limit."""
-    size = _size(descriptor)
+NOT_REGULAR = "not a regular file"
+
+
+def _content(descriptor: int, size: int) -> bytes:
+    """Return what a file holds, up to one byte more than the limit."""
     data = os.read(descriptor, min(size, LARGEST) + 1) if size else b""
     if len(data) == size > 0:
         return data  # so it is for almost all files; a stream takes twice as many system calls
@@ -99,6 +109,22 @@ def reason_of(error: OSError | ValueError) -> str:
 def is_folder(path: str) -> bool:
     """Return whether a path leads to a folder."""
     return stat.S_ISDIR(mode_of(path))
+
+
+def leaves(path: str, folder: str) -> bool:
+    """Return whether a link leads out of a folder, or to what git keeps there: neither is part of what is looked at.
+
+    A link that leads nowhere does not, if the system gives up because of too many links.
+    """
+    try:
+        os.stat(path)  # noqa: PTH116 - as in `mode_of`
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            return False  # `realpath` would follow any number of links
+    top = os.path.realpath(folder)
+    target = os.path.realpath(path)
+    below = target.removeprefix(top if top.endswith("/") else f"{top}/")
+    return below == target or ".git" in below.split("/")
 
 
 def mode_of(path: str) -> int:

@@ -4,28 +4,29 @@ from __future__ import annotations
 
 import os
 import stat
+import sys
 from collections.abc import Iterator
 from typing import NamedTuple
 
 from webhook.diagnostics import Diagnostic, Unread
-from webhook.manifests.files import problem, reason_of, shown
-from webhook.manifests.gitignore import Rules
+from webhook.manifests.files import is_folder, leaves, problem, reason_of, shown
 from webhook.manifests.ignore import Patterns
 from webhook.manifests.places import Place, inner_place, is_of_chart, top_place
-from webhook.manifests.recognition import Reason
-
-EXTENSIONS = (".json", ".jsonl", ".ndjson", ".yaml", ".yml")
+from webhook.manifests.recognition import EXTENSIONS, KUSTOMIZATION_FILES, Reason
+from webhook.manifests.worktrees import WorkTrees
 
 
 class Search(NamedTuple):
-    """What is looked for in a folder.
+    """What is looked for below a folder.
 
     `levels` counts the levels of folders below it, `exclude` matches what is left out, and `only` the files that are
     read; None stands for no such pattern.
     """
 
-    levels: int
-    exclude: Rules | None = None
+    top: str
+    trees: WorkTrees
+    exclude: Patterns | None = None
+    levels: int = sys.maxsize
     only: Patterns | None = None
 
 
@@ -37,16 +38,16 @@ class _Folder(NamedTuple):
     entries: Iterator[os.DirEntry[str]]
 
 
-def walk(top: str, search: Search) -> Iterator[str | Unread | Diagnostic]:
+def walk(search: Search) -> Iterator[str | Unread | Diagnostic]:
     """Yield the paths of the files to read, sorted in each folder, and what is skipped.
 
     A folder that is skipped counts as one. Links to folders are not followed, since they may form a cycle.
     """
-    if is_of_chart(top):
-        yield Reason.CHART.skips(shown(top))
+    if is_of_chart(search.top):
+        yield Reason.CHART.skips(shown(search.top))
         return
     pending: list[_Folder] = []
-    yield from _open(pending, top, "")
+    yield from _open(pending, search, search.top, "")
     while pending:
         folder = pending[-1]
         entry = next(folder.entries, None)
@@ -59,12 +60,12 @@ def walk(top: str, search: Search) -> Iterator[str | Unread | Diagnostic]:
         elif folder.level < search.levels and entry.name != ".git":
             reason = folder.place.reason(entry.name, search.exclude, is_folder=True)
             if reason is None:
-                yield from _open(pending, entry.path, entry.name)
+                yield from _open(pending, search, entry.path, entry.name)
             else:
                 yield reason.skips(f"{shown(entry.path)}/")
 
 
-def _open(pending: list[_Folder], path: str, name: str) -> Iterator[Diagnostic]:
+def _open(pending: list[_Folder], search: Search, path: str, name: str) -> Iterator[Diagnostic]:
     """Add a folder to those that are pending: the top, or a folder in the last one."""
     try:
         with os.scandir(path) as found:
@@ -72,30 +73,44 @@ def _open(pending: list[_Folder], path: str, name: str) -> Iterator[Diagnostic]:
     except OSError as error:
         yield problem(path, reason_of(error))
         return
-    names = {entry.name for entry in entries}
-    place = inner_place(pending[-1].place, path, name, names) if pending else top_place(path, names)
+    names = {entry.name for entry in entries if entry.name not in KUSTOMIZATION_FILES or not _leaves(entry, search)}
+    trees = search.trees
+    place = inner_place(pending[-1].place, path, name, trees, names) if pending else top_place(path, trees, names)
     yield from place.problems
     pending.append(_Folder(len(pending), place, iter(entries)))
 
 
+def _leaves(entry: os.DirEntry[str], search: Search) -> bool:
+    return entry.is_symlink() and leaves(entry.path, search.top)
+
+
 def _file(folder: _Folder, entry: os.DirEntry[str], search: Search) -> str | Unread | Diagnostic | None:
     """Return the path of a file to read, or why it is not read; None for what is not looked for."""
-    is_wanted = entry.name.endswith(EXTENSIONS) and (
-        search.only is None or search.only.match(folder.place.below + entry.name) is True
-    )
-    if not is_wanted and not entry.is_symlink():
+    if entry.is_symlink() and is_folder(entry.path):
+        return _link_to_folder(folder, entry, search)
+    if not entry.name.endswith(EXTENSIONS):
         return None
-    try:
-        mode = stat.S_IFREG if entry.is_file(follow_symlinks=False) else entry.stat().st_mode
-    except OSError as error:
-        # What is no manifest by its name may be anything.
-        return problem(entry.path, reason_of(error)) if is_wanted else None
-    if stat.S_ISDIR(mode):
-        return Reason.LINK.skips(f"{shown(entry.path)}/") if folder.level < search.levels else None
-    if not is_wanted:
+    if search.only is not None and not search.only.match(folder.place.below + entry.name):
         return None
     reason = folder.place.reason(entry.name, search.exclude, is_folder=False)
-    if reason is not None:
-        return reason.skips(shown(entry.path))
-    # Reading a named pipe might never end.
-    return entry.path if stat.S_ISREG(mode) else problem(entry.path, "not a regular file")
+    if reason is None and _leaves(entry, search):
+        reason = Reason.OUTSIDE
+    try:
+        if reason is None and not stat.S_ISREG(_type(entry)):
+            reason = Reason.IRREGULAR
+    except OSError as error:
+        return problem(entry.path, reason_of(error))
+    return entry.path if reason is None else reason.skips(shown(entry.path))
+
+
+def _type(entry: os.DirEntry[str]) -> int:
+    """Return the type of what an entry leads to. For a regular file, the folder says so: no system call is needed."""
+    return stat.S_IFREG if entry.is_file(follow_symlinks=False) else entry.stat().st_mode
+
+
+def _link_to_folder(folder: _Folder, entry: os.DirEntry[str], search: Search) -> Unread | None:
+    """Return why a link is not followed; None where no folder is looked at."""
+    if folder.level == search.levels:
+        return None
+    reason = folder.place.reason(entry.name, search.exclude, is_folder=True) or Reason.LINK
+    return reason.skips(f"{shown(entry.path)}/")

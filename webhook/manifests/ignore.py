@@ -1,8 +1,8 @@
-"""Patterns of paths as in .gitignore: those of `--exclude`, of the .gitignore files of a repository, and of `-f`.
+"""Patterns of paths as in .gitignore: those of `--exclude` and of inputs.
 
-The rules are those of gitignore(5) and of git's `wildmatch.c`. Matching takes linear time whatever the patterns are,
-since a pull request may bring a .gitignore file of its own. (With the backtracking expressions of pathspec 1.1, five
-stars in one line, `*a*a*a*a*a*b`, take seconds for one file name.)
+The rules are those of gitignore(5) and of git's `wildmatch.c`. Matching takes linear time whatever the names of files
+are, since a change chooses them. (With the backtracking expressions of pathspec 1.1, five stars in one line,
+`*a*a*a*a*a*b`, take seconds for one file name.)
 """
 
 from __future__ import annotations
@@ -32,11 +32,15 @@ _KINDS = {
 
 
 class Patterns:
-    """The patterns of one file or option, in order: the last one that matches a path decides about it."""
+    """Patterns in order: the last one that matches a path decides about it.
 
-    __slots__ = ("_groups",)
+    `above` leads from where the patterns begin to where the paths begin; it ends with a slash unless it is empty.
+    """
 
-    def __init__(self, lines: Iterable[str]) -> None:
+    __slots__ = ("_above", "_groups")
+
+    def __init__(self, lines: Iterable[str], above: str = "") -> None:
+        self._above = above
         rules = [rule for rule in map(_rule, lines) if rule is not None]
         # Neighbours that decide alike form one expression; the last ones are tried first.
         self._groups: tuple[tuple[bool, re.Pattern[str]], ...] = tuple(
@@ -47,10 +51,9 @@ class Patterns:
     def match(self, path: str, *, folder: bool = False) -> bool | None:
         """Return whether a path is ignored; None where no pattern matches it.
 
-        The path is relative to the folder of the patterns, with `/` between its names. What is below an ignored folder
-        is ignored, too, but not matched here.
+        The path has `/` between its names. What is below an ignored folder is ignored, too, but not matched here.
         """
-        subject = f"{path}\0" if folder else path
+        subject = f"{self._above}{path}\0" if folder else self._above + path
         for ignored, expression in self._groups:
             if expression.fullmatch(subject):
                 return ignored

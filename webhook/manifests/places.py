@@ -8,37 +8,38 @@ from posixpath import split
 from typing import NamedTuple
 
 from webhook.diagnostics import Diagnostic
-from webhook.manifests.files import read_file, shown
-from webhook.manifests.gitignore import Rules, is_ignored, rules_above, rules_of
+from webhook.manifests.files import leaves, read_file, shown
+from webhook.manifests.ignore import Patterns
 from webhook.manifests.kustomizations import used_files
 from webhook.manifests.recognition import CHART_FILE, KUSTOMIZATION_FILES, Reason, is_values_file
+from webhook.manifests.worktrees import Ignored, WorkTrees
 
 _NOTHING: frozenset[str] = frozenset()
-_MARKERS = (".git", ".gitignore", CHART_FILE, *KUSTOMIZATION_FILES)
-"""The files that say something about those beside them and below."""
+_MARKERS = (".git", CHART_FILE, *KUSTOMIZATION_FILES)
+"""Files that say something about those beside them and below; not so a kustomization elsewhere, behind a link."""
 
 
 class Place(NamedTuple):
     """A folder of a search, at or below its top.
 
-    `below` is its path below the top, with a slash at the end. `rules` are those of .gitignore files, and `used` holds
+    `below` is its path below the top, with a slash at the end. `ignored` is what git ignores in it, and `used` holds
     the paths below the top that kustomizations use. `problems` are those of kustomizations.
     """
 
     below: str
-    rules: tuple[Rules, ...]
+    ignored: Ignored
     used: frozenset[str]
     is_chart: bool
     problems: tuple[Diagnostic, ...]
 
-    def reason(self, name: str, exclude: Rules | None, *, is_folder: bool) -> Reason | None:
+    def reason(self, name: str, exclude: Patterns | None, *, is_folder: bool) -> Reason | None:
         """Return why a file or folder in this folder is skipped; None where it is read."""
-        if name.startswith("."):
-            return Reason.HIDDEN
+        if name == ".git":
+            return Reason.GIT
         below = self.below + name
         if exclude is not None and exclude.match(below, folder=is_folder):
             return Reason.EXCLUDED
-        if is_ignored(self.rules, below, folder=is_folder):
+        if self.ignored.has(name, is_folder=is_folder):
             return Reason.IGNORED
         if self.is_chart and (name == "templates" if is_folder else name == CHART_FILE or is_values_file(name)):
             return Reason.CHART
@@ -47,17 +48,21 @@ class Place(NamedTuple):
         return None
 
 
-def top_place(path: str, names: Collection[str] | None = None) -> Place:
-    """Return the place of the top of a search. Without the names in a folder, those that matter are looked for."""
-    return _place(path, "", rules_above(path), _NOTHING, _markers(path) if names is None else names)
+def top_place(path: str, trees: WorkTrees, names: Collection[str]) -> Place:
+    """Return the place of the top of a search. `names` holds at least the `markers` of the folder."""
+    return _place(path, "", trees.of(path), _NOTHING, names)
 
 
-def inner_place(outer: Place, path: str, name: str, names: Collection[str] | None = None) -> Place:
+def inner_place(outer: Place, path: str, name: str, trees: WorkTrees, names: Collection[str]) -> Place:
     """Return the place of a folder in a folder; `path` is its whole path."""
-    names = _markers(path) if names is None else names
-    # A repository inside another one: git applies its own rules only.
-    rules = () if ".git" in names else outer.rules
-    return _place(path, f"{outer.below}{name}/", rules, outer.used, names)
+    ignored = trees.within(path) if ".git" in names else outer.ignored.below(name)
+    return _place(path, f"{outer.below}{name}/", ignored, outer.used, names)
+
+
+def markers(path: str, top: str) -> set[str]:
+    """Return the names of files in a folder that say something about those beside them and below."""
+    names = {name for name in _MARKERS if os.path.lexists(f"{path}/{name}")}
+    return names - {name for name in names.intersection(KUSTOMIZATION_FILES) if leaves(f"{path}/{name}", top)}
 
 
 def is_of_chart(folder: str) -> bool:
@@ -70,13 +75,7 @@ def is_of_chart(folder: str) -> bool:
     return False
 
 
-def _markers(path: str) -> list[str]:
-    return [name for name in _MARKERS if os.path.lexists(f"{path}/{name}")]
-
-
-def _place(path: str, below: str, rules: tuple[Rules, ...], used: frozenset[str], names: Collection[str]) -> Place:
-    if ".gitignore" in names:
-        rules += rules_of(path, below)
+def _place(path: str, below: str, ignored: Ignored, used: frozenset[str], names: Collection[str]) -> Place:
     problems: list[Diagnostic] = []
     for name in KUSTOMIZATION_FILES:
         if name in names:
@@ -85,7 +84,7 @@ def _place(path: str, below: str, rules: tuple[Rules, ...], used: frozenset[str]
                 problems.append(using)
             else:
                 used |= using
-    return Place(below, rules, used, CHART_FILE in names, tuple(problems))
+    return Place(below, ignored, used, CHART_FILE in names, tuple(problems))
 
 
 def _used(kustomization: str, below: str) -> frozenset[str] | Diagnostic:

@@ -8,6 +8,7 @@ from posixpath import basename, dirname
 from typing import NamedTuple
 
 from webhook.diagnostics import Unread
+from webhook.manifests.files import NOT_REGULAR
 from webhook.policy.pods.reading import type_of
 from webhook.policy.verdict import Path
 
@@ -15,10 +16,12 @@ from webhook.policy.verdict import Path
 class Reason(StrEnum):
     """Why a file of a folder is not read."""
 
-    HIDDEN = "hidden"
     EXCLUDED = "excluded by --exclude"
-    IGNORED = "in .gitignore"
+    IGNORED = "ignored by git"
+    GIT = "part of git's own folder"
     LINK = "a link to a folder"
+    OUTSIDE = "a link out of the folder"
+    IRREGULAR = NOT_REGULAR
     CHART = "part of a Helm chart"
     KUSTOMIZATION = "part of a kustomization"
     TEMPLATE = "an unrendered template"
@@ -28,7 +31,16 @@ class Reason(StrEnum):
 
     def skips(self, file: str) -> Unread:
         """Return the entry of a file, or of a folder as a whole, that is not read for this reason."""
-        return Unread(file, self.value)
+        return Unread(file, self.value, self in _MAY_HIDE and file.endswith((*EXTENSIONS, "/")))
+
+
+_MAY_HIDE = frozenset(
+    (
+        *(Reason.IGNORED, Reason.LINK, Reason.OUTSIDE, Reason.IRREGULAR),
+        *(Reason.CHART, Reason.KUSTOMIZATION, Reason.TEMPLATE),
+    )
+)
+"""Reasons by which a change keeps an object from being checked. Of the other files the API server accepts nothing."""
 
 
 class Stranger(NamedTuple):
@@ -44,6 +56,12 @@ class Stranger(NamedTuple):
 
 CHART_FILE = "Chart.yaml"
 KUSTOMIZATION_FILES = ("kustomization.yaml", "kustomization.yml", "Kustomization")
+EXTENSIONS = (".json", ".jsonl", ".ndjson", ".yaml", ".yml")
+"""What the names of manifests end in."""
+
+OUR_FILE = ".gpushare.yaml"
+"""The settings file of a repository."""
+
 OUR_GROUP = "gpushare-webhook/"
 OUR_SETTINGS = frozenset(
     (
@@ -104,6 +122,8 @@ def _of_version(file: str, version: str, kind: object, value: dict[str, object])
 def _without_header(file: str, value: dict[str, object]) -> Stranger:
     if basename(file) in KUSTOMIZATION_FILES:
         return _kustomization(file)
+    if basename(file) == OUR_FILE:
+        return _ours("Settings")
     config = value.get("config")
     if isinstance(config, dict) and config.keys() & OUR_SETTINGS:
         return Stranger(Reason.CHART, "the chart's values: pass their `config:` part with --config", ("config",))

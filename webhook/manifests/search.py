@@ -3,42 +3,42 @@
 from __future__ import annotations
 
 import os
+import stat
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
 
 from webhook.diagnostics import Diagnostic, Unread
-from webhook.manifests.files import Source, is_folder, problem, read_file, shown
-from webhook.manifests.folders import EXTENSIONS, Search, walk
-from webhook.manifests.gitignore import Rules
+from webhook.manifests.files import Source, is_folder, leaves, mode_of, problem, read_file, shown
+from webhook.manifests.folders import Search, walk
 from webhook.manifests.ignore import Patterns
-from webhook.manifests.places import Place, inner_place, is_of_chart, top_place
-from webhook.manifests.recognition import Reason
+from webhook.manifests.places import Place, inner_place, is_of_chart, markers, top_place
+from webhook.manifests.recognition import EXTENSIONS, Reason
+from webhook.manifests.worktrees import WorkTrees
 
 _MAGIC = "*?["
 _KINDS = f"{', '.join(EXTENSIONS[:-1])} or {EXTENSIONS[-1]} file"
 
 
-def folder(name: str, recursive: bool, exclude: Sequence[str]) -> Iterator[Source | Unread | Diagnostic]:
-    """Read the manifests of a folder, with those of the folders below it if `recursive`."""
-    search = Search(sys.maxsize if recursive else 0, _below(exclude, name))
-    deeper = "" if recursive else "; -R reads the folders below as well"
-    yield from _searched(name, name, search, f"no {_KINDS} in this folder{deeper}")
+def folder(name: str, exclude: Sequence[str], trees: WorkTrees) -> Iterator[Source | Unread | Diagnostic]:
+    """Read the manifests of a folder and of those below it."""
+    yield from _searched(name, Search(name, trees, _below(exclude, name)), f"no {_KINDS} in this folder")
 
 
-def matches(pattern: str, exclude: Sequence[str]) -> Iterator[Source | Unread | Diagnostic]:
+def matches(pattern: str, exclude: Sequence[str], trees: WorkTrees) -> Iterator[Source | Unread | Diagnostic]:
     """Read the files that a pattern matches below the folder with which it begins."""
     names = pattern.split("/")
     fixed = next(index for index, name in enumerate(names) if any(one in name for one in _MAGIC))
     top = "/".join(names[:fixed]) or ("/" if fixed else ".")
     rest = names[fixed:]
     levels = sys.maxsize if "**" in rest else len(rest) - 1
-    search = Search(levels, _below(exclude, top), Patterns([f"/{'/'.join(rest)}"]))
+    nothing = f"no {_KINDS} matches this pattern"
     if not is_folder(top):
-        yield problem(pattern, f"no {_KINDS} matches this pattern")
+        yield problem(pattern, nothing)
         return
-    yield from _searched(pattern, top, search, f"no {_KINDS} matches this pattern")
+    search = Search(top, trees, _below(exclude, top), levels, Patterns([f"/{'/'.join(rest)}"]))
+    yield from _searched(pattern, search, nothing)
 
 
 def excluded_file(name: str, exclude: Sequence[str]) -> Unread | None:
@@ -52,32 +52,43 @@ def excluded_file(name: str, exclude: Sequence[str]) -> Unread | None:
 class NamedFiles:
     """Files that are named but treated as those of a folder: the working directory, or their own outside it."""
 
-    __slots__ = ("_exclude", "_places")
+    __slots__ = ("_exclude", "_places", "_trees")
 
-    def __init__(self, exclude: Sequence[str]) -> None:
-        self._exclude = Rules(Patterns(exclude)) if exclude else None
+    def __init__(self, exclude: Sequence[str], trees: WorkTrees) -> None:
+        self._exclude = Patterns(exclude) if exclude else None
+        self._trees = trees
         self._places: dict[str, Place] = {}
 
     def read(self, name: str) -> Source | Unread | Diagnostic:
         """Return the content of a file, or why it is skipped."""
-        reason = self._reason(name)
-        if reason is not None:
-            return reason.skips(shown(name))
-        return _read(name)
-
-    def _reason(self, name: str) -> Reason | None:
         *folders, file = _path(name)
-        folder = "." if folders else os.path.split(name)[0] or "."
+        top = "." if folders else os.path.split(name)[0] or "."
+        reason = self._reason(top, folders, file) or _reason_of_file(name, top)
+        return _read(name) if reason is None else reason.skips(shown(name))
+
+    def _reason(self, top: str, folders: Sequence[str], file: str) -> Reason | None:
+        """Return why a file in folders below the top is skipped because of its path."""
+        folder = top
         if is_of_chart(folder):
             return Reason.CHART
-        place = self._places.get(folder) or self._places.setdefault(folder, top_place(folder))
+        place = self._places.get(top) or self._places.setdefault(top, top_place(top, self._trees, markers(top, top)))
         for one in folders:
             reason = place.reason(one, self._exclude, is_folder=True)
             if reason is not None:
                 return reason
             folder = f"{folder}/{one}"
-            place = self._places.get(folder) or self._places.setdefault(folder, inner_place(place, folder, one))
+            place = self._places.get(folder) or self._places.setdefault(
+                folder, inner_place(place, folder, one, self._trees, markers(folder, top))
+            )
         return place.reason(file, self._exclude, is_folder=False)
+
+
+def _reason_of_file(name: str, top: str) -> Reason | None:
+    """Return why a file is skipped because of what it is. One that is missing is not skipped, but an error."""
+    if leaves(name, top):
+        return Reason.OUTSIDE
+    mode = mode_of(name)
+    return Reason.IRREGULAR if mode and not stat.S_ISREG(mode) else None
 
 
 def _path(name: str) -> list[str]:
@@ -86,11 +97,11 @@ def _path(name: str) -> list[str]:
     return f"{_from_here(above or '.')}{file}".split("/")
 
 
-def _searched(name: str, top: str, search: Search, nothing: str) -> Iterator[Source | Unread | Diagnostic]:
+def _searched(name: str, search: Search, nothing: str) -> Iterator[Source | Unread | Diagnostic]:
     """Read what is found in a folder. To find nothing is an error of the input, or a check of nothing would pass."""
     skipped: Counter[str] = Counter()
     has_input = False
-    for found in walk(top, search):
+    for found in walk(search):
         if isinstance(found, Unread):
             if search.only is None or not found.file.endswith("/"):
                 skipped[found.reason] += 1
@@ -119,9 +130,9 @@ def _all_skipped(skipped: Counter[str]) -> str:
     return f"every file here is skipped ({counts}){instead}"
 
 
-def _below(exclude: Sequence[str], top: str) -> Rules | None:
-    """Return the patterns to exclude as rules for a folder; None without patterns."""
-    return Rules(Patterns(exclude), _from_here(top)) if exclude else None
+def _below(exclude: Sequence[str], top: str) -> Patterns | None:
+    """Return the patterns to exclude for the paths in a folder; None without patterns."""
+    return Patterns(exclude, _from_here(top)) if exclude else None
 
 
 def _from_here(folder: str) -> str:

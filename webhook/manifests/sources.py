@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import BinaryIO
 
 from webhook.diagnostics import Diagnostic, Unread
@@ -16,8 +16,8 @@ STDIN = "<stdin>"
 
 def sources(
     names: Sequence[str],
-    recursive: bool,
     stdin: BinaryIO,
+    tell: Callable[[Diagnostic], object],
     exclude: Sequence[str] = (),
     reading: Reading = whole,
     *,
@@ -27,8 +27,10 @@ def sources(
 
     A pattern is one for the shell that no shell has expanded. Patterns to exclude are relative to the working
     directory; for paths outside it, to the folder that is named. Files of folders and of patterns are read at once, and
-    so are, with `as_in_folder`, named files, which are then treated like those that are found in a folder.
+    so are, with `as_in_folder`, named files, which are then treated like those that are found in a folder. `tell` gets
+    what a user should know, although it is no error of an input.
     """
+    trees: WorkTrees | None = None
     named_files: NamedFiles | None = None
     for name in names:
         if name in _NO_PATH or not (exclude or as_in_folder or is_folder(name) or _is_pattern(name)):
@@ -36,13 +38,15 @@ def sources(
             continue
         # A file needs none of this.
         from webhook.manifests.search import NamedFiles, excluded_file, folder, matches
+        from webhook.manifests.worktrees import WorkTrees
 
+        trees = trees or WorkTrees(tell)
         if is_folder(name):
-            yield from folder(name, recursive, exclude)
+            yield from folder(name, exclude, trees)
         elif _is_pattern(name):
-            yield from matches(name, exclude)
-        elif as_in_folder and _SCHEME not in name:
-            named_files = named_files or NamedFiles(exclude)
+            yield from matches(name, exclude, trees)
+        elif as_in_folder and not _is_no_file(name):
+            named_files = named_files or NamedFiles(exclude, trees)
             yield named_files.read(name)
         elif (excluded := excluded_file(name, exclude)) is not None:
             yield excluded
@@ -52,6 +56,12 @@ def sources(
 
 _NO_PATH = ("-", "")
 _SCHEME = "://"
+_STREAMS = ("/dev/fd/", "/proc/self/fd/")
+"""What names the output of another command, `<(helm template …)`, in bash and zsh."""
+
+
+def _is_no_file(name: str) -> bool:
+    return _SCHEME in name or name.startswith(_STREAMS)
 
 
 def _is_pattern(name: str) -> bool:

@@ -8,10 +8,10 @@ from webhook.diagnostics import LINE
 from webhook.policy.printable import printable
 from webhook.policy.verdict import Severity
 from webhook.report.columns import hanging, wrapped
+from webhook.report.counted import counted
 from webhook.report.excerpt import pointed
 from webhook.report.model import Located, Result
 from webhook.report.page import Page
-from webhook.report.summary import counted
 
 INDENT = "    "
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from webhook.report.counted import counted
 from webhook.report.tally import Tally
 
 
@@ -20,8 +21,3 @@ def _server(tally: Tally) -> str:
         return f"none answered by {tally.server}"
     differences = counted(tally.differences, "difference") if tally.differences else "no difference"
     return f"{tally.sent} answered by {tally.server}, {differences} from the local run"
-
-
-def counted(number: int, thing: str) -> str:
-    """Return a number and what it counts."""
-    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from enum import Enum
-from typing import TYPE_CHECKING, assert_never
+from typing import TYPE_CHECKING, Any, assert_never
 
 from webhook.diagnostics import Diagnostic, Unread
 from webhook.policy.verdict import DECISIONS as DECISION_OF
 from webhook.policy.verdict import Finding, Severity
 from webhook.report.exit_codes import ExitCode
+from webhook.report.left_unread import LeftUnread
 from webhook.report.model import DECISIONS, SKIPPED, Entry, Result, Suppressor
 from webhook.report.selection import EVERYTHING, Selection
 
@@ -41,6 +42,11 @@ class FailOn(Enum):
             case _:
                 assert_never(self)
 
+    @property
+    def counts_unread(self) -> bool:
+        """Whether the run fails for what may hold an object and is not read."""
+        return self is FailOn.SKIPPED
+
     def shows(self, severity: Severity) -> bool:
         """Return whether a finding of the severity denies its object or fails the run."""
         return severity is Severity.DENY or DECISION_OF[severity].label in self.failing
@@ -50,8 +56,8 @@ class Tally:
     """Counts the entries of a run.
 
     `settings` names the settings file if there is one, `selection` the checks that the run makes. `codes` counts the
-    findings by code and severity, `skipped` the objects by the reason why they are skipped, `unread` the files by the
-    reason why they are not read, `suppressed` the findings that the report leaves out by code and by what suppresses
+    findings by code and severity, `skipped` the objects by the reason why they are skipped, `unread` the files and
+    folders that are not read, `suppressed` the findings that the report leaves out by code and by what suppresses
     them. `notes` counts the remarks about suppression. `baseline` is the one of the run, if there is one. `server` is
     the address of the running webhook that decides, empty if none does; `sent` counts the objects that it answered,
     `differences` those between its answers and the local run.
@@ -84,7 +90,7 @@ class Tally:
         self.errors = 0
         self.codes: Counter[tuple[str, str]] = Counter()
         self.skipped: Counter[str] = Counter()
-        self.unread: Counter[str] = Counter()
+        self.unread = LeftUnread()
         self.suppressed: Counter[tuple[str, Suppressor]] = Counter()
         self.notes = 0
         self.baseline: BaselineUse | None = None
@@ -98,7 +104,7 @@ class Tally:
             case Diagnostic():
                 self.errors += 1
             case Unread():
-                self.unread[entry.reason] += 1
+                self.unread.add(entry)
             case _:
                 assert_never(entry)
 
@@ -129,16 +135,18 @@ class Tally:
         """Return the number of findings that something suppresses."""
         return sum(count for (_, by), count in self.suppressed.items() if by is suppressor)
 
-    def summary(self) -> dict[str, int]:
-        """Return the number of objects, of those with each decision, and of errors; and what a webhook answered."""
+    def summary(self) -> dict[str, Any]:
+        """Return the numbers of objects, decisions, errors and unread files, and what a webhook answered."""
         compared = {"sent": self.sent, "differences": self.differences} if self.server else {}
-        return {"objects": self.objects, **self.decisions, "errors": self.errors, **compared}
+        unread = {"unread": self.unread.data()} if self.unread else {}
+        return {"objects": self.objects, **self.decisions, "errors": self.errors, **unread, **compared}
 
     def exit_code(self, fail_on: FailOn) -> ExitCode:
         """Return the exit code of the run."""
         if self.errors:
             return ExitCode.WRONG_INPUT
-        return ExitCode.DENIED if any(self.decisions[one] for one in fail_on.failing) else ExitCode.OK
+        fails = any(self.decisions[one] for one in fail_on.failing) or (fail_on.counts_unread and self.unread.hiding)
+        return ExitCode.DENIED if fails else ExitCode.OK
 
 
 _UNCHECKED = "GPS023"

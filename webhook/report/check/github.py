@@ -49,10 +49,11 @@ class GithubWriter:
 
     def end(self, tally: Tally) -> str:
         """Return the summary. It says so if GitHub leaves annotations out of the overview."""
+        unread = f"; {tally.unread}" if tally.unread else ""
         cut = [name for name, count in self._written.items() if count > _SHOWN]
         shown = " and ".join(f"the first {_SHOWN} {name}s" for name in cut)
         hint = f"; GitHub shows {shown} of a step" if cut else ""
-        return self._command("notice", {}, _TITLE, f"{summary(tally)}{hint}")
+        return self._command("notice", {}, _TITLE, f"{summary(tally)}{unread}{hint}")
 
     def _command(self, name: str, place: dict[str, object], title: str, message: str) -> str:
         self._written[name] += 1

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from webhook.diagnostics import LINE
+from webhook.diagnostics import LINE, Unread
 from webhook.policy.printable import printable
 from webhook.report.columns import hanging, wrapped
+from webhook.report.counted import counted
 from webhook.report.finding_lines import INDENT, finding_lines, further
 from webhook.report.model import SKIPPED, Entry, Result
 from webhook.report.page import PLAIN, Page
 from webhook.report.remedies import Remedies
-from webhook.report.summary import counted, summary
+from webhook.report.summary import summary
 from webhook.report.suppressed_lines import suppressed_lines
 from webhook.report.tally import Tally
 
@@ -32,6 +33,8 @@ class TextWriter:
 
     def add(self, entry: Entry) -> str:
         """Return the lines for the findings of a result. Errors are printed on standard error."""
+        if isinstance(entry, Unread):
+            return self._written(_unread(entry, self._page))
         if not isinstance(entry, Result) or _is_silent(entry):
             return ""
         self._omitted += sum(entry.omitted.values())
@@ -39,13 +42,16 @@ class TextWriter:
             self._count(entry.reason)
         for located in entry.findings:
             self._remedies.add(located.finding)
-        text = _joined(_result(entry, self._page))
-        self._has_lines |= bool(text)
-        return text
+        return self._written(_result(entry, self._page))
 
     def end(self, tally: Tally) -> str:
         """Return the remedies, the tally, what is not checked, and the summary."""
         return _joined(self._end(tally))
+
+    def _written(self, lines: Iterable[str]) -> str:
+        text = _joined(lines)
+        self._has_lines |= bool(text)
+        return text
 
     def _count(self, reason: str) -> None:
         is_listed = reason in self._reasons or len(self._reasons) < _REASONS
@@ -74,7 +80,9 @@ class QuietWriter:
         self._page = page
 
     def add(self, entry: Entry) -> str:
-        """Return the lines for the failing findings of a result, or for an object whose skipping fails the run."""
+        """Return the lines for the failing findings of a result, or for what is not checked and so fails the run."""
+        if isinstance(entry, Unread):
+            return _joined(_unread(entry, self._page))
         if not isinstance(entry, Result):
             return ""
         fail_on = self._page.fail_on
@@ -95,6 +103,12 @@ class QuietWriter:
 
 def _joined(lines: Iterable[str]) -> str:
     return "".join(f"{line}\n" for line in lines)
+
+
+def _unread(entry: Unread, page: Page) -> Iterator[str]:
+    """Return the lines for a file or folder that fails the run; the summary counts the others."""
+    if entry.may_hide and page.fail_on.counts_unread:
+        yield from hanging(printable(f"{entry.file}:", LINE), f"not read: {entry.reason}", page.width, INDENT)
 
 
 def _is_silent(result: Result) -> bool:
@@ -130,8 +144,7 @@ def _tallied(tally: Tally, omitted: int) -> Iterator[str]:
 
 def _not_checked(tally: Tally, reasons: Counter[str]) -> Iterator[str]:
     """How many files and objects are not checked, or checked otherwise, for each reason."""
-    for reason, count in tally.unread.most_common():
-        yield f"{counted(count, 'file')} not read: {reason}"
+    yield from tally.unread.lines()
     for reason, count in (tally.skipped + reasons).most_common():
         yield f"{counted(count, 'object')} {reason}"
     if tally.unchecked:

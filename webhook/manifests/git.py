@@ -1,0 +1,148 @@
+"""What git ignores in a work tree, as git itself says. git runs no program and no transport that the repository names.
+
+An archive by an author you do not trust may hold a whole repository, with its settings, its index and its patterns.
+"""
+
+from __future__ import annotations
+
+import os
+import selectors
+import shutil
+import subprocess
+import time
+from posixpath import dirname
+from typing import Final
+
+from webhook.policy.printable import printable
+
+SECONDS = 15.0
+"""The time that git gets in a run, for all work trees together: it waits forever for a `.gitignore` that is a pipe."""
+
+_LARGEST: Final = 64 * 1024 * 1024
+"""Bytes of an answer."""
+
+_SAID: Final = 4096
+"""Bytes of messages that are kept."""
+
+_OPTIONS: Final = (
+    # Programs that the settings of a repository may name, and settings that lie in a folder of a change.
+    *("-c", "core.fsmonitor=false"),
+    *("-c", f"core.hooksPath={os.devnull}"),
+    *("-c", "safe.bareRepository=explicit"),
+)
+_VARIABLES: Final = {
+    # In a partial clone, git fetches a missing .gitignore from where the settings say, with the command that they name.
+    "GIT_ALLOW_PROTOCOL": "none",
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_OPTIONAL_LOCKS": "0",
+    "LC_ALL": "C",
+}
+
+
+class GitError(Exception):
+    """git does not answer. The text says why."""
+
+
+class Git:
+    """The git of the user, with the time that remains for it."""
+
+    __slots__ = ("_left",)
+
+    def __init__(self) -> None:
+        self._left = SECONDS
+
+    def ignored(self, root: str) -> list[str]:
+        """Return the paths in a work tree that are ignored, from its root and in order; a folder's ends with a slash.
+
+        A folder that is ignored as a whole stands for its content. A tracked file is never ignored, and a folder with
+        one is not ignored as a whole. Raises GitError.
+        """
+        # git lists what it ignores rather than the rest: what it does not know, such as a folder without files or a
+        # name that its index spells in another case, is then read.
+        options = ("--others", "--ignored", "--exclude-standard", "--directory", "-z")
+        status, listed = self._run(root, "ls-files", *options)
+        if status:
+            raise GitError(f"it ends with {status}")
+        paths = set(os.fsdecode(listed).split("\0")) - {""}
+        # A folder whose files are all ignored one by one is listed beside them.
+        return sorted(paths - {f"{dirname(path.removesuffix('/'))}/" for path in paths})
+
+    def ignores(self, root: str, folder: str) -> bool:
+        """Return whether a folder of a work tree is ignored, itself or with one above it. Raises GitError."""
+        status, _ = self._run(root, "check-ignore", "--quiet", "--no-index", "--", folder)
+        return status == 0
+
+    def _run(self, root: str, *arguments: str) -> tuple[int, bytes]:
+        """Return the exit status, 0 or 1, and the output. Raises GitError."""
+        start = time.monotonic()
+        try:
+            environment = _environment()
+            command = [_program(environment["PATH"]), *_OPTIONS, "-C", root, *arguments]
+            return _answer(command, environment, start + self._left)
+        except OSError as error:
+            raise GitError(f"it cannot be started: {error.strerror}") from None
+        finally:
+            self._left -= time.monotonic() - start
+
+
+def _environment() -> dict[str, str]:
+    """Return the environment for git. A relative folder of PATH could be one of the checkout."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    folders = [folder for folder in os.get_exec_path() if folder.startswith("/")]
+    return kept | _VARIABLES | {"PATH": os.pathsep.join(folders)}
+
+
+def _program(path: str) -> str:
+    """Return the path of git. Raises GitError."""
+    program = shutil.which("git", path=path)
+    if program is None:
+        raise GitError("there is no git on the PATH")
+    return program
+
+
+def _answer(command: list[str], environment: dict[str, str], end: float) -> tuple[int, bytes]:
+    """Return the exit status, 0 or 1, and the output of a command that ends in time. Raises GitError and OSError."""
+    output, messages = bytearray(), bytearray()
+    pipe = subprocess.PIPE
+    with (
+        subprocess.Popen(  # noqa: S603 - no shell, and the paths follow options that take them literally
+            command, stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe, env=environment
+        ) as git,
+        selectors.DefaultSelector() as streams,
+    ):
+        try:
+            for stream, kept in ((git.stdout, output), (git.stderr, messages)):
+                streams.register(stream, selectors.EVENT_READ, kept)  # type: ignore[arg-type] # both are pipes
+            while streams.get_map():
+                _read(streams, end - time.monotonic())
+                if len(output) > _LARGEST:
+                    raise GitError(f"it ignores more than {_LARGEST // 1024**2} MiB of names")
+                del messages[_SAID:]
+            status = git.wait(max(0, end - time.monotonic()))
+        except (TimeoutError, subprocess.TimeoutExpired):
+            raise GitError(f"it takes longer than {SECONDS:g} s") from None
+        finally:
+            git.kill()
+    if status not in (0, 1):
+        raise GitError(_reason(status, messages.decode("utf-8", "replace")))
+    return status, bytes(output)
+
+
+def _read(streams: selectors.BaseSelector, seconds: float) -> None:
+    """Read what has arrived, and close streams that have ended. Raises TimeoutError."""
+    ready = streams.select(seconds) if seconds > 0 else []
+    if not ready:
+        raise TimeoutError
+    for stream, _ in ready:
+        data = os.read(stream.fd, 64 * 1024)
+        stream.data.extend(data)
+        if not data:
+            streams.unregister(stream.fileobj)
+
+
+def _reason(status: int, messages: str) -> str:
+    """Return why git has failed: the first line that says so."""
+    if status < 0:
+        return f"signal {-status} ends it"
+    lines = messages.splitlines() or [f"it ends with {status}"]
+    return printable(next((line for line in lines if line.startswith("fatal: ")), lines[0]).removeprefix("fatal: "))
