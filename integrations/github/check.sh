@@ -23,7 +23,7 @@ refuse() {
 }
 
 # Adds an option for each line of a variable that is not empty.
-arguments=(--recursive --fail-on "$INPUT_FAIL_ON" --output github --output "text=$program/report.txt")
+arguments=(--fail-on "$INPUT_FAIL_ON" --output github --output "text=$program/report.txt")
 add() {
   local line
   while IFS= read -r line; do
