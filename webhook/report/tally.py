@@ -96,7 +96,7 @@ class Tally:
             case Result():
                 self._add_result(entry)
             case Diagnostic():
-                self.errors += 1
+                self.errors += entry.errors
             case Unread():
                 self.unread[entry.reason] += 1
             case _:
