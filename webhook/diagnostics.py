@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from typing import Protocol, TypeVar
 
 from webhook.policy.printable import printable
 from webhook.policy.verdict import Path
@@ -18,13 +19,15 @@ class Diagnostic:
     """One problem of an input. `file` names the file, `<stdin>`, or the option that gave the value.
 
     `line` and `column` count from 1; both are 0 where the problem concerns the input as a whole. The fields hold text
-    of users unchanged. `str` returns `file:line:column: message` on one line that is safe to print.
+    of users unchanged. `str` returns `file:line:column: message` on one line that is safe to print. `errors` is the
+    number of errors that it stands for.
     """
 
     file: str
     line: int
     column: int
     message: str
+    errors: int = 1
 
     def __str__(self) -> str:
         place = f"{self.file}:{self.line}:{self.column}" if self.line else self.file
@@ -44,11 +47,77 @@ class Unread:
     may_hide: bool = False
 
 
+MOST_LISTED = 20
+"""Errors of one file that are listed. The others are counted: a file may hold millions."""
+
+
+def further(file: str, errors: int) -> Diagnostic:
+    """Return the diagnostic for errors of a file that are counted but not listed."""
+    return Diagnostic(file, 0, 0, f"and {errors:,} more {'error' if errors == 1 else 'errors'}", errors)
+
+
+class OfFile(Protocol):
+    """What belongs to a file."""
+
+    @property
+    def file(self) -> str:
+        """The name of the file."""
+
+
+Entry = TypeVar("Entry", bound=OfFile)
+
+
+class Listing:
+    """Passes entries on, with the first errors of each file; one diagnostic at the end of the file counts the others.
+
+    Entries of a file that follow each other belong together.
+    """
+
+    __slots__ = ("_file", "_further", "_listed")
+
+    def __init__(self) -> None:
+        self._file = ""
+        self._listed = self._further = 0
+
+    def add(self, entry: Entry) -> Iterable[Entry | Diagnostic]:
+        """Return the count of the file before if it ends here, and the entry unless it is only counted."""
+        counted = self.end() if entry.file != self._file else ()
+        self._file = entry.file
+        if not isinstance(entry, Diagnostic):
+            return (*counted, entry)
+        if entry.errors == 1 and self._listed < MOST_LISTED:
+            self._listed += 1
+            return (*counted, entry)
+        self._further += entry.errors
+        return counted
+
+    def refuse(self, file: str, located: Callable[[], Diagnostic]) -> Iterable[Diagnostic]:
+        """Add an error of the file. It is located only if it is listed: that may take longer than all else."""
+        if self._listed < MOST_LISTED or file != self._file:
+            return self.add(located())
+        self._further += 1
+        return ()
+
+    def end(self) -> tuple[Diagnostic, ...]:
+        """Return the count of the errors of the last file that are not listed, if there are any."""
+        counted = (further(self._file, self._further),) if self._further else ()
+        self._listed = self._further = 0
+        return counted
+
+
+def listed(entries: Iterable[Entry]) -> Iterator[Entry | Diagnostic]:
+    """Yield entries with the first errors of each file, and one diagnostic that counts the others."""
+    listing = Listing()
+    for entry in entries:
+        yield from listing.add(entry)
+    yield from listing.end()
+
+
 class InputError(Exception):
-    """An input that cannot be used. `diagnostics` lists all its problems in the order of their places."""
+    """An input that cannot be used. `diagnostics` lists its problems in the order of their places, and counts many."""
 
     def __init__(self, diagnostics: Iterable[Diagnostic]) -> None:
-        self.diagnostics = tuple(diagnostics)
+        self.diagnostics = tuple(listed(diagnostics))
         super().__init__("\n".join(map(str, self.diagnostics)))
 
 

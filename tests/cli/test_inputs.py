@@ -118,9 +118,9 @@ def test_malformed_object_has_position(here: Path, wrong: str) -> None:
         ("a: 1\n", "thing.yaml:1:1: no `kind` and no `apiVersion`: not a Kubernetes object\n"),
         (
             "apiVersion: v1\nkind: List\nitems:\n- a: 1\n",
-            "thing.yaml:4:3: kind: expected text, found empty text\n",
+            "thing.yaml:4:3: no `kind`: not a Kubernetes object\n",
         ),
-        ('apiVersion: v1\nkind: ""\n', "thing.yaml:2:7: kind: expected text, found empty text\n"),
+        ('apiVersion: v1\nkind: ""\n', "thing.yaml:2:7: no `kind`: not a Kubernetes object\n"),
     ],
 )
 def test_object_without_kind_is_malformed(here: Path, text: str, said: str) -> None:

@@ -8,13 +8,13 @@ from itertools import chain
 from typing import Generic, NamedTuple, TypeAlias, TypeVar
 
 from webhook.cli.options import Inputs
-from webhook.diagnostics import Diagnostic, Unread
+from webhook.diagnostics import Diagnostic, OfFile, Unread, listed
 from webhook.manifests import STDIN, Source, has_documents, is_pipe
 
 Found: TypeAlias = Source | Unread | Diagnostic
 """An input, a file that is not read, or an error."""
 
-Entry = TypeVar("Entry")
+Entry = TypeVar("Entry", bound=OfFile)
 """What an input holds, for the command."""
 
 _BATCH = 128 * 1024
@@ -55,13 +55,13 @@ def batches(found: Iterable[Found]) -> Iterator[list[Found]]:
         yield batch
 
 
-def answered(read: Callable[[Source], Sequence[Entry]], batch: Sequence[Found]) -> Answers[Entry]:
+def answered(read: Callable[[Source], Iterable[Entry]], batch: Sequence[Found]) -> Answers[Entry | Diagnostic]:
     """Return what each input of a batch holds."""
     return [_answer(read, one) if isinstance(one, Source) else one for one in batch]
 
 
-def _answer(read: Callable[[Source], Sequence[Entry]], source: Source) -> Answer[Entry]:
-    entries = read(source)
+def _answer(read: Callable[[Source], Iterable[Entry]], source: Source) -> Answer[Entry | Diagnostic]:
+    entries = list(listed(read(source)))
     return Answer(source.file, source.first_line == 1, entries, not entries and not has_documents(source.data))
 
 

@@ -16,6 +16,7 @@ from webhook.cli.reporting import Wanted, report_options, reports
 from webhook.cli.selection import selection_options
 from webhook.cli.server_options import Server, server_options
 from webhook.cli.users_of_run import UsersOfRun
+from webhook.diagnostics import listed
 from webhook.policy.checks import CHECKS
 from webhook.policy.evaluate import Evaluator
 from webhook.report.model import Entry, Result
@@ -54,7 +55,7 @@ def command(
     stages = _stages(evaluator, selection)
     with checking(inputs, evaluator, server, jobs) as checked, reports(wanted) as written:
         tally = Tally(settings, checked.server, selection)
-        for found in checked.entries:
+        for found in listed(checked.entries):
             entry = accepted.suppress(_through(stages, found))
             tally.add(entry)
             written.add(entry)

@@ -94,9 +94,9 @@ Content: TypeAlias = "Manifest | Diagnostic | Unread"
 """What an input holds."""
 
 
-def _checked(evaluated: Callable[[Content], Evaluated | Diagnostic | Unread], source: Source) -> list[Entry]:
+def _checked(evaluated: Callable[[Content], Evaluated | Diagnostic | Unread], source: Source) -> Iterator[Entry]:
     """Check the objects of an input, or of a section of it, one at a time."""
-    return [one.result() if isinstance(one, Evaluated) else one for one in map(evaluated, objects(source))]
+    return (one.result() if isinstance(one, Evaluated) else one for one in map(evaluated, objects(source)))
 
 
 def _evaluated(evaluator: Evaluator, namespace: str, one: Content) -> Evaluated | Diagnostic | Unread:

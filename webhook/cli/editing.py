@@ -12,7 +12,7 @@ from webhook.cli.evaluation import Evaluated
 from webhook.cli.options import Output
 from webhook.cli.outputs import STDOUT, Write, destinations
 from webhook.cli.screen import paint, tell
-from webhook.diagnostics import Diagnostic, Unread
+from webhook.diagnostics import Diagnostic, Listing, Unread
 from webhook.manifests import Manifest
 from webhook.patch import Operation
 from webhook.policy.verdict import MOST_EDITS, Severity
@@ -27,11 +27,12 @@ from webhook.report.mutation_writer import Destination, MutationWriter, Reader
 class Edits:
     """Writes edited objects in each format. Names on standard error what is left out, and counts all."""
 
-    __slots__ = ("_parts", "_reported", "denied", "edited", "errors", "unchanged", "unread")
+    __slots__ = ("_listing", "_parts", "_reported", "denied", "edited", "errors", "unchanged", "unread")
 
     def __init__(self, parts: Sequence[tuple[MutationWriter, Write]]) -> None:
         self._parts = parts
         self._reported: set[Diagnostic] = set()
+        self._listing = Listing()
         self.unread = LeftUnread()
         self.edited = self.unchanged = self.denied = self.errors = 0
 
@@ -54,6 +55,7 @@ class Edits:
         """Write what remains. Raises InputError if a file cannot be written."""
         for writer, write in self._parts:
             self._take(writer.end(), write)
+        tell(*map(str, self._listing.end()))
 
     @property
     def exit_code(self) -> ExitCode:
@@ -89,8 +91,8 @@ class Edits:
                 self._refuse(piece)
 
     def _refuse(self, problem: Diagnostic) -> None:
-        self.errors += 1
-        tell(str(problem))
+        self.errors += problem.errors
+        tell(*map(str, self._listing.add(problem)))
 
 
 @contextmanager

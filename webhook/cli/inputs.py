@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, BinaryIO, TypeAlias, TypeVar
 
 from webhook.cli.batches import Found, answered, entries, one_by_one
 from webhook.cli.screen import tell
-from webhook.diagnostics import Diagnostic, InputError, Unread
-from webhook.manifests import Document, Manifest, Reading, Source, documents, objects, source, sources, whole
+from webhook.diagnostics import Diagnostic, InputError, Listing, Unread
+from webhook.manifests import Document, Manifest, Reading, documents, objects, source, sources, whole
 from webhook.policy.placement.facts import UNKNOWN, Facts
 
 if TYPE_CHECKING:
@@ -22,11 +22,7 @@ if TYPE_CHECKING:
 
 def manifests(inputs: Inputs) -> Iterator[Manifest | Diagnostic | Unread]:
     """Yield all manifests in order, a diagnostic for each part that cannot be read, and what is skipped."""
-    return entries(inputs, map(partial(answered, _objects), one_by_one(found(inputs, whole))))
-
-
-def _objects(source: Source) -> list[Manifest | Diagnostic | Unread]:
-    return list(objects(source))
+    return entries(inputs, map(partial(answered, objects), one_by_one(found(inputs, whole))))
 
 
 def found(inputs: Inputs, reading: Reading) -> Iterator[Found]:
@@ -69,9 +65,14 @@ Load: TypeAlias = Callable[[object, Callable[..., tuple[int, int]], str], Loaded
 
 def parse(file: str, data: bytes, load: Load[Loaded]) -> Loaded:
     """Return the content of a settings or facts file of one document. Raises InputError."""
-    read = list(documents(file, data))
-    diagnostics = [one for one in read if isinstance(one, Diagnostic)]
-    whole = [one for one in read if isinstance(one, Document)]
+    listing, diagnostics = Listing(), list[Diagnostic]()
+    whole: list[Document] = []
+    for one in documents(file, data):
+        if isinstance(one, Diagnostic):
+            diagnostics += listing.add(one)
+        elif len(whole) < 2:
+            whole.append(one)
+    diagnostics += listing.end()
     if len(whole) > 1:
         diagnostics.append(Diagnostic(file, *whole[1].locate(()), "a second document; this file may hold only one"))
     elif whole and isinstance(value := whole[0].value, dict) and "config" in value:

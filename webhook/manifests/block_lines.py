@@ -43,7 +43,7 @@ _LONGEST_LINE = 500
 
 def entries_of(lines: list[str]) -> Iterator[Entry]:
     """Return what some lines hold."""
-    entries = _kept_entries if max(map(len, lines)) <= _LONGEST_LINE else _entries
+    entries = _kept_entries if max(map(len, lines), default=0) <= _LONGEST_LINE else _entries
     return chain.from_iterable(map(entries, lines))
 
 

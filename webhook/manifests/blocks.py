@@ -22,8 +22,9 @@ class Plain(NamedTuple):
     start: int
 
 
-# What precedes the root: blank lines, comments and an indent.
-_HEAD = re.compile(r"(?:[ ]*+(?:#.*+)?+\n)*+[ ]*+")
+# The root follows blank lines, comments and an indent.
+_ROOT = re.compile(r"^[ ]*+([^ #\n])", re.MULTILINE)
+_LINES = re.compile(r"[^\n]++")
 
 _BLOCK = 64 * 1024
 """Characters whose lines are held at once."""
@@ -51,12 +52,12 @@ _PRINTABLE = b"\n" + bytes(range(0x20, 0x7F))
 
 
 def _lines(content: str) -> Iterator[list[str]]:
-    """Yield the lines, some at once: a list of all short ones would take many times the memory of the text."""
+    """Yield the lines that are not empty, some at once: a list of all would take many times the memory of the text."""
     start = 0
     while start <= len(content):
         end = content.find("\n", start + _BLOCK)
         end = len(content) if end < 0 else end
-        yield content[start:end].split("\n")
+        yield _LINES.findall(content, start, end)
         start = end + 1
 
 
@@ -114,5 +115,5 @@ def _put(block: Any, key: str | None, value: Any) -> None:
 
 def _start(content: str) -> int:
     """Return where the root starts."""
-    found = _HEAD.match(content)
-    return found.end() if found else 0
+    found = _ROOT.search(content)
+    return found.start(1) if found else 0

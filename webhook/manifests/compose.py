@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple, TypeAlias
 
-from yaml import CSafeLoader, YAMLError
+from yaml import CBaseLoader, YAMLError
 from yaml.events import (
     AliasEvent,
     DocumentEndEvent,
@@ -55,7 +55,7 @@ def compose(text: SourceText) -> tuple[object, Spot] | None:
     if inside >= 0:
         # libyaml treats it as blank, go-yaml as text: for kubectl it would begin a key.
         raise UnreadableError("byte order mark inside the file; remove it", inside + 1)
-    parser = CSafeLoader(text.content)
+    parser = CBaseLoader(text.content)
     try:
         parser.get_event()
         if isinstance(parser.get_event(), StreamEndEvent):
@@ -86,7 +86,7 @@ class _Composer:
         self.unfolded_characters = 0
         self.deepest = 0
 
-    def run(self, parser: CSafeLoader) -> tuple[object, Spot]:
+    def run(self, parser: CBaseLoader) -> tuple[object, Spot]:
         """Compose the document whose start was the last event, up to and including its end."""
         next_event: Any = parser.get_event
         plain = scalars.plain

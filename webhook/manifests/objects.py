@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from functools import partial
 from itertools import chain
 
-from webhook.diagnostics import Diagnostic, Unread
+from webhook.diagnostics import Diagnostic, Listing, Unread
 from webhook.manifests.errors import UnrenderedTemplate
 from webhook.manifests.files import Source
 from webhook.manifests.manifest import Document, Manifest
@@ -69,6 +70,7 @@ def _found(file: str, data: bytes) -> Iterator[Manifest | Diagnostic | Unread]:
 
 
 _HEADER = ("kind", "apiVersion")
+_NO_NAME = (None, "")
 _MARK = re.compile(rb"kind|apiVersion|[\\!\0]")
 """A key of an object, or what can spell one in another way: escapes, tags such as `!!binary`, and UTF-16."""
 
@@ -102,13 +104,14 @@ def _content(file: str, document: Document) -> Stranger | Iterable[Manifest | Di
         from webhook.manifests.reviews import reviewed
 
         found = reviewed(file, document)
-        return found if isinstance(found, Stranger) else (_complete(found),)
+        return found if isinstance(found, Stranger) else _complete((found,))
     stranger = recognized(file, value)
     if stranger is not None:
         return stranger
     if isinstance(value, dict) and "items" not in value:  # most documents, for which generators cost too much
-        return (_complete(Manifest(file, document, (), value)),)
-    return map(_complete, chain(_dropped(file, document), flattened(file, document)))
+        manifest = Manifest(file, document, (), value)
+        return (manifest if _is_complete(manifest) else _incomplete(manifest),)
+    return _complete(chain(_dropped(file, document), flattened(file, document)))
 
 
 _OF_LIST = frozenset((*_HEADER, "metadata", "items"))
@@ -126,13 +129,23 @@ def _dropped(file: str, document: Document) -> Iterator[Diagnostic]:
         yield Diagnostic(file, *document.locate(("items",)), message)
 
 
-def _complete(found: Manifest | Diagnostic) -> Manifest | Diagnostic:
-    """Return an object, or a diagnostic in place of one that lacks `kind` or `apiVersion`."""
-    if isinstance(found, Diagnostic):
-        return found
-    value = found.value
-    if value.get("kind") is not None and value.get("apiVersion") is not None:
-        return found
-    missing = [key for key in _HEADER if value.get(key) is None]
+def _complete(found: Iterable[Manifest | Diagnostic]) -> Iterator[Manifest | Diagnostic]:
+    """Yield objects, with a diagnostic in place of each that lacks `kind` or `apiVersion`."""
+    listing = Listing()
+    for one in found:
+        if isinstance(one, Diagnostic) or _is_complete(one):
+            yield one
+        else:
+            yield from listing.refuse(one.file, partial(_incomplete, one))
+    yield from listing.end()
+
+
+def _is_complete(manifest: Manifest) -> bool:
+    value = manifest.value
+    return value.get("kind") not in _NO_NAME and value.get("apiVersion") not in _NO_NAME
+
+
+def _incomplete(manifest: Manifest) -> Diagnostic:
+    missing = [key for key in _HEADER if manifest.value.get(key) in _NO_NAME]
     named = " and ".join(f"no `{key}`" for key in missing)
-    return found.diagnostic((missing[0],), f"{named}: not a Kubernetes object")
+    return manifest.diagnostic((missing[0],), f"{named}: not a Kubernetes object")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-from bisect import bisect_left
 from typing import NamedTuple, TypeAlias
 
 from webhook.policy.verdict import Path
@@ -13,13 +11,11 @@ from webhook.policy.verdict import Path
 Spot: TypeAlias = "int | tuple[int, Spots]"
 Spots: TypeAlias = "dict[str, Spot] | list[Spot]"
 
-_NEAR = 1024
-"""Offsets up to which counting the lines is faster than an index of all lines: most documents start within them."""
+_BLOCK = 1024
+"""Characters between the places of which the line is kept: an index of all lines takes many times their memory."""
 
 _EXCERPT = 200
 """Characters of a line that an excerpt shows before and after a value."""
-
-_LINE_BREAK = re.compile("\n")
 
 
 class Position(NamedTuple):
@@ -32,26 +28,29 @@ class Position(NamedTuple):
 class SourceText:
     """A part of a file that starts `indent` characters into `first_line`. Lines end with `\\n`, as in editors."""
 
-    __slots__ = ("_breaks", "content", "first_line", "indent")
+    __slots__ = ("_blocks", "content", "first_line", "indent")
 
     def __init__(self, content: str, first_line: int = 1, indent: int = 0) -> None:
         self.content = content
         self.first_line = first_line
         self.indent = indent
-        self._breaks: list[int] | None = None
+        # For the start of each block, as far as it is known: the line breaks before it, and where its line starts.
+        self._blocks = [(0, 0)]
 
     def position(self, offset: int) -> Position:
         """Return the line and column of a character offset."""
-        if offset <= _NEAR:
-            start = self.content.rfind("\n", 0, offset) + 1
-            lines = self.content.count("\n", 0, start)
-            return Position(self.first_line + lines, offset - start + 1 + (self.indent if not start else 0))
-        if self._breaks is None:
-            self._breaks = [found.start() for found in _LINE_BREAK.finditer(self.content)]
-        before = bisect_left(self._breaks, offset)
-        if before == 0:
-            return Position(self.first_line, self.indent + offset + 1)
-        return Position(self.first_line + before, offset - self._breaks[before - 1])
+        while len(self._blocks) * _BLOCK <= offset:
+            self._blocks.append(self._line_of(len(self._blocks) * _BLOCK))
+        lines, start = self._line_of(offset)
+        return Position(self.first_line + lines, offset - start + 1 + (0 if start else self.indent))
+
+    def _line_of(self, offset: int) -> tuple[int, int]:
+        """Return the number of line breaks before an offset, and where its line starts. The block before is known."""
+        block = max(0, offset - 1) // _BLOCK
+        lines, start = self._blocks[block]
+        begin = block * _BLOCK
+        last = self.content.rfind("\n", begin, offset)
+        return (lines, start) if last < 0 else (lines + self.content.count("\n", begin, last + 1), last + 1)
 
     def around(self, offset: int, most: int) -> str:
         """Return the line of a character offset, up to some characters before and after it."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import partial
 
-from webhook.diagnostics import Diagnostic
+from webhook.diagnostics import Diagnostic, Listing
 from webhook.manifests import blocks
 from webhook.manifests.errors import UnreadableError, quoted
 from webhook.manifests.manifest import Document, Manifest
@@ -28,8 +29,20 @@ def read(file: str, data: bytes, first_line: int = 1, number: int = 0) -> Iterat
 
 
 def flattened(file: str, document: Document) -> Iterator[Manifest | Diagnostic]:
-    """Yield the object of a document, or the items of a list."""
-    return _manifests(file, document, (), document.value)
+    """Yield the object of a document, or the items of a list.
+
+    A list is an object with `items`, as in kubectl (`UnstructuredJSONScheme` in k8s.io/apimachinery).
+    """
+    value = document.value
+    if not isinstance(value, dict):
+        message = f"a document must be a mapping with apiVersion and kind, not {type_of(value)}"
+        yield Diagnostic(file, *document.locate(()), message)
+    elif "items" not in value:
+        yield Manifest(file, document, (), value)
+    elif isinstance(items := value["items"], list):
+        yield from _items(file, document, items, _implied(value))
+    elif items is not None:
+        yield Diagnostic(file, *document.locate(("items",)), f'"items" must be a list, not {type_of(items)}')
 
 
 def has_documents(data: bytes) -> bool:
@@ -37,39 +50,40 @@ def has_documents(data: bytes) -> bool:
     return any(True for _ in documents("", data))
 
 
-def _manifests(file: str, document: Document, path: Path, value: object) -> Iterator[Manifest | Diagnostic]:
-    """Flatten lists: objects with `items`, as in kubectl (`UnstructuredJSONScheme` in k8s.io/apimachinery)."""
-    if not isinstance(value, dict):
-        what = f"item {path[-1]} of the list" if path else "a document"
-        message = f"{what} must be a mapping with apiVersion and kind, not {type_of(value)}"
-        yield Diagnostic(file, *document.locate(path), message)
-        return
-    items = value.get("items")
-    if "items" not in value or (path and items is None):
-        yield Manifest(file, document, path, value)
-        return
-    if path and isinstance(items, list):
-        yield Diagnostic(file, *document.locate(path), "a list inside a list, which kubectl rejects; move its items up")
-        return
-    path = (*path, "items")
-    if isinstance(items, list):
-        for index, item in enumerate(items):
-            yield from _manifests(file, document, (*path, index), _of_list(value, item))
-    elif items is not None:
-        yield Diagnostic(file, *document.locate(path), f'"items" must be a list, not {type_of(items)}')
+def _items(
+    file: str, document: Document, items: Sequence[object], implied: dict[str, object]
+) -> Iterator[Manifest | Diagnostic]:
+    listing = Listing()
+    for index, item in enumerate(items):
+        if isinstance(item, dict) and item.get("items") is None:
+            value = item if _name(item, "kind") or _name(item, "apiVersion") else {**item, **implied}
+            yield Manifest(file, document, ("items", index), value)
+        else:
+            yield from listing.refuse(file, partial(_no_item, file, document, index, item))
+    yield from listing.end()
 
 
-def _of_list(parent: dict[str, object], item: object) -> object:
-    """Add the kind and apiVersion that the list implies to an item without them. The API server omits them."""
-    if not isinstance(item, dict) or _name(item, "kind") or _name(item, "apiVersion"):
-        return item
-    implied = {"apiVersion": _name(parent, "apiVersion"), "kind": _name(parent, "kind").removesuffix("List")}
-    return {**item, **implied}
+def _implied(parent: dict[str, object]) -> dict[str, object]:
+    """Return the kind and apiVersion that a list implies to an item without them. The API server omits them."""
+    return {"apiVersion": _name(parent, "apiVersion"), "kind": _name(parent, "kind").removesuffix("List")}
 
 
 def _name(value: dict[str, object], key: str) -> str:
     name = value.get(key)
     return name if isinstance(name, str) else ""
+
+
+def _no_item(file: str, document: Document, index: int, item: object) -> Diagnostic:
+    """Return the diagnostic for an item that is no object."""
+    path: Path = ("items", index)
+    if not isinstance(item, dict):
+        message = f"item {index} of the list must be a mapping with apiVersion and kind, not {type_of(item)}"
+    elif isinstance(items := item["items"], list):
+        message = "a list inside a list, which kubectl rejects; move its items up"
+    else:
+        path = (*path, "items")
+        message = f'"items" must be a list, not {type_of(items)}'
+    return Diagnostic(file, *document.locate(path), message)
 
 
 def documents(file: str, data: bytes, first_line: int = 1, number: int = 0) -> Iterator[Document | Diagnostic]:

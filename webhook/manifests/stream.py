@@ -15,6 +15,8 @@ _SEPARATOR = b"\n---"
 _BLANKS = b" \t\r\n\v\f"
 # In YAML a comment also ends at a carriage return and at a line break of Unicode.
 _CONTENT = re.compile(rb"(?:^|\r|\xc2\x85|\xe2\x80[\xa8\xa9])[ \t]*[^\s#]", re.MULTILINE)
+# A document without a match consists of blank lines and printable comments.
+_TO_READ = re.compile(rb"^[ ]*+[^ #\n]|[^\n -~]", re.MULTILINE)
 
 
 class Part(NamedTuple):
@@ -66,7 +68,7 @@ def count(data: bytes, *, is_start: bool) -> int:
     Bytes that are not the start of a stream begin with such a line.
     """
     data = normal(data) if is_start else data
-    first = _next(data, 0)
+    first = _first(data)
     return bool(_CONTENT.search(data, 0, first)) + (first < len(data)) + data.count(_SEPARATOR, first)
 
 
@@ -74,27 +76,33 @@ def parts(data: bytes, first_line: int = 1, number: int = 0) -> Iterator[Part]:
     """Yield the parts of a normal stream; `number` is that of the last document before the stream.
 
     Each `---` line begins a document, empty or not. Text above the first such line is a document unless it is comments.
+    Empty documents are counted but not yielded.
     """
-    head, start, line = b"", 0, first_line
+    start, line, beside = 0, first_line, ""
+    end = _first(data)
+    number += bool(_CONTENT.search(data, 0, end))
     while True:
-        end = _next(data, start)
-        body = data[start:end]
-        if head or _CONTENT.search(body):
-            number += 1
-        beside = head[3:].strip()
-        # kubectl takes `---#` for a separator after a document and for text at the start; to YAML it is always text.
-        if beside and (head[3:4] == b"#" or not beside.startswith(b"#")):
-            yield Part(number, line - 1, body, beside.decode("utf-8", "replace"))
-        elif body:
-            yield Part(number, line, body)
+        if beside:
+            yield Part(number, line - 1, data[start:end], beside)
+        elif start < end and _TO_READ.search(data, start, end):
+            yield Part(number, line, data[start:end])
         if end == len(data):
             return
+        number += 1
+        line += data.count(b"\n", start, end) + 1
         start = data.index(b"\n", end) + 1
-        head, line = data[end:start], line + body.count(b"\n") + 1
+        beside = _beside(data[end + 3 : start]) if start - end > len(_SEPARATOR) else ""
+        end = data.find(_SEPARATOR, start - 1) + 1 or len(data)
 
 
-def _next(data: bytes, start: int) -> int:
-    """Return where the next `---` line begins, at or after the start of a line; the end of the data without one."""
-    if data.startswith(_SEPARATOR[1:], start):
-        return start
-    return data.find(_SEPARATOR, start) + 1 or len(data)
+def _beside(text: bytes) -> str:
+    """Return what stands after the `---` of a line, unless it is a space and a comment."""
+    stripped = text.strip()
+    # kubectl takes `---#` for a separator after a document and for text at the start; to YAML it is always text.
+    is_comment = stripped.startswith(b"#") and not text.startswith(b"#")
+    return "" if is_comment else stripped.decode("utf-8", "replace")
+
+
+def _first(data: bytes) -> int:
+    """Return where the first `---` line begins; the end of the data without one."""
+    return 0 if data.startswith(_SEPARATOR[1:]) else data.find(_SEPARATOR) + 1 or len(data)

@@ -16,6 +16,7 @@ _PLACEHOLDER = re.compile(
     r"|[\[{,][ \t]*+(\{\{|\{%|\$\{)",
     re.MULTILINE,
 )
+_MAY_HOLD = re.compile(r"[{%]{2}|\$\{|<%")
 _HELM = re.compile(
     r"\.(?:Values|Release|Chart|Capabilities|Files)\b|\{\{-? *(?:include|define|template|toYaml|tpl|/\*)"
 )
@@ -28,7 +29,7 @@ _IS_TEMPLATE = "looks like an unrendered template; render it first"
 
 def template(file: str, text: SourceText, offset: int) -> UnrenderedTemplate | None:
     """Return the diagnostic for text that cannot be read at an offset, if that is because of a placeholder."""
-    found = _placeholder(text.content, offset)
+    found = _placeholder(text.content, offset) if _MAY_HOLD.search(text.content) else None
     if found is None:
         return None
     is_helm = _HELM.search(text.content) or "/templates/" in file

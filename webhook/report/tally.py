@@ -102,7 +102,7 @@ class Tally:
             case Result():
                 self._add_result(entry)
             case Diagnostic():
-                self.errors += 1
+                self.errors += entry.errors
             case Unread():
                 self.unread.add(entry)
             case _:

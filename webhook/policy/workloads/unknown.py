@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from functools import cache
 from typing import NamedTuple
 
 from webhook.policy.pods.placeholders import is_placeholder
@@ -15,6 +16,8 @@ _LONGEST = 96
 
 _RETIRED = ("extensions",)
 """Groups in which kinds lived before they moved (Kubernetes 1.16 removed the workloads of `extensions/v1beta1`)."""
+
+_BUILT_IN_GROUPS = frozenset((*(group for group, _ in BUILT_IN), *_RETIRED))
 
 
 class Unknown(NamedTuple):
@@ -38,31 +41,53 @@ class Unknown(NamedTuple):
         return f"unknown kind (did you mean {self.meant}?)" if self.meant else ""
 
 
+class _Known(NamedTuple):
+    """The kinds that are known without settings, and the presets of those that settings may leave out."""
+
+    kinds: Kinds
+    by_group: Mapping[str, list[Kind]]
+    by_name: Mapping[str, list[Kind]]
+    presets: Mapping[tuple[str, str], str]
+
+
+@cache
+def _known() -> _Known:
+    """The index of known kinds: a search of all of them takes longer than all else that is done about an object."""
+    presets = {(one.group, one.kind): preset.name for preset in reversed(PRESETS) for one in preset.kinds}
+    kinds = {**BUILT_IN, **{(one.group, one.kind): one for preset in PRESETS for one in preset.kinds}}
+    by_group: dict[str, list[Kind]] = {}
+    by_name: dict[str, list[Kind]] = {}
+    for one in kinds.values():
+        by_group.setdefault(one.group, []).append(one)
+        by_name.setdefault(one.kind, []).append(one)
+    return _Known(kinds, by_group, by_name, presets)
+
+
 def unknown(group: str, kind: str, kinds: Kinds) -> Unknown:
     """Why these kinds do not include the kind."""
     if is_placeholder(group) or is_placeholder(kind):
         return Unknown(is_placeholder=True)
-    for preset in PRESETS:
-        if any((known.group, known.kind) == (group, kind) for known in preset.kinds):
-            return Unknown(preset=preset.name)
+    preset = _known().presets.get((group, kind))
+    if preset is not None:
+        return Unknown(preset=preset)
     meant = next(_meant(group, kind, kinds), None) if len(group) <= _LONGEST and len(kind) <= _LONGEST else None
     return Unknown() if meant is None else Unknown(meant=f"{_api_version(meant)} {meant.kind}")
 
 
 def _meant(group: str, kind: str, kinds: Kinds) -> Iterator[Kind]:
     """The kinds of the group with almost this name, then the kinds with this name in a group that this one suggests."""
-    every = {**BUILT_IN, **{(one.group, one.kind): one for preset in PRESETS for one in preset.kinds}, **kinds}
+    known = _known()
+    added = [one for key, one in kinds.items() if key not in known.kinds]
     folded = kind.lower()
-    for one in every.values():
-        if one.group == group and is_one_edit_away(folded, one.kind.lower()):
-            yield one
-    built_in = {*(group for group, _ in BUILT_IN), *_RETIRED}
-    custom = {group for group, _ in every} - built_in
-    for one in every.values():
-        is_built_in = group in built_in and (one.group, kind) in BUILT_IN
-        is_custom = group in custom and _is_compound(kind)
-        if one.kind == kind and (is_built_in or is_custom or is_one_edit_away(group, one.group)):
-            yield one
+    for one in (*known.by_group.get(group, ()), *(one for one in added if one.group == group)):
+        if is_one_edit_away(folded, one.kind.lower()):
+            yield kinds.get((group, one.kind), one)
+    is_built_in = group in _BUILT_IN_GROUPS
+    is_custom = group in known.by_group or any(one.group == group for one in added)
+    for one in (*known.by_name.get(kind, ()), *(one for one in added if one.kind == kind)):
+        suggests = (one.group, kind) in BUILT_IN if is_built_in else is_custom and _is_compound(kind)
+        if suggests or is_one_edit_away(group, one.group):
+            yield kinds.get((one.group, kind), one)
 
 
 def _is_compound(kind: str) -> bool:

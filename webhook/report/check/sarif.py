@@ -42,6 +42,7 @@ class SarifWriter:
         self._budget = _Budget()
         self._left_out = 0
         self._notifications: list[dict[str, Any]] = []
+        self._unnamed = 0
 
     def add(self, entry: Entry) -> str:
         """Return the text for the findings of a result. Errors follow at the end."""
@@ -51,11 +52,13 @@ class SarifWriter:
                 return "".join(self._finding(_result(entry, *one, self._tree)) for one in found)
             case Diagnostic() if len(self._notifications) < _MOST_NOTIFICATIONS:
                 self._notifications.append(_notification(entry, self._tree))
+            case Diagnostic():
+                self._unnamed += entry.errors
         return ""
 
     def end(self, tally: Tally) -> str:
         """Return the invocation with the errors, and the summary."""
-        notifications = [*self._notifications, *self._cuts(tally)]
+        notifications = [*self._notifications, *self._cuts()]
         invocation = {"executionSuccessful": not tally.errors, "toolExecutionNotifications": notifications}
         rest = {"invocations": [invocation], "properties": {"summary": tally.summary()}}
         head = f"{_head()}]" if self._before != ",\n" else "\n      ]"
@@ -69,14 +72,13 @@ class SarifWriter:
         self._before = ",\n"
         return text
 
-    def _cuts(self, tally: Tally) -> list[dict[str, Any]]:
-        unnamed = tally.errors - len(self._notifications)
+    def _cuts(self) -> list[dict[str, Any]]:
         cuts = []
         if self._left_out:
             limit = f"a code scanning service accepts {MOST_RESULTS} results and 10 MB compressed"
             cuts.append(f"{self._left_out} findings are left out: {limit}")
-        if unnamed > 0:
-            cuts.append(f"{unnamed} more errors are left out")
+        if self._unnamed:
+            cuts.append(f"{self._unnamed} more errors are left out")
         return [{"level": "warning", "message": {"text": text}} for text in cuts]
 
 

@@ -1,0 +1,57 @@
+"""A hostile file costs no more than an honest one: CPU time is compared with pods of the same run."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+import pytest
+
+from tests.cli.costs import MIB, Cost, cost
+from tests.hostile_files import BLANKS, FILES, HONEST, content
+
+pytestmark = pytest.mark.slow
+
+SIZE = MIB // 2
+_ATTEMPTS = 4
+_WORD = re.compile(rb"[^\s,\[\]{}]+|\[\]|\{\}")
+_MOST_MEMORY = 192
+"""Bytes of memory for a byte of a file: an empty list of YAML has three bytes, and Python needs dozens for it."""
+
+
+@cache
+def honest(command: str) -> Cost:
+    """The cost of a file of small pods."""
+    return cost(command, HONEST(SIZE).encode())
+
+
+@cache
+def words_of_honest() -> int:
+    return len(_WORD.findall(HONEST(SIZE).encode()))
+
+
+def within(command: str, data: bytes, share: float) -> Cost:
+    """The cost of a file, which is at most this share of an honest one; what is slow once may be noise."""
+    for _ in range(_ATTEMPTS):
+        found = cost(command, data)
+        if found.seconds <= share * honest(command).seconds:
+            return found
+        honest.cache_clear()
+    raise AssertionError(f"{found.seconds:.2f} s, and {honest(command).seconds:.2f} s for an honest file")
+
+
+@pytest.mark.parametrize("command", ["check", "mutate"])
+@pytest.mark.parametrize("name", BLANKS)
+def test_file_of_almost_nothing_costs_no_more_than_an_honest_one(name: str, command: str) -> None:
+    found = within(command, content(name, SIZE), 1)
+    assert found.code in (0, 2)
+    assert found.memory < 16 * SIZE
+
+
+@pytest.mark.parametrize("name", [name for name in FILES if name not in BLANKS])
+def test_words_cost_at_most_three_times_those_of_an_honest_file(name: str) -> None:
+    data = content(name, SIZE)
+    words = len(_WORD.findall(data)) / words_of_honest()
+    found = within("check", data, 3 * max(words, len(data) / SIZE))
+    assert found.code in (0, 1, 2)
+    assert found.memory < _MOST_MEMORY * SIZE
