@@ -175,6 +175,9 @@ class GuardedConnection(asyncio.Protocol):
         """The answer of the request is written, although its body may still be arriving."""
         self.active = monotonic()
         self._exchange = None
+        if self._framing.is_lost and self._in_body and self._payload is not None:
+            # Nothing follows on this connection, so aiohttp need not parse the rest: the end of TLS drops it.
+            self._payload.set_exception(ConnectionAbortedError("the request is answered"))
         if self.state is State.ANSWERING:
             self._advance()
         self._owner.settled()
