@@ -53,6 +53,8 @@ class Bodies:
         except TimeoutError:
             raise self._not_arrived(budget / 2) from None
         except (web.RequestPayloadError, ConnectionError) as error:
+            # The reader keeps its error, the error keeps the frames, and a frame keeps the reader: a cycle.
+            error.__traceback__ = None
             raise RequestError(HTTPStatus.BAD_REQUEST, "the review ends before its length", closes=True) from error
         if not body:
             raise RequestError(HTTPStatus.BAD_REQUEST, "the request has no body")
@@ -74,10 +76,6 @@ class Bodies:
                     _check_chunks(chunks, len(body))
         except BaseException:
             self.release(len(body))
-            # The reader keeps its error, the error keeps this frame, and the frame keeps the reader, until garbage is
-            # collected. The bytes are freed now.
-            body.clear()
-            part = b""
             raise
         return body
 

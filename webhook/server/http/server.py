@@ -30,11 +30,14 @@ from webhook.server.observe.metrics import Metrics
 _LINGER = 2.0
 """Seconds in which the rest of a refused body is read and dropped; closing at once would discard the answer."""
 
+_BUFFERED = 64 * 1024
+"""Bytes of a body that aiohttp buffers before it pauses; it parses a sixteenth of that number of chunks at a stretch."""
+
 _ABORT = 0.1
 """Seconds that the loop may take to report the end of aborted connections."""
 
 _LOGGER = logging.getLogger("webhook.http")
-"""What aiohttp logs about requests. It quotes them, so the server counts them instead and keeps this logger quiet."""
+"""What aiohttp logs about requests. It quotes them, so the server counts them instead and drops the records."""
 
 _UNPARSABLE = "UNKNOWN"
 """The method that aiohttp gives to what it cannot parse. No request has it: the parser refuses unknown methods."""
@@ -56,6 +59,8 @@ class HttpServer:
         self._handler = handler
         self._log = log
         self._metrics = metrics
+        _LOGGER.setLevel(logging.DEBUG)
+        _LOGGER.addFilter(_drop)
         self._server = web.Server(
             self._handle,
             request_factory=self._begin,
@@ -64,6 +69,7 @@ class HttpServer:
             access_log_class=_AnswerReporter,
             logger=_LOGGER,
             lingering_time=_LINGER,
+            read_bufsize=_BUFFERED,
             keepalive_timeout=keep_alive,
         )
         self._verify(keep_alive)
@@ -201,6 +207,17 @@ class HttpServer:
                 f"aiohttp {aiohttp.__version__} does not take the options of the HTTP server; install a version that "
                 "pyproject.toml allows"
             )
+
+
+def _drop(record: logging.LogRecord) -> bool:
+    """Drop a record, and the frames of its exception.
+
+    aiohttp keeps the exception with the request, and the frames keep both, with the bytes that arrived: a cycle that
+    would outlive the connection until garbage is collected.
+    """
+    if record.exc_info is not None and record.exc_info[1] is not None:
+        record.exc_info[1].__traceback__ = None
+    return False
 
 
 class _AnswerReporter(AbstractAccessLogger):
