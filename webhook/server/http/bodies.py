@@ -51,7 +51,7 @@ class Bodies:
                 _continue(request)
                 body = await self._arrival(content, min(self._seconds, budget / 2))
         except TimeoutError:
-            raise self._not_arrived(budget / 2) from None
+            raise self._not_arrived(budget / 2, request.content_length is None) from None
         except (web.RequestPayloadError, ConnectionError) as error:
             # The reader keeps its error, the error keeps the frames, and a frame keeps the reader: a cycle.
             error.__traceback__ = None
@@ -88,10 +88,11 @@ class Bodies:
             raise OverloadedError("memory", "large reviews are being read already")
         self.held += wanted
 
-    def _not_arrived(self, half: float) -> RequestError:
+    def _not_arrived(self, half: float, is_chunked: bool) -> RequestError:
+        what = "the review did not arrive in valid chunks" if is_chunked else "the review did not arrive"
         if half < self._seconds:
-            return OverloadedError("slow", f"the review did not arrive within {half:g} s, half of its timeout")
-        message = f"the review did not arrive within {self._seconds:g} s"
+            return OverloadedError("slow", f"{what} within {half:g} s, half of its timeout")
+        message = f"{what} within {self._seconds:g} s"
         return RequestError(HTTPStatus.REQUEST_TIMEOUT, message, closes=True)
 
     def _too_large(self) -> RequestError:

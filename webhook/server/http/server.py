@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import heapq
 import logging
 import math
@@ -31,10 +32,16 @@ _LINGER = 2.0
 """Seconds in which the rest of a refused body is read and dropped; closing at once would discard the answer."""
 
 _BUFFERED = 64 * 1024
-"""Bytes of a body that aiohttp buffers before it pauses; it parses a sixteenth of that number of chunks at a stretch."""
+"""Bytes of a body that aiohttp buffers before it pauses; it parses up to a sixteenth as many chunks at a stretch."""
 
 _ABORT = 0.1
 """Seconds that the loop may take to report the end of aborted connections."""
+
+_GARBAGE = 8 * 2**20
+"""Bytes that ended connections have received after which garbage is collected; that takes a few milliseconds."""
+
+_OF_ONE = 2**20
+"""Bytes of one connection that count: it leaves its last read, not all that it has carried."""
 
 _LOGGER = logging.getLogger("webhook.http")
 """What aiohttp logs about requests. It quotes them, so the server counts them instead and drops the records."""
@@ -76,6 +83,7 @@ class HttpServer:
         self._loop = asyncio.get_running_loop()
         self._connections: dict[asyncio.Protocol, GuardedConnection] = {}
         self._changed = asyncio.Event()
+        self._garbage = 0
         self._on_opened: Callable[[GuardedConnection], None] = lambda _: None
         self._on_closed: Callable[[], None] = lambda: None
 
@@ -84,7 +92,7 @@ class HttpServer:
 
     def connection(self, accepted: float) -> GuardedConnection:
         """A new connection, whose client dialed at this time of the monotonic clock."""
-        return GuardedConnection(self._server(), self, self.terms, accepted)
+        return GuardedConnection(self._server, self, self.terms, accepted)
 
     def call_when_opened(self, callback: Callable[[GuardedConnection], None]) -> None:
         """Call this whenever the handshake of a connection is over."""
@@ -110,6 +118,7 @@ class HttpServer:
         self._connections.pop(connection.http, None)
         self._changed.set()
         self._on_closed()
+        self._collect(connection)
 
     # What the server wants of them.
 
@@ -158,6 +167,17 @@ class HttpServer:
     def _last_active(self) -> float:
         connections = [one for one in self._connections.values() if one.state < State.CLOSING]
         return max((math.inf if one.is_busy else one.active for one in connections), default=-math.inf)
+
+    def _collect(self, ended: GuardedConnection) -> None:
+        """Collect garbage before connections have left much of it.
+
+        aiohttp keeps a request that it has not begun, or cannot parse, in cycles with what arrived. The collector
+        counts objects, of which a connection leaves a few dozen, and not their bytes.
+        """
+        self._garbage += min(ended.received, _OF_ONE)
+        if self._garbage > _GARBAGE:
+            self._garbage = 0
+            gc.collect()
 
     async def _empty(self) -> None:
         while self._connections:
@@ -225,4 +245,4 @@ class _AnswerReporter(AbstractAccessLogger):
 
     def log(self, request: web.BaseRequest, response: web.StreamResponse, time: float) -> None:  # noqa: ARG002
         """Report an answer."""
-        request[EXCHANGE].answered()
+        request[EXCHANGE].answered(is_last=not response.keep_alive)
