@@ -2,7 +2,8 @@
 # tests/cluster packs the same with the same scripts, without a container engine; tests/project/test_image.py keeps both in
 # step. docs/how-to/release.md builds it for a release, docs/explanation/image.md gives the reasons.
 
-# A release names Debian 13 by its digest: --build-arg BASE=debian@sha256:…
+# The tag is for trying things out. A release names Debian 13 by its digest, --build-arg BASE=debian@sha256:…, and a build
+# with a VERSION fails without one.
 ARG BASE=debian:trixie-slim
 
 FROM ${BASE} AS build
@@ -12,6 +13,10 @@ COPY image image
 RUN image/libraries.sh python3 /opt/gpushare-webhook && image/bytecode.sh python3 /opt/gpushare-webhook /opt/gpushare-webhook
 COPY webhook /opt/gpushare-webhook/webhook
 RUN image/bytecode.sh python3 /opt/gpushare-webhook/webhook /opt/gpushare-webhook/webhook
+# Last, so that another version reuses the layers.
+ARG BASE
+ARG VERSION=""
+RUN image/base.sh "${BASE}" "${VERSION}"
 
 FROM ${BASE}
 RUN apt-get update \

@@ -251,6 +251,12 @@ def test_size_is_rounded_up_to_mebibytes(text: str, mebibytes: int) -> None:
     assert mebibytes_of(text) == mebibytes
 
 
+@pytest.mark.parametrize("text", ["6Gi\n", "\n6Gi", "6Gi\r\n", "6Gi\u2028", "6Gi\x85", "6Gi\xa0"])
+def test_size_with_line_break_is_rejected(text: str) -> None:
+    with pytest.raises(ValueError, match="memory size"):
+        mebibytes_of(text)
+
+
 @pytest.mark.parametrize("text", ["0", "-1Gi", "", "6GB", "6 Gi", "x", "513Ti", "1E", "1e40", "9" * 5000, None, 6, {}])
 def test_size_without_meaning_is_rejected(text: object) -> None:
     with pytest.raises(ValueError, match="memory size"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
 
 from tests.cluster.harness import base, webhook_image
 from tests.project.repository import ROOT, project
@@ -54,6 +55,24 @@ def test_image_system_packages_match_packed_image() -> None:
 
 def test_image_base_matches_packed_image() -> None:
     assert re.findall(r"^ARG BASE=(.+)$", DOCKERFILE, re.MULTILINE) == [f"debian:{base.RELEASE}-slim"]
+
+
+def test_release_needs_base_by_digest() -> None:
+    """The script runs in the stage that the image copies from, so no release is built without it."""
+    build = DOCKERFILE.partition("\nFROM ")[2].partition("\nFROM ")[0]
+    assert build.rstrip().endswith('\nARG BASE\nARG VERSION=""\nRUN image/base.sh "${BASE}" "${VERSION}"')
+    tag, digest = "debian:trixie-slim", f"debian@sha256:{'0' * 64}"
+    refused = [base for base in (tag, digest[:-1], f"{digest}0", "", digest, f"mirror/{digest}") if based(base, "1.0")]
+    assert refused == [tag, digest[:-1], f"{digest}0", ""]
+    assert "name the base by its digest, --build-arg BASE=debian@sha256:…" in based(tag, "1.0")
+    assert based(tag, "") == based(digest, "") == ""
+
+
+def based(base: str, version: str) -> str:
+    """What the script says about a base; nothing where it accepts it."""
+    ended = subprocess.run([ROOT / "image/base.sh", base, version], capture_output=True, text=True, check=False)
+    assert ended.returncode == bool(ended.stderr)
+    return ended.stderr
 
 
 def test_image_stages_share_base_argument() -> None:

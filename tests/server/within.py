@@ -89,11 +89,10 @@ def client_of(server: Server, certificates: Certificates) -> Client:
 @contextmanager
 def restored_logging() -> Iterator[None]:
     """Restore what the server changes about the logging of its process."""
-    root, http = logging.getLogger(), logging.getLogger("webhook.http")
-    handlers, level, http_level = root.handlers, root.level, http.level
+    root = logging.getLogger()
+    handlers, level = root.handlers, root.level
     try:
         yield
     finally:
         root.handlers = handlers
         root.setLevel(level)
-        http.setLevel(http_level)

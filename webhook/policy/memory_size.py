@@ -28,9 +28,12 @@ _MOST = 512 * _MEBIBYTE  # MiB; the variable of the pinned limit takes nine digi
 
 
 def mebibytes_of(value: object) -> int:
-    """The size in MiB, rounded up, from the annotation. Raises ValueError with a description of valid values."""
+    """The size in MiB, rounded up, from the annotation. Raises ValueError with a description of valid values.
+
+    A quantity may end in a line separator, as Go trims it; an annotation may not.
+    """
     try:
-        billionths = parse(value) if isinstance(value, str) else 0
+        billionths = parse(value) if isinstance(value, str) and value.isprintable() else 0
     except QuantityError:
         billionths = 0
     mebibytes = -(-billionths // (NANO * _MEBIBYTE))

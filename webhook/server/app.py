@@ -195,11 +195,10 @@ class Server:
         return fit
 
     def _route_logs(self) -> None:
-        """Route what libraries log into the event log. A client's mistakes are counted, not logged."""
+        """Route what libraries log into the event log."""
         root = logging.getLogger()
         root.handlers = [Bridge(self.log)]
         root.setLevel(logging.WARNING)
-        logging.getLogger("webhook.http").setLevel(logging.CRITICAL)
 
 
 def _why(error: OSError) -> str:

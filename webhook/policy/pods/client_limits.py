@@ -41,10 +41,13 @@ def percentage(text: str) -> float:
 
 
 def memory(text: str) -> tuple[MemoryLimit, ...]:
-    """Memory limits by device, such as `0=4G,1=512M`; `4G` alone means device 0. Raises ValueError."""
+    """Memory limits by device, such as `0=4G,1=512M`; `4G` alone means device 0. Raises ValueError.
+
+    Spaces around a limit are allowed, line breaks are not: no other limit allows them.
+    """
     limits = []
     for part in text.split(",", _DEVICES):
-        match = _DEVICE_LIMIT.fullmatch(part.strip())
+        match = _DEVICE_LIMIT.fullmatch(part.strip(" "))
         if match is None or int(match.group(2)) == 0 or int(match.group(1) or 0) >= _DEVICES:
             raise ValueError("limits such as 0=4G,1=512M")
         limits.append(MemoryLimit(int(match.group(1) or 0), int(match.group(2)), match.group(3)))

@@ -14,6 +14,12 @@ from webhook.server.http.large_reviews import LARGE
 _UNCOUNTED = 16 * 1024
 """Bytes of each body that are not counted: more than the review of almost any pod."""
 
+_CHUNKS = 256
+"""Chunks that a body of any size may have."""
+
+_CHUNK = 512
+"""Bytes of a body for each further chunk. Each costs a few microseconds, and proxies send 4 KiB and more in one."""
+
 
 class Bodies:
     """Reads bodies, each within a size and all of them within an amount of memory.
@@ -38,15 +44,17 @@ class Bodies:
             raise self._too_large()
         content = request.content
         try:
-            if content.is_eof():
+            if content.is_eof() and request.content_length is not None:
                 body: bytes | bytearray = content.read_nowait()
                 self._reserve(0, len(body))
             else:
                 _continue(request)
                 body = await self._arrival(content, min(self._seconds, budget / 2))
         except TimeoutError:
-            raise self._not_arrived(budget / 2) from None
+            raise self._not_arrived(budget / 2, request.content_length is None) from None
         except (web.RequestPayloadError, ConnectionError) as error:
+            # The reader keeps its error, the error keeps the frames, and a frame keeps the reader: a cycle.
+            error.__traceback__ = None
             raise RequestError(HTTPStatus.BAD_REQUEST, "the review ends before its length", closes=True) from error
         if not body:
             raise RequestError(HTTPStatus.BAD_REQUEST, "the request has no body")
@@ -57,19 +65,17 @@ class Bodies:
         self.held -= _counted(size)
 
     async def _arrival(self, content: StreamReader, seconds: float) -> bytearray:
-        body, chunk = bytearray(), b""
+        body, part, chunks = bytearray(), b"", 0
         try:
             async with asyncio.timeout(seconds):
                 while not content.at_eof():
-                    chunk = await content.readany()
-                    self._reserve(len(body), len(body) + len(chunk))
-                    body += chunk
+                    part, ends_chunk = await content.readchunk()
+                    self._reserve(len(body), len(body) + len(part))
+                    body += part
+                    chunks += ends_chunk
+                    _check_chunks(chunks, len(body))
         except BaseException:
             self.release(len(body))
-            # The reader keeps its error, the error keeps this frame, and the frame keeps the reader, until garbage is
-            # collected. The bytes are freed now.
-            body.clear()
-            chunk = b""
             raise
         return body
 
@@ -82,10 +88,11 @@ class Bodies:
             raise OverloadedError("memory", "large reviews are being read already")
         self.held += wanted
 
-    def _not_arrived(self, half: float) -> RequestError:
+    def _not_arrived(self, half: float, is_chunked: bool) -> RequestError:
+        what = "the review did not arrive in valid chunks" if is_chunked else "the review did not arrive"
         if half < self._seconds:
-            return OverloadedError("slow", f"the review did not arrive within {half:g} s, half of its timeout")
-        message = f"the review did not arrive within {self._seconds:g} s"
+            return OverloadedError("slow", f"{what} within {half:g} s, half of its timeout")
+        message = f"{what} within {self._seconds:g} s"
         return RequestError(HTTPStatus.REQUEST_TIMEOUT, message, closes=True)
 
     def _too_large(self) -> RequestError:
@@ -97,6 +104,14 @@ def _continue(request: web.BaseRequest) -> None:
     """Answer 100 to a client that waits for it before it sends its body (RFC 9110, 10.1.1)."""
     if "Expect" in request.headers and request.transport is not None:
         request.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+
+
+def _check_chunks(count: int, size: int) -> None:
+    """Refuse a body of this size that came in too many chunks. Raises RequestError."""
+    if count > _CHUNKS + size // _CHUNK:
+        wanted = "send larger chunks, or a Content-Length"
+        message = f"a body has at most {_CHUNKS} chunks and one for each {_CHUNK} bytes; {wanted}"
+        raise RequestError(HTTPStatus.BAD_REQUEST, message, closes=True)
 
 
 def _counted(size: int) -> int:

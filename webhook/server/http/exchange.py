@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol
 
 from aiohttp import web
+
+
+class Answered(Protocol):
+    """Takes note that the answer is written; `is_last` where it ends the connection."""
+
+    def __call__(self, *, is_last: bool) -> None:
+        """Take note."""
 
 
 @dataclass(slots=True)
@@ -20,7 +27,7 @@ class Exchange:
     arrived: float
     is_authorized: bool
     ends_connection: bool
-    answered: Callable[[], None]
+    answered: Answered
 
 
 EXCHANGE = web.RequestKey("exchange", Exchange)

@@ -2,74 +2,149 @@
 
 from __future__ import annotations
 
+from enum import Enum, auto
+
 _HEADER_END = b"\r\n\r\n"
 
+_LONGEST_HEADER = 32 * 1024
+"""Bytes of a header. aiohttp quotes what it cannot parse, so each costs several bytes of memory."""
+
+_ILLEGAL = b"\0"
+"""A byte that no header contains: what makes aiohttp refuse a header that is cut there."""
+
 _KEPT = 64 * 1024
-"""Bytes up to which segments of requests that have not begun are collected. The end of a longer header is not found."""
+"""Bytes of further requests that may wait behind one that is not answered."""
+
+
+class _Phase(Enum):
+    """What the bytes that arrive next belong to."""
+
+    HEADER = auto()
+    """The header of the next request."""
+
+    PASSED = auto()
+    """The request whose header has been passed on, and which has not begun."""
+
+    BODY = auto()
+    """The body of a request that has begun."""
+
+    BEHIND = auto()
+    """The requests behind one that has arrived and is not answered."""
+
+    UNKNOWN = auto()
+    """A body of unknown length."""
+
+    ENDED = auto()
+    """Nothing: the connection ends."""
 
 
 class Framing:
-    """Follows the bytes of a connection from request to request. It reads no field: aiohttp is the only parser.
+    """Passes the bytes of a connection on, one request at a time. It reads no field: aiohttp is the only parser.
 
-    aiohttp reports when a request begins, two turns of the loop after its bytes, but neither where the request ended
-    nor whether another one has started behind it.
+    aiohttp reports when a request begins, two turns of the loop after its bytes, and keeps what arrives behind it until
+    the connection ends, even if that cannot be parsed. So it gets each header as a whole, then the body, and the next
+    header when the request is answered.
     """
 
-    __slots__ = ("_body_left", "_header", "_kept", "_skipped", "has_bytes", "has_header", "is_lost")
+    __slots__ = ("_body_left", "_header", "_is_answered", "_kept", "_phase", "_searched")
 
     def __init__(self) -> None:
+        self._phase = _Phase.HEADER
         self._kept: bytes | bytearray = b""
-        self._header = 0
-        self._skipped = 0
+        self._searched = 0
         self._body_left = 0
-        self.has_bytes = False
-        """Whether bytes of a request have arrived that has not begun."""
-        self.has_header = False
-        """Whether the header of that request is complete."""
-        self.is_lost = False
-        """Whether the end of a request could not be found, so that its connection cannot carry another one."""
+        self._is_answered = False
 
-    def feed(self, data: bytes) -> None:
-        """Follow bytes that have arrived."""
-        if self._body_left:
-            body = min(self._body_left, len(data))
-            self._body_left -= body
-            data = data[body:]
-        if self.has_bytes:
-            self._append(data)
-        elif not self.is_lost:
-            self._start(data)
+    @property
+    def has_header(self) -> bool:
+        """Whether the header of a request that has not begun has been passed on."""
+        return self._phase is _Phase.PASSED
 
-    def begin(self, length: int | None) -> None:
-        """Begin the next request. `length` is that of its body; None where that is not known beforehand."""
-        behind = len(self._kept) + self._skipped - self._header - (length or 0)
-        if length is None or not self.has_header or (behind > 0 and self._skipped):
-            self.is_lost = True
-            behind = 0
-        following = bytes(self._kept[-behind:]) if behind > 0 else b""
-        self._body_left = -behind if behind < 0 else 0
-        self._kept = b""
-        self._skipped = 0
-        self.has_bytes = self.has_header = False
-        if following:
-            self._start(following)
+    @property
+    def has_bytes(self) -> bool:
+        """Whether bytes of a request that has not begun have arrived."""
+        return self._phase is _Phase.PASSED or bool(self._kept)
 
-    def _start(self, data: bytes) -> None:
-        """Keep the first bytes of a request as they are: they are usually all of it."""
-        self._kept = data.lstrip(b"\r\n")  # RFC 9112, 2.2: line ends before a request are no part of it
-        self.has_bytes = bool(self._kept)
-        self._find_header(0)
+    @property
+    def is_lost(self) -> bool:
+        """Whether the connection cannot carry another request."""
+        return self._phase is _Phase.UNKNOWN or self._phase is _Phase.ENDED
 
-    def _append(self, data: bytes) -> None:
+    def feed(self, data: bytes) -> bytes:
+        """Follow bytes that have arrived; what to pass on."""
+        match self._phase:
+            case _Phase.HEADER:
+                self._keep(data)
+                return self._next_header()
+            case _Phase.BODY:
+                return self._through_body(data)
+            case _Phase.PASSED:
+                self._keep(data)
+            case _Phase.BEHIND:
+                self._keep(data)
+                self._bound()
+            case _Phase.UNKNOWN:
+                return data
+        return b""
+
+    def begin(self, length: int | None) -> bytes:
+        """Begin the request whose header has been passed on; what to pass on of its body.
+
+        `length` is that of its body; None where that is not known beforehand.
+        """
+        arrived, self._kept = bytes(self._kept), b""
+        if length is None:
+            self._phase = _Phase.UNKNOWN
+            return arrived
+        self._phase = _Phase.BODY
+        self._body_left, self._is_answered = length, False
+        body = self._through_body(arrived)
+        self._bound()
+        return body
+
+    def finish(self) -> bytes:
+        """The request that has begun is answered; what to pass on of the next one."""
+        self._is_answered = True
+        return self._next_header() if self._phase is _Phase.BEHIND else b""
+
+    def end(self) -> None:
+        """Pass nothing on from now on."""
+        self._phase, self._kept = _Phase.ENDED, b""
+
+    def _keep(self, data: bytes) -> None:
+        if not self._kept:
+            self._kept = data
+            return
         if isinstance(self._kept, bytes):
             self._kept = bytearray(self._kept)
-        searched, room = len(self._kept), max(0, _KEPT - len(self._kept))
-        self._kept += data[:room]
-        self._skipped += max(0, len(data) - room)
-        if not self.has_header:
-            self._find_header(max(0, searched - len(_HEADER_END)))
+        self._kept += data
 
-    def _find_header(self, start: int) -> None:
-        found = self._kept.find(_HEADER_END, start)
-        self.has_header = found >= 0
-        self._header = found + len(_HEADER_END)
+    def _bound(self) -> None:
+        if self._phase is _Phase.BEHIND and len(self._kept) > _KEPT:
+            self.end()
+
+    def _through_body(self, data: bytes) -> bytes:
+        """The part of the bytes that belongs to the body. The others wait for the answer."""
+        body = data[: self._body_left]
+        self._body_left -= len(body)
+        if self._body_left:
+            return body
+        self._phase = _Phase.BEHIND
+        self._keep(data[len(body) :])
+        return body + self._next_header() if self._is_answered else body
+
+    def _next_header(self) -> bytes:
+        """The next header, once it has arrived. One that is too long is cut, and ends the connection."""
+        if self._phase is not _Phase.HEADER:
+            self._phase, self._searched = _Phase.HEADER, 0
+        if not self._searched:
+            self._kept = self._kept.lstrip(b"\r\n")  # RFC 9112, 2.2: line ends before a request are no part of it
+        found = self._kept.find(_HEADER_END, self._searched, _LONGEST_HEADER)
+        if found < 0 and len(self._kept) < _LONGEST_HEADER:
+            self._searched = max(0, len(self._kept) - len(_HEADER_END) + 1)
+            return b""
+        end = found + len(_HEADER_END) if found >= 0 else _LONGEST_HEADER
+        header = bytes(self._kept[:end])
+        self._kept = self._kept[end:]
+        self._phase, self._searched = _Phase.PASSED, 0
+        return header if found >= 0 else header + _ILLEGAL

@@ -6,6 +6,7 @@ docs/explanation/connections.md has the diagram of the states.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from time import monotonic
 from typing import Protocol, cast
 
@@ -52,16 +53,22 @@ class GuardedConnection(asyncio.Protocol):
     """Forwards to aiohttp's protocol, follows the state of the connection, and closes it at a deadline.
 
     aiohttp closes a connection whose client stops within a header only as an idle one, and never closes a connection
-    whose client stops reading. `accepted` is when the client dialed, on the monotonic clock.
+    whose client stops reading. `make` makes aiohttp's protocol, which nothing would free where a handshake fails.
+    `accepted` is when the client dialed, on the monotonic clock.
     """
 
     __slots__ = (
         "_accepted", "_arrived", "_authorized", "_deadline", "_deadlines", "_established", "_exchange", "_framing",
-        "_loop", "_owner", "_payload", "_terms", "_transport", "_used", "active", "http", "state",
+        "_loop", "_make", "_owner", "_payload", "_terms", "_transport", "_used", "active", "http", "received", "state",
     )  # fmt: skip
 
-    def __init__(self, http: asyncio.Protocol, owner: Owner, terms: ConnectionTerms, accepted: float) -> None:
-        self.http = http
+    http: asyncio.Protocol
+    """aiohttp's protocol, once the connection is open."""
+
+    def __init__(
+        self, make: Callable[[], asyncio.Protocol], owner: Owner, terms: ConnectionTerms, accepted: float
+    ) -> None:
+        self._make = make
         self._owner = owner
         self._terms = terms
         self._deadlines = terms.deadlines
@@ -77,6 +84,8 @@ class GuardedConnection(asyncio.Protocol):
         self._established = self._arrived = 0.0
         self.active = 0.0
         """When the last bytes of a request arrived or the last answer was written, on the monotonic clock."""
+        self.received = 0
+        """Bytes that have arrived."""
         self.state = State.IDLE
 
     @property
@@ -106,6 +115,7 @@ class GuardedConnection(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Begin; with TLS, after the handshake."""
+        self.http = self._make()
         self._transport = transport = cast(asyncio.Transport, transport)
         transport.set_write_buffer_limits(high=_UNREAD)
         self._authorized = self._terms.is_authorized(transport)
@@ -115,9 +125,10 @@ class GuardedConnection(asyncio.Protocol):
         self.http.connection_made(cast(asyncio.Transport, ReportingTransport(transport, self._closing)))
 
     def data_received(self, data: bytes) -> None:
-        """Follow the bytes, and have aiohttp parse them."""
+        """Follow the bytes, and have aiohttp parse those of the current request."""
         framing, state = self._framing, self.state
-        framing.feed(data)
+        self.received += len(data)
+        passed = framing.feed(data)
         if state is State.BODY:
             self.active = monotonic()
         elif framing.has_bytes:
@@ -125,7 +136,8 @@ class GuardedConnection(asyncio.Protocol):
             self._arrived = self._terms.arrival()
             if state <= State.HEADER:
                 self._advance()
-        self.http.data_received(data)
+        if passed:
+            self.http.data_received(passed)
 
     def eof_received(self) -> bool | None:
         """The client has sent its last byte: the transport closes."""
@@ -149,6 +161,7 @@ class GuardedConnection(asyncio.Protocol):
         """End."""
         in_body = self._in_body
         self._enter(State.CLOSED)
+        self._framing.end()
         self._transport = None
         self.http.connection_lost(exc)
         # aiohttp reads on for the rest of a refused request's body, so that the client sees the answer. It cannot come.
@@ -161,23 +174,39 @@ class GuardedConnection(asyncio.Protocol):
     def begin(self, message: RawRequestMessage, payload: StreamReader) -> Exchange:
         """A request begins: aiohttp has parsed its header, and is about to call the handler."""
         length = int(message.headers.get("Content-Length", 0))
-        self._framing.begin(None if message.chunked or message.upgrade else length)
+        body = self._framing.begin(None if message.chunked else length)
         self._payload = payload
-        self._exchange = Exchange(self._began(), self._authorized, self._framing.is_lost, self.answered)
+        is_last = self._framing.is_lost or message.upgrade
+        self._exchange = Exchange(self._began(), self._authorized, is_last, self.answered)
         self._used = True
+        if body:
+            self.http.data_received(body)
         if self.state < State.CLOSING:
             self._advance()
             if not payload.is_eof():
                 payload.on_eof(self._body_arrived)
         return self._exchange
 
-    def answered(self) -> None:
+    def answered(self, *, is_last: bool) -> None:
         """The answer of the request is written, although its body may still be arriving."""
         self.active = monotonic()
         self._exchange = None
+        if is_last:
+            self._abandon_body()
+        following = self._framing.finish()
         if self.state is State.ANSWERING:
             self._advance()
+        if following:
+            self.http.data_received(following)
+        elif self._framing.is_lost and not is_last:
+            self.close()
         self._owner.settled()
+
+    def _abandon_body(self) -> None:
+        """Drop what still arrives, which aiohttp would parse. The end of TLS lets the client see the answer."""
+        self._framing.end()
+        if self._in_body and self._payload is not None:
+            self._payload.set_exception(ConnectionAbortedError("the request is answered"))
 
     def _body_arrived(self) -> None:
         if self.state is State.BODY:

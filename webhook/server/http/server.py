@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import heapq
 import logging
 import math
@@ -30,11 +31,20 @@ from webhook.server.observe.metrics import Metrics
 _LINGER = 2.0
 """Seconds in which the rest of a refused body is read and dropped; closing at once would discard the answer."""
 
+_BUFFERED = 64 * 1024
+"""Bytes of a body that aiohttp buffers before it pauses; it parses up to a sixteenth as many chunks at a stretch."""
+
 _ABORT = 0.1
 """Seconds that the loop may take to report the end of aborted connections."""
 
+_GARBAGE = 8 * 2**20
+"""Bytes that ended connections have received after which garbage is collected; that takes a few milliseconds."""
+
+_OF_ONE = 2**20
+"""Bytes of one connection that count: it leaves its last read, not all that it has carried."""
+
 _LOGGER = logging.getLogger("webhook.http")
-"""What aiohttp logs about requests. It quotes them, so the server counts them instead and keeps this logger quiet."""
+"""What aiohttp logs about requests. It quotes them, so the server counts them instead and drops the records."""
 
 _UNPARSABLE = "UNKNOWN"
 """The method that aiohttp gives to what it cannot parse. No request has it: the parser refuses unknown methods."""
@@ -56,6 +66,8 @@ class HttpServer:
         self._handler = handler
         self._log = log
         self._metrics = metrics
+        _LOGGER.setLevel(logging.DEBUG)
+        _LOGGER.addFilter(_drop)
         self._server = web.Server(
             self._handle,
             request_factory=self._begin,
@@ -64,12 +76,14 @@ class HttpServer:
             access_log_class=_AnswerReporter,
             logger=_LOGGER,
             lingering_time=_LINGER,
+            read_bufsize=_BUFFERED,
             keepalive_timeout=keep_alive,
         )
         self._verify(keep_alive)
         self._loop = asyncio.get_running_loop()
         self._connections: dict[asyncio.Protocol, GuardedConnection] = {}
         self._changed = asyncio.Event()
+        self._garbage = 0
         self._on_opened: Callable[[GuardedConnection], None] = lambda _: None
         self._on_closed: Callable[[], None] = lambda: None
 
@@ -78,7 +92,7 @@ class HttpServer:
 
     def connection(self, accepted: float) -> GuardedConnection:
         """A new connection, whose client dialed at this time of the monotonic clock."""
-        return GuardedConnection(self._server(), self, self.terms, accepted)
+        return GuardedConnection(self._server, self, self.terms, accepted)
 
     def call_when_opened(self, callback: Callable[[GuardedConnection], None]) -> None:
         """Call this whenever the handshake of a connection is over."""
@@ -104,6 +118,7 @@ class HttpServer:
         self._connections.pop(connection.http, None)
         self._changed.set()
         self._on_closed()
+        self._collect(connection)
 
     # What the server wants of them.
 
@@ -152,6 +167,17 @@ class HttpServer:
     def _last_active(self) -> float:
         connections = [one for one in self._connections.values() if one.state < State.CLOSING]
         return max((math.inf if one.is_busy else one.active for one in connections), default=-math.inf)
+
+    def _collect(self, ended: GuardedConnection) -> None:
+        """Collect garbage before connections have left much of it.
+
+        aiohttp keeps a request that it has not begun, or cannot parse, in cycles with what arrived. The collector
+        counts objects, of which a connection leaves a few dozen, and not their bytes.
+        """
+        self._garbage += min(ended.received, _OF_ONE)
+        if self._garbage > _GARBAGE:
+            self._garbage = 0
+            gc.collect()
 
     async def _empty(self) -> None:
         while self._connections:
@@ -203,9 +229,20 @@ class HttpServer:
             )
 
 
+def _drop(record: logging.LogRecord) -> bool:
+    """Drop a record, and the frames of its exception.
+
+    aiohttp keeps the exception with the request, and the frames keep both, with the bytes that arrived: a cycle that
+    would outlive the connection until garbage is collected.
+    """
+    if record.exc_info is not None and record.exc_info[1] is not None:
+        record.exc_info[1].__traceback__ = None
+    return False
+
+
 class _AnswerReporter(AbstractAccessLogger):
     """Reports each answer to its connection when it is written: where aiohttp would log it."""
 
     def log(self, request: web.BaseRequest, response: web.StreamResponse, time: float) -> None:  # noqa: ARG002
         """Report an answer."""
-        request[EXCHANGE].answered()
+        request[EXCHANGE].answered(is_last=not response.keep_alive)
