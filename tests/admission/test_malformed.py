@@ -32,6 +32,11 @@ MALFORMED: dict[str, tuple[str, Json, str]] = {
     "containers": (POD, {"spec": {"containers": {}}}, "/spec/containers: expected a list, found a mapping"),
     "container": (POD, {"spec": {"containers": [1]}}, "/spec/containers/0: expected a mapping, found a number"),
     "null container": (POD, {"spec": {"containers": [None]}}, "/spec/containers/0: expected a mapping, found null"),
+    "resources": (
+        POD,
+        {"spec": {"containers": [{"resources": "2"}]}},
+        "/spec/containers/0/resources: expected a mapping, found text",
+    ),
     "limits": (
         POD,
         {"spec": {"containers": [{"resources": {"limits": "2"}}]}},

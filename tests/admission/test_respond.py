@@ -15,7 +15,7 @@ from tests.recorded import body
 from tests.remedies import ASK_FOR_ONE, SPLIT_THE_POD
 from webhook.admission import BadReviewError, Hook, Outcome, respond
 from webhook.policy.evaluate import Evaluator
-from webhook.policy.settings.settings import Settings
+from webhook.policy.settings.settings import Settings, Suppress
 
 Json = dict[str, Any]
 
@@ -213,6 +213,16 @@ def test_audit_mode_records_without_warning() -> None:
 )
 def test_object_name_or_generate_name(changes: Json, name: str) -> None:
     assert answer(recorded("create-pod-vectoradd", **changes), Hook.MUTATE).name == name
+
+
+def test_suppressed_findings_are_audited() -> None:
+    pod = json.loads(body("create-pod-two-replicas"))["request"]["object"]
+    pod["metadata"]["annotations"] = {"example.com/ignore": "GPS001"}
+    ignoring = Evaluator.of(Settings(suppress=Suppress(annotation="example.com/ignore")))
+    outcome = answer(recorded("create-pod-two-replicas", object=pod), Hook.MUTATE, ignoring)
+    response = json.loads(outcome.body())["response"]
+    assert response["allowed"]
+    assert response["auditAnnotations"] == {"suppressed": "GPS001=1"}
 
 
 def test_patch_failing_proof_is_not_sent(monkeypatch: pytest.MonkeyPatch) -> None:

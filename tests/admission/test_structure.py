@@ -18,8 +18,6 @@ from webhook.admission import BadReviewError, Hook, TooComplexError, respond, st
 from webhook.policy.evaluate import Evaluator
 from webhook.policy.settings.settings import Settings
 
-pytestmark = pytest.mark.slow
-
 EVALUATOR = Evaluator.of(Settings())
 MIB = 2**20
 TEXTS = st.text(st.sampled_from('\\"[]{},:a\u00e9\U0001f600\n'), max_size=12)
@@ -118,6 +116,7 @@ def test_number_out_of_range_is_rejected(number: bytes) -> None:
         respond(in_spec(number), Hook.MUTATE, EVALUATOR)
 
 
+@pytest.mark.slow
 def test_float_decoding_yields_to_threads() -> None:
     """Floats next to the smallest one there is: decoding them must not be one long call."""
     text = in_spec(b"[" + b",".join([b"2.2250738585072011e-308"] * 200_000) + b"]")
@@ -140,6 +139,7 @@ def test_float_decoding_yields_to_threads() -> None:
     assert max(later - turn for turn, later in pairwise(turns)) < whole / 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("unit", [b'""', b'"",', b'\\"', b"\\\\", b'"["["', b"a", b'"a":[1],'])
 def test_counting_memory_is_bounded(unit: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(structure, "CONTAINERS", 2 * MIB)

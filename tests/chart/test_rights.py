@@ -123,7 +123,7 @@ NO_FACTS = {"config": {"facts": {"runtimeClasses": False}}}
         ("cert-manager", set(), set(), False),
         ("small", set(), set(), False),
     ],
-    ids=str,
+    ids=["default", "no facts", "existing-secret", "cert-manager-issuer", "cert-manager", "small"],
 )
 def test_rights_of_each_mode(values: str | Values, cluster: set[Rule], own: set[Rule], token: bool) -> None:
     assert rules(of_kind("ClusterRole", values)) == cluster

@@ -4,13 +4,17 @@
 KUBERNETES_VERSION ?= 1.36.3
 export KUBERNETES_VERSION
 
+# Compares the machine before and after a cluster, so that no other cluster may run beside it.
+CLUSTER_ALONE := tests/cluster/test_precautions.py
+
 .PHONY: cluster-tools test-cluster demo-cluster
 
 cluster-tools: $(READY) ## Build the programs of a test cluster into the cache folder.
 	@$(BIN)/python -m tests.cluster.harness.tools
 
 test-cluster: cluster-tools chart-tools ## Run the tests that need a real cluster.
-	$(BIN)/python -m pytest tests/cluster
+	$(BIN)/python -m pytest --numprocesses=2 --dist=loadfile --ignore=$(CLUSTER_ALONE) tests/cluster
+	$(BIN)/python -m pytest $(CLUSTER_ALONE)
 
 demo-cluster: cluster-tools ## Show a real cluster with and without the webhook; KEEP=1 ends in a shell.
 	@$(BIN)/python -m tests.cluster.demo $(if $(KEEP),--keep)

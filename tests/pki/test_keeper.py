@@ -241,7 +241,9 @@ DAMAGE: list[dict[str, bytes | None]] = [
 ]
 
 
-@pytest.mark.parametrize("damage", DAMAGE, ids=str)
+@pytest.mark.parametrize(
+    "damage", DAMAGE, ids=lambda damage: " and ".join(f"{key}={str(value)[:16]}" for key, value in damage.items())
+)
 @pytest.mark.parametrize("turning", [False, True], ids=["at rest", "rotating"])
 @virtual
 async def test_damaged_secret_is_repaired(damage: dict[str, bytes | None], turning: bool) -> None:

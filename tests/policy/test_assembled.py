@@ -18,6 +18,7 @@ from webhook.policy.settings.settings import Settings, Users
 from webhook.policy.verdict import Path, Severity
 from webhook.policy.workloads.extracted import Deferral
 from webhook.policy.workloads.kinds import MOST_SHARED, QUEUE_LABEL, TooManyPodsError
+from webhook.policy.workloads.paths import Assembly, Part
 
 Json = dict[str, Any]
 
@@ -35,6 +36,15 @@ def paths(group: str, kind: str, spec: Json, evaluator: Evaluator = EVALUATOR) -
     """The codes and paths of the findings on the server."""
     verdict = evaluator.evaluate({"spec": spec}, group, kind, Origin("team-a", hostpath=True, groups=()))
     return [(found.code, found.path) for found in verdict.findings]
+
+
+def test_requests_of_assembly_lead_to_parts_then_templates() -> None:
+    parts = (Part(("driver",), "resources"), Part(("executor",), template=("executor", "template")))
+    assert Assembly(parts).requests == (
+        (("driver",), "resources"),
+        (("executor",), "container"),
+        (("executor", "template"), "container"),
+    )
 
 
 MALFORMED: list[tuple[str, str, Json, Path, str]] = [

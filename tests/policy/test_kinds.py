@@ -10,7 +10,17 @@ from webhook.policy.pods.reading import MalformedError
 from webhook.policy.settings.elements import WorkloadPath
 from webhook.policy.settings.workloads import PresetName, Workloads
 from webhook.policy.workloads.extracted import Deferral
-from webhook.policy.workloads.kinds import BUILT_IN, QUEUE_LABEL, Kind, extract, group_of, is_pod, with_paths
+from webhook.policy.workloads.kinds import (
+    BUILT_IN,
+    MOST_PODS,
+    QUEUE_LABEL,
+    Kind,
+    TooManyPodsError,
+    extract,
+    group_of,
+    is_pod,
+    with_paths,
+)
 from webhook.policy.workloads.paths import EVERY, PodPath, steps, unknown, written
 from webhook.policy.workloads.presets import PRESETS, Preset, kinds_with
 
@@ -30,6 +40,16 @@ def test_built_in_kinds_match_contract() -> None:
         "Job",
         "CronJob",
     }
+
+
+def test_pods_per_object_are_limited() -> None:
+    def pods(count: int) -> int:
+        return len(extract(SETS, {"spec": {"jobs": [{"template": {}}] * count}}, "example.com", "Set"))
+
+    assert pods(MOST_PODS) == MOST_PODS
+    with pytest.raises(TooManyPodsError, match=str(MOST_PODS)) as error:
+        pods(MOST_PODS + 1)
+    assert error.value.path == ("spec", "jobs", MOST_PODS, "template")
 
 
 def test_path_steps() -> None:

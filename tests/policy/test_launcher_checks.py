@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.heap import frozen_heap
 from tests.linear import assert_linear
 from webhook.policy.context import Origin
 from webhook.policy.evaluate import Evaluator
@@ -164,13 +165,9 @@ def test_review_of_group_leaves_no_reference_cycle() -> None:
     launcher = template({"name": "c", "args": ["mpirun", "-np", "4", "all_reduce_perf"]})
     spec = {"mpiReplicaSpecs": {"Launcher": launcher, "Worker": template(container())}}
     assert len(findings(SHARED, "MPIJob", spec)) == 1
-    gc.collect()
-    gc.disable()
-    try:
+    with frozen_heap():
         findings(SHARED, "MPIJob", spec)
         assert gc.collect() == 0
-    finally:
-        gc.enable()
 
 
 @pytest.mark.slow

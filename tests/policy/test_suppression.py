@@ -9,7 +9,7 @@ import pytest
 from webhook.policy.context import Origin
 from webhook.policy.evaluate import Evaluator
 from webhook.policy.settings.settings import Settings, Suppress
-from webhook.policy.verdict import KEPT_PER_CODE, UNTOUCHED, Decision, Verdict
+from webhook.policy.verdict import KEPT_PER_CODE, UNTOUCHED, Decision, Severity, Verdict
 
 KEY = "example.com/ignore"
 
@@ -25,6 +25,12 @@ def verdict(value: object, containers: int = 1, amount: int = 2) -> Verdict:
         "spec": {"containers": [{"name": f"c{n}", "resources": {"limits": limits}} for n in range(containers)]},
     }
     return evaluator.evaluate(pod, "", "Pod", Origin("team-a"))
+
+
+def test_omitted_findings_are_counted_by_severity() -> None:
+    many = verdict("GPS009", containers=KEPT_PER_CODE + 3)
+    assert many.omitted_by_severity() == {("GPS001", Severity.DENY): 3}
+    assert verdict("GPS009").omitted_by_severity() == {}
 
 
 @pytest.mark.parametrize(

@@ -171,3 +171,10 @@ def test_keys_of_earlier_settings_keep_their_meaning(load_text: Load) -> None:
     assert settings.users.host_ipc is True
     assert settings.placement.mps_labels == {"example.com/mps": "yes"}
     assert (settings.limits.per_container, settings.limits.per_pod) == (2, None)
+
+
+@pytest.mark.parametrize("key", ["nodes", "namespaces", "runtimeClasses", "deviceClasses", "devicePlugin"])
+def test_facts_are_wanted_where_one_part_is_read(load_text: Load, key: str) -> None:
+    assert not Settings().facts.are_wanted
+    value = "gpus/plugin" if key == "devicePlugin" else "true"
+    assert load_text(f"facts: {{{key}: {value}}}").settings.facts.are_wanted

@@ -24,9 +24,15 @@ limits:
 
 {{/*
 The effective settings in JSON, as the program has them: the settings file over its profile over the defaults of
-_defaults.tpl.
+_defaults.tpl. The values hold them from the first use on, because most templates need them and they take long to make;
+the schema allows no such key from users.
 */}}
 {{- define "gpushare-webhook.settings" -}}
+{{- if not (hasKey .Values "effectiveSettings") }}{{ $_ := set .Values "effectiveSettings" (include "gpushare-webhook.computedSettings" .) }}{{ end -}}
+{{- .Values.effectiveSettings -}}
+{{- end -}}
+
+{{- define "gpushare-webhook.computedSettings" -}}
 {{- $config := include "gpushare-webhook.config" . | fromYaml -}}
 {{- $defaults := include "gpushare-webhook.defaults" . | fromJson -}}
 {{- $profile := get (include "gpushare-webhook.profiles" . | fromJson) ($config.profile | default $defaults.profile) -}}
