@@ -191,7 +191,8 @@ HIDDEN = {
 @pytest.mark.parametrize("prepare", HIDDEN)
 def test_what_hides_an_object_is_counted(checkout: Path, prepare: Callable[[], None]) -> None:
     prepare()
-    assert run("check", ".").code == 0
+    codes = [run("check", ".", "--fail-on", one).code for one in ("deny", "warn", "unread", "skipped", "never")]
+    assert codes == [0, 0, 1, 1, 0]
     ended = run("check", ".", "--fail-on", "skipped", "-o", "json")
     report = ended.json()
     assert ended.code == 1
@@ -229,6 +230,12 @@ def review() -> None:
 
 def empty_folders() -> None:
     Path("a/b/c").mkdir(parents=True)
+
+
+def test_object_without_pods_fails_only_a_run_that_fails_on_skipped(checkout: Path) -> None:
+    text("service.yaml", "apiVersion: v1\nkind: Service\nmetadata: {name: web}\n")
+    assert run("check", ".", "--fail-on", "unread").code == 0
+    assert run("check", ".", "--fail-on", "skipped").code == 1
 
 
 @pytest.mark.parametrize("prepare", [settings_and_facts, no_manifests, review, empty_folders])

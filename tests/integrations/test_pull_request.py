@@ -100,4 +100,4 @@ def test_workflow_gives_change_no_rights() -> None:
     checkout, show, check = document["jobs"]["gpus"]["steps"]
     assert checkout["with"]["persist-credentials"] is False
     assert "${{" not in show["run"]
-    assert check["with"]["fail-on"] == "skipped"
+    assert check["with"]["fail-on"] == "unread"

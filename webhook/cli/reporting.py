@@ -52,9 +52,8 @@ def report_options(command: Callable[..., None]) -> Callable[..., None]:
             default=FailOn.DENY.value,
             show_default=True,
             callback=lambda _context, _option, value: FailOn(value),
-            help="Exit with 1 if an object is denied (deny), denied or warned (warn), or denied, warned or skipped "
-            "(skipped, which also counts what hides a file or a folder from the check); or never. Errors always exit "
-            "with 2.",
+            help="Exit with 1 if an object is denied (deny), or also warned (warn), or a file or folder is hidden from "
+            "the check (unread), or also an object skipped (skipped); or never. Errors always exit with 2.",
         ),
         click.option(
             "-q",

@@ -24,6 +24,7 @@ class FailOn(Enum):
 
     DENY = "deny"
     WARN = "warn"
+    UNREAD = "unread"
     SKIPPED = "skipped"
     NEVER = "never"
 
@@ -33,7 +34,7 @@ class FailOn(Enum):
         match self:
             case FailOn.DENY:
                 return ("denied",)
-            case FailOn.WARN:
+            case FailOn.WARN | FailOn.UNREAD:
                 return ("denied", "warned")
             case FailOn.SKIPPED:
                 return ("denied", "warned", SKIPPED)
@@ -45,7 +46,7 @@ class FailOn(Enum):
     @property
     def counts_unread(self) -> bool:
         """Whether the run fails for what may hold an object and is not read."""
-        return self is FailOn.SKIPPED
+        return self in (FailOn.UNREAD, FailOn.SKIPPED)
 
     def shows(self, severity: Severity) -> bool:
         """Return whether a finding of the severity denies its object or fails the run."""
