@@ -93,9 +93,7 @@ def unknown_node(context: PodContext, request: ResourceRequest) -> str:
     return f'; node "{node}"{others} may share its cards, because {_UNDISCOVERED if undiscovered else _INCOMPLETE}'
 
 
-_UNDISCOVERED = (
-    "no label tells: run GPU feature discovery, or name its class in placement.nodeGroups or facts.devicePlugin"
-)
+_UNDISCOVERED = "no label shows its class: run GPU feature discovery, or set placement.nodeGroups or facts.devicePlugin"
 _INCOMPLETE = "it has more labels, taints or resources than are read: remove some"
 
 _HAMI = frozenset({"nvidia.com/gpumem", "nvidia.com/gpumem-percentage", "nvidia.com/gpucores"})

@@ -14,7 +14,7 @@ scheduling gate, the suspension of a workload or another object leaves the choic
 TaskRun uses a Task, or one whose fields the check does not read. So it does while a DeviceClass serves the resource and
 nodes are unknown, unless the pod requires nodes that share their GPUs.
 
-A known node of which no label, node group or configuration of the device plugin tells how it shares its GPUs, and one
+A known node of which no label, node group or configuration of the device plugin shows how it shares GPUs, and one
 with more labels, taints or resources than the webhook reads, counts as a node that shares them. The remedy names it.
 
 Remedy: ask for 1, or keep the pod on nodes with whole cards: exclude every label of nodes that share theirs, which the

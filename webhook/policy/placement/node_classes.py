@@ -102,11 +102,11 @@ class NodeClasses:
         if _is_set_by_plugin(self.excluded):
             self.whole = {**_WHOLE, **self.whole}
         self.are_discovered = _is_set_by_plugin(mps_labels)
-        """Whether GPU feature discovery tells MPS nodes from others, so that a node needs a label of it to be known."""
+        """Whether GPU feature discovery distinguishes MPS nodes, so that a node needs a label of it to be known."""
         self._telling = _DISCOVERED | self.excluded.keys()
 
-    def are_told_by(self, node: Node) -> bool:
-        """Whether a label of a node tells its class: one of GPU feature discovery, or a configured one of any value."""
+    def are_shown_by(self, node: Node) -> bool:
+        """Whether a label of a node shows its class: one of GPU feature discovery, or a configured one of any value."""
         return not self._telling.isdisjoint(node.labels)
 
     def can_share(self, requirement: Requirement) -> bool:

@@ -85,7 +85,7 @@ class NodeIndex:
     with more resources, for any amount.
 
     `unknown`: the nodes that may share their cards in any way, or not at all. They count as sharing, and never as whole
-    cards. They are incomplete, or `undiscovered`: no label, group or configuration tells their class.
+    cards. They are incomplete, or `undiscovered`: no label, group or configuration shows their class.
     """
 
     __slots__ = (
@@ -126,7 +126,7 @@ class NodeIndex:
         self.unknown = self.undiscovered | self.incomplete & ~sets.members.get("mps", 0)
 
     def _undescribed(self, groups: int) -> Nodes:
-        """The nodes whose class no label tells, except declared groups and nodes with all labels of a group.
+        """The nodes whose class no label shows, except declared groups and nodes with all labels of a group.
 
         The groups are the last nodes.
         """

@@ -139,11 +139,11 @@ class NodeSharing:
                 _put(sets.unready, name, bit)
 
     def _add_without_config(self, node: Node, bit: Nodes, sets: NodeSets) -> None:
-        """Add a node of which only its labels can tell how it shares its cards."""
+        """Add a node of which only its labels can show how it shares its cards."""
         classes = self.classes
         if not classes.mps.labels:
             _put(sets.members, "any", bit)
-        elif classes.are_discovered and not classes.are_told_by(node) and not self.shared.isdisjoint(node.resources):
+        elif classes.are_discovered and not classes.are_shown_by(node) and not self.shared.isdisjoint(node.resources):
             _put(sets.members, "undiscovered", bit)
 
 

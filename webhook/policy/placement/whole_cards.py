@@ -62,7 +62,7 @@ def whole_cards(
 ) -> WholeCards:
     """What excludes the nodes of the sharing classes, and by their configuration those that have none of the labels.
 
-    Unless all nodes are discovered, only the label that GPU feature discovery sets there tells whole cards from others.
+    Unless all nodes are discovered, only the label that GPU feature discovery sets there marks whole cards.
     """
     expressions = [Expression(key, "NotIn", values) for key, values in classes.excluded.items()]
     if not all_discovered:

@@ -41,7 +41,7 @@ class ClusterDoubts:
             return
         names = [printable(name) for name in unknown[:_NAMED]]
         reason = (
-            "no label tells how they share their cards, or they have more labels, taints or resources than are read"
+            "no label shows how they share their cards, or they have more labels, taints or resources than are read"
         )
         self._log.event("warning", "nodes of unknown class", names=names, count=len(unknown), reason=reason)
 
