@@ -11,7 +11,7 @@ _KINDS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "it describes what nodes offer": {
         "": ("Node",),
         "karpenter.k8s.aws": ("EC2NodeClass",),
-        "karpenter.sh": ("NodeClaim", "NodePool", "Provisioner"),
+        "karpenter.sh": ("NodeClaim", "NodeOverlay", "NodePool", "Provisioner"),
         "nfd.k8s-sigs.io": ("NodeFeature", "NodeFeatureGroup", "NodeFeatureRule"),
         "nodeinfo.volcano.sh": ("Numatopology",),
         "resource.k8s.io": ("DeviceClass", "ResourceSlice"),
