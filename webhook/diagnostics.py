@@ -33,10 +33,14 @@ class Diagnostic:
 
 @dataclass(frozen=True, slots=True)
 class Unread:
-    """A file of a folder that is not read, and why. Both fields may hold text of users."""
+    """A file of a folder that is not read, and why. All fields may hold text of users.
+
+    `instead` is the command that checks what is not read; empty where there is none.
+    """
 
     file: str
     reason: str
+    instead: str = ""
 
 
 class InputError(Exception):

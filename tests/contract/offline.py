@@ -24,6 +24,7 @@ NOT_SEARCHED = (
     "GPS023/containers-below-toleration",
     "GPS023/denied",
     "GPS023/embedded-manifest",
+    "GPS023/fragment",
     "GPS023/indented-too-deep",
     "GPS023/job-template-left-out",
     "GPS023/kind-in-retired-group",

@@ -170,54 +170,6 @@ def test_helm_chart_alone_says_how_to_render(top: Path, named: str) -> None:
     assert "part of a Helm chart); pipe `helm template` and name - instead" in message
 
 
-KUSTOMIZATION = """\
-resources: [deployment.yaml, both.yaml]
-patches:
-- path: patches/one.yaml
-- patch: |-
-    apiVersion: v1
-    kind: Pod
-patchesStrategicMerge:
-- two.yaml
-- |-
-  apiVersion: v1
-patchesJson6902: [{path: three.json}]
-replacements: [{path: four.yaml}]
-configurations: [five.yaml]
-transformers: [six.yaml]
-openapi: {path: seven.json}
-configMapGenerator: [{files: [eight.yaml, key=nine.yaml]}]
-helmCharts: [{valuesFile: ten.yaml, additionalValuesFiles: [./eleven.yaml]}]
-generators: [both.yaml]
-"""
-
-
-def test_kustomization(top: Path) -> None:
-    numbers = ("patches/one", "two", "four", "five", "six", "eight", "nine", "ten", "eleven")
-    used = (*(f"{number}.yaml" for number in numbers), "three.json", "seven.json")
-    write(top, *(f"over/{file}" for file in (*used, "deployment.yaml", "both.yaml", "sub/two.yaml")), "two.yaml")
-    (top / "over" / "kustomization.yaml").write_text(KUSTOMIZATION)
-    files, skipped = read(".")
-    assert files == ["./over/both.yaml", "./over/deployment.yaml", "./over/sub/two.yaml", "./two.yaml"]
-    assert skipped == dict.fromkeys((f"./over/{file}" for file in (*used, "kustomization.yaml")), Reason.KUSTOMIZATION)
-
-
-def test_kustomization_that_cannot_be_read(top: Path) -> None:
-    write(top, "a.yaml")
-    (top / "kustomization.yml").write_text("patches: [\n")
-    files, skipped = read(".")
-    assert files[0].startswith("./kustomization.yml:2:1: ")
-    assert files[1:] == ["./a.yaml"]
-    assert skipped == {"./kustomization.yml": Reason.KUSTOMIZATION}
-
-
-@pytest.mark.parametrize("text", ["", "[]", "a", "patches: a\nresources: {}\nopenapi: 1", "patches: [1, {path: [2]}]"])
-def test_kustomization_of_another_shape(top: Path, text: str) -> None:
-    write(top, "a.yaml")
-    (top / "kustomization.yaml").write_text(text)
-    assert read(".")[0] == ["./a.yaml"]
-
-
 @pytest.mark.parametrize(
     ("pattern", "files"),
     [
@@ -279,7 +231,6 @@ def test_walk_takes_linear_time(top: Path) -> None:
 
 def test_named_files_as_in_a_folder(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(repository, ".github/a.yaml", "chart/Chart.yaml", "chart/templates/deep/a.yaml", "over/patch.yaml", "b.txt")
-    (repository / "over" / "kustomization.yaml").write_text("patches: [{path: patch.yaml}]")
     kept, skipped = read(".")
     named = [str(path.relative_to(repository)) for path in repository.rglob("*.[jy]*") if ".git/" not in str(path)]
     given = list(sources(named, False, io.BytesIO(), (), as_in_folder=True))
@@ -288,6 +239,6 @@ def test_named_files_as_in_a_folder(repository: Path, monkeypatch: pytest.Monkey
     assert not any(one.named for one in given if isinstance(one, Source))
     # From outside, the folder of the file is what counts.
     monkeypatch.chdir(repository / "sub")
-    (outside, missing) = sources(["../over/patch.yaml", "gone.yaml"], False, io.BytesIO(), (), as_in_folder=True)
-    assert outside == Unread("../over/patch.yaml", Reason.KUSTOMIZATION.value)
+    (outside, missing) = sources(["../chart/Chart.yaml", "gone.yaml"], False, io.BytesIO(), (), as_in_folder=True)
+    assert outside == Unread("../chart/Chart.yaml", Reason.CHART.value)
     assert str(missing) == "gone.yaml: no such file or folder"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterator
+from posixpath import basename
 from typing import NamedTuple
 
 from webhook.diagnostics import Diagnostic, Unread
@@ -12,7 +13,7 @@ from webhook.manifests.files import problem, reason_of, shown
 from webhook.manifests.gitignore import Rules
 from webhook.manifests.ignore import Patterns
 from webhook.manifests.places import Place, inner_place, is_of_chart, top_place
-from webhook.manifests.recognition import Reason
+from webhook.manifests.recognition import KUSTOMIZATION_FILES, Reason
 
 EXTENSIONS = (".json", ".jsonl", ".ndjson", ".yaml", ".yml")
 
@@ -29,6 +30,18 @@ class Search(NamedTuple):
     only: Patterns | None = None
 
 
+class Found(NamedTuple):
+    """A file to read. `is_part`: it is a kustomization, or one merges it into objects."""
+
+    path: str
+    is_part: bool
+
+    @property
+    def is_kustomization(self) -> bool:
+        """Whether it is a kustomization, by its name."""
+        return basename(self.path) in KUSTOMIZATION_FILES
+
+
 class _Folder(NamedTuple):
     """A folder during a walk: its level below the top, and the entries that remain."""
 
@@ -37,8 +50,8 @@ class _Folder(NamedTuple):
     entries: Iterator[os.DirEntry[str]]
 
 
-def walk(top: str, search: Search) -> Iterator[str | Unread | Diagnostic]:
-    """Yield the paths of the files to read, sorted in each folder, and what is skipped.
+def walk(top: str, search: Search) -> Iterator[Found | Unread | Diagnostic]:
+    """Yield the files to read, sorted in each folder, and what is skipped.
 
     A folder that is skipped counts as one. Links to folders are not followed, since they may form a cycle.
     """
@@ -74,13 +87,12 @@ def _open(pending: list[_Folder], path: str, name: str) -> Iterator[Diagnostic]:
         return
     names = {entry.name for entry in entries}
     place = inner_place(pending[-1].place, path, name, names) if pending else top_place(path, names)
-    yield from place.problems
     pending.append(_Folder(len(pending), place, iter(entries)))
 
 
-def _file(folder: _Folder, entry: os.DirEntry[str], search: Search) -> str | Unread | Diagnostic | None:
-    """Return the path of a file to read, or why it is not read; None for what is not looked for."""
-    is_wanted = entry.name.endswith(EXTENSIONS) and (
+def _file(folder: _Folder, entry: os.DirEntry[str], search: Search) -> Found | Unread | Diagnostic | None:
+    """Return a file to read, or why it is not read; None for what is not looked for."""
+    is_wanted = (entry.name.endswith(EXTENSIONS) or entry.name in KUSTOMIZATION_FILES) and (
         search.only is None or search.only.match(folder.place.below + entry.name) is True
     )
     if not is_wanted and not entry.is_symlink():
@@ -98,4 +110,6 @@ def _file(folder: _Folder, entry: os.DirEntry[str], search: Search) -> str | Unr
     if reason is not None:
         return reason.skips(shown(entry.path))
     # Reading a named pipe might never end.
-    return entry.path if stat.S_ISREG(mode) else problem(entry.path, "not a regular file")
+    if not stat.S_ISREG(mode):
+        return problem(entry.path, "not a regular file")
+    return Found(entry.path, folder.place.is_part(entry.name))

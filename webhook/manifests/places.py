@@ -7,13 +7,10 @@ from collections.abc import Collection
 from posixpath import split
 from typing import NamedTuple
 
-from webhook.diagnostics import Diagnostic
-from webhook.manifests.files import read_file, shown
 from webhook.manifests.gitignore import Rules, is_ignored, rules_above, rules_of
-from webhook.manifests.kustomizations import used_files
+from webhook.manifests.kustomizations import parts_of
 from webhook.manifests.recognition import CHART_FILE, KUSTOMIZATION_FILES, Reason, is_values_file
 
-_NOTHING: frozenset[str] = frozenset()
 _MARKERS = (".git", ".gitignore", CHART_FILE, *KUSTOMIZATION_FILES)
 """The files that say something about those beside them and below."""
 
@@ -21,15 +18,14 @@ _MARKERS = (".git", ".gitignore", CHART_FILE, *KUSTOMIZATION_FILES)
 class Place(NamedTuple):
     """A folder of a search, at or below its top.
 
-    `below` is its path below the top, with a slash at the end. `rules` are those of .gitignore files, and `used` holds
-    the paths below the top that kustomizations use. `problems` are those of kustomizations.
+    `below` is its path below the top, with a slash at the end. `rules` are those of .gitignore files. `parts` holds the
+    paths below the top of the files that kustomizations merge into objects, by the folders that hold them.
     """
 
     below: str
     rules: tuple[Rules, ...]
-    used: frozenset[str]
+    parts: tuple[frozenset[str], ...]
     is_chart: bool
-    problems: tuple[Diagnostic, ...]
 
     def reason(self, name: str, exclude: Rules | None, *, is_folder: bool) -> Reason | None:
         """Return why a file or folder in this folder is skipped; None where it is read."""
@@ -42,14 +38,17 @@ class Place(NamedTuple):
             return Reason.IGNORED
         if self.is_chart and (name == "templates" if is_folder else name == CHART_FILE or is_values_file(name)):
             return Reason.CHART
-        if below in self.used or (name in KUSTOMIZATION_FILES and not is_folder):
-            return Reason.KUSTOMIZATION
         return None
+
+    def is_part(self, name: str) -> bool:
+        """Return whether a file in this folder is a kustomization, or one merges it into objects."""
+        below = self.below + name
+        return name in KUSTOMIZATION_FILES or any(below in parts for parts in self.parts)
 
 
 def top_place(path: str, names: Collection[str] | None = None) -> Place:
     """Return the place of the top of a search. Without the names in a folder, those that matter are looked for."""
-    return _place(path, "", rules_above(path), _NOTHING, _markers(path) if names is None else names)
+    return _place(path, "", rules_above(path), (), _markers(path) if names is None else names)
 
 
 def inner_place(outer: Place, path: str, name: str, names: Collection[str] | None = None) -> Place:
@@ -57,7 +56,7 @@ def inner_place(outer: Place, path: str, name: str, names: Collection[str] | Non
     names = _markers(path) if names is None else names
     # A repository inside another one: git applies its own rules only.
     rules = () if ".git" in names else outer.rules
-    return _place(path, f"{outer.below}{name}/", rules, outer.used, names)
+    return _place(path, f"{outer.below}{name}/", rules, outer.parts, names)
 
 
 def is_of_chart(folder: str) -> bool:
@@ -74,20 +73,10 @@ def _markers(path: str) -> list[str]:
     return [name for name in _MARKERS if os.path.lexists(f"{path}/{name}")]
 
 
-def _place(path: str, below: str, rules: tuple[Rules, ...], used: frozenset[str], names: Collection[str]) -> Place:
+def _place(
+    path: str, below: str, rules: tuple[Rules, ...], parts: tuple[frozenset[str], ...], names: Collection[str]
+) -> Place:
     if ".gitignore" in names:
         rules += rules_of(path, below)
-    problems: list[Diagnostic] = []
-    for name in KUSTOMIZATION_FILES:
-        if name in names:
-            using = _used(f"{path}/{name}", below)
-            if isinstance(using, Diagnostic):
-                problems.append(using)
-            else:
-                used |= using
-    return Place(below, rules, used, CHART_FILE in names, tuple(problems))
-
-
-def _used(kustomization: str, below: str) -> frozenset[str] | Diagnostic:
-    data = read_file(kustomization)
-    return data if isinstance(data, Diagnostic) else used_files(shown(kustomization), data, below)
+    found = parts_of(path, below, names)
+    return Place(below, rules, (*parts, found) if found else parts, CHART_FILE in names)

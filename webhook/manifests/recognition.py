@@ -20,15 +20,16 @@ class Reason(StrEnum):
     IGNORED = "in .gitignore"
     LINK = "a link to a folder"
     CHART = "part of a Helm chart"
-    KUSTOMIZATION = "part of a kustomization"
+    KUSTOMIZATION = "a kustomization that is not built"
+    PART = "part of a kustomization"
     TEMPLATE = "an unrendered template"
     OURS = "settings, facts, a baseline or a report of gpushare-webhook"
     REVIEW = "a review without an object to check"
     OTHER = "not a Kubernetes object"
 
-    def skips(self, file: str) -> Unread:
+    def skips(self, file: str, instead: str = "") -> Unread:
         """Return the entry of a file, or of a folder as a whole, that is not read for this reason."""
-        return Unread(file, self.value)
+        return Unread(file, self.value, instead=instead)
 
 
 class Stranger(NamedTuple):

@@ -10,9 +10,10 @@ from itertools import accumulate
 
 from webhook.diagnostics import Diagnostic, Unread
 from webhook.manifests.files import Source, is_folder, problem, read_file, shown
-from webhook.manifests.folders import EXTENSIONS, Search, walk
+from webhook.manifests.folders import EXTENSIONS, Found, Search, walk
 from webhook.manifests.gitignore import Rules
 from webhook.manifests.ignore import Patterns
+from webhook.manifests.kustomizations import unbuilt
 from webhook.manifests.places import Place, inner_place, is_of_chart, top_place
 from webhook.manifests.recognition import Reason
 
@@ -58,14 +59,15 @@ class NamedFiles:
         self._exclude = Rules(Patterns(exclude)) if exclude else None
         self._places: dict[str, Place] = {}
 
-    def read(self, name: str) -> Source | Unread | Diagnostic:
-        """Return the content of a file, or why it is skipped."""
-        reason = self._reason(name)
-        if reason is not None:
-            return reason.skips(shown(name))
-        return _read(name)
+    def read(self, name: str) -> Iterator[Source | Unread | Diagnostic]:
+        """Yield the content of a file, or why it is skipped."""
+        found = self._found(name)
+        if isinstance(found, Reason):
+            yield found.skips(shown(name))
+        else:
+            yield from _read(found)
 
-    def _reason(self, name: str) -> Reason | None:
+    def _found(self, name: str) -> Found | Reason:
         *folders, file = _path(name)
         folder = "." if folders else os.path.split(name)[0] or "."
         if is_of_chart(folder):
@@ -77,7 +79,7 @@ class NamedFiles:
                 return reason
             folder = f"{folder}/{one}"
             place = self._places.get(folder) or self._places.setdefault(folder, inner_place(place, folder, one))
-        return place.reason(file, self._exclude, is_folder=False)
+        return place.reason(file, self._exclude, is_folder=False) or Found(name, place.is_part(file))
 
 
 def _path(name: str) -> list[str]:
@@ -95,16 +97,24 @@ def _searched(name: str, top: str, search: Search, nothing: str) -> Iterator[Sou
             if search.only is None or not found.file.endswith("/"):
                 skipped[found.reason] += 1
             yield found
-            continue
-        has_input = True
-        yield found if isinstance(found, Diagnostic) else _read(found)
+        elif isinstance(found, Diagnostic):
+            has_input = True
+            yield found
+        else:
+            if found.is_kustomization:
+                skipped[Reason.KUSTOMIZATION] += 1  # what it builds is the input
+            else:
+                has_input = True
+            yield from _read(found)
     if not has_input:
         yield problem(name, _all_skipped(skipped) if skipped else nothing)
 
 
-def _read(path: str) -> Source | Diagnostic:
-    data = read_file(path)
-    return data if isinstance(data, Diagnostic) else Source(shown(path), data, named=False)
+def _read(found: Found) -> Iterator[Source | Unread | Diagnostic]:
+    if found.is_kustomization:
+        yield unbuilt(found.path)
+    data = read_file(found.path)
+    yield data if isinstance(data, Diagnostic) else Source(shown(found.path), data, False, is_part=found.is_part)
 
 
 _INSTEAD = {

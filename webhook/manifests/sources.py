@@ -43,7 +43,7 @@ def sources(
             yield from matches(name, exclude)
         elif as_in_folder and _SCHEME not in name:
             named_files = named_files or NamedFiles(exclude)
-            yield named_files.read(name)
+            yield from named_files.read(name)
         elif (excluded := excluded_file(name, exclude)) is not None:
             yield excluded
         else:

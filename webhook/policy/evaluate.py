@@ -30,7 +30,7 @@ from webhook.policy.workloads.mentions import GpuNames, Mention, amounts_read, c
 from webhook.policy.workloads.presets import kinds_with
 from webhook.policy.workloads.search import find_pods
 from webhook.policy.workloads.unknown import unknown
-from webhook.policy.workloads.without_pods import RUNS_NO_PODS
+from webhook.policy.workloads.without_pods import FRAGMENT, RUNS_NO_PODS
 
 _USERS = "GPS008"
 """The check that compares users, also across the objects of a run."""
@@ -154,7 +154,8 @@ class Evaluator:
         rules = self.ruleset.of(origin.namespace)
         deferral = Kind(held.group, held.kind, ()).deferral(held.manifest)
         found, checked = [], []
-        for guess in islice(find_pods(held.manifest), MOST_PODS):
+        guesses = () if (held.group, held.kind) == FRAGMENT else islice(find_pods(held.manifest), MOST_PODS)
+        for guess in guesses:
             try:
                 context = PodContext(guess.extracted(held.manifest, deferral), origin, rules)
                 exempt = exemption(context)

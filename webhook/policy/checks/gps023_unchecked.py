@@ -34,7 +34,7 @@ from webhook.policy.workloads.mentions import Mention
 from webhook.policy.workloads.paths import written
 from webhook.policy.workloads.suggestion import entry
 from webhook.policy.workloads.unknown import Unknown
-from webhook.policy.workloads.without_pods import RENDERED
+from webhook.policy.workloads.without_pods import FRAGMENT, RENDERED
 
 _RENDER = "render the template, and check the result"
 
@@ -77,6 +77,9 @@ def _of_mention(context: ObjectContext, mention: Mention, meant: Intended | None
         return Violation(mention.path, problem, f"move it to {meant.place}")
     if is_placeholder(mention.value):
         return Violation(mention.path, message("this amount of {} is a template placeholder", name), _RENDER)
+    if (held.group, held.kind) == FRAGMENT:
+        problem = message("this amount of {} cannot be checked: it is a part of an object", name)
+        return Violation(mention.path, problem, _remedy(context, mention))
     why = "no path of kind {} leads here" if context.kind is not None else "kind {} is unknown"
     problem = message(f"this amount of {{}} cannot be checked: {why}", name, held.kind)
     return Violation(mention.path, problem, _remedy(context, mention))

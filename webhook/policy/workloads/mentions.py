@@ -69,7 +69,7 @@ class GpuNames:
         return any(begin in text for begin in self._begins)
 
     def in_text(self, text: str) -> str | None:
-        """The first name in a text that an amount follows, or that a JSON pointer to an amount ends with; or None."""
+        """The first name in a text that an amount follows, or with which a path to an amount ends; or None."""
         if self._text is None:
             self._text = _in_text(self._gpus)
         for begin in self._begins:
@@ -77,7 +77,7 @@ class GpuNames:
             while place >= 0:
                 found = self._text.match(text, place)
                 if found is not None:
-                    return (found[1] or found[2]).replace("\\", "").replace("~1", "/")
+                    return str(found[found.lastindex or 0]).replace("\\", "").replace("~1", "/")
                 place = text.find(begin, place + 1)
         return None
 
@@ -89,7 +89,11 @@ def _in_text(gpus: GpuResources) -> re.Pattern[str]:
     # A dot may follow a backslash, as in the options of Helm, and a JSON pointer writes a slash as ~1.
     spelled = either.replace(r"\.", r"\\?\.")
     pointed = spelled.replace("/", "~1")
-    return re.compile(rf"{_ALONE}({spelled}){_IS}|{_BELOW}({pointed})(?![A-Za-z0-9.~-])", re.ASCII)
+    in_pointer = rf"{_BELOW.format('/')}({pointed})(?![A-Za-z0-9.~-])"
+    # A path of kustomize has the name after backslashes, or in brackets.
+    escaped = either.replace(r"\.", r"\\\.")
+    in_path = rf"{_BELOW.format(_DOT)}({escaped})(?![A-Za-z0-9/:=-])|{_BELOW.format(_BRACKET)}({either})(?=\])"
+    return re.compile(rf"{_ALONE}({spelled}){_IS}|{in_pointer}|{in_path}", re.ASCII)
 
 
 _ALONE = r"(?:(?<![A-Za-z0-9.-])|(?<=\.)(?=[^/\\]{1,64}\\\.))"
@@ -98,8 +102,10 @@ _ALONE = r"(?:(?<![A-Za-z0-9.-])|(?<=\.)(?=[^/\\]{1,64}\\\.))"
 _IS = r"""["'\\]{0,8}\s{0,8}[:=]\s{0,8}["'\\]{0,8}(?:[1-9][0-9]{0,9}(?![0-9]|:[A-Z])|\{\{|\$)"""
 """What follows a name: a sign, and an amount above 0 or a placeholder. The effect of a taint may follow no amount."""
 
-_BELOW = "(?:(?<=limits/)|(?<=requests/))"
-"""Where the last step of a JSON pointer to an amount begins."""
+_BELOW = "(?:(?<=limits{0})|(?<=requests{0}))"
+"""Where the last step of a path to an amount begins, after a separator."""
+
+_DOT, _BRACKET = r"\.", r"\.\["
 
 
 def amounts_read(requests: GpuRequests) -> Iterator[Path]:

@@ -76,9 +76,14 @@ RUNS_NO_PODS: Mapping[tuple[str, str], str] = {
 }
 """Why an object of a kind runs no pods, by API group and kind."""
 
+KUSTOMIZATION = ("kustomize.config.k8s.io", "Kustomization")
+FRAGMENT = ("kustomize.config.k8s.io", "Patch")
+"""The kind, known to this project only, of a part of an object: no kind says what its members mean."""
+
 RENDERED: Mapping[tuple[str, str], str] = {
-    ("kustomize.config.k8s.io", "Component"): "kustomize build",
-    ("kustomize.config.k8s.io", "Kustomization"): "kustomize build",
+    KUSTOMIZATION: "kubectl kustomize",
+    FRAGMENT: "kubectl kustomize",
+    ("kustomize.config.k8s.io", "Component"): "kubectl kustomize",
     ("argoproj.io", "Application"): "helm template",
     ("helm.cattle.io", "HelmChart"): "helm template",
     ("helm.cattle.io", "HelmChartConfig"): "helm template",
