@@ -36,15 +36,17 @@ class Diagnostic:
 
 @dataclass(frozen=True, slots=True)
 class Unread:
-    """A file of a folder, or a folder, that is not read, and why. Both fields may hold text of users.
+    """A file of a folder, or a folder, that is not read, and why. All fields may hold text of users.
 
     The name of a folder ends with a slash. `may_hide`: it may hold an object, and is left out because of a file of its
-    author rather than of an option, so that `--fail-on skipped` counts it.
+    author rather than of an option, so that `--fail-on unread` counts it. `instead` is the command that checks what is
+    not read; empty where there is none.
     """
 
     file: str
     reason: str
     may_hide: bool = False
+    instead: str = ""
 
 
 MOST_LISTED = 20

@@ -77,10 +77,12 @@ def _patience() -> Iterator[None]:
 def manifests(data: bytes) -> None:
     """Read manifests, look up the position of each value, check each object and write the reports.
 
-    The bytes are a file that is named, one that is found in a folder, and a kustomization.
+    The bytes are a file that is named, one that is found in a folder, a patch, and a kustomization.
     """
     for named in (True, False):
         _checked(Source("file.yaml", data, named))
+    for part in ("file.yaml", "kustomization.yaml"):
+        _checked(Source(part, data, named=False, is_part=True))
     used_files("kustomization.yaml", data, "folder/")
 
 

@@ -55,7 +55,7 @@ def test_links_out_of_the_folder_are_skipped(top: Path, target: str) -> None:
     files, skipped = read("here")
     assert files == ["here/a.yaml", "here/below/b.yaml"]
     assert skipped == {
-        "here/below/kustomization.yaml": Reason.KUSTOMIZATION,
+        "here/below/kustomization.yaml": Reason.OUTSIDE,
         "here/below/out.yaml": Reason.OUTSIDE,
     }
 
@@ -117,8 +117,9 @@ def test_what_is_not_regular_is_skipped(top: Path) -> None:
 def test_pipes_that_say_what_is_skipped_are_not_waited_for(top: Path, name: str) -> None:
     write(top, "a.yaml")
     os.mkfifo(top / name)
-    problem = [f"./{name}: not a regular file"] if name in KUSTOMIZATION_FILES else []
-    assert read(".")[0] == [*problem, "./a.yaml"]
+    files, skipped = read(".")
+    assert files == ["./a.yaml"]
+    assert set(skipped) == (set() if name == ".gitignore" else {f"./{name}"})  # which has no name of a manifest
 
 
 @pytest.mark.parametrize(
@@ -175,54 +176,6 @@ def test_helm_chart_alone_says_how_to_render(top: Path, named: str) -> None:
     (message, *more), _ = read(named)
     assert not more
     assert "part of a Helm chart); pipe `helm template` and name - instead" in message
-
-
-KUSTOMIZATION = """\
-resources: [deployment.yaml, both.yaml]
-patches:
-- path: patches/one.yaml
-- patch: |-
-    apiVersion: v1
-    kind: Pod
-patchesStrategicMerge:
-- two.yaml
-- |-
-  apiVersion: v1
-patchesJson6902: [{path: three.json}]
-replacements: [{path: four.yaml}]
-configurations: [five.yaml]
-transformers: [six.yaml]
-openapi: {path: seven.json}
-configMapGenerator: [{files: [eight.yaml, key=nine.yaml]}]
-helmCharts: [{valuesFile: ten.yaml, additionalValuesFiles: [./eleven.yaml]}]
-generators: [both.yaml]
-"""
-
-
-def test_kustomization(top: Path) -> None:
-    numbers = ("patches/one", "two", "four", "five", "six", "eight", "nine", "ten", "eleven")
-    used = (*(f"{number}.yaml" for number in numbers), "three.json", "seven.json")
-    write(top, *(f"over/{file}" for file in (*used, "deployment.yaml", "both.yaml", "sub/two.yaml")), "two.yaml")
-    (top / "over" / "kustomization.yaml").write_text(KUSTOMIZATION)
-    files, skipped = read(".")
-    assert files == ["./over/both.yaml", "./over/deployment.yaml", "./over/sub/two.yaml", "./two.yaml"]
-    assert skipped == dict.fromkeys((f"./over/{file}" for file in (*used, "kustomization.yaml")), Reason.KUSTOMIZATION)
-
-
-def test_kustomization_that_cannot_be_read(top: Path) -> None:
-    write(top, "a.yaml")
-    (top / "kustomization.yml").write_text("patches: [\n")
-    files, skipped = read(".")
-    assert files[0].startswith("./kustomization.yml:2:1: ")
-    assert files[1:] == ["./a.yaml"]
-    assert skipped == {"./kustomization.yml": Reason.KUSTOMIZATION}
-
-
-@pytest.mark.parametrize("text", ["", "[]", "a", "patches: a\nresources: {}\nopenapi: 1", "patches: [1, {path: [2]}]"])
-def test_kustomization_of_another_shape(top: Path, text: str) -> None:
-    write(top, "a.yaml")
-    (top / "kustomization.yaml").write_text(text)
-    assert read(".")[0] == ["./a.yaml"]
 
 
 @pytest.mark.parametrize(

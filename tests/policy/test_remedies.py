@@ -293,6 +293,23 @@ def enable_multi_rank(root: Json, finding: Finding, _: re.Match[str]) -> None:
     at(root, finding.path[:-2]).setdefault("env", []).append({"name": "NCCL_MULTI_RANK_GPU_ENABLE", "value": "1"})
 
 
+def move_amount(root: Json, finding: Finding, found: re.Match[str]) -> None:
+    """Move an amount to the place that the remedy names, of which some levels may be missing."""
+    name = finding.path[-1]
+    value = at(root, finding.path[:-1]).pop(name)
+    holder: Any = root
+    *outer, last = re.findall(r"[^.\[\]]+", found[1])
+    for step, following in zip(outer, [*outer[1:], last], strict=True):
+        inner: Any = [] if re.fullmatch(r"\d+|\*", following) else {}
+        if isinstance(holder, list):
+            index = 0 if step == "*" else int(step)
+            holder.extend({} for _ in range(index + 1 - len(holder)))
+            holder = holder[index]
+        else:
+            holder = holder.setdefault(step, inner)
+    holder.setdefault(last, {})[name] = value
+
+
 def rename_kind(root: Json, _: Finding, found: re.Match[str]) -> None:
     root["apiVersion"], root["kind"] = found[1], found[2]
 
@@ -379,6 +396,7 @@ CHANGES: list[tuple[str, str, tuple[Change, ...]]] = [
     ("GPS021", r"(?:ask for \d+, or )?lower (\S+) and what multiplies it\b.*", (lower,)),
     ("GPS021", r"ask for (\d+), or lower .*", (grant,)),
     ("GPS021", r"lower .* by node affinity: (.*), and ask for (\d+)", (grant,)),
+    ("GPS023", r"move it to (\S+)", (move_amount,)),
     ("GPS023", r"use (\S+) (\S+)", (rename_kind,)),
 ]
 """By code, what a remedy says, and the changes that it names, each tried alone."""

@@ -24,9 +24,10 @@ from webhook.policy.settings.settings import Resource, Settings
 from webhook.policy.settings.workloads import Workloads
 from webhook.policy.verdict import Decision, Finding, Path, Severity, Verdict
 from webhook.policy.workloads.kinds import MOST_PODS, Kind
+from webhook.policy.workloads.mentions import GpuNames, find_mentions
 from webhook.policy.workloads.paths import EVERY, Assembly, PodPath, Steps, Whole
 from webhook.policy.workloads.presets import PRESETS
-from webhook.policy.workloads.search import GpuNames, find_mentions, find_pods
+from webhook.policy.workloads.search import find_pods
 from webhook.settings.load import load
 
 Json = dict[str, Any]
@@ -219,6 +220,10 @@ def test_name_without_amount_is_not_found(held: object) -> None:
         (f"{MIG}: 1", MIG),
         ("path: /spec/containers/0/resources/limits/nvidia.com~1gpu", GPU),
         ("path: /spec/containers/0/resources/requests/nvidia.com~1gpu.shared\nvalue: 2", SHARED),
+        (r"spec.template.spec.containers.[name=a].resources.limits.nvidia\.com/gpu", GPU),
+        (r"spec.containers.0.resources.requests.nvidia\.com/gpu\.shared", SHARED),
+        (r"spec.containers.0.resources.limits.nvidia\.com/mig-1g\.5gb", "nvidia.com/mig-1g"),
+        ("spec.containers.0.resources.limits.[nvidia.com/gpu]", GPU),
     ],
 )
 def test_amount_in_text_is_found(text: str, name: str) -> None:
@@ -237,6 +242,10 @@ def test_amount_in_text_is_found(text: str, name: str) -> None:
         f"requests.{GPU}: 4",
         f"example.{GPU}: 4",
         f"- name: {GPU}\n  replicas: 4",
+        r"--set resources.limits.nvidia\.com/gpu=0",
+        r"spec.template.metadata.labels.nvidia\.com/gpu",
+        r"spec.containers.0.resources.limits.nvidia\.com/gpus",
+        "spec.containers.0.resources.limits.[nvidia.com/gpus]",
         "path: /metadata/labels/nvidia.com~1gpu",
         "path: /spec/limits/nvidia.com~1gpu.product",
         f'kube_resource{{resource="{GPU}"}}',

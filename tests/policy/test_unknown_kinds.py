@@ -4,8 +4,14 @@ from __future__ import annotations
 
 import pytest
 
+from tests.fixture import load_all
+from webhook.policy.context import Origin
+from webhook.policy.evaluate import Evaluator
+from webhook.policy.pods.gpu_resources import GpuResources
 from webhook.policy.settings.elements import WorkloadPath
+from webhook.policy.settings.settings import Settings
 from webhook.policy.settings.workloads import Workloads
+from webhook.policy.workloads.mentions import GpuNames, find_mentions
 from webhook.policy.workloads.presets import PRESETS, Preset, kinds_with
 from webhook.policy.workloads.unknown import Unknown, unknown
 from webhook.policy.workloads.without_pods import RENDERED, RUNS_NO_PODS
@@ -75,3 +81,21 @@ def test_placeholder_is_named(group: str, kind: str) -> None:
 def test_kinds_without_pods_have_no_paths() -> None:
     assert not {*RUNS_NO_PODS, *RENDERED} & KINDS.keys()
     assert not RUNS_NO_PODS.keys() & RENDERED.keys()
+
+
+def test_every_reason_has_a_fixture_with_an_amount_that_is_not_reported() -> None:
+    names = GpuNames(GpuResources(Settings().resources))
+    reasons = {
+        RUNS_NO_PODS.get((one.group, one.object["kind"]))
+        for one in load_all()
+        if not one.expect.findings and any(find_mentions(one.object, names, ()))
+    }
+    assert reasons - {None} == set(RUNS_NO_PODS.values())
+
+
+@pytest.mark.parametrize(("group", "kind"), RUNS_NO_PODS)
+def test_kind_without_pods_may_name_an_amount(group: str, kind: str) -> None:
+    evaluator = Evaluator.of(Settings())
+    verdict = evaluator.evaluate({"spec": {"nvidia.com/gpu": 2}}, group, kind, Origin("default"))
+    assert (verdict.is_skipped, verdict.findings) == (True, ())
+    assert verdict.reason == f"skipped: {RUNS_NO_PODS[group, kind]} and runs no pods"

@@ -27,13 +27,13 @@ def test_summary_counts_each_object_once() -> None:
 @pytest.mark.parametrize(
     ("parts", "codes"),
     [
-        ([], (0, 0, 0, 0)),
-        ([result("allowed"), result("skipped")], (0, 0, 1, 0)),
-        ([result("allowed", NOTE)], (0, 0, 0, 0)),
-        ([result("allowed"), result("warned", WARNING)], (0, 1, 1, 0)),
-        ([result("denied", DENIAL), result("allowed")], (1, 1, 1, 0)),
-        ([UNREADABLE], (2, 2, 2, 2)),
-        ([result("denied", DENIAL), MISSING, result("allowed")], (2, 2, 2, 2)),
+        ([], (0, 0, 0, 0, 0)),
+        ([result("allowed"), result("skipped")], (0, 0, 0, 1, 0)),
+        ([result("allowed", NOTE)], (0, 0, 0, 0, 0)),
+        ([result("allowed"), result("warned", WARNING)], (0, 1, 1, 1, 0)),
+        ([result("denied", DENIAL), result("allowed")], (1, 1, 1, 1, 0)),
+        ([UNREADABLE], (2, 2, 2, 2, 2)),
+        ([result("denied", DENIAL), MISSING, result("allowed")], (2, 2, 2, 2, 2)),
     ],
 )
 def test_highest_exit_code_wins(parts: list[Result | Diagnostic], codes: tuple[int, ...]) -> None:

@@ -121,6 +121,7 @@ def test_names_of_failing_objects() -> None:
     assert shown == {
         FailOn.DENY: ["pod/denied"],
         FailOn.WARN: ["pod/warned", "pod/denied"],
+        FailOn.UNREAD: ["pod/warned", "pod/denied"],
         FailOn.SKIPPED: ["pod/warned", "pod/denied", "pod/skipped"],
         FailOn.NEVER: ["pod/denied"],
     }

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import io
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, BinaryIO, TypeAlias, TypeVar
 
 from webhook.cli.batches import Found, answered, entries, one_by_one
 from webhook.cli.screen import tell
 from webhook.diagnostics import Diagnostic, InputError, Listing, Unread
-from webhook.manifests import Document, Manifest, Reading, documents, objects, source, sources, whole
+from webhook.manifests import Document, Manifest, Reading, Reason, Source, documents, objects, source, sources, whole
 from webhook.policy.placement.facts import UNKNOWN, Facts
 
 if TYPE_CHECKING:
@@ -22,7 +22,20 @@ if TYPE_CHECKING:
 
 def manifests(inputs: Inputs) -> Iterator[Manifest | Diagnostic | Unread]:
     """Yield all manifests in order, a diagnostic for each part that cannot be read, and what is skipped."""
-    return entries(inputs, map(partial(answered, objects), one_by_one(found(inputs, whole))))
+    return _manifests(inputs, found(inputs, whole))
+
+
+def applied(inputs: Inputs) -> Iterator[Manifest | Diagnostic | Unread]:
+    """Yield the same without kustomizations and the files that they merge into objects: these are not applied."""
+    return _manifests(inputs, map(_unless_part, found(inputs, whole)))
+
+
+def _manifests(inputs: Inputs, given: Iterable[Found]) -> Iterator[Manifest | Diagnostic | Unread]:
+    return entries(inputs, map(partial(answered, objects), one_by_one(given)))
+
+
+def _unless_part(one: Found) -> Found:
+    return Reason.PART.skips(one.file) if isinstance(one, Source) and one.is_part else one
 
 
 def found(inputs: Inputs, reading: Reading) -> Iterator[Found]:

@@ -10,7 +10,7 @@ import click
 from webhook.cli.editing import edits
 from webhook.cli.evaluation import Evaluated, evaluate
 from webhook.cli.evaluator import Source, prepared, source_options
-from webhook.cli.inputs import manifests
+from webhook.cli.inputs import applied
 from webhook.cli.options import (
     Inputs,
     ManifestCommand,
@@ -55,7 +55,7 @@ def command(
     read_standard_input_once(f=inputs.names, config=source.config, facts=source.facts)
     evaluator = prepared(source).evaluator
     with edits(outputs) as written:
-        for manifest in manifests(inputs):
+        for manifest in applied(inputs):
             if not isinstance(manifest, Manifest):
                 written.add(manifest)
                 continue

@@ -17,7 +17,7 @@ class Source(NamedTuple):
     """One input, or a section of a large one: the name of its file and its content.
 
     `named` is False for a file that was found in a folder. `first_line` is that of the content, `number` the number of
-    documents before it.
+    documents before it. `is_part`: the file is a kustomization, or one merges it into objects.
     """
 
     file: str
@@ -25,6 +25,7 @@ class Source(NamedTuple):
     named: bool = True
     first_line: int = 1
     number: int = 0
+    is_part: bool = False
 
 
 def read_file(path: str) -> bytes | Diagnostic:

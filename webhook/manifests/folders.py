@@ -6,6 +6,7 @@ import os
 import stat
 import sys
 from collections.abc import Iterator
+from posixpath import basename
 from typing import NamedTuple
 
 from webhook.diagnostics import Diagnostic, Unread
@@ -30,6 +31,18 @@ class Search(NamedTuple):
     only: Patterns | None = None
 
 
+class Found(NamedTuple):
+    """A file to read. `is_part`: it is a kustomization, or one merges it into objects."""
+
+    path: str
+    is_part: bool
+
+    @property
+    def is_kustomization(self) -> bool:
+        """Whether it is a kustomization, by its name."""
+        return basename(self.path) in KUSTOMIZATION_FILES
+
+
 class _Folder(NamedTuple):
     """A folder during a walk: its level below the top, and the entries that remain."""
 
@@ -38,8 +51,8 @@ class _Folder(NamedTuple):
     entries: Iterator[os.DirEntry[str]]
 
 
-def walk(search: Search) -> Iterator[str | Unread | Diagnostic]:
-    """Yield the paths of the files to read, sorted in each folder, and what is skipped.
+def walk(search: Search) -> Iterator[Found | Unread | Diagnostic]:
+    """Yield the files to read, sorted in each folder, and what is skipped.
 
     A folder that is skipped counts as one. Links to folders are not followed, since they may form a cycle.
     """
@@ -76,7 +89,6 @@ def _open(pending: list[_Folder], search: Search, path: str, name: str) -> Itera
     names = {entry.name for entry in entries if entry.name not in KUSTOMIZATION_FILES or not _leaves(entry, search)}
     trees = search.trees
     place = inner_place(pending[-1].place, path, name, trees, names) if pending else top_place(path, trees, names)
-    yield from place.problems
     pending.append(_Folder(len(pending), place, iter(entries)))
 
 
@@ -84,11 +96,11 @@ def _leaves(entry: os.DirEntry[str], search: Search) -> bool:
     return entry.is_symlink() and leaves(entry.path, search.top)
 
 
-def _file(folder: _Folder, entry: os.DirEntry[str], search: Search) -> str | Unread | Diagnostic | None:
-    """Return the path of a file to read, or why it is not read; None for what is not looked for."""
+def _file(folder: _Folder, entry: os.DirEntry[str], search: Search) -> Found | Unread | Diagnostic | None:
+    """Return a file to read, or why it is not read; None for what is not looked for."""
     if entry.is_symlink() and is_folder(entry.path):
         return _link_to_folder(folder, entry, search)
-    if not entry.name.endswith(EXTENSIONS):
+    if not entry.name.endswith(EXTENSIONS) and entry.name not in KUSTOMIZATION_FILES:
         return None
     if search.only is not None and not search.only.match(folder.place.below + entry.name):
         return None
@@ -100,7 +112,7 @@ def _file(folder: _Folder, entry: os.DirEntry[str], search: Search) -> str | Unr
             reason = Reason.IRREGULAR
     except OSError as error:
         return problem(entry.path, reason_of(error))
-    return entry.path if reason is None else reason.skips(shown(entry.path))
+    return Found(entry.path, folder.place.is_part(entry.name)) if reason is None else reason.skips(shown(entry.path))
 
 
 def _type(entry: os.DirEntry[str]) -> int:

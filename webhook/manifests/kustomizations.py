@@ -1,25 +1,46 @@
-"""The files that a kustomization uses as parts of objects, so that they are no objects themselves."""
+"""The kustomizations of a folder: what is checked of them as it stands, and the command that builds them.
+
+No file is left out because a kustomization names it, or a file of its author could hide any other.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from posixpath import normpath
+from collections.abc import Collection, Iterator
+from posixpath import dirname, normpath
+from shlex import quote
 
-from webhook.diagnostics import Diagnostic
+from webhook.diagnostics import Diagnostic, Unread
+from webhook.manifests.files import read_file, shown
 from webhook.manifests.manifest import Document
 from webhook.manifests.reader import documents
+from webhook.manifests.recognition import KUSTOMIZATION_FILES, Reason
 
-_LISTS = ("patchesStrategicMerge", "configurations", "transformers", "generators", "validators")
-"""Fields with names of files, or with text in their place."""
 _WITH_PATH = ("patches", "patchesJson6902", "replacements")
-_GENERATORS = ("configMapGenerator", "secretGenerator")
+"""Fields with parts in files of their own, beside those in `patchesStrategicMerge`."""
+
+
+def unbuilt(file: str) -> Unread:
+    """Return the entry that says of a kustomization that it is not built, and which command does that."""
+    folder = dirname(shown(file)) or "."
+    return Reason.KUSTOMIZATION.skips(f"{folder}/", f"kubectl kustomize {quote(folder)} | gpushare-webhook check -")
+
+
+def parts_of(path: str, below: str, names: Collection[str]) -> frozenset[str]:
+    """Return the paths of the files that the kustomizations of a folder, with files of these names, merge into objects.
+
+    The paths begin where `below` does, which ends with a slash unless it is empty. What cannot be read is reported
+    where the file is read.
+    """
+    parts: frozenset[str] = frozenset()
+    for name in KUSTOMIZATION_FILES:
+        data = read_file(f"{path}/{name}") if name in names else b""
+        found = data if isinstance(data, Diagnostic) else used_files(name, data, below)
+        parts = parts if isinstance(found, Diagnostic) else parts | found
+    return parts
 
 
 def used_files(file: str, data: bytes, folder: str) -> frozenset[str] | Diagnostic:
-    """Return the files that a kustomization in a folder uses but does not apply as they are.
-
-    The paths begin where that of the folder begins, which ends with a slash unless it is empty.
-    """
+    """Return the files that a kustomization in a folder merges into objects, and that it does not apply as they are."""
     used: set[str] = set()
     for found in documents(file, data):
         if isinstance(found, Diagnostic):
@@ -32,31 +53,16 @@ def _used(document: Document) -> set[str]:
     value = document.value
     if not isinstance(value, dict):
         return set()
-    names = {*_names(value), *_of_charts(value)}
-    return names.difference(_texts(value.get("resources")), _texts(value.get("bases")))
+    return set(_names(value)).difference(_texts(value.get("resources")), _texts(value.get("bases")))
 
 
 def _names(value: dict[str, object]) -> Iterator[str]:
-    for field in _LISTS:
-        yield from _texts(value.get(field))
+    yield from _texts(value.get("patchesStrategicMerge"))
     for field in _WITH_PATH:
-        for item in _mappings(value.get(field)):
-            yield from _texts([item.get("path")])
-    for field in _GENERATORS:
-        for item in _mappings(value.get(field)):
-            # The form KEY=FILE names the key of the generated object.
-            yield from (name.rpartition("=")[2] for name in _texts(item.get("files")))
-    yield from (name for item in _mappings([value.get("openapi")]) for name in _texts([item.get("path")]))
-
-
-def _of_charts(value: dict[str, object]) -> Iterator[str]:
-    for item in _mappings(value.get("helmCharts")):
-        yield from _texts([item.get("valuesFile")])
-        yield from _texts(item.get("additionalValuesFiles"))
-
-
-def _mappings(value: object) -> Iterator[dict[str, object]]:
-    return (item for item in value if isinstance(item, dict)) if isinstance(value, list) else iter(())
+        items = value.get(field)
+        for item in items if isinstance(items, list) else ():
+            if isinstance(item, dict):
+                yield from _texts([item.get("path")])
 
 
 def _texts(value: object) -> Iterator[str]:

@@ -49,6 +49,14 @@ class Document:
         self._comments: tuple[Comment, ...] | None = None
         self.raw = b""
 
+    def held_by(self, value: dict[str, object], key: str) -> Document:
+        """Return the document of a mapping that holds the value of this one at a key, with the same positions."""
+        held = Document(
+            self.number, self.text, value, self.start, lambda *_: (self.start, {key: self._root()}), self._end
+        )
+        held.raw = self.raw
+        return held
+
     @property
     def is_json(self) -> bool:
         """Whether the document was read as JSON: it may then be a part of `text`."""

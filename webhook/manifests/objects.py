@@ -10,6 +10,7 @@ from itertools import chain
 from webhook.diagnostics import Diagnostic, Listing, Unread
 from webhook.manifests.errors import UnrenderedTemplate
 from webhook.manifests.files import Source
+from webhook.manifests.fragments import fragment, is_complete
 from webhook.manifests.manifest import Document, Manifest
 from webhook.manifests.reader import documents, flattened
 from webhook.manifests.recognition import Reason, Stranger, is_review, recognized
@@ -24,7 +25,7 @@ def objects(source: Source) -> Iterator[Manifest | Diagnostic | Unread]:
 
     Of a file that was found in a folder, what was never meant to be a Kubernetes object is an `Unread`.
     """
-    return _named(source) if source.named else _found(source.file, source.data)
+    return _named(source) if source.named else _found(source)
 
 
 def _named(source: Source) -> Iterator[Manifest | Diagnostic]:
@@ -40,8 +41,9 @@ def _named(source: Source) -> Iterator[Manifest | Diagnostic]:
             yield from content
 
 
-def _found(file: str, data: bytes) -> Iterator[Manifest | Diagnostic | Unread]:
-    if not _may_hold_objects(data):
+def _found(source: Source) -> Iterator[Manifest | Diagnostic | Unread]:
+    file, data = source.file, source.data
+    if not source.is_part and not _may_hold_objects(data):
         reason = _reason(file, data)
         if reason is not None:
             yield reason.skips(file)
@@ -54,6 +56,9 @@ def _found(file: str, data: bytes) -> Iterator[Manifest | Diagnostic | Unread]:
             reasons[Reason.TEMPLATE] = None
         elif isinstance(document, Diagnostic):
             yield document
+        elif source.is_part and not is_complete(document.value):
+            holds_objects = True
+            yield fragment(file, document)
         elif isinstance(content := _content(file, document), Stranger):
             reasons[content.reason] = None
             if content.reason is not Reason.REVIEW and len(beside) < _MOST:

@@ -7,14 +7,12 @@ from collections.abc import Collection
 from posixpath import split
 from typing import NamedTuple
 
-from webhook.diagnostics import Diagnostic
-from webhook.manifests.files import leaves, read_file, shown
+from webhook.manifests.files import leaves
 from webhook.manifests.ignore import Patterns
-from webhook.manifests.kustomizations import used_files
+from webhook.manifests.kustomizations import parts_of
 from webhook.manifests.recognition import CHART_FILE, KUSTOMIZATION_FILES, Reason, is_values_file
 from webhook.manifests.worktrees import Ignored, WorkTrees
 
-_NOTHING: frozenset[str] = frozenset()
 _MARKERS = (".git", CHART_FILE, *KUSTOMIZATION_FILES)
 """Files that say something about those beside them and below; not so a kustomization elsewhere, behind a link."""
 
@@ -22,15 +20,14 @@ _MARKERS = (".git", CHART_FILE, *KUSTOMIZATION_FILES)
 class Place(NamedTuple):
     """A folder of a search, at or below its top.
 
-    `below` is its path below the top, with a slash at the end. `ignored` is what git ignores in it, and `used` holds
-    the paths below the top that kustomizations use. `problems` are those of kustomizations.
+    `below` is its path below the top, with a slash at the end. `ignored` is what git ignores in it. `parts` holds the
+    paths below the top of the files that kustomizations merge into objects, by the folders that hold them.
     """
 
     below: str
     ignored: Ignored
-    used: frozenset[str]
+    parts: tuple[frozenset[str], ...]
     is_chart: bool
-    problems: tuple[Diagnostic, ...]
 
     def reason(self, name: str, exclude: Patterns | None, *, is_folder: bool) -> Reason | None:
         """Return why a file or folder in this folder is skipped; None where it is read."""
@@ -43,20 +40,23 @@ class Place(NamedTuple):
             return Reason.IGNORED
         if self.is_chart and (name == "templates" if is_folder else name == CHART_FILE or is_values_file(name)):
             return Reason.CHART
-        if below in self.used or (name in KUSTOMIZATION_FILES and not is_folder):
-            return Reason.KUSTOMIZATION
         return None
+
+    def is_part(self, name: str) -> bool:
+        """Return whether a file in this folder is a kustomization, or one merges it into objects."""
+        below = self.below + name
+        return name in KUSTOMIZATION_FILES or any(below in parts for parts in self.parts)
 
 
 def top_place(path: str, trees: WorkTrees, names: Collection[str]) -> Place:
     """Return the place of the top of a search. `names` holds at least the `markers` of the folder."""
-    return _place(path, "", trees.of(path), _NOTHING, names)
+    return _place(path, "", trees.of(path), (), names)
 
 
 def inner_place(outer: Place, path: str, name: str, trees: WorkTrees, names: Collection[str]) -> Place:
     """Return the place of a folder in a folder; `path` is its whole path."""
     ignored = trees.within(path) if ".git" in names else outer.ignored.below(name)
-    return _place(path, f"{outer.below}{name}/", ignored, outer.used, names)
+    return _place(path, f"{outer.below}{name}/", ignored, outer.parts, names)
 
 
 def markers(path: str, top: str) -> set[str]:
@@ -75,18 +75,6 @@ def is_of_chart(folder: str) -> bool:
     return False
 
 
-def _place(path: str, below: str, ignored: Ignored, used: frozenset[str], names: Collection[str]) -> Place:
-    problems: list[Diagnostic] = []
-    for name in KUSTOMIZATION_FILES:
-        if name in names:
-            using = _used(f"{path}/{name}", below)
-            if isinstance(using, Diagnostic):
-                problems.append(using)
-            else:
-                used |= using
-    return Place(below, ignored, used, CHART_FILE in names, tuple(problems))
-
-
-def _used(kustomization: str, below: str) -> frozenset[str] | Diagnostic:
-    data = read_file(kustomization)
-    return data if isinstance(data, Diagnostic) else used_files(shown(kustomization), data, below)
+def _place(path: str, below: str, ignored: Ignored, parts: tuple[frozenset[str], ...], names: Collection[str]) -> Place:
+    found = parts_of(path, below, names)
+    return Place(below, ignored, (*parts, found) if found else parts, CHART_FILE in names)

@@ -23,15 +23,16 @@ class Reason(StrEnum):
     OUTSIDE = "a link out of the folder"
     IRREGULAR = NOT_REGULAR
     CHART = "part of a Helm chart"
-    KUSTOMIZATION = "part of a kustomization"
+    KUSTOMIZATION = "a kustomization that is not built"
+    PART = "part of a kustomization"
     TEMPLATE = "an unrendered template"
     OURS = "settings, facts, a baseline or a report of gpushare-webhook"
     REVIEW = "a review without an object to check"
     OTHER = "not a Kubernetes object"
 
-    def skips(self, file: str) -> Unread:
+    def skips(self, file: str, instead: str = "") -> Unread:
         """Return the entry of a file, or of a folder as a whole, that is not read for this reason."""
-        return Unread(file, self.value, self in _MAY_HIDE and file.endswith((*EXTENSIONS, "/")))
+        return Unread(file, self.value, self in _MAY_HIDE and file.endswith(_OF_MANIFESTS), instead)
 
 
 _MAY_HIDE = frozenset(
@@ -58,6 +59,8 @@ CHART_FILE = "Chart.yaml"
 KUSTOMIZATION_FILES = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 EXTENSIONS = (".json", ".jsonl", ".ndjson", ".yaml", ".yml")
 """What the names of manifests end in."""
+_OF_MANIFESTS = (*EXTENSIONS, "/Kustomization", "/")
+"""The ends of the names of folders, and of files that may hold manifests."""
 
 OUR_FILE = ".gpushare.yaml"
 """The settings file of a repository."""

@@ -11,8 +11,9 @@ from itertools import accumulate
 
 from webhook.diagnostics import Diagnostic, Unread
 from webhook.manifests.files import Source, is_folder, leaves, mode_of, problem, read_file, shown
-from webhook.manifests.folders import Search, walk
+from webhook.manifests.folders import Found, Search, walk
 from webhook.manifests.ignore import Patterns
+from webhook.manifests.kustomizations import unbuilt
 from webhook.manifests.places import Place, inner_place, is_of_chart, markers, top_place
 from webhook.manifests.recognition import EXTENSIONS, Reason
 from webhook.manifests.worktrees import WorkTrees
@@ -59,15 +60,17 @@ class NamedFiles:
         self._trees = trees
         self._places: dict[str, Place] = {}
 
-    def read(self, name: str) -> Source | Unread | Diagnostic:
-        """Return the content of a file, or why it is skipped."""
+    def read(self, name: str) -> Iterator[Source | Unread | Diagnostic]:
+        """Yield the content of a file, or why it is skipped."""
+        found = self._found(name)
+        if isinstance(found, Reason):
+            yield found.skips(shown(name))
+        else:
+            yield from _read(found)
+
+    def _found(self, name: str) -> Found | Reason:
         *folders, file = _path(name)
         top = "." if folders else os.path.split(name)[0] or "."
-        reason = self._reason(top, folders, file) or _reason_of_file(name, top)
-        return _read(name) if reason is None else reason.skips(shown(name))
-
-    def _reason(self, top: str, folders: Sequence[str], file: str) -> Reason | None:
-        """Return why a file in folders below the top is skipped because of its path."""
         folder = top
         if is_of_chart(folder):
             return Reason.CHART
@@ -80,7 +83,11 @@ class NamedFiles:
             place = self._places.get(folder) or self._places.setdefault(
                 folder, inner_place(place, folder, one, self._trees, markers(folder, top))
             )
-        return place.reason(file, self._exclude, is_folder=False)
+        return (
+            place.reason(file, self._exclude, is_folder=False)
+            or _reason_of_file(name, top)
+            or Found(name, place.is_part(file))
+        )
 
 
 def _reason_of_file(name: str, top: str) -> Reason | None:
@@ -106,16 +113,24 @@ def _searched(name: str, search: Search, nothing: str) -> Iterator[Source | Unre
             if search.only is None or not found.file.endswith("/"):
                 skipped[found.reason] += 1
             yield found
-            continue
-        has_input = True
-        yield found if isinstance(found, Diagnostic) else _read(found)
+        elif isinstance(found, Diagnostic):
+            has_input = True
+            yield found
+        else:
+            if found.is_kustomization:
+                skipped[Reason.KUSTOMIZATION] += 1  # what it builds is the input
+            else:
+                has_input = True
+            yield from _read(found)
     if not has_input:
         yield problem(name, _all_skipped(skipped) if skipped else nothing)
 
 
-def _read(path: str) -> Source | Diagnostic:
-    data = read_file(path)
-    return data if isinstance(data, Diagnostic) else Source(shown(path), data, named=False)
+def _read(found: Found) -> Iterator[Source | Unread | Diagnostic]:
+    if found.is_kustomization:
+        yield unbuilt(found.path)
+    data = read_file(found.path)
+    yield data if isinstance(data, Diagnostic) else Source(shown(found.path), data, False, is_part=found.is_part)
 
 
 _INSTEAD = {

@@ -47,7 +47,7 @@ def sources(
             yield from matches(name, exclude, trees)
         elif as_in_folder and not _is_no_file(name):
             named_files = named_files or NamedFiles(exclude, trees)
-            yield named_files.read(name)
+            yield from named_files.read(name)
         elif (excluded := excluded_file(name, exclude)) is not None:
             yield excluded
         else:

@@ -25,11 +25,12 @@ from webhook.policy.suppression import suppressed_codes
 from webhook.policy.verdict import MOST_EDITS, Edit, Severity, Verdict, skipped
 from webhook.policy.verdict_builder import VerdictBuilder
 from webhook.policy.workloads.extracted import ExtractedPod
-from webhook.policy.workloads.kinds import BUILT_IN, MOST_PODS, Kind, Kinds, extract
+from webhook.policy.workloads.kinds import MOST_PODS, Kind, Kinds, extract
+from webhook.policy.workloads.mentions import GpuNames, Mention, amounts_read, containers_of, find_mentions
 from webhook.policy.workloads.presets import kinds_with
-from webhook.policy.workloads.search import GpuNames, covers, find_mentions, find_pods
+from webhook.policy.workloads.search import find_pods
 from webhook.policy.workloads.unknown import unknown
-from webhook.policy.workloads.without_pods import RUNS_NO_PODS
+from webhook.policy.workloads.without_pods import FRAGMENT, RUNS_NO_PODS
 
 _USERS = "GPS008"
 """The check that compares users, also across the objects of a run."""
@@ -60,7 +61,7 @@ class Evaluator:
         return cls(ruleset, kinds_with(settings.workloads))
 
     def evaluate(self, manifest: Members, group: str, kind: str, origin: Origin) -> Verdict:
-        """The verdict for an object. On the command line, an object of a kind that is not built in is also searched.
+        """The verdict for an object. On the command line, the object is also searched for what no path leads to.
 
         Raises MalformedError, and TooManyPodsError for more than MOST_PODS pods.
         """
@@ -68,9 +69,10 @@ class Evaluator:
         if not origin.is_offline:
             return self.verdict(pods, origin)
         why_not_searched = self._why_not_searched(group, kind, origin)
-        if why_not_searched is None:
-            return self._searched(ManifestObject(manifest, group, kind), pods, origin)
-        return self.verdict(pods, origin) if pods else skipped(why_not_searched)
+        if why_not_searched is not None:
+            return self.verdict(pods, origin) if pods else skipped(why_not_searched)
+        held, known = ManifestObject(manifest, group, kind), self.kinds.get((group, kind))
+        return self._of_unknown(held, origin) if known is None else self._of_known(held, known, pods, origin)
 
     def pods(self, manifest: Members, group: str, kind: str) -> list[ExtractedPod]:
         """The pods of an object; none for a kind that holds no pods. Raises MalformedError and TooManyPodsError."""
@@ -89,14 +91,17 @@ class Evaluator:
         self._check(pods, origin, verdict)
         return verdict.build()
 
-    def _check(self, pods: Iterable[ExtractedPod], origin: Origin, verdict: VerdictBuilder) -> None:
+    def _check(self, pods: Iterable[ExtractedPod], origin: Origin, verdict: VerdictBuilder) -> list[PodContext]:
+        """Check pods, and return the contexts of those that are not exempt."""
         rules = self.ruleset.of(origin.namespace)
+        checked = []
         for extracted in pods:
             context = PodContext(extracted, origin, rules)
             exempt = exemption(context)
             if exempt is not None:
                 verdict.reason = exempt
                 continue
+            checked.append(context)
             if context.deferral is not None:
                 verdict.reason = context.deferral.value
             if origin.added_containers is None:
@@ -105,62 +110,75 @@ class Evaluator:
             verdict.run(self._checks_for(context), context)
             if origin.is_offline and _USERS not in suppressed_codes(context):
                 verdict.users.extend([(user, path) for _, user, path in mps_users(context)])
+        return checked
 
     def _why_not_searched(self, group: str, kind: str, origin: Origin) -> str | None:
         """Why an object on the command line is not searched; None if it is."""
-        if (group, kind) in BUILT_IN:
-            return "skipped: it holds no pod template"
         exempt = self.ruleset.of(origin.namespace).exemption
         if exempt is not None:
             return exempt
         runs_no_pods = RUNS_NO_PODS.get((group, kind))
         return None if runs_no_pods is None else f"skipped: {runs_no_pods} and runs no pods"
 
-    def _searched(self, held: ManifestObject, pods: list[ExtractedPod], origin: Origin) -> Verdict:
-        """The verdict for an object with these pods, in which a search may find more pods, and amounts elsewhere."""
-        rules = self.ruleset.of(origin.namespace)
+    def _of_known(self, held: ManifestObject, kind: Kind, pods: list[ExtractedPod], origin: Origin) -> Verdict:
+        """The verdict for an object with these pods, in which a search may find amounts elsewhere."""
         verdict = VerdictBuilder()
-        self._check(pods, origin, verdict)
-        found: list[PodContext] = []
-        stranger = None
-        if (held.group, held.kind) not in self.kinds:
-            stranger = unknown(held.group, held.kind, self.kinds)
-            found = self._check_found(held, origin, verdict)
-        covered = chain.from_iterable(covers(one) for one in (*pods, *(context.extracted for context in found)))
-        context = ObjectContext(
-            held,
-            stranger,
-            tuple(context.extracted for context in found if context.requests.named or context.requests.positive),
-            tuple(find_mentions(held.manifest, self._gpu_names(), covered)),
-        )
-        verdict.run_on_object(OBJECT_CHECKS, context, rules)
-        if stranger is not None and context.pods and not verdict.reason:
-            verdict.reason = why_searched(held, stranger, context.pods[0])
-        if pods or context.pods or verdict.counts or verdict.reason:
+        checked = self._check(pods, origin, verdict)
+        mentions = self._mentions(held.manifest, pods, checked)
+        if pods and not mentions:
             return verdict.build()
-        return skipped(why_skipped(context))
+        context = ObjectContext(held, kind, None, (), mentions)
+        verdict.run_on_object(OBJECT_CHECKS, context, self.ruleset.of(origin.namespace))
+        return verdict.build() if pods or verdict.counts else skipped(why_skipped(context))
 
-    def _check_found(self, held: ManifestObject, origin: Origin, verdict: VerdictBuilder) -> list[PodContext]:
-        """Check what looks like pods, with a warning at most, and return their contexts.
+    def _of_unknown(self, held: ManifestObject, origin: Origin) -> Verdict:
+        """The verdict for an object of an unknown kind, in which a search may find pods, and amounts elsewhere."""
+        verdict = VerdictBuilder()
+        pods, checked = self._check_found(held, origin, verdict)
+        mentions = self._mentions(held.manifest, pods, checked)
+        stranger = unknown(held.group, held.kind, self.kinds)
+        naming = tuple([one.extracted for one in checked if one.requests.named or one.requests.positive])
+        context = ObjectContext(held, None, stranger, naming, mentions)
+        verdict.run_on_object(OBJECT_CHECKS, context, self.ruleset.of(origin.namespace))
+        if naming and not verdict.reason:
+            verdict.reason = why_searched(held, stranger, naming[0])
+        return verdict.build() if verdict.counts or verdict.reason else skipped(why_skipped(context))
+
+    def _check_found(
+        self, held: ManifestObject, origin: Origin, verdict: VerdictBuilder
+    ) -> tuple[list[ExtractedPod], list[PodContext]]:
+        """Check what looks like pods, with a warning at most. Return the pods, and the contexts of those not exempt.
 
         What has not the structure of a pod is none.
         """
         rules = self.ruleset.of(origin.namespace)
         deferral = Kind(held.group, held.kind, ()).deferral(held.manifest)
-        found = []
-        for guess in islice(find_pods(held.manifest), MOST_PODS):
+        found, checked = [], []
+        guesses = () if (held.group, held.kind) == FRAGMENT else islice(find_pods(held.manifest), MOST_PODS)
+        for guess in guesses:
             try:
                 context = PodContext(guess.extracted(held.manifest, deferral), origin, rules)
                 exempt = exemption(context)
                 if exempt is None:
                     context.edits = _inject(context, {})
                     verdict.run(self._checks_for(context), context, Severity.WARN)
+                    checked.append(context)
                 else:
                     verdict.reason = exempt
             except MalformedError:
                 continue
-            found.append(context)
-        return found
+            found.append(context.extracted)
+        return found, checked
+
+    def _mentions(self, manifest: Members, pods: list[ExtractedPod], checked: list[PodContext]) -> tuple[Mention, ...]:
+        """The amounts of an object that no check of its pods reads. Exempt pods are left alone."""
+        names = self._gpu_names()
+        read = {path for context in checked for path in amounts_read(context.requests)}
+        if names.occurrences(manifest) == len(read):
+            return ()  # as for most objects, for which the search takes too long
+        left_alone = {extracted.path for extracted in pods}.difference(context.extracted.path for context in checked)
+        containers = chain.from_iterable(containers_of(context.extracted) for context in checked)
+        return tuple(find_mentions(manifest, names, read | left_alone, containers))
 
     def _gpu_names(self) -> GpuNames:
         """The names of GPU resources, compiled when the command line first needs them."""

@@ -6,8 +6,9 @@ from typing import NamedTuple
 
 from webhook.policy.pods.reading import Members
 from webhook.policy.workloads.extracted import ExtractedPod
+from webhook.policy.workloads.kinds import BUILT_IN, Kind
+from webhook.policy.workloads.mentions import Mention
 from webhook.policy.workloads.paths import Assembly
-from webhook.policy.workloads.search import Mention
 from webhook.policy.workloads.suggestion import entry
 from webhook.policy.workloads.unknown import Unknown
 
@@ -23,12 +24,13 @@ class ManifestObject(NamedTuple):
 class ObjectContext(NamedTuple):
     """An object, with all that names an amount of a GPU resource and that the checks of its pods do not read.
 
-    `unknown` says why no path leads to the pods of its kind; None for a kind with paths. `pods` are those that the
-    search found in an object of an unknown kind and that name a GPU resource. `mentions` are the amounts outside all
-    pods.
+    `kind` is its kind, None for one without paths; `unknown` then says why no path leads to its pods. `pods` are those
+    that the search found in an object of an unknown kind and that name a GPU resource. `mentions` are the amounts that
+    no check of a pod reads.
     """
 
     held: ManifestObject
+    kind: Kind | None
     unknown: Unknown | None
     pods: tuple[ExtractedPod, ...]
     mentions: tuple[Mention, ...]
@@ -46,6 +48,12 @@ def why_searched(held: ManifestObject, unknown: Unknown, found: ExtractedPod) ->
 
 def why_skipped(context: ObjectContext) -> str:
     """Why nothing of an object is checked."""
-    named = "nothing checks the GPU resource that it names" if context.mentions else "it requests no GPU resource"
     cause = "" if context.unknown is None else context.unknown.cause
-    return f"skipped: {named}" + (f"; {cause}" if cause else "")
+    return f"skipped: {_why_skipped(context)}" + (f"; {cause}" if cause else "")
+
+
+def _why_skipped(context: ObjectContext) -> str:
+    if context.mentions:
+        return "nothing checks the GPU resource that it names"
+    is_built_in = (context.held.group, context.held.kind) in BUILT_IN
+    return "it holds no pod template" if is_built_in else "it requests no GPU resource"

@@ -25,7 +25,8 @@ class Rest:
     def add(self, entry: Diagnostic | Unread) -> None:
         """Keep an entry for the end."""
         if isinstance(entry, Unread):
-            self._unread.append({"file": entry.file, "reason": str(entry.reason)})
+            instead = {"instead": entry.instead} if entry.instead else {}
+            self._unread.append({"file": entry.file, "reason": str(entry.reason), **instead})
         else:
             self._errors.append(_diagnostic(entry))
 

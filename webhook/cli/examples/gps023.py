@@ -6,6 +6,35 @@ from webhook.cli.examples.example import Example
 
 EXAMPLES = (
     Example(
+        "A typo in a field of a built-in kind: the pod has no limits, and gets no GPU.",
+        wrong="""\
+apiVersion: v1
+kind: Pod
+metadata:
+  name: train
+spec:
+  containers:
+    - name: train
+      image: registry.example/train:1
+      resources:
+        limit:
+          nvidia.com/gpu: 1
+""",
+        right="""\
+apiVersion: v1
+kind: Pod
+metadata:
+  name: train
+spec:
+  containers:
+    - name: train
+      image: registry.example/train:1
+      resources:
+        limits:
+          nvidia.com/gpu: 1
+""",
+    ),
+    Example(
         "A typo in the kind: no path leads to the pods of the object.",
         wrong="""\
 apiVersion: jobset.x-k8s.io/v1alpha2

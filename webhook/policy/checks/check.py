@@ -25,7 +25,7 @@ class Scope(Enum):
     ANY = "every pod"
     EPHEMERAL = "every pod, and ephemeral containers when they are added to it"
     EXPECTS_EDITS = "pods that reach `/validate` on CREATE"
-    OFFLINE = "objects of kinds that are not built in, on the command line"
+    OFFLINE = "every object, on the command line"
 
     def includes(self, context: PodContext) -> bool:
         """Whether the pod is in the scope."""

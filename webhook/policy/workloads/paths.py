@@ -131,16 +131,17 @@ def steps(path: str) -> Steps:
     return tuple(step for step in path.replace("[*]", ".*").split(".") if step)
 
 
-def written(path: Steps) -> str:
-    """Steps as settings write them: the inverse of `steps`."""
+def written(path: Path) -> str:
+    """Steps as settings write them, the inverse of `steps`; the index of a list, too."""
     text = ""
     for step in path:
-        in_mapping = step == EVERY and text.endswith(_MAPPINGS)
-        text += f".{step}" if step != EVERY or in_mapping else "[*]"
+        in_mapping = step == EVERY and text.endswith(MAPPINGS)
+        is_element = isinstance(step, int) or (step == EVERY and not in_mapping)
+        text += f"[{step}]" if is_element else f".{step}"
     return text.removeprefix(".")
 
 
-_MAPPINGS = ("ReplicaSpecs",)
+MAPPINGS = ("ReplicaSpecs",)
 """How the only mappings whose members hold pods end: the roles of the jobs of kubeflow.org."""
 
 

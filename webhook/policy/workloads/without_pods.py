@@ -11,7 +11,7 @@ _KINDS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "it describes what nodes offer": {
         "": ("Node",),
         "karpenter.k8s.aws": ("EC2NodeClass",),
-        "karpenter.sh": ("NodeClaim", "NodePool", "Provisioner"),
+        "karpenter.sh": ("NodeClaim", "NodeOverlay", "NodePool", "Provisioner"),
         "nfd.k8s-sigs.io": ("NodeFeature", "NodeFeatureGroup", "NodeFeatureRule"),
         "nodeinfo.volcano.sh": ("Numatopology",),
         "resource.k8s.io": ("DeviceClass", "ResourceSlice"),
@@ -76,9 +76,14 @@ RUNS_NO_PODS: Mapping[tuple[str, str], str] = {
 }
 """Why an object of a kind runs no pods, by API group and kind."""
 
+KUSTOMIZATION = ("kustomize.config.k8s.io", "Kustomization")
+FRAGMENT = ("kustomize.config.k8s.io", "Patch")
+"""The kind, known to this project only, of a part of an object: no kind says what its members mean."""
+
 RENDERED: Mapping[tuple[str, str], str] = {
-    ("kustomize.config.k8s.io", "Component"): "kustomize build",
-    ("kustomize.config.k8s.io", "Kustomization"): "kustomize build",
+    KUSTOMIZATION: "kubectl kustomize",
+    FRAGMENT: "kubectl kustomize",
+    ("kustomize.config.k8s.io", "Component"): "kubectl kustomize",
     ("argoproj.io", "Application"): "helm template",
     ("helm.cattle.io", "HelmChart"): "helm template",
     ("helm.cattle.io", "HelmChartConfig"): "helm template",

@@ -20,6 +20,9 @@ from webhook.report.tally import Tally
 _REASONS = 20
 """Reasons that are listed. Some name a field of the object, so that each object could have another one."""
 
+_COMMANDS = 10
+"""Commands that are listed for what is not read; the summary counts the rest."""
+
 
 class TextWriter:
     """Writes the findings; at the end the remedies, a tally by code, what is not checked, and a summary in one line."""
@@ -30,10 +33,13 @@ class TextWriter:
         self._remedies = Remedies()
         self._reasons: Counter[str] = Counter()
         self._omitted = 0
+        self._commands: list[str] = []
 
     def add(self, entry: Entry) -> str:
         """Return the lines for the findings of a result. Errors are printed on standard error."""
         if isinstance(entry, Unread):
+            if entry.instead and len(self._commands) < _COMMANDS:
+                self._commands.append(f"{entry.file}: {entry.instead}")
             return self._written(_unread(entry, self._page))
         if not isinstance(entry, Result) or _is_silent(entry):
             return ""
@@ -65,6 +71,10 @@ class TextWriter:
             yield from wrapped("Remedies (gpushare-webhook explain CODE tells more):", width)
             for code, remedy in remedies:
                 yield from hanging(f"  {code}", printable(remedy, LINE), width, INDENT)
+            yield ""
+        if self._commands:
+            yield "To check what is not read:"
+            yield from (f"  {printable(command, LINE)}" for command in self._commands)
             yield ""
         settings = f" (settings: {tally.settings})" if tally.settings else ""
         notes = (*_tallied(tally, self._omitted), *_not_checked(tally, self._reasons), *suppressed_lines(tally))
