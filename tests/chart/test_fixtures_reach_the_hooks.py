@@ -77,6 +77,7 @@ def test_api_server_decodes_all_fixtures_but_the_invalid_ones() -> None:
         "GPS003/placeholder-of-variable",
         "GPS007/mount-path-of-another-type",
         "GPS013/unknown-name-with-malformed-amount",
+        "GPS018/number-above-range",
         "GPS018/number-without-quotes",
         "workloads/daemonset",
     }
