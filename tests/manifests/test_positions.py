@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -11,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from webhook.diagnostics import Diagnostic
-from webhook.manifests import Manifest, Position, read
+from webhook.manifests import Manifest, Position, block_spots, jsontext, read
+from webhook.manifests.position import SourceText, Spot, follow, is_reached
 from webhook.policy.verdict import Path
 
 YAML = """\
@@ -250,3 +252,43 @@ def test_any_bytes_give_manifests_or_diagnostics(data: bytes) -> None:
             assert isinstance(found.value, dict)
             for path, _ in paths(found.value):
                 assert 1 <= found.locate(path).line <= lines
+
+
+def _paths(spot: Spot, path: Path = ()) -> Iterator[Path]:
+    yield path
+    yield (*path, "missing")
+    yield (*path, 99)
+    if not isinstance(spot, int):
+        inner = spot[1]
+        items = inner.items() if isinstance(inner, dict) else enumerate(inner)
+        for step, below in items:
+            yield from _paths(below, (*path, step))
+
+
+GROWING = {
+    "block style": (
+        block_spots,
+        "a:\n- b: 1\n  c:\n  - d\n  - e: 2\n- \n- f: [g, {h: i}]\nj:\n  k:\n    l: 1\n  m:\no: 1\n",
+    ),
+    "JSON": (jsontext, '{"a": [{"b": 1, "c": ["d", {"e": 2}]}, null, []], "j": {"k": {"l": 1}, "m": {}}, "n": 1}'),
+}
+
+
+@pytest.mark.parametrize("name", GROWING)
+def test_position_is_found_before_all_others_are(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    module, text = GROWING[name]
+    monkeypatch.setattr(module, "STEP", 1)
+
+    def growing() -> Iterator[Spot]:
+        if module is jsontext:
+            return jsontext.spots(SourceText(text), 0)
+        return block_spots.spots(text)
+
+    *_, whole = growing()
+    early = 0
+    for path in _paths(whole):
+        spots = growing()
+        found = next((spot for spot in spots if is_reached(spot, path)), whole)
+        assert follow(found, path) == follow(whole, path), path
+        early += next(spots, None) is not None
+    assert early > 5

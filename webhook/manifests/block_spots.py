@@ -6,17 +6,17 @@ from collections.abc import Iterator
 from typing import Any
 
 from webhook.manifests.block_lines import Place, places
-from webhook.manifests.position import Spot
+from webhook.manifests.position import STEP, Spot
 
 
-def spot_of(content: str) -> Spot:
-    """Return the spot of the mapping of a document."""
+def spots(content: str) -> Iterator[Spot]:
+    """Yield the spot of the mapping of a document as it grows, and at the end as a whole."""
     # The open mappings and lists with their columns, and the entry whose value is still to come. As in `blocks`, the
     # root is the value of the only key of an artificial mapping.
     document: dict[str, Spot] = {}
     blocks: list[tuple[int, Any]] = [(-1, document)]
     due: Place | None = Place(-1, "", 0, 0, is_due=True)
-    for place in _places(content):
+    for number, place in enumerate(_places(content), 1):
         column, block = blocks[-1]
         if due is not None and (place.column > column or (place.column == column and _is_item_of_key(place, due))):
             inner: Any = [] if place.key is None else {}
@@ -26,13 +26,15 @@ def spot_of(content: str) -> Spot:
             blocks.pop()
         if place.key is not None and isinstance(blocks[-1][1], list):
             blocks.pop()
+        if number % STEP == 0:
+            yield document[""]  # the entry before is complete, now that this one is known
         block = blocks[-1][1]
         if place.key is None:
             block.append(place.spot)
         else:
             block[place.key] = place.spot
         due = place if place.is_due else None
-    return document[""]
+    yield document[""]
 
 
 def _is_item_of_key(place: Place, due: Place) -> bool:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections import deque
 from collections.abc import Iterator
 from itertools import accumulate
 from typing import Any, NoReturn
 
 from webhook.manifests import scalars
 from webhook.manifests.errors import DEEPEST, TOO_DEEP, UnreadableError, given_twice
-from webhook.manifests.position import SourceText, Spot
+from webhook.manifests.position import STEP, SourceText, Spot
 
 # Possessive: otherwise the engine would keep every escape of a long string for backtracking.
 _STRINGS = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
@@ -71,35 +72,40 @@ def _decode(text: SourceText, content: str, start: int) -> tuple[object, int]:
         return _refused(text, start), _end(content, start)
 
 
-def spot(text: SourceText, start: int) -> Spot:
-    """Return the spot of the JSON value at an offset. Raises UnreadableError for a value that the decoder rejects."""
+def spots(text: SourceText, start: int) -> Iterator[Spot]:
+    """Yield the spot of the JSON value at an offset as it grows, and at the end as a whole.
+
+    Raises UnreadableError for a value that the decoder rejects.
+    """
     root: list[Spot] = []
     stack: list[tuple[Any, dict[str, int]]] = []
-    spots: Any = root
+    inside: Any = root
     keys: dict[str, int] = {}
     key: str | None = None
-    for token in TOKENS.finditer(text.content, start):
+    for count, token in enumerate(TOKENS.finditer(text.content, start), 1):
         offset, word = token.start(), token[0]
         if word == ",":
             key = None
         elif word in "]}":
-            spots, keys = stack.pop()
-        elif spots.__class__ is dict and key is None:
+            inside, keys = stack.pop()
+        elif inside.__class__ is dict and key is None:
             key = string(word)
             if key in keys:
                 raise given_twice(key, text.line(keys[key]), offset)
             keys[key] = offset
         else:
             inner: Any = {} if word == "{" else [] if word == "[" else None
-            _put(spots, key, offset if inner is None else (offset, inner))
+            _put(inside, key, offset if inner is None else (offset, inner))
             if inner is not None:
-                stack.append((spots, keys))
-                spots, keys, key = inner, {}, None
+                stack.append((inside, keys))
+                inside, keys, key = inner, {}, None
             elif (number := _NUMBER.match(word)) and math.isinf(float(number[0])):
                 raise UnreadableError("this number exceeds the range of 64-bit floats", offset)
         if not stack:
             break
-    return root[0]
+        if count % STEP == 0:
+            yield root[0]
+    yield root[0]
 
 
 def _put(spots: Any, key: str | None, place: Spot) -> None:
@@ -117,7 +123,7 @@ def string(token: str) -> str:
 def _refused(text: SourceText, start: int) -> UnreadableError:
     """Return the error for a value that the decoder rejected, with its offset."""
     try:
-        spot(text, start)
+        deque(spots(text, start), 0)
     except UnreadableError as fault:
         return fault
     raise AssertionError("the decoder rejects a value that the position scanner accepts")

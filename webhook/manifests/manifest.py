@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, TypeAlias
 
 from webhook.diagnostics import Diagnostic
 from webhook.manifests.comments import Comment, find_comments
-from webhook.manifests.position import Position, SourceText, Spot, follow, only_place
+from webhook.manifests.position import Position, SourceText, Spot, follow, is_reached, only_place
 from webhook.policy.verdict import Path
 
 _SOURCE = re.compile(r"^# Source: (.*)$", re.MULTILINE)
@@ -17,17 +17,29 @@ _MERGE_KEY = re.compile(r"<<[\"']?\s*:")
 _ABOVE = 4096
 """Characters above a document that may hold the comment of Helm: it, and the licence of a template."""
 
-FindSpot: TypeAlias = Callable[[SourceText, int], Spot]
-"""Computes the spot of the value that starts at an offset of a text."""
+FindSpots: TypeAlias = Callable[[SourceText, int], Iterator[Spot]]
+"""Yields the spot of the value that starts at an offset of a text, again and again as its own values are found."""
 
 
 class Document:
-    """The value of one document. Its positions are computed on first use: most values have no finding.
+    """The value of one document. Its positions are computed as far as they are used: most values have no finding.
 
     `end` is given for a value of JSON, which may be a part of the text. `raw` is the input that holds the document.
     """
 
-    __slots__ = ("_comments", "_end", "_find_spot", "_merges", "_spot", "number", "raw", "start", "text", "value")
+    __slots__ = (
+        "_comments",
+        "_end",
+        "_find_spots",
+        "_merges",
+        "_spot",
+        "_spots",
+        "number",
+        "raw",
+        "start",
+        "text",
+        "value",
+    )
 
     def __init__(
         self,
@@ -35,15 +47,16 @@ class Document:
         text: SourceText,
         value: object,
         start: int,
-        find_spot: FindSpot,
+        find_spots: FindSpots,
         end: int | None = None,
     ) -> None:
         self.number = number
         self.text = text
         self.value = value
         self.start = start
-        self._find_spot = find_spot
-        self._spot: Spot | None = None
+        self._find_spots = find_spots
+        self._spots: Iterator[Spot] | None = None
+        self._spot: Spot = start
         self._end = end
         self._merges: bool | None = None
         self._comments: tuple[Comment, ...] | None = None
@@ -84,17 +97,21 @@ class Document:
 
     def offset(self, path: Path) -> int:
         """Return the character offset of the value at a path, or of its nearest ancestor."""
-        return follow(self._root(), path) if path else self.start
+        return follow(self._reaching(path), path) if path else self.start
 
     def only_place(self, path: Path) -> int | None:
         """Return the character offset of the scalar at a path; None if anchors, aliases or merge keys may share it."""
         if not self.is_json and self._has_merge_keys():
             return None
-        return only_place(self._root(), path, self.text.content)
+        return only_place(self._reaching(path), path, self.text.content)
 
-    def _root(self) -> Spot:
-        if self._spot is None:
-            self._spot = self._find_spot(self.text, self.start)
+    def _reaching(self, path: Path) -> Spot:
+        """Return the spot of the value, as far as it leads to a path or to the nearest ancestor that exists."""
+        if self._spots is None:
+            self._spots = self._find_spots(self.text, self.start)
+            self._spot = next(self._spots)
+        while not is_reached(self._spot, path) and (more := next(self._spots, None)) is not None:
+            self._spot = more
         return self._spot
 
     def _has_merge_keys(self) -> bool:

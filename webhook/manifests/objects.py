@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from functools import partial
 from itertools import chain
+from typing import Any
 
 from webhook.diagnostics import Diagnostic, Listing, Unread
 from webhook.manifests.errors import UnrenderedTemplate
@@ -15,6 +16,7 @@ from webhook.manifests.manifest import Document, Manifest
 from webhook.manifests.reader import documents, flattened
 from webhook.manifests.recognition import Reason, Stranger, is_review, recognized
 from webhook.policy.printable import printable
+from webhook.policy.verdict import Path
 
 _MOST = 100
 """Documents of one file that are reported because they are no objects."""
@@ -153,4 +155,15 @@ def _is_complete(manifest: Manifest) -> bool:
 def _incomplete(manifest: Manifest) -> Diagnostic:
     missing = [key for key in _HEADER if manifest.value.get(key) in _NO_NAME]
     named = " and ".join(f"no `{key}`" for key in missing)
-    return manifest.diagnostic((missing[0],), f"{named}: not a Kubernetes object")
+    return manifest.diagnostic(_written(manifest, missing[0]), f"{named}: not a Kubernetes object")
+
+
+def _written(manifest: Manifest, key: str) -> Path:
+    """Return the path to a key that the file gives; the object itself for a key that it lacks.
+
+    To look for a key that is nowhere would take the positions of all that follows.
+    """
+    value: Any = manifest.within.value
+    for step in manifest.path:
+        value = value[step]
+    return (key,) if key in value else ()

@@ -11,6 +11,9 @@ from webhook.policy.verdict import Path
 Spot: TypeAlias = "int | tuple[int, Spots]"
 Spots: TypeAlias = "dict[str, Spot] | list[Spot]"
 
+STEP = 1024
+"""Values that are found before a spot is looked at again."""
+
 _BLOCK = 1024
 """Characters between the places of which the line is kept: an index of all lines takes many times their memory."""
 
@@ -108,3 +111,22 @@ def follow(spot: Spot, path: Path) -> int:
         else:
             return offset
     return spot if isinstance(spot, int) else spot[0]
+
+
+def is_reached(spot: Spot, path: Path) -> bool:
+    """Return whether a spot that still grows leads to the value at `path`, or to a scalar above."""
+    for step in path:
+        if isinstance(spot, int):
+            return True
+        inner = spot[1]
+        if isinstance(inner, dict):
+            if step not in inner:
+                return False
+            spot = inner[step]
+        elif not isinstance(step, int) or step < 0:
+            return True
+        elif step < len(inner):
+            spot = inner[step]
+        else:
+            return False
+    return True

@@ -127,7 +127,7 @@ def _json_or_yaml(file: str, data: bytes) -> Iterator[Document | Diagnostic]:
             if isinstance(value, UnreadableError):
                 yield Diagnostic(file, *text.position(value.offset), value.message)
             elif value is not None:
-                yield Document(number, text, value, start, jsontext.spot, end)
+                yield Document(number, text, value, start, jsontext.spots, end)
     except jsontext.JsonSyntaxError as error:
         if number > 1:
             yield Diagnostic(file, *text.position(error.offset), error.message)
@@ -158,7 +158,7 @@ def _document(file: str, part: Part, indent: int) -> Document | Diagnostic | Non
         return Diagnostic(file, *before.position(len(before.content)), "not UTF-8 text")
     plain = blocks.read(text.content)
     if plain is not None:
-        return Document(part.number, text, plain.value, plain.start, _plain_spot)
+        return Document(part.number, text, plain.value, plain.start, _plain_spots)
     return _composed(file, part.number, text)
 
 
@@ -176,11 +176,13 @@ def _composed(file: str, number: int, text: SourceText) -> Document | Diagnostic
     if composed is None or composed[0] is None:
         return None
     value, spot = composed
-    return Document(number, text, value, spot if isinstance(spot, int) else spot[0], lambda _text, _start: spot)
+    return Document(
+        number, text, value, spot if isinstance(spot, int) else spot[0], lambda _text, _start: iter((spot,))
+    )
 
 
-def _plain_spot(text: SourceText, _start: int) -> Spot:
-    """Return the spot of the value of a document that was read without the composer."""
-    from webhook.manifests.block_spots import spot_of  # most documents have no finding
+def _plain_spots(text: SourceText, _start: int) -> Iterator[Spot]:
+    """Return the spots of the value of a document that was read without the composer."""
+    from webhook.manifests.block_spots import spots  # most documents have no finding
 
-    return spot_of(text.content)
+    return spots(text.content)
