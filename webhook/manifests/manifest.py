@@ -64,9 +64,11 @@ class Document:
 
     def held_by(self, value: dict[str, object], key: str) -> Document:
         """Return the document of a mapping that holds the value of this one at a key, with the same positions."""
-        held = Document(
-            self.number, self.text, value, self.start, lambda *_: (self.start, {key: self._root()}), self._end
-        )
+
+        def spots(text: SourceText, start: int) -> Iterator[Spot]:
+            return ((start, {key: spot}) for spot in self._find_spots(text, start))
+
+        held = Document(self.number, self.text, value, self.start, spots, self._end)
         held.raw = self.raw
         return held
 
