@@ -232,6 +232,14 @@ def empty_folders() -> None:
     Path("a/b/c").mkdir(parents=True)
 
 
+def test_exempt_namespace_passes(checkout: Path) -> None:
+    text("pod.yaml", DENIED.replace("name: p", "name: p, namespace: gpu-operator"))
+    (found,) = [
+        one for one in run("check", ".", "--fail-on", "unread", "-o", "json").json()["results"] if "reason" in one
+    ]
+    assert (found["decision"], found["reason"]) == ("allowed", "exempt: the namespace is listed in exempt.namespaces")
+
+
 def test_object_without_pods_fails_only_a_run_that_fails_on_skipped(checkout: Path) -> None:
     text("service.yaml", "apiVersion: v1\nkind: Service\nmetadata: {name: web}\n")
     assert run("check", ".", "--fail-on", "unread").code == 0

@@ -117,6 +117,15 @@ def test_every_attempt_has_result_and_tests() -> None:
     assert len({row[0] for row in rows()}) == len(rows())
 
 
+def test_every_attempt_of_a_change_or_node_has_tests() -> None:
+    text = ATTEMPTS.read_text()
+    for section in ("## What a change can do to its own check", "## What a node can do"):
+        lines = text.split(section)[1].split("\n## ")[0].splitlines()
+        found = [line for line in lines if line.startswith("| ") and not line.startswith("| attempt ")]
+        assert len(found) > 6
+        assert [line for line in found if not named(line.rpartition(" | ")[2])] == []
+
+
 def test_every_result_is_among_the_attempts() -> None:
     assert {result for result in RESULTS if any(row[1].startswith(result) for row in rows())} == set(RESULTS)
 
