@@ -259,9 +259,8 @@ class Placement:
     def left_by_steering(self) -> Nodes:
         """The nodes that the affinity of steering leaves to the pod; all nodes for a pod that is not steered."""
         nodes = self.cluster.index.all
-        for request in self.requests.positive if self.steered else ():
-            if request.resource.kind == "shared":
-                nodes &= self._without_sharing(request.resource.name)
+        for name in self.requests.names if self.steered else ():
+            nodes &= self._without_sharing(name)
         return nodes
 
     def _without_sharing(self, resource: str) -> Nodes:
