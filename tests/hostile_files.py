@@ -143,7 +143,6 @@ BLANKS: dict[str, Shape] = {
     "comments between objects": between("# c\n"),
     "comments after an object": repeated("#\n", OBJECT),
     "comments inside an object": repeated("#\n", _DATA, "  a: b\n"),
-    "comments that ignore findings": repeated("# gpushare-webhook: ignore GPS001\n", OBJECT),
     "comments alone": repeated("# c\n"),
     "documents of a comment": repeated("---\n# c\n", OBJECT),
     "documents of a blank line": repeated("---\n\n", OBJECT),
@@ -155,6 +154,7 @@ BLANKS: dict[str, Shape] = {
 """Files that hold almost nothing to parse."""
 
 OBJECTS: dict[str, Shape] = {
+    "comments that ignore findings": repeated("# gpushare-webhook: ignore GPS001\n", OBJECT),
     "comments that ignore findings of lines": numbered("  k{}: v # gpushare-webhook: ignore GPS001\n", _DATA),
     "documents of null": repeated("---\nnull\n", OBJECT),
     "documents of a scalar": repeated("---\nkind\n"),
