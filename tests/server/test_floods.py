@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.server.attacks import ATTACKS
 from tests.server.certificates import Certificates
 from tests.server.client import JSON, measured, request
 from tests.server.lines import until
@@ -35,6 +36,7 @@ BAD = [
     b"POST /mutate HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
     GOOD[:-5],
 ]
+FLOOD = 200
 ALLOWANCE = 4 * 2**20
 """Bytes by which a heap may vary."""
 
@@ -82,6 +84,20 @@ async def test_large_bodies_share_bounded_memory(certificates: Certificates, tmp
         grown = resident(server) - before
         assert server.client.say(request("POST", "/mutate", json.dumps(review(pod())).encode())).status == 200
     assert grown < 64 * 2**20
+
+
+@pytest.mark.parametrize("name", ["header of 200 kB", "40 pipelined reviews"])
+async def test_connections_that_send_much_take_bounded_memory(certificates: Certificates, name: str) -> None:
+    """Clients that send much and read nothing take no more than the arithmetic of the memory limit says."""
+    sent = next(attack.sent for attack in ATTACKS if attack.name == name)
+    with serve(certificates) as server:
+        async with unfinished(server.client, FLOOD):
+            idle = resident(server)
+        async with unfinished(server.client, FLOOD, sent):
+            await asyncio.to_thread(until, lambda: server.client.say(GOOD).status == 200)
+            grown = resident(server) - idle
+    print(f"\n{name}: {grown / FLOOD / 1024:.0f} KiB per connection")
+    assert grown < FLOOD * 128 * 1024
 
 
 async def refusal(server: Serve, started: bytes) -> tuple[int, str, str, str]:

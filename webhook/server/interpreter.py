@@ -24,12 +24,12 @@ time in which no other thread can run.
 """
 
 _M_MMAP_THRESHOLD = -3
-_MAPPED = 512 * 1024
+_MAPPED = 128 * 1024
 """Bytes from which an allocation is a separate mapping, which returns to the system when it is freed.
 
 glibc starts with 128 KiB and raises that to the largest freed so far, up to 32 MiB (mallopt(3)). Large bodies and texts
 then come from the heap, and one small allocation behind them keeps the heap that large: a review of 28 MiB kept 80 MiB.
-512 KiB is more than a read from a socket takes.
+128 KiB is more than a read from a socket takes, and less than uvloop's buffer for each TLS connection.
 """
 
 

@@ -19,6 +19,13 @@ _BURST = 16
 _BACKLOG = 1024
 """Clients that wait in the kernel's backlog."""
 
+_RECEIVED = 32 * 1024
+"""Bytes of a connection's receive buffer, which the kernel doubles.
+
+TLS keeps memory for the largest read of a connection until it ends, and the kernel would let the buffer grow to
+megabytes, which count against the container's limit. With 32 KiB a round trip of 2 ms, 28 MiB arrive in 1.8 s.
+"""
+
 _RETRY = 0.1
 """Seconds until the next attempt when all connections are taken, or when the system has no more files."""
 
@@ -51,6 +58,7 @@ class Acceptor:
         self._loop = asyncio.get_running_loop()
         self._socket = socket.create_server((host, port), family=family, backlog=_BACKLOG, dualstack_ipv6=both)
         self._socket.setblocking(False)
+        self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _RECEIVED)  # accepted sockets inherit it
         self.port = self._socket.getsockname()[1]
         self._resume()
 
