@@ -49,7 +49,7 @@ quick: $(READY) ## Run the tests that are not slow, in about a minute, and print
 
 # The tests that reach every branch of the packages which coverage measures. It makes Python code twice as slow, so that it
 # traces no other test.
-COVERING := tests/policy tests/patch tests/admission tests/fixtures tests/settings
+COVERING := tests/policy tests/patch tests/admission tests/fixtures tests/settings tests/facts
 # The tests of the server wait for deadlines and load it, so that nothing runs beside them.
 ALONE    := tests/server
 

@@ -150,6 +150,14 @@ def decision(*nodes: Node) -> Decision:
     return Evaluator.of(Settings(), Facts(nodes=nodes)).evaluate(TWO, "", "Pod", Origin("team-a")).decision
 
 
+def test_ruleset_shows_the_nodes_of_its_facts() -> None:
+    whole = Node("whole", WHOLE, (), {GPU.name: 4})
+    assert not Evaluator.of(Settings()).ruleset.nodes.known
+    nodes = Evaluator.of(Settings(), Facts(nodes=(whole,))).ruleset.nodes
+    assert nodes.known
+    assert nodes.index.unknown == 0
+
+
 def test_node_without_labels_lifts_no_limit() -> None:
     whole, shared = Node("whole", WHOLE, (), {GPU.name: 4}), Node("shared", {STRATEGY: "mps"}, (), {GPU.name: 4})
     assert decision(whole) is not Decision.DENIED
