@@ -96,6 +96,18 @@ TEXTS: dict[str, Shape] = {
 """Texts of each construct of YAML and JSON."""
 
 OBJECT = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"
+DENIED = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: a}
+spec:
+  containers:
+  - name: c
+    resources:
+      limits: {nvidia.com/gpu: 2}
+"""
+"""A pod with findings, whose lines are looked up."""
+
 POD = """\
 apiVersion: v1
 kind: Pod
@@ -125,31 +137,31 @@ HONEST = numbered(POD)
 
 def between(line: str) -> Shape:
     """Objects with lines between them."""
-    return lambda n: f"{OBJECT}---\n{line * (n // 2 // len(line))}{OBJECT}---\n{line * (n // 2 // len(line))}{OBJECT}"
+    return lambda n: f"{DENIED}---\n{line * (n // 2 // len(line))}{DENIED}---\n{line * (n // 2 // len(line))}{DENIED}"
 
 
 BLANKS: dict[str, Shape] = {
-    "blank lines before an object": repeated("\n", after=OBJECT),
-    "blank lines after an object": repeated("\n", OBJECT),
+    "blank lines before an object": repeated("\n", after=DENIED),
+    "blank lines after an object": repeated("\n", DENIED),
     "blank lines between objects": between("\n"),
-    "blank lines inside an object": repeated("\n", _DATA, "  a: b\n"),
-    "lines of spaces before an object": repeated("   \n", after=OBJECT),
-    "lines of spaces after an object": repeated("   \n", OBJECT),
-    "lines of tabs after an object": repeated("\t\n", OBJECT),
-    "lines that end as on Windows before an object": repeated("\r\n", after=OBJECT),
-    "carriage returns before an object": repeated("\r", after=OBJECT),
-    "line breaks of Unicode before an object": repeated("\x85", after="\n" + OBJECT),
-    "comments before an object": repeated("#\n", after=OBJECT),
+    "blank lines inside an object": repeated("\n", DENIED + "data:\n", "  a: b\n"),
+    "lines of spaces before an object": repeated("   \n", after=DENIED),
+    "lines of spaces after an object": repeated("   \n", DENIED),
+    "lines of tabs after an object": repeated("\t\n", DENIED),
+    "lines that end as on Windows before an object": repeated("\r\n", after=DENIED),
+    "carriage returns before an object": repeated("\r", after=DENIED),
+    "line breaks of Unicode before an object": repeated("\x85", after="\n" + DENIED),
+    "comments before an object": repeated("#\n", after=DENIED),
     "comments between objects": between("# c\n"),
-    "comments after an object": repeated("#\n", OBJECT),
-    "comments inside an object": repeated("#\n", _DATA, "  a: b\n"),
+    "comments after an object": repeated("#\n", DENIED),
+    "comments inside an object": repeated("#\n", DENIED + "data:\n", "  a: b\n"),
     "comments alone": repeated("# c\n"),
-    "documents of a comment": repeated("---\n# c\n", OBJECT),
-    "documents of a blank line": repeated("---\n\n", OBJECT),
-    "empty documents": repeated("---\n", OBJECT),
-    "text beside separators": repeated("--- a: b: c\n", OBJECT),
+    "documents of a comment": repeated("---\n# c\n", DENIED),
+    "documents of a blank line": repeated("---\n\n", DENIED),
+    "empty documents": repeated("---\n", DENIED),
+    "text beside separators": repeated("--- a: b: c\n", DENIED),
     "separators alone": repeated("---\n"),
-    "comments beside separators": repeated("--- # c\n", OBJECT),
+    "comments beside separators": repeated("--- # c\n", DENIED),
 }
 """Files that hold almost nothing to parse."""
 

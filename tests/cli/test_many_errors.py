@@ -13,6 +13,7 @@ import yaml
 from tests.cli.run import Ended, run
 from webhook.diagnostics import MOST_LISTED, Diagnostic, InputError, listed
 from webhook.report.check import CheckFormat
+from webhook.settings.problems import MOST_DESCRIBED
 
 POD = "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec: {containers: [{name: c, image: i}]}\n"
 MORE = 5
@@ -151,6 +152,14 @@ def test_errors_of_settings_and_facts_are_counted(here: Path, option: str, text:
     ended = run("check", "a.yaml", option, "own.yaml")
     assert (ended.code, len(ended.err.splitlines())) == (2, MOST_LISTED + 1)
     assert ended.err.splitlines()[-1] == f"own.yaml: {FURTHER}"
+
+
+def test_errors_of_settings_that_are_not_described_are_counted(here: Path) -> None:
+    (here / "a.yaml").write_text(POD)
+    (here / "own.yaml").write_text("".join(f"k{number}: 1\n" for number in range(MOST_DESCRIBED + MANY)))
+    lines = run("check", "a.yaml", "--config", "own.yaml").err.splitlines()
+    assert lines[0].startswith('own.yaml:1:5: k0: unknown key "k0"')
+    assert lines[-1] == f"own.yaml: and {MOST_DESCRIBED + MORE:,} more errors"
 
 
 def test_objects_between_errors_are_passed_on_in_order() -> None:

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from tests import recorded
-from webhook.diagnostics import Diagnostic, Unread
+from webhook.diagnostics import MOST_LISTED, Diagnostic, Unread
 from webhook.manifests import Manifest, Reason, Source, objects
 from webhook.manifests.recognition import OUR_FACTS, OUR_SETTINGS
 from webhook.settings.configuration import default, view
@@ -191,8 +191,11 @@ def test_json_lines() -> None:
     assert found('{"kind": "a"}\n' * 1000, "data.jsonl") == [Reason.OTHER]
 
 
-def test_errors_of_one_file_are_bounded() -> None:
-    assert len(found('{"a": 1}\n' * 1000 + '{"apiVersion": "v1", "kind": "A"}\n', "data.jsonl")) == 101
+def test_strangers_beside_objects_are_counted() -> None:
+    data = b'{"a": 1}\n' * 1000 + b'{"apiVersion": "v1", "kind": "A"}\n'
+    errors = [one for one in objects(Source("data.jsonl", data, named=False)) if isinstance(one, Diagnostic)]
+    assert len(errors) == MOST_LISTED + 1
+    assert sum(one.errors for one in errors) == 1000
 
 
 def test_keys_of_our_files() -> None:

@@ -36,6 +36,9 @@ _LINE = re.compile(
     r"(?:[ ]*+|[ ]++\#.*+|(?<![^ ])\#.*+)"
 )
 
+CONTENT = re.compile(r"^[ ]*+[^ #\n].*", re.MULTILINE)
+"""A line that is neither blank nor a comment."""
+
 _MOST_LINES = 4096
 _LONGEST_LINE = 500
 """Characters of a line whose meaning is kept: many lines of Kubernetes objects occur again and again."""

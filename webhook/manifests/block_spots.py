@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from webhook.manifests.block_lines import Place, places
+from webhook.manifests.block_lines import CONTENT, Place, places
 from webhook.manifests.position import STEP, Spot
 
 
@@ -43,9 +43,5 @@ def _is_item_of_key(place: Place, due: Place) -> bool:
 
 
 def _places(content: str) -> Iterator[Place]:
-    start = 0
-    while start <= len(content):
-        end = content.find("\n", start)
-        end = len(content) if end < 0 else end
-        yield from places(content[start:end], start)
-        start = end + 1
+    for line in CONTENT.finditer(content):
+        yield from places(line[0], line.start())

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import Any, NamedTuple
 
-from webhook.manifests.block_lines import BELOW, Entry, entries_of
+from webhook.manifests.block_lines import BELOW, CONTENT, Entry, entries_of
 
 
 class Plain(NamedTuple):
@@ -24,7 +24,6 @@ class Plain(NamedTuple):
 
 # The root follows blank lines, comments and an indent.
 _ROOT = re.compile(r"^[ ]*+([^ #\n])", re.MULTILINE)
-_LINES = re.compile(r"[^\n]++")
 
 _BLOCK = 64 * 1024
 """Characters whose lines are held at once."""
@@ -52,12 +51,12 @@ _PRINTABLE = b"\n" + bytes(range(0x20, 0x7F))
 
 
 def _lines(content: str) -> Iterator[list[str]]:
-    """Yield the lines that are not empty, some at once: a list of all would take many times the memory of the text."""
+    """Yield the lines that hold something, some at once: a list of all would take many times the memory of the text."""
     start = 0
     while start <= len(content):
         end = content.find("\n", start + _BLOCK)
         end = len(content) if end < 0 else end
-        yield _LINES.findall(content, start, end)
+        yield CONTENT.findall(content, start, end)
         start = end + 1
 
 

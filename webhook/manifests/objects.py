@@ -18,9 +18,6 @@ from webhook.manifests.recognition import Reason, Stranger, is_review, recognize
 from webhook.policy.printable import printable
 from webhook.policy.verdict import Path
 
-_MOST = 100
-"""Documents of one file that are reported because they are no objects."""
-
 
 def objects(source: Source) -> Iterator[Manifest | Diagnostic | Unread]:
     """Yield the objects of an input in order, and a diagnostic for each part that cannot be read.
@@ -38,7 +35,7 @@ def _named(source: Source) -> Iterator[Manifest | Diagnostic]:
             continue
         content = _content(file, document)
         if isinstance(content, Stranger):
-            yield Diagnostic(file, *document.locate(content.path), content.message)
+            yield _about(file, document, content)
         else:
             yield from content
 
@@ -51,6 +48,7 @@ def _found(source: Source) -> Iterator[Manifest | Diagnostic | Unread]:
             yield reason.skips(file)
         return
     reasons: dict[Reason, None] = {}
+    listing = Listing()
     beside: list[Diagnostic] = []
     holds_objects = False
     for document in documents(file, data):
@@ -63,17 +61,21 @@ def _found(source: Source) -> Iterator[Manifest | Diagnostic | Unread]:
             yield fragment(file, document)
         elif isinstance(content := _content(file, document), Stranger):
             reasons[content.reason] = None
-            if content.reason is not Reason.REVIEW and len(beside) < _MOST:
-                beside.append(Diagnostic(file, *document.locate(content.path), content.message))
+            if content.reason is not Reason.REVIEW:
+                beside += listing.refuse(file, partial(_about, file, document, content))
         else:
             holds_objects = True
             yield from content
     if holds_objects:
         # Such a document is a mistake: kubectl rejects the file.
-        yield from beside
+        yield from (*beside, *listing.end())
     unread = [reason for reason in reasons if not holds_objects or reason in (Reason.TEMPLATE, Reason.REVIEW)]
     if unread:
         yield unread[0].skips(file)
+
+
+def _about(file: str, document: Document, stranger: Stranger) -> Diagnostic:
+    return Diagnostic(file, *document.locate(stranger.path), stranger.message)
 
 
 _HEADER = ("kind", "apiVersion")

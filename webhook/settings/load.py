@@ -14,7 +14,7 @@ from webhook.policy.settings.formats import did_you_mean, shown
 from webhook.settings.configuration import API_VERSION, KIND, SETTINGS_FILE, Configuration
 from webhook.settings.facts_file import FACTS_FILE, FACTS_KIND
 from webhook.settings.options import Option, overridden
-from webhook.settings.problems import Found, Locate, found, refuse
+from webhook.settings.problems import MOST_DESCRIBED, Found, Locate, found, refuse
 from webhook.settings.profiles import PROFILES, beneath
 from webhook.settings.schema_tree import Object
 from webhook.settings.validation import adapter
@@ -45,7 +45,8 @@ def _validated(body: dict[str, Any], tree: Object, locate: Locate, file: str, op
     try:
         return adapter(tree).validate_python(body)
     except ValidationError as error:
-        raise refuse(found(error, tree), locate, file, options) from None
+        others = max(0, error.error_count() - MOST_DESCRIBED)
+        raise refuse(found(error, tree), locate, file, options, others) from None
 
 
 def _body(value: object, kind: str, locate: Locate, file: str) -> dict[str, Any]:

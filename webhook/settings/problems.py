@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from webhook.diagnostics import Diagnostic, InputError, dotted
+from webhook.diagnostics import Diagnostic, InputError, dotted, further
 from webhook.policy.settings.formats import did_you_mean, refusal, shown
 from webhook.policy.verdict import Path
 from webhook.settings.options import Option
@@ -26,8 +26,13 @@ class Found(NamedTuple):
     other: Path | None = None
 
 
-def refuse(found: Iterable[Found], locate: Locate, file: str, options: Sequence[Option] = ()) -> InputError:
-    """The error for what was found in a file and in the options over it, in the order of the places."""
+def refuse(
+    found: Iterable[Found], locate: Locate, file: str, options: Sequence[Option] = (), others: int = 0
+) -> InputError:
+    """The error for what was found in a file and in the options over it, in the order of the places.
+
+    `others` are further errors of the file, which are only counted.
+    """
     names: Mapping[Path, str] = {(option.section, option.key): option.name for option in options}
     diagnostics = []
     for path, text, other in found:
@@ -37,12 +42,17 @@ def refuse(found: Iterable[Found], locate: Locate, file: str, options: Sequence[
             diagnostics.append(Diagnostic(names.get(path) or key, 0, 0, message))
         else:
             diagnostics.append(Diagnostic(file, *locate(path), f"{key}: {message}" if key else message))
-    return InputError(sorted(diagnostics, key=lambda one: (one.line, one.column, one.file, one.message)))
+    diagnostics.sort(key=lambda one: (one.line, one.column, one.file, one.message))
+    return InputError([*diagnostics, further(file, others)] if others else diagnostics)
+
+
+MOST_DESCRIBED = 1000
+"""Errors that are located and described: far more than are listed, so that the first ones are those of the file."""
 
 
 def found(error: ValidationError, tree: Object) -> Iterator[Found]:
-    """What pydantic found, in the words of the schema tree. The types of errors decide, not their texts."""
-    for one in error.errors(include_url=False):
+    """What pydantic found first, in the words of the schema tree. The types of errors decide, not their texts."""
+    for one in error.errors(include_url=False)[:MOST_DESCRIBED]:
         *above, last = one["loc"] or [""]
         path = tuple(one["loc"])
         if last == _KEY:
