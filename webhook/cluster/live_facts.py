@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from typing import Any, Final
 
 from webhook.cluster.api_server import ApiServer
 from webhook.cluster.facts import MOST_PROBLEMS, Built, Part, parts
 from webhook.cluster.feed import Feed
+from webhook.policy.placement.decisive import Decisive
 from webhook.policy.printable import printable
 from webhook.policy.settings.settings import FactsSettings
 from webhook.runtime.failure_log import LogEvent
@@ -46,13 +47,13 @@ class LiveFacts:
     """
 
     def __init__(
-        self, api: ApiServer, wanted: FactsSettings, resources: Collection[str], publish: Publish, log: LogEvent
+        self, api: ApiServer, wanted: FactsSettings, decisive: Decisive, publish: Publish, log: LogEvent
     ) -> None:
         self._changed = asyncio.Event()
         self._publish = publish
         self._log = log
         self.sources = tuple(
-            LiveSource(api, part, wanted.max_age, self._changed.set, log) for part in parts(api, wanted, resources)
+            LiveSource(api, part, wanted.max_age, self._changed.set, log) for part in parts(api, wanted, decisive)
         )
 
     def tasks(self) -> Iterator[tuple[str, Callable[[], Awaitable[None]]]]:
