@@ -155,9 +155,12 @@ class NodeSharing:
             _put(sets.members, "mps", bit)
         elif classes.time_slicing.marks(node):
             _put(sets.members, "time-slicing", bit)
-        if config is None:
-            self._add_without_config(node, bit, sets)
-        elif config.strategy != "none":
+        if config is None or config.strategy == "none":
+            if not classes.mps.labels:  # no configuration of the plugin shows a daemon on the host
+                _put(sets.members, "any", bit)
+            elif config is None and self._is_undiscovered(node):
+                _put(sets.members, "undiscovered", bit)
+        else:
             if not (classes.mps.marks(node) or classes.time_slicing.marks(node)):
                 _put(sets.members, "unlabelled", bit)
             acceptance = self.configs.accepts(config)
@@ -169,13 +172,10 @@ class NodeSharing:
             for name in gpus:
                 _put(sets.unready, name, bit)
 
-    def _add_without_config(self, node: Node, bit: Nodes, sets: NodeSets) -> None:
-        """Add a node of which only its labels can show how it shares its cards."""
-        classes = self.classes
-        if not classes.mps.labels:
-            _put(sets.members, "any", bit)
-        elif classes.are_discovered and not classes.are_shown_by(node) and not self.shared.isdisjoint(node.resources):
-            _put(sets.members, "undiscovered", bit)
+    def _is_undiscovered(self, node: Node) -> bool:
+        """Whether only labels can show how a node shares its cards, and none does."""
+        discovered = self.classes.are_discovered
+        return discovered and not self.classes.are_shown_by(node) and not self.shared.isdisjoint(node.resources)
 
 
 def sets_of(nodes: Sequence[Node], sharing: NodeSharing) -> NodeSets:
