@@ -21,6 +21,7 @@ _SHARED = "-SHARED"
 _WHOLE = {REPLICAS: Domain(only=frozenset({"0", "1"}), absent=True), PRODUCT: Domain(but_suffix=_SHARED, absent=True)}
 """The labels that GPU feature discovery sets on a node with whole cards. The replicas are 0 where all cards use MIG."""
 
+_STRATEGIES = frozenset({"none", "mps", "time-slicing"})
 
 CARD_MEMORY = "nvidia.com/gpu.memory"
 
@@ -107,8 +108,18 @@ class NodeClasses:
         """The labels that show the class of a node."""
 
     def are_shown_by(self, node: Node) -> bool:
-        """Whether a label of a node shows its class: one of GPU feature discovery, or a configured one of any value."""
-        return not self.telling.isdisjoint(node.labels)
+        """Whether a label of a node shows its class: one of GPU feature discovery, or a configured one of any value.
+
+        Labels of shared cards do not, if no other label shows in which way the node shares them.
+        """
+        labels = node.labels
+        if self.telling.isdisjoint(labels):
+            return False
+        if self.mps.marks(node) or self.time_slicing.marks(node):
+            return True
+        if STRATEGY in labels:
+            return labels[STRATEGY] in _STRATEGIES
+        return all(domain.allows(labels[key]) for key, domain in _WHOLE.items() if key in labels)
 
     def can_share(self, requirement: Requirement) -> bool:
         """Whether nodes that share their cards, and offer them under a name of their own, satisfy the requirement."""
