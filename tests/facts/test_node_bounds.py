@@ -146,6 +146,14 @@ async def test_resources_of_others_do_not_count() -> None:
     assert node.incomplete == ()
 
 
+def test_resource_of_settings_is_kept_of_a_facts_file() -> None:
+    units = {f"nvidia.com/a{number:05}": 1 for number in range(MOST_RESOURCES)} | {CUSTOM: 2}
+    many = {"nodes": [{"name": "n", "resources": units}]}
+    (node,) = load_facts(many, lambda _: (1, 1), "facts.yaml", DECISIVE).nodes or ()
+    assert node.resources[CUSTOM] == 2
+    assert len(node.resources) == MOST_RESOURCES
+
+
 def test_facts_file_is_bounded_like_the_cluster() -> None:
     """A file that another tool made, or an earlier release."""
     many = {

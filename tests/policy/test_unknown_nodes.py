@@ -106,6 +106,13 @@ def test_node_beyond_bounds_lifts_no_limit(incomplete: tuple[NodePart, ...]) -> 
     assert verdict((replace(WHOLE, incomplete=incomplete), WHOLE)).decision is Decision.DENIED
 
 
+def test_remedy_names_what_hides_the_class_of_a_node() -> None:
+    full = replace(LOST, name="full", incomplete=("labels",))
+    assert 'node "full" may share its cards, because it has more labels' in verdict((full,)).findings[0].remedy
+    both = verdict((full, LOST)).findings[0].remedy
+    assert 'node "lost" (and 1 other) may share its cards, because no label shows its class' in both
+
+
 def test_outage_of_discovery_lifts_no_limit() -> None:
     assert verdict((replace(MPS, labels={}), replace(WHOLE, labels={}))).decision is Decision.DENIED
 
