@@ -80,12 +80,12 @@ def _keep_certificates(server: Server, tls: Tls, options: InstallationOptions, a
 
 def _follow_facts(server: Server, settings: Settings, api: Client) -> None:
     from webhook.cluster.live_facts import LiveFacts
+    from webhook.policy.placement.decisive import Decisive
 
     if settings.facts.device_classes and not server.live.evaluator.ruleset.nodes.known and not settings.facts.nodes:
         reason = "a DeviceClass that serves a shared resource turns its limits into warnings where nodes are unknown"
         server.log.event("warning", "facts.deviceClasses without facts.nodes", reason=reason)
-    resources = [resource.name for resource in settings.resources]
-    facts = LiveFacts(api, settings.facts, resources, server.live.apply_cluster_facts, server.log.event)
+    facts = LiveFacts(api, settings.facts, Decisive.of(settings), server.live.apply_cluster_facts, server.log.event)
     for name, run in facts.tasks():
         server.supervisor.add(name, run)
     for source in facts.sources:

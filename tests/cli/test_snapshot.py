@@ -33,6 +33,7 @@ from tests.cli.cluster import (
 from tests.cli.run import run
 from webhook.cli.cluster_options import PARTS
 from webhook.cli.inputs import read_facts
+from webhook.policy.settings.settings import Settings
 
 PATIENCE = 20
 
@@ -129,7 +130,7 @@ def test_snapshot_loads_as_the_same_facts(prod: tuple[str, ...], output: str) ->
         result = run("snapshot", *prod, *PLUGIN_OPTIONS, "-o", output, "--facts", f"facts-{number}")
         assert (result.code, result.out, result.err) == (0, "", "")
     assert Path("facts-1").read_bytes() == Path("facts-2").read_bytes()
-    loaded = read_facts("facts-1")
+    loaded = read_facts("facts-1", Settings())
     assert [node.name for node in loaded.nodes or ()] == ["mps-1", "whole-1"]
     assert (loaded.nodes or ())[0].labels["revision"] == "12e4"
 

@@ -15,6 +15,7 @@ from tests.pki import manners
 from webhook.cluster.client import Client, connect
 from webhook.cluster.live_facts import LiveFacts
 from webhook.policy.placement.cluster_objects import RuntimeClass
+from webhook.policy.placement.decisive import ALWAYS
 from webhook.policy.settings.settings import FactsSettings
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ class Followed:
     def __init__(self, api: Client) -> None:
         self.states: list[tuple[RuntimeClass, ...]] = []
         self.logged: list[str] = []
-        facts = LiveFacts(api, RUNTIME_CLASSES, (), self._publish, self._log)
+        facts = LiveFacts(api, RUNTIME_CLASSES, ALWAYS, self._publish, self._log)
         self._tasks = [asyncio.ensure_future(run()) for _, run in facts.tasks()]
 
     async def until(self, what: str, holds: Callable[[], object]) -> None:

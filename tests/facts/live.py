@@ -8,17 +8,18 @@ from typing import Any
 
 from tests.facts.fake_cluster import FakeCluster
 from webhook.cluster.live_facts import LiveFacts, LiveSource
+from webhook.policy.placement.decisive import ALWAYS, Decisive
 from webhook.policy.settings.settings import FactsSettings
 
 
 class Live:
     """Running facts. `published` has each snapshot, with the time at which it was published."""
 
-    def __init__(self, cluster: FakeCluster, wanted: FactsSettings, resources: tuple[str, ...] = ()) -> None:
+    def __init__(self, cluster: FakeCluster, wanted: FactsSettings, decisive: Decisive = ALWAYS) -> None:
         self.published: list[tuple[float, Mapping[str, Any]]] = []
         self.logged: list[tuple[str, str, dict[str, Any]]] = []
         self.in_force: dict[str, Any] = {}
-        self.facts = LiveFacts(cluster, wanted, resources, self.publish, self.log)
+        self.facts = LiveFacts(cluster, wanted, decisive, self.publish, self.log)
         self.tasks = [asyncio.ensure_future(run()) for _, run in self.facts.tasks()]
 
     async def publish(self, fields: Mapping[str, Any]) -> None:

@@ -19,6 +19,7 @@ from webhook.cluster import nodes as cluster_nodes
 from webhook.policy.context import Origin
 from webhook.policy.evaluate import Evaluator
 from webhook.policy.placement.cluster_objects import Node, Taint
+from webhook.policy.placement.decisive import ALWAYS
 from webhook.policy.placement.facts import Facts
 from webhook.policy.placement.node_bounds import bounded
 from webhook.policy.settings.injections import Injections, TolerationInjection
@@ -49,7 +50,7 @@ def api_node(
 
 
 def read(found: Iterable[bytes]) -> Iterator[Node]:
-    parse = cluster_nodes.reader(FakeCluster(), [GPU]).parse
+    parse = cluster_nodes.reader(FakeCluster(), ALWAYS).parse
     for one in found:
         _, node = parse(msgspec.Raw(one))
         assert node is not None

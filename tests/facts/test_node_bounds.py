@@ -11,6 +11,7 @@ from tests.facts.fake_cluster import NODES, FakeCluster
 from tests.pki.virtual import virtual
 from webhook.cluster.facts import read_facts
 from webhook.policy.placement.cluster_objects import Node, Taint
+from webhook.policy.placement.decisive import Decisive
 from webhook.policy.placement.facts import Facts
 from webhook.policy.placement.node_bounds import LONGEST_KEY, LONGEST_VALUE, MOST
 from webhook.policy.settings.settings import FactsSettings, Settings
@@ -20,6 +21,7 @@ from webhook.settings.load import load_facts
 MOST_LABELS, MOST_TAINTS, MOST_RESOURCES = MOST["labels"], MOST["taints"], MOST["resources"]
 GPU = "nvidia.com/gpu"
 CUSTOM = "example.com/gpu"
+DECISIVE = Decisive(resources=frozenset({CUSTOM}))
 
 
 def api_node(
@@ -41,10 +43,10 @@ async def read(found: dict[str, Any]) -> Node:
     """The node as it is read. A facts file of it holds the same."""
     cluster = FakeCluster()
     cluster.put(NODES, "n", found)
-    facts = await read_facts(cluster, FactsSettings(nodes=True), [CUSTOM])
+    facts = await read_facts(cluster, FactsSettings(nodes=True), DECISIVE)
     (node,) = facts.nodes or ()
     written = spelled_out(portable(facts, Settings()))
-    assert load_facts(written, lambda _: (1, 1), "facts.yaml") == Facts(nodes=(node,))
+    assert load_facts(written, lambda _: (1, 1), "facts.yaml", DECISIVE) == Facts(nodes=(node,))
     return node
 
 
@@ -142,6 +144,14 @@ async def test_resources_of_others_do_not_count() -> None:
     node = await read(api_node(units=units))
     assert node.resources == {GPU: 1}
     assert node.incomplete == ()
+
+
+def test_resource_of_settings_is_kept_of_a_facts_file() -> None:
+    units = {f"nvidia.com/a{number:05}": 1 for number in range(MOST_RESOURCES)} | {CUSTOM: 2}
+    many = {"nodes": [{"name": "n", "resources": units}]}
+    (node,) = load_facts(many, lambda _: (1, 1), "facts.yaml", DECISIVE).nodes or ()
+    assert node.resources[CUSTOM] == 2
+    assert len(node.resources) == MOST_RESOURCES
 
 
 def test_facts_file_is_bounded_like_the_cluster() -> None:

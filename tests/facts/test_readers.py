@@ -25,6 +25,7 @@ from webhook.cluster.device_plugin import MOST_CONFIGS
 from webhook.cluster.facts import FactsError, read_facts
 from webhook.cluster.runtime_classes import MOST_LABELS
 from webhook.policy.placement.cluster_objects import DeviceClass, DevicePlugin, Node, PluginConfig, RuntimeClass, Taint
+from webhook.policy.placement.decisive import Decisive
 from webhook.policy.placement.facts import Facts
 from webhook.policy.settings.elements import DevicePluginSource
 from webhook.policy.settings.settings import FactsSettings
@@ -273,7 +274,7 @@ def node(**status: dict[str, str]) -> dict[str, Any]:
 async def test_nodes_with_gpu_resources_are_kept(found: dict[str, Any], resources: dict[str, int] | None) -> None:
     cluster = FakeCluster()
     cluster.put(NODES, "a", found)
-    facts = await read_facts(cluster, ONLY_NODES, ["example.com/gpu"])
+    facts = await read_facts(cluster, ONLY_NODES, Decisive(resources=frozenset({"example.com/gpu"})))
     assert facts.nodes == (() if resources is None else (Node("a", {}, (), resources),))
 
 

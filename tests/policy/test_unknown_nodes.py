@@ -15,7 +15,7 @@ from webhook.policy.context import Origin
 from webhook.policy.evaluate import Evaluator
 from webhook.policy.placement.cluster_objects import DevicePlugin, Node, NodePart, PluginConfig, Replicas
 from webhook.policy.placement.facts import Facts
-from webhook.policy.placement.node_classes import CAPABLE, STRATEGY
+from webhook.policy.placement.node_classes import CAPABLE, PRODUCT, REPLICAS, STRATEGY
 from webhook.policy.placement.plugin_configs import CONFIG_LABEL
 from webhook.policy.placement.reachability import Placement, Reachability
 from webhook.policy.settings.elements import NodeGroup
@@ -106,6 +106,13 @@ def test_node_beyond_bounds_lifts_no_limit(incomplete: tuple[NodePart, ...]) -> 
     assert verdict((replace(WHOLE, incomplete=incomplete), WHOLE)).decision is Decision.DENIED
 
 
+def test_remedy_names_what_hides_the_class_of_a_node() -> None:
+    full = replace(LOST, name="full", incomplete=("labels",))
+    assert 'node "full" may share its cards, because it has more labels' in verdict((full,)).findings[0].remedy
+    both = verdict((full, LOST)).findings[0].remedy
+    assert 'node "lost" (and 1 other) may share its cards, because no label shows its class' in both
+
+
 def test_outage_of_discovery_lifts_no_limit() -> None:
     assert verdict((replace(MPS, labels={}), replace(WHOLE, labels={}))).decision is Decision.DENIED
 
@@ -161,3 +168,25 @@ def test_steered_pod_cannot_land_on_node_without_labels() -> None:
     )
     placed = placement(steered, (LOST, WHOLE, MPS))
     assert names(placed, placed.possible) == {"whole"}
+
+
+@pytest.mark.parametrize(
+    ("labels", "decision"),
+    [
+        ({PRODUCT: "A100-SHARED", REPLICAS: "4"}, Decision.DENIED),
+        ({PRODUCT: "A100-SHARED"}, Decision.DENIED),
+        ({REPLICAS: "4"}, Decision.DENIED),
+        ({REPLICAS: "many"}, Decision.DENIED),
+        ({STRATEGY: "a-new-one"}, Decision.DENIED),
+        ({STRATEGY: ""}, Decision.DENIED),
+        ({PRODUCT: "A100", REPLICAS: "1"}, Decision.ALLOWED),
+        ({PRODUCT: "A100-SHARED", STRATEGY: "none"}, Decision.ALLOWED),
+        ({PRODUCT: "A100-SHARED", STRATEGY: "time-slicing"}, Decision.ALLOWED),
+    ],
+    ids=str,
+)
+def test_labels_of_shared_cards_show_no_whole_cards(labels: dict[str, str], decision: Decision) -> None:
+    found = verdict((replace(LOST, labels=labels),))
+    assert found.decision is decision
+    if decision is Decision.DENIED:
+        assert 'node "lost" may share its cards' in found.findings[0].remedy

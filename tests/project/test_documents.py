@@ -18,6 +18,7 @@ from tests.project.repository import ROOT, blocks, is_logged, name, project, tra
 from webhook.cli import cli
 from webhook.cluster import nodes
 from webhook.cluster.api_server import ApiServer
+from webhook.policy.placement.decisive import ALWAYS
 from webhook.policy.placement.lifecycle_taints import is_lifecycle
 from webhook.server.observe.metrics import FAMILIES, Metrics
 
@@ -107,7 +108,7 @@ def test_picture_names_existing_modules(picture: str) -> None:
 
 
 def test_page_quotes_missing_rule() -> None:
-    rule = nodes.reader(create_autospec(ApiServer), ()).rule
+    rule = nodes.reader(create_autospec(ApiServer), ALWAYS).rule
     assert f"`{rule.missing('list')}`" in (ROOT / "docs/how-to/mixed-clusters.md").read_text()
 
 

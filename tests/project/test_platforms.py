@@ -48,7 +48,7 @@ def test_facts_file_is_what_shown_values_of_chart_make(page: str) -> None:
     daemon = PluginDaemonSet("v0.20.0", DefaultRule(config["default"], fallbacks))
     (where,) = source.config_maps
     read, problems = device_plugin(source, {where: {"": texts}}, {"": daemon})
-    facts = read_facts(str(EXAMPLES / "facts" / "mixed.yaml"))
+    facts = read_facts(str(EXAMPLES / "facts" / "mixed.yaml"), settings)
     assert (read, problems) == (facts.device_plugin, ())
 
 

@@ -11,10 +11,12 @@ from typing import Any
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from tests.pki.virtual import virtual
 from tests.server.lines import Lines
 from webhook.policy.placement.cluster_objects import DeviceClass, Node
 from webhook.policy.placement.facts import Facts
 from webhook.policy.settings.settings import Resource, Settings
+from webhook.runtime.retry import delay, monotonic
 from webhook.server.live_config import LiveConfig
 from webhook.server.observe.log import EventLog
 from webhook.server.observe.metrics import Metrics
@@ -76,6 +78,25 @@ async def test_nodes_of_unknown_class_are_named_once_per_change(running: Running
     await apply({"nodes": (node("known", **DISCOVERED),)})
     assert running.exported("unknown_nodes") == 0
     assert running.logged()[-1] == {"level": "info", "event": "no node of unknown class is left"}
+
+
+@virtual
+async def test_nodes_that_come_and_go_are_named_once_in_ten_minutes(running: Running) -> None:
+    """A kubelet that removes a label and writes it again, as often as it may; the metric stays exact."""
+    clear, lost, both = node("a", **DISCOVERED), node("a"), (node("a"), node("b"))
+    began = monotonic()
+    while monotonic() - began < 599:
+        await running.live.apply_cluster_facts({"nodes": (lost,)})
+        assert running.exported("unknown_nodes") == 1
+        await running.live.apply_cluster_facts({"nodes": (clear,)})
+        assert running.exported("unknown_nodes") == 0
+        await delay(20)
+    assert [line.get("names") for line in running.logged()] == [["a"], None]
+    await running.live.apply_cluster_facts({"nodes": both})
+    assert running.logged()[-1]["names"] == ["a", "b"]
+    await delay(600)
+    await running.live.apply_cluster_facts({"nodes": (lost,)})
+    assert running.logged()[-1]["names"] == ["a"]
 
 
 async def test_shared_resource_of_device_class_is_named_once_per_change(running: Running) -> None:

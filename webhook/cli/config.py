@@ -41,7 +41,7 @@ def view(config: str | None, facts: str | None, output: DataFormat) -> None:
     read_standard_input_once(config=config, facts=facts)
     file = settings_file(config)
     held, origins = parse(*("", b"") if file is None else content(file.file), load_with_origins)
-    known = read_facts(facts)
+    known = read_facts(facts, held.settings)
     match output:
         case DataFormat.YAML:
             below = {} if facts is None else {_FROM_PLUGIN: tuple(plugin_limits(held.settings.limits, known))}

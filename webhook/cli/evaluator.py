@@ -72,7 +72,7 @@ def prepared(source: Source, selection: Selection = EVERYTHING) -> Prepared:
     settings = _settings(file, source.profile)
     named = str(file) if file is not None and file.found else ""
     if cluster is None:
-        return Prepared(Evaluator.of(selection.apply(settings), read_facts(source.facts)), named)
+        return Prepared(Evaluator.of(selection.apply(settings), read_facts(source.facts, settings)), named)
     from webhook.cli import live
 
     read = live.read(cluster, settings)

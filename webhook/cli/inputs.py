@@ -13,6 +13,7 @@ from webhook.cli.screen import tell
 from webhook.diagnostics import Diagnostic, InputError, Listing, Unread
 from webhook.manifests import Document, Manifest, Reading, Reason, Source, documents, objects, source, sources, whole
 from webhook.policy.placement.facts import UNKNOWN, Facts
+from webhook.policy.settings.settings import Settings
 
 if TYPE_CHECKING:
     from webhook.cli.options import Inputs
@@ -62,13 +63,14 @@ def configuration(file: str | None, options: Sequence[Option] = ()) -> Configura
     return load(None, _nowhere, "", options) if file is None else parse(*content(file), partial(load, options=options))
 
 
-def read_facts(file: str | None) -> Facts:
-    """Return the facts of a facts file; without a file all facts are unknown. Raises InputError."""
+def read_facts(file: str | None, settings: Settings) -> Facts:
+    """Return the facts of a facts file for these settings; without a file all facts are unknown. Raises InputError."""
     if file is None:
         return UNKNOWN
+    from webhook.policy.placement.decisive import Decisive
     from webhook.settings.load import load_facts
 
-    return parse(*content(file), load_facts)
+    return parse(*content(file), partial(load_facts, decisive=Decisive.of(settings)))
 
 
 Loaded = TypeVar("Loaded")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
@@ -21,6 +21,7 @@ from webhook.cluster.facts import FactsError, read_facts
 from webhook.cluster.rights import Rule
 from webhook.diagnostics import Diagnostic, InputError
 from webhook.policy.placement.cluster_objects import DevicePlugin
+from webhook.policy.placement.decisive import Decisive
 from webhook.policy.placement.facts import Facts
 from webhook.policy.printable import printable
 from webhook.policy.settings.elements import DevicePluginSource
@@ -91,8 +92,7 @@ async def _read(cluster: Cluster, settings: Settings, plugin: DevicePluginSource
             text = await _installed(api, cluster, cluster.installed_as)
             settings = parse(f"ConfigMap {cluster.installed_as}", text.encode(), load).settings
         wanted, left_out = _wanted(cluster, settings.facts, plugin)
-        resources = [resource.name for resource in settings.resources]
-        return Live(await _facts(api, cluster, wanted, resources), settings, text, left_out)
+        return Live(await _facts(api, cluster, wanted, Decisive.of(settings)), settings, text, left_out)
     except OSError as error:
         raise _error(cluster, f"cannot be read: {error}; {_REMEDY}") from None
     finally:
@@ -157,7 +157,7 @@ def _overridden(source: DevicePluginSource, by: DevicePluginSource) -> DevicePlu
     )
 
 
-async def _facts(api: ApiServer, cluster: Cluster, wanted: FactsSettings, resources: Collection[str]) -> Facts:
+async def _facts(api: ApiServer, cluster: Cluster, wanted: FactsSettings, decisive: Decisive) -> Facts:
     """The parts that are wanted. Raises InputError that names all parts that cannot be read."""
 
     def log(_level: str, _event: str, /, **fields: object) -> None:
@@ -170,7 +170,7 @@ async def _facts(api: ApiServer, cluster: Cluster, wanted: FactsSettings, resour
             continue
         alone = replace(FactsSettings(), **{name: getattr(wanted, name)})
         try:
-            part = await read_facts(api, alone, resources, log)
+            part = await read_facts(api, alone, decisive, log)
             _verify_configs(part.device_plugin, alone.device_plugin)
             found[name] = getattr(part, name)
         except FactsError as error:

@@ -94,6 +94,7 @@ def command(
     verify_one_version()
     import uvloop
 
+    from webhook.policy.placement.decisive import Decisive
     from webhook.server import Files, Server, StartError, interpreter
     from webhook.server.observe.log import EventLog
     from webhook.settings.load import load, load_facts
@@ -101,7 +102,7 @@ def command(
     read_standard_input_once(config=config, facts=facts)
     given = _overrides(context)
     wanted, settings_file = _loaded(config, partial(load, options=given))
-    known, facts_file = _loaded(facts, load_facts)
+    known, facts_file = _loaded(facts, partial(load_facts, decisive=Decisive.of(wanted.settings)))
     log = EventLog(wanted.log.format, wanted.log.level)
 
     async def serve() -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, Protocol, TypeAlias
 
 from webhook.cluster import device_classes, device_plugin, namespaces, nodes, runtime_classes
 from webhook.cluster.api_server import ApiServer
 from webhook.cluster.watch import Reader, ReadError
+from webhook.policy.placement.decisive import ALWAYS, Decisive
 from webhook.policy.placement.facts import Facts
 from webhook.policy.settings.elements import DevicePluginSource
 from webhook.policy.settings.settings import FactsSettings
@@ -68,14 +69,14 @@ class Part:
         return self.field.replace("_", " ")
 
 
-def parts(api: ApiServer, wanted: FactsSettings, resources: Collection[str] = ()) -> Iterator[Part]:
-    """Yield the parts of the facts that the settings want. `resources` are the names of the GPU resources.
+def parts(api: ApiServer, wanted: FactsSettings, decisive: Decisive = ALWAYS) -> Iterator[Part]:
+    """Yield the parts of the facts that the settings want. `decisive`: what of nodes is kept first.
 
     RuntimeClasses do not expire: without them the webhook would inject a class that may not exist, and the API server
     rejects every pod that names a missing class.
     """
     if wanted.nodes:
-        yield Part("nodes", {"nodes": nodes.reader(api, resources)}, _nodes)
+        yield Part("nodes", {"nodes": nodes.reader(api, decisive)}, _nodes)
     if wanted.namespaces:
         yield Part("namespaces", {"namespaces": namespaces.reader(api)}, _sorted)
     if wanted.runtime_classes:
@@ -87,14 +88,14 @@ def parts(api: ApiServer, wanted: FactsSettings, resources: Collection[str] = ()
 
 
 async def read_facts(
-    api: ApiServer, wanted: FactsSettings, resources: Collection[str] = (), log: LogEvent | None = None
+    api: ApiServer, wanted: FactsSettings, decisive: Decisive = ALWAYS, log: LogEvent | None = None
 ) -> Facts:
-    """Read every wanted source once. `resources` are the names of the GPU resources. Raises FactsError.
+    """Read every wanted source once. `decisive`: what of nodes is kept first. Raises FactsError.
 
     `log` gets the problems of what was read, such as a configuration that the device plugin rejects.
     """
     found: dict[str, Any] = {}
-    for part in parts(api, wanted, resources):
+    for part in parts(api, wanted, decisive):
         reads = await asyncio.gather(*(_read(name, reader) for name, reader in part.readers.items()))
         built = await asyncio.to_thread(part.build, reads)
         found[part.field] = built.value

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from typing import Any, Final
 
 from webhook.cluster.api_server import ApiServer
 from webhook.cluster.facts import MOST_PROBLEMS, Built, Part, parts
 from webhook.cluster.feed import Feed
+from webhook.policy.placement.decisive import Decisive
 from webhook.policy.printable import printable
 from webhook.policy.settings.settings import FactsSettings
 from webhook.runtime.failure_log import LogEvent
+from webhook.runtime.recently import Recently
 from webhook.runtime.retry import delay, monotonic, wait_for_event
 
 Publish = Callable[[Mapping[str, Any]], Awaitable[None]]
@@ -30,12 +32,6 @@ kubernetes apiserver pkg/storage/cacher `defaultBookmarkFrequency`). A shorter `
 _NAMED: Final = 20
 """Names in a log line."""
 
-_AGAIN: Final = 600.0
-"""Seconds after which a problem is logged again that went away and came back. A node's agent may change it at will."""
-
-_REMEMBERED: Final = 1000
-"""Problems of one source that are logged within that time."""
-
 
 class LiveFacts:
     """Facts that follow the cluster. Run every task of `tasks`; they call `publish` with what has changed.
@@ -46,13 +42,13 @@ class LiveFacts:
     """
 
     def __init__(
-        self, api: ApiServer, wanted: FactsSettings, resources: Collection[str], publish: Publish, log: LogEvent
+        self, api: ApiServer, wanted: FactsSettings, decisive: Decisive, publish: Publish, log: LogEvent
     ) -> None:
         self._changed = asyncio.Event()
         self._publish = publish
         self._log = log
         self.sources = tuple(
-            LiveSource(api, part, wanted.max_age, self._changed.set, log) for part in parts(api, wanted, resources)
+            LiveSource(api, part, wanted.max_age, self._changed.set, log) for part in parts(api, wanted, decisive)
         )
 
     def tasks(self) -> Iterator[tuple[str, Callable[[], Awaitable[None]]]]:
@@ -98,7 +94,7 @@ class LiveSource:
         self._began = monotonic()
         self._unknown = frozenset(part.readers)
         self._reported = Built(None)
-        self._logged: dict[str, float] = {}
+        self._recently = Recently()
         self.name = part.source
         self.subject = part.subject
         self.field = part.field
@@ -160,12 +156,7 @@ class LiveSource:
 
     def _report_problems(self, problems: set[str], log: LogEvent) -> None:
         """Log problems that are new, or were gone for some time."""
-        if not problems:
-            return
-        now = monotonic()
-        self._logged = {problem: when for problem, when in self._logged.items() if now - when < _AGAIN}
-        for problem in sorted(problems - self._logged.keys())[: _REMEMBERED - len(self._logged)]:
-            self._logged[problem] = now
+        for problem in self._recently.new(problems):
             log("warning", "facts incomplete", source=self.name, problem=problem)
 
     def _is_unknown(self, feed: Feed) -> bool:

@@ -14,7 +14,16 @@ from webhook.cluster.pool import Pool
 from webhook.cluster.readers import Collection as Read
 from webhook.cluster.rights import Rule
 from webhook.policy.placement.cluster_objects import Node, NodePart, Taint
-from webhook.policy.placement.node_bounds import MOST, kept_labels, kept_resources, kept_taints, lacking, taint_order
+from webhook.policy.placement.decisive import Decisive
+from webhook.policy.placement.node_bounds import (
+    MOST,
+    certain_labels,
+    kept_labels,
+    kept_resources,
+    kept_taints,
+    lacking,
+    taint_order,
+)
 from webhook.policy.pods.quantity import NANO, QuantityError, parse
 from webhook.policy.printable import printable
 
@@ -51,12 +60,12 @@ class _Node(Struct):
 _NODES: Final = msgspec.json.Decoder(_Node)
 
 
-def reader(api: ApiServer, resources: Collection[str]) -> Read[Node]:
-    """Read the nodes that have one of these resources, or one whose name begins with `nvidia.com/`.
+def reader(api: ApiServer, decisive: Decisive) -> Read[Node]:
+    """Read the nodes that have a decisive resource, or one whose name begins with `nvidia.com/`.
 
     The device plugin names no other resources (NVIDIA/k8s-device-plugin api/config/v1/resources.go).
     """
-    wanted, pool = frozenset(resources), Pool()
+    wanted, pool = decisive.resources, Pool()
 
     def node(found: Raw) -> tuple[str, Node | None]:
         one = _NODES.decode(found)
@@ -65,13 +74,15 @@ def reader(api: ApiServer, resources: Collection[str]) -> Read[Node]:
             return name, None
         all_labels = one.metadata.labels or {}
         all_taints = [taint for taint in one.spec.taints or () if taint.effect in _EFFECTS]
-        labels, taints, names = kept_labels(all_labels), kept_taints(all_taints), kept_resources(offered, wanted)
+        labels, taints = kept_labels(all_labels, decisive), kept_taints(all_taints)
+        names = kept_resources(offered, decisive)
         return name, Node(
             name,
             {pool.shared(key): pool.shared(value) for key, value in labels.items()},
             tuple(_taint(each, pool) for each in sorted(taints, key=taint_order)),
             _units(one.status, names, pool),
             lacking((all_labels, labels), (all_taints, taints), (offered, names)),
+            certain_labels(all_labels, labels, decisive),
         )
 
     return Read(api, _PATHS, node, _RULE, _PAGE)

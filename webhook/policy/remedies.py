@@ -86,7 +86,7 @@ def unknown_node(context: PodContext, request: ResourceRequest) -> str:
     unknown = placement.sharing("mps", request.resource) & index.unknown
     if not unknown:
         return ""
-    undiscovered = unknown & index.undiscovered
+    undiscovered = unknown & ~index.incomplete
     node = printable(next(index.nodes(undiscovered or unknown)).name)
     count = unknown.bit_count() - 1
     others = f" (and {count} other{'s' * (count > 1)})" if count else ""
@@ -94,7 +94,7 @@ def unknown_node(context: PodContext, request: ResourceRequest) -> str:
 
 
 _UNDISCOVERED = "no label shows its class: run GPU feature discovery, or set placement.nodeGroups or facts.devicePlugin"
-_INCOMPLETE = "it has more labels, taints or resources than are read: remove some"
+_INCOMPLETE = "it has more labels, taints or resources than are kept: remove some"
 
 _HAMI = frozenset({"nvidia.com/gpumem", "nvidia.com/gpumem-percentage", "nvidia.com/gpucores"})
 """Resources of HAMi, whose own device plugin shares cards without MPS (Project-HAMi/HAMi)."""

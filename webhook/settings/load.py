@@ -8,6 +8,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from webhook.policy.placement.decisive import ALWAYS, Decisive
 from webhook.policy.placement.facts import Facts
 from webhook.policy.placement.node_bounds import bounded
 from webhook.policy.settings.formats import did_you_mean, shown
@@ -32,13 +33,13 @@ def load(value: object, locate: Locate, file: str, options: Sequence[Option] = (
     return held
 
 
-def load_facts(value: object, locate: Locate, file: str) -> Facts:
+def load_facts(value: object, locate: Locate, file: str, decisive: Decisive = ALWAYS) -> Facts:
     """The facts of a facts file; a part that is missing or null is unknown. Raises InputError.
 
-    Of a node as much is kept as a webhook keeps that reads it from the cluster.
+    Of a node as much is kept as a webhook keeps that reads it from the cluster; what is `decisive` is kept first.
     """
     held: Facts = _validated(_body(value, FACTS_KIND, locate, file), FACTS_FILE, locate, file)
-    return held if held.nodes is None else replace(held, nodes=tuple(map(bounded, held.nodes)))
+    return held if held.nodes is None else replace(held, nodes=tuple(bounded(node, decisive) for node in held.nodes))
 
 
 def _validated(body: dict[str, Any], tree: Object, locate: Locate, file: str, options: Sequence[Option] = ()) -> Any:

@@ -7,6 +7,7 @@ from fnmatch import fnmatchcase
 from heapq import nlargest
 from typing import TYPE_CHECKING
 
+from webhook.policy.placement.decisive import Decisive
 from webhook.policy.placement.facts import Facts
 from webhook.policy.placement.lifecycle_taints import is_lifecycle
 from webhook.policy.placement.node_classes import NodeClasses
@@ -83,7 +84,7 @@ def cluster_nodes(settings: Settings, facts: Facts) -> Steps[ClusterNodes]:
     configured = {toleration.key for toleration in tolerations.add} | {each.name for each in settings.resources}
     configs = PluginConfigs(facts.device_plugin)
     classes = NodeClasses(placement.mps_labels, placement.time_slicing_labels, configs)
-    sharing = NodeSharing(classes, configs, GpuResources(settings.resources), _shared(settings))
+    sharing = NodeSharing(classes, configs, GpuResources(settings.resources), _shared(settings), Decisive.of(settings))
     index = yield from indexing(facts.nodes or (), sharing, [*map(_as_node, placement.node_groups)])
     return ClusterNodes(
         classes,

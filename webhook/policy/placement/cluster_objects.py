@@ -43,6 +43,11 @@ class Node:
     incomplete: tuple[NodePart, ...] = setting(
         (), "Which of labels, taints and resources lack entries here, because the node has more than are kept."
     )
+    certain_labels: tuple[str, ...] = setting(
+        (),
+        "Labels that do not lack here although others do: those not listed are not on the node. "
+        "`node-restriction.kubernetes.io/` stands for all labels of this domain.",
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,9 @@ from dataclasses import replace
 from heapq import nsmallest
 from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
+from webhook.policy.placement.certain_labels import kind
+from webhook.policy.placement.decisive import ALWAYS, Decisive
+
 if TYPE_CHECKING:
     from webhook.policy.placement.cluster_objects import Node, NodePart, Taint
     from webhook.policy.settings.names import SomeText, Units
@@ -49,15 +52,30 @@ class AnyTaint(Protocol):
 _Taint = TypeVar("_Taint", bound=AnyTaint)
 
 
-def kept_labels(labels: Mapping[str, str]) -> Mapping[str, str]:
-    """The labels that are kept: those of GPUs before others, and those of node feature discovery after them."""
+def kept_labels(labels: Mapping[str, str], decisive: Decisive = ALWAYS) -> Mapping[str, str]:
+    """The labels that are kept: the decisive ones, those of GPUs, others, and last those of node feature discovery."""
     fitting = labels
     if _longest(labels) > LONGEST_KEY or _longest(labels.values()) > LONGEST_VALUE:
         fitting = {key: value for key, value in labels.items() if _fits(key, value)}
     if len(fitting) <= MOST["labels"]:
         return fitting
-    first = nsmallest(MOST["labels"], fitting, lambda key: (not key.startswith(_GPU), key.startswith(_FEATURES), key))
+    ranks = {each: rank for rank, each in enumerate(decisive.labels)}
+    first = nsmallest(
+        MOST["labels"],
+        fitting,
+        lambda key: (ranks.get(kind(key), len(ranks)), not key.startswith(_GPU), key.startswith(_FEATURES), key),
+    )
     return {key: fitting[key] for key in first}
+
+
+def certain_labels(labels: Mapping[str, str], kept: Mapping[str, str], decisive: Decisive = ALWAYS) -> tuple[str, ...]:
+    """The kinds of decisive labels of which none is left out; none of them where all labels are kept."""
+    if len(kept) == len(labels):
+        return ()
+    lacking = {kind(key) for key in labels if key not in kept}
+    if lacking.isdisjoint(decisive.labels):
+        return decisive.labels  # the same object for all nodes
+    return tuple(each for each in decisive.labels if each not in lacking)
 
 
 def kept_taints(taints: Sequence[_Taint]) -> Sequence[_Taint]:
@@ -75,15 +93,17 @@ def taint_order(taint: AnyTaint) -> tuple[str, str, str]:
     return taint.key, taint.effect, taint.value
 
 
-def kept_resources(names: Collection[str], first: Collection[str] = ()) -> Collection[str]:
-    """The names of the resources that are kept: those named `first`, then those of GPUs and their parts."""
+def kept_resources(names: Collection[str], decisive: Decisive = ALWAYS) -> Collection[str]:
+    """The names of the resources that are kept: the decisive ones, then those of GPUs and their parts."""
     fitting = names
     if _longest(names) > LONGEST_KEY:
         fitting = [name for name in names if len(name) <= LONGEST_KEY]
     if len(fitting) <= MOST["resources"]:
         return fitting
     return nsmallest(
-        MOST["resources"], fitting, lambda name: (name not in first, not name.startswith(_GPU_RESOURCES), name)
+        MOST["resources"],
+        fitting,
+        lambda name: (name not in decisive.resources, not name.startswith(_GPU_RESOURCES), name),
     )
 
 
@@ -92,19 +112,37 @@ def lacking(*parts: tuple[Sized, Sized]) -> tuple[NodePart, ...]:
     return tuple(name for name, (there, kept) in zip(MOST, parts, strict=True) if len(kept) < len(there))
 
 
-def bounded(node: Node) -> Node:
+def bounded(node: Node, decisive: Decisive = ALWAYS) -> Node:
     """The node with as much as is kept of it."""
-    labels, taints, names = kept_labels(node.labels), kept_taints(node.taints), kept_resources(node.resources)
-    return cut(node, labels, taints, {name: node.resources[name] for name in names})
+    labels, names = kept_labels(node.labels, decisive), kept_resources(node.resources, decisive)
+    return cut(node, labels, kept_taints(node.taints), {name: node.resources[name] for name in names}, decisive)
 
 
-def cut(node: Node, labels: Mapping[str, str], taints: Sequence[Taint], resources: Mapping[SomeText, Units]) -> Node:
+def cut(
+    node: Node,
+    labels: Mapping[str, str],
+    taints: Sequence[Taint],
+    resources: Mapping[SomeText, Units],
+    decisive: Decisive = ALWAYS,
+) -> Node:
     """The node with these of its labels, taints and resources alone, marked as incomplete where it has others."""
     missing = lacking((node.labels, labels), (node.taints, taints), (node.resources, resources))
     if not missing:
         return node
     incomplete = tuple(part for part in MOST if part in missing or part in node.incomplete)
-    return replace(node, labels=labels, taints=tuple(taints), resources=resources, incomplete=incomplete)
+    certain = node.certain_labels
+    if "labels" in missing:
+        certain = certain_labels(node.labels, labels, decisive)
+        if "labels" in node.incomplete:
+            certain = tuple(each for each in certain if each in node.certain_labels)
+    return replace(
+        node,
+        labels=labels,
+        taints=tuple(taints),
+        resources=resources,
+        incomplete=incomplete,
+        certain_labels=certain,
+    )
 
 
 def _longest(texts: Collection[str]) -> int:

@@ -21,10 +21,11 @@ _SHARED = "-SHARED"
 _WHOLE = {REPLICAS: Domain(only=frozenset({"0", "1"}), absent=True), PRODUCT: Domain(but_suffix=_SHARED, absent=True)}
 """The labels that GPU feature discovery sets on a node with whole cards. The replicas are 0 where all cards use MIG."""
 
+_STRATEGIES = frozenset({"none", "mps", "time-slicing"})
 
 CARD_MEMORY = "nvidia.com/gpu.memory"
 
-_DISCOVERED = frozenset({STRATEGY, REPLICAS, PRODUCT, CAPABLE, CARD_MEMORY, "nvidia.com/gpu.count"})
+DISCOVERED = frozenset({STRATEGY, REPLICAS, PRODUCT, CAPABLE, CARD_MEMORY, "nvidia.com/gpu.count"})
 """Labels of GPU feature discovery. It sets all of them on a GPU node, and removes them together."""
 
 
@@ -81,7 +82,7 @@ _UNKNOWN = PluginConfigs(None)
 class NodeClasses:
     """The sharing classes of a cluster. A node with labels of both is an MPS node, as with the device plugin."""
 
-    __slots__ = ("_telling", "are_discovered", "excluded", "mps", "sharing", "time_slicing", "whole")
+    __slots__ = ("are_discovered", "excluded", "mps", "sharing", "telling", "time_slicing", "whole")
 
     def __init__(
         self,
@@ -103,11 +104,22 @@ class NodeClasses:
             self.whole = {**_WHOLE, **self.whole}
         self.are_discovered = _is_set_by_plugin(mps_labels)
         """Whether GPU feature discovery distinguishes MPS nodes, so that a node needs a label of it to be known."""
-        self._telling = _DISCOVERED | self.excluded.keys()
+        self.telling = DISCOVERED | self.excluded.keys()
+        """The labels that show the class of a node."""
 
     def are_shown_by(self, node: Node) -> bool:
-        """Whether a label of a node shows its class: one of GPU feature discovery, or a configured one of any value."""
-        return not self._telling.isdisjoint(node.labels)
+        """Whether a label of a node shows its class: one of GPU feature discovery, or a configured one of any value.
+
+        Labels of shared cards do not, if no other label shows in which way the node shares them.
+        """
+        labels = node.labels
+        if self.telling.isdisjoint(labels):
+            return False
+        if self.mps.marks(node) or self.time_slicing.marks(node):
+            return True
+        if STRATEGY in labels:
+            return labels[STRATEGY] in _STRATEGIES
+        return all(domain.allows(labels[key]) for key, domain in _WHOLE.items() if key in labels)
 
     def can_share(self, requirement: Requirement) -> bool:
         """Whether nodes that share their cards, and offer them under a name of their own, satisfy the requirement."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
+from webhook.policy.placement.certain_labels import kind
 from webhook.policy.placement.node_sets import Nodes, NodeSets, NodeSharing, sets_of, union
 from webhook.policy.placement.plugin_configs import Acceptance, SharingStrategy
 from webhook.policy.placement.selector import NAME_FIELD, Constraint, Requirement, integer
@@ -15,7 +16,7 @@ from webhook.policy.pods.quantity import NANO
 from webhook.policy.steps import ENTRIES, Steps, converted, finished
 
 if TYPE_CHECKING:
-    from webhook.policy.placement.cluster_objects import Node
+    from webhook.policy.placement.cluster_objects import Node, NodePart
 
 _SLICE = 64
 """Nodes that are indexed at a time: their sets fit a machine word."""
@@ -28,6 +29,8 @@ A set of nodes takes up to a bit for each node, so that these take 60 MiB for 5,
 
 _MOST_PER_NODE = 20
 """The same for each node of larger clusters. A node has about ten labels that no other has, such as its host name."""
+
+_BESIDE_LABELS: Final[Sequence[NodePart]] = ("taints", "resources")
 
 _Amounts: TypeAlias = tuple[Sequence[int], Sequence[Nodes]]
 """Numbers in rising order, and for each index the nodes whose number has that index or a higher one."""
@@ -81,11 +84,12 @@ def _label(by_value: Mapping[str, Nodes]) -> Steps[_Label]:
 class NodeIndex:
     """Nodes and declared node groups. `offered`: the resources of all of them. `incomplete`: not all is known of these.
 
-    A node with more labels than are known of it satisfies any constraint on a label that is not among them. So does one
-    with more resources, for any amount.
+    A node with more labels than are known of it satisfies any constraint on a label that is not among them, unless that
+    label is certain to be missing. So does one with more resources, for any amount.
 
     `unknown`: the nodes that may share their cards in any way, or not at all. They count as sharing, and never as whole
-    cards. They are incomplete, or `undiscovered`: no label, group or configuration shows their class.
+    cards. They are `undiscovered`: no label, group or configuration shows their class. Or they are incomplete, and
+    more than labels that say nothing of the class may be missing.
     """
 
     __slots__ = (
@@ -123,7 +127,8 @@ class NodeIndex:
         self.incomplete: Nodes = union(sets.incomplete.values())
         self.offered = frozenset(sets.amounts)
         self.undiscovered = sets.members.get("undiscovered", 0) and self._undescribed(groups)
-        self.unknown = self.undiscovered | self.incomplete & ~sets.members.get("mps", 0)
+        undecided = union(sets.incomplete.get(part, 0) for part in _BESIDE_LABELS) | sets.members.get("undecided", 0)
+        self.unknown = self.undiscovered | undecided & ~sets.members.get("mps", 0)
 
     def _undescribed(self, groups: int) -> Nodes:
         """The nodes whose class no label shows, except declared groups and nodes with all labels of a group.
@@ -132,7 +137,8 @@ class NodeIndex:
         """
         first = len(self._nodes) - groups
         described = (self.selected(Requirement(group.labels, None)) for group in self._nodes[first:] if group.labels)
-        return self._sets.members["undiscovered"] & ((1 << first) - 1) & ~union(described)
+        unlisted = self._unlisted_labels  # they only may have the labels of a group
+        return self._sets.members["undiscovered"] & ((1 << first) - 1) & ~(union(described) & ~unlisted)
 
     @classmethod
     def of(cls, nodes: Sequence[Node], sharing: NodeSharing, groups: Sequence[Node] = ()) -> NodeIndex:
@@ -198,7 +204,7 @@ class NodeIndex:
         chosen = self.all
         for key, value in requirement.selector.items():
             label = self._labels.get(key, _NO_LABEL)
-            chosen &= label.by_value.get(value, 0) | self._unlisted_labels & ~label.present
+            chosen &= label.by_value.get(value, 0) | self._unlisted(key) & ~label.present
             if not chosen:
                 return 0
         if requirement.terms is None:
@@ -226,7 +232,11 @@ class NodeIndex:
             nodes &= ~label.present
         if constraint.above is not None or constraint.below is not None:
             nodes &= label.between(constraint.above, constraint.below)
-        return nodes | self._unlisted_labels & ~label.present
+        return nodes | self._unlisted(key) & ~label.present
+
+    def _unlisted(self, key: str) -> Nodes:
+        """The nodes that may have a label which is not listed."""
+        return self._unlisted_labels and self._unlisted_labels & ~self._sets.certain.get(kind(key), 0)
 
     def kept_off(self, tolerations: Tolerations, effects: frozenset[str]) -> tuple[Nodes, Nodes]:
         """The nodes with a taint of one of the effects that nothing tolerates: one that lasts, or one that passes."""
@@ -271,7 +281,7 @@ def indexing(known: Sequence[Node], sharing: NodeSharing, groups: Sequence[Node]
     most = max(_MOST, _MOST_PER_NODE * len(nodes))
     for slice_ in _slices(nodes):
         if sets.size + sum(map(_entries, slice_)) > most:
-            slice_ = [sets.known_of(node, sharing.gpus) for node in slice_]
+            slice_ = [sets.known_of(node, sharing.gpus, sharing.decisive) for node in slice_]
         sets.merge(sets_of(slice_, sharing), len(indexed))
         indexed += slice_
         yield

@@ -9,9 +9,11 @@ from __future__ import annotations
 from collections.abc import Container, Hashable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
+from webhook.policy.placement.certain_labels import kind, may_have
+from webhook.policy.placement.decisive import ALWAYS, Decisive
 from webhook.policy.placement.node_bounds import cut
 from webhook.policy.placement.node_classes import NodeClasses
-from webhook.policy.placement.plugin_configs import Acceptance, PluginConfigs
+from webhook.policy.placement.plugin_configs import CONFIG_LABEL, Acceptance, PluginConfigs
 from webhook.policy.placement.selector import NAME_FIELD
 from webhook.policy.pods.gpu_resources import MIG
 
@@ -46,29 +48,48 @@ class NodeSets:
     `size`: the number of different labels, taints and amounts that were merged.
     """
 
-    __slots__ = ("accepting", "amounts", "incomplete", "labels", "members", "shares", "size", "taints", "unready")
+    __slots__ = (
+        "accepting",
+        "amounts",
+        "certain",
+        "incomplete",
+        "labels",
+        "members",
+        "shares",
+        "size",
+        "taints",
+        "unready",
+    )
 
     def __init__(self) -> None:
         self.labels: dict[str, dict[str, Nodes]] = {}
         self.taints: dict[TaintKey, dict[str, Nodes]] = {}
         self.amounts: dict[str, dict[int, Nodes]] = {}
         self.incomplete: dict[NodePart, Nodes] = {}
+        self.certain: dict[str, Nodes] = {}
         self.size = 0
         self.members: dict[str, Nodes] = {}
         self.shares: dict[tuple[str, str], Nodes] = {}
         self.accepting: dict[tuple[str, str, Acceptance], Nodes] = {}
         self.unready: dict[str, Nodes] = {}
 
-    def known_of(self, node: Node, gpus: Container[str]) -> Node:
-        """The node with what nodes before it have as well, and its amounts of GPUs; MIG has too many names for that."""
-        labels = {key: value for key, value in node.labels.items() if value in self.labels.get(key, ())}
+    def known_of(self, node: Node, gpus: Container[str], decisive: Decisive) -> Node:
+        """The node with what nodes before it have as well, its decisive labels, and its amounts of GPUs.
+
+        MIG has too many names for that.
+        """
+        labels = {
+            key: value
+            for key, value in node.labels.items()
+            if value in self.labels.get(key, ()) or kind(key) in decisive.labels
+        }
         taints = [taint for taint in node.taints if taint.value in self.taints.get((taint.key, taint.effect), ())]
         resources = {
             name: amount
             for name, amount in node.resources.items()
             if amount in self.amounts.get(name, ()) or (name in gpus and not name.startswith(MIG))
         }
-        return cut(node, labels, taints, resources)
+        return cut(node, labels, taints, resources, decisive)
 
     def merge(self, other: NodeSets, first: int) -> None:
         """Add the sets of a slice whose first node has this bit."""
@@ -76,6 +97,7 @@ class NodeSets:
         self.size += _merge_by_value(self.taints, other.taints, first)
         self.size += _merge_by_value(self.amounts, other.amounts, first)
         _merge(self.incomplete, other.incomplete, first)
+        _merge(self.certain, other.certain, first)
         _merge(self.members, other.members, first)
         _merge(self.shares, other.shares, first)
         _merge(self.accepting, other.accepting, first)
@@ -104,29 +126,41 @@ def _merge_by_value(
 class NodeSharing:
     """How nodes share their cards: by their labels, and by the device plugin's configurations.
 
-    `gpus` contains the names of GPU resources, `shared` those whose units may be replicas.
+    `gpus` contains the names of GPU resources, `shared` those whose units may be replicas. `decisive` labels are kept
+    of every node.
     """
 
-    __slots__ = ("classes", "configs", "gpus", "shared")
+    __slots__ = ("classes", "configs", "decisive", "gpus", "shared")
 
     def __init__(
-        self, classes: NodeClasses, configs: PluginConfigs, gpus: Container[str], shared: frozenset[str]
+        self,
+        classes: NodeClasses,
+        configs: PluginConfigs,
+        gpus: Container[str],
+        shared: frozenset[str],
+        decisive: Decisive = ALWAYS,
     ) -> None:
         self.classes = classes
         self.configs = configs
         self.gpus = gpus
         self.shared = shared
+        self.decisive = decisive
 
     def add(self, node: Node, bit: Nodes, sets: NodeSets) -> None:
         """Add a node, which this bit stands for, to the sets of those that share cards."""
         classes, config = self.classes, self.configs.of(node)
+        if any(may_have(node, key) for key in classes.telling) or may_have(node, CONFIG_LABEL):
+            _put(sets.members, "undecided", bit)
         if classes.mps.marks(node):
             _put(sets.members, "mps", bit)
         elif classes.time_slicing.marks(node):
             _put(sets.members, "time-slicing", bit)
-        if config is None:
-            self._add_without_config(node, bit, sets)
-        elif config.strategy != "none":
+        if config is None or config.strategy == "none":
+            if not classes.mps.labels:  # no configuration of the plugin shows a daemon on the host
+                _put(sets.members, "any", bit)
+            elif config is None and self._is_undiscovered(node):
+                _put(sets.members, "undiscovered", bit)
+        else:
             if not (classes.mps.marks(node) or classes.time_slicing.marks(node)):
                 _put(sets.members, "unlabelled", bit)
             acceptance = self.configs.accepts(config)
@@ -138,13 +172,10 @@ class NodeSharing:
             for name in gpus:
                 _put(sets.unready, name, bit)
 
-    def _add_without_config(self, node: Node, bit: Nodes, sets: NodeSets) -> None:
-        """Add a node of which only its labels can show how it shares its cards."""
-        classes = self.classes
-        if not classes.mps.labels:
-            _put(sets.members, "any", bit)
-        elif classes.are_discovered and not classes.are_shown_by(node) and not self.shared.isdisjoint(node.resources):
-            _put(sets.members, "undiscovered", bit)
+    def _is_undiscovered(self, node: Node) -> bool:
+        """Whether only labels can show how a node shares its cards, and none does."""
+        discovered = self.classes.are_discovered
+        return discovered and not self.classes.are_shown_by(node) and not self.shared.isdisjoint(node.resources)
 
 
 def sets_of(nodes: Sequence[Node], sharing: NodeSharing) -> NodeSets:
@@ -161,6 +192,9 @@ def sets_of(nodes: Sequence[Node], sharing: NodeSharing) -> NodeSets:
             _put(sets.amounts.setdefault(resource, {}), amount, bit)
         for part in node.incomplete:
             _put(sets.incomplete, part, bit)
+        if "labels" in node.incomplete:
+            for each in node.certain_labels:
+                _put(sets.certain, each, bit)
         sharing.add(node, bit, sets)
         bit <<= 1
     return sets

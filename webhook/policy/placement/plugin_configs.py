@@ -5,6 +5,8 @@ from __future__ import annotations
 from enum import Enum
 from typing import TYPE_CHECKING, Literal
 
+from webhook.policy.placement.certain_labels import may_have
+
 if TYPE_CHECKING:
     from webhook.policy.placement.cluster_objects import DevicePlugin, Node, PluginConfig, Strategy
 
@@ -64,7 +66,7 @@ class PluginConfigs:
         The plugin ignores a label that names no configuration, and keeps the one that it had. An empty label counts as
         none (`updateConfigName` in cmd/config-manager/main.go).
         """
-        if self._plugin is None or ("labels" in node.incomplete and CONFIG_LABEL not in node.labels):
+        if self._plugin is None or may_have(node, CONFIG_LABEL):
             return None
         name = node.labels.get(CONFIG_LABEL) or self._plugin.default_config
         if name == "":

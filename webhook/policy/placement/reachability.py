@@ -105,11 +105,12 @@ class Placement:
 
     def _decide(self, strategy: SharingStrategy, resource: Resource) -> Reachability:
         sharing = self.sharing(strategy, resource) if self.cluster.index.all else 0
+        is_dynamic = resource.name in self.cluster.dynamic
         if self.cluster.known:
             certain = sharing & ~self.cluster.index.unknown
-            others = self.possible & self._of_class() & ~certain or resource.name in self.cluster.dynamic
+            others = self.possible & self._of_class() & ~certain
             if sharing:
-                return Reachability.UNKNOWN if others else Reachability.YES
+                return Reachability.UNKNOWN if others or is_dynamic else Reachability.YES
             # Nodes need not satisfy an affinity that was not analysed in full; then other nodes prove nothing.
             is_partial = self.requirement is not None and self.requirement.is_partial
             if others and not is_partial:
@@ -117,6 +118,8 @@ class Placement:
         by_labels = self._by_labels(self.cluster.classes.sharing[strategy], resource)
         if by_labels is Reachability.NO and sharing:
             return Reachability.UNKNOWN  # a declared group of nodes
+        if by_labels is Reachability.UNKNOWN and self.cluster.known and is_dynamic and not is_partial:
+            return Reachability.NO  # a node of the DeviceClass takes the pod, which need not land on one that shares
         return by_labels
 
     def _by_labels(self, sharing: SharingClass, resource: Resource) -> Reachability:

@@ -1,12 +1,17 @@
-"""What the snapshot in force leaves in doubt about the cluster: exported, and logged once per change."""
+"""What the snapshot in force leaves in doubt about the cluster: exported, and logged once per change.
+
+A kubelet can change at will whether the class of its node is known, so the same nodes are logged once in ten minutes.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from hashlib import sha256
 from typing import Final
 
 from webhook.policy.printable import printable
 from webhook.policy.rules import Ruleset
+from webhook.runtime.recently import Recently
 from webhook.server.observe.log import EventLog
 from webhook.server.observe.metrics import Metrics
 
@@ -23,6 +28,7 @@ class ClusterDoubts:
         self._unknown: Sequence[str] = []
         self._served: Sequence[str] = []
         self._only_warns = False
+        self._recently = Recently()
 
     def observe(self, snapshot: Ruleset) -> None:
         """Compare a snapshot with the one before."""
@@ -36,12 +42,14 @@ class ClusterDoubts:
         if unknown == self._unknown:
             return
         self._unknown = unknown
+        if not self._recently.new([sha256("\n".join(unknown).encode()).hexdigest()]):
+            return
         if not unknown:
             self._log.event("info", "no node of unknown class is left")
             return
         names = [printable(name) for name in unknown[:_NAMED]]
         reason = (
-            "no label shows how they share their cards, or they have more labels, taints or resources than are read"
+            "no label shows how they share their cards, or they have more labels, taints or resources than are kept"
         )
         self._log.event("warning", "nodes of unknown class", names=names, count=len(unknown), reason=reason)
 
