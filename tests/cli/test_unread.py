@@ -147,7 +147,7 @@ def test_pipe_as_gitignore(checkout: Path, monkeypatch: pytest.MonkeyPatch) -> N
     os.mkfifo("d/.gitignore")
     ended = run("check", "d")
     assert ended.code == 1
-    assert ended.err == "d: git could not say what it ignores (it takes longer than 0.5 s): every file is read\n"
+    assert ended.err == "d: git could not say what it ignores (it takes longer than 0.5 s): nothing is ignored\n"
     assert run("mutate", "d", "-q").err.startswith("d: git could not say")
 
 
@@ -317,7 +317,11 @@ def test_each_format_with_a_summary_names_what_is_unread(checkout: Path) -> None
         "1 file and 1 folder not read: part of a Helm chart",
         "1 object: 1 allowed",
     ]
-    (notice,) = ended["github"].out.splitlines()
+    *errors, notice = ended["github"].out.splitlines()
+    assert errors == [
+        "::error file=c/Chart.yaml,title=not read::part of a Helm chart",
+        "::error file=c/templates,title=not read::part of a Helm chart",
+    ]
     assert notice.endswith("1 object: 1 allowed; 1 file and 1 folder not read (2 part of a Helm chart)")
     assert json.loads(ended["gitlab"].out) == []
     assert ended["name"].out == ""
