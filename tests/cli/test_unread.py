@@ -118,13 +118,36 @@ def test_object_is_checked_in_spite_of_a_trick(checkout: Path, prepare: Callable
     assert "GPS001" in ended.out
 
 
+OURS = "gpushare-webhook/v1"
+REVIEW = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview"}
+
+
+@pytest.mark.parametrize(
+    ("header", "code"),
+    [
+        ({"apiVersion": OURS, "kind": "SettingsList"}, 1),
+        ({"apiVersion": OURS, "kind": "Facts"}, 1),
+        ({"apiVersion": OURS, "kind": "Settings", "mode": "audit"}, 2),
+        ({**REVIEW, "kind": "AdmissionReviewList"}, 1),
+        ({**REVIEW, "request": {"operation": "DELETE", "oldObject": {"kind": "Pod"}}}, 2),
+    ],
+)
+def test_items_of_any_kind_are_checked(checkout: Path, header: dict[str, object], code: int) -> None:
+    text("list.yaml", yaml.safe_dump({**header, "items": [yaml.safe_load(DENIED)]}))
+    ended = run("check", ".", "--config", "/dev/null")
+    assert "./list.yaml:" in ended.out
+    assert "GPS001" in ended.out
+    assert ended.code == code, ended
+    assert ('with "items" for a list and drops the rest' in ended.err) == (code == 2)
+
+
 def test_pipe_as_gitignore(checkout: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("webhook.manifests.git.SECONDS", 0.5)
     pod("d/pod.yaml")
     os.mkfifo("d/.gitignore")
     ended = run("check", "d")
     assert ended.code == 1
-    assert ended.err == "d: git could not say what it ignores (it takes longer than 0.5 s): every file is read\n"
+    assert ended.err == "d: git could not say what it ignores (it takes longer than 0.5 s): nothing is ignored\n"
     assert run("mutate", "d", "-q").err.startswith("d: git could not say")
 
 
@@ -240,6 +263,15 @@ def test_exempt_namespace_passes(checkout: Path) -> None:
     assert (found["decision"], found["reason"]) == ("allowed", "exempt: the namespace is listed in exempt.namespaces")
 
 
+def test_annotation_of_mirror_pod_passes(checkout: Path) -> None:
+    annotated = DENIED.replace("name: p", 'name: p, annotations: {kubernetes.io/config.mirror: "1"}')
+    text("pod.yaml", annotated)
+    ended = run("check", "pod.yaml", "--fail-on", "unread", "-o", "json")
+    (found,) = ended.json()["results"]
+    assert (ended.code, found["decision"]) == (0, "allowed")
+    assert found["reason"] == "exempt: the pod mirrors a static pod, which a kubelet runs already"
+
+
 def test_object_without_pods_fails_only_a_run_that_fails_on_skipped(checkout: Path) -> None:
     text("service.yaml", "apiVersion: v1\nkind: Service\nmetadata: {name: web}\n")
     assert run("check", ".", "--fail-on", "unread").code == 0
@@ -285,7 +317,11 @@ def test_each_format_with_a_summary_names_what_is_unread(checkout: Path) -> None
         "1 file and 1 folder not read: part of a Helm chart",
         "1 object: 1 allowed",
     ]
-    (notice,) = ended["github"].out.splitlines()
+    *errors, notice = ended["github"].out.splitlines()
+    assert errors == [
+        "::error file=c/Chart.yaml,title=not read::part of a Helm chart",
+        "::error file=c/templates,title=not read::part of a Helm chart",
+    ]
     assert notice.endswith("1 object: 1 allowed; 1 file and 1 folder not read (2 part of a Helm chart)")
     assert json.loads(ended["gitlab"].out) == []
     assert ended["name"].out == ""

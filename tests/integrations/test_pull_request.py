@@ -55,12 +55,13 @@ def request_of_stranger(tmp_path: Path) -> Path:
     (change / "gpushare-baseline.yaml").symlink_to("../victim")
     git(change, "add", "--all")
     git(change, "commit", "--quiet", "--message=Ask for more")
+    git(change, "tag", "origin/main")  # git prefers a tag to a branch, and a fetch of everything brings tags
     (tmp_path / "victim").write_text("belongs to the runner\n")
     return change
 
 
 def test_commands_check_change_by_files_of_target_branch(request_of_stranger: Path, tmp_path: Path) -> None:
-    block = page_block("docs/how-to/check-pull-requests.md", "git show origin/main")
+    block = page_block("docs/how-to/check-pull-requests.md", "git show refs/remotes/origin/main")
     environment = os.environ | {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
     (ran,) = page_shell.run([block], request_of_stranger, tmp_path / "record", ["bash"], environment)
     assert ran.exits == [1]

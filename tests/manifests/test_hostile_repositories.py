@@ -125,7 +125,7 @@ def test_git_of_a_relative_folder_does_not_run(
     monkeypatch.setenv("PATH", ".:bin:")
     seen = Seen(".")
     assert seen.files == ["./a.yaml", "./b.yaml"]
-    assert seen.notices == [".: git could not say what it ignores (there is no git on the PATH): every file is read"]
+    assert seen.notices == [".: git could not say what it ignores (there is no git on the PATH): nothing is ignored"]
     assert not marker.exists()
 
 
@@ -204,7 +204,7 @@ def test_every_file_is_read_where_git_refuses(work_tree: Path, spoil: Callable[[
     (notice,) = seen.notices
     assert notice.startswith(".: git could not say what it ignores (")
     assert reason in notice
-    assert notice.endswith("): every file is read")
+    assert notice.endswith("): nothing is ignored")
     assert Seen("a.yaml", "b.yaml", as_in_folder=True).files == ["a.yaml", "b.yaml"]
 
 
@@ -259,7 +259,7 @@ def test_git_that_waits_is_ended(
     seen = Seen(".")
     assert seen.files == ["./a.yaml", "./b.yaml", "./inner/c.yaml"]
     # The time is that of the run: the next repository gets none.
-    message = "git could not say what it ignores (it takes longer than 0.5 s): every file is read"
+    message = "git could not say what it ignores (it takes longer than 0.5 s): nothing is ignored"
     assert seen.notices == [f".: {message}", f"./inner: {message}"]
 
 
@@ -278,7 +278,7 @@ def test_git_is_not_asked_again_after_many_failures(work_tree: Path) -> None:
     seen = Seen(".")
     assert len(seen.files) == 30
     assert len(seen.notices) == 20
-    assert seen.notices[-1].endswith("every file is read; git is not asked again in this run")
+    assert seen.notices[-1].endswith("nothing is ignored; git is not asked again in this run")
     assert not any("again" in notice for notice in seen.notices[:-1])
 
 

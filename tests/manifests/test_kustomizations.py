@@ -245,6 +245,41 @@ def test_kustomization_and_patch_that_are_named_as_in_a_folder(top: Path) -> Non
     assert codes(checked("--force-exclude", "kk/p.yaml")) == {"kk/p.yaml": ["GPS023 warn 2"]}
 
 
+UNBUILT = {
+    "file": "kk/",
+    "reason": Reason.KUSTOMIZATION,
+    "instead": "kubectl kustomize kk | gpushare-webhook check -",
+}
+
+
+@pytest.mark.parametrize("name", ["kustomization.yaml", "kustomization.yml", "Kustomization"])
+def test_named_kustomization_is_counted(top: Path, name: str) -> None:
+    header = "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\n"
+    write(top, **{name.replace(".", "_"): f"{header}resources: [https://example.test/pods]\n"}, a_yaml=pod(1))
+    arguments = (f"kk/{name}", "kk/a.yaml", "--fail-on", "unread")
+    assert checked(*arguments)["unread"] == [UNBUILT]
+    assert [run("check", *arguments, *more).code for more in ((), ("-j", "2"))] == [1, 1]
+    assert run("check", "kk/a.yaml", "--fail-on", "unread").code == 0
+
+
+def test_named_kustomization_without_header_is_an_error_with_the_command(top: Path) -> None:
+    write(top, kustomization_yaml="resources: [a.yaml]", a_yaml=pod(1))
+    report = checked("kk/kustomization.yaml", "kk/a.yaml")
+    assert [one["message"] for one in report["errors"]] == [
+        "a kustomization; pipe `kubectl kustomize kk` and name -",
+    ]
+    assert "unread" not in report
+
+
+@pytest.mark.parametrize("name", ["kustomization.yaml", "kustomization.yml", "Kustomization"])
+def test_pattern_selects_a_kustomization_by_any_of_its_names(top: Path, name: str) -> None:
+    write(top, **{name.replace(".", "_"): "resources: [https://example.test/pods]"}, a_yaml=pod(1))
+    for pattern, code in (("kk/**/*.yaml", 1), ("kk/*.yml", 2), ("kk/K*", 2)):
+        assert checked(pattern, "kk/a.yaml")["unread"] == [UNBUILT]
+        assert run("check", pattern, "kk/a.yaml", "--fail-on", "unread").code == code
+    assert "unread" not in checked("kk/a*.yaml")
+
+
 def test_kustomization_in_the_working_directory(top: Path) -> None:
     (top / "kustomization.yaml").write_text("resources: [a.yaml]")
     (top / "a.yaml").write_text(pod(1))

@@ -78,7 +78,8 @@ def test_stranger(name: str) -> None:
 def test_kustomization_with_header_is_searched() -> None:
     # GPS023 finds amounts in its patches.
     text = "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\n"
-    assert found(text) == found(text, "kustomization.yaml", named=True) == ["Kustomization"]
+    assert found(text) == ["Kustomization"]
+    assert found(text, "kustomization.yaml", named=True) == ["Kustomization", Reason.KUSTOMIZATION]
 
 
 def test_stranger_has_position() -> None:

@@ -93,6 +93,53 @@ def test_every_reason_has_a_fixture_with_an_amount_that_is_not_reported() -> Non
     assert reasons - {None} == set(RUNS_NO_PODS.values())
 
 
+def policy(**rule: object) -> dict[str, object]:
+    return {"spec": {"rules": [rule]}}
+
+
+CREATED = {"spec": {"containers": [{"name": "c", "image": "i", "resources": {"limits": {"nvidia.com/gpu": 2}}}]}}
+
+
+@pytest.mark.parametrize(
+    "manifest",
+    [
+        policy(generate={"kind": "Pod", "apiVersion": "v1", "data": CREATED}),
+        policy(generate={"kind": "ResourceQuota", "data": CREATED}),
+        policy(generate={"apiVersion": "v1", "kind": ["ResourceQuota"], "data": CREATED}),
+        policy(generate={"apiVersion": "apps/v1", "kind": "ResourceQuota", "data": CREATED}),
+        policy(generate={"apiVersion": "v1", "kind": "LimitRange", "foreach": [{"data": CREATED}]}),
+        policy(generate=[CREATED]),
+        policy(validate={"pattern": CREATED}, mutate={"patchStrategicMerge": CREATED}),
+        {"spec": {"rules": [CREATED, "text"]}},
+        {"spec": {"rules": {"validate": CREATED}}},
+        {"spec": [CREATED]},
+        {"validate": CREATED},
+    ],
+)
+@pytest.mark.parametrize("kind", ["ClusterPolicy", "Policy"])
+def test_policy_hides_no_amount_that_it_creates(manifest: dict[str, object], kind: str) -> None:
+    verdict = Evaluator.of(Settings()).evaluate(manifest, "kyverno.io", kind, Origin("default"))
+    assert [one.code for one in verdict.findings] == ["GPS001"]
+
+
+@pytest.mark.parametrize("member", ["validate", "match", "exclude", "preconditions", "verifyImages"])
+def test_policy_asks_for_nothing_by_what_it_compares(member: str) -> None:
+    evaluator, held = Evaluator.of(Settings()), {member: {"pattern": CREATED, "message": "set nvidia.com/gpu: 1"}}
+    assert evaluator.evaluate(policy(**held), "kyverno.io", "Policy", Origin("default")).findings == ()
+    assert evaluator.evaluate(policy(**held), "example.com", "Policy", Origin("default")).findings != ()
+
+
+@pytest.mark.parametrize("member", ["schedulingPolicy", "batchSchedulerOptions", "ignoreDifferences"])
+def test_sum_and_comparison_are_no_request(member: str) -> None:
+    evaluator = Evaluator.of(Settings())
+    held = {"spec": {member: {"resources": {"nvidia.com/gpu": 2}, "text": "nvidia.com/gpu: 2"}}}
+    assert evaluator.evaluate(held, "example.com", "Fleet", Origin("default")).findings == ()
+    hidden = {"spec": {member: CREATED["spec"]}}
+    assert [one.code for one in evaluator.evaluate(hidden, "example.com", "Fleet", Origin("default")).findings] == [
+        "GPS001"
+    ]
+
+
 @pytest.mark.parametrize(("group", "kind"), RUNS_NO_PODS)
 def test_kind_without_pods_may_name_an_amount(group: str, kind: str) -> None:
     evaluator = Evaluator.of(Settings())

@@ -15,6 +15,7 @@ from webhook.report.check.gitlab import GitlabWriter
 from webhook.report.check.name import NameWriter
 from webhook.report.check.yaml import YamlWriter
 from webhook.report.model import Entry, Subject
+from webhook.report.page import Page
 from webhook.report.source_tree import SourceTree
 from webhook.report.tally import FailOn
 from webhook.report.writer import written
@@ -43,7 +44,7 @@ def test_yaml_report_has_data_of_json_report(entries: list[Entry]) -> None:
 
 def test_github_annotations() -> None:
     entries: list[Entry] = [result("denied", DENIAL, WARNING, NOTE), UNREADABLE, MISSING, Unread("v.yaml", "values")]
-    assert written(GithubWriter(TREE), entries).splitlines() == [
+    assert written(GithubWriter(Page(tree=TREE)), entries).splitlines() == [
         "::error file=sub/a.yaml,line=7,col=3,title=GPS001::too many (Pod team-a/train); ask for 1",
         "::warning file=sub/a.yaml,line=1,col=1,title=GPS005::hides it (Pod team-a/train); leave it out",
         "::notice file=sub/a.yaml,line=7,col=3,title=GPS015::no grace (Pod team-a/train); give some",
@@ -51,6 +52,22 @@ def test_github_annotations() -> None:
         "::error file=sub/c.yaml,title=cannot be read::no such file or folder",
         "::notice title=gpushare-webhook::1 object: 1 denied; 2 inputs could not be read; 1 file not read (1 values)",
     ]
+
+
+@pytest.mark.parametrize("fail_on", FailOn)
+def test_github_names_what_is_unread_where_it_fails_the_run(fail_on: FailOn) -> None:
+    entries: list[Entry] = [
+        Unread("c/", "part of a Helm chart", may_hide=True),
+        Unread("k/", "a kustomization that is not built", may_hide=True, instead="kubectl kustomize k | check -"),
+        Unread("v.yaml", "values"),
+    ]
+    *found, _ = written(GithubWriter(Page(tree=TREE, fail_on=fail_on)), entries).splitlines()
+    chart, kustomization = (
+        "::error file=sub/c,title=not read::part of a Helm chart",
+        "::error file=sub/k,title=not read::a kustomization that is not built; "
+        "check it with: kubectl kustomize k | check -",
+    )
+    assert found == ([chart, kustomization] if fail_on in (FailOn.UNREAD, FailOn.SKIPPED) else [])
 
 
 def test_github_summary_names_hidden_annotations() -> None:

@@ -102,7 +102,7 @@ def _file(folder: _Folder, entry: os.DirEntry[str], search: Search) -> Found | U
         return _link_to_folder(folder, entry, search)
     if not entry.name.endswith(EXTENSIONS) and entry.name not in KUSTOMIZATION_FILES:
         return None
-    if search.only is not None and not search.only.match(folder.place.below + entry.name):
+    if search.only is not None and not _is_selected(search.only, folder.place.below, entry.name):
         return None
     reason = folder.place.reason(entry.name, search.exclude, is_folder=False)
     if reason is None and _leaves(entry, search):
@@ -113,6 +113,12 @@ def _file(folder: _Folder, entry: os.DirEntry[str], search: Search) -> Found | U
     except OSError as error:
         return problem(entry.path, reason_of(error))
     return Found(entry.path, folder.place.is_part(entry.name)) if reason is None else reason.skips(shown(entry.path))
+
+
+def _is_selected(only: Patterns, below: str, name: str) -> bool:
+    """Return whether a pattern matches a file. It selects a kustomization by any of the names that one may have."""
+    names = KUSTOMIZATION_FILES if name in KUSTOMIZATION_FILES else (name,)
+    return any(only.match(below + one) for one in names)
 
 
 def _type(entry: os.DirEntry[str]) -> int:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from functools import partial
 from itertools import chain
+from posixpath import basename
 from typing import Any
 
 from webhook.diagnostics import Diagnostic, Listing, Unread
@@ -14,7 +15,7 @@ from webhook.manifests.files import Source
 from webhook.manifests.fragments import fragment, is_complete
 from webhook.manifests.manifest import Document, Manifest
 from webhook.manifests.reader import documents, flattened
-from webhook.manifests.recognition import Reason, Stranger, is_review, recognized
+from webhook.manifests.recognition import KUSTOMIZATION_FILES, Reason, Stranger, is_review, recognized
 from webhook.policy.printable import printable
 from webhook.policy.verdict import Path
 
@@ -27,8 +28,9 @@ def objects(source: Source) -> Iterator[Manifest | Diagnostic | Unread]:
     return _named(source) if source.named else _found(source)
 
 
-def _named(source: Source) -> Iterator[Manifest | Diagnostic]:
+def _named(source: Source) -> Iterator[Manifest | Diagnostic | Unread]:
     file = source.file
+    is_unbuilt = False
     for document in documents(file, source.data, source.first_line, source.number):
         if isinstance(document, Diagnostic):
             yield document
@@ -37,7 +39,12 @@ def _named(source: Source) -> Iterator[Manifest | Diagnostic]:
         if isinstance(content, Stranger):
             yield _about(file, document, content)
         else:
+            is_unbuilt = source.first_line == 1 and basename(file) in KUSTOMIZATION_FILES
             yield from content
+    if is_unbuilt:
+        from webhook.manifests.kustomizations import unbuilt  # few inputs are kustomizations
+
+        yield unbuilt(file)
 
 
 def _found(source: Source) -> Iterator[Manifest | Diagnostic | Unread]:

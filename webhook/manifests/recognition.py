@@ -88,7 +88,10 @@ def is_values_file(name: str) -> bool:
 
 
 def recognized(file: str, value: object) -> Stranger | None:
-    """Return what a document is that is not meant for the API server; None for an object, even an incomplete one."""
+    """Return what a document is that is not meant for the API server; None for an object, even an incomplete one.
+
+    Whatever its kind, kustomize, Flux and Argo CD take an object with "items" for a list, and apply them.
+    """
     if not isinstance(value, dict):
         if isinstance(value, list) and any(map(_has_header, value)):
             return None  # A list of objects is a mistake.
@@ -103,8 +106,8 @@ def recognized(file: str, value: object) -> Stranger | None:
 
 
 def is_review(value: object) -> bool:
-    """Return whether a document is an AdmissionReview (admission.k8s.io)."""
-    if not isinstance(value, dict) or value.get("kind") != "AdmissionReview":
+    """Return whether a document is an AdmissionReview (admission.k8s.io), and no list (see `recognized`)."""
+    if not isinstance(value, dict) or value.get("kind") != "AdmissionReview" or "items" in value:
         return False
     version = value.get("apiVersion")
     return isinstance(version, str) and version.startswith("admission.k8s.io/")
@@ -115,7 +118,7 @@ def _has_header(item: object) -> bool:
 
 
 def _of_version(file: str, version: str, kind: object, value: dict[str, object]) -> Stranger | None:
-    if version.startswith(OUR_GROUP):
+    if version.startswith(OUR_GROUP) and "items" not in value:
         return _ours(kind)
     if kind is None and "name" in value and basename(file) == CHART_FILE:
         return Stranger(Reason.CHART, "describes a Helm chart; pipe `helm template` and name -")

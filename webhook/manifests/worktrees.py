@@ -93,7 +93,7 @@ class WorkTrees:
         except GitError as error:
             self._failures += 1
             further = "" if self._failures < _MOST else "; git is not asked again in this run"
-            message = f"git could not say what it ignores ({error}): every file is read{further}"
+            message = f"git could not say what it ignores ({error}): nothing is ignored{further}"
             self._tell(problem(folder, message))
             return otherwise
 

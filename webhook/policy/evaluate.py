@@ -27,10 +27,11 @@ from webhook.policy.verdict_builder import VerdictBuilder
 from webhook.policy.workloads.extracted import ExtractedPod
 from webhook.policy.workloads.kinds import MOST_PODS, Kind, Kinds, extract
 from webhook.policy.workloads.mentions import GpuNames, Mention, amounts_read, containers_of, find_mentions
+from webhook.policy.workloads.policies import active
 from webhook.policy.workloads.presets import kinds_with
 from webhook.policy.workloads.search import find_pods
 from webhook.policy.workloads.unknown import unknown
-from webhook.policy.workloads.without_pods import FRAGMENT, RUNS_NO_PODS
+from webhook.policy.workloads.without_pods import FRAGMENT, why_no_pods
 
 _USERS = "GPS008"
 """The check that compares users, also across the objects of a run."""
@@ -71,8 +72,10 @@ class Evaluator:
         why_not_searched = self._why_not_searched(group, kind, origin)
         if why_not_searched is not None:
             return self.verdict(pods, origin) if pods else skipped(why_not_searched)
-        held, known = ManifestObject(manifest, group, kind), self.kinds.get((group, kind))
-        return self._of_unknown(held, origin) if known is None else self._of_known(held, known, pods, origin)
+        known = self.kinds.get((group, kind))
+        if known is None:
+            return self._of_unknown(ManifestObject(active(manifest, group, kind), group, kind), origin)
+        return self._of_known(ManifestObject(manifest, group, kind), known, pods, origin)
 
     def pods(self, manifest: Members, group: str, kind: str) -> list[ExtractedPod]:
         """The pods of an object; none for a kind that holds no pods. Raises MalformedError and TooManyPodsError."""
@@ -117,7 +120,7 @@ class Evaluator:
         exempt = self.ruleset.of(origin.namespace).exemption
         if exempt is not None:
             return exempt
-        runs_no_pods = RUNS_NO_PODS.get((group, kind))
+        runs_no_pods = why_no_pods(group, kind)
         return None if runs_no_pods is None else f"skipped: {runs_no_pods} and runs no pods"
 
     def _of_known(self, held: ManifestObject, kind: Kind, pods: list[ExtractedPod], origin: Origin) -> Verdict:

@@ -141,9 +141,10 @@ _ELSEWHERE = frozenset(
     {
         *("affinity", "annotations", "labels", "matchExpressions", "matchLabels", "nodeAffinity", "nodeSelector"),
         *("requirements", "startupTaints", "taints", "tolerations", "topologySpreadConstraints"),
+        *("batchSchedulerOptions", "ignoreDifferences", "schedulingPolicy"),
     }
 )
-"""Members that name GPU resources for other reasons than to ask for them: they select, label and taint.
+"""Members that name GPU resources for other reasons than to ask for them: to select, label, taint, sum up and compare.
 
 Below them, only `limits` and `requests` hold amounts, where the indentation is wrong.
 """

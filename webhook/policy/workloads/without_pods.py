@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+_POLICY = "it is a policy about objects"
+
 _KINDS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "it describes what nodes offer": {
         "": ("Node",),
@@ -18,7 +20,11 @@ _KINDS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "topology.node.k8s.io": ("NodeResourceTopology",),
     },
     "it claims devices by their class": {"resource.k8s.io": ("ResourceClaim", "ResourceClaimTemplate")},
-    "it limits the pods of a namespace": {"": ("LimitRange", "ResourceQuota")},
+    "it limits the pods of a namespace": {
+        "": ("LimitRange", "ResourceQuota"),
+        "capsule.clastix.io": ("Tenant",),
+        "quota.openshift.io": ("AppliedClusterResourceQuota", "ClusterResourceQuota"),
+    },
     "it gives quotas to queues": {
         "kueue.x-k8s.io": (
             *("AdmissionCheck", "ClusterQueue", "Cohort", "LocalQueue", "MultiKueueConfig"),
@@ -49,12 +55,13 @@ _KINDS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "apiextensions.crossplane.io": ("CompositeResourceDefinition",),
         "apiextensions.k8s.io": ("CustomResourceDefinition",),
     },
-    "it is a policy about objects": {
+    _POLICY: {
         "admissionregistration.k8s.io": (
-            *("MutatingAdmissionPolicy", "MutatingAdmissionPolicyBinding", "MutatingWebhookConfiguration"),
+            *("MutatingAdmissionPolicyBinding", "MutatingWebhookConfiguration"),
             *("ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding", "ValidatingWebhookConfiguration"),
         ),
-        "kyverno.io": ("ClusterPolicy", "Policy", "PolicyException"),
+        "kyverno.io": ("PolicyException",),
+        "policies.kyverno.io": ("ImageValidatingPolicy", "PolicyException", "ValidatingPolicy"),
         "templates.gatekeeper.sh": ("ConstraintTemplate",),
     },
     "it configures a program": {
@@ -75,6 +82,15 @@ RUNS_NO_PODS: Mapping[tuple[str, str], str] = {
     (group, kind): reason for reason, groups in _KINDS.items() for group, kinds in groups.items() for kind in kinds
 }
 """Why an object of a kind runs no pods, by API group and kind."""
+
+_GROUPS = {"constraints.gatekeeper.sh": _POLICY}
+"""Groups whose kinds users define and that run no pods."""
+
+
+def why_no_pods(group: str, kind: str) -> str | None:
+    """Why an object of a kind runs no pods; None if it may run some."""
+    return RUNS_NO_PODS.get((group, kind)) or _GROUPS.get(group)
+
 
 KUSTOMIZATION = ("kustomize.config.k8s.io", "Kustomization")
 FRAGMENT = ("kustomize.config.k8s.io", "Patch")

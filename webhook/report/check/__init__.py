@@ -52,7 +52,7 @@ class CheckFormat(Enum):
             case CheckFormat.GITHUB:
                 from webhook.report.check.github import GithubWriter
 
-                return GithubWriter(page.tree)
+                return GithubWriter(page)
             case CheckFormat.GITLAB:
                 from webhook.report.check.gitlab import GitlabWriter
 

@@ -5,11 +5,11 @@ The syntax and its escapes are those of the runner (actions/runner, src/Runner.C
 
 from __future__ import annotations
 
-from webhook.diagnostics import LINE, Diagnostic
+from webhook.diagnostics import LINE, Diagnostic, Unread
 from webhook.policy.printable import printable
 from webhook.policy.verdict import Severity
 from webhook.report.model import Entry, Result
-from webhook.report.source_tree import ANYWHERE, SourceTree
+from webhook.report.page import PLAIN, Page
 from webhook.report.summary import summary
 from webhook.report.tally import Tally
 
@@ -21,10 +21,11 @@ _TITLE = "gpushare-webhook"
 
 
 class GithubWriter:
-    """Writes an annotation for each finding and each error, and a notice with the summary."""
+    """Writes an annotation for each finding, each error and each reason to fail, and a notice with the summary."""
 
-    def __init__(self, tree: SourceTree = ANYWHERE) -> None:
-        self._tree = tree
+    def __init__(self, page: Page = PLAIN) -> None:
+        self._tree = page.tree
+        self._counts_unread = page.fail_on.counts_unread
         self._written = dict.fromkeys(_COMMANDS.values(), 0)
 
     def add(self, entry: Entry) -> str:
@@ -44,6 +45,10 @@ class GithubWriter:
                 place = {"line": entry.line, "col": entry.column} if entry.line else {}
                 file = self._tree.relative(entry.file)
                 return self._command("error", {"file": file, **place}, "cannot be read", entry.message)
+            case Unread(may_hide=True) if self._counts_unread:
+                instead = f"; check it with: {entry.instead}" if entry.instead else ""
+                file = self._tree.relative(entry.file)
+                return self._command("error", {"file": file}, "not read", f"{entry.reason}{instead}")
             case _:
                 return ""
 
