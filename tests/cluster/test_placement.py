@@ -194,7 +194,7 @@ def test_scheduler_places_pods_on_predicted_nodes(
             _assert_sharing(prediction, taking)
             _assert_limits(prediction, cluster, taking)
             tally.add(prediction, found)
-    record_property(f"of {PODS_OF_A_CLUSTER} pods", tally)
+    record_property(f"of {PODS_OF_A_CLUSTER} pods", str(tally))
     assert tally.unknown < MOST_UNKNOWN * PODS_OF_A_CLUSTER
 
 
