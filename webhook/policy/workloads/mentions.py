@@ -144,7 +144,7 @@ _ELSEWHERE = frozenset(
         *("batchSchedulerOptions", "ignoreDifferences", "schedulingPolicy"),
     }
 )
-"""Members that name GPU resources for other reasons than to ask for them: they select, label, taint, sum up and compare.
+"""Members that name GPU resources for other reasons than to ask for them: to select, label, taint, sum up and compare.
 
 Below them, only `limits` and `requests` hold amounts, where the indentation is wrong.
 """
