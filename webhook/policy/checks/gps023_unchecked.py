@@ -12,8 +12,8 @@ placeholder of a template.
 
 Exceptions: labels, annotations, selectors, taints and tolerations name no amounts, and `status` is what a controller
 wrote. `schedulingPolicy` and `batchSchedulerOptions` sum up what pods ask for elsewhere, and `ignoreDifferences`
-compares. Kinds such as ResourceQuota, Node and ResourceClaim, which name amounts and run no pods, are not searched. Of a
-policy of Kyverno, what it mutates and generates is searched, and not what it validates.
+compares. Kinds such as ResourceQuota, Node and ResourceClaim, which name amounts and run no pods, are not searched. Of
+a policy of Kyverno, what it mutates and generates is searched, and not what it validates.
 
 Remedy: move the amount to the place that the message names. In a custom kind, where the place is a pod template, a pod
 spec, a container or its resources, add it to `workloads.paths`, and the webhook checks it too. If a preset of the
