@@ -32,6 +32,7 @@ from webhook.policy.placement.cluster_objects import (
     Replicas,
     RuntimeClass,
 )
+from webhook.policy.placement.decisive import ALWAYS
 from webhook.policy.placement.node_bounds import MOST
 from webhook.policy.settings.elements import DevicePluginSource
 from webhook.policy.settings.settings import FactsSettings
@@ -247,7 +248,7 @@ async def test_failed_publication_is_retried() -> None:
         if len(takes) == 1:
             raise LookupError("on purpose")
 
-    live.facts = type(live.facts)(cluster, CLASSES, (), failing_once, live.log)
+    live.facts = type(live.facts)(cluster, CLASSES, ALWAYS, failing_once, live.log)
     (_, watch), (_, publish) = live.facts.tasks()
     watching = asyncio.ensure_future(watch())
     with pytest.raises(LookupError):
