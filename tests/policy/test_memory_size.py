@@ -210,7 +210,16 @@ def test_steered_pod_selects_whole_cards_that_fit(pod: Json, nodes: tuple[Node, 
     wanted = [node for node in selected(pod, nodes) if node in fits]
     is_steered = not any(name == "steering" for name, _ in verdict.withheld)
     whole = [node for node in wanted if node.labels.get(STRATEGY) != "mps" and node.labels.get(CAPABLE) != "true"]
+    if any(map(hides_its_class, nodes)):
+        whole = [node for node in whole if node.labels.get(STRATEGY) == "none"]
     assert selected(mutated, nodes) == (whole if is_steered else wanted)
+
+
+def hides_its_class(node: Node) -> bool:
+    """Whether a node with GPUs has no label that shows whether it shares its cards, or how."""
+    if GPU not in node.resources or STRATEGY in node.labels or CAPABLE in node.labels:
+        return False
+    return int(node.labels.get(REPLICAS, 0)) > 1 or node.labels.keys().isdisjoint({CARD_MEMORY, REPLICAS})
 
 
 def labelled(name: str, memory: str, replicas: str, **labels: str) -> Node:
