@@ -44,7 +44,10 @@ def _applies(fixture: Fixture) -> bool:
 
 def _settings(fixture: Fixture) -> Object:
     facts = fixture.facts or {}
-    wanted = {part: SOURCE if part == "devicePlugin" else True for part in PARTS if facts.get(part) is not None}
+    wanted: Object = {part: True for part in PARTS if facts.get(part) is not None}
+    if "devicePlugin" in wanted:
+        has_configs = bool(facts["devicePlugin"]["configs"])
+        wanted["devicePlugin"] = SOURCE if has_configs else {"daemonSet": SOURCE["daemonSet"]}
     return HEAD | (fixture.settings or {}) | {"facts": wanted}
 
 
@@ -77,8 +80,10 @@ def kubeconfig(running: ControlPlaneOnly) -> Path:
 def _snapshot(kubeconfig: Path, settings: Path) -> Object:
     wanted = json.loads(settings.read_text())["facts"]
     without = [f"--without={part}" for part in (*PARTS, "namespaces") if part not in wanted]
-    plugin = [f"--device-plugin-config={SOURCE['configMaps'][0]}", f"--device-plugin-daemonset={SOURCE['daemonSet']}"]
-    options = [*without, *(plugin if "devicePlugin" in wanted else [])]
+    plugin = wanted.get("devicePlugin", {})
+    configs = [f"--device-plugin-config={one}" for one in plugin.get("configMaps", ())]
+    daemon_set = [f"--device-plugin-daemonset={plugin['daemonSet']}"] if plugin else []
+    options = [*without, *configs, *daemon_set]
     ended = run("snapshot", "--kubeconfig", kubeconfig, "--config", settings, "-o", "json", *options)
     assert ended.code == 0, ended.err
     facts: Object = ended.json()

@@ -58,14 +58,17 @@ def _device_classes(classes: list[Object]) -> Iterator[tuple[str, Object]]:
 
 
 def _device_plugin(plugin: Object) -> Iterator[tuple[str, Object]]:
-    """The ConfigMap, and a DaemonSet whose pods run nowhere."""
-    data = {config["name"]: json.dumps(_config(config)) for config in plugin["configs"]}
-    yield _CONFIG_MAPS, {"metadata": {"name": PLUGIN}, "data": data}
+    """The ConfigMap if there are configurations, and a DaemonSet whose pods run nowhere."""
+    if plugin["configs"]:
+        data = {config["name"]: json.dumps(_config(config)) for config in plugin["configs"]}
+        yield _CONFIG_MAPS, {"metadata": {"name": PLUGIN}, "data": data}
     labels, version = {"app": PLUGIN}, plugin.get("version")
     image = f"nvidia/k8s-device-plugin:{version}" if version else "nvidia/k8s-device-plugin"
     spec: Any = {"nodeSelector": {"none": "none"}, "containers": [{"name": "nvidia-device-plugin-ctr", "image": image}]}
-    if plugin.get("defaultConfig"):
-        default = [{"name": "DEFAULT_CONFIG", "value": plugin["defaultConfig"]}]
+    if plugin["configs"] and plugin.get("defaultConfig") is not None:
+        name = plugin["defaultConfig"]
+        rule = ("DEFAULT_CONFIG", name) if name else ("FALLBACK_STRATEGIES", "empty")
+        default = [dict(zip(("name", "value"), rule, strict=True))]
         spec["initContainers"] = [{"name": "init", "image": "none", "command": ["config-manager"], "env": default}]
     template = {"metadata": {"labels": labels}, "spec": spec}
     body = {"metadata": {"name": PLUGIN}, "spec": {"selector": {"matchLabels": labels}, "template": template}}

@@ -89,7 +89,7 @@ class NodeIndex:
 
     `unknown`: the nodes that may share their cards in any way, or not at all. They count as sharing, and never as whole
     cards. They are `undiscovered`: no label, group or configuration shows their class. Or they are incomplete, and
-    more than labels that say nothing of the class may be missing.
+    more than labels that do not concern the class may be missing.
     """
 
     __slots__ = (
