@@ -377,6 +377,7 @@ def _not_evaluated(custom: CustomKinds) -> float:
 
 FOREIGN = 'unknown field "spec.suspend"'
 ILLEGAL = {
+    "GPS023/level-missing-in-preset-kind": 'unknown field "spec.headGroupSpec.spec"',
     "workloads/argo-placeholder-as-amount": 'Invalid value: "{{inputs.parameters.gpus}}"',
     "workloads/leader-worker-set-with-suspend": FOREIGN,
     "workloads/notebook-one": 'unknown field "spec.template.spec.hostUsers"',
