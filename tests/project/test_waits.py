@@ -35,6 +35,7 @@ JUSTIFIED = {
     "tests/cluster/test_rotation.py: test_three_replicas_rotate_without_lost_creates": "creates at a steady rate",
     "tests/cluster/test_webhook_overload.py: _halt": "suspends a process",
     "tests/runtime/test_retry.py: test_wait_for_event_ends_early": "tests the delay itself, in virtual time",
+    "tests/server/test_cluster_doubts.py: test_nodes_that_come_and_go_are_named_once_in_ten_minutes": "in virtual time",
     "tests/server/test_watchdog.py: test_suspended_process_logs_stall_and_sheds_late_review": "suspends a process",
 }
 

@@ -18,16 +18,16 @@ from webhook.policy.steps import ENTRIES, Steps, converted, finished
 if TYPE_CHECKING:
     from webhook.policy.placement.cluster_objects import Node, NodePart
 
-_SLICE = 64
+SLICE = 64
 """Nodes that are indexed at a time: their sets fit a machine word."""
 
-_MOST = 100_000
+MOST_DIFFERENT = 100_000
 """Different labels, taints and amounts of all nodes together that are indexed. What only later nodes have is unknown.
 
 A set of nodes takes up to a bit for each node, so that these take 60 MiB for 5,000 nodes.
 """
 
-_MOST_PER_NODE = 20
+MOST_PER_NODE = 20
 """The same for each node of larger clusters. A node has about ten labels that no other has, such as its host name."""
 
 _BESIDE_LABELS: Final[Sequence[NodePart]] = ("taints", "resources")
@@ -260,7 +260,7 @@ def _slices(nodes: Iterable[Node]) -> Iterator[list[Node]]:
     entries = 0
     for node in nodes:
         more = _entries(node)
-        if slice_ and (len(slice_) == _SLICE or entries + more > ENTRIES):
+        if slice_ and (len(slice_) == SLICE or entries + more > ENTRIES):
             yield slice_
             slice_, entries = [], 0
         slice_.append(node)
@@ -278,7 +278,7 @@ def indexing(known: Sequence[Node], sharing: NodeSharing, groups: Sequence[Node]
     nodes = (*known, *groups)
     sets = NodeSets()
     indexed: list[Node] = []
-    most = max(_MOST, _MOST_PER_NODE * len(nodes))
+    most = max(MOST_DIFFERENT, MOST_PER_NODE * len(nodes))
     for slice_ in _slices(nodes):
         if sets.size + sum(map(_entries, slice_)) > most:
             slice_ = [sets.known_of(node, sharing.gpus, sharing.decisive) for node in slice_]
