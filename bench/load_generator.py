@@ -23,7 +23,8 @@ class LoadError(Exception):
 class Load:
     """A load: a loopback address, a file with one body per line, and the authority of the certificate.
 
-    With `rate`, requests per second are planned in advance (open loop); without, each connection waits for its answer.
+    `identity` is a file with the client's certificate and its key. With `rate`, requests per second are planned in
+    advance (open loop); without, each connection waits for its answer.
     """
 
     address: str
@@ -35,6 +36,7 @@ class Load:
     warmup: float = 0.2
     path: str = "/mutate?timeout=10s"
     limit: int = 1_000_000
+    identity: Path | None = None
 
 
 class Report(msgspec.Struct, rename="camel"):
@@ -70,6 +72,7 @@ def generate(load: Load, machine: Machine | None = None) -> Report:
         "warmup": f"{load.warmup}s",
         "rate": load.rate,
         "limit": load.limit,
+        "identity": load.identity or "",
     }
     ended = subprocess.run(
         [str(go_program("load")), *(f"-{name}={value}" for name, value in options.items())],

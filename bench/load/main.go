@@ -30,6 +30,7 @@ type options struct {
 	path        string
 	bodies      string
 	ca          string
+	identity    string
 	connections int
 	duration    time.Duration
 	warmup      time.Duration
@@ -43,6 +44,7 @@ func main() {
 	flag.StringVar(&o.path, "path", "/mutate", "path and query of every request")
 	flag.StringVar(&o.bodies, "bodies", "", "`file` with one body a line; they are sent in turn")
 	flag.StringVar(&o.ca, "ca", "", "`file` with the authority of the server's certificate, which has to name localhost")
+	flag.StringVar(&o.identity, "identity", "", "`file` with the client's certificate and its key; without it, it has none")
 	flag.IntVar(&o.connections, "connections", 1, "connections; in an open loop the most that are used")
 	flag.DurationVar(&o.duration, "duration", 5*time.Second, "how long to measure, at most 2m")
 	flag.DurationVar(&o.warmup, "warmup", 300*time.Millisecond, "how long to run before that")
@@ -65,12 +67,16 @@ func run(o options) (Report, error) {
 	if err != nil {
 		return Report{}, err
 	}
+	certificates, err := identity(o.identity)
+	if err != nil {
+		return Report{}, err
+	}
 	requests, err := readRequests(o.bodies, o.path)
 	if err != nil {
 		return Report{}, err
 	}
 	target := &target{address: o.address, requests: requests, tls: &tls.Config{
-		MinVersion: tls.VersionTLS13, RootCAs: trust, ServerName: "localhost",
+		MinVersion: tls.VersionTLS13, RootCAs: trust, ServerName: "localhost", Certificates: certificates,
 	}}
 	// The planner of an open loop waits in system calls; with one P the readers of answers would wait with it.
 	runtime.GOMAXPROCS(4)
@@ -109,4 +115,15 @@ func authority(file string) (*x509.CertPool, error) {
 		return nil, fmt.Errorf("-ca: %s holds no certificate", file)
 	}
 	return pool, nil
+}
+
+func identity(file string) ([]tls.Certificate, error) {
+	if file == "" {
+		return nil, nil
+	}
+	pair, err := tls.LoadX509KeyPair(file, file)
+	if err != nil {
+		return nil, fmt.Errorf("-identity: %w", err)
+	}
+	return []tls.Certificate{pair}, nil
 }

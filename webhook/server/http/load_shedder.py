@@ -9,7 +9,11 @@ from webhook.server.errors import OverloadedError
 from webhook.server.lifecycle import Lifecycle, Phase
 
 _SLICE = 0.01
-"""Seconds of reviews at a stretch. Then bytes are read, connections accepted and probes answered."""
+"""Seconds of reviews at a stretch. Then bytes are read, connections accepted and probes answered.
+
+What the loop does besides reviews does not count: in a flood of handshakes a turn takes as long, and reviews would wait
+for eight of them.
+"""
 
 _TURNS = 8
 """Turns of the loop between two stretches: as many as a client takes from its handshake to an answer of 503."""
@@ -26,7 +30,8 @@ class LoadShedder:
     def __init__(self, limit: int, lifecycle: Lifecycle) -> None:
         self._limit = limit
         self._lifecycle = lifecycle
-        self._stretch_ends: float | None = None
+        self._is_counting = False
+        self._spent = self._entered = 0.0
         self._last_wait = 0.0
         self.in_flight = 0
 
@@ -49,13 +54,15 @@ class LoadShedder:
                 await asyncio.sleep(0)
                 self._check(latest)
         except BaseException:
-            self.leave()
+            self.in_flight -= 1
             raise
-        self._last_wait = monotonic() - now
+        self._entered = monotonic()
+        self._last_wait = self._entered - now
 
     def leave(self) -> None:
-        """End an admitted review."""
+        """End the review that was admitted last: its handler has not paused."""
         self.in_flight -= 1
+        self._spent += monotonic() - self._entered
 
     def _check(self, latest: float) -> None:
         if self._lifecycle.phase >= Phase.REFUSING:
@@ -65,15 +72,14 @@ class LoadShedder:
 
     def _is_used_up(self) -> bool:
         """Whether the reviews of this stretch have had their time."""
-        now = monotonic()
-        if self._stretch_ends is None:
-            self._stretch_ends = now + _SLICE
+        if not self._is_counting:
+            self._is_counting, self._spent = True, 0.0
             asyncio.get_running_loop().call_soon(self._count_turn, _TURNS)
-        return now >= self._stretch_ends
+        return self._spent >= _SLICE
 
     def _count_turn(self, left: int) -> None:
         if left == 0:
-            self._stretch_ends = None
+            self._is_counting = False
         else:
             asyncio.get_running_loop().call_soon(self._count_turn, left - 1)
 
