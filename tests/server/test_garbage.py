@@ -65,9 +65,10 @@ def test_garbage_of_ended_connections_is_bounded_in_bytes(certificates: Certific
     large = Attack("trailers and more", TRAILERS.sent + b"x" * 200_000)
 
     async def left() -> list[int]:
-        counts = []
+        """The connections left behind after each, up to a collection. How many bytes arrive of one, its end decides."""
+        counts = [0]
         async with running(certificates) as server:
-            for _ in range(100):
+            while counts[-1] >= len(counts) - 1 < 2000:
                 await once(server, large)
                 counts.append(sum(isinstance(one, GuardedConnection) for one in gc.get_objects()))
         return counts
@@ -77,8 +78,7 @@ def test_garbage_of_ended_connections_is_bounded_in_bytes(certificates: Certific
         counts = in_loop(left())
     finally:
         gc.enable()
-    assert 5 < max(counts) < 80
-    assert min(counts[50:]) < 5
+    assert max(counts) > 5 > counts[-1]
 
 
 async def garbage_of(server: Running, attack: Attack) -> Counter[str]:
