@@ -31,6 +31,7 @@ JUSTIFIED = {
     "tests/cluster/harness/waiting.py: wait_for": "looks at other processes, with a deadline",
     "tests/server/lines.py: until": "looks at another process, with a deadline",
     # The length of time is what the test is about.
+    "bench/attacks.py: _probed.probe": "probes at a steady rate",
     "tests/admission/test_structure.py: test_float_decoding_yields_to_threads.turn": "measures how a thread waits",
     "tests/cluster/test_rotation.py: test_three_replicas_rotate_without_lost_creates": "creates at a steady rate",
     "tests/cluster/test_webhook_overload.py: _halt": "suspends a process",
