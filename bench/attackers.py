@@ -2,7 +2,7 @@
 
     python -m bench.attackers PORT AUTHORITY ATTACK SECONDS COUNT
 
-It ends after so many seconds or attacks, and writes how many there were.
+It ends after this many seconds or attacks, and writes how many there were.
 """
 
 from __future__ import annotations

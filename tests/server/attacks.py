@@ -68,7 +68,7 @@ class Attack:
             connection.close()
 
     def attempt(self, port: int, trust: ssl.SSLContext) -> bool:
-        """Attack once; whether the server let it continue to its end."""
+        """Attack once; whether the server let it reach its end."""
         with suppress(OSError):
             self.run(port, trust)
             return True

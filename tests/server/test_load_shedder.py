@@ -18,12 +18,19 @@ class Turns:
     def __init__(self) -> None:
         self.count = 0
         self._loop = asyncio.get_running_loop()
+        self._passed = asyncio.Event()
         self._turn()
 
     def _turn(self) -> None:
         self.count += 1
         spin(TURN)
+        self._passed.set()
         self._handle = self._loop.call_soon(self._turn)
+
+    async def next(self) -> None:
+        """Wait for the end of a turn."""
+        self._passed.clear()
+        await self._passed.wait()
 
     def stop(self) -> None:
         self._handle.cancel()
@@ -36,7 +43,7 @@ def spin(seconds: float) -> None:
 
 
 async def waited(shedder: LoadShedder, turns: Turns, seconds: float) -> int:
-    """How many turns a review waits that takes so long."""
+    """How many turns a review of this many seconds waits."""
     before = turns.count
     await shedder.enter(time.monotonic(), 10)
     after = turns.count
@@ -46,13 +53,13 @@ async def waited(shedder: LoadShedder, turns: Turns, seconds: float) -> int:
 
 
 async def waits(seconds: float) -> list[int]:
-    """The waits of reviews that each take so long, one a turn."""
+    """The waits of reviews of this many seconds, one per turn."""
     shedder, turns = LoadShedder(256, Lifecycle()), Turns()
     try:
         found = []
         for _ in range(30):
             found.append(await waited(shedder, turns, seconds))
-            await asyncio.sleep(0)
+            await turns.next()
         return found
     finally:
         turns.stop()
