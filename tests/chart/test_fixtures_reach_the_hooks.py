@@ -79,5 +79,6 @@ def test_api_server_decodes_all_fixtures_but_the_invalid_ones() -> None:
         "GPS013/unknown-name-with-malformed-amount",
         "GPS018/number-above-range",
         "GPS018/number-without-quotes",
+        "GPS023/resource-slice",
         "workloads/daemonset",
     }

@@ -24,6 +24,10 @@ pytestmark = pytest.mark.slow  # downloads what is missing
 KINDS = {(kind.group, kind.kind) for preset in PRESETS for kind in preset.kinds} - RETIRED_KINDS
 NO_SUSPEND = ["spec: suspend is unknown"]  # the field suspends nothing, as the fixture shows
 WRONG_ON_PURPOSE = {
+    "GPS023/level-missing-in-preset-kind": [
+        "spec.headGroupSpec: template is required",
+        "spec.headGroupSpec: spec is unknown",
+    ],
     "workloads/notebook-one": ["spec.template.spec: hostUsers is unknown"],  # newer than the definition
     "workloads/leader-worker-set-with-suspend": NO_SUSPEND,
     "workloads/ray-cron-job-of-suspended-jobs": ["spec: timeZone is unknown"],  # since KubeRay 1.7
