@@ -194,7 +194,7 @@ def _measured(
         attacks = in_all = attackers.ended() if attackers else 0
         if attack is not None and attacks < count:
             in_all += started(machine, server.port, AUTHORITY, attack, FASTEST, count - attacks).ended()
-        after = _settled(server)
+        after = _settled(server, before.files)
     name, wanted = ("none", 0) if attack is None else (attack.name, count)
     return Outcome(name, attacks, in_all, honest, probes, before, after, wanted)
 
@@ -224,10 +224,13 @@ def _probed(server: Running) -> Iterator[Probes]:
         thread.join()
 
 
-def _settled(server: Running) -> Size:
-    """The size of a server when its connections have ended, or when they should have."""
+def _settled(server: Running, most: int = 0) -> Size:
+    """The size of a server when its connections have ended, with no more files than `most`, or should have."""
     with suppress(AssertionError):
         until(lambda: "\ngpushare_webhook_connections 0.0\n" in health(server, "/metrics")[1])
+    if most:  # the connection that has just asked for the metrics ends a moment later
+        with suppress(AssertionError):
+            until(lambda: Size.of(server).files <= most)
     return Size.of(server)
 
 
