@@ -10,9 +10,9 @@ import gc
 import sys
 import time
 import tracemalloc
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
-from itertools import combinations
+from itertools import combinations, groupby
 from typing import Any, NamedTuple
 
 import msgspec
@@ -57,6 +57,11 @@ class Growth(NamedTuple):
     def preset(self) -> str:
         """The preset of the kind; `built-in` for others."""
         return _PRESET_OF.get((group_of(self.object["apiVersion"]), self.object["kind"]), "built-in")
+
+    @property
+    def is_container(self) -> bool:
+        """Whether a single list or mapping grows."""
+        return len(self.members) == 1 and not isinstance(self.members[0].unit, str)
 
     def __str__(self) -> str:
         return f"{self.preset}, {self.object['kind']}: {' x '.join(map(str, self.members))}"
@@ -310,26 +315,27 @@ def size_of(growth: Growth) -> int:
 
 def main(*presets: str) -> None:
     """Print what grows more than linearly, and the highest cost of a large object for each preset."""
-    worst: dict[tuple[str, str], tuple[float, str]] = {}
-    number = 0
-    for growth in _of(presets, (*singles(), *pairs())):
-        number += 1
-        for answer in ANSWERS:
-            large = cost(growth, TIMES * size_of(growth), answer)
+    every = sorted((*singles(), *pairs()), key=lambda one: one.preset)
+    for preset, growths in groupby(every, lambda one: one.preset):
+        if not presets or preset in presets:
+            _measure(preset, list(growths))
+
+
+def _measure(preset: str, growths: Sequence[Growth]) -> None:
+    for answer in ANSWERS:
+        highest, where = 0.0, ""
+        for growth in growths:
+            large = compared(growth, size_of(growth), answer).large
+            if large.size > _LARGE and large.each > highest:
+                highest, where = large.each, f"{large.size >> 10} KiB, {growth}"
             if found := problem(growth, size_of(growth), answer):
                 print(f"time, {answer.__name__}, {found}", flush=True)
-            if len(growth.members) == 1 and (found := problem_of_memory(growth, size_of(growth), answer)):
+            if growth.is_container and (found := problem_of_memory(growth, size_of(growth), answer)):
                 print(f"memory, {answer.__name__}, {found}", flush=True)
-            key = growth.preset, answer.__name__
-            if large.size > 64 * 1024:
-                worst[key] = max(worst.get(key, (0.0, "")), (large.each, f"{large.size >> 10} KiB, {growth}"))
-    print(number, "members and pairs")
-    for (preset, name), (each, growth_) in sorted(worst.items()):
-        print(f"{preset:20} {name:12} {each:5.2f} s/MiB  {growth_}")
+        print(f"{preset:20} {answer.__name__:12} {len(growths):5} {highest:5.2f} s/MiB  {where}", flush=True)
 
 
-def _of(presets: Iterable[str], growths: Iterable[Growth]) -> Iterator[Growth]:
-    return (one for one in growths if not presets or one.preset in presets)
+_LARGE = 64 * 1024
 
 
 if __name__ == "__main__":
