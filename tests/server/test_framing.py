@@ -133,6 +133,13 @@ def test_header_that_is_too_long_is_cut_and_made_illegal(size: int) -> None:
     assert framing.has_header
 
 
+@pytest.mark.parametrize("begins", [b"\x16\x03\x01\x02", b"\0", b"{", b" POST / HTTP/1.1"])
+def test_bytes_that_begin_no_request_are_made_illegal_at_once(begins: bytes) -> None:
+    framing = Framing()
+    assert framing.feed(b"\r\n" + begins) == begins + ILLEGAL
+    assert framing.has_header
+
+
 @pytest.mark.parametrize("length", [LONGEST_HEADER - 1, LONGEST_HEADER])
 def test_longest_header_is_passed_on(length: int) -> None:
     header = b"x" * (length - len(END)) + END

@@ -134,13 +134,15 @@ class Framing:
         return body + self._next_header() if self._is_answered else body
 
     def _next_header(self) -> bytes:
-        """The next header, once it has arrived. One that is too long is cut, and ends the connection."""
+        """The next header, once it has arrived. One that is too long, or that cannot be HTTP, ends the connection."""
         if self._phase is not _Phase.HEADER:
             self._phase, self._searched = _Phase.HEADER, 0
         if not self._searched:
             self._kept = self._kept.lstrip(b"\r\n")  # RFC 9112, 2.2: line ends before a request are no part of it
         found = self._kept.find(_HEADER_END, self._searched, _LONGEST_HEADER)
-        if found < 0 and len(self._kept) < _LONGEST_HEADER:
+        # A request begins with its method. A client that speaks TLS waits for an answer to its first bytes.
+        is_http = not self._kept or self._kept[:1].isalpha()
+        if found < 0 and is_http and len(self._kept) < _LONGEST_HEADER:
             self._searched = max(0, len(self._kept) - len(_HEADER_END) + 1)
             return b""
         end = found + len(_HEADER_END) if found >= 0 else _LONGEST_HEADER
