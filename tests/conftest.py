@@ -6,6 +6,8 @@ import os
 
 from hypothesis import HealthCheck, settings
 
+pytest_plugins = ["tests.costs"]
+
 _SLOW_MACHINES = (HealthCheck.too_slow, HealthCheck.data_too_large)
 
 settings.register_profile("default", max_examples=50, deadline=None, suppress_health_check=_SLOW_MACHINES)
