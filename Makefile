@@ -32,7 +32,18 @@ serve: $(READY) ## Run the webhook on loopback until you stop it.
 certs: $(READY) ## Create development certificates in certs/.
 	@$(BIN)/python certs/generate.py --force
 
-test: lint types layers unit ## Run every check and all tests that need no cluster.
+##@ Tests
+
+test: lint types layers unit ## Run every check and all tests that need Python and make alone, in five minutes on two cores.
+	@$(SUMMARY) "needs Go: make test-chart=$(WITH_GO)" "needs a cluster: make test-cluster=tests/cluster/"
+
+test-chart: $(READY) chart-tools crd-definitions ## Run the tests that need Go, of the chart and of custom kinds.
+	$(PYTEST) $(PARALLEL) --record $(RECORDS)/chart.json $(WITH_GO)
+
+test-all: EXHAUSTIVE := all
+test-all: ## Run all tests, with those that try every case. They take hours.
+	@$(MAKE) EXHAUSTIVE=all lint types layers unit test-chart test-cluster
+	@$(SUMMARY)
 
 lint: $(READY)
 	$(BIN)/ruff check .
@@ -44,21 +55,29 @@ types: $(READY)
 layers: $(READY)
 	$(BIN)/lint-imports
 
-quick: $(READY) ## Run the tests that are not slow, in about a minute, and print the slowest of them.
-	$(BIN)/python -m pytest -m "not slow" --quiet --durations=10 --durations-min=1
+quick: $(READY) ## Run the tests that are not slow, in a minute, and print the slowest of them.
+	$(PYTEST) $(PARALLEL) -m "not slow" --durations=10 --durations-min=1 $(addprefix --ignore=,$(WITH_GO))
+
+# The exhaustive tests that run: all, none, or part K of N.
+EXHAUSTIVE ?= none
+RECORDS    := build/tests
+PYTEST      = $(BIN)/python -m pytest --quiet --exhaustive $(EXHAUSTIVE)
+PARALLEL   := --numprocesses=2 --dist=loadfile
+SUMMARY    := $(BIN)/python -m tests.summary $(RECORDS)
 
 # The tests that reach every branch of the packages which coverage measures. It makes Python code twice as slow, so that it
 # traces no other test.
 COVERING := tests/policy tests/patch tests/admission tests/fixtures tests/settings tests/facts
 # The tests of the server wait for deadlines and load it, so that nothing runs beside them.
 ALONE    := tests/server
+WITH_GO  := tests/chart tests/crds tests/bench/test_load_generator.py tests/bench/test_attacks.py
 
-unit: $(READY) chart-tools crd-definitions
-	$(BIN)/coverage run -m pytest -m "not slow" $(COVERING)
-	$(BIN)/coverage report
-	$(BIN)/python -m pytest --numprocesses=2 --dist=loadfile -m slow $(COVERING)
-	$(BIN)/python -m pytest --numprocesses=2 --dist=loadfile $(addprefix --ignore=,$(COVERING) $(ALONE))
-	$(BIN)/python -m pytest $(ALONE)
+unit: $(READY)
+	@rm -rf $(RECORDS)
+	$(PYTEST) $(PARALLEL) -m "not slow" --cov --cov-report=term --record $(RECORDS)/covering.json $(COVERING)
+	$(PYTEST) $(PARALLEL) -m slow --record $(RECORDS)/slow.json $(COVERING)
+	$(PYTEST) $(PARALLEL) --record $(RECORDS)/others.json $(addprefix --ignore=,$(COVERING) $(ALONE) $(WITH_GO))
+	$(PYTEST) --record $(RECORDS)/alone.json $(ALONE)
 
 crd-definitions: $(READY) ## Download the resource definitions of the workload presets into the cache folder.
 	@$(BIN)/python -m tests.crds.published

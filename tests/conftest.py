@@ -6,7 +6,7 @@ import os
 
 from hypothesis import HealthCheck, settings
 
-pytest_plugins = ["tests.costs"]
+pytest_plugins = ["tests.exhaustive", "tests.record"]
 
 _SLOW_MACHINES = (HealthCheck.too_slow, HealthCheck.data_too_large)
 

@@ -43,6 +43,7 @@ def test_largest_review_has_30_kilobytes() -> None:
     assert 28_000 < len(body) < 32_000
 
 
+@pytest.mark.exhaustive
 def test_count_is_the_difference_per_review() -> None:
     try:
         counts = callgrind.count(2)

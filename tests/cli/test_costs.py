@@ -40,6 +40,7 @@ def within(command: str, data: bytes, share: float) -> Cost:
     raise AssertionError(f"{found.seconds:.2f} s, and {honest(command).seconds:.2f} s for an honest file")
 
 
+@pytest.mark.exhaustive(every=16)
 @pytest.mark.parametrize("command", ["check", "mutate"])
 @pytest.mark.parametrize("name", BLANKS)
 def test_file_of_almost_nothing_costs_no_more_than_an_honest_one(name: str, command: str) -> None:
@@ -48,6 +49,7 @@ def test_file_of_almost_nothing_costs_no_more_than_an_honest_one(name: str, comm
     assert found.memory < 16 * SIZE
 
 
+@pytest.mark.exhaustive(every=16)
 @pytest.mark.parametrize("name", [name for name in FILES if name not in BLANKS])
 def test_words_cost_at_most_three_times_those_of_an_honest_file(name: str) -> None:
     data = content(name, SIZE)

@@ -65,6 +65,7 @@ EDITED = [
 
 
 @pytest.mark.slow
+@pytest.mark.exhaustive(every=5)
 @pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
 @pytest.mark.parametrize("fixture", EDITED, ids=lambda fixture: fixture.name)
 def test_diff_of_fixture_applies(here: Path, fixture: Fixture, form: Callable[[Any], str]) -> None:

@@ -276,6 +276,7 @@ SERVE = ("serve", "--tls-mode", "self-managed", "--installed-as", "a/b", "--port
 
 
 @pytest.mark.slow
+@pytest.mark.exhaustive(every=4)
 @pytest.mark.parametrize("command", [SERVE, ("snapshot",)], ids=["serve", "snapshot"])
 @pytest.mark.parametrize("text", BEGINNINGS)
 def test_library_warning_is_safe(here: Path, command: tuple[str, ...], text: str) -> None:

@@ -23,6 +23,7 @@ DIFFER = {
 """The fixtures on which a running webhook rightly differs, and why."""
 
 
+@pytest.mark.exhaustive(every=8)
 @pytest.mark.parametrize("fixture", load_all(), ids=lambda fixture: fixture.name)
 async def test_fixture(fixture: Fixture, clients: Clients, certificates: Certificates, tmp_path: Path) -> None:
     facts = facts_of(fixture)

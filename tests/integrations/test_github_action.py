@@ -45,6 +45,7 @@ def test_step_annotates_denied_pod(repository: Path, source: Path, runner: Path)
 
 
 @pytest.mark.slow
+@pytest.mark.exhaustive
 def test_step_follows_inputs(repository: Path, source: Path, runner: Path) -> None:
     (repository / "apps" / "two.yaml").write_text(POD.format(name="two", replicas=2))
     (repository / "lenient settings.yaml").write_text(LENIENT)
@@ -55,6 +56,7 @@ def test_step_follows_inputs(repository: Path, source: Path, runner: Path) -> No
 
 
 @pytest.mark.slow
+@pytest.mark.exhaustive
 def test_step_does_not_run_text_of_inputs(repository: Path, source: Path, runner: Path) -> None:
     ended = step(repository, source, runner, paths="$(touch ran); `touch ran`; apps/right.yaml")
     assert ended.code == 2
@@ -106,7 +108,8 @@ def plant(repository: Path) -> dict[str, str]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("has_variables", [False, True], ids=["plain", "variables lead to the checkout"])
+@pytest.mark.exhaustive(every=2)
+@pytest.mark.parametrize("has_variables", [True, False], ids=["variables lead to the checkout", "plain"])
 def test_step_runs_no_code_and_takes_no_option_from_checkout(
     repository: Path, source: Path, runner: Path, has_variables: bool
 ) -> None:
@@ -124,6 +127,7 @@ def test_step_runs_no_code_and_takes_no_option_from_checkout(
 
 
 @pytest.mark.slow
+@pytest.mark.exhaustive
 def test_step_discovers_settings_only_where_input_is_true(repository: Path, source: Path, runner: Path) -> None:
     (repository / "apps" / "two.yaml").write_text(POD.format(name="two", replicas=2))
     (repository / ".gpushare.yaml").write_text("mode: audit\n")
@@ -153,6 +157,7 @@ def test_step_says_that_python_cannot_be_used(repository: Path, runner: Path) ->
 
 
 @pytest.mark.slow
+@pytest.mark.exhaustive
 def test_step_installs_no_library_with_another_digest(repository: Path, source: Path, runner: Path) -> None:
     wheels = runner.parent / "wheels"  # pip takes a path with a space for two
     wheels.mkdir()
@@ -176,6 +181,7 @@ def counterfeit(folder: Path, name: str, version: str, code: str) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.exhaustive
 def test_libraries_of_step_suffice_for_command_line(repository: Path, source: Path, runner: Path) -> None:
     (repository / "settings.yaml").write_text(LENIENT)
     (repository / "facts.yaml").write_text("runtimeClasses: [{name: nvidia, handler: nvidia}]\n")

@@ -62,6 +62,7 @@ def test_hooks_name_committed_command() -> None:
     ]
 
 
+@pytest.mark.exhaustive(every=2)
 @pytest.mark.parametrize("hook", ["gpushare-check", "gpushare-check-system"])
 def test_pre_commit_runs_hook(repository: Path, source: Path, environment: dict[str, str], hook: str) -> None:
     configure(repository, source, hook)
@@ -74,6 +75,7 @@ def test_pre_commit_runs_hook(repository: Path, source: Path, environment: dict[
     assert "chart/templates" not in out
 
 
+@pytest.mark.exhaustive(every=4)
 @pytest.mark.parametrize("hook", ["gpushare-check", "gpushare-check-system"])
 @pytest.mark.parametrize("name", ["--config=lenient.yaml", "--write-baseline=x.yaml", "-oyaml=report.yaml", "-q.json"])
 def test_file_becomes_no_option_of_hook(

@@ -78,6 +78,7 @@ def workflow() -> dict[str, Any]:
 
 
 @pytest.mark.slow
+@pytest.mark.exhaustive
 def test_workflow_checks_change_by_files_of_target_branch(
     request_of_stranger: Path, source: Path, runner: Path, tmp_path: Path
 ) -> None:

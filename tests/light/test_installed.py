@@ -140,6 +140,7 @@ def test_fixtures_get_same_answers(light: Environment, tmp_path: Path) -> None:
     assert ours == full
 
 
+@pytest.mark.exhaustive
 def test_files_get_same_answers(light: Environment, tmp_path: Path) -> None:
     """Manifests of all tests, valid and not, and what the other commands print."""
     files = [str(file) for file in tracked("*") if file.suffix in (".yaml", ".yml", ".json")]
@@ -151,6 +152,7 @@ def test_files_get_same_answers(light: Environment, tmp_path: Path) -> None:
     assert ours == full
 
 
+@pytest.mark.exhaustive
 def test_runs_without_byte_code(wheel: Path, tmp_path: Path) -> None:
     environment = installed(tmp_path / "environment", "--no-compile", str(wheel))
     assert list(environment.packages.rglob("*.pyc")) == []

@@ -31,6 +31,7 @@ def test_page_counts_packages(light: Environment) -> None:
     assert int(row) == len(list(light.packages.glob("*.dist-info")))
 
 
+@pytest.mark.exhaustive
 def test_uv_installs_wheel(wheel: Path, tmp_path: Path) -> None:
     block = page_block("docs/how-to/install-the-command-line.md", "uv tool install")
     tools = installed(tmp_path / "tools", "uv")

@@ -13,6 +13,7 @@ pytestmark = pytest.mark.slow
 _SMALLEST, _LARGEST = 10_000, 600_000
 
 
+@pytest.mark.exhaustive(every=8)
 @pytest.mark.parametrize("name", FILES)
 def test_reading_time_is_linear(name: str) -> None:
     def prepared(size: int) -> Work:

@@ -59,6 +59,7 @@ def test_recording_finds_members() -> None:
         assert name in found, sorted(found)
 
 
+@pytest.mark.exhaustive(every=9)
 @pytest.mark.parametrize("configuration", CONFIGURATIONS, ids=" ".join)
 def test_cpu_time_is_linear_in_each_member(configuration: tuple[str, str]) -> None:
     for name in dimensions():
@@ -73,6 +74,7 @@ IN_PAIRS = [name for name in dimensions() if not name.endswith(UNITS[1:-1])]
 """In pairs, texts consist of one ordinary and one odd unit only, to keep the number of pairs down."""
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("first", LISTS_AND_MAPPINGS)
 def test_cpu_time_is_linear_in_pairs_of_members(first: str) -> None:
     for second in IN_PAIRS:

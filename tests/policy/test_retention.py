@@ -36,6 +36,7 @@ def nothing_kept() -> Iterator[None]:
 TEXTS = [name for name in dimensions() if name.endswith((" of x", " of /."))]
 
 
+@pytest.mark.exhaustive(every=8)
 @pytest.mark.parametrize("name", TEXTS)
 def test_long_text_is_not_kept(name: str) -> None:
     evaluator = EVALUATORS[CONFIGURATIONS[1]]

@@ -52,20 +52,24 @@ def test_all_lists_mappings_and_texts_grow() -> None:
     assert Growth(one, (Member(("spec",), True),)).grown(2)["spec"].keys() == {"a", "d", "a0", "d1"}
 
 
+@pytest.mark.slow
 def test_cpu_time_is_linear_in_some_members_of_each_preset() -> None:
     assert_linear(of_the_day(list(singles()), 100))
 
 
+@pytest.mark.slow
 def test_cpu_time_is_linear_in_some_pairs_of_members() -> None:
     assert_linear(of_the_day(list(pairs()), 300))
 
 
 @pytest.mark.slow
+@pytest.mark.exhaustive
 def test_cpu_time_is_linear_in_more_members_and_pairs() -> None:
     assert_linear((*of_the_day(list(singles()), 20), *of_the_day(list(pairs()), 40)))
 
 
 @pytest.mark.slow
+@pytest.mark.exhaustive
 def test_memory_is_linear_in_members_of_each_preset() -> None:
     growths = of_the_day(list(singles()), 40)
     found = [problem_of_memory(growth, size_of(growth), answer) for growth in growths for answer in ANSWERS]

@@ -94,6 +94,7 @@ def test_column_names_known_entries() -> None:
     assert set().union(*DOCUMENTED.values()) <= RUNS.keys() | {"every command", "make certs"}
 
 
+@pytest.mark.exhaustive(every=4)
 @pytest.mark.parametrize("entry", RUNS)
 def test_command_imports_what_page_says(entry: str, tmp_path: Path) -> None:
     for name, content in FILES.items():

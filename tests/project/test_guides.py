@@ -12,7 +12,7 @@ from tests.project.clone import copied, reader
 from tests.project.pages import Block, page_block
 from tests.project.repository import ROOT
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.exhaustive]
 
 CHECK, SETTING = ROOT / "docs/how-to/add-a-check.md", ROOT / "docs/how-to/add-a-setting.md"
 

@@ -102,8 +102,14 @@ def shell_of(page: str) -> str:
     return "online" if any("needs" in block.notes for block in IN_CLONE[page]) else "alone"
 
 
+ALWAYS = ("README.md", "docs/tutorial/first-steps.md")
+"""The pages that a newcomer follows."""
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("page", IN_CLONE)
+@pytest.mark.parametrize(
+    "page", [pytest.param(page, marks=() if page in ALWAYS else pytest.mark.exhaustive) for page in IN_CLONE]
+)
 def test_commands_of_page_run(page: str, clone: Path, request: pytest.FixtureRequest, tmp_path: Path) -> None:
     """In one shell, in order. pytest collects only: `make test` runs the tests that a page names."""
     folder = copied(clone, tmp_path)
@@ -113,6 +119,10 @@ def test_commands_of_page_run(page: str, clone: Path, request: pytest.FixtureReq
     ran = page_shell.run(blocks, folder, tmp_path / "record", shell, environment)
     for block, result in zip(blocks, ran, strict=True):
         page_shell.check(block, result)
+
+
+def test_pages_of_newcomers_are_among_those_run() -> None:
+    assert IN_CLONE.keys() >= set(ALWAYS)
 
 
 def test_pages_show_output() -> None:

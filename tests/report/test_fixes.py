@@ -106,6 +106,7 @@ def assert_only_fixed(value: Json, before: Json, finding: Json) -> None:
     assert value == before
 
 
+@pytest.mark.exhaustive(every=4)
 @pytest.mark.parametrize("style", STYLES, ids=lambda style: style.__name__)
 @pytest.mark.parametrize("fixture", FIXTURES, ids=lambda fixture: fixture.name)
 def test_fix_resolves_finding_and_nothing_else(fixture: Fixture, style: Callable[[Json], str], tmp_path: Path) -> None:

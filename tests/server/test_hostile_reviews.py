@@ -35,6 +35,7 @@ def memory(server: Serve, which: str) -> int:
     return int(line.split()[1]) * 1024
 
 
+@pytest.mark.exhaustive(every=12)
 @pytest.mark.parametrize("shape", [*SHAPES, *CHECKED])
 def test_peak_memory_is_bounded(certificates: Certificates, shape: str) -> None:
     asked = body(shape)
@@ -58,6 +59,7 @@ async def probes(client: Client, ended: asyncio.Event) -> list[float]:
     return seconds
 
 
+@pytest.mark.exhaustive(every=4)
 @pytest.mark.parametrize("shape", ["one wide text", "texts", "keys", "lists", "floats", *CHECKED[:3]])
 async def test_honest_reviews_and_probes_beside_hostile_reviews(certificates: Certificates, shape: str) -> None:
     with serve(certificates) as server:

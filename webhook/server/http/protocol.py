@@ -138,6 +138,8 @@ class GuardedConnection(asyncio.Protocol):
                 self._advance()
         if passed:
             self.http.data_received(passed)
+        elif self._exchange is not None and framing.is_lost:
+            self._exchange.ends_connection = True
 
     def eof_received(self) -> bool | None:
         """The client has sent its last byte: the transport closes."""
