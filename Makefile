@@ -5,11 +5,12 @@ READY  := $(VENV)/.ready
 # The tools of a release, apart from what the project itself needs.
 RELEASE := build/release
 
-.PHONY: help demo serve certs test lint types layers unit quick fuzz bench bench-gate bench-accept survey docs
-.PHONY: constraints image-lock command-line-lock sbom light krew clean crd-definitions
+.PHONY: help demo serve certs test test-chart test-all lint types layers unit quick fuzz bench bench-gate bench-accept survey
+.PHONY: docs constraints image-lock command-line-lock sbom light krew clean crd-definitions budget
 
-help: ## List the targets.
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+help: # Groups begin with `##@`, and a target of a group says after `##` what it does.
+	@awk '/^##@ / {print "\n" substr($$0, 5)} /^[a-z-]+:.*## / {sub(/:.*## /, ":"); split($$0, one, ":"); \
+		printf "  %-18s %s\n", one[1], substr($$0, length(one[1]) + 2)}' $(MAKEFILE_LIST)
 
 $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed, this is " + sys.version.split()[0])'
@@ -20,6 +21,8 @@ $(READY): pyproject.toml constraints.txt
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --group dev --editable .
 	@touch $@
 
+##@ Start here
+
 demo: $(READY) ## Start the webhook on loopback, send it reviews over TLS, and show the answers.
 	@$(BIN)/python certs/generate.py
 	@$(BIN)/python examples/demo.py
@@ -29,34 +32,13 @@ serve: $(READY) ## Run the webhook on loopback until you stop it.
 	@$(BIN)/gpushare-webhook serve --host 127.0.0.1 --port 8443 --health-port 8080 \
 		--tls-cert certs/tls.crt --tls-key certs/tls.key --log-format text
 
-certs: $(READY) ## Create development certificates in certs/.
-	@$(BIN)/python certs/generate.py --force
-
-##@ Tests
-
 test: lint types layers unit ## Run every check and all tests that need Python and make alone, in five minutes on two cores.
-	@$(SUMMARY) "needs Go: make test-chart=$(WITH_GO)" "needs a cluster: make test-cluster=tests/cluster/"
-
-test-chart: $(READY) chart-tools crd-definitions ## Run the tests that need Go, of the chart and of custom kinds.
-	$(PYTEST) $(PARALLEL) --record $(RECORDS)/chart.json $(WITH_GO)
-
-test-all: EXHAUSTIVE := all
-test-all: ## Run all tests, with those that try every case. They take hours.
-	@$(MAKE) EXHAUSTIVE=all lint types layers unit test-chart test-cluster
-	@$(SUMMARY)
-
-lint: $(READY)
-	$(BIN)/ruff check .
-	$(BIN)/ruff format --check .
-
-types: $(READY)
-	$(BIN)/mypy
-
-layers: $(READY)
-	$(BIN)/lint-imports
+	@$(SUMMARY) "needs Go: make test-chart=$(WITH_GO)" "needs a cluster: make test-cluster=tests/cluster"
 
 quick: $(READY) ## Run the tests that are not slow, in a minute, and print the slowest of them.
 	$(PYTEST) $(PARALLEL) -m "not slow" --durations=10 --durations-min=1 $(addprefix --ignore=,$(WITH_GO))
+
+##@ Tests
 
 # The exhaustive tests that run: all, none, or part K of N.
 EXHAUSTIVE ?= none
@@ -79,6 +61,26 @@ unit: $(READY)
 	$(PYTEST) $(PARALLEL) --record $(RECORDS)/others.json $(addprefix --ignore=,$(COVERING) $(ALONE) $(WITH_GO))
 	$(PYTEST) --record $(RECORDS)/alone.json $(ALONE)
 
+test-chart: $(READY) chart-tools crd-definitions ## Run the tests that need Go, of the chart and of custom kinds.
+	$(PYTEST) $(PARALLEL) --record $(RECORDS)/chart.json $(WITH_GO)
+
+test-all: ## Run all tests, those on a cluster and those that try every case included. They take hours.
+	@$(MAKE) EXHAUSTIVE=all lint types layers unit test-chart test-cluster
+	@$(SUMMARY)
+
+lint: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(READY)
+	$(BIN)/mypy
+
+layers: $(READY)
+	$(BIN)/lint-imports
+
+budget: $(READY) ## Compare the processor time of the tests with the committed figures, after test, test-chart and test-cluster.
+	@$(BIN)/python -m tests.budget
+
 crd-definitions: $(READY) ## Download the resource definitions of the workload presets into the cache folder.
 	@$(BIN)/python -m tests.crds.published
 
@@ -88,6 +90,11 @@ fuzz: $(READY) ## Fuzz the YAML reader, patterns of paths and reviews, SECONDS=6
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --group fuzz 2>/dev/null \
 		|| echo "atheris does not install here; hypothesis searches without it"
 	@for target in yaml patterns review; do $(BIN)/python -m tests.fuzz $$target $(SECONDS) || exit 1; done
+
+include charts/chart.mk
+include tests/cluster/cluster.mk
+
+##@ Measure
 
 bench: $(READY) ## Benchmark the webhook and its peers, and write the page; SUITES="throughput latency" selects suites.
 	@$(BIN)/python -m bench $(SUITES)
@@ -101,13 +108,15 @@ bench-accept: $(READY) ## Count the instructions of each step again, and write t
 survey: $(READY) ## Check every repository in a folder, FOLDER=path, and count kinds, findings, reasons and errors.
 	@$(BIN)/python -m bench.survey $(if $(FOLDER),"$(FOLDER)")
 
-include tests/cluster/cluster.mk
-include charts/chart.mk
+##@ Generate
 
 docs: $(READY) ## Generate the pages and pictures of docs.
 	$(BIN)/python -m docs.generate
 	$(BIN)/python -m tests.cluster.pod_storm
 	$(BIN)/python -m webhook.settings.reference docs/reference
+
+certs: $(READY) ## Create development certificates in certs/.
+	@$(BIN)/python certs/generate.py --force
 
 # A new environment of Python 3.11 contains an old setuptools, which nothing here needs. If a library comes to need it, pip
 # installs the newest.
@@ -119,17 +128,19 @@ constraints: ## Write the newest versions that pyproject.toml allows to constrai
 	@build/constraints/bin/python -m pip freeze --all --exclude-editable > constraints.txt
 	@$(MAKE) --no-print-directory image-lock command-line-lock
 
-$(RELEASE)/.ready: pyproject.toml constraints.txt
-	@$(PYTHON) -m venv $(RELEASE)
-	@$(RELEASE)/bin/python -m pip install --quiet --constraint constraints.txt --upgrade pip
-	@$(RELEASE)/bin/python -m pip install --quiet --constraint constraints.txt --group release
-	@touch $@
-
 image-lock: $(RELEASE)/.ready ## Write image/requirements.txt: the libraries of the image, with the digests of their wheels.
 	@$(RELEASE)/bin/python -m image.lock
 
 command-line-lock: $(RELEASE)/.ready ## Write integrations/requirements.txt: the same for the command line without the server.
 	@$(RELEASE)/bin/python -m integrations.lock
+
+##@ Release
+
+$(RELEASE)/.ready: pyproject.toml constraints.txt
+	@$(PYTHON) -m venv $(RELEASE)
+	@$(RELEASE)/bin/python -m pip install --quiet --constraint constraints.txt --upgrade pip
+	@$(RELEASE)/bin/python -m pip install --quiet --constraint constraints.txt --group release
+	@touch $@
 
 sbom: export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct)
 sbom: $(RELEASE)/.ready ## Write the image's bill of materials (CycloneDX) to build/sbom/gpushare-webhook.cdx.json.

@@ -2,6 +2,8 @@
 
 .PHONY: chart-tools charts
 
+##@ Chart
+
 chart-tools: $(READY) ## Build the tools for the chart's tests into the cache folder.
 	@$(BIN)/python -m tests.chart.tools
 

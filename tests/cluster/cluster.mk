@@ -9,6 +9,8 @@ CLUSTER_ALONE := tests/cluster/test_precautions.py
 
 .PHONY: cluster-tools test-cluster demo-cluster
 
+##@ Cluster
+
 cluster-tools: $(READY) ## Build the programs of a test cluster into the cache folder.
 	@$(BIN)/python -m tests.cluster.harness.tools
 

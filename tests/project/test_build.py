@@ -53,36 +53,58 @@ def test_licence_is_complete() -> None:
 
 def test_make_test_runs_every_check() -> None:
     commands = dry_run("test")
-    for tool in ("ruff check .", "ruff format --check .", "mypy", "lint-imports", "coverage report"):
+    for tool in ("ruff check .", "ruff format --check .", "mypy", "lint-imports"):
         assert f"/{tool}\n" in commands
     assert project()["tool"]["coverage"]["report"]["fail_under"] == 100
     assert project()["tool"]["mypy"]["strict"] is True
     assert project()["tool"]["pytest"]["ini_options"]["filterwarnings"] == ["error"]
 
 
-def test_make_test_runs_every_test_once() -> None:
+def runs(target: str) -> list[list[str]]:
+    """The arguments of pytest in the commands of a target."""
+    return [line.split(" -m pytest ", 1)[1].split() for line in dry_run(target).splitlines() if " -m pytest " in line]
+
+
+def test_make_test_and_make_test_chart_run_every_test_once() -> None:
     """Each part of `unit` takes folders or leaves them out: together they are all folders, slow tests included."""
-    parts = [line.split(" -m pytest ", 1)[1] for line in dry_run("unit").splitlines() if " -m pytest " in line]
-    quick, slow, others, alone = (part.split() for part in parts)
-    covering = [word for word in quick if word.startswith("tests/")]
-    assert quick[:3] == ["-m", '"not', 'slow"']
+    quick, slow, others, alone = runs("unit")
+    (chart,) = runs("test-chart")
+    covering, apart, with_go = ([word for word in part if word[:6] == "tests/"] for part in (quick, alone, chart))
+    assert "--cov" in quick
+    assert quick[quick.index("-m") :][:3] == ["-m", '"not', 'slow"']
     assert [word for word in slow if word.startswith("tests/")] == covering
-    assert tuple(slow[slow.index("-m") :][:2]) == ("-m", "slow")
+    assert slow[slow.index("-m") :][:2] == ["-m", "slow"]
     left_out = {word.removeprefix("--ignore=") for word in others if word.startswith("--ignore=")}
-    assert left_out == {*covering, *alone}
-    assert "-m" not in others + alone
+    assert left_out == {*covering, *apart, *with_go}
+    assert "-m" not in others + alone + chart
 
 
-def test_ci_runs_make_test() -> None:
+def test_make_test_needs_no_go() -> None:
+    commands = dry_run("test")
+    assert "tests.chart.tools" not in commands
+    assert "tests.crds" not in commands
+    assert "tests.chart.tools" in dry_run("test-chart")
+
+
+def test_make_test_leaves_exhaustive_tests_out() -> None:
+    for target, choice in (("unit", "none"), ("test-all", "all")):
+        for part in runs(target):
+            assert part[part.index("--exhaustive") + 1] == choice
+
+
+def test_ci_runs_every_suite() -> None:
     ci = ROOT / ".ci" / "run"
     assert os.access(ci, os.X_OK)
-    assert [line for line in ci.read_text().splitlines() if line[:4] == "make"] == [
-        "make test",
-        "make bench-gate",
-        "make fuzz SECONDS=30",
-        "make sbom",
-        "make test-cluster",
-        "make demo-cluster",
+    assert [line.split()[1] for line in ci.read_text().splitlines() if line[:4] == "make"] == [
+        "cluster-tools",
+        "test",
+        "test-chart",
+        "bench-gate",
+        "fuzz",
+        "sbom",
+        "test-cluster",
+        "budget",
+        "demo-cluster",
     ]
 
 

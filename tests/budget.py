@@ -1,0 +1,111 @@
+"""The processor time of the tests by folder, compared with the committed figures: `python -m tests.budget`.
+
+Both are divided by the time of a fixed loop, so that the speed of the machine cancels out. `accept` as an argument
+writes the figures of the last run of `make test test-chart test-cluster` to tests/budget.toml.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+import tomllib
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeAlias
+
+from tests.record import EXHAUSTIVE, Record, read
+
+_FILE = Path(__file__).with_name("budget.toml")
+_RECORDS = Path(__file__).parents[1] / "build" / "tests"
+_TOLERATED = 1.25
+"""How much more than its budget a folder may cost."""
+
+_FLOOR = 3.0
+"""Seconds that a folder may cost beyond that: small figures vary more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """The tests of a folder, and their processor time in seconds."""
+
+    tests: int
+    seconds: float
+
+
+Costs: TypeAlias = dict[str, Cost]
+
+
+def costs(records: Iterable[Record]) -> Costs:
+    """The costs by folder. The exhaustive tests have none: each run tries others."""
+    tests: dict[str, int] = defaultdict(int)
+    seconds: dict[str, float] = defaultdict(float)
+    for record in records:
+        for file in record.tests.keys() - {EXHAUSTIVE}:
+            folder = "/".join(file.split("/")[:2])
+            tests[folder] += record.tests[file]
+            seconds[folder] += record.seconds[file]
+    return {folder: Cost(tests[folder], seconds[folder]) for folder in sorted(tests)}
+
+
+def compared(found: Costs, budget: Costs, speed: float) -> Iterator[tuple[str, bool]]:
+    """Lines of a table, each with whether its folder keeps to the budget.
+
+    `speed` is the seconds here of what takes one second where the budget was measured.
+    """
+    yield f"{'folder':20} {'tests':>6} {'before':>6} {'CPU s':>7} {'budget':>7}", True
+    for folder in sorted(found.keys() | budget.keys()):
+        new, old = found.get(folder), budget.get(folder)
+        if old is None:
+            yield f"{folder:20} has no budget: python -m tests.budget accept", False
+        elif new is None:
+            yield f"{folder:20} did not run", False
+        else:
+            seconds = new.seconds / speed
+            keeps = seconds <= old.seconds * _TOLERATED + _FLOOR
+            line = f"{folder:20} {new.tests:6} {old.tests:6} {seconds:7.1f} {old.seconds:7.1f}"
+            yield line if keeps else f"{line}  above the budget", keeps
+
+
+def loop() -> float:
+    """The processor seconds of a fixed loop, the least of several."""
+    return min(_timed() for _ in range(7))
+
+
+def _timed() -> float:
+    start = time.process_time()
+    value = {str(number): [number] * 20 for number in range(3_000)}
+    for _ in range(10):
+        value = json.loads(json.dumps(value, sort_keys=True))
+        sorted(value.values(), key=str)
+    return time.process_time() - start
+
+
+def written(found: Costs, seconds: float) -> str:
+    """The text of the file with the budget."""
+    lines = [f"# Written by `python -m tests.budget accept`.\nloop = {seconds:.4f}\n\n[folders]"]
+    lines += [f'"{folder}" = {{ tests = {one.tests}, seconds = {one.seconds:.1f} }}' for folder, one in found.items()]
+    return "\n".join(lines) + "\n"
+
+
+def main() -> int:
+    """Compare, or accept."""
+    found = costs(read(file) for file in sorted(_RECORDS.glob("*.json")))
+    if sys.argv[1:] == ["accept"]:
+        _FILE.write_text(written(found, loop()))
+        return 0
+    committed = tomllib.loads(_FILE.read_text())
+    budget = {folder: Cost(**one) for folder, one in committed["folders"].items()}
+    exceeded = False
+    for line, keeps in compared(found, budget, loop() / committed["loop"]):
+        print(line)
+        exceeded |= not keeps
+    if exceeded:
+        print("CONTRIBUTING.md, section Tests, says how to pay for a test.", file=sys.stderr)
+    return int(exceeded)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

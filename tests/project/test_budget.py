@@ -1,0 +1,40 @@
+"""The budget of the tests: what is compared, and what fails."""
+
+from __future__ import annotations
+
+import tomllib
+
+from tests.budget import Cost, compared, costs, written
+from tests.record import EXHAUSTIVE, Record
+
+
+def test_costs_are_added_up_by_folder_without_exhaustive_tests() -> None:
+    first = Record({"tests/a/test_a.py": 3, EXHAUSTIVE: 9}, {"tests/a/test_a.py": 1.5, EXHAUSTIVE: 99.0})
+    second = Record({"tests/a/deep/test_b.py": 2}, {"tests/a/deep/test_b.py": 1.0})
+    assert costs([first, second]) == {"tests/a": Cost(5, 2.5)}
+
+
+def test_folder_above_its_budget_fails() -> None:
+    budget = {"tests/a": Cost(5, 100.0), "tests/b": Cost(5, 100.0), "tests/small": Cost(1, 0.1)}
+    found = {"tests/a": Cost(6, 127.0), "tests/b": Cost(5, 129.0), "tests/small": Cost(1, 3.0)}
+    kept = {line.split()[0]: keeps for line, keeps in compared(found, budget, 1.0)}
+    assert kept == {"folder": True, "tests/a": True, "tests/b": False, "tests/small": True}
+
+
+def test_speed_of_machine_cancels_out() -> None:
+    budget, found = {"tests/a": Cost(5, 100.0)}, {"tests/a": Cost(5, 200.0)}
+    assert all(keeps for _, keeps in compared(found, budget, 2.0))
+    assert not all(keeps for _, keeps in compared(found, budget, 1.0))
+
+
+def test_folder_without_budget_or_run_fails() -> None:
+    kept = dict(compared({"tests/new": Cost(1, 1.0)}, {"tests/old": Cost(1, 1.0)}, 1.0))
+    assert [line for line, keeps in kept.items() if not keeps] == [
+        "tests/new            has no budget: python -m tests.budget accept",
+        "tests/old            did not run",
+    ]
+
+
+def test_written_budget_is_read_back() -> None:
+    read = tomllib.loads(written({"tests/a": Cost(5, 2.5)}, 0.1))
+    assert read == {"loop": 0.1, "folders": {"tests/a": {"tests": 5, "seconds": 2.5}}}
