@@ -63,6 +63,7 @@ def renewed(wheel: Path, folder: Path) -> Path:
     return later
 
 
+@pytest.mark.exhaustive(every=2)
 @pytest.mark.parametrize("light_first", [True, False], ids=["light first", "full first"])
 def test_version_reports_both(environment: Environment, wheel: Path, full: Path, light_first: bool) -> None:
     install(environment, *((wheel, full) if light_first else (full, wheel)))
@@ -72,6 +73,7 @@ def test_version_reports_both(environment: Environment, wheel: Path, full: Path,
     assert environment.run("gpushare-webhook", "check", "-f", POD).returncode == 0
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("gone", ["gpushare-check", "gpushare-webhook"])
 def test_reinstall_repairs_what_uninstall_broke(environment: Environment, wheel: Path, full: Path, gone: str) -> None:
     install(environment, full, wheel)
