@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
+from kubernetes.aio.config import incluster_config
 
-from tests.cli.cluster import INSTALLED_AS, NODES, RUNTIME_CLASSES, SETTINGS, FakeCluster, mixed, named, running
+from tests.cli.cluster import INSTALLED_AS, NODES, RUNTIME_CLASSES, SETTINGS, TOKEN, FakeCluster, mixed, named, running
 from tests.cli.run import Ended, run
 
 POD = """\
@@ -95,6 +97,23 @@ def test_check_applies_installed_settings(cluster: FakeCluster, prod: tuple[str,
 def test_kubeconfig_alone_uses_current_context(cluster: FakeCluster, prod: tuple[str, ...], pods: str) -> None:
     assert run("check", "-f", pods, "-o", "json", *prod[:2]) == run("check", "-f", pods, "-o", "json", *prod)
     assert cluster.asked
+
+
+def test_installed_as_alone_reads_cluster_of_this_pod(
+    cluster: FakeCluster, prod: tuple[str, ...], pods: str, here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (named_cluster,) = yaml.safe_load(Path(prod[1]).read_text())["clusters"]
+    (here / "token").write_text(TOKEN)
+    monkeypatch.setattr(incluster_config, "SERVICE_TOKEN_FILENAME", str(here / "token"))
+    monkeypatch.setattr(incluster_config, "SERVICE_CERT_FILENAME", named_cluster["cluster"]["certificate-authority"])
+    host, port = named_cluster["cluster"]["server"].removeprefix("https://").split(":")
+    monkeypatch.setenv("KUBERNETES_SERVICE_HOST", host)
+    monkeypatch.setenv("KUBERNETES_SERVICE_PORT", port)
+    options = ("check", "-f", pods, "-o", "json", "--installed-as", INSTALLED_AS, "--without", "nodes")
+    ended = run(*options)
+    assert SETTINGS in cluster.asked
+    assert NODES not in cluster.asked
+    assert ended == run(*options, *prod)
 
 
 @pytest.mark.parametrize("command", ["check", "mutate"])

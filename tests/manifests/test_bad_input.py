@@ -69,6 +69,7 @@ WRONG: dict[str, tuple[int, int, str]] = {
     "a: !!binary x\n": (1, 4, "this is not base64, as its tag !!binary says"),
     "a:\n  <<: 1\n": (2, 7, 'the value of the merge key "<<" must be a mapping, an alias of one, or a list of these'),
     "a: b\x00c\n": (1, 5, "control character U+0000; YAML does not allow it"),
+    "a: \ue000\x00c\n": (1, 5, "control character U+0000; YAML does not allow it"),
     "# c\n\n# \x1b\na: b\n": (3, 3, "control character U+001B; YAML does not allow it"),
     "a: 1\n--- {b: 2}\nc: 3\n": (2, 1, 'only a space and a comment may follow "---", not "{b: 2}"'),
     "a: 1\n...\n\nb: 2\n": (4, 1, "unexpected text after the end of the document"),

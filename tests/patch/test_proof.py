@@ -94,8 +94,25 @@ def test_unsound_operation_is_reported_with_path(name: str) -> None:
     assert reported.startswith(f"{FLAWED[name][-1]['path']}: ")
 
 
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("a replaced value", "has a value"),
+        ("a replaced text", "has a value"),
+        ("a number in place of a text", "has a value"),
+        ("twice the same member", "added twice"),
+        ("an escape that there is not", "not a pointer"),
+        ("an index instead of an append", "not an append"),
+        ("a missing parent", "has no parent"),
+        ("a removal", "not an addition"),
+    ],
+)
+def test_reason_of_unsound_operation(name: str, reason: str) -> None:
+    assert verify(DOCUMENT, FLAWED[name]) == f"{FLAWED[name][-1]['path']}: {reason}"
+
+
 def test_root_cannot_be_added() -> None:
-    assert verify({"spec": {}}, [add("", {})]) is not None
+    assert verify({"spec": {}}, [add("", {})]) == ": not a pointer into the object"
 
 
 def test_unsound_operation_after_sound_ones() -> None:

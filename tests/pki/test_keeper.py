@@ -17,8 +17,6 @@ from tests.pki.virtual import virtual
 from tests.pki.world import BEGAN, BRIEF, HOURS, MUTATING, OURS, SECRET, VALIDATING, Replica, World
 from webhook.pki import Authority, bundle
 
-pytestmark = pytest.mark.slow
-
 MINUTE = timedelta(minutes=1)
 PATIENCE = 60
 """Seconds after which a process has failed."""
@@ -98,6 +96,20 @@ async def test_no_writes_without_changes() -> None:
 
 
 @virtual
+async def test_changes_in_a_row_are_gathered() -> None:
+    world = await running(1)
+    client = world.replicas[0].client
+    client.watch_lag = 0
+    await world.pass_time(timedelta(seconds=1))
+    before = client.requests.count(("GET", SECRET))
+    for number in range(100):
+        world.change_secret(theirs=str(number).encode())
+        await wait(0.01)
+    assert 2 <= client.requests.count(("GET", SECRET)) - before <= 10, "rounds are at least 0.1 s apart"
+    await world.ended()
+
+
+@virtual
 async def test_configuration_created_after_replicas() -> None:
     world = World()
     replica = world.add()
@@ -152,6 +164,7 @@ async def test_rotation_has_three_phases() -> None:
     await world.ended()
 
 
+@pytest.mark.slow
 @virtual
 async def test_repeated_rotations_leave_nothing_behind() -> None:
     world = await running()
@@ -329,6 +342,7 @@ async def test_new_entry_restarts_settle_time() -> None:
     await world.ended()
 
 
+@pytest.mark.slow
 @virtual
 async def test_rotation_completes_despite_conflicts() -> None:
     world = await rotating(seed=7)
@@ -346,6 +360,7 @@ async def test_rotation_completes_despite_conflicts() -> None:
     await world.ended()
 
 
+@pytest.mark.slow
 @virtual
 async def test_writes_are_rate_limited_against_a_competing_writer() -> None:
     world = await running()
@@ -381,6 +396,7 @@ CLOCKS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("by", CLOCKS.values(), ids=CLOCKS.keys())
 @virtual
 async def test_clock_jump_heals(by: timedelta) -> None:
@@ -646,6 +662,7 @@ async def test_certificate_that_cannot_be_installed_is_retried(reachable: bool) 
     await world.ended()
 
 
+@pytest.mark.slow
 def test_emfile_keeps_old_certificate_until_files_can_be_opened() -> None:
     """With the server's own TLS code, in a process whose limit of open files is reached."""
     ended = subprocess.run(

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.linear import assert_linear
-from webhook.policy.launchers.find import LIMIT, launches, of_container
+from webhook.policy.launchers.find import LIMIT, arguments, launches, of_container
 from webhook.policy.launchers.launch import Launch, Spread
 from webhook.policy.pods.pod import APP, Container
 from webhook.policy.pods.reading import MalformedError
@@ -315,6 +315,11 @@ def test_arguments_beyond_limit_are_not_read() -> None:
     assert of_script("#" * LIMIT + "\n" + script) == []
     assert of({"args": ["torchrun", "--nproc-per-node", "2", "t"] + ["x"] * LIMIT}) == []
     assert of({"args": ["x" * LIMIT, "torchrun", "--nproc-per-node", "2"]}) == []
+
+
+def test_space_after_each_argument_counts() -> None:
+    assert arguments({"args": ["x"] * (LIMIT // 2)}, ()) == (["x"] * (LIMIT // 2), 0, True)
+    assert arguments({"args": ["x"] * LIMIT}, ()) == (["x"] * (LIMIT // 2) + [""], 0, False)
 
 
 PIECES = st.sampled_from(

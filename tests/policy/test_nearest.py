@@ -290,18 +290,24 @@ def expressions(count: int) -> list[Json]:
     return [{"key": f"label-{number}", "operator": "Exists"} for number in range(count)]
 
 
+def selecting(count: int, *terms: list[Json]) -> Json:
+    return pod_of(nodeSelector={f"selected-{number}": "x" for number in range(count)}, affinity=required(*terms))
+
+
 @pytest.mark.parametrize(
-    ("affinity", "is_listed"),
+    ("pod", "is_listed"),
     [
-        (required(expressions(MOST_DEMANDS)), True),
-        (required(expressions(MOST_DEMANDS + 1)), False),
-        (required(*[expressions(1)] * MOST_TERMS), True),
-        (required(*[expressions(1)] * (MOST_TERMS + 1)), False),
+        (selecting(0, expressions(MOST_DEMANDS)), True),
+        (selecting(0, expressions(MOST_DEMANDS + 1)), False),
+        (selecting(0, *[expressions(1)] * MOST_TERMS), True),
+        (selecting(0, *[expressions(1)] * (MOST_TERMS + 1)), False),
+        (selecting(2, expressions(MOST_DEMANDS - 2)), True),
+        (selecting(2, expressions(MOST_DEMANDS - 1)), False),
     ],
-    ids=["most expressions", "one more expression", "most terms", "one more term"],
+    ids=["most expressions", "one more expression", "most terms", "one more term", "most of both", "one more of both"],
 )
-def test_longer_affinity_gets_message_without_node(affinity: Json, *, is_listed: bool) -> None:
-    (found,) = findings(pod_of(affinity=affinity), CARD)
+def test_longer_affinity_gets_message_without_node(pod: Json, *, is_listed: bool) -> None:
+    (found,) = findings(pod, CARD)
     assert ("gpu-1" in found.message) is is_listed
 
 

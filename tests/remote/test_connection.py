@@ -1,4 +1,4 @@
-"""Servers that never end a response, or never begin one."""
+"""The limits of a request, and the responses that it retries."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from tests.remote.scripted import raw, scripted
+from tests.remote.scripted import http, raw, scripted
 from tests.server.certificates import Certificates
 from webhook.remote import Address, ServerError
 from webhook.remote.connection import Connection, Limits
@@ -19,9 +19,9 @@ LIMITS = Limits(connect=0.5, response=0.5)
 
 
 @contextmanager
-def connection(certificates: Certificates, port: int) -> Iterator[Connection]:
-    """A connection with short limits."""
-    made = Connection(Address("localhost", port, "localhost"), certificates.trust(), LIMITS)
+def connection(certificates: Certificates, port: int, limits: Limits = LIMITS) -> Iterator[Connection]:
+    """A connection with short limits, unless given others."""
+    made = Connection(Address("localhost", port, "localhost"), certificates.trust(), limits)
     try:
         yield made
     finally:
@@ -72,3 +72,22 @@ def test_request_that_is_never_read(certificates: Certificates) -> None:
         message = error_of(certificates, listener.getsockname()[1], b" " * 64_000_000)
         ended.set()
     assert "does not answer in time" in message
+
+
+@pytest.mark.parametrize(("code", "tries"), [(429, 2), (499, 1), (500, 2)])
+def test_temporary_failure_is_retried(certificates: Certificates, code: int, tries: int) -> None:
+    failure, success = raw(http(b"{}", f"{code} Failure", "Retry-After: 0")), raw(http(b"{}"))
+    with (
+        scripted(certificates, failure, success) as server,
+        connection(certificates, server.port, Limits()) as client,
+    ):
+        assert client.post("/validate", b"{}").status == (200 if tries == 2 else code)
+    assert len(server.paths) == tries
+
+
+def test_response_in_last_second_is_read(certificates: Certificates) -> None:
+    with (
+        scripted(certificates, raw(http(b"{}"))) as server,
+        connection(certificates, server.port, Limits(response=1.0)) as client,
+    ):
+        assert client.post("/validate", b"{}").status == 200

@@ -188,6 +188,12 @@ def test_long_line_is_cut_around_value(width: int, filler: str, before: int, aft
     assert "VALUE".startswith(source[len(ahead) : len(ahead) + len(carets) - at])
 
 
+def test_value_at_end_of_long_line_is_not_cut() -> None:
+    source, carets = pointed_at("x" * 100 + "VALUE", 101, 5, most=40)
+    assert source == "   7 | …" + "x" * 25 + "VALUE"
+    assert carets == "     | " + " " * 26 + "^^^^^"
+
+
 def test_part_of_line_begins_with_ellipsis() -> None:
     assert pointed_at("gpu: 2", 106, 1, first=101) == ["   7 | …gpu: 2", "     |       ^"]
 

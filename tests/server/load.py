@@ -105,19 +105,34 @@ async def open_loop(
     return answers
 
 
-async def closed_loop(client: Client, request: bytes, connections: int, seconds: float) -> float:
-    """Requests answered per second when this many connections ask one request after the other."""
-    end = time.monotonic() + seconds
+async def overload(
+    client: Client, request: bytes, times: int, at_once: int, until_answered: int, patience: float
+) -> list[Answer | BaseException]:
+    """Ask this many times for each time that the server answers with 200: on a slow machine, too, no more, no less.
 
-    async def ask() -> int:
-        line, count = await Line.open(client), 0
-        while time.monotonic() < end:
-            assert (await line.ask(request)).status == 200
-            count += 1
-        await line.close()
-        return count
+    It begins with `at_once` requests, and ends when all are answered after so many answers of 200. A client without an
+    answer after `patience` seconds hangs up, with a TimeoutError.
+    """
+    loop, pool = asyncio.get_running_loop(), Pool(client)
+    asked: list[asyncio.Task[Answer]] = []
+    answered = 0
 
-    return sum(await asyncio.gather(*(ask() for _ in range(connections)))) / seconds
+    async def ask() -> Answer:
+        nonlocal answered
+        answer = await asyncio.wait_for(pool.ask(request, loop.time()), patience)
+        if answer.status == 200 and (answered := answered + 1) < until_answered:
+            begin(times)
+        return answer
+
+    def begin(count: int) -> None:
+        asked.extend(loop.create_task(ask()) for _ in range(count))
+
+    begin(at_once)
+    answers: list[Answer | BaseException] = []
+    while len(answers) < len(asked):
+        answers += await asyncio.gather(*asked[len(answers) :], return_exceptions=True)
+    await pool.close()
+    return answers
 
 
 @asynccontextmanager

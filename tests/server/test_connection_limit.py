@@ -23,7 +23,9 @@ pytestmark = pytest.mark.slow
 HONEST = request("POST", "/mutate?timeout=5s", json.dumps(review(pod())).encode())
 PATIENT = HONEST.replace(b"timeout=5s", b"timeout=30s")
 HALF_A_HEADER = HONEST[:60]
-HALF_A_BODY = HONEST[:-100]
+HALF_A_BODY = PATIENT[:-100]
+"""The server waits for the rest for half of the timeout; what it refuses after that leaves nothing to evict."""
+
 STALLED = 1.0
 """Seconds without a byte after which a body gives way to other connections."""
 

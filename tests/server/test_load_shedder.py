@@ -5,8 +5,11 @@ from __future__ import annotations
 import asyncio
 import time
 
+import pytest
+
+from webhook.server.errors import OverloadedError
 from webhook.server.http.load_shedder import LoadShedder
-from webhook.server.lifecycle import Lifecycle
+from webhook.server.lifecycle import Lifecycle, Phase
 
 TURN = 0.004
 """Seconds of a turn that is full of handshakes; three of them take longer than a stretch of reviews."""
@@ -15,15 +18,16 @@ TURN = 0.004
 class Turns:
     """Counts the turns of the loop, each of which is full of other work."""
 
-    def __init__(self) -> None:
+    def __init__(self, seconds: float = TURN) -> None:
         self.count = 0
+        self._seconds = seconds
         self._loop = asyncio.get_running_loop()
         self._passed = asyncio.Event()
         self._turn()
 
     def _turn(self) -> None:
         self.count += 1
-        spin(TURN)
+        spin(self._seconds)
         self._passed.set()
         self._handle = self._loop.call_soon(self._turn)
 
@@ -73,3 +77,65 @@ async def test_long_reviews_leave_turns_to_other_work() -> None:
     found = await waits(0.02)
     assert found[0] == 0
     assert min(found[1:]) > 2
+
+
+async def refusal(shedder: LoadShedder, arrived: float, budget: float) -> str:
+    """Why a review is refused. It leaves nothing in flight."""
+    before = shedder.in_flight
+    with pytest.raises(OverloadedError) as refused:
+        await shedder.enter(arrived, budget)
+    assert shedder.in_flight == before
+    return refused.value.reason
+
+
+async def test_review_beyond_limit_is_shed() -> None:
+    shedder = LoadShedder(1, Lifecycle())
+    await shedder.enter(time.monotonic(), 60)
+    assert await refusal(shedder, time.monotonic(), 60) == "in-flight"
+    shedder.leave()
+    await shedder.enter(time.monotonic(), 60)
+
+
+async def test_review_that_is_late_is_shed() -> None:
+    shedder = LoadShedder(8, Lifecycle())
+    await shedder.enter(time.monotonic() - 29, 60)
+    shedder.leave()
+    assert await refusal(shedder, time.monotonic() - 31, 60) == "late"
+
+
+async def test_review_that_becomes_late_while_it_waits_is_shed() -> None:
+    shedder, turns = LoadShedder(8, Lifecycle()), Turns(seconds=0.1)
+    try:
+        assert await waited(shedder, turns, 0.02) == 0
+        assert await refusal(shedder, time.monotonic(), 0.15) == "late"
+    finally:
+        turns.stop()
+
+
+async def test_wait_of_last_review_predicts_that_of_next() -> None:
+    shedder, turns = LoadShedder(8, Lifecycle()), Turns(seconds=0.05)
+    try:
+        await waited(shedder, turns, 0.02)
+        await shedder.enter(time.monotonic(), 60)  # after at least three turns
+        before = turns.count
+        assert await refusal(shedder, time.monotonic(), 0.2) == "late"
+        assert turns.count == before, "at once"
+    finally:
+        turns.stop()
+    shedder.leave()
+    for _ in range(16):  # turns, until another stretch begins
+        await asyncio.sleep(0)
+    await shedder.enter(time.monotonic(), 0.2)
+
+
+async def test_waiting_review_is_shed_when_server_refuses() -> None:
+    lifecycle = Lifecycle()
+    shedder, turns = LoadShedder(8, lifecycle), Turns()
+    try:
+        await waited(shedder, turns, 0.02)
+        waiting = asyncio.create_task(refusal(shedder, time.monotonic(), 60))
+        await turns.next()
+        lifecycle.enter(Phase.REFUSING)
+        assert await waiting == "closing"
+    finally:
+        turns.stop()

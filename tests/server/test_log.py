@@ -11,6 +11,7 @@ from tests.server.certificates import Certificates
 from tests.server.process import Serve
 from tests.server.reviews import deployment, pod, review
 from tests.server.within import running
+from webhook.policy.verdict import MOST_EDITS
 
 SECRET = "hunter2-the-marker"  # noqa: S105 - a marker, to be found where it must not be
 
@@ -42,6 +43,17 @@ def test_mutated_pod_is_logged_with_number_of_edits(served: Serve) -> None:
     served.client.review("/mutate/without-hostpath", review(pod(), uid="completed"))
     event = served.log.event("review", uid="completed")
     assert (event["decision"], event["codes"], event["edits"]) == ("warned", ["GPS012"], 3)
+
+
+def test_patch_that_is_not_built_is_a_warning_and_another_is_none(served: Serve) -> None:
+    limits = {"limits": {"nvidia.com/gpu": 1}}
+    crowd = [{"name": f"c{number}", "resources": limits} for number in range(MOST_EDITS)]
+    served.client.review("/mutate", review(pod(), uid="built"))
+    served.client.review("/mutate", review(pod(initContainers=crowd), uid="crowd"))
+    warning = served.log.event("patch not built", uid="crowd")
+    assert (warning["level"], str(MOST_EDITS) in warning["reason"]) == ("warning", True)
+    events = [json.loads(line) for line in served.log.so_far()]
+    assert {event["level"] for event in events if event.get("uid") == "built"} <= {"info", "debug"}
 
 
 def test_workload_is_logged_with_kind(served: Serve) -> None:

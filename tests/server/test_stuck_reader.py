@@ -9,12 +9,13 @@ import os
 import re
 import subprocess
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
 from tests.server.certificates import Certificates
 from tests.server.client import Client
-from tests.server.lines import PATIENCE, Lines
+from tests.server.lines import PATIENCE, Lines, until
 from tests.server.process import FREE_PORTS, SERVE, ended
 from tests.server.reviews import pod, review
 from tests.server.within import client_of, configuration, started
@@ -26,26 +27,42 @@ MORE_THAN_ROOM = 40_000
 SMALLEST_PIPE = 4096
 
 
+class CountingLog(EventLog):
+    """A log that counts its lines. The watchdog logs, too, when the machine is busy."""
+
+    def __init__(self, descriptor: int) -> None:
+        super().__init__("json", "debug", descriptor)
+        self.logged: list[str] = []
+
+    def event(self, level: str, event: str, /, **fields: Any) -> None:
+        self.logged.append(event)
+        super().event(level, event, **fields)
+
+
 async def test_each_line_is_written_or_counted_as_dropped(certificates: Certificates) -> None:
     reading, writing = os.pipe()
-    log = EventLog("json", "info", writing)
+    log = CountingLog(writing)
+
     async with started(configuration("", certificates), log) as server:
         client = client_of(server, certificates)
         for number in range(MORE_THAN_ROOM):
             log.event("info", "filling", number=number)
-        dropped = await asyncio.to_thread(dropped_lines, client)
         replied = await asyncio.to_thread(client.review, "/mutate", review(pod(), uid="after"))
-        dropped_then = await asyncio.to_thread(dropped_lines, client)
         lines = Lines(os.fdopen(reading, "rb"))
+
+        def has_room() -> bool:
+            log.event("info", "seen")
+            return '"seen"' in "".join(lines.so_far()[-1:])
+
+        await asyncio.to_thread(until, has_room)
+        dropped = await asyncio.to_thread(dropped_lines, client)
     os.close(writing)
     events = [json.loads(line) for line in lines.to_the_end()]
     written = [event["number"] for event in events if event["event"] == "filling"]
-    logged = [event for event in events if event.get("uid") == "after"]
     assert replied.json()["response"]["uid"] == "after"
     assert dropped > 0
-    assert len(written) + dropped == MORE_THAN_ROOM
+    assert len(events) + dropped == len(log.logged)
     assert written == sorted(set(written))
-    assert len(logged) + dropped_then - dropped == 1
 
 
 def dropped_lines(client: Client) -> int:
