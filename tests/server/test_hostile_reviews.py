@@ -109,7 +109,9 @@ def test_legal_deployment_of_one_char_fits(client: Client, char: str) -> None:
     assert answer.json()["response"]["allowed"] is True
 
 
-def test_distinct_long_texts_leave_no_memory_behind(certificates: Certificates) -> None:
+@pytest.mark.exhaustive(every=2)
+@pytest.mark.parametrize("count", [25, 200])
+def test_distinct_long_texts_leave_no_memory_behind(certificates: Certificates, count: int) -> None:
     def create(number: int) -> None:
         text = f"{number:07}" * 200_000
         asked = pod(name=f"pod-{number}", hostname=text[:1_400_000])
@@ -124,7 +126,7 @@ def test_distinct_long_texts_leave_no_memory_behind(certificates: Certificates) 
     with serve(certificates) as server:
         server.client.say(HONEST)
         before = memory(server, "VmRSS")
-        for number in range(200):
+        for number in range(count):
             create(number)
         until(lambda: memory(server, "VmRSS") - before < 16 * MIB)
 
