@@ -5,7 +5,7 @@ READY  := $(VENV)/.ready
 # The tools of a release, apart from what the project itself needs.
 RELEASE := build/release
 
-.PHONY: help demo serve certs test test-chart test-all lint types layers unit quick fuzz bench bench-gate bench-accept survey
+.PHONY: help demo serve certs test test-chart test-all lint types layers unit quick fuzz mutate bench bench-gate bench-accept survey
 .PHONY: docs constraints image-lock command-line-lock sbom light krew clean crd-definitions budget
 
 help: # Groups begin with `##@`, and a target of a group says after `##` what it does.
@@ -90,6 +90,9 @@ fuzz: $(READY) ## Fuzz the YAML reader, patterns of paths and reviews, SECONDS=6
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --group fuzz 2>/dev/null \
 		|| echo "atheris does not install here; hypothesis searches without it"
 	@for target in yaml patterns review; do $(BIN)/python -m tests.fuzz $$target $(SECONDS) || exit 1; done
+
+mutate: $(READY) ## Run the quick tests against COUNT=100 random changes of the product, chosen by SEED=1.
+	@$(BIN)/python -m tests.mutate $(or $(COUNT),100) $(or $(SEED),1)
 
 include charts/chart.mk
 include tests/cluster/cluster.mk

@@ -20,7 +20,7 @@ class Diagnostic:
 
     `line` and `column` count from 1; both are 0 where the problem concerns the input as a whole. The fields hold text
     of users unchanged. `str` returns `file:line:column: message` on one line that is safe to print. `errors` is the
-    number of errors that it stands for.
+    number of errors that it stands for, 0 for a message about errors that are counted already.
     """
 
     file: str
@@ -75,11 +75,12 @@ class Listing:
     Entries of a file that follow each other belong together.
     """
 
-    __slots__ = ("_file", "_further", "_listed")
+    __slots__ = ("_file", "_further", "_has_note", "_listed")
 
     def __init__(self) -> None:
         self._file = ""
         self._listed = self._further = 0
+        self._has_note = False
 
     def add(self, entry: Entry) -> Iterable[Entry | Diagnostic]:
         """Return the count of the file before if it ends here, and the entry unless it is only counted."""
@@ -87,6 +88,9 @@ class Listing:
         self._file = entry.file
         if not isinstance(entry, Diagnostic):
             return (*counted, entry)
+        if entry.errors == 0:
+            is_first, self._has_note = not self._has_note, True
+            return (*counted, entry) if is_first else counted
         if entry.errors == 1 and self._listed < MOST_LISTED:
             self._listed += 1
             return (*counted, entry)
@@ -104,6 +108,7 @@ class Listing:
         """Return the count of the errors of the last file that are not listed, if there are any."""
         counted = (further(self._file, self._further),) if self._further else ()
         self._listed = self._further = 0
+        self._has_note = False
         return counted
 
 

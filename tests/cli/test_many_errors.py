@@ -12,6 +12,7 @@ import yaml
 
 from tests.cli.run import Ended, run
 from webhook.diagnostics import MOST_LISTED, Diagnostic, InputError, listed
+from webhook.manifests.objects import MOST_ERRORS
 from webhook.report.check import CheckFormat
 from webhook.settings.problems import MOST_DESCRIBED
 
@@ -66,6 +67,21 @@ def test_errors_of_a_file_are_listed_up_to_a_limit_and_counted(here: Path, chose
 
 
 @pytest.mark.parametrize("chosen", CheckFormat)
+def test_report_says_that_a_file_is_not_read_behind_its_errors(here: Path, chosen: CheckFormat) -> None:
+    (here / "a.yaml").write_text("--- a: b: c\n" * MOST_ERRORS + f"---\n{POD}")
+    ended = run("check", "a.yaml", "-o", chosen.value)
+    found = listed_in(ended, chosen)
+    assert ended.code == 2
+    assert [message for message in found if "some of the documents below are not read" in message] == [found[-2]]
+    assert found[-1] == f"and {MOST_ERRORS - MOST_LISTED} more errors"
+
+
+def test_file_with_fewer_errors_is_read_to_its_end(here: Path) -> None:
+    (here / "a.yaml").write_text("--- a: b: c\n" * (MOST_ERRORS - 1) + f"---\n{POD}")
+    assert summary("a.yaml")["objects"] == 1
+
+
+@pytest.mark.parametrize("chosen", CheckFormat)
 def test_errors_within_the_limit_are_all_listed(here: Path, chosen: CheckFormat) -> None:
     (here / "a.yaml").write_text(broken(MOST_LISTED))
     found = listed_in(run("check", "a.yaml", "-o", chosen.value), chosen)
@@ -91,8 +107,10 @@ def test_sections_of_a_stream_are_one_file() -> None:
     stream = b"--- a: b: c\n" * documents
     ended = run("check", "-", "-o", "json", stdin=stream)
     report = ended.json()
-    assert (ended.code, report["summary"]["errors"], len(report["errors"])) == (2, documents, MOST_LISTED + 1)
-    assert report["errors"][-1]["message"] == f"and {documents - MOST_LISTED:,} more errors"
+    assert (ended.code, len(report["errors"])) == (2, MOST_LISTED + 2)
+    assert MOST_ERRORS < (errors := report["summary"]["errors"]) < documents
+    assert len([error for error in report["errors"] if "are not read" in error["message"]]) == 1
+    assert report["errors"][-1]["message"] == f"and {errors - MOST_LISTED:,} more errors"
 
 
 def test_each_file_has_its_own_limit(here: Path) -> None:

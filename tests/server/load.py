@@ -108,9 +108,9 @@ async def open_loop(
 async def overload(
     client: Client, request: bytes, times: int, at_once: int, until_answered: int, patience: float
 ) -> list[Answer | BaseException]:
-    """Ask this many times for each time that the server answers with 200: on a slow machine, too, no more, no less.
+    """Ask this many times for each time that the server answers with 200, however fast the machine is.
 
-    It begins with `at_once` requests, and ends when all are answered after so many answers of 200. A client without an
+    It begins with `at_once` requests, and asks nothing else after `until_answered` answers of 200. A client without an
     answer after `patience` seconds hangs up, with a TimeoutError.
     """
     loop, pool = asyncio.get_running_loop(), Pool(client)

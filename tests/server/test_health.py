@@ -131,8 +131,8 @@ def test_counters_of_known_labels_start_at_zero() -> None:
     source = "".join(file.read_text() for file in sorted((ROOT / "webhook" / "server").rglob("*.py")))
     statuses = {str(HTTPStatus[name].value) for name in re.findall(r"HTTPStatus\.(\w+)", source)}
     assert labelled("refused_requests") == statuses
-    assert labelled("shed") == set(re.findall(r'OverloadedError\("([\w-]+)"', source))
-    assert labelled("loop_stalls") == set(re.findall(r'_report\("(\w+)"', source))
+    assert labelled("shed") == set(re.findall(r"""OverloadedError\(['"]([\w-]+)""", source))
+    assert labelled("loop_stalls") == set(re.findall(r"""_report\(['"](\w+)""", source))
     assert len([key for key in values(Metrics().text().decode()) if key[0] == "reviews_total"]) == 6
 
 

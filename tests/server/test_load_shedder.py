@@ -123,8 +123,10 @@ async def test_wait_of_last_review_predicts_that_of_next() -> None:
     finally:
         turns.stop()
     shedder.leave()
-    for _ in range(16):  # turns, until another stretch begins
-        await asyncio.sleep(0)
+    turns = Turns(seconds=0)
+    for _ in range(16):  # until another stretch begins
+        await turns.next()
+    turns.stop()
     await shedder.enter(time.monotonic(), 0.2)
 
 

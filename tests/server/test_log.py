@@ -47,10 +47,10 @@ def test_mutated_pod_is_logged_with_number_of_edits(served: Serve) -> None:
 
 def test_patch_that_is_not_built_is_a_warning_and_another_is_none(served: Serve) -> None:
     limits = {"limits": {"nvidia.com/gpu": 1}}
-    crowd = [{"name": f"c{number}", "resources": limits} for number in range(MOST_EDITS)]
+    many = [{"name": f"c{number}", "resources": limits} for number in range(MOST_EDITS)]
     served.client.review("/mutate", review(pod(), uid="built"))
-    served.client.review("/mutate", review(pod(initContainers=crowd), uid="crowd"))
-    warning = served.log.event("patch not built", uid="crowd")
+    served.client.review("/mutate", review(pod(initContainers=many), uid="not built"))
+    warning = served.log.event("patch not built", uid="not built")
     assert (warning["level"], str(MOST_EDITS) in warning["reason"]) == ("warning", True)
     events = [json.loads(line) for line in served.log.so_far()]
     assert {event["level"] for event in events if event.get("uid") == "built"} <= {"info", "debug"}

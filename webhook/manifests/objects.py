@@ -20,12 +20,27 @@ from webhook.policy.printable import printable
 from webhook.policy.verdict import Path
 
 
+MOST_ERRORS = 200
+"""Errors of an input after which the rest of it is not read. A large file is read as several inputs."""
+
+
 def objects(source: Source) -> Iterator[Manifest | Diagnostic | Unread]:
     """Yield the objects of an input in order, and a diagnostic for each part that cannot be read.
 
-    Of a file that was found in a folder, what was never meant to be a Kubernetes object is an `Unread`.
+    Of a file that was found in a folder, what was never meant to be a Kubernetes object is an `Unread`. After MOST_ERRORS
+    errors, the rest is not read: a document of ten bytes that is refused costs more than the checks of some honest ones.
     """
-    return _named(source) if source.named else _found(source)
+    errors = 0
+    for found in _named(source) if source.named else _found(source):
+        yield found
+        if isinstance(found, Diagnostic):
+            errors += found.errors == 1  # a count of others comes at the end of the input
+            if errors >= MOST_ERRORS:
+                message = (
+                    f"{errors} errors in what is above: some of the documents below are not read; correct the errors"
+                )
+                yield Diagnostic(found.file, found.line, found.column, message, errors=0)
+                return
 
 
 def _named(source: Source) -> Iterator[Manifest | Diagnostic | Unread]:

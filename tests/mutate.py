@@ -1,0 +1,146 @@
+"""Changes the product at random, to find what may break without a failing test: `make mutate COUNT=100 SEED=1`.
+
+It works in a copy of the repository. The quick tests of the folders that fit the package run first; a mutation that
+survives them meets the other quick tests. One that survives these, too, lacks a test, or changes nothing that matters.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import os
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Sequence
+from compileall import compile_dir
+from contextlib import suppress
+from itertools import islice
+from pathlib import Path
+from py_compile import PycInvalidationMode
+from tempfile import TemporaryDirectory
+
+from tests.mutations import PRODUCT, mutations
+
+ROOT = Path(__file__).parents[1]
+
+FITTING: dict[str, tuple[str, ...]] = {
+    "": ("server", "cli"),
+    "admission": ("admission", "fixtures"),
+    "cli": ("cli",),
+    "cluster": ("facts", "pki"),
+    "manifests": ("manifests",),
+    "patch": ("patch", "fixtures"),
+    "pki": ("pki",),
+    "policy": ("policy", "fixtures"),
+    "remote": ("remote", "cli"),
+    "report": ("report",),
+    "runtime": ("runtime", "pki"),
+    "server": ("server",),
+    "settings": ("settings", "server"),
+}
+"""The folders of tests that fit a package; the first are those of the modules that are in none."""
+
+FOLDERS = sorted({folder for folders in FITTING.values() for folder in folders})
+"""The folders whose tests run the product, without a build of anything before."""
+
+MEMORY = 8 * 2**30
+"""Bytes that a process of tests may hold: a mutated loop may never end. Those of `contract` hold more: 240 servers."""
+
+PATIENCE = 60.0
+"""Seconds that tests may take at least. They may take five times as long as without a mutation."""
+
+
+class Tests:
+    """The quick tests in a copy of the repository, by folder, with the seconds that they take without a mutation."""
+
+    __test__ = False
+
+    def __init__(self, copy: Path) -> None:
+        self._copy = copy
+        self._log = copy / "build" / "pytest.log"
+        self._seconds: dict[str, float] = {}
+
+    def measure(self) -> None:
+        """See how long the tests of each folder take. Raises SystemExit if they fail without a mutation."""
+        for folder in FOLDERS:
+            began = time.monotonic()
+            if self._exit_code([folder]):
+                raise SystemExit(f"{self._log.read_text()}\ntests/{folder} fails without a mutation: mend it first")
+            self._seconds[folder] = time.monotonic() - began
+            print(f"{self._seconds[folder]:.0f} s: the quick tests of {folder}", flush=True)
+
+    def noticed(self, folders: Sequence[str]) -> str:
+        """How the tests of folders notice a mutation; empty if they do not."""
+        try:
+            limit = max(PATIENCE, 5 * sum(self._seconds[folder] for folder in folders))
+            return "killed" if self._exit_code(folders, limit) else ""
+        except subprocess.TimeoutExpired:
+            return "killed by time"
+
+    def _exit_code(self, folders: Sequence[str], limit: float | None = None) -> int:
+        command = [sys.executable, "-m", "pytest", "-qx", "-m", "not slow", "-p", "no:cacheprovider"]
+        self._log.parent.mkdir(exist_ok=True)
+        with self._log.open("wb") as log:
+            process = subprocess.Popen(
+                [*command, *(f"tests/{folder}" for folder in folders)],
+                cwd=self._copy,
+                env=os.environ | {"PYTHONPATH": str(self._copy), "HYPOTHESIS_PROFILE": "ci"},
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
+        try:
+            return process.wait(limit)
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)  # with what it has started
+            process.wait()
+
+
+def copy_repository(folder: Path) -> None:
+    """Copy what git does not ignore. Modules of the product are written as mutations of them are."""
+    listed = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    names = subprocess.run(listed, cwd=ROOT, stdout=subprocess.PIPE, check=True).stdout.decode().split("\0")
+    for name in names:
+        if (ROOT / name).is_file():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, folder / name, follow_symlinks=False)
+    for path in (folder / PRODUCT).rglob("*.py"):
+        path.write_text(ast.unparse(ast.parse(path.read_text())))
+    for command in (["init", "--quiet"], ["add", "--all"]):  # tests ask git for the files
+        subprocess.run(["git", *command], cwd=folder, check=True)
+    # By its date and size, the byte code of one mutation would pass for that of the next.
+    compile_dir(folder / PRODUCT, quiet=1, invalidation_mode=PycInvalidationMode.CHECKED_HASH)
+
+
+def main() -> None:
+    """Mutate, test, and print what survives."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("count", type=int)
+    parser.add_argument("seed", type=int)
+    chosen = parser.parse_args()
+    resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
+    results: Counter[str] = Counter()
+    with TemporaryDirectory(prefix="mutate-") as folder:
+        copy = Path(folder)
+        copy_repository(copy)
+        tests = Tests(copy)
+        tests.measure()
+        for mutation in islice(mutations(ROOT, chosen.seed), chosen.count):
+            (copy / mutation.path).write_text(mutation.after)
+            fitting = FITTING[mutation.package]
+            others = [folder for folder in FOLDERS if folder not in fitting]
+            result = tests.noticed(fitting) or tests.noticed(others) or "survived"
+            (copy / mutation.path).write_text(mutation.before)
+            results[result] += 1
+            print(f"{result}: {mutation}", flush=True)
+    print(f"{chosen.count} mutations, seed {chosen.seed}: {', '.join(f'{n} {name}' for name, n in results.items())}")
+
+
+if __name__ == "__main__":
+    main()
