@@ -19,7 +19,6 @@ from webhook.manifests.recognition import KUSTOMIZATION_FILES, Reason, Stranger,
 from webhook.policy.printable import printable
 from webhook.policy.verdict import Path
 
-
 MOST_ERRORS = 200
 """Errors of an input after which the rest of it is not read. A large file is read as several inputs."""
 
@@ -28,7 +27,7 @@ def objects(source: Source) -> Iterator[Manifest | Diagnostic | Unread]:
     """Yield the objects of an input in order, and a diagnostic for each part that cannot be read.
 
     Of a file that was found in a folder, what was never meant to be a Kubernetes object is an `Unread`. After MOST_ERRORS
-    errors, the rest is not read: a document of ten bytes that is refused costs more than the checks of some honest ones.
+    errors, the rest is not read: to refuse a document of ten bytes costs as much as to check an honest one.
     """
     errors = 0
     for found in _named(source) if source.named else _found(source):
