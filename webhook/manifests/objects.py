@@ -26,8 +26,8 @@ MOST_ERRORS = 200
 def objects(source: Source) -> Iterator[Manifest | Diagnostic | Unread]:
     """Yield the objects of an input in order, and a diagnostic for each part that cannot be read.
 
-    Of a file that was found in a folder, what was never meant to be a Kubernetes object is an `Unread`. After MOST_ERRORS
-    errors, the rest is not read: to refuse a document of ten bytes costs as much as to check an honest one.
+    Of a file that was found in a folder, what was never meant to be a Kubernetes object is an `Unread`. Behind
+    MOST_ERRORS errors, the rest is not read: to refuse a document of ten bytes costs as much as to check an honest one.
     """
     errors = 0
     for found in _named(source) if source.named else _found(source):
