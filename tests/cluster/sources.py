@@ -12,6 +12,7 @@ from tests.cluster.harness.hooks import namespace
 from tests.cluster.harness.manifests import GPU, container, pod
 from tests.cluster.harness.node_objects import node_object
 from tests.cluster.harness.options import ControlPlaneOptions
+from tests.cluster.harness.place import Loopback
 from tests.cluster.harness.rights import PLUGIN, PLUGIN_NAMESPACE, create_account
 
 if TYPE_CHECKING:
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tests.cluster.harness.api import Api, Object
-    from tests.cluster.harness.place import Place
     from tests.cluster.harness.reviews import Reviewer
 
 CONFIG = "nvidia.com/device-plugin.config"
@@ -85,18 +85,18 @@ class Sources:
 
 
 @contextmanager
-def sources(folder: Path, *, place: Callable[[Path], Place] | None = None) -> Iterator[Sources]:
+def sources(folder: Path) -> Iterator[Sources]:
     """Start a control plane with nodes that share their cards in different ways.
 
     Two GPUs are too many on one node of each pool. `folder` is for the audit policy. The API server logs what service
-    accounts ask of it.
+    accounts ask of it. It listens on loopback, where the command line of this process reaches it.
     """
     options = ControlPlaneOptions(
         feature_gates={"DRAExtendedResource": True},
         api_server_flags=audit.flags(folder),
         controller_manager_flags=("--node-monitor-grace-period=1h",),  # the nodes send no heartbeats
     )
-    with control_plane(options, place=place) as running:
+    with control_plane(options, place=Loopback) as running:
         kubeconfig = create_account(running)
         data = {"whole": "version: v1\n", "strict": STRICT, "lenient": LENIENT}
         running.api.create(CONFIG_MAPS, {"metadata": {"name": PLUGIN}, "data": data})

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.cluster.harness.api import ApiError
-from tests.cluster.harness.hooks import DRY_POD, VALIDATING
+from tests.cluster.harness.hooks import VALIDATING, rejection
 from tests.cluster.harness.manifests import container, pod
 from tests.cluster.harness.network_policy import network_policies
 from tests.cluster.harness.prometheus import SPEEDUP, prometheus, scaled
@@ -75,15 +74,6 @@ def _page_of_firing(alerts: Prometheus, alert: str) -> str:
     return str(page)
 
 
-def _refusal(cluster: Cluster, asks: Object) -> str:
-    """The API server's rejection of a pod; empty if it accepts it."""
-    try:
-        cluster.api.create(DRY_POD, asks)
-    except ApiError as refused:
-        return refused.message
-    return ""
-
-
 def test_rules_run_faster_by_one_factor() -> None:
     assert SPEEDUP == 60
     assert scaled('rate(x{code=~"5..", for="5m"}[10m] offset 1h30m) / 2592000 > 0.5') == (
@@ -102,7 +92,7 @@ def test_wrong_bundle_leads_from_alert_to_remedy(
     (reader.folder / "ca.crt").write_bytes(bundle)
 
     _replace_validating_bundle(release)
-    wait_for("GPU pods to be rejected", lambda: "failed calling webhook" in _refusal(space.cluster, pod("asks")))
+    wait_for("GPU pods to be rejected", lambda: "failed calling webhook" in rejection(space.cluster, pod("asks")))
     assert _page_of_firing(alerts, "GpushareWebhookFailedClosed") == FAILED_CLOSED
     assert alerts.firing("GpushareWebhookFailedOpen") == []
 
@@ -124,6 +114,7 @@ def _replace_validating_bundle(release: Release) -> None:
     release.cluster.api.patch(f"{VALIDATING}/{NAME}", changes, form="json")
 
 
+@pytest.mark.exhaustive
 def test_network_policy_leads_from_alert_to_remedy(
     release: Release, alerts: Prometheus, reader: Reader, space: Workspace
 ) -> None:
@@ -132,7 +123,7 @@ def test_network_policy_leads_from_alert_to_remedy(
     with network_policies(space.cluster, NAMESPACE):
         assert reader.succeed(probe).strip() == HEALTHY
         release.upgrade({"networkPolicy": {"enabled": True, "webhookFrom": ["203.0.113.0/24"]}})
-        wait_for("GPU pods to be rejected", lambda: "failed calling webhook" in _refusal(space.cluster, pod("asks")))
+        wait_for("GPU pods to be rejected", lambda: "failed calling webhook" in rejection(space.cluster, pod("asks")))
         assert _page_of_firing(alerts, "GpushareWebhookFailedClosed") == FAILED_CLOSED
         assert _page_of_firing(alerts, "GpushareWebhookFailedOpen") == FAILED_OPEN
 
@@ -150,15 +141,16 @@ def test_network_policy_leads_from_alert_to_remedy(
             alerts.wait_resolved(alert)
 
 
+@pytest.mark.exhaustive
 def test_replica_out_of_memory_leads_from_alert_to_remedy(
     release: Release, alerts: Prometheus, reader: Reader, space: Workspace
 ) -> None:
     """64Mi hold the idle server and small reviews, but not a review of 3 MB."""
     release.upgrade({"resources": {"requests": {"memory": "48Mi"}, "limits": {"memory": "64Mi"}}})
-    wait_for("GPU pods to be accepted", lambda: _refusal(space.cluster, pod("asks")) == "")
+    wait_for("GPU pods to be accepted", lambda: rejection(space.cluster, pod("asks")) == "")
 
     def killed() -> bool:
-        _refusal(space.cluster, _large())
+        rejection(space.cluster, _large())
         return _restarts(release) > 0
 
     wait_for("the kernel to kill a replica", killed, seconds=60)
@@ -171,7 +163,7 @@ def test_replica_out_of_memory_leads_from_alert_to_remedy(
 
     reader.succeed(page_block("docs/how-to/alerts/GpushareWebhookOutOfMemory.md", "--set resources.limits.memory"))
     space.cluster.kubectl(f"--namespace={NAMESPACE}", "rollout", "status", f"deployment/{NAME}", "--timeout=120s")
-    assert _refusal(space.cluster, _large()) == ""
+    assert rejection(space.cluster, _large()) == ""
     assert _restarts(release) == 0
     assert_completed(space.start(pod("trains")))
     alerts.wait_resolved("GpushareWebhookOutOfMemory")

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.cluster.harness.api import ApiError
-from tests.cluster.harness.chart_hooks import TWO, chart_hooks, gpu_control_plane, rejection
-from tests.cluster.harness.hooks import is_mutated
-from tests.cluster.harness.manifests import GPU, container, deployment, pod
+from tests.cluster.harness.chart_hooks import TWO, chart_hooks
+from tests.cluster.harness.hooks import is_mutated, rejection
+from tests.cluster.harness.manifests import GPU, annotated, container, deployment, pod
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,26 +26,25 @@ PLAIN = container(gpus=0)
 
 
 @pytest.fixture(scope="module")
-def running(needs_control_plane: None) -> Iterator[ControlPlaneOnly]:
-    with gpu_control_plane() as started:
-        yield started
-
-
-@pytest.fixture
-def hooks(running: ControlPlaneOnly) -> Iterator[LocalWebhook]:
-    with chart_hooks(running) as beside:
+def hooks(running: ControlPlaneOnly, request: pytest.FixtureRequest) -> Iterator[LocalWebhook]:
+    """The chart's configurations in force, with the settings of a parameter, if any."""
+    _, settings = getattr(request, "param", ("", {}))
+    with chart_hooks(running, settings) as beside:
         yield beside
 
 
+def _own_hooks(name: str, settings: Object) -> pytest.MarkDecorator:
+    """For a test with other settings, or one that stops the webhook. Tests with the same name share the hooks."""
+    return pytest.mark.parametrize("hooks", [(name, settings)], indirect=True, ids=[name])
+
+
 @pytest.fixture
-def dead(running: ControlPlaneOnly) -> Iterator[None]:
+def dead(running: ControlPlaneOnly, hooks: LocalWebhook) -> None:
     """Configurations in force without a webhook, and pods that were created before."""
-    with chart_hooks(running) as beside:
-        for manifest in (gated("gpu"), gated("plain", PLAIN), pod("debugged")):
-            _create(running, manifest)
-        beside.process.stop()
-        assert FAILED in rejection(running, pod("probe"))
-        yield
+    for manifest in (gated("gpu"), gated("plain", PLAIN), pod("debugged")):
+        _create(running, manifest)
+    hooks.process.stop()
+    assert FAILED in rejection(running, pod("probe"))
 
 
 @pytest.fixture(autouse=True)
@@ -67,15 +66,8 @@ def _release(running: ControlPlaneOnly, name: str, *left: Object, **spec: Any) -
     return running.api.patch(f"{PODS}/{name}", {"spec": {"schedulingGates": list(left) or None, **spec}})
 
 
-def _warnings(running: ControlPlaneOnly, method: str, path: str, body: Object, content: str = "json") -> list[str]:
-    """The warnings of a request that the API server accepts."""
-    code, headers, answer = running.api.request(method, path, body, content=content)
-    assert code < 300, answer
-    return [value.replace('\\"', '"') for name, value in headers.items() if name.lower() == "warning"]
-
-
 def test_gated_pod_over_limit_is_created_with_warning(running: ControlPlaneOnly, hooks: LocalWebhook) -> None:
-    (warning,) = _warnings(running, "POST", PODS, gated("two", container(gpus=2)))
+    (warning,) = running.api.warnings("POST", PODS, gated("two", container(gpus=2)))
     assert TWO in warning
 
 
@@ -99,10 +91,11 @@ def test_queue_on_whole_cards_releases_pod_over_limit(running: ControlPlaneOnly,
 def test_valid_gated_pod_is_mutated_and_released(running: ControlPlaneOnly, hooks: LocalWebhook) -> None:
     assert is_mutated(_create(running, gated("one")))
     body = {"spec": {"schedulingGates": None}}
-    assert _warnings(running, "PATCH", f"{PODS}/one", body, "merge-patch+json") == []
+    assert running.api.warnings("PATCH", f"{PODS}/one", body, "merge-patch+json") == []
     assert "schedulingGates" not in running.api.get(f"{PODS}/one")["spec"]
 
 
+@_own_hooks("stopped before the release", {})
 def test_dead_webhook_rejects_only_release_of_gpu_pods(running: ControlPlaneOnly, dead: None) -> None:
     with pytest.raises(ApiError, match=FAILED):
         _release(running, "gpu")
@@ -140,17 +133,18 @@ def test_privileged_ephemeral_container_warns_only_in_gpu_pods(running: ControlP
     assert added["securityContext"]["privileged"] is True
 
 
-def test_ephemeral_container_is_rejected_where_gps007_denies(running: ControlPlaneOnly) -> None:
-    with chart_hooks(running, {"severities": {"GPS007": "deny"}}):
-        _create(running, pod("one"))
-        with pytest.raises(RuntimeError, match="GPS007 ephemeral container"):
-            _debug(running, "one", SEES_ALL)
-        with pytest.raises(RuntimeError, match="GPS007 ephemeral container"):
-            _debug(running, "one", PRIVILEGED)
-        _debug(running, "one")
-        assert len(running.api.get(f"{PODS}/one")["spec"]["ephemeralContainers"]) == 1
+@_own_hooks("GPS007 denies", {"severities": {"GPS007": "deny"}})
+def test_ephemeral_container_is_rejected_where_gps007_denies(running: ControlPlaneOnly, hooks: LocalWebhook) -> None:
+    _create(running, pod("one"))
+    with pytest.raises(RuntimeError, match="GPS007 ephemeral container"):
+        _debug(running, "one", SEES_ALL)
+    with pytest.raises(RuntimeError, match="GPS007 ephemeral container"):
+        _debug(running, "one", PRIVILEGED)
+    _debug(running, "one")
+    assert len(running.api.get(f"{PODS}/one")["spec"]["ephemeralContainers"]) == 1
 
 
+@_own_hooks("stopped before the debugging", {})
 def test_dead_webhook_lets_ephemeral_containers_pass(running: ControlPlaneOnly, dead: None) -> None:
     assert "GPS" not in _debug(running, "debugged", SEES_ALL)
     assert len(running.api.get(f"{PODS}/debugged")["spec"]["ephemeralContainers"]) == 1
@@ -163,52 +157,49 @@ MOUNTS_DEVICE = 'GPS007 container "main" mounts "/var/run/nvidia-container-devic
 
 def test_device_mount_warns_in_pods_and_templates(running: ControlPlaneOnly, hooks: LocalWebhook) -> None:
     mounting = container(gpus=0, volumeMounts=[DEVICE])
-    (warning,) = _warnings(running, "POST", PODS, pod("mounting", mounting, volumes=[DEV_NULL]))
+    (warning,) = running.api.warnings("POST", PODS, pod("mounting", mounting, volumes=[DEV_NULL]))
     assert MOUNTS_DEVICE in warning
     body = deployment("mounting", mounting, replicas=0, volumes=[DEV_NULL])
-    (warning,) = _warnings(running, "POST", f"{DEPLOYMENTS}?dryRun=All", body)
+    (warning,) = running.api.warnings("POST", f"{DEPLOYMENTS}?dryRun=All", body)
     assert MOUNTS_DEVICE in warning
     plain = container(gpus=0, volumeMounts=[{**DEVICE, "mountPath": "/var/run/data"}])
-    assert _warnings(running, "POST", PODS, pod("plain", plain, volumes=[DEV_NULL])) == []
+    assert running.api.warnings("POST", PODS, pod("plain", plain, volumes=[DEV_NULL])) == []
 
 
 @pytest.mark.parametrize("name", ["nvidia.com/GPU", "nvidai.com/GPU", "nvidia/gpu", "alpha.kubernetes.io/nvidia-gpu"])
 def test_mistaken_name_warns(running: ControlPlaneOnly, hooks: LocalWebhook, name: str) -> None:
-    (warning,) = _warnings(running, "POST", f"{PODS}?dryRun=All", pod("mistaken", container(resource=name)))
+    (warning,) = running.api.warnings("POST", f"{PODS}?dryRun=All", pod("mistaken", container(resource=name)))
     assert f'GPS013 container "main" asks for "{name}"; did you mean "nvidia.com/gpu"?' in warning
 
 
 ASKS = {"gpu-fraction": "0.5"}
 
 
-def _annotated(manifest: Object, annotations: Object = ASKS) -> Object:
-    return {**manifest, "metadata": {**manifest["metadata"], "annotations": annotations}}
+# With the profile's whole cards nothing would reject the two that show that the hooks are in force.
+KAI = {"profile": "kai", "resources": [{"name": GPU}]}
 
 
-@pytest.fixture
-def kai(running: ControlPlaneOnly) -> Iterator[LocalWebhook]:
-    # With the profile's whole cards nothing would reject the two that show that the hooks are in force.
-    with chart_hooks(running, {"profile": "kai", "resources": [{"name": GPU}]}) as beside:
-        yield beside
-
-
-def test_request_by_annotation_is_mutated_and_checked(running: ControlPlaneOnly, kai: LocalWebhook) -> None:
-    created = _create(running, _annotated(pod("fraction", PLAIN)))
+@_own_hooks("kai", KAI)
+def test_request_by_annotation_is_mutated_and_checked(running: ControlPlaneOnly, hooks: LocalWebhook) -> None:
+    created = _create(running, annotated(pod("fraction", PLAIN), **ASKS))
     assert is_mutated(created)
     assert created["spec"]["volumes"][-1]["hostPath"] == {"path": "/tmp/nvidia-mps", "type": "DirectoryOrCreate"}  # noqa: S108
     assert not is_mutated(_create(running, pod("plain", PLAIN)))
     elsewhere = container(gpus=0, env=[{"name": "CUDA_MPS_PIPE_DIRECTORY", "value": "/elsewhere"}])
-    assert "GPS004" in rejection(running, _annotated(pod("elsewhere", elsewhere)))
+    assert "GPS004" in rejection(running, annotated(pod("elsewhere", elsewhere), **ASKS))
     assert rejection(running, pod("elsewhere", elsewhere)) == ""
     body = deployment("elsewhere", elsewhere, replicas=0)
-    body["spec"]["template"] = _annotated(body["spec"]["template"])
+    body["spec"]["template"] = annotated(body["spec"]["template"], **ASKS)
     with pytest.raises(ApiError, match="GPS004") as rejected:
         running.api.create(f"{DEPLOYMENTS}?dryRun=All", body)
     assert "other-templates.validate.gpushare-webhook.io" in rejected.value.message
 
 
-def test_dropped_toleration_of_request_by_annotation_is_restored(running: ControlPlaneOnly, kai: LocalWebhook) -> None:
-    created = _create(running, _annotated(pod("fraction", PLAIN)))
+@_own_hooks("kai", KAI)
+def test_dropped_toleration_of_request_by_annotation_is_restored(
+    running: ControlPlaneOnly, hooks: LocalWebhook
+) -> None:
+    created = _create(running, annotated(pod("fraction", PLAIN), **ASKS))
     ours = [one for one in created["spec"]["tolerations"] if one.get("key") == GPU]
     assert len(ours) == 1
     kept = [one for one in created["spec"]["tolerations"] if one not in ours]
@@ -216,10 +207,11 @@ def test_dropped_toleration_of_request_by_annotation_is_restored(running: Contro
     assert ours[0] in after["spec"]["tolerations"]
 
 
-def test_dead_webhook_admits_request_by_annotation(running: ControlPlaneOnly, kai: LocalWebhook) -> None:
-    kai.process.stop()
+@_own_hooks("kai, stopped", KAI)
+def test_dead_webhook_admits_request_by_annotation(running: ControlPlaneOnly, hooks: LocalWebhook) -> None:
+    hooks.process.stop()
     assert FAILED in rejection(running, pod("probe"))
-    assert not is_mutated(_create(running, _annotated(pod("fraction", PLAIN))))
+    assert not is_mutated(_create(running, annotated(pod("fraction", PLAIN), **ASKS)))
 
 
 def test_api_server_forbids_ephemeral_containers_in_new_pod(running: ControlPlaneOnly) -> None:

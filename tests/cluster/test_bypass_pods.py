@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.cluster.harness.api import ApiError
-from tests.cluster.harness.chart_hooks import TWO, chart_hooks, gpu_control_plane, rejection
-from tests.cluster.harness.hooks import DRY_POD, is_mutated
-from tests.cluster.harness.manifests import GPU, container, host_path, pod
+from tests.cluster.harness.chart_hooks import TWO, chart_hooks
+from tests.cluster.harness.hooks import DRY_POD, is_mutated, rejection
+from tests.cluster.harness.manifests import GPU, annotated, container, host_path, pod
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,21 +27,15 @@ STRATEGY = "nvidia.com/gpu.sharing-strategy"
 WHOLE, MPS = {STRATEGY: "none"}, {STRATEGY: "mps"}
 
 
-@pytest.fixture(scope="module")
-def running(needs_control_plane: None) -> Iterator[ControlPlaneOnly]:
-    with gpu_control_plane() as started, chart_hooks(started):
-        yield started
+@pytest.fixture(scope="module", autouse=True)
+def _hooks(running: ControlPlaneOnly) -> Iterator[None]:
+    with chart_hooks(running):
+        yield
 
 
 def warnings(running: ControlPlaneOnly, manifest: Object) -> str:
     """The warnings about a new pod that the API server accepts."""
-    code, headers, answer = running.api.request("POST", DRY_POD, manifest)
-    assert code == 201, answer
-    return "\n".join(value.replace('\\"', '"') for name, value in headers.items() if name.lower() == "warning")
-
-
-def annotated(manifest: Object, **annotations: str) -> Object:
-    return {**manifest, "metadata": {**manifest["metadata"], "annotations": annotations}}
+    return "\n".join(running.api.warnings("POST", DRY_POD, manifest))
 
 
 def limits(amounts: Object, field: str = "limits") -> Object:

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.cluster.harness.api import ApiError
-from tests.cluster.harness.chart_hooks import TWO, chart_hooks, gpu_control_plane
+from tests.cluster.harness.chart_hooks import TWO, chart_hooks
 from tests.cluster.harness.manifests import GPU, container, deployment, pod, pod_spec
 from tests.cluster.harness.waiting import wait_for
+from tests.cluster.workloads import holding
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,18 +26,12 @@ DEFAULT = "/api/v1/namespaces/default"
 PODS = f"{DEFAULT}/pods"
 APPS = "/apis/apps/v1/namespaces/default"
 JOBS = "/apis/batch/v1/namespaces/default/jobs"
-LABELS = {"app": "older"}
 
 
-def holder(kind: str, name: str, replicas: int) -> Object:
-    """A workload over the limit whose controller creates no pod with 0 replicas."""
-    head = {"metadata": {"name": name}}
-    template = {"metadata": {"labels": LABELS}, "spec": pod_spec(container(gpus=2))}
-    if kind == "Job":
-        template["spec"]["restartPolicy"] = "Never"
-        return {**head, "spec": {"suspend": not replicas, "template": template}}
-    spec = {"replicas": replicas, "selector": {"matchLabels": LABELS}, "template": template}
-    return {**head, "spec": {**spec, **({"serviceName": "x"} if kind == "StatefulSet" else {})}}
+def holder(kind: str, name: str) -> Object:
+    """A workload over the limit whose controller creates no pod yet."""
+    manifest = holding(kind, pod_spec(container(gpus=2)), name)
+    return {**manifest, "spec": manifest["spec"] | ({"suspend": True} if kind == "Job" else {"replicas": 0})}
 
 
 COLLECTIONS = {
@@ -65,14 +60,13 @@ DEFINITION = {
 }
 
 
-@pytest.fixture(scope="module")
-def running(needs_control_plane: None) -> Iterator[ControlPlaneOnly]:
-    """A control plane with the chart's hooks, and workloads over the limit that are older and have no pods yet."""
-    with gpu_control_plane() as started:
-        for kind, path in COLLECTIONS.items():
-            started.api.create(path, holder(kind, "older", 0))
-        with chart_hooks(started):
-            yield started
+@pytest.fixture(scope="module", autouse=True)
+def _hooks(running: ControlPlaneOnly) -> Iterator[None]:
+    """The chart's hooks, and workloads over the limit that are older and have no pods yet."""
+    for kind, path in COLLECTIONS.items():
+        running.api.create(path, holder(kind, "older"))
+    with chart_hooks(running):
+        yield
 
 
 @pytest.fixture(autouse=True)
@@ -102,18 +96,18 @@ def test_pods_of_older_workload_are_rejected(running: ControlPlaneOnly, kind: st
     of = "ReplicaSet" if kind == "Deployment" else kind
     events = f"{DEFAULT}/events?fieldSelector=involvedObject.kind={of},reason=FailedCreate"
     wait_for("the controller's failure", lambda: any(TWO in event["message"] for event in running.api.items(events)))
-    assert running.api.items(f"{PODS}?labelSelector=app=older") == []
+    assert running.api.items(f"{PODS}?labelSelector=app=main") == []
     running.api.delete(f"{COLLECTIONS[kind]}/older?propagationPolicy=Background")
 
 
 def test_suspended_job_warns_and_its_pods_are_rejected(running: ControlPlaneOnly) -> None:
-    code, headers, answer = running.api.request("POST", JOBS, holder("Job", "suspended", 0))
+    code, headers, answer = running.api.request("POST", JOBS, holder("Job", "suspended"))
     assert code == 201, answer
     assert "GPS001" in headers["Warning"]
     running.api.patch(f"{JOBS}/suspended", {"spec": {"suspend": False}})
     events = f"{DEFAULT}/events?fieldSelector=involvedObject.name=suspended,reason=FailedCreate"
     wait_for("the controller's failure", lambda: any(TWO in event["message"] for event in running.api.items(events)))
-    assert running.api.items(f"{PODS}?labelSelector=app=older") == []
+    assert running.api.items(f"{PODS}?labelSelector=app=main") == []
     running.api.delete(f"{JOBS}/suspended?propagationPolicy=Background")
 
 
@@ -221,7 +215,8 @@ def test_pod_template_is_rejected(running: ControlPlaneOnly) -> None:
 
 def test_custom_object_passes_and_its_pod_is_rejected(running: ControlPlaneOnly) -> None:
     """An operator copies the template of a custom object into pods, as this test does."""
-    running.api.create("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", DEFINITION)
+    definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+    running.api.create(definitions, DEFINITION)
     trainings = "/apis/example.com/v1/namespaces/default/trainings"
     wait_for("the kind to be served", lambda: running.api.request("GET", trainings)[0] == 200)
     spec = pod_spec(container(gpus=2))
@@ -235,3 +230,4 @@ def test_custom_object_passes_and_its_pod_is_rejected(running: ControlPlaneOnly)
     with pytest.raises(ApiError) as rejected:
         running.api.create(PODS, pod("own", *stored["spec"]["template"]["spec"]["containers"]))
     assert TWO in rejected.value.message
+    running.api.delete(f"{definitions}/trainings.example.com")

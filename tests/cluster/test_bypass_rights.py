@@ -13,7 +13,7 @@ import pytest
 
 from tests.chart.render import FULLNAME
 from tests.cluster.harness.api import ApiError
-from tests.cluster.harness.chart_hooks import TWO, chart_hooks, gpu_control_plane
+from tests.cluster.harness.chart_hooks import TWO, chart_hooks
 from tests.cluster.harness.hooks import MUTATING, VALIDATING, namespace
 from tests.cluster.harness.manifests import container, pod
 
@@ -32,10 +32,10 @@ MIRROR = {"kubernetes.io/config.mirror": "0123456789abcdef"}
 TWO_GPUS = pod("two", container(gpus=2))
 
 
-@pytest.fixture(scope="module")
-def running(needs_control_plane: None) -> Iterator[ControlPlaneOnly]:
-    with gpu_control_plane() as started, namespace(started, "team"), chart_hooks(started):
-        yield started
+@pytest.fixture(scope="module", autouse=True)
+def _hooks(running: ControlPlaneOnly) -> Iterator[None]:
+    with namespace(running, "team"), chart_hooks(running):
+        yield
 
 
 @pytest.fixture(scope="module")

@@ -11,26 +11,18 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.cluster.harness.api import ApiError
-from tests.cluster.harness.chart_hooks import TWO, chart_hooks, gpu_control_plane, rejection
-from tests.cluster.harness.hooks import DRY_POD, namespace
+from tests.cluster.harness.chart_hooks import TWO, chart_hooks
+from tests.cluster.harness.hooks import DRY_POD, namespace, rejection
 from tests.cluster.harness.manifests import container, labelled, pod
 from tests.cluster.harness.waiting import wait_for
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from tests.cluster.harness.cluster import ControlPlaneOnly
 
 TWO_GPUS = pod("two", container(gpus=2))
 PLAIN = container(gpus=0)
 VOID = {"name": "NVIDIA_VISIBLE_DEVICES", "value": "void"}
 SEES_ALL = {**PLAIN, "env": [{"name": "NVIDIA_VISIBLE_DEVICES", "value": "all"}]}
-
-
-@pytest.fixture(scope="module")
-def running(needs_control_plane: None) -> Iterator[ControlPlaneOnly]:
-    with gpu_control_plane() as started:
-        yield started
 
 
 def test_exempt_annotation_passes_where_administrator_names_it(running: ControlPlaneOnly) -> None:
@@ -85,7 +77,7 @@ def test_visible_devices_of_image_are_overridden_where_void_devices_covers_all_p
         assert VOID in stored["spec"]["containers"][0]["env"]
 
 
-@pytest.mark.parametrize("severity", ["warn", "deny"])
+@pytest.mark.parametrize("severity", ["deny", pytest.param("warn", marks=pytest.mark.exhaustive)])
 def test_too_many_containers_to_edit_warn_or_are_rejected(running: ControlPlaneOnly, severity: str) -> None:
     void = {"voidDevices": {"enabled": True, "pods": "all"}}
     many = [container(f"i{index}", gpus=0) for index in range(4_100)]

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.cluster.harness.api import ApiError
 from tests.cluster.harness.credentials import NODE
-from tests.cluster.harness.hooks import VALIDATING, namespace
+from tests.cluster.harness.hooks import VALIDATING, namespace, rejection
 from tests.cluster.harness.manifests import container, deployment, host_path, pod
 from tests.cluster.harness.release import CHART, NAME, NAMESPACE, RELEASE, prepared
 from tests.cluster.harness.waiting import wait_for
@@ -52,20 +51,11 @@ def _dead(release: Release) -> Iterator[None]:
     kubectl("cordon", NODE)
     try:
         kubectl("delete", "pod", f"--namespace={NAMESPACE}", "--all", "--wait=true")
-        wait_for("calls to fail", lambda: FAILED in _refusal(release, pod("asks")))
+        wait_for("calls to fail", lambda: FAILED in rejection(release.cluster, pod("asks")))
         yield
     finally:
         kubectl("uncordon", NODE)
-        wait_for("calls to succeed", lambda: _refusal(release, pod("asks")) == "", seconds=90)
-
-
-def _refusal(release: Release, manifest: Object, space: str = "default") -> str:
-    """The API server's rejection of a pod; empty if it accepts it."""
-    try:
-        release.cluster.api.create(f"/api/v1/namespaces/{space}/pods?dryRun=All", manifest)
-    except ApiError as refused:
-        return refused.message
-    return ""
+        wait_for("calls to succeed", lambda: rejection(release.cluster, pod("asks")) == "", seconds=90)
 
 
 def _running(space: Workspace, holds: Callable[[Object], bool]) -> list[str]:
@@ -126,11 +116,11 @@ def test_pods_without_gpu_and_nvidia_pods_are_created_without_servers(release: R
     driver = container(gpus=0, env=[{"name": "NVIDIA_VISIBLE_DEVICES", "value": "all"}])
     volumes = [host_path("sockets", "/var/lib/kubelet/device-plugins")]
     with _dead(release), namespace(release.cluster, "nvidia-device-plugin"), namespace(release.cluster, "gpu-operator"):
-        assert _refusal(release, pod("plain", container(gpus=0)), space.name) == ""
-        assert _refusal(release, pod("sees-all", driver), space.name) == ""
+        assert rejection(release.cluster, pod("plain", container(gpus=0)), space.name) == ""
+        assert rejection(release.cluster, pod("sees-all", driver), space.name) == ""
         for own in ("kube-system", "nvidia-device-plugin", "gpu-operator"):
-            assert _refusal(release, pod("driver", driver, volumes=volumes), own) == ""
-            assert _refusal(release, pod("validator"), own) == ""
+            assert rejection(release.cluster, pod("driver", driver, volumes=volumes), own) == ""
+            assert rejection(release.cluster, pod("validator"), own) == ""
 
 
 def test_emergency_page_commands_switch_enforcement(release: Release) -> None:
@@ -138,15 +128,15 @@ def test_emergency_page_commands_switch_enforcement(release: Release) -> None:
     words = shlex.split(shown.replace("\\\n", " "))
     with _dead(release):
         release.helm("upgrade", RELEASE, str(CHART), *words[words.index("--reuse-values") :])
-        wait_for("GPU pods to be taken", lambda: _refusal(release, pod("asks")) == "")
+        wait_for("GPU pods to be taken", lambda: rejection(release.cluster, pod("asks")) == "")
         release.helm("rollback", RELEASE)
-        wait_for("GPU pods to be refused", lambda: FAILED in _refusal(release, pod("asks")))
+        wait_for("GPU pods to be refused", lambda: FAILED in rejection(release.cluster, pod("asks")))
 
 
 def test_emergency_page_command_without_helm_ignores_failures(release: Release) -> None:
     with _dead(release):
         _sh(release, page_block("docs/how-to/emergency.md", "| sed ").script)
-        wait_for("GPU pods to be taken", lambda: _refusal(release, pod("asks")) == "")
+        wait_for("GPU pods to be taken", lambda: rejection(release.cluster, pod("asks")) == "")
     with pytest.raises(RuntimeError, match=r"conflict.*\.failurePolicy"):
         release.upgrade()
     release.upgrade(flags=("--force-conflicts",))
@@ -168,6 +158,6 @@ def _sh(release: Release, script: str) -> None:
 def test_deleted_configurations_stop_rejections_and_upgrade_restores_them(release: Release) -> None:
     with _dead(release):
         _sh(release, page_block("docs/how-to/emergency.md", "kubectl delete").script)
-        wait_for("GPU pods to be taken", lambda: _refusal(release, pod("asks")) == "")
+        wait_for("GPU pods to be taken", lambda: rejection(release.cluster, pod("asks")) == "")
     release.upgrade()
-    wait_for("the hooks to be back", lambda: "GPS001" in _refusal(release, pod("two", container(gpus=2))))
+    wait_for("the hooks to be back", lambda: "GPS001" in rejection(release.cluster, pod("two", container(gpus=2))))

@@ -26,7 +26,12 @@ AT_ONCE = {"shutdownDelay": "0s"}
 KEPT = {"cert-manager": {f"Secret/{NAMESPACE}/{NAME}-{kind}" for kind in ("authority", "tls")}}
 
 
-@pytest.mark.parametrize(("mode", "times"), [("self-managed", 20), ("existing-secret", 3), ("cert-manager", 3)])
+MANY = [("self-managed", 20), ("existing-secret", 3), ("cert-manager", 3)]
+
+
+@pytest.mark.parametrize(
+    ("mode", "times"), [("self-managed", 2), *(pytest.param(*one, marks=pytest.mark.exhaustive) for one in MANY)]
+)
 def test_first_create_after_install_succeeds_and_uninstall_cleans_up(cluster: Cluster, mode: str, times: int) -> None:
     with prepared(cluster, mode, server=AT_ONCE) as release:
         before = inventory(cluster)

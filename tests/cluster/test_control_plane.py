@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tests.cluster.harness.place import Place
 
 
-@pytest.fixture(params=[Loopback, Namespaces])
+@pytest.fixture(params=[pytest.param(Loopback, marks=pytest.mark.exhaustive), Namespaces])
 def place(request: pytest.FixtureRequest, needs_control_plane: None) -> type[Place]:
     if request.param is Namespaces and (problem := missing_rights()):
         pytest.skip(problem)
@@ -44,6 +44,7 @@ def test_control_plane_schedules_controls_and_admits(place: type[Place]) -> None
         assert "no nodes available" in made["status"]["conditions"][0]["message"]
 
 
+@pytest.mark.exhaustive
 def test_service_account_token_has_only_its_rights(needs_control_plane: None) -> None:
     with control_plane() as running:
         token = running.kubectl("create", "token", "default").strip()
@@ -52,6 +53,7 @@ def test_service_account_token_has_only_its_rights(needs_control_plane: None) ->
             limited.items("/api/v1/namespaces/default/pods")
 
 
+@pytest.mark.exhaustive
 def test_kubebuilder_assets_are_used(
     needs_control_plane: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -76,6 +78,7 @@ def test_missing_tools_error_names_the_remedy(tmp_path: Path, monkeypatch: pytes
         pass
 
 
+@pytest.mark.exhaustive
 def test_exited_program_error_shows_its_log(needs_control_plane: None) -> None:
     options = ControlPlaneOptions(api_server_flags=("--no-such-flag",))
     with (

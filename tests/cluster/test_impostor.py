@@ -6,25 +6,14 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
-import pytest
-
-from tests.cluster.harness.chart_hooks import gpu_control_plane, rejection
-from tests.cluster.harness.hooks import VALIDATING, hooks, local_webhook_process
+from tests.cluster.harness.hooks import VALIDATING, hooks, local_webhook_process, rejection
 from tests.cluster.harness.manifests import container, pod
 from webhook.pki import Authority
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from tests.cluster.harness.cluster import ControlPlaneOnly
 
 UNTRUSTED = "x509: certificate signed by unknown authority"
-
-
-@pytest.fixture(scope="module")
-def running(needs_control_plane: None) -> Iterator[ControlPlaneOnly]:
-    with gpu_control_plane() as started:
-        yield started
 
 
 def test_certificate_of_other_authority_rejects_gpu_pods_only(running: ControlPlaneOnly) -> None:

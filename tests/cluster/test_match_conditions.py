@@ -13,10 +13,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.cluster.harness.api import ApiError
-from tests.cluster.harness.cluster import ControlPlaneOnly, control_plane
 from tests.cluster.harness.hooks import DRY_POD, hooks
 from tests.cluster.harness.manifests import GPU, container, deployment, labelled, pod, pod_spec
 from tests.cluster.harness.standin import StandIn, allow, stand_in
+from tests.cluster.workloads import KINDS, holding
 from webhook.admission.restore import lost_tolerations
 from webhook.policy.context import Origin
 from webhook.policy.evaluate import Evaluator
@@ -26,24 +26,15 @@ from webhook.policy.workloads.kinds import group_of
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from tests.cluster.harness.cluster import ControlPlaneOnly
+
 Json = dict[str, Any]
 
 SHARED, MIG = "nvidia.com/gpu.shared", "nvidia.com/mig-1g.5gb"
 EVALUATOR = Evaluator.of(Settings())
-LABELS = {"app": "x"}
-COLLECTIONS = {
-    "Pod": ("v1", "pods"),
-    "PodTemplate": ("v1", "podtemplates"),
-    "ReplicationController": ("v1", "replicationcontrollers"),
-    "ReplicaSet": ("apps/v1", "replicasets"),
-    "Deployment": ("apps/v1", "deployments"),
-    "StatefulSet": ("apps/v1", "statefulsets"),
-    "DaemonSet": ("apps/v1", "daemonsets"),
-    "Job": ("batch/v1", "jobs"),
-    "CronJob": ("batch/v1", "cronjobs"),
-}
+HOLDERS = ["Pod", "PodTemplate", *KINDS]
 ENTRIES = {"PodTemplate": "workloads-pod-template", "CronJob": "workloads-job-template"}
-WORKLOADS = [kind for kind in COLLECTIONS if kind != "Pod"]
+WORKLOADS = HOLDERS[1:]
 
 
 class Recorder:
@@ -71,11 +62,10 @@ class Recorder:
 
 
 @pytest.fixture(scope="module")
-def recorder(needs_control_plane: None) -> Iterator[Recorder]:
-    with control_plane() as running, ExitStack() as stack:
-        made = Recorder(running)
-        # Controllers would send requests of their own between those that are counted.
-        running.control.processes["controller-manager"].stop()
+def recorder(running: ControlPlaneOnly) -> Iterator[Recorder]:
+    made = Recorder(running)
+    # Controllers would send requests of their own between those that are counted.
+    with running.control.without_controllers(), ExitStack() as stack:
 
         def record(entry: Json) -> Json:
             short = entry["name"].partition(".")[0]
@@ -91,31 +81,14 @@ def recorder(needs_control_plane: None) -> Iterator[Recorder]:
 
 
 def collection(kind: str) -> str:
-    version, resource = COLLECTIONS[kind]
-    return f"/{'apis' if '/' in version else 'api'}/{version}/namespaces/default/{resource}"
+    version = KINDS.get(kind, "v1")
+    return f"/{'apis' if '/' in version else 'api'}/{version}/namespaces/default/{kind.lower()}s"
 
 
-def holder(kind: str, spec: Json, name: str = "x") -> Json:
-    """An object of a kind that holds a pod of this spec."""
-    head = {"apiVersion": COLLECTIONS[kind][0], "kind": kind, "metadata": {"name": name}}
-    template = {"metadata": {"labels": LABELS}, "spec": spec}
-    once = {"metadata": {"labels": LABELS}, "spec": {"restartPolicy": "Never", **spec}}
-    selected = {"selector": {"matchLabels": LABELS}, "template": template}
-    match kind:
-        case "Pod":
-            return {**head, "spec": spec}
-        case "PodTemplate":
-            return {**head, "template": template}
-        case "ReplicationController":
-            return {**head, "spec": {"selector": LABELS, "template": template}}
-        case "StatefulSet":
-            return {**head, "spec": {"serviceName": "x", **selected}}
-        case "Job":
-            return {**head, "spec": {"suspend": True, "template": once}}
-        case "CronJob":
-            return {**head, "spec": {"schedule": "0 0 1 1 *", "jobTemplate": {"spec": {"template": once}}}}
-        case _:
-            return {**head, "spec": selected}
+def holder(kind: str, spec: Json, name: str = "main") -> Json:
+    """An object of a kind that holds a pod of this spec. A Job is suspended: it allows a change of its template."""
+    manifest = holding(kind, spec, name)
+    return {**manifest, "spec": {"suspend": True, **manifest["spec"]}} if kind == "Job" else manifest
 
 
 def names_a_gpu(manifest: Json) -> bool:
@@ -167,7 +140,7 @@ def _container(name: str, held: Json | None) -> Json:
     return {**container(name, gpus=0), "resources": held}
 
 
-@pytest.mark.parametrize("kind", COLLECTIONS)
+@pytest.mark.parametrize("kind", HOLDERS)
 def test_new_objects_are_sent_exactly_when_they_name_a_gpu(recorder: Recorder, kind: str) -> None:
     seen: Counter[tuple[bool, bool]] = Counter()
 
@@ -255,6 +228,7 @@ def test_template_update_without_gpu_is_not_sent(recorder: Recorder) -> None:
     assert recorder.patched(path, {"spec": {"template": {"metadata": {"annotations": {"a": "b"}}}}}) == set()
     assert recorder.called("PATCH", path, asks, patch) == ({"/validate workloads-template"}, True)
     assert recorder.called("PATCH", path, plain, patch) == (set(), True)
+    recorder.api.delete(path)
 
 
 OURS = {"key": GPU, "operator": "Exists", "effect": "NoSchedule"}

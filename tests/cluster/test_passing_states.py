@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.cluster.harness import cluster as clusters
-from tests.cluster.harness.api import ApiError
 from tests.cluster.harness.credentials import NODE
-from tests.cluster.harness.hooks import DRY_POD, hooks, local_webhook_process
+from tests.cluster.harness.hooks import hooks, local_webhook_process, rejection
 from tests.cluster.harness.manifests import container, deployment, pod
 from tests.cluster.harness.node_objects import node_object
 from tests.cluster.harness.options import ControlPlaneOptions, NodeOptions, mps, time_slicing
@@ -67,16 +66,7 @@ def space(running: Cluster, request: pytest.FixtureRequest) -> Iterator[Workspac
 
 def _is_in_force(cluster: Cluster) -> bool:
     """Whether the webhook is called, and knows how the node shares its card."""
-    return "GPS001" in _rejection(cluster, two("mps")) and not _rejection(cluster, two("sliced"))
-
-
-def _rejection(cluster: Cluster, manifest: Object) -> str:
-    """The API server's rejection of a pod; empty if it accepts it."""
-    try:
-        cluster.api.create(DRY_POD, manifest)
-    except ApiError as refused:
-        return refused.message
-    return ""
+    return "GPS001" in rejection(cluster, two("mps")) and not rejection(cluster, two("sliced"))
 
 
 @contextmanager
@@ -111,8 +101,8 @@ def test_pod_waits_for_node_in_passing_state(running: Cluster, space: Workspace,
     passing: Callable[[Cluster], AbstractContextManager[None]] = STATES[state]
     with passing(running):
         wait_for("the facts", lambda: NOW in _warnings(space, two("sliced")))
-        assert "GPS001" in _rejection(running, two("mps"))
-        assert "GPS001" in _rejection(running, pod("anywhere", container(gpus=2)))
+        assert "GPS001" in rejection(running, two("mps"))
+        assert "GPS001" in rejection(running, pod("anywhere", container(gpus=2)))
         assert (
             "Warning: GPS014 "
             in space.cluster.kubectl.run("-n", space.name, "create", "-f", "-", manifest=two("sliced")).stderr

@@ -42,10 +42,8 @@ if TYPE_CHECKING:
     from tests.cluster.harness.api import Api, Object
     from tests.cluster.mixed import MixedCluster, MixedNode
 
-SEEDS = range(6)
 PODS_OF_A_CLUSTER = 90
 MOST_UNKNOWN = 0.2
-STEERING_SEEDS = range(6, 8)
 STEERING_PODS = 400
 # The device plugin has no limit for a pod as a whole, so the settings have none either.
 SETTINGS = Settings(limits=Limits(per_pod=None, from_device_plugin=True))
@@ -176,7 +174,7 @@ class Tally:
         self.unknown += Reachability.UNKNOWN in answers and not is_open
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.exhaustive) for seed in range(1, 6))])
 def test_scheduler_places_pods_on_predicted_nodes(
     running: ControlPlaneOnly, seed: int, record_property: Callable[[str, object], None]
 ) -> None:
@@ -198,7 +196,7 @@ def test_scheduler_places_pods_on_predicted_nodes(
     assert tally.unknown < MOST_UNKNOWN * PODS_OF_A_CLUSTER
 
 
-@pytest.mark.parametrize("seed", STEERING_SEEDS)
+@pytest.mark.parametrize("seed", [6, pytest.param(7, marks=pytest.mark.exhaustive)])
 def test_steered_pods_land_on_whole_cards(
     running: ControlPlaneOnly, seed: int, record_property: Callable[[str, object], None]
 ) -> None:

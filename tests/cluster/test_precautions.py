@@ -50,6 +50,7 @@ def test_cluster_that_ran_gpu_pod_leaves_no_trace(before: Machine, needs_node: N
     assert Machine.look().changes(before) == {}
 
 
+@pytest.mark.exhaustive
 def test_cluster_does_not_listen_on_the_machine(cluster: Cluster) -> None:
     mine = Path("/proc/self/ns/net").readlink()
     inside = Path(f"/proc/{cluster.inside.first}/ns/pid").readlink()
@@ -64,6 +65,7 @@ def test_cluster_does_not_listen_on_the_machine(cluster: Cluster) -> None:
     assert mine not in networks.values()
 
 
+@pytest.mark.exhaustive
 def test_machine_is_read_only_inside_cluster(cluster: Cluster) -> None:
     for path in ("/usr/written", "/etc/written", "/proc/sys/kernel/panic", "/proc/sys/vm/swappiness"):
         refused = cluster.inside.run(["sh", "-c", f"echo 1 > {path}"])
@@ -71,11 +73,13 @@ def test_machine_is_read_only_inside_cluster(cluster: Cluster) -> None:
         assert "Read-only file system" in refused.stderr
 
 
+@pytest.mark.exhaustive
 def test_kubelet_sees_wanted_kernel_settings(cluster: Cluster) -> None:
     seen = {name: cluster.inside.run(["cat", f"/proc/sys/{name}"]).stdout.strip() for name in KUBELET_SETTINGS}
     assert seen == KUBELET_SETTINGS
 
 
+@pytest.mark.exhaustive
 def test_control_plane_on_loopback_leaves_no_trace(before: Machine, needs_control_plane: None) -> None:
     with control_plane(place=Loopback) as running:
         assert running.api.get("/version")
@@ -95,6 +99,7 @@ def _owner_of_a_cluster() -> Iterator[tuple[subprocess.Popen[str], Path]]:
         assert owner.returncode == -signal.SIGKILL
 
 
+@pytest.mark.exhaustive
 def test_guard_removes_cluster_of_killed_owner(before: Machine, needs_node: None) -> None:
     with _owner_of_a_cluster() as (owner, folder):
         assert folder.is_dir()
@@ -103,6 +108,7 @@ def test_guard_removes_cluster_of_killed_owner(before: Machine, needs_node: None
     wait_for("the guard to clean up", lambda: not Machine.look().changes(before), seconds=30)
 
 
+@pytest.mark.exhaustive
 def test_next_start_removes_cluster_of_killed_owner_and_guard(before: Machine, needs_node: None) -> None:
     with _owner_of_a_cluster() as (owner, folder):
         noted = leftovers.recorded(folder)
@@ -116,11 +122,13 @@ def test_next_start_removes_cluster_of_killed_owner_and_guard(before: Machine, n
     assert Machine.look().changes(before) == {}
 
 
+@pytest.mark.exhaustive
 def test_clusters_of_live_owners_are_kept(cluster: Cluster) -> None:
     assert leftovers.sweep() == []
     assert cluster.api.ready()
 
 
+@pytest.mark.exhaustive
 def test_cluster_of_other_live_owner_is_not_reported(before: Machine, needs_node: None) -> None:
     with _owner_of_a_cluster() as (owner, folder):
         assert folder.name in leftovers.others()
@@ -130,6 +138,7 @@ def test_cluster_of_other_live_owner_is_not_reported(before: Machine, needs_node
     wait_for("the guard to clean up", lambda: not folder.exists(), seconds=30)
 
 
+@pytest.mark.exhaustive
 def test_reused_process_id_is_not_killed() -> None:
     with subprocess.Popen(["sleep", "60"]) as bystander:
         alive = ProcessId.of(bystander.pid)
@@ -141,6 +150,7 @@ def test_reused_process_id_is_not_killed() -> None:
         assert bystander.wait() == -signal.SIGKILL
 
 
+@pytest.mark.exhaustive
 def test_node_without_root_error_names_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     with pytest.raises(UnavailableError, match="a node cannot run here: private namespaces need root"), cluster():

@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.cli.run import run
-from tests.cluster.harness.chart_hooks import chart_hooks, gpu_control_plane, rejection
+from tests.cluster.harness.chart_hooks import chart_hooks, gpu_control_plane
 from tests.cluster.harness.custom_kinds import CustomKinds, install
 from tests.cluster.harness.failures import failures
+from tests.cluster.harness.hooks import rejection
 from tests.cluster.harness.manifests import GPU, container, pod
 from tests.cluster.harness.reviews import Reviewer
+from tests.cluster.harness.selection import covering, parameters
 from tests.cluster.samples import SAMPLES, Place, Sample
 from tests.contract.answers import Answered, by_check
 from tests.crds.published import definitions
@@ -41,12 +43,36 @@ CLUSTER_SCOPED = {
 }
 # Nothing converts objects of older versions when they are stored.
 STORED = [sample for sample in SAMPLES if sample.manifest["metadata"]["name"] != "older"]
-EACH = pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: sample.name)
 Offline = dict[tuple[str, Place, int], dict[str, Any]]
 OPEN = {"Pipeline", "Task"}
 """Kinds that cannot choose nodes: the objects that use them may choose nodes where the amount is right."""
 WARNED = "Warning: "
 TWO = 'asks for 2 of "nvidia.com/gpu"; the limit is 1'
+
+
+def _parts(path: PodPath) -> tuple[Part, ...]:
+    return path.holds.parts if isinstance(path.holds, Assembly) else ()
+
+
+def _leads(steps: Steps, place: Place) -> bool:
+    """Whether the steps lead to something above a place."""
+    return len(steps) < len(place) and all(wanted in (EVERY, step) for wanted, step in zip(steps, place, strict=False))
+
+
+def _shows(sample: Sample) -> set[tuple[str, str]]:
+    """The project, with each form in which this sample holds pods or containers that ask for GPUs."""
+    found = set()
+    for path in KINDS[sample.group, sample.kind].paths:
+        for place in sample.places:
+            if _leads(path.steps, place):
+                forms = [part.form for part in _parts(path) if _leads((*path.steps, *part.steps), place)]
+                found |= {(sample.preset, form) for form in (forms if _parts(path) else [str(path.holds)])}
+    return found
+
+
+FEW, FEW_STORED = covering(SAMPLES, _shows), covering(STORED, _shows)
+EACH = pytest.mark.parametrize("sample", parameters(SAMPLES, FEW, lambda sample: sample.name))
+EACH_STORED = pytest.mark.parametrize("sample", parameters(STORED, FEW_STORED, lambda sample: sample.name))
 
 
 @pytest.fixture(scope="module")
@@ -120,15 +146,6 @@ def test_samples_cover_every_path_of_presets() -> None:
             if any(of == (kind.group, kind.kind) and _leads((*path.steps, *part.steps), place) for of, place in asked)
         }
         assert {part for _, _, part in paths} - reached == set(), preset.name
-
-
-def _parts(path: PodPath) -> tuple[Part, ...]:
-    return path.holds.parts if isinstance(path.holds, Assembly) else ()
-
-
-def _leads(steps: Steps, place: Place) -> bool:
-    """Whether the steps lead to something above a place."""
-    return len(steps) < len(place) and all(wanted in (EVERY, step) for wanted, step in zip(steps, place, strict=False))
 
 
 def test_kinds_without_namespace(custom: CustomKinds) -> None:
@@ -243,7 +260,7 @@ STATUS: dict[str, Object] = {
 }
 
 
-@pytest.mark.parametrize("sample", STORED, ids=lambda sample: sample.name)
+@EACH_STORED
 def test_update_beside_pods_is_not_sent(custom: CustomKinds, hooks: LocalWebhook, sample: Sample) -> None:
     """An object that the webhook would reject can be updated, scaled and deleted, because its pods stay the same."""
     before, manifest = _reviews(hooks), _older(sample)
@@ -288,29 +305,34 @@ def test_suspended_job_set_over_limit_warns_and_resumes(custom: CustomKinds, hoo
     assert custom.delete(manifest).status == 200
 
 
+@pytest.mark.parametrize(
+    "samples", [FEW_STORED, pytest.param(STORED, marks=pytest.mark.exhaustive)], ids=["few", "all"]
+)
 @pytest.mark.parametrize("way", ["client-side", "server-side"])
-def test_apply(custom: CustomKinds, hooks: LocalWebhook, offline: Offline, tmp_path: Path, way: str) -> None:
+def test_apply(
+    custom: CustomKinds, hooks: LocalWebhook, offline: Offline, tmp_path: Path, way: str, samples: list[Sample]
+) -> None:
     """`kubectl apply` of a folder shows the message for each object that is rejected, and each warning once."""
     kubectl = custom.running.kubectl
     apply = ("apply", f"--server-side={str(way == 'server-side').lower()}", f"--filename={tmp_path}")
-    rejected = [sample for sample in STORED if sample.kind not in OPEN]
+    rejected = [sample for sample in samples if sample.kind not in OPEN]
     _write(tmp_path, rejected, 2)
     refused = kubectl.run(*apply)
     assert (refused.returncode, refused.stdout) == (1, "")
     said = [line.partition("denied the request: ")[2] for line in refused.stderr.splitlines() if WARNED not in line]
     assert sorted(said) == sorted(_expected(offline, sample, 2).denials[0] for sample in rejected)
-    _write(tmp_path, STORED, 1)
+    _write(tmp_path, samples, 1)
     try:
         created = kubectl.run(*apply)
-        assert (created.returncode, len(created.stdout.splitlines())) == (0, len(STORED)), created.stderr
+        assert (created.returncode, len(created.stdout.splitlines())) == (0, len(samples)), created.stderr
         warnings = {line.removeprefix(WARNED) for line in created.stderr.splitlines()}
-        assert warnings == {said for sample in STORED for said in _expected(offline, sample, 1).warnings}
+        assert warnings == {said for sample in samples for said in _expected(offline, sample, 1).warnings}
         before = _reviews(hooks)
         again = kubectl.run(*apply)
         assert (again.returncode, again.stderr) == (0, "")
         assert _reviews(hooks) == before
     finally:
-        for sample in STORED:
+        for sample in samples:
             custom.delete(sample.manifest)
 
 

@@ -13,8 +13,7 @@ import pytest
 from cryptography import x509
 
 from tests.cluster.harness.api import ApiError
-from tests.cluster.harness.cluster import ControlPlaneOnly, control_plane
-from tests.cluster.harness.place import Loopback
+from tests.cluster.harness.hooks import namespace
 from tests.cluster.harness.waiting import wait_for
 from tests.cluster.keepers import (
     MUTATING,
@@ -36,17 +35,18 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from tests.cluster.harness.cluster import ControlPlaneOnly
+
 SECOND = timedelta(seconds=1)
 QUICK = Lifetimes(ca=45 * SECOND, leaf=9 * SECOND, settle=4 * SECOND)
 """A rotation every half minute."""
 
 
 @pytest.fixture(scope="module")
-def running(needs_control_plane: None) -> Iterator[ControlPlaneOnly]:
+def running(reachable: ControlPlaneOnly) -> Iterator[ControlPlaneOnly]:
     """A control plane that the replicas, which are threads of this process, can reach."""
-    with control_plane(place=Loopback) as made:
-        made.api.create("/api/v1/namespaces", {"metadata": {"name": "busy"}})
-        yield made
+    with namespace(reachable, "busy"):
+        yield reachable
 
 
 @pytest.fixture
@@ -91,7 +91,8 @@ def has_bundles(running: ControlPlaneOnly, path: str, wanted: dict[str, str]) ->
     return bundles(running, path) == wanted
 
 
-def test_three_replicas_rotate_without_lost_creates(running: ControlPlaneOnly, kubeconfig: Path) -> None:
+@pytest.mark.parametrize("wanted", [1, pytest.param(2, marks=pytest.mark.exhaustive)])
+def test_three_replicas_rotate_without_lost_creates(running: ControlPlaneOnly, kubeconfig: Path, wanted: int) -> None:
     with replicas(running, kubeconfig, QUICK) as made:
         configure(running, made)
         until_trusted(made)
@@ -109,21 +110,22 @@ def test_three_replicas_rotate_without_lost_creates(running: ControlPlaneOnly, k
             return sum(one.counted["rotations"] for one in made)
 
         with ThreadPoolExecutor(8) as clients:
-            while rotations() < 2 or len(authorities(running)) > 1:
+            while rotations() < wanted or len(authorities(running)) > 1:
                 clients.submit(create, sent)
                 sent += 1
                 assert sent < 3000, [one.said[-5:] for one in made]
                 pause.wait(0.05)
         assert refused == []
-        assert sent > 500
+        assert sent > 250 * wanted
         for one in made:
             assert sorted(one.calls.values()) == [sent, sent], "both hooks were called for every create"
-            assert len(one.leaves) >= 6
+            assert len(one.leaves) >= 3 * wanted
         assert [one.events().count("certificate not trusted") for one in made] == doubts
 
 
-def test_first_create_after_ready_succeeds(running: ControlPlaneOnly, kubeconfig: Path) -> None:
-    for _ in range(20):
+@pytest.mark.parametrize("times", [4, pytest.param(20, marks=pytest.mark.exhaustive)])
+def test_first_create_after_ready_succeeds(running: ControlPlaneOnly, kubeconfig: Path, times: int) -> None:
+    for _ in range(times):
         with replicas(running, kubeconfig, Lifetimes(), number=2) as made:
             configure(running, made)
             until_trusted(made)

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from tests.cluster.harness.cluster import Cluster
     from tests.cluster.harness.workspace import Workspace
 
+pytestmark = pytest.mark.exhaustive
+
 SECRET = f"{CORE}/secrets/{NAME}-ca"
 # A third of a leaf's lifetime exceeds the settle time, so that a leaf outlives the time without a signing authority.
 BRIEF = {"caLifetime": "75s", "leafLifetime": "36s", "settle": "4s"}

@@ -10,17 +10,17 @@ import json
 import os
 import signal
 from dataclasses import dataclass, replace
-from itertools import groupby
+from itertools import chain, groupby, islice
 from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.cli.run import run
 from tests.cluster.harness.hooks import settings_file
-from tests.cluster.harness.place import Loopback
 from tests.cluster.harness.reviews import Reviewer, reviewer
+from tests.cluster.harness.selection import covering, parameters
 from tests.cluster.harness.waiting import wait_for
-from tests.cluster.sources import SETTINGS, Sources, sources
+from tests.cluster.sources import SETTINGS, Sources
 from tests.contract.answers import Answered, by_check
 from tests.contract.offline import DIFFER, check, review_of
 from tests.fixture import Fixture, load_all
@@ -96,15 +96,20 @@ class Installation:
 
 
 @pytest.fixture(scope="module")
-def installation(needs_control_plane: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
-    # On loopback, where the command line of this process reaches the API server.
-    with sources(tmp_path_factory.mktemp("audit"), place=Loopback) as found:
-        found.running.api.create(CONFIG_MAPS, {"metadata": {"name": INSTALLED}, "data": {}})
-        with reviewer(found.running, SETTINGS, found.kubeconfig) as server:
-            yield Installation(found, server)
+def installation(found: Sources) -> Iterator[Installation]:
+    found.running.api.create(CONFIG_MAPS, {"metadata": {"name": INSTALLED}, "data": {}})
+    with reviewer(found.running, SETTINGS, found.kubeconfig) as server:
+        yield Installation(found, server)
+    found.running.api.delete(f"{CONFIG_MAPS}/{INSTALLED}")
 
 
-@pytest.mark.parametrize("fixtures", GROUPS, ids=lambda fixtures: fixtures[0].name)
+def _shows(fixtures: tuple[Fixture, ...]) -> set[str]:
+    """The checks and injections that the fixtures are about, and the codes that they expect."""
+    codes = {finding["code"] for one in fixtures for finding in one.expect.findings}
+    return codes | {one.folder for one in fixtures}
+
+
+@pytest.mark.parametrize("fixtures", parameters(GROUPS, covering(GROUPS, _shows), lambda fixtures: fixtures[0].name))
 def test_offline_check_equals_live_webhook(
     installation: Installation, fixtures: tuple[Fixture, ...], tmp_path: Path
 ) -> None:
@@ -135,10 +140,14 @@ def test_snapshot_is_stable(installation: Installation, tmp_path: Path) -> None:
     assert installation.snapshot(tmp_path) == installation.snapshot(tmp_path)
 
 
-def test_check_of_live_cluster_equals_offline_check(installation: Installation, tmp_path: Path) -> None:
+@pytest.mark.parametrize("most", [1, pytest.param(1000, marks=pytest.mark.exhaustive)])
+def test_check_of_live_cluster_equals_offline_check(installation: Installation, tmp_path: Path, most: int) -> None:
+    """With so many fixtures of each check and each injection."""
     installation.install(HEAD | SETTINGS)
     settings, facts = installation.snapshot(tmp_path)
-    for fixture in (one for one in load_all() if one.settings is None and _applies(one)):
+    usual = (one for one in load_all() if one.settings is None and _applies(one))
+    folders = groupby(sorted(usual, key=lambda one: one.name), key=lambda one: one.folder)
+    for fixture in chain.from_iterable(islice(fixtures, most) for _, fixtures in folders):
         offline = check(tmp_path, fixture.object, fixture.namespace, settings, facts)
         live = run(
             *("check", "-o", "json", "-n", fixture.namespace, "-f", tmp_path / "object.json"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from contextlib import ExitStack
-from itertools import groupby
+from itertools import groupby, islice
 from typing import TYPE_CHECKING
 
 import pytest
@@ -15,6 +15,7 @@ from tests.cluster.harness.options import ControlPlaneOptions
 from tests.cluster.harness.place import Loopback
 from tests.cluster.harness.reviews import Reviewer, reviewer
 from tests.cluster.harness.rights import PLUGIN, PLUGIN_NAMESPACE, create_account
+from tests.cluster.harness.selection import covering, parameters
 from tests.cluster.harness.stored_facts import stored_facts
 from tests.cluster.harness.waiting import wait_for
 from tests.contract.offline import DIFFER, check, review_of
@@ -57,8 +58,14 @@ def _key(fixture: Fixture) -> str:
     return json.dumps(_settings(fixture), sort_keys=True)
 
 
-GROUPS = [tuple(group) for _, group in groupby(sorted(filter(_applies, load_all()), key=_key), key=_key)]
-"""The fixtures by their settings, and the facts that these switch on."""
+def _groups() -> Iterator[tuple[Fixture, ...]]:
+    """Up to four fixtures with the same settings, and the facts that these switch on."""
+    for _, group in groupby(sorted(filter(_applies, load_all()), key=_key), key=_key):
+        while some := tuple(islice(group, 4)):
+            yield some
+
+
+GROUPS = list(_groups())
 
 
 @pytest.fixture(scope="module")
@@ -96,7 +103,12 @@ def _path(fixture: Fixture) -> str:
     return "/mutate" if fixture.is_pod else "/validate"
 
 
-@pytest.mark.parametrize("fixtures", GROUPS, ids=lambda fixtures: fixtures[0].name)
+def _shows(fixtures: tuple[Fixture, ...]) -> set[tuple[str, str]]:
+    """The parts of the facts, each with the check or the injection that reads it."""
+    return {(part, one.folder) for one in fixtures for part in PARTS if (one.facts or {}).get(part) is not None}
+
+
+@pytest.mark.parametrize("fixtures", parameters(GROUPS, covering(GROUPS, _shows), lambda fixtures: fixtures[0].name))
 def test_facts_of_fixtures_reach_offline_check_and_live_webhook(
     running: ControlPlaneOnly, kubeconfig: Path, fixtures: tuple[Fixture, ...], tmp_path: Path
 ) -> None:

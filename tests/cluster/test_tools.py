@@ -15,6 +15,8 @@ from tests.cluster.harness.cache import KEY_LENGTH, Recipe, ToolsMissingError, k
 from tests.cluster.harness.waiting import wait_for
 
 HERE = Path(__file__).parent
+# Each run shows that built folders are found: it needs them.
+pytestmark = pytest.mark.exhaustive
 
 
 @pytest.fixture(autouse=True)

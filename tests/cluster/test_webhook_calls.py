@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.cluster.harness.api import ApiError
-from tests.cluster.harness.cluster import ControlPlaneOnly, control_plane
 from tests.cluster.harness.manifests import labelled, pod
 from tests.cluster.harness.standin import Answer, StandIn, allow, deny, stand_in
 from tests.cluster.harness.waiting import wait_for
@@ -16,15 +15,11 @@ from tests.cluster.harness.waiting import wait_for
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from tests.cluster.harness.cluster import ControlPlaneOnly
+
 PODS = "/api/v1/namespaces/default/pods"
 CONFIGURATIONS = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations"
 LATER = {"Retry-After": "1", "Connection": "close"}
-
-
-@pytest.fixture(scope="module")
-def running(needs_control_plane: None) -> Iterator[ControlPlaneOnly]:
-    with control_plane() as started:
-        yield started
 
 
 @contextmanager

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from functools import partial
 from threading import Event
 from typing import TYPE_CHECKING
 
@@ -12,8 +11,8 @@ import pytest
 
 from tests.cluster.harness import webhook_manifests as product
 from tests.cluster.harness.api import ApiError, Object
-from tests.cluster.harness.cluster import ControlPlaneOnly, control_plane
-from tests.cluster.harness.hooks import DRY_POD, MUTATING, VALIDATING, hooks, is_mutated, namespace, remove
+from tests.cluster.harness.cluster import ControlPlaneOnly
+from tests.cluster.harness.hooks import DRY_POD, MUTATING, VALIDATING, hooks, is_mutated, namespace, rejection, remove
 from tests.cluster.harness.manifests import container, deployment, pod
 from tests.cluster.harness.standin import Answer, StandIn, allow, stand_in
 from tests.cluster.harness.waiting import wait_for
@@ -27,13 +26,13 @@ FAILED = "failed calling webhook"
 Broken = Callable[[ControlPlaneOnly], AbstractContextManager[Callable[[Object], Object]]]
 
 
-@pytest.fixture(scope="module")
-def running(needs_control_plane: None) -> Iterator[ControlPlaneOnly]:
-    """A control plane in which the product's Service exists and has no pods, with a namespace for Pod Security."""
+@pytest.fixture(scope="module", autouse=True)
+def _service(running: ControlPlaneOnly) -> Iterator[None]:
+    """The product's Service exists and has no pods; a namespace is for Pod Security."""
     strict = {"pod-security.kubernetes.io/enforce": "baseline"}
-    with control_plane() as started, namespace(started, product.NAME), namespace(started, "strict", **strict):
-        started.api.create(f"/api/v1/namespaces/{product.NAME}/services", product.service())
-        yield started
+    with namespace(running, product.NAME), namespace(running, "strict", **strict):
+        running.api.create(f"/api/v1/namespaces/{product.NAME}/services", product.service())
+        yield
 
 
 @contextmanager
@@ -88,29 +87,17 @@ BROKEN: dict[str, tuple[Broken, str]] = {
 def _broken(running: ControlPlaneOnly, how: str, *which: str) -> Iterator[str]:
     """Configurations of a webhook that is broken in one way; yields the API server's message."""
     broken, says = BROKEN[how]
-    with broken(running) as client_config:
-        force = partial(_fails, running)
-        with hooks(running, client_config, force, which=which, seconds=1):
-            yield says
-
-
-def _fails(running: ControlPlaneOnly) -> bool:
-    return FAILED in _refusal(running)
-
-
-def _refusal(running: ControlPlaneOnly) -> str:
-    """The API server's rejection of a GPU pod; empty if it accepts it."""
-    try:
-        running.api.create(DRY_POD, pod("asks"))
-    except ApiError as refused:
-        return refused.message
-    return ""
+    with (
+        broken(running) as address,
+        hooks(running, address, lambda: FAILED in rejection(running, pod("asks")), which=which, seconds=1),
+    ):
+        yield says
 
 
 @pytest.mark.parametrize("how", BROKEN)
 def test_failed_validating_webhook_rejects_only_gpu_pods(running: ControlPlaneOnly, how: str) -> None:
     with _broken(running, how, VALIDATING) as says:
-        refusal = _refusal(running)
+        refusal = rejection(running, pod("asks"))
         assert FAILED in refusal
         assert says in refusal
         with pytest.raises(ApiError, match=FAILED):
@@ -138,12 +125,12 @@ def test_invalid_patch_rejects_gpu_pods_despite_ignore(
         hooks(
             running,
             lambda _: confused.client_config(),
-            lambda: "doc is missing path" in _refusal(running),
+            lambda: "doc is missing path" in rejection(running, pod("asks")),
             which=(MUTATING,),
         ),
     ):
         _others_unaffected(running)
-    assert _refusal(running) == ""
+    assert rejection(running, pod("asks")) == ""
 
 
 @contextmanager
@@ -268,9 +255,9 @@ def test_gpu_workloads_can_be_deleted_during_outage(running: ControlPlaneOnly, d
 @pytest.mark.parametrize("how", BROKEN)
 def test_deleted_configurations_end_outage(running: ControlPlaneOnly, how: str) -> None:
     with _broken(running, how, MUTATING, VALIDATING):
-        assert FAILED in _refusal(running)
+        assert FAILED in rejection(running, pod("asks"))
         running.kubectl("delete", "validatingwebhookconfiguration,mutatingwebhookconfiguration", product.NAME)
-        wait_for("pods with GPUs to be taken again", lambda: _refusal(running) == "")
+        wait_for("pods with GPUs to be taken again", lambda: rejection(running, pod("asks")) == "")
 
 
 def _pods(running: ControlPlaneOnly) -> list[Object]:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.cluster.harness.api import ApiError, Object
-from tests.cluster.harness.cluster import ControlPlaneOnly, control_plane
 from tests.cluster.harness.hooks import DRY_POD, MUTATING, local_webhook
 from tests.cluster.harness.manifests import GPU, container, labelled, pod
 from tests.cluster.harness.standin import Answer, StandIn, allow, stand_in
@@ -17,19 +16,19 @@ from tests.cluster.harness.waiting import wait_for
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from tests.cluster.harness.cluster import ControlPlaneOnly
+
 PODS = "/api/v1/namespaces/default/pods"
 PIPE = "/mps/nvidia.com/gpu/pipe"
 GROUP = "/apis/admissionregistration.k8s.io/v1"
 OURS = {"key": GPU, "operator": "Exists", "effect": "NoSchedule"}
-CLASS = {"metadata": {"name": "nvidia"}, "handler": "nvidia"}
-CLASSES = "/apis/node.k8s.io/v1/runtimeclasses"
 
 
-@pytest.fixture(scope="module")
-def running(needs_control_plane: None) -> Iterator[ControlPlaneOnly]:
-    with control_plane() as started:
-        started.api.create(CLASSES, CLASS)
-        yield started
+@pytest.fixture(scope="module", autouse=True)
+def _product(running: ControlPlaneOnly, request: pytest.FixtureRequest) -> Iterator[None]:
+    """The product, with the settings of a parameter, if any."""
+    with local_webhook(running, settings=getattr(request, "param", {})):
+        yield
 
 
 @contextmanager
@@ -99,23 +98,23 @@ def _append(kind: str, added: Object) -> Callable[[Object], Answer]:
     return answer
 
 
+# The limit on the whole pod is raised: here a second container asks for a replica.
+@pytest.mark.parametrize("_product", [{"limits": {"perPod": 2}}], indirect=True, ids=["two per pod"])
 @pytest.mark.parametrize("reinvocation", ["Never", "IfNeeded"])
 @pytest.mark.parametrize("kind", ["containers", "initContainers"])
 def test_reinvocation_mutates_container_added_by_later_webhook(
     running: ControlPlaneOnly, kind: str, reinvocation: str
 ) -> None:
-    # The limit on the whole pod is raised: here a second container asks for a replica.
-    with local_webhook(running, settings={"limits": {"perPod": 2}}):
-        with _neighbour(running, _append(kind, container("late")), reinvocation) as neighbour:
-            stored = running.api.create(PODS, _near(f"late-{kind.lower()}-{reinvocation.lower()}"))
-            (first, *_) = neighbour.reviews
-            assert_complete(first["request"]["object"], "main")
-        assert stored["spec"][kind][-1]["name"] == "late"
-        assert_complete(stored, "main", "late")
+    with _neighbour(running, _append(kind, container("late")), reinvocation) as neighbour:
+        stored = running.api.create(PODS, _near(f"late-{kind.lower()}-{reinvocation.lower()}"))
+        (first, *_) = neighbour.reviews
+        assert_complete(first["request"]["object"], "main")
+    assert stored["spec"][kind][-1]["name"] == "late"
+    assert_complete(stored, "main", "late")
 
 
 def test_container_added_by_later_webhook_is_checked(running: ControlPlaneOnly) -> None:
-    with local_webhook(running), _neighbour(running, _append("containers", container("late"))):
+    with _neighbour(running, _append("containers", container("late"))):
         with pytest.raises(ApiError, match=r"GPS002 .*asks for 2") as refused:
             running.api.create(PODS, _near("too-many"))
         assert 'webhook "pods.gpushare-webhook.test"' in refused.value.message
@@ -128,7 +127,7 @@ def test_environment_added_by_later_webhook_adds_no_duplicate(running: ControlPl
         wanted = held and not any(entry["name"] == "LATE" for entry in held)
         return allow(review, operation) if wanted else allow(review)
 
-    with local_webhook(running), _neighbour(running, answer, "IfNeeded"):
+    with _neighbour(running, answer, "IfNeeded"):
         stored = running.api.create(PODS, _near("late-env"))
     assert [entry["name"] for entry in stored["spec"]["containers"][0]["env"]] == ["LATE", "CUDA_MPS_PIPE_DIRECTORY"]
     assert_complete(stored, "main")
@@ -138,7 +137,7 @@ def test_gpu_requested_by_later_webhook_warns_without_edits(
     running: ControlPlaneOnly,
 ) -> None:
     # The API server reinvokes only webhooks that it called before, and the match conditions excluded this one.
-    with local_webhook(running), _neighbour(running, _append("containers", container("late")), "IfNeeded"):
+    with _neighbour(running, _append("containers", container("late")), "IfNeeded"):
         manifest = _near("first-asks-late", container(gpus=0))
         said = running.kubectl.run("create", "-f", "-", manifest=manifest)
         assert said.returncode == 0, said.stderr
@@ -150,21 +149,19 @@ def test_gpu_requested_by_later_webhook_warns_without_edits(
 
 
 def test_recreated_stored_pod_is_identical(running: ControlPlaneOnly) -> None:
-    with local_webhook(running):
-        stored = running.api.create(PODS, pod("once", container(), container("other", gpus=0)))
-        assert_complete(stored, "main")
-        metadata = {"name": "twice", "annotations": stored["metadata"]["annotations"]}
-        again = running.api.create(PODS, {**stored, "metadata": metadata})
+    stored = running.api.create(PODS, pod("once", container(), container("other", gpus=0)))
+    assert_complete(stored, "main")
+    metadata = {"name": "twice", "annotations": stored["metadata"]["annotations"]}
+    again = running.api.create(PODS, {**stored, "metadata": metadata})
     assert again["spec"] == stored["spec"]
     assert again["metadata"]["annotations"] == stored["metadata"]["annotations"]
 
 
 def test_kubectl_patch_adds_no_duplicate_edit(running: ControlPlaneOnly) -> None:
-    with local_webhook(running):
-        running.api.create(PODS, pod("patched"))
-        running.kubectl("label", "pod", "patched", "a=b")
-        running.kubectl("set", "image", "pod/patched", "main=other")
-        assert_complete(running.api.get(f"{PODS}/patched"), "main")
+    running.api.create(PODS, pod("patched"))
+    running.kubectl("label", "pod", "patched", "a=b")
+    running.kubectl("set", "image", "pod/patched", "main=other")
+    assert_complete(running.api.get(f"{PODS}/patched"), "main")
 
 
 POLICY = {
@@ -207,7 +204,7 @@ def test_mutating_admission_policy_works_with_webhook(running: ControlPlaneOnly,
         volumes: [Object.spec.volumes{name: "policy", emptyDir: Object.spec.volumes.emptyDir{}}],
         containers: object.spec.containers.map(c, Object.spec.containers{
             name: c.name, env: [Object.spec.containers.env{name: "FROM", value: "policy"}]})}}"""
-    with local_webhook(running), _policy(running, reinvocation, expression):
+    with _policy(running, reinvocation, expression):
         stored = running.api.create(PODS, labelled(pod(f"policy-{reinvocation.lower()}"), neighbour="policy"))
     names = [entry["name"] for entry in stored["spec"]["containers"][0]["env"]]
     assert sorted(names) == ["CUDA_MPS_PIPE_DIRECTORY", "FROM"]

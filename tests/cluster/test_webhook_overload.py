@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
     Record = Callable[[str, object], None]
 
+pytestmark = pytest.mark.exhaustive
+
 SLICES = f"/apis/discovery.k8s.io/v1/namespaces/{product.NAME}/endpointslices"
 # How often the second server sheds one review. The API server picks a server at random for each connection that it
 # makes (`ResolveEndpoint` in k8s.io/apiserver pkg/util/proxy), and asks again after a second: at most five times within

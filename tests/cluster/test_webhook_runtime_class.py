@@ -7,23 +7,30 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.cluster.harness.api import ApiError, Object
-from tests.cluster.harness.cluster import ControlPlaneOnly, control_plane
-from tests.cluster.harness.hooks import local_webhook
+from tests.cluster.harness.hooks import local_webhook, rejection
 from tests.cluster.harness.manifests import container, deployment, pod
+from tests.cluster.harness.waiting import wait_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from tests.cluster.harness.cluster import ControlPlaneOnly
 
 PODS = "/api/v1/namespaces/default/pods"
 CLASSES = "/apis/node.k8s.io/v1/runtimeclasses"
 ABSENT = 'pod rejected: RuntimeClass "nvidia" not found'
 
 
-@pytest.fixture(scope="module")
-def running(needs_control_plane: None) -> Iterator[ControlPlaneOnly]:
-    with control_plane() as started:
-        started.api.create(CLASSES, {"metadata": {"name": "gpu"}, "handler": "nvidia"})
-        yield started
+@pytest.fixture(scope="module", autouse=True)
+def _other_class(running: ControlPlaneOnly) -> Iterator[None]:
+    """The runtime class has another name than the one that the product injects."""
+    running.api.create(CLASSES, {"metadata": {"name": "gpu"}, "handler": "nvidia"})
+    running.api.delete(f"{CLASSES}/nvidia")
+    named = pod("named", runtimeClassName="nvidia")
+    wait_for("the class to be forgotten", lambda: ABSENT in rejection(running, named))
+    yield
+    running.api.create(CLASSES, {"metadata": {"name": "nvidia"}, "handler": "nvidia"})
+    running.api.delete(f"{CLASSES}/gpu")
 
 
 def _settings(**runtime_class: object) -> Object:

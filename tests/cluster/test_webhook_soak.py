@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 import signal
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -55,11 +54,10 @@ BY_THE_KERNEL = re.compile(
 PROXY_SECONDS = 1.5
 
 
-@pytest.fixture(scope="module", autouse=True)
-def resting(needs_control_plane: None) -> Iterator[Future[idle.Seen]]:
-    """Connections that are idle while the other tests of this module run."""
-    with ThreadPoolExecutor(1) as watcher:
-        yield watcher.submit(idle.watch)
+@pytest.fixture(scope="module")
+def resting(needs_control_plane: None) -> idle.Seen:
+    """Connections that were idle for longer than the API server keeps them."""
+    return idle.watch()
 
 
 @dataclass(slots=True)
@@ -115,6 +113,7 @@ def test_rollout_of_both_servers_loses_no_create(space: Workspace, record_proper
     assert outcome.lost == []
 
 
+@pytest.mark.exhaustive
 def test_deleting_servers_in_turn_loses_no_create(space: Workspace, record_property: Record) -> None:
     with steady(space, record_property) as outcome:
         for server in wait_servers(space.cluster, 2):
@@ -172,6 +171,7 @@ def _obey(cluster: Cluster, settings: Object) -> None:
     wait_in_force(cluster, "the new settings", lambda server: reloads(server) > before[server.name])
 
 
+@pytest.mark.exhaustive
 def test_killed_server_loses_only_refused_connections(space: Workspace, record_property: Record) -> None:
     with steady(space, record_property) as outcome:
         windows = [_kill(server) for server in wait_servers(space.cluster, 2)]
@@ -201,13 +201,14 @@ def _endpoints(cluster: Cluster) -> list[str]:
     return [address for one in found for address in one["addresses"]]
 
 
-def test_api_server_closes_idle_connection_first(resting: Future[idle.Seen], record_property: Record) -> None:
-    seen = resting.result()
-    record_property("seconds until an idle connection was closed", round(seen.idle, 1))
-    assert seen.closed_by == "caller"
-    assert seen.idle > idle.REST
-    assert seen.kept
+@pytest.mark.exhaustive
+def test_api_server_closes_idle_connection_first(resting: idle.Seen, record_property: Record) -> None:
+    record_property("seconds until an idle connection was closed", round(resting.idle, 1))
+    assert resting.closed_by == "caller"
+    assert resting.idle > idle.REST
+    assert resting.kept
 
 
-def test_request_after_long_idle_time_is_answered(resting: Future[idle.Seen]) -> None:
-    assert resting.result().reused
+@pytest.mark.exhaustive
+def test_request_after_long_idle_time_is_answered(resting: idle.Seen) -> None:
+    assert resting.reused

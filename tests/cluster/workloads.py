@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
-from tests.cluster.harness.manifests import GPU, labelled, pod, pod_spec
+from tests.cluster.harness.manifests import GPU, labelled, pod_spec
 from tests.cluster.harness.waiting import wait_for
 
 if TYPE_CHECKING:
@@ -36,12 +36,18 @@ REFUSAL = (
 
 def workload(kind: str, *containers: Object) -> Object:
     """A workload called `main` of one pod, whose containers are those of `pod`; also a Pod or a PodTemplate."""
+    return holding(kind, pod_spec(*containers))
+
+
+def holding(kind: str, spec: Object, name: str = "main") -> Object:
+    """A workload of one pod with this spec; also a Pod or a PodTemplate."""
+    head = {"apiVersion": KINDS.get(kind, "v1"), "kind": kind, "metadata": {"name": name}}
     if kind == "Pod":
-        return labelled(pod("main", *containers), **_LABELS)
-    template = {"metadata": {"labels": _LABELS}, "spec": pod_spec(*containers)}
+        return labelled({**head, "spec": spec}, **_LABELS)
+    template = {"metadata": {"labels": _LABELS}, "spec": spec}
     if kind == "PodTemplate":
-        return {"apiVersion": "v1", "kind": kind, "metadata": {"name": "main"}, "template": template}
-    return {"apiVersion": KINDS[kind], "kind": kind, "metadata": {"name": "main"}, "spec": _spec(kind, template)}
+        return {**head, "template": template}
+    return {**head, "spec": _spec(kind, template)}
 
 
 def _spec(kind: str, template: Object) -> Object:

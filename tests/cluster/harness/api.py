@@ -95,6 +95,12 @@ class Api:
             raise ApiError(found)
         return found
 
+    def warnings(self, method: str, path: str, body: Body, content: str = "json") -> list[str]:
+        """The warnings in the answer to a request that the API server accepts."""
+        code, headers, answer = self.request(method, path, body, content=content)
+        assert code < 300, answer
+        return [value.replace('\\"', '"') for name, value in headers.items() if name.lower() == "warning"]
+
     def get(self, path: str) -> Object:
         """One object or list."""
         return self.call("GET", path)

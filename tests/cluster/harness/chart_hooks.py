@@ -6,9 +6,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from tests.chart.render import FULLNAME, only
-from tests.cluster.harness.api import ApiError
 from tests.cluster.harness.cluster import control_plane
-from tests.cluster.harness.hooks import DRY_POD, MUTATING, VALIDATING, is_mutated, local_webhook_process
+from tests.cluster.harness.hooks import DRY_POD, MUTATING, VALIDATING, is_mutated, local_webhook_process, rejection
 from tests.cluster.harness.manifests import container, pod
 from tests.cluster.harness.waiting import wait_for
 
@@ -54,12 +53,3 @@ def chart_hooks(
                 if running.api.find(f"{path}/{FULLNAME}") is not None:
                     running.api.delete(f"{path}/{FULLNAME}")
             wait_for("the hooks to be forgotten", lambda: rejection(running, pod("probe", container(gpus=2))) == "")
-
-
-def rejection(running: ControlPlaneOnly, manifest: Object) -> str:
-    """The API server's rejection of a new pod in `default`; empty if it accepts it."""
-    try:
-        running.api.create(DRY_POD, manifest)
-    except ApiError as rejected:
-        return rejected.message
-    return ""

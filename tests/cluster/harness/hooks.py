@@ -74,6 +74,15 @@ def _handled(running: ControlPlaneOnly) -> bool:
         return True
 
 
+def rejection(running: ControlPlaneOnly, manifest: Object, namespace: str = "default") -> str:
+    """The API server's rejection of a new pod; empty if it accepts it."""
+    try:
+        running.api.create(f"/api/v1/namespaces/{namespace}/pods?dryRun=All", manifest)
+    except ApiError as rejected:
+        return rejected.message
+    return ""
+
+
 def is_mutated(pod: Object) -> bool:
     """Whether a pod's first container has the variable that only the webhook injects."""
     return any(entry["name"] == "CUDA_MPS_PIPE_DIRECTORY" for entry in pod["spec"]["containers"][0].get("env", []))
@@ -164,8 +173,12 @@ def _both_work(running: ControlPlaneOnly) -> bool:
 
 @contextmanager
 def namespace(running: ControlPlaneOnly, name: str, **labels: str) -> Iterator[str]:
-    """A Kubernetes namespace with labels that is ready for pods; yields the path of its core resources."""
+    """A Kubernetes namespace with labels that is ready for pods; yields the path of its core resources.
+
+    If another test has just deleted one of this name, it waits until that is gone.
+    """
     path = f"/api/v1/namespaces/{name}"
+    wait_for(f"{path} to be gone", lambda: running.api.find(path) is None)
     running.api.create("/api/v1/namespaces", {"metadata": {"name": name, "labels": labels}})
     running.api.wait_for(f"{path}/serviceaccounts/default", "to be made", bool)
     try:

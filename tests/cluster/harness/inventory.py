@@ -4,10 +4,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tests.cluster.harness.hooks import MUTATING, VALIDATING
 from tests.cluster.harness.waiting import wait_for
 
 if TYPE_CHECKING:
-    from tests.cluster.harness.cluster import Cluster
+    from tests.cluster.harness.cluster import Cluster, ControlPlaneOnly
+
+_POLICIES = "/apis/admissionregistration.k8s.io/v1"
+_DECIDING = (
+    MUTATING,
+    VALIDATING,
+    f"{_POLICIES}/mutatingadmissionpolicies",
+    f"{_POLICIES}/validatingadmissionpolicies",
+    "/apis/node.k8s.io/v1/runtimeclasses",
+)
+
+
+def deciding(running: ControlPlaneOnly) -> set[str]:
+    """The names of the objects that decide about every pod: webhook configurations, policies and runtime classes."""
+    return {one["metadata"]["name"] for path in _DECIDING for one in running.api.items(path)}
 
 
 def inventory(cluster: Cluster) -> set[str]:

@@ -29,6 +29,11 @@ def labelled(manifest: Object, **labels: str) -> Object:
     return {**manifest, "metadata": {**manifest["metadata"], "labels": labels}}
 
 
+def annotated(manifest: Object, **annotations: str) -> Object:
+    """The same object with annotations."""
+    return {**manifest, "metadata": {**manifest["metadata"], "annotations": annotations}}
+
+
 def pod_spec(*containers: Object, **spec: Any) -> Object:
     """A pod's spec. A grace period of one second is enough, because the image handles SIGTERM."""
     return {"terminationGracePeriodSeconds": 1, "containers": list(containers) or [container()], **spec}
