@@ -20,7 +20,8 @@ from tests.exhaustive import is_exhaustive
 EXHAUSTIVE = "exhaustive"
 """The name below which the tests that are marked so are counted."""
 
-_PROPERTY = "processor seconds of "
+PROPERTY = "processor seconds of "
+"""The beginning of the name of the property under which a report has the time of a test, before its file."""
 _LEFT_OUT = "left out"
 _ROOT = Path(__file__).parents[1]
 
@@ -89,7 +90,7 @@ class _Stopwatch:
         if call.when == "teardown":
             now = _spent()
             file = EXHAUSTIVE if is_exhaustive(item) else _file(item)
-            report.user_properties.append((_PROPERTY + file, now - self._last))
+            report.user_properties.append((PROPERTY + file, now - self._last))
             self._last = now
         return report
 
@@ -118,8 +119,8 @@ class _Recorder:
         if report.skipped and not hasattr(report, "wasxfail"):
             self._record.skipped[_reason(report)] += 1
         for name, seconds in report.user_properties:
-            if name.startswith(_PROPERTY) and report.when == "teardown":
-                file = name.removeprefix(_PROPERTY)
+            if name.startswith(PROPERTY) and report.when == "teardown":
+                file = name.removeprefix(PROPERTY)
                 self._record.tests[file] += 1
                 self._record.seconds[file] += float(str(seconds))
 

@@ -14,13 +14,9 @@ CLUSTER_ALONE := tests/cluster/test_precautions.py
 cluster-tools: $(READY) ## Build the programs of a test cluster into the cache folder.
 	@$(BIN)/python -m tests.cluster.harness.tools
 
-# The tests that are marked `exhaustive` run as well with EXHAUSTIVE=all.
-CLUSTER_TESTS := $(if $(filter all,$(EXHAUSTIVE)),,-m "not exhaustive")
-
-test-cluster: cluster-tools chart-tools ## Run the tests that need a real cluster; EXHAUSTIVE=all runs those of minutes too.
-	$(BIN)/python -m pytest $(CLUSTER_TESTS) --numprocesses=2 --dist=loadfile --no-loadscope-reorder \
-		--ignore=$(CLUSTER_ALONE) tests/cluster
-	$(BIN)/python -m pytest $(CLUSTER_TESTS) $(CLUSTER_ALONE)
+test-cluster: cluster-tools chart-tools ## Run the tests that need a real cluster.
+	$(PYTEST) $(PARALLEL) --no-loadscope-reorder --record $(RECORDS)/cluster.json --ignore=$(CLUSTER_ALONE) tests/cluster
+	$(PYTEST) --record $(RECORDS)/cluster-alone.json $(CLUSTER_ALONE)
 
 demo-cluster: cluster-tools ## Show a real cluster with and without the webhook; KEEP=1 ends in a shell.
 	@$(BIN)/python -m tests.cluster.demo $(if $(KEEP),--keep)

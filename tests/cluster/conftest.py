@@ -1,8 +1,7 @@
-"""One cluster and one control plane for the session, a namespace for each test, and no silent skips in CI."""
+"""One cluster and one control plane for the session, and a namespace for each test."""
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
 import pytest
@@ -16,10 +15,13 @@ from tests.cluster.harness.options import ControlPlaneOptions
 from tests.cluster.harness.place import Loopback
 from tests.cluster.harness.workspace import Workspace, workspace
 from tests.cluster.sources import Sources, sources
+from tests.record import PROPERTY
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterator
+    from collections.abc import Callable, Iterator
 
+
+pytest_plugins = ["tests.exhaustive", "tests.record"]
 
 LONGEST = (
     "test_presets",
@@ -38,20 +40,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: turns.get(item.path.stem, len(turns)))
 
 
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Count a skipped test as failed in CI: there, everything that the tests need has to be there."""
-    report = yield
-    if report.skipped and not hasattr(report, "wasxfail") and os.environ.get("CI") == "true":
-        report.outcome = "failed"
-        report.longrepr = f"in CI a skip is a failure: {report.longreprtext}"
-    return report
-
-
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Print the figures that tests took by `record_property`."""
     reports = [report for found in terminalreporter.stats.values() for report in found if hasattr(report, "when")]
     figures = [(report, entry) for report in reports if report.when == "teardown" for entry in report.user_properties]
+    figures = [(report, entry) for report, entry in figures if not entry[0].startswith(PROPERTY)]
     if figures:
         terminalreporter.section("figures")
     for report, (name, value) in figures:
