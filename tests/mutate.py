@@ -15,7 +15,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections import Counter
 from collections.abc import Sequence
 from compileall import compile_dir
 from contextlib import suppress
@@ -74,13 +73,18 @@ class Tests:
             self._seconds[folder] = time.monotonic() - began
             print(f"{self._seconds[folder]:.0f} s: the quick tests of {folder}", flush=True)
 
-    def noticed(self, folders: Sequence[str]) -> str:
-        """How the tests of folders notice a mutation; empty if they do not."""
+    def killer(self, folders: Sequence[str]) -> str:
+        """The test that notices a mutation; empty if there is none."""
         try:
             limit = max(PATIENCE, 5 * sum(self._seconds[folder] for folder in folders))
-            return "killed" if self._exit_code(folders, limit) else ""
+            if self._exit_code(folders, limit) == 0:
+                return ""
         except subprocess.TimeoutExpired:
-            return "killed by time"
+            return "the time limit"
+        failed = [
+            line for line in self._log.read_text(errors="replace").splitlines() if line[:6] in ("FAILED", "ERROR ")
+        ]
+        return failed[0].split(" - ")[0] if failed else "a crash"
 
     def _exit_code(self, folders: Sequence[str], limit: float | None = None) -> int:
         command = [sys.executable, "-m", "pytest", "-qx", "-m", "not slow", "-p", "no:cacheprovider"]
@@ -125,7 +129,7 @@ def main() -> None:
     parser.add_argument("seed", type=int)
     chosen = parser.parse_args()
     resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
-    results: Counter[str] = Counter()
+    survived = 0
     with TemporaryDirectory(prefix="mutate-") as folder:
         copy = Path(folder)
         copy_repository(copy)
@@ -135,11 +139,11 @@ def main() -> None:
             (copy / mutation.path).write_text(mutation.after)
             fitting = FITTING[mutation.package]
             others = [folder for folder in FOLDERS if folder not in fitting]
-            result = tests.noticed(fitting) or tests.noticed(others) or "survived"
+            killer = tests.killer(fitting) or tests.killer(others)
             (copy / mutation.path).write_text(mutation.before)
-            results[result] += 1
-            print(f"{result}: {mutation}", flush=True)
-    print(f"{chosen.count} mutations, seed {chosen.seed}: {', '.join(f'{n} {name}' for name, n in results.items())}")
+            survived += not killer
+            print(f"{mutation}\n{f'killed by {killer}' if killer else 'SURVIVED'}\n", flush=True)
+    print(f"{chosen.count} mutations, seed {chosen.seed}: {chosen.count - survived} killed, {survived} survived")
 
 
 if __name__ == "__main__":
