@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -24,6 +25,7 @@ def in_shell(redirection: str, *arguments: str, stdin: bytes = b"") -> tuple[int
         capture_output=True,
         timeout=PATIENCE,
         check=False,
+        env={name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"},
     )
     return ended.returncode, ended.stdout.decode(), ended.stderr.decode()
 

@@ -15,7 +15,7 @@ import click
 from click.shell_completion import CompletionItem, shell_complete
 
 from webhook.cli.distribution import conflict, contains, require
-from webhook.cli.screen import show, tell
+from webhook.cli.screen import discard, show, tell
 from webhook.cli.version import version_line
 from webhook.diagnostics import InputError
 from webhook.policy.printable import printable
@@ -128,11 +128,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except (click.Abort, KeyboardInterrupt):
         sys.exit(ExitCode.INTERRUPTED)
     except BrokenPipeError:
-        _forget_output()
+        discard(sys.stdout)
         sys.exit(ExitCode.WRONG_INPUT)
     except OSError as error:
         tell(f"cannot continue: {error.strerror or error}")
-        _forget_output()
+        discard(sys.stdout)
         sys.exit(ExitCode.WRONG_INPUT)
     except Exception as error:
         from webhook.runtime.exceptions import reason  # imports traceback, for a run that fails
@@ -185,8 +185,3 @@ def _refuse(error: click.ClickException) -> None:
     if isinstance(error, click.UsageError) and error.ctx is not None:
         tell(*error.ctx.get_usage().split("\n"), f"Try '{error.ctx.command_path} --help' for help.", "")
     tell(f"Error: {' '.join(error.format_message().split())}")
-
-
-def _forget_output() -> None:
-    """Discard unwritten output, so that the interpreter does not try to write it at exit."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -32,9 +32,17 @@ def tell(*lines: str) -> None:
 
     A standard error that is closed or full changes nothing else, in particular not the exit code.
     """
-    with suppress(OSError):
+    try:
         for line in lines:
             click.echo(printable(line, LINE), err=True)
+    except OSError:
+        discard(sys.stderr)
+
+
+def discard(stream: TextIO) -> None:
+    """Discard what a stream has not written. Otherwise the interpreter tries again at exit, and ends with 120."""
+    with suppress(OSError):  # a stream without a descriptor
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def paint(stream: TextIO) -> Paint:
