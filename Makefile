@@ -52,7 +52,7 @@ SUMMARY    := $(BIN)/python -m tests.summary $(RECORDS)
 COVERING := tests/policy tests/patch tests/admission tests/fixtures tests/settings tests/facts
 # The tests of the server wait for deadlines and load it, so that nothing runs beside them.
 ALONE    := tests/server
-WITH_GO  := tests/chart tests/crds tests/bench/test_load_generator.py tests/bench/test_attacks.py
+WITH_GO  := tests/chart tests/crds tests/bench/test_load_generator.py tests/bench/test_attacks.py tests/bench/test_suites.py
 
 unit: $(READY)
 	@rm -rf $(RECORDS)

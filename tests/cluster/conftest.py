@@ -1,4 +1,4 @@
-"""One cluster and one control plane for the session, and a namespace for each test."""
+"""One cluster for the session, and a Kubernetes namespace for each test."""
 
 from __future__ import annotations
 
@@ -9,12 +9,8 @@ import pytest
 from tests.cluster.harness import audit
 from tests.cluster.harness import cluster as clusters
 from tests.cluster.harness.cache import ToolsMissingError
-from tests.cluster.harness.chart_hooks import gpu_control_plane
-from tests.cluster.harness.inventory import deciding
 from tests.cluster.harness.options import ControlPlaneOptions
-from tests.cluster.harness.place import Loopback
 from tests.cluster.harness.workspace import Workspace, workspace
-from tests.cluster.sources import Sources, sources
 from tests.record import PROPERTY
 
 if TYPE_CHECKING:
@@ -23,14 +19,7 @@ if TYPE_CHECKING:
 
 pytest_plugins = ["tests.exhaustive", "tests.record"]
 
-LONGEST = (
-    "test_presets",
-    "test_pages",
-    "test_chart_upgrade",
-    "test_webhook_soak",
-    "test_chart",
-    "test_webhook_failure",
-)
+LONGEST = ("test_pages", "test_chart_upgrade", "test_presets", "test_chart", "test_rotation", "test_chart_fresh")
 """The modules that take minutes, the longest first."""
 
 
@@ -79,38 +68,6 @@ def cluster(needs_node: None, tmp_path_factory: pytest.TempPathFactory) -> Itera
     options = ControlPlaneOptions(api_server_flags=audit.flags(tmp_path_factory.mktemp("audit")))
     with clusters.cluster(options) as running:
         yield running
-
-
-@pytest.fixture(scope="session")
-def _control_plane(needs_control_plane: None) -> Iterator[clusters.ControlPlaneOnly]:
-    with gpu_control_plane() as started:
-        yield started
-
-
-@pytest.fixture(scope="module")
-def running(_control_plane: clusters.ControlPlaneOnly) -> Iterator[clusters.ControlPlaneOnly]:
-    """The session's control plane without a node: without hooks, with the runtime class `nvidia`.
-
-    A module that needs other options has a fixture of this name with a control plane of its own.
-    """
-    before = deciding(_control_plane)
-    yield _control_plane
-    _control_plane.api.delete("/api/v1/namespaces/default/pods?gracePeriodSeconds=0")
-    assert deciding(_control_plane) == before, "the module leaves something that decides about the pods of others"
-
-
-@pytest.fixture(scope="session")
-def reachable(needs_control_plane: None) -> Iterator[clusters.ControlPlaneOnly]:
-    """A control plane on loopback, which threads of this process reach. It has no runtime class."""
-    with clusters.control_plane(place=Loopback) as started:
-        yield started
-
-
-@pytest.fixture(scope="session")
-def found(needs_control_plane: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sources]:
-    """A control plane with everything that facts are read from. A module undoes its changes."""
-    with sources(tmp_path_factory.mktemp("audit")) as started:
-        yield started
 
 
 @pytest.fixture

@@ -72,6 +72,7 @@ def _replicas(space: Workspace, trains: str, count: int) -> Object:
     )
 
 
+@pytest.mark.exhaustive
 def test_gpu_workload_can_be_scaled_labelled_and_deleted_without_servers(
     release: Release, space: Workspace, trains: str
 ) -> None:
@@ -95,6 +96,7 @@ def test_missing_pods_are_created_when_servers_return(release: Release, space: W
     _replicas(space, trains, 3)
 
 
+@pytest.mark.exhaustive
 def test_started_rollout_continues_without_servers(release: Release, space: Workspace, trains: str) -> None:
     """The first new pod becomes ready, so the last old one is deleted; the second follows when servers return."""
     former = _running(space, lambda _: True)

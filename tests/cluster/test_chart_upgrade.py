@@ -14,6 +14,7 @@ from tests.cluster.harness.history import history
 from tests.cluster.harness.hooks import MUTATING, VALIDATING
 from tests.cluster.harness.manifests import container, pod
 from tests.cluster.harness.release import MODES, NAME, RELEASE, bundles, prepared
+from tests.cluster.harness.selection import parameters
 from tests.cluster.harness.waiting import wait_for
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ PATIENT = {"shutdownDelay": "10s"}
 TRAINS, SHIPS = ("example.com", "Train", "trains"), ("example.com", "Ship", "ships")
 
 
-@pytest.fixture(scope="module", params=MODES)
+@pytest.fixture(scope="module", params=parameters([*MODES], ["self-managed", "cert-manager"], str))
 def release(cluster: Cluster, request: pytest.FixtureRequest) -> Iterator[Release]:
     with prepared(cluster, request.param, server=PATIENT) as release:
         release.upgrade()

@@ -11,6 +11,8 @@ from tests.cluster.harness.network_policy import blocked
 if TYPE_CHECKING:
     from tests.cluster.harness.api import Object
 
+# The stand-in serves the exhaustive tests of alerts.
+pytestmark = pytest.mark.exhaustive
 NODE = "10.99.0.1"
 POD = {
     "metadata": {"labels": {"app": "a", "tier": "b"}},

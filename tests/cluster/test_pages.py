@@ -18,6 +18,7 @@ from tests.cluster.harness import options, webhook_image
 from tests.cluster.harness.hooks import VALIDATING
 from tests.cluster.harness.manifests import container, pod
 from tests.cluster.harness.release import CHART, RUNTIME_CLASS
+from tests.cluster.harness.rights import PLUGIN_NAMESPACE
 from tests.cluster.harness.waiting import wait_for
 from tests.cluster.sources import daemon_set
 from tests.project import page_shell
@@ -43,7 +44,7 @@ INSTALLING = [
 
 
 @pytest.fixture(scope="module")
-def node(cluster: Cluster) -> Cluster:
+def node(cluster: Cluster) -> Iterator[Cluster]:
     """The cluster with the image under the names that the pages and the chart give it."""
     webhook_image.load(cluster)
     for registry in ("docker.io", "registry.example.com"):
@@ -51,21 +52,22 @@ def node(cluster: Cluster) -> Cluster:
     cluster.kubectl("apply", "-f", "-", manifest=RUNTIME_CLASS)
     for manifest in device_plugin():
         cluster.kubectl("apply", "-f", "-", manifest=manifest)
-    return cluster
+    yield cluster
+    cluster.kubectl("delete", "namespace", PLUGIN_NAMESPACE)
 
 
 def device_plugin() -> Iterator[Object]:
     """The objects of NVIDIA's chart as the pages name them, which describe the plugin that runs on the node."""
-    namespace, name = "nvidia-device-plugin", "nvdp-nvidia-device-plugin"
-    yield {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}}
+    name = "nvdp-nvidia-device-plugin"
+    yield {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": PLUGIN_NAMESPACE}}
     yield {
         "apiVersion": "v1",
         "kind": "ConfigMap",
-        "metadata": {"name": f"{name}-configs", "namespace": namespace},
+        "metadata": {"name": f"{name}-configs", "namespace": PLUGIN_NAMESPACE},
         "data": {"whole": json.dumps(options.whole()), "mps": json.dumps(options.mps())},
     }
     found = daemon_set("v0.20.0", default="mps")
-    metadata = {"name": name, "namespace": namespace}
+    metadata = {"name": name, "namespace": PLUGIN_NAMESPACE}
     yield {"apiVersion": "apps/v1", "kind": "DaemonSet"} | found | {"metadata": metadata}
 
 
@@ -143,6 +145,7 @@ def test_page_installs_webhook(page: str, empty: Cluster) -> None:
         assert not [one for one in empty.api.items(VALIDATING) if "gpushare" in one["metadata"]["name"]]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("page", [page for page, wanted in HERE.items() if wanted and page not in INSTALLING])
 def test_page_works_with_installation(page: str, installed: Cluster) -> None:
     run(installed, HERE[page], clone(installed, page))

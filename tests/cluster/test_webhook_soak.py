@@ -105,6 +105,7 @@ def steady(space: Workspace, record: Record) -> Iterator[Outcome]:
     assert outcome.failures.failed_open == len(outcome.failures.logged)
 
 
+@pytest.mark.exhaustive
 def test_rollout_of_both_servers_loses_no_create(space: Workspace, record_property: Record) -> None:
     before = {server.name for server in wait_servers(space.cluster, 2)}
     with steady(space, record_property) as outcome:
@@ -122,6 +123,7 @@ def test_deleting_servers_in_turn_loses_no_create(space: Workspace, record_prope
     assert outcome.lost == []
 
 
+@pytest.mark.exhaustive
 def test_certificate_change_loses_no_create(space: Workspace, authority: Authority, record_property: Record) -> None:
     cluster = space.cluster
     with steady(space, record_property) as outcome:

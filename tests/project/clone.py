@@ -45,11 +45,14 @@ def copied(clone: Path, into: Path) -> Path:
 
 
 def reader(folder: Path) -> dict[str, str]:
-    """The environment of a reader in a clone: its code comes first, and only the cache is shared with others."""
+    """The environment of a reader in a clone: its code comes first, and only the cache is shared with others.
+
+    Helm is there once it is built.
+    """
     home = folder.parent / "home"
     home.mkdir()
     return os.environ | {
-        "PATH": f"{folder}/.venv/bin:{Path(tools.helm()).parent}:{os.environ['PATH']}",
+        "PATH": f"{folder}/.venv/bin:{tools.recipe().folder}:{os.environ['PATH']}",
         "PYTHONPATH": str(folder),
         "HOME": str(home),
         "XDG_CACHE_HOME": str(cache.cache_root().parents[1]),

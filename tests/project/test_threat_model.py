@@ -19,7 +19,7 @@ THREATS = 18
 """Threats of SIG Security's model, kubernetes/sig-security: papers/admission-control."""
 
 RESULTS = ("**Rejected**", "**Refused**", "**Warned**", "**No effect**", "**Passes**")
-OWN_FILES = "tests/cluster/test_bypass"
+OWN_FILES = ("tests/cluster/test_bypass", "tests/cluster/control_plane/test_bypass")
 """The files whose tests are attempts, each of which has a row."""
 
 
@@ -84,7 +84,7 @@ def test_named_tests_exist_and_run(page: Path) -> None:
     "text",
     [
         "`test_no_such_attempt`",
-        "`tests/cluster/test_bypass.py::test_no_such_attempt`",
+        "`tests/cluster/control_plane/test_bypass.py::test_no_such_attempt`",
         "`tests/cluster/test_no_such_file.py::test_resize_changes_no_gpu`",
         "`test_workload_update_is_sent_only_when_its_template_changes`",
     ],

@@ -9,7 +9,6 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence, Set
 
-    from _pytest.mark import ParameterSet
 
 T = TypeVar("T")
 
@@ -24,6 +23,6 @@ def covering(candidates: Sequence[T], shows: Callable[[T], Set[Any]]) -> list[T]
     return taken
 
 
-def parameters(candidates: Sequence[T], usual: Collection[T], name: Callable[[T], str]) -> list[ParameterSet]:
+def parameters(candidates: Sequence[T], usual: Collection[T], name: Callable[[T], str]) -> list[Any]:
     """A parameter for each candidate: the usual ones run with every commit, the others are exhaustive."""
     return [pytest.param(one, id=name(one), marks=() if one in usual else pytest.mark.exhaustive) for one in candidates]

@@ -142,7 +142,7 @@ def test_snapshot_is_stable(installation: Installation, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("most", [1, pytest.param(1000, marks=pytest.mark.exhaustive)])
 def test_check_of_live_cluster_equals_offline_check(installation: Installation, tmp_path: Path, most: int) -> None:
-    """With so many fixtures of each check and each injection."""
+    """With this many fixtures of each check and each injection."""
     installation.install(HEAD | SETTINGS)
     settings, facts = installation.snapshot(tmp_path)
     usual = (one for one in load_all() if one.settings is None and _applies(one))

@@ -1,0 +1,1 @@
+"""Tests that need a control plane without a node. They share one."""
