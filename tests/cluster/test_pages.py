@@ -17,9 +17,10 @@ from tests.chart import tools
 from tests.cluster.harness import options, webhook_image
 from tests.cluster.harness.hooks import VALIDATING
 from tests.cluster.harness.manifests import container, pod
-from tests.cluster.harness.release import CHART, RUNTIME_CLASS
+from tests.cluster.harness.release import CHART
 from tests.cluster.harness.rights import PLUGIN_NAMESPACE
 from tests.cluster.harness.waiting import wait_for
+from tests.cluster.harness.webhook_manifests import RUNTIME_CLASS
 from tests.cluster.sources import daemon_set
 from tests.project import page_shell
 from tests.project.pages import pages, shell_blocks

@@ -1,8 +1,8 @@
 """A FAKE API server: objects in memory, with the manners of a real one that certificates depend on.
 
 Resource versions, conflicts, JSON patches that fail as a whole, watches by name that begin with what is there or resume
-at a version, responses that get lost after the write, and rights.
-`tests/cluster/certificates/test_rotation_api.py` asks a real API server the same questions.
+at a version, responses that get lost after the write, and rights. `tests/cluster/test_rotation_api.py` asks a real API
+server the same questions.
 """
 
 from __future__ import annotations

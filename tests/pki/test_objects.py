@@ -41,7 +41,7 @@ def bundle(api: FakeApi, path: str) -> Any:
 
 @virtual
 async def test_fake_api_server_answers_like_real_one() -> None:
-    """`tests/cluster/certificates/test_rotation_api.py` asks a real one."""
+    """`tests/cluster/test_rotation_api.py` asks a real one."""
     assert await manners.ask(Client(FakeApi(Random(0)))) == manners.ANSWERS  # noqa: S311
 
 

@@ -33,7 +33,7 @@ JUSTIFIED = {
     # The length of time is what the test is about.
     "bench/attacks.py: _probed.probe": "probes at a steady rate",
     "tests/admission/test_structure.py: test_float_decoding_yields_to_threads.turn": "measures how a thread waits",
-    "tests/cluster/certificates/test_rotation.py: test_three_replicas_rotate_without_lost_creates": "creates steadily",
+    "tests/cluster/test_rotation.py: test_three_replicas_rotate_without_lost_creates": "creates at a steady rate",
     "tests/cluster/test_webhook_overload.py: _halt": "suspends a process",
     "tests/runtime/test_retry.py: test_wait_for_event_ends_early": "tests the delay itself, in virtual time",
     "tests/server/test_cluster_doubts.py: test_nodes_that_come_and_go_are_named_once_in_ten_minutes": "in virtual time",

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from tests.cluster.harness.api import ApiError
 from tests.cluster.harness.manifests import labelled, pod
-from tests.cluster.harness.standin import Answer, StandIn, allow, deny, stand_in
+from tests.cluster.harness.standin import Answer, StandIn, allow, deny, registered, stand_in
 from tests.cluster.harness.waiting import wait_for
 
 if TYPE_CHECKING:
@@ -18,40 +18,17 @@ if TYPE_CHECKING:
     from tests.cluster.harness.cluster import ControlPlaneOnly
 
 PODS = "/api/v1/namespaces/default/pods"
-CONFIGURATIONS = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations"
 LATER = {"Retry-After": "1", "Connection": "close"}
 
 
 @contextmanager
-def _called(
-    running: ControlPlaneOnly, answer: Callable[[dict[str, Any]], Answer], policy: str, **fields: Any
-) -> Iterator[StandIn]:
-    """A stand-in that the API server calls for every pod with a label; in force in the block, deleted at the end."""
-    with stand_in(running.place, answer) as webhook:
-        entry = {
-            "name": "stand-in.example.test",
-            "admissionReviewVersions": ["v1"],
-            "sideEffects": "None",
-            "clientConfig": webhook.client_config(),
-            "failurePolicy": policy,
-            "timeoutSeconds": 5,
-            "objectSelector": {"matchLabels": {"called": "yes"}},
-            "rules": [{"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pods"]}],
-            **fields,
-        }
-        running.api.create(CONFIGURATIONS, {"metadata": {"name": "stand-in"}, "webhooks": [entry]})
-        try:
-            yield webhook
-        finally:
-            running.api.delete(f"{CONFIGURATIONS}/stand-in")
-            wait_for("the configuration to be forgotten", lambda: not _is_called(running, webhook))
-
-
-def _is_called(running: ControlPlaneOnly, webhook: StandIn) -> bool:
-    before = len(webhook.reviews)
-    with suppress(ApiError):
-        _create_one(running)
-    return len(webhook.reviews) > before
+def _called(running: ControlPlaneOnly, answer: Callable[[dict[str, Any]], Answer], policy: str) -> Iterator[StandIn]:
+    """A stand-in that the API server calls, in force in the block."""
+    with (
+        stand_in(running.place, answer) as webhook,
+        registered(running, webhook, "stand-in", failurePolicy=policy, timeoutSeconds=5),
+    ):
+        yield webhook
 
 
 def _create_one(running: ControlPlaneOnly) -> dict[str, Any]:

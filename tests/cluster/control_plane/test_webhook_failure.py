@@ -47,6 +47,13 @@ def _refusing_connections(running: ControlPlaneOnly) -> Iterator[Callable[[Objec
     yield lambda _: gone.client_config()
 
 
+@contextmanager
+def _of_another_authority(running: ControlPlaneOnly) -> Iterator[Callable[[Object], Object]]:
+    """A server in the webhook's place, which allows everything."""
+    with stand_in(running.place, allow) as impostor, stand_in(running.place, allow) as trusted:
+        yield lambda _: impostor.client_config() | {"caBundle": trusted.authority}
+
+
 def _answering(answer: Callable[[Object], Answer]) -> Broken:
     @contextmanager
     def broken(running: ControlPlaneOnly) -> Iterator[Callable[[Object], Object]]:
@@ -75,6 +82,7 @@ def _slow(running: ControlPlaneOnly) -> Iterator[Callable[[Object], Object]]:
 BROKEN: dict[str, tuple[Broken, str]] = {
     "no endpoints": (_without_endpoints, "no endpoints available for service"),
     "connection refused": (_refusing_connections, "connect: connection refused"),
+    "another authority": (_of_another_authority, "x509: certificate signed by unknown authority"),
     "slow": (_slow, "context deadline exceeded"),
     "internal error": (_answering(lambda _: Answer(500, b"oops")), "oops"),
     "not JSON": (_answering(lambda _: Answer(200, b"<html>")), "couldn't get version/kind"),

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.cluster.harness.api import ApiError, Object
-from tests.cluster.harness.hooks import DRY_POD, MUTATING, local_webhook
+from tests.cluster.harness.hooks import DRY_POD, local_webhook
 from tests.cluster.harness.manifests import GPU, container, labelled, pod
-from tests.cluster.harness.standin import Answer, StandIn, allow, stand_in
+from tests.cluster.harness.standin import Answer, StandIn, allow, is_called, registered, stand_in
 from tests.cluster.harness.waiting import wait_for
 
 if TYPE_CHECKING:
@@ -35,36 +35,18 @@ def _product(running: ControlPlaneOnly, request: pytest.FixtureRequest) -> Itera
 def _neighbour(
     running: ControlPlaneOnly, answer: Callable[[Object], Answer], reinvocation: str = "Never"
 ) -> Iterator[StandIn]:
-    """A mutating webhook whose name puts it after ours, for pods with the label `neighbour`."""
-    with stand_in(running.place, answer) as webhook:
-        entry = {
-            "name": "neighbour.example.test",
-            "admissionReviewVersions": ["v1"],
-            "sideEffects": "None",
-            "clientConfig": webhook.client_config(),
-            "failurePolicy": "Fail",
-            "reinvocationPolicy": reinvocation,
-            "objectSelector": {"matchLabels": {"neighbour": "yes"}},
-            "rules": [{"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pods"]}],
-        }
-        running.api.create(MUTATING, {"metadata": {"name": "zz-neighbour"}, "webhooks": [entry]})
-        try:
-            wait_for("the neighbour to be called", lambda: _is_called(running, webhook))
-            webhook.reviews.clear()
-            yield webhook
-        finally:
-            running.api.delete(f"{MUTATING}/zz-neighbour")
-            wait_for("the neighbour to be forgotten", lambda: not _is_called(running, webhook))
-
-
-def _is_called(running: ControlPlaneOnly, webhook: StandIn) -> bool:
-    before = len(webhook.reviews)
-    running.api.create(DRY_POD, _near("looks", container(gpus=0)))
-    return len(webhook.reviews) > before
+    """A mutating webhook whose name puts it after ours."""
+    with (
+        stand_in(running.place, answer) as webhook,
+        registered(running, webhook, "zz-neighbour", failurePolicy="Fail", reinvocationPolicy=reinvocation),
+    ):
+        wait_for("the neighbour to be called", lambda: is_called(running, webhook))
+        webhook.reviews.clear()
+        yield webhook
 
 
 def _near(name: str, *containers: Object, **spec: object) -> Object:
-    return labelled(pod(name, *containers, **spec), neighbour="yes")
+    return labelled(pod(name, *containers, **spec), called="yes")
 
 
 def assert_complete(stored: Object, *asking: str) -> None:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from tests.cluster.harness import credentials
 from tests.cluster.harness.api import Api, Kubectl
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
     from tests.cluster.harness.options import ControlPlaneOptions
@@ -61,15 +59,6 @@ class ControlPlane:
         account = "/api/v1/namespaces/default/serviceaccounts/default"
         controllers = self.processes["controller-manager"]
         controllers.wait_until("controllers work", lambda: self.api.find(account) is not None)
-
-    @contextmanager
-    def without_controllers(self) -> Iterator[None]:
-        """Stop the controllers; start them again at the end."""
-        self.processes["controller-manager"].stop()
-        try:
-            yield
-        finally:
-            self._start("controller-manager", *self._controller_manager())
 
     def _start(self, name: str, *command: str) -> None:
         self.processes[name] = self._place.start(name, command)

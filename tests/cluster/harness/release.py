@@ -13,6 +13,7 @@ import yaml
 from cryptography import x509
 
 from tests.cluster.harness import audit, webhook_image
+from tests.cluster.harness import webhook_manifests as product
 from tests.cluster.harness.certmanager import cert_manager
 from tests.cluster.harness.helm import Helm
 from tests.cluster.harness.hooks import MUTATING, VALIDATING
@@ -39,12 +40,6 @@ SELECTOR = f"app.kubernetes.io/name=gpushare-webhook,app.kubernetes.io/instance=
 _COMMON = {
     "image": {"repository": webhook_image.IMAGE.partition(":")[0], "tag": webhook_image.IMAGE.partition(":")[2]},
     "config": {"server": {"shutdownDelay": "2s"}},
-}
-RUNTIME_CLASS = {
-    "apiVersion": "node.k8s.io/v1",
-    "kind": "RuntimeClass",
-    "metadata": {"name": "nvidia"},
-    "handler": "nvidia",
 }
 
 
@@ -176,7 +171,7 @@ def prepared(cluster: Cluster, mode: str, **config: Object) -> Iterator[Release]
     `config` are settings of all its upgrades. Nothing is installed yet. At the end everything is gone, the release too.
     """
     webhook_image.load(cluster)
-    cluster.kubectl("apply", "-f", "-", manifest=RUNTIME_CLASS)
+    cluster.kubectl("apply", "-f", "-", manifest=product.RUNTIME_CLASS)
     labels = {"pod-security.kubernetes.io/enforce": "restricted"}
     cluster.api.create("/api/v1/namespaces", {"metadata": {"name": NAMESPACE, "labels": labels}})
     for usual in ("serviceaccounts/default", "configmaps/kube-root-ca.crt"):

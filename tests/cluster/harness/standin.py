@@ -18,11 +18,16 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
+from tests.cluster.harness.hooks import MUTATING, rejection
+from tests.cluster.harness.manifests import container, labelled, pod
+from tests.cluster.harness.waiting import wait_for
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from tests.cluster.harness.api import Object
+    from tests.cluster.harness.cluster import ControlPlaneOnly
     from tests.cluster.harness.place import Place
     from webhook.pki import ServingCertificate
 
@@ -107,6 +112,33 @@ def stand_in(
         server.shutdown()
         thread.join()
         server.server_close()
+
+
+@contextmanager
+def registered(running: ControlPlaneOnly, webhook: StandIn, name: str, **fields: Any) -> Iterator[None]:
+    """A mutating configuration that calls a stand-in for new pods with the label `called`; deleted at the end."""
+    entry = {
+        "name": "stand-in.example.test",
+        "admissionReviewVersions": ["v1"],
+        "sideEffects": "None",
+        "clientConfig": webhook.client_config(),
+        "objectSelector": {"matchLabels": {"called": "yes"}},
+        "rules": [{"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pods"]}],
+        **fields,
+    }
+    running.api.create(MUTATING, {"metadata": {"name": name}, "webhooks": [entry]})
+    try:
+        yield
+    finally:
+        running.api.delete(f"{MUTATING}/{name}")
+        wait_for("the configuration to be forgotten", lambda: not is_called(running, webhook))
+
+
+def is_called(running: ControlPlaneOnly, webhook: StandIn) -> bool:
+    """Whether the API server calls a stand-in for a new pod."""
+    before = len(webhook.reviews)
+    rejection(running, labelled(pod("looks", container(gpus=0)), called="yes"))
+    return len(webhook.reviews) > before
 
 
 def _context(file: Path, pem: bytes) -> ssl.SSLContext:

@@ -24,12 +24,6 @@ BASE = {"apiVersion": "gpushare-webhook/v1", "kind": "Settings", "server": {"shu
 _FACTS = {"apiVersion": "gpushare-webhook/v1", "kind": "Facts"}
 _LIFETIME = timedelta(days=1)
 _NOT_REACHABLE_YET = ("no endpoints available", "dial tcp", "deadline exceeded")
-_RUNTIME_CLASS = {
-    "apiVersion": "node.k8s.io/v1",
-    "kind": "RuntimeClass",
-    "metadata": {"name": "nvidia"},
-    "handler": "nvidia",
-}
 
 
 @contextmanager
@@ -81,7 +75,7 @@ def objects(files: dict[str, Object], replicas: int, limits: Object | None = Non
     """The objects of an installation, except the certificate and the configurations that trust it."""
     return [
         product.namespace(),
-        _RUNTIME_CLASS,
+        product.RUNTIME_CLASS,
         product.config_map(files),
         product.service(),
         product.deployment(replicas, limits),

@@ -15,6 +15,12 @@ if TYPE_CHECKING:
 NAME = "gpushare-webhook"
 HOST = f"{NAME}.{NAME}.svc"
 LABELS = {"app": NAME}
+RUNTIME_CLASS = {
+    "apiVersion": "node.k8s.io/v1",
+    "kind": "RuntimeClass",
+    "metadata": {"name": "nvidia"},
+    "handler": "nvidia",
+}
 _MOUNT = "/etc/gpushare-webhook"
 
 # Pod Security levels that forbid hostPath.

@@ -11,13 +11,21 @@ from tests.cluster.harness.reviews import Reviewer, reviewer
 from tests.cluster.harness.rights import ACCOUNT, RULES, grant
 from tests.cluster.harness.selection import parameters
 from tests.cluster.harness.waiting import wait_for
-from tests.cluster.sources import CHANGES, SETTINGS, Sources, two
+from tests.cluster.sources import CHANGES, SETTINGS, Sources, sources, two
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from tests.cluster.harness.api import Object
 
 MISSING = [(resource, verb) for resource, rule in RULES.items() for verb in rule["verbs"]]
 EACH_VERB = [("runtimeclasses", "list"), ("nodes", "watch"), ("configmaps", "get")]
+
+
+@pytest.fixture(scope="module")
+def found(needs_control_plane: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sources]:
+    with sources(tmp_path_factory.mktemp("audit")) as started:
+        yield started
 
 
 @pytest.mark.parametrize("missing", parameters(MISSING, EACH_VERB, "-".join))

@@ -20,7 +20,7 @@ from tests.cluster.harness.hooks import settings_file
 from tests.cluster.harness.reviews import Reviewer, reviewer
 from tests.cluster.harness.selection import covering, parameters
 from tests.cluster.harness.waiting import wait_for
-from tests.cluster.sources import SETTINGS, Sources
+from tests.cluster.sources import SETTINGS, Sources, sources
 from tests.contract.answers import Answered, by_check
 from tests.contract.offline import DIFFER, check, review_of
 from tests.fixture import Fixture, load_all
@@ -96,11 +96,11 @@ class Installation:
 
 
 @pytest.fixture(scope="module")
-def installation(found: Sources) -> Iterator[Installation]:
-    found.running.api.create(CONFIG_MAPS, {"metadata": {"name": INSTALLED}, "data": {}})
-    with reviewer(found.running, SETTINGS, found.kubeconfig) as server:
-        yield Installation(found, server)
-    found.running.api.delete(f"{CONFIG_MAPS}/{INSTALLED}")
+def installation(needs_control_plane: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
+    with sources(tmp_path_factory.mktemp("audit")) as found:
+        found.running.api.create(CONFIG_MAPS, {"metadata": {"name": INSTALLED}, "data": {}})
+        with reviewer(found.running, SETTINGS, found.kubeconfig) as server:
+            yield Installation(found, server)
 
 
 def _shows(fixtures: tuple[Fixture, ...]) -> set[str]:

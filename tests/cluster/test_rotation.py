@@ -13,7 +13,8 @@ import pytest
 from cryptography import x509
 
 from tests.cluster.harness.api import ApiError
-from tests.cluster.harness.hooks import namespace
+from tests.cluster.harness.cluster import ControlPlaneOnly, control_plane
+from tests.cluster.harness.place import Loopback
 from tests.cluster.harness.waiting import wait_for
 from tests.cluster.keepers import (
     MUTATING,
@@ -35,18 +36,17 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from tests.cluster.harness.cluster import ControlPlaneOnly
-
 SECOND = timedelta(seconds=1)
 QUICK = Lifetimes(ca=45 * SECOND, leaf=9 * SECOND, settle=4 * SECOND)
 """A rotation every half minute."""
 
 
 @pytest.fixture(scope="module")
-def running(reachable: ControlPlaneOnly) -> Iterator[ControlPlaneOnly]:
+def running(needs_control_plane: None) -> Iterator[ControlPlaneOnly]:
     """A control plane that the replicas, which are threads of this process, can reach."""
-    with namespace(reachable, "busy"):
-        yield reachable
+    with control_plane(place=Loopback) as made:
+        made.api.create("/api/v1/namespaces", {"metadata": {"name": "busy"}})
+        yield made
 
 
 @pytest.fixture

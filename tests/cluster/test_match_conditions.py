@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.cluster.harness.api import ApiError
+from tests.cluster.harness.cluster import ControlPlaneOnly, control_plane
 from tests.cluster.harness.hooks import DRY_POD, hooks
 from tests.cluster.harness.manifests import GPU, container, deployment, labelled, pod, pod_spec
 from tests.cluster.harness.standin import StandIn, allow, stand_in
@@ -25,8 +26,6 @@ from webhook.policy.workloads.kinds import group_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    from tests.cluster.harness.cluster import ControlPlaneOnly
 
 Json = dict[str, Any]
 
@@ -62,10 +61,11 @@ class Recorder:
 
 
 @pytest.fixture(scope="module")
-def recorder(running: ControlPlaneOnly) -> Iterator[Recorder]:
-    made = Recorder(running)
-    # Controllers would send requests of their own between those that are counted.
-    with running.control.without_controllers(), ExitStack() as stack:
+def recorder(needs_control_plane: None) -> Iterator[Recorder]:
+    with control_plane() as running, ExitStack() as stack:
+        made = Recorder(running)
+        # Controllers would send requests of their own between those that are counted.
+        running.control.processes["controller-manager"].stop()
 
         def record(entry: Json) -> Json:
             short = entry["name"].partition(".")[0]
@@ -228,7 +228,6 @@ def test_template_update_without_gpu_is_not_sent(recorder: Recorder) -> None:
     assert recorder.patched(path, {"spec": {"template": {"metadata": {"annotations": {"a": "b"}}}}}) == set()
     assert recorder.called("PATCH", path, asks, patch) == ({"/validate workloads-template"}, True)
     assert recorder.called("PATCH", path, plain, patch) == (set(), True)
-    recorder.api.delete(path)
 
 
 OURS = {"key": GPU, "operator": "Exists", "effect": "NoSchedule"}

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 from tests.cluster.harness.cluster import ControlPlaneOnly, control_plane
 from tests.cluster.harness.place import Loopback
 from tests.cluster.harness.waiting import wait_for
@@ -17,14 +19,21 @@ from webhook.policy.placement.decisive import ALWAYS
 from webhook.policy.settings.settings import FactsSettings
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping
+    from collections.abc import Awaitable, Callable, Iterator, Mapping
 
 PATIENCE = 60
 
 
-def test_real_api_server_answers_like_the_fake(reachable: ControlPlaneOnly) -> None:
+@pytest.fixture(scope="module")
+def running(needs_control_plane: None) -> Iterator[ControlPlaneOnly]:
+    """A control plane that this process can reach."""
+    with control_plane(place=Loopback) as made:
+        yield made
+
+
+def test_real_api_server_answers_like_the_fake(running: ControlPlaneOnly) -> None:
     async def ask() -> dict[str, Any]:
-        api = await connect(str(reachable.control.kubeconfigs["admin"]))
+        api = await connect(str(running.control.kubeconfigs["admin"]))
         try:
             return await manners.ask(api)
         finally:
@@ -63,8 +72,8 @@ class Followed:
         self.logged.append(event)
 
 
-def test_runtime_classes_are_watched_with_rights_of_chart(reachable: ControlPlaneOnly) -> None:
-    kubeconfig = install(reachable)
+def test_runtime_classes_are_watched_with_rights_of_chart(running: ControlPlaneOnly) -> None:
+    kubeconfig = install(running)
     scheduling = {"nodeSelector": {"gpu": "yes"}}
     nvidia = {"apiVersion": "node.k8s.io/v1", "kind": "RuntimeClass", "metadata": {"name": "nvidia"}}
 
@@ -72,10 +81,10 @@ def test_runtime_classes_are_watched_with_rights_of_chart(reachable: ControlPlan
         api = await connect(str(kubeconfig))
         followed = Followed(api)
         await followed.until("no classes", lambda: followed.states == [()])
-        await _thread(lambda: reachable.api.create(PATH, {**nvidia, "handler": "nvidia", "scheduling": scheduling}))
+        await _thread(lambda: running.api.create(PATH, {**nvidia, "handler": "nvidia", "scheduling": scheduling}))
         await followed.until("one class", lambda: len(followed.states) == 2)
-        await _thread(lambda: reachable.api.patch(f"{PATH}/nvidia", {"metadata": {"labels": {"a": "b"}}}))
-        await _thread(lambda: reachable.api.delete(f"{PATH}/nvidia"))
+        await _thread(lambda: running.api.patch(f"{PATH}/nvidia", {"metadata": {"labels": {"a": "b"}}}))
+        await _thread(lambda: running.api.delete(f"{PATH}/nvidia"))
         await followed.until("the deletion", lambda: len(followed.states) == 3)
         await followed.stop()
         await api.close()

@@ -9,7 +9,7 @@ import pytest
 
 from tests.cluster.harness.reviews import Reviewer, reviewer
 from tests.cluster.harness.waiting import wait_for
-from tests.cluster.sources import CHANGES, SETTINGS, Change, Sources
+from tests.cluster.sources import CHANGES, SETTINGS, Change, Sources, sources
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -19,6 +19,12 @@ SECONDS = 2.0
 
 ALLOWANCE = 3.0
 """Added to it, because the cluster and other programs share the processors of the machine that runs the tests."""
+
+
+@pytest.fixture(scope="module")
+def found(needs_control_plane: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sources]:
+    with sources(tmp_path_factory.mktemp("audit")) as started:
+        yield started
 
 
 @pytest.fixture(scope="module")

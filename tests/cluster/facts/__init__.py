@@ -1,1 +1,0 @@
-"""Tests that read facts from an API server. All but one share a control plane."""
