@@ -77,14 +77,13 @@ class Tests:
         """The test that notices a mutation; empty if there is none."""
         try:
             limit = max(PATIENCE, 5 * sum(self._seconds[folder] for folder in folders))
-            if self._exit_code(folders, limit) == 0:
+            if (code := self._exit_code(folders, limit)) == 0:
                 return ""
         except subprocess.TimeoutExpired:
             return "the time limit"
-        failed = [
-            line for line in self._log.read_text(errors="replace").splitlines() if line[:6] in ("FAILED", "ERROR ")
-        ]
-        return failed[0].split(" - ")[0] if failed else "a crash"
+        lines = self._log.read_text(errors="replace").splitlines()
+        failed = [line.split(" - ")[0] for line in lines if line[:6] in ("FAILED", "ERROR ")]
+        return failed[0] if failed else f"pytest, which ended with {code}: {lines[-1] if lines else 'no output'}"
 
     def _exit_code(self, folders: Sequence[str], limit: float | None = None) -> int:
         command = [sys.executable, "-m", "pytest", "-qx", "-m", "not slow", "-p", "no:cacheprovider"]

@@ -151,3 +151,9 @@ def test_other_type_is_rejected(value: object) -> None:
 def test_absurd_exponent_is_rejected_without_computing() -> None:
     assert read("1e" + "9" * 100_000) is None
     assert read("1e-" + "9" * 5000) is None
+
+
+def test_exponent_has_at_most_4000_digits() -> None:
+    assert parse("1e" + "1".zfill(4000)) == parse("10")
+    with pytest.raises(QuantityError):
+        parse("1e" + "1".zfill(4001))
