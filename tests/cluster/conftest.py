@@ -11,7 +11,6 @@ from tests.cluster.harness import cluster as clusters
 from tests.cluster.harness.cache import ToolsMissingError
 from tests.cluster.harness.options import ControlPlaneOptions
 from tests.cluster.harness.workspace import Workspace, workspace
-from tests.record import PROPERTY
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -31,6 +30,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Print the figures that tests took by `record_property`."""
+    from tests.record import PROPERTY  # pytest has to import its plugins first
+
     reports = [report for found in terminalreporter.stats.values() for report in found if hasattr(report, "when")]
     figures = [(report, entry) for report in reports if report.when == "teardown" for entry in report.user_properties]
     figures = [(report, entry) for report, entry in figures if not entry[0].startswith(PROPERTY)]

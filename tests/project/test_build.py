@@ -15,7 +15,9 @@ from webhook import __version__
 
 def dry_run(target: str) -> str:
     """The commands that make would run for a target."""
-    ended = subprocess.run(["make", "-n", target], cwd=ROOT, capture_output=True, text=True, timeout=20, check=False)
+    environment = {name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "EXHAUSTIVE")}
+    command = ["make", "-n", target]
+    ended = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=20, check=False)
     assert (ended.returncode, ended.stderr) == (0, "")
     return ended.stdout
 
