@@ -50,16 +50,13 @@ SUMMARY    := $(BIN)/python -m tests.summary $(RECORDS)
 # The tests that reach every branch of the packages which coverage measures. It makes Python code twice as slow, so that it
 # traces no other test.
 COVERING := tests/policy tests/patch tests/admission tests/fixtures tests/settings tests/facts
-# The tests of the server wait for deadlines and load it, so that nothing runs beside them.
-ALONE    := tests/server
 WITH_GO  := tests/chart tests/crds tests/bench/test_load_generator.py tests/bench/test_attacks.py tests/bench/test_suites.py
 
 unit: $(READY)
 	@rm -rf $(RECORDS)
 	$(PYTEST) $(PARALLEL) -m "not slow" --cov --cov-report=term --record $(RECORDS)/covering.json $(COVERING)
 	$(PYTEST) $(PARALLEL) -m slow --record $(RECORDS)/slow.json $(COVERING)
-	$(PYTEST) $(PARALLEL) --record $(RECORDS)/others.json $(addprefix --ignore=,$(COVERING) $(ALONE) $(WITH_GO))
-	$(PYTEST) --record $(RECORDS)/alone.json $(ALONE)
+	$(PYTEST) $(PARALLEL) --record $(RECORDS)/others.json $(addprefix --ignore=,$(COVERING) $(WITH_GO))
 
 test-chart: $(READY) chart-tools crd-definitions ## Run the tests that need Go, of the chart and of custom kinds.
 	$(PYTEST) $(PARALLEL) --record $(RECORDS)/chart.json $(WITH_GO)

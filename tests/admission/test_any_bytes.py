@@ -150,6 +150,7 @@ PLACES = {
 }
 
 
+@pytest.mark.exhaustive(every=5)
 @pytest.mark.parametrize("hook", list(Hook), ids=lambda hook: hook.path)
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("nest", NESTS)

@@ -32,6 +32,7 @@ def unbuilt(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
 
 
+@pytest.mark.exhaustive
 def test_every_tool_that_is_built_finds_the_wrong_deployment_in_every_case(built: list[Program]) -> None:
     found = commands.run(Machine.here(), Rounds(1, share=0.004))
     names = [OURS, *(program.name for program in built)]

@@ -126,6 +126,7 @@ SHELLS = [
 ]
 
 
+@pytest.mark.exhaustive(every=3)
 @pytest.mark.parametrize(("shell", "setup"), SHELLS)
 @pytest.mark.parametrize(
     ("typed", "completed"),

@@ -27,6 +27,8 @@ from webhook.policy.settings.settings import Settings
 from webhook.settings.facts_file import portable, spelled_out
 from webhook.settings.load import load_facts
 
+pytestmark = pytest.mark.slow
+
 Json = dict[str, Any]
 GPU = "nvidia.com/gpu"
 MPS = {"nvidia.com/mps.capable": "true", "nvidia.com/gpu.sharing-strategy": "mps", "nvidia.com/gpu.replicas": "4"}
@@ -156,7 +158,6 @@ def hostile(number: int) -> Node:
     )
 
 
-@pytest.mark.slow
 def test_hundred_nodes_of_ten_thousand_labels_stay_small() -> None:
     """Their facts, and two indexes, as while one replaces the other."""
 

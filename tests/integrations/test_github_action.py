@@ -33,6 +33,7 @@ def test_script_reads_every_input() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.exhaustive
 def test_step_annotates_denied_pod(repository: Path, source: Path, runner: Path) -> None:
     (repository / "apps" / "two.yaml").write_text(POD.format(name="two", replicas=2))
     ended = step(repository, source, runner, sarif="gpushare.sarif")

@@ -62,7 +62,7 @@ def test_hooks_name_committed_command() -> None:
     ]
 
 
-@pytest.mark.exhaustive(every=2)
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("hook", ["gpushare-check", "gpushare-check-system"])
 def test_pre_commit_runs_hook(repository: Path, source: Path, environment: dict[str, str], hook: str) -> None:
     configure(repository, source, hook)

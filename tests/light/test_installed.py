@@ -129,6 +129,7 @@ def test_shell_completes_no_option_of_missing_command(light: Environment) -> Non
     assert "--tls" not in ended.stdout
 
 
+@pytest.mark.exhaustive
 def test_fixtures_get_same_answers(light: Environment, tmp_path: Path) -> None:
     given = [options(fixture, tmp_path) for fixture in load_all()]
     commands = [

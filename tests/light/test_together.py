@@ -63,7 +63,7 @@ def renewed(wheel: Path, folder: Path) -> Path:
     return later
 
 
-@pytest.mark.exhaustive(every=2)
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("light_first", [True, False], ids=["light first", "full first"])
 def test_version_reports_both(environment: Environment, wheel: Path, full: Path, light_first: bool) -> None:
     install(environment, *((wheel, full) if light_first else (full, wheel)))

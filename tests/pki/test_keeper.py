@@ -165,6 +165,7 @@ async def test_rotation_has_three_phases() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.exhaustive
 @virtual
 async def test_repeated_rotations_leave_nothing_behind() -> None:
     world = await running()
@@ -397,6 +398,7 @@ CLOCKS = {
 
 
 @pytest.mark.slow
+@pytest.mark.exhaustive(every=4)
 @pytest.mark.parametrize("by", CLOCKS.values(), ids=CLOCKS.keys())
 @virtual
 async def test_clock_jump_heals(by: timedelta) -> None:

@@ -65,6 +65,7 @@ def is_mps(node: Node) -> bool:
     return node.labels.get(STRATEGY) == "mps" or node.labels.get(CAPABLE) == "true"
 
 
+@pytest.mark.slow
 @settings(max_examples=500)
 @given(nearly_placed_pods(), cut_clusters())
 def test_what_facts_lack_of_node_excludes_nothing(

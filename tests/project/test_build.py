@@ -69,16 +69,16 @@ def runs(target: str) -> list[list[str]]:
 
 def test_make_test_and_make_test_chart_run_every_test_once() -> None:
     """Each part of `unit` takes folders or leaves them out: together they are all folders, slow tests included."""
-    quick, slow, others, alone = runs("unit")
+    quick, slow, others = runs("unit")
     (chart,) = runs("test-chart")
-    covering, apart, with_go = ([word for word in part if word[:6] == "tests/"] for part in (quick, alone, chart))
+    covering, with_go = ([word for word in part if word[:6] == "tests/"] for part in (quick, chart))
     assert "--cov" in quick
     assert quick[quick.index("-m") :][:3] == ["-m", '"not', 'slow"']
     assert [word for word in slow if word.startswith("tests/")] == covering
     assert slow[slow.index("-m") :][:2] == ["-m", "slow"]
     left_out = {word.removeprefix("--ignore=") for word in others if word.startswith("--ignore=")}
-    assert left_out == {*covering, *apart, *with_go}
-    assert "-m" not in others + alone + chart
+    assert left_out == {*covering, *with_go}
+    assert "-m" not in others + chart
 
 
 def test_make_test_needs_no_go() -> None:
