@@ -62,7 +62,8 @@ class _Style:
             return f"- {self.flow(value, indent + 1)}{self._line_end()}{self._comment(indent)}"
         gap = self.random.choice([1, 1, 1, 3])
         if self._likely(1):
-            return f"-{self._line_end()}{' ' * (indent + gap)}{self.block(value, indent + gap)}"
+            end = self._line_end().replace("\t", " ")  # libyaml rejects a tab right after a dash
+            return f"-{end}{' ' * (indent + gap)}{self.block(value, indent + gap)}"
         return f"-{' ' * gap}{self.block(value, indent + 1 + gap)}{self._comment(indent)}"
 
     def flow(self, value: Any, indent: int) -> str:
