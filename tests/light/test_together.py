@@ -11,7 +11,7 @@ from tests.light.environments import Environment, build, installed
 from tests.project.repository import ROOT
 from webhook import __version__
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.exhaustive]
 
 BOTH = (
     "gpushare-webhook {} and gpushare-check {} are both installed and share files, so that each breaks when the other "
@@ -63,7 +63,6 @@ def renewed(wheel: Path, folder: Path) -> Path:
     return later
 
 
-@pytest.mark.exhaustive
 @pytest.mark.parametrize("light_first", [True, False], ids=["light first", "full first"])
 def test_version_reports_both(environment: Environment, wheel: Path, full: Path, light_first: bool) -> None:
     install(environment, *((wheel, full) if light_first else (full, wheel)))
@@ -73,7 +72,6 @@ def test_version_reports_both(environment: Environment, wheel: Path, full: Path,
     assert environment.run("gpushare-webhook", "check", "-f", POD).returncode == 0
 
 
-@pytest.mark.exhaustive
 @pytest.mark.parametrize("gone", ["gpushare-check", "gpushare-webhook"])
 def test_reinstall_repairs_what_uninstall_broke(environment: Environment, wheel: Path, full: Path, gone: str) -> None:
     install(environment, full, wheel)

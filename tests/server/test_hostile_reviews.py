@@ -59,7 +59,7 @@ async def probes(client: Client, ended: asyncio.Event) -> list[float]:
     return seconds
 
 
-@pytest.mark.exhaustive(every=4)
+@pytest.mark.exhaustive(every=8)
 @pytest.mark.parametrize("shape", ["one wide text", "texts", "keys", "lists", "floats", *CHECKED[:3]])
 async def test_honest_reviews_and_probes_beside_hostile_reviews(certificates: Certificates, shape: str) -> None:
     with serve(certificates) as server:
