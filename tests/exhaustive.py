@@ -13,6 +13,7 @@ from zlib import crc32
 import pytest
 
 _IS_EXHAUSTIVE = pytest.StashKey[bool]()
+_IS_LEFT_OUT = pytest.StashKey[bool]()
 _ALL, _NONE = (0, 1), (1, 1)
 """Parts: each test is in part 0 of 1, and none is in part 1 of 1."""
 
@@ -34,6 +35,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         item.stash[_IS_EXHAUSTIVE] = _is_marked(item, cases[test])
         cases[test] += 1
         is_kept = not is_exhaustive(item) or crc32(item.nodeid.encode()) % parts == number
+        item.stash[_IS_LEFT_OUT] = not is_kept
         (kept if is_kept else left_out).append(item)
     config.hook.pytest_deselected(items=left_out)
     items[:] = kept
@@ -42,6 +44,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def is_exhaustive(item: pytest.Item) -> bool:
     """Whether a test is one of those that may be left out."""
     return item.stash.get(_IS_EXHAUSTIVE, False)
+
+
+def is_left_out(item: pytest.Item) -> bool:
+    """Whether a test is left out here. Other options may leave out more, which another run has."""
+    return item.stash.get(_IS_LEFT_OUT, False)
 
 
 def _is_marked(item: pytest.Item, case: int) -> bool:

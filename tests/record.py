@@ -15,7 +15,7 @@ from typing import Any, cast
 
 import pytest
 
-from tests.exhaustive import is_exhaustive
+from tests.exhaustive import is_exhaustive, is_left_out
 
 EXHAUSTIVE = "exhaustive"
 """The name below which the tests that are marked so are counted."""
@@ -30,13 +30,13 @@ _ROOT = Path(__file__).parents[1]
 class Record:
     """What a run of pytest did.
 
-    `tests`, `seconds` of processor time and the exhaustive tests that were `left_out` are counted by file, `skipped` by
-    reason. The exhaustive tests that ran are counted below EXHAUSTIVE instead.
+    `tests` and `seconds` of processor time are counted by file, `skipped` by reason. The exhaustive tests that ran are
+    counted below EXHAUSTIVE instead; `left_out` names those that did not, since several runs may leave out the same.
     """
 
     tests: dict[str, int] = field(default_factory=Counter)
     seconds: dict[str, float] = field(default_factory=lambda: defaultdict(float))
-    left_out: dict[str, int] = field(default_factory=Counter)
+    left_out: list[str] = field(default_factory=list)
     skipped: dict[str, int] = field(default_factory=Counter)
 
 
@@ -68,14 +68,12 @@ class _Stopwatch:
     """Notes what each test took with its last report: since the test before it ended, so that no fixture is lost."""
 
     def __init__(self) -> None:
-        self.left_out: Counter[str] = Counter()
+        self.left_out: list[str] = []
         self._last = 0.0
 
     def pytest_deselected(self, items: Sequence[pytest.Item]) -> None:
-        """Count the exhaustive tests among them."""
-        for item in items:
-            if is_exhaustive(item):
-                self.left_out[_file(item)] += 1
+        """Name the exhaustive tests that are left out."""
+        self.left_out += [f"{_file(item)}::{item.nodeid.partition('::')[2]}" for item in items if is_left_out(item)]
 
     def pytest_collection_finish(self) -> None:
         """Begin."""
@@ -104,7 +102,7 @@ class _Messenger:
 
     def pytest_sessionfinish(self) -> None:
         """Hand it over."""
-        self._output[_LEFT_OUT] = dict(self._stopwatch.left_out)
+        self._output[_LEFT_OUT] = self._stopwatch.left_out
 
 
 class _Recorder:

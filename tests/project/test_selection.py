@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -82,8 +83,13 @@ def test_record_counts_what_ran_and_what_did_not(folder: pytest.Pytester, proces
     record = read(folder.path / "found.json")
     assert by_name(record.tests) == {"test_cases.py": 4, "test_skipped.py": 1}
     assert record.seconds.keys() == record.tests.keys()
-    assert by_name(record.left_out) == {"test_cases.py": 8}
+    assert by_name(Counter(test.partition("::")[0] for test in record.left_out)) == {"test_cases.py": 8}
     assert record.skipped == {"Skipped: zsh is not installed": 1}
+
+
+def test_test_that_another_option_leaves_out_is_not_counted(folder: pytest.Pytester) -> None:
+    ran(folder, "-k", "test_one", "--record", "found.json")
+    assert read(folder.path / "found.json").left_out == []
 
 
 def test_skipped_test_fails_in_ci(folder: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -95,8 +101,9 @@ def test_skipped_test_fails_in_ci(folder: pytest.Pytester, monkeypatch: pytest.M
 
 
 def test_summary_names_what_did_not_run_and_why() -> None:
-    first = Record({"tests/a/test_a.py": 3}, {}, {"tests/a/test_a.py": 2, "tests/b/test_b.py": 1}, {"no zsh": 4})
-    second = Record({"tests/c/test_c.py": 5}, {}, {"tests/a/test_a.py": 1}, {})
+    names = ["tests/a/test_a.py::test[1]", "tests/a/test_a.py::test[2]", "tests/b/test_b.py::test"]
+    first = Record({"tests/a/test_a.py": 3}, {}, names, {"no zsh": 4})
+    second = Record({"tests/c/test_c.py": 5}, {}, [names[0], "tests/a/test_a.py::test[3]"], {})
     files = [
         "tests/a/test_a.py",
         "tests/b/test_b.py",
