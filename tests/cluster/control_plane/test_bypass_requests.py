@@ -77,16 +77,7 @@ def clean(running: ControlPlaneOnly) -> Iterator[None]:
 
 def send(running: ControlPlaneOnly, method: str, path: str, text: str, content: str = "application/json") -> Object:
     """The answer to a request with any body. Raises ApiError for a status above 299."""
-    connection = running.api.connection()
-    try:
-        connection.request(method, path, text, {**running.api.headers(), "Content-Type": content})
-        answer = connection.getresponse()
-        found: Object = json.loads(answer.read())
-    finally:
-        connection.close()
-    if answer.status > 299:
-        raise ApiError(found)
-    return found
+    return running.api.send(method, path, text, {"Content-Type": content})
 
 
 @pytest.mark.parametrize("kind", COLLECTIONS)

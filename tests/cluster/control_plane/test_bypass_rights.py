@@ -90,17 +90,7 @@ def test_tenant_is_forbidden_to(running: ControlPlaneOnly, tenant: Api, attempt:
 
 def _impersonate(api: Api, user: str, group: str, path: str, body: Object) -> Object:
     """Create an object as another user. Raises ApiError."""
-    headers = {**api.headers(), "Impersonate-User": user, "Impersonate-Group": group}
-    connection = api.connection()
-    try:
-        connection.request("POST", path, json.dumps(body), headers)
-        answer = connection.getresponse()
-        found: Object = json.loads(answer.read())
-    finally:
-        connection.close()
-    if answer.status > 299:
-        raise ApiError(found)
-    return found
+    return api.send("POST", path, json.dumps(body), {"Impersonate-User": user, "Impersonate-Group": group})
 
 
 def test_tenant_cannot_impersonate_node(tenant: Api) -> None:

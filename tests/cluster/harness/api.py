@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from tests.cluster.harness.waiting import wait_for
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from tests.cluster.harness.place import Place
@@ -92,6 +92,19 @@ class Api:
         code, _, answer = self.request(method, path, body, content=content)
         found: Object = json.loads(answer) if answer.startswith(b"{") else {"code": code, "message": answer.decode()}
         if code > 299:
+            raise ApiError(found)
+        return found
+
+    def send(self, method: str, path: str, text: str, headers: Mapping[str, str]) -> Object:
+        """The answer to a request with any body and further headers. Raises ApiError for a status above 299."""
+        connection = self.connection()
+        try:
+            connection.request(method, path, text, {**self.headers(), **headers})
+            answer = connection.getresponse()
+            found: Object = json.loads(answer.read())
+        finally:
+            connection.close()
+        if answer.status > 299:
             raise ApiError(found)
         return found
 
