@@ -26,6 +26,12 @@ _TOLERATED = 1.25
 _FLOOR = 3.0
 """Seconds that a folder may cost beyond that: small figures vary more."""
 
+_FILES = 99
+"""A depth that no folder has, so that the names are those of files."""
+
+_NAMED = 20
+"""The files that are named where a folder is above its budget."""
+
 
 @dataclass(frozen=True, slots=True)
 class Cost:
@@ -38,16 +44,22 @@ class Cost:
 Costs: TypeAlias = dict[str, Cost]
 
 
-def costs(records: Iterable[Record]) -> Costs:
-    """The costs by folder. The exhaustive tests have none: each run tries others."""
+def costs(records: Iterable[Record], depth: int = 2) -> Costs:
+    """The costs by folder of this depth. The exhaustive tests have none: each run tries others."""
     tests: dict[str, int] = defaultdict(int)
     seconds: dict[str, float] = defaultdict(float)
     for record in records:
         for file in record.tests.keys() - {EXHAUSTIVE}:
-            folder = "/".join(file.split("/")[:2])
+            folder = "/".join(file.split("/")[:depth])
             tests[folder] += record.tests[file]
             seconds[folder] += record.seconds[file]
     return {folder: Cost(tests[folder], seconds[folder]) for folder in sorted(tests)}
+
+
+def dearest(records: Iterable[Record]) -> Iterator[str]:
+    """Lines that name the files with the most processor time."""
+    files = sorted(costs(records, _FILES).items(), key=lambda one: one[1].seconds, reverse=True)
+    return (f"{file}: {cost.seconds:.1f} s" for file, cost in files[:_NAMED])
 
 
 def compared(found: Costs, budget: Costs, speed: float) -> Iterator[tuple[str, bool]]:
@@ -92,7 +104,8 @@ def written(found: Costs, seconds: float) -> str:
 
 def main() -> int:
     """Compare, or accept."""
-    found = costs(read(file) for file in sorted(_RECORDS.glob("*.json")))
+    records = [read(file) for file in sorted(_RECORDS.glob("*.json"))]
+    found = costs(records)
     if sys.argv[1:] == ["accept"]:
         _FILE.write_text(written(found, loop()))
         return 0
@@ -103,6 +116,7 @@ def main() -> int:
         print(line)
         exceeded |= not keeps
     if exceeded:
+        print("The files with the most processor time:", *dearest(records), sep="\n  ", file=sys.stderr)
         print("CONTRIBUTING.md, section Tests, says how to pay for a test.", file=sys.stderr)
     return int(exceeded)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tomllib
 
-from tests.budget import Cost, compared, costs, written
+from tests.budget import Cost, compared, costs, dearest, written
 from tests.record import EXHAUSTIVE, Record
 
 
@@ -12,6 +12,14 @@ def test_costs_are_added_up_by_folder_without_exhaustive_tests() -> None:
     first = Record({"tests/a/test_a.py": 3, EXHAUSTIVE: 9}, {"tests/a/test_a.py": 1.5, EXHAUSTIVE: 99.0})
     second = Record({"tests/a/deep/test_b.py": 2}, {"tests/a/deep/test_b.py": 1.0})
     assert costs([first, second]) == {"tests/a": Cost(5, 2.5)}
+
+
+def test_dearest_files_are_named_first() -> None:
+    one = Record(
+        {"tests/a/test_a.py": 3, "tests/a/deep/test_b.py": 1}, {"tests/a/test_a.py": 1.5, "tests/a/deep/test_b.py": 2.0}
+    )
+    two = Record({"tests/a/test_a.py": 1, EXHAUSTIVE: 9}, {"tests/a/test_a.py": 1.0, EXHAUSTIVE: 99.0})
+    assert list(dearest([one, two])) == ["tests/a/test_a.py: 2.5 s", "tests/a/deep/test_b.py: 2.0 s"]
 
 
 def test_folder_above_its_budget_fails() -> None:
