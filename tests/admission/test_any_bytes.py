@@ -119,6 +119,7 @@ def test_any_pod_in_a_review(pod: Json, hook: Hook, configuration: Key) -> None:
     assert answered(json.dumps(review).encode(), hook, configuration) is not None
 
 
+@pytest.mark.slow
 @given(pods(), pods(), hooks, configurations)
 def test_any_update_of_a_pod(new: Json, old: Json, hook: Hook, configuration: Key) -> None:
     review = json.loads(body("update-pod-vectoradd"))
@@ -129,6 +130,7 @@ def test_any_update_of_a_pod(new: Json, old: Json, hook: Hook, configuration: Ke
     assert {operation["path"] for operation in outcome.operations} <= {"/spec/tolerations", "/spec/tolerations/-"}
 
 
+@pytest.mark.slow
 @given(pods(), pods(), hooks, configurations)
 def test_any_template(new: Json, old: Json, hook: Hook, configuration: Key) -> None:
     review = json.loads(body("update-deployment-inference"))

@@ -99,6 +99,7 @@ def test_added_ephemeral_container_among_thousands() -> None:
     assert [found.path[:3] for found in outcome.verdict.findings] == [("spec", "ephemeralContainers", 10_000)]
 
 
+@pytest.mark.slow
 def test_ephemeral_containers_are_compared_in_linear_time() -> None:
     few, many = (json.dumps(debugged(count)).encode() for count in (2_000, 16_000))
 

@@ -593,6 +593,7 @@ async def test_each_reason_is_logged_for_each_node() -> None:
     await live.stop()
 
 
+@pytest.mark.slow
 @virtual
 async def test_lines_about_many_nodes_are_bounded() -> None:
     """A hundred of one snapshot, and a thousand in ten minutes."""

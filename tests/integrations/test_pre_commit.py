@@ -75,7 +75,7 @@ def test_pre_commit_runs_hook(repository: Path, source: Path, environment: dict[
     assert "chart/templates" not in out
 
 
-@pytest.mark.exhaustive(every=4)
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("hook", ["gpushare-check", "gpushare-check-system"])
 @pytest.mark.parametrize("name", ["--config=lenient.yaml", "--write-baseline=x.yaml", "-oyaml=report.yaml", "-q.json"])
 def test_file_becomes_no_option_of_hook(
@@ -91,6 +91,7 @@ def test_file_becomes_no_option_of_hook(
     assert not (repository / "report.yaml").exists()
 
 
+@pytest.mark.exhaustive
 def test_hook_runs_no_code_of_checkout(repository: Path, source: Path, environment: dict[str, str]) -> None:
     configure(repository, source, "gpushare-check")
     (repository / "apps" / "two.yaml").write_text(POD.format(name="two", replicas=2))

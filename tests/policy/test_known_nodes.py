@@ -40,6 +40,7 @@ def test_known_nodes_admit_like_scheduler(pod: Json, nodes: tuple[Node, ...], he
     assert admitted(pod, nodes) == [node for node in nodes if scheduler.admits(pod, node)]
 
 
+@pytest.mark.slow
 @settings(max_examples=400)
 @given(nearly_placed_pods(), clusters(), clusters("g"))
 def test_known_nodes_narrow_labels(pod: Json, nodes: tuple[Node, ...], groups: tuple[Node, ...]) -> None:

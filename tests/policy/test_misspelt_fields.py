@@ -98,6 +98,7 @@ It is left out, and so are the names of MIG slices: GPS013 knows no typos of how
 """
 
 
+@pytest.mark.slow
 def test_no_misspelt_field_hides_an_amount() -> None:
     hidden = []
     for fixture, evaluator, paths, place, name in cases():

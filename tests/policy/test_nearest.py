@@ -148,6 +148,7 @@ def failure_of(pod: Json, nodes: tuple[Node, ...]) -> Failure | None:
     return NearestNode(placement(pod, nodes)).failure()
 
 
+@pytest.mark.slow
 @settings(max_examples=400)
 @given(nearly_placed_pods(), offering_clusters())
 def test_nearest_node_agrees_with_naive_model(pod: Json, nodes: tuple[Node, ...]) -> None:

@@ -79,6 +79,7 @@ def test_memory_is_linear_in_members_of_each_preset() -> None:
 GROWING = Growth({"apiVersion": "v1", "kind": "A", "items": ["a"]}, (Member(("items",), True),))
 
 
+@pytest.mark.slow
 def test_quadratic_growth_is_detected() -> None:
     assert not compared(GROWING, 500, lambda made, _: sum(1 for _ in made["items"] for _ in made["items"])).is_linear
     assert compared(GROWING, 500, lambda made, _: sum(1 for _ in made["items"] for _ in range(500))).is_linear

@@ -35,7 +35,7 @@ PIPELINED = BY_NAME.pop("40 pipelined reviews")
 """aiohttp keeps a request that has not begun when its client goes."""
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture(scope="module", autouse=True)
 def _without_older_objects() -> Iterator[None]:
     """Keep what other tests have left in the process from the collector, which need not look through it each time."""
     gc.collect()

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
@@ -73,6 +74,7 @@ def attempt(loader: Callable[..., Any], value: object) -> tuple[Any, list[str]]:
         return None, [problem.message for problem in error.diagnostics]
 
 
+@pytest.mark.slow
 @settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much], deadline=None)
 @given(values(SETTINGS_FILE))
 def test_settings_file_round_trip(file: dict[str, Any]) -> None:
