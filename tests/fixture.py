@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -137,8 +138,14 @@ def facts_of(fixture: Fixture) -> Facts:
 
 
 def evaluator_of(fixture: Fixture) -> Evaluator:
-    """The evaluator for the fixture's settings and facts."""
-    return Evaluator.of(settings_of(fixture), facts_of(fixture))
+    """The evaluator for the fixture's settings and facts, the same for all fixtures with these."""
+    return _evaluator(json.dumps(fixture.settings), json.dumps(fixture.facts))
+
+
+@cache
+def _evaluator(settings: str, facts: str) -> Evaluator:
+    read = load(json.loads(settings), _nowhere, "settings").settings
+    return Evaluator.of(read, load_facts(json.loads(facts), _nowhere, "facts"))
 
 
 def _nowhere(path: tuple[str | int, ...]) -> tuple[int, int]:

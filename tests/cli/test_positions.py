@@ -71,6 +71,7 @@ STYLES: dict[str, Callable[[Fixture], str]] = {
 }
 
 
+@pytest.mark.exhaustive(every=3)
 @pytest.mark.slow
 @pytest.mark.parametrize("style", STYLES)
 def test_value_of_each_finding_is_at_its_position(style: str) -> None:

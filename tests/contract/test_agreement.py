@@ -38,6 +38,7 @@ async def hook(client: Client, path: str, asked: bytes) -> Answered:
     return answered.without("GPS019") if path == "/validate" else answered
 
 
+@pytest.mark.exhaustive(every=6)
 @pytest.mark.parametrize("fixture", load_all(), ids=lambda fixture: fixture.name)
 async def test_fixture(fixture: Fixture, clients: Clients, tmp_path: Path) -> None:
     path = path_of(fixture)

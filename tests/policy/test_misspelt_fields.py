@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from copy import deepcopy
+from functools import cache
 from typing import Any
 
 import pytest
@@ -52,8 +53,10 @@ def evaluated(fixture: Fixture, manifest: Json, evaluator: Evaluator) -> Verdict
     return evaluator.evaluate(manifest, fixture.group, fixture.object["kind"], Origin(fixture.namespace))
 
 
-def asking() -> Iterator[tuple[Fixture, Evaluator, list[Path]]]:
+@cache
+def asking() -> list[tuple[Fixture, Evaluator, list[Path]]]:
     """The fixtures that ask for GPUs and are checked, with the paths to the amounts."""
+    found = []
     for fixture in load_all():
         evaluator = evaluator_of(fixture)
         try:
@@ -63,15 +66,13 @@ def asking() -> Iterator[tuple[Fixture, Evaluator, list[Path]]]:
             continue
         is_checked = {"GPS013", "GPS023"} <= evaluator.ruleset.of(fixture.namespace).active
         if paths and is_checked and not reason.startswith("exempt"):
-            yield fixture, evaluator, paths
-
-
-ASKING = list(asking())
+            found.append((fixture, evaluator, paths))
+    return found
 
 
 def test_many_fixtures_ask_for_gpus() -> None:
-    assert len(ASKING) > 500
-    assert {(fixture.group, fixture.object["kind"]) for fixture, _, _ in ASKING} > BUILT_IN.keys() - UNUSED
+    assert len(asking()) > 500
+    assert {(fixture.group, fixture.object["kind"]) for fixture, _, _ in asking()} > BUILT_IN.keys() - UNUSED
 
 
 UNUSED = {("", "PodTemplate"), ("", "ReplicationController"), ("apps", "DaemonSet"), ("apps", "ReplicaSet")}
@@ -81,7 +82,7 @@ UNUSED = {("", "PodTemplate"), ("", "ReplicationController"), ("apps", "DaemonSe
 def cases() -> Iterator[tuple[Fixture, Evaluator, list[Path], Path, str]]:
     """Each key on the way to an amount, with each edit, once for each kind."""
     seen: set[tuple[str, str, Path, str]] = set()
-    for fixture, evaluator, paths in ASKING:
+    for fixture, evaluator, paths in asking():
         for place in {path[:end] for path in paths for end in range(1, len(path) + 1)}:
             key = place[-1]
             for name in () if isinstance(key, int) or key == OF_SPARK or key.startswith(MIG) else renamed(key):

@@ -430,21 +430,21 @@ def verdict(fixture: Fixture, manifest: Json) -> Verdict:
     return evaluator_of(fixture).evaluate(manifest, group, manifest["kind"], origin)
 
 
-def remedies() -> Iterator[tuple[Fixture, str, int]]:
-    """Each fixture with a finding whose remedy names a change, its code, and the number of the change."""
-    for fixture in load_all():
-        if fixture.operation != "CREATE" or fixture.subresource:
-            continue
-        for code in sorted({finding["code"] for finding in fixture.expect.findings}):
-            changes = [changed for known, _, several in CHANGES if known == code for changed in several]
-            for number in range(len(changes)):
-                yield fixture, code, number
+CREATED = [fixture for fixture in load_all() if fixture.operation == "CREATE" and not fixture.subresource]
+CHANGES_OF = {
+    code: [(pattern, changed) for known, pattern, several in CHANGES if known == code for changed in several]
+    for code, _, _ in CHANGES
+}
+CASES = [
+    (fixture, code)
+    for fixture in CREATED
+    for code in sorted({finding["code"] for finding in fixture.expect.findings} & CHANGES_OF.keys())
+]
 
 
 def applied(fixture: Fixture, code: str, number: int) -> Json | None:
     """The object after one change for each finding of a code, from the last; None if the remedies name another."""
-    changes = [(pattern, changed) for known, pattern, several in CHANGES if known == code for changed in several]
-    pattern, change = changes[number]
+    pattern, change = CHANGES_OF[code][number]
     manifest = copy.deepcopy(fixture.object)
     used = False
     for finding in reversed([one for one in verdict(fixture, manifest).findings if one.code == code]):
@@ -455,27 +455,23 @@ def applied(fixture: Fixture, code: str, number: int) -> Json | None:
     return manifest if used else None
 
 
-CASES = [case for case in remedies() if applied(*case) is not None]
-
-
-@pytest.mark.parametrize(("fixture", "code", "number"), CASES, ids=lambda one: getattr(one, "name", str(one)))
-def test_applied_remedy_is_not_given_again(fixture: Fixture, code: str, number: int) -> None:
-    manifest = applied(fixture, code, number)
-    assert manifest is not None
-    patterns = [pattern for known, pattern, several in CHANGES if known == code for _ in several]
+@pytest.mark.parametrize(("fixture", "code"), CASES, ids=lambda one: getattr(one, "name", one))
+def test_applied_remedy_is_not_given_again(fixture: Fixture, code: str) -> None:
     given = {finding.remedy for finding in verdict(fixture, fixture.object).findings if finding.code == code}
-    left = [
-        finding
-        for finding in verdict(fixture, manifest).findings
-        if finding.code == code and finding.remedy in given and re.fullmatch(patterns[number], finding.remedy)
-    ]
-    assert left == [], (fixture.object, manifest)
+    for number, (pattern, _) in enumerate(CHANGES_OF[code]):
+        manifest = applied(fixture, code, number)
+        if manifest is None:
+            continue
+        left = [
+            finding
+            for finding in verdict(fixture, manifest).findings
+            if finding.code == code and finding.remedy in given and re.fullmatch(pattern, finding.remedy)
+        ]
+        assert left == [], (number, fixture.object, manifest)
 
 
 def test_every_remedy_is_applied_or_not_in_the_manifest() -> None:
-    for fixture in load_all():
-        if fixture.operation != "CREATE" or fixture.subresource:
-            continue
+    for fixture in CREATED:
         for finding in verdict(fixture, fixture.object).findings:
             known = [pattern for code, pattern, _ in CHANGES if code == finding.code]
             known += [pattern for code, pattern in NOT_IN_THE_MANIFEST if code == finding.code]
@@ -483,12 +479,10 @@ def test_every_remedy_is_applied_or_not_in_the_manifest() -> None:
 
 
 def test_every_change_is_tried() -> None:
-    tried = {(code, number) for _, code, number in CASES}
-    numbers: dict[str, int] = {}
-    for code, _, several in CHANGES:
-        for _ in several:
-            number = numbers[code] = numbers.get(code, -1) + 1
-            assert (code, number) in tried, (code, number)
+    left = {(code, number) for code, changes in CHANGES_OF.items() for number in range(len(changes))}
+    for fixture, code in CASES:
+        left -= {(one, number) for one, number in left if one == code and applied(fixture, code, number) is not None}
+    assert left == set()
 
 
 def test_specs_finds_the_pod_of_a_template() -> None:
