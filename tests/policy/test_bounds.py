@@ -140,12 +140,6 @@ def test_node_selector_counts_next_to_unanalysed_affinity() -> None:
     assert decided(manifest).decision is Decision.ALLOWED
 
 
-def test_null_node_selector_value_is_empty_text() -> None:
-    wanted = requirement(Pod.of_template({"spec": {"nodeSelector": {"a": None, "b": "c"}}}))
-    assert wanted is not None
-    assert wanted.selector == {"a": "", "b": "c"}
-
-
 @pytest.mark.parametrize("namespace", ["x" * 64, "UPPER", "-a", "a-", "a_b", "a/b", "", "a\n"])
 def test_rules_of_invalid_namespace_are_not_cached(namespace: str) -> None:
     evaluator = Evaluator.of(Settings())

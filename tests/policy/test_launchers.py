@@ -9,10 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.linear import assert_linear
+from webhook.policy.context import Origin
+from webhook.policy.evaluate import Evaluator
 from webhook.policy.launchers.find import LIMIT, arguments, launches, of_container
 from webhook.policy.launchers.launch import Launch, Spread
 from webhook.policy.pods.pod import APP, Container
 from webhook.policy.pods.reading import MalformedError
+from webhook.policy.settings.settings import Settings
 
 CONTAINER, GROUP, CLUSTER = Spread.CONTAINER, Spread.GROUP, Spread.CLUSTER
 
@@ -302,6 +305,14 @@ def test_malformed_arguments(field: str, value: object) -> None:
     with pytest.raises(MalformedError) as raised:
         of({field: value})
     assert raised.value.path[:4] == ("spec", "containers", 0, field)
+
+
+def test_malformed_arguments_of_container_with_two_replicas_are_reported() -> None:
+    """The fix of GPS001 depends on what the container launches."""
+    train = {"name": "train", "args": [5], "resources": {"limits": {"nvidia.com/gpu": 2}}}
+    with pytest.raises(MalformedError) as raised:
+        Evaluator.of(Settings()).evaluate({"spec": {"containers": [train]}}, "", "Pod", Origin("default"))
+    assert raised.value.path == ("spec", "containers", 0, "args", 0)
 
 
 def test_arguments_beyond_limit_are_not_read() -> None:

@@ -198,6 +198,12 @@ def test_place_of_a_setting_is_named() -> None:
     assert found.remedy == "move it to spec.pools[0].resources.limits"
 
 
+def test_kind_that_is_meant_is_named_for_field_and_amount() -> None:
+    manifest = {"spec": {"template": {"spec": {"container": [TRAIN]}}}}
+    findings = Evaluator.of(Settings()).evaluate(manifest, "apps", "Deploymnet", Origin("default")).findings
+    assert [one.remedy for one in findings] == ["use apps/v1 Deployment"] * 2
+
+
 def test_many_amounts_keep_their_remedies_within_the_findings_that_are_kept() -> None:
     manifest = {"spec": {"containers": [{"name": f"c{number}", "resource": LIMITS} for number in range(100)]}}
     verdict = Evaluator.of(Settings()).evaluate(manifest, "", "Pod", Origin("default"))

@@ -66,6 +66,12 @@ def naive_by_labels(pod: Json, *, renamed: bool) -> Reachability:
     return Reachability.UNKNOWN if any(map(could_be_another, allowed)) else Reachability.YES
 
 
+def test_null_node_selector_value_is_empty_text() -> None:
+    wanted = requirement(Pod.of_template({"spec": {"nodeSelector": {"a": None, "b": "c"}}}))
+    assert wanted is not None
+    assert wanted.selector == {"a": "", "b": "c"}
+
+
 @given(selecting_pods())
 def test_labels_alone(pod: Json) -> None:
     assert placement(pod).lands(GPU) is naive_by_labels(pod, renamed=False)
