@@ -32,8 +32,7 @@ serve: $(READY) ## Run the webhook on loopback until you stop it.
 	@$(BIN)/gpushare-webhook serve --host 127.0.0.1 --port 8443 --health-port 8080 \
 		--tls-cert certs/tls.crt --tls-key certs/tls.key --log-format text
 
-test: $(READY) ## Run every check and all tests that need Python and make alone, in five minutes.
-	@$(MAKE) --jobs=2 --no-print-directory lint types layers unit
+test: lint types layers unit ## Run every check and all tests that need Python and make alone, in five minutes.
 	@$(SUMMARY) "needs Go: make test-chart=$(WITH_GO)" "needs a cluster: make test-cluster=tests/cluster"
 
 quick: $(READY) ## Run the tests that are not slow, in a minute, and print the slowest of them.

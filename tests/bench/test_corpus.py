@@ -21,6 +21,7 @@ EVERY = pytest.mark.parametrize(
 )
 
 
+@pytest.mark.exhaustive(every=3)
 @EVERY
 def test_reviews_differ_and_have_about_their_size(kind: str, size: Size) -> None:
     found = reviews(kind, size)
@@ -33,6 +34,7 @@ def test_reviews_differ_and_have_about_their_size(kind: str, size: Size) -> None
     assert len(variables) == size.different
 
 
+@pytest.mark.exhaustive(every=3)
 @EVERY
 def test_outcome_is_that_of_the_kind(kind: str, size: Size) -> None:
     outcome = respond(reviews(kind, size)[-1], Hook.MUTATE, EVALUATOR)

@@ -395,6 +395,7 @@ def test_named_pipe_gets_the_text(prod: tuple[str, ...]) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.exhaustive(every=3)
 @pytest.mark.parametrize("name", ["-", "/dev/stdout", "/dev/fd/1"])
 def test_standard_output_by_name(prod: tuple[str, ...], name: str) -> None:
     program = [sys.executable, "-m", "webhook", "snapshot", *prod, "--without", "devicePlugin", "--facts", name]

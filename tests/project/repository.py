@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import os
 import re
 import subprocess
 import tomllib
@@ -21,6 +22,15 @@ def tracked(pattern: str = "*") -> tuple[Path, ...]:
     """The committed files whose names match and that exist."""
     listed = subprocess.check_output(["git", "ls-files", "-z", pattern], cwd=ROOT, text=True, timeout=20)
     return tuple(file for file in (ROOT / name for name in listed.split("\0") if name) if file.is_file())
+
+
+def dry_run(target: str) -> str:
+    """The commands that make would run for a target, whatever options the make has that runs the tests."""
+    environment = {name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "EXHAUSTIVE")}
+    command = ["make", "-n", target]
+    ended = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=20, check=False)
+    assert (ended.returncode, ended.stderr) == (0, "")
+    return ended.stdout
 
 
 def is_logged(event: str, source: str) -> bool:

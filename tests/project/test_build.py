@@ -9,17 +9,8 @@ from importlib.metadata import version
 
 import pytest
 
-from tests.project.repository import ROOT, name, project, tracked
+from tests.project.repository import ROOT, dry_run, name, project, tracked
 from webhook import __version__
-
-
-def dry_run(target: str) -> str:
-    """The commands that make would run for a target."""
-    environment = {name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "EXHAUSTIVE")}
-    command = ["make", "-n", target]
-    ended = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=20, check=False)
-    assert (ended.returncode, ended.stderr) == (0, "")
-    return ended.stdout
 
 
 def test_version_has_one_source() -> None:

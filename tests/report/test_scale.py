@@ -23,6 +23,7 @@ ENTRIES: dict[str, Callable[[int], list[Entry]]] = {
 }
 
 
+@pytest.mark.exhaustive(every=3)
 @pytest.mark.parametrize("chosen", CheckFormat)
 @pytest.mark.parametrize("name", ENTRIES)
 def test_report_time_is_linear(name: str, chosen: CheckFormat) -> None:
