@@ -5,7 +5,7 @@ READY  := $(VENV)/.ready
 # The tools of a release, apart from what the project itself needs.
 RELEASE := build/release
 
-.PHONY: help demo serve certs test test-chart test-all lint types layers unit quick fuzz mutate bench bench-gate bench-accept survey
+.PHONY: help demo serve certs test test-load test-chart test-all lint types layers unit quick fuzz mutate bench bench-gate bench-accept survey
 .PHONY: docs constraints image-lock command-line-lock sbom light krew clean crd-definitions budget
 
 help: # Groups begin with `##@`, and a target of a group says after `##` what it does.
@@ -32,8 +32,9 @@ serve: $(READY) ## Run the webhook on loopback until you stop it.
 	@$(BIN)/gpushare-webhook serve --host 127.0.0.1 --port 8443 --health-port 8080 \
 		--tls-cert certs/tls.crt --tls-key certs/tls.key --log-format text
 
-test: lint types layers unit ## Run every check and all tests that need Python and make alone, in five minutes.
-	@$(SUMMARY) "needs Go: make test-chart=$(WITH_GO)" "needs a cluster: make test-cluster=tests/cluster"
+test: $(READY) ## Run every check and all tests that need Python and make alone, in five minutes.
+	@$(MAKE) --jobs=2 --no-print-directory lint types layers unit
+	@$(SUMMARY) "needs Go: make test-chart=$(WITH_GO)" "needs a quiet machine: make test-load=$(LOAD)" "needs a cluster: make test-cluster=tests/cluster"
 
 quick: $(READY) ## Run the tests that are not slow, in a minute, and print the slowest of them.
 	$(PYTEST) $(PARALLEL) -m "not slow" --durations=10 --durations-min=1 $(addprefix --ignore=,$(WITH_GO))
@@ -51,19 +52,23 @@ SUMMARY    := $(BIN)/python -m tests.summary $(RECORDS)
 # The tests that reach every branch of the packages which coverage measures. It makes Python code twice as slow, so that it
 # traces no other test.
 COVERING := tests/policy tests/patch tests/admission tests/fixtures tests/settings tests/facts
+LOAD     := tests/server/under_load
 WITH_GO  := tests/chart tests/crds tests/bench/test_load_generator.py tests/bench/test_attacks.py tests/bench/test_suites.py
 
 unit: $(READY)
 	@rm -rf $(RECORDS)
 	$(PYTEST) $(PARALLEL) -m "not slow" --cov --cov-report=term --record $(RECORDS)/covering.json $(COVERING)
 	$(PYTEST) $(PARALLEL) -m slow --record $(RECORDS)/slow.json $(COVERING)
-	$(PYTEST) $(PARALLEL) --record $(RECORDS)/others.json $(addprefix --ignore=,$(COVERING) $(WITH_GO))
+	$(PYTEST) $(PARALLEL) --record $(RECORDS)/others.json $(addprefix --ignore=,$(COVERING) $(LOAD) $(WITH_GO))
 
 test-chart: $(READY) chart-tools crd-definitions ## Run the tests that need Go, of the chart and of custom kinds.
 	$(PYTEST) $(PARALLEL) --record $(RECORDS)/chart.json $(WITH_GO)
 
+test-load: $(READY) ## Run the tests of the server under load, one after the other, in a minute and a half.
+	$(PYTEST) --record $(RECORDS)/load.json $(LOAD)
+
 test-all: ## Run all tests, those on a cluster and those that try every case included. They take hours.
-	@$(MAKE) EXHAUSTIVE=all lint types layers unit test-chart test-cluster
+	@$(MAKE) EXHAUSTIVE=all lint types layers unit test-load test-chart test-cluster
 	@$(SUMMARY)
 
 lint: $(READY)
@@ -76,7 +81,7 @@ types: $(READY)
 layers: $(READY)
 	$(BIN)/lint-imports
 
-budget: $(READY) ## Compare the processor time of the tests with the committed figures, after test, test-chart and test-cluster.
+budget: $(READY) ## Compare the processor time of the tests with the committed figures, after a run as in CI.
 	@$(BIN)/python -m tests.budget
 
 crd-definitions: $(READY) ## Download the resource definitions of the workload presets into the cache folder.

@@ -1,7 +1,7 @@
 """The processor time of the tests by folder, compared with the committed figures: `python -m tests.budget`.
 
 Both are divided by the time of a fixed loop, so that the speed of the machine cancels out. `accept` as an argument
-writes the figures of the last run of `make test test-chart test-cluster` to tests/budget.toml.
+writes the figures of the last run of `make test test-load test-chart test-cluster` to tests/budget.toml.
 """
 
 from __future__ import annotations

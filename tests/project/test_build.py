@@ -58,18 +58,19 @@ def runs(target: str) -> list[list[str]]:
     return [line.split(" -m pytest ", 1)[1].split() for line in dry_run(target).splitlines() if " -m pytest " in line]
 
 
-def test_make_test_and_make_test_chart_run_every_test_once() -> None:
+def test_targets_of_tests_run_every_test_once() -> None:
     """Each part of `unit` takes folders or leaves them out: together they are all folders, slow tests included."""
     quick, slow, others = runs("unit")
-    (chart,) = runs("test-chart")
-    covering, with_go = ([word for word in part if word[:6] == "tests/"] for part in (quick, chart))
+    (chart,), (load,) = runs("test-chart"), runs("test-load")
+    covering, with_go, loading = ([word for word in part if word[:6] == "tests/"] for part in (quick, chart, load))
     assert "--cov" in quick
     assert quick[quick.index("-m") :][:3] == ["-m", '"not', 'slow"']
     assert [word for word in slow if word.startswith("tests/")] == covering
     assert slow[slow.index("-m") :][:2] == ["-m", "slow"]
     left_out = {word.removeprefix("--ignore=") for word in others if word.startswith("--ignore=")}
-    assert left_out == {*covering, *with_go}
-    assert "-m" not in others + chart
+    assert left_out == {*covering, *with_go, *loading}
+    assert "-m" not in others + chart + load
+    assert "--numprocesses" not in " ".join(load), "another test beside it would be measured too"
 
 
 def test_make_test_needs_no_go() -> None:
@@ -91,6 +92,7 @@ def test_ci_runs_every_suite() -> None:
     assert [line.split()[1] for line in ci.read_text().splitlines() if line[:4] == "make"] == [
         "cluster-tools",
         "test",
+        "test-load",
         "test-chart",
         "bench-gate",
         "fuzz",

@@ -64,7 +64,8 @@ def ci_targets() -> set[str]:
     """The targets that CI makes, and those that they depend on."""
     found = re.findall(r"^make ([\w-]+)", (ROOT / CI).read_text(), re.MULTILINE)
     makefiles = [ROOT / "Makefile", *tracked("*.mk")]
-    rules = re.findall(r"^([\w-]+):(?!=)([^#\n]*)", "".join(file.read_text() for file in makefiles), re.MULTILINE)
+    text = "".join(file.read_text() for file in makefiles)
+    rules = re.findall(r"^([\w-]+):(?!=)([^#\n]*(?:#.*\n\t@\$\(MAKE\) .*)?)", text, re.MULTILINE)
     needs = {target: needed.split() for target, needed in rules}
     for target in found:
         found += [needed for needed in needs.get(target, []) if needed not in found]
