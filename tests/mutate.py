@@ -36,7 +36,6 @@ FITTING: dict[str, tuple[str, ...]] = {
     "patch": ("patch", "fixtures"),
     "pki": ("pki",),
     "policy": ("policy", "fixtures"),
-    "remote": ("remote", "cli"),
     "report": ("report",),
     "runtime": ("runtime", "pki"),
     "server": ("server",),

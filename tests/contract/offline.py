@@ -110,13 +110,6 @@ def facts_of(fixture: Fixture) -> Json | None:
 
 def check(folder: Path, manifest: Json, namespace: str, settings: Json | None, facts: Json | None) -> Answered:
     """The command line's verdict about an object."""
-    return by_check(report(folder, manifest, namespace, settings, facts))
-
-
-def report(
-    folder: Path, manifest: Json, namespace: str, settings: Json | None, facts: Json | None, *server: object
-) -> Json:
-    """The report of `check` about an object. `server` holds the options of a running webhook."""
     options: list[object] = ["-n", namespace]
     for name, option, content in (
         ("object", "-f", manifest),
@@ -127,7 +120,6 @@ def report(
             file = folder / f"{name}.json"
             file.write_text(json.dumps(content))
             options += [option, file]
-    ended = run("check", "-o", "json", *options, *server)
+    ended = run("check", "-o", "json", *options)
     assert ended.err == ""
-    whole: Json = ended.json()
-    return whole
+    return by_check(ended.json())

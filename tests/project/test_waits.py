@@ -22,7 +22,6 @@ JUSTIFIED = {
     "webhook/cluster/live_facts.py: LiveFacts._run": "gathers changes, and waits until facts are too old",
     "webhook/pki/keeper.py: Keeper.run": "waits until the next certificate is due, and gathers changes",
     "webhook/pki/keeper.py: Keeper._reconcile": "waits for the limit on writes",
-    "webhook/remote/connection.py: Connection.post": "waits as long as Retry-After says",
     # Nothing announces the change.
     "webhook/server/reload.py: Reload.watch": "Python has no notification of a changed file",
     "webhook/server/observe/log.py: EventLog._write": "a disk does not announce that it has space again",

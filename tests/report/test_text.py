@@ -241,15 +241,6 @@ def test_quiet_report_holds_failing_findings() -> None:
     assert quiet(FailOn.DENY, entries[:1]) == []
 
 
-def test_patch_of_server_that_differs_is_named_without_findings() -> None:
-    differs = result("allowed")._replace(server="https://x", patch_differs=True)
-    assert text_of(differs).splitlines() == [
-        "a.yaml:5: Pod team-a/train: the server's patch is not that of the local run",
-        "",
-        "1 object: 1 allowed",
-    ]
-
-
 def test_quiet_report_counts_unlisted_denials() -> None:
     denied = result("denied", WARNING)._replace(omitted={"GPS001": 5})
     assert quiet(FailOn.DENY, [denied]) == ["a.yaml:5: Pod team-a/train: and 5 more findings of GPS001"]

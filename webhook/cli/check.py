@@ -14,7 +14,6 @@ from webhook.cli.evaluator import Source, prepared, source_options
 from webhook.cli.options import Inputs, ManifestCommand, manifest_options, read_standard_input_once
 from webhook.cli.reporting import Wanted, report_options, reports
 from webhook.cli.selection import selection_options
-from webhook.cli.server_options import Server, server_options
 from webhook.cli.users_of_run import UsersOfRun
 from webhook.diagnostics import listed
 from webhook.policy.checks import CHECKS
@@ -29,7 +28,6 @@ from webhook.report.tally import Tally
 @source_options
 @selection_options
 @baseline_options
-@server_options
 @jobs_option
 @report_options
 def command(
@@ -37,7 +35,6 @@ def command(
     source: Source,
     selection: Selection,
     baseline: BaselineOptions,
-    server: Server | None,
     jobs: int,
     wanted: Wanted,
 ) -> None:
@@ -53,9 +50,9 @@ def command(
     accepted = opened(baseline)
     evaluator, settings = prepared(source, selection)
     stages = _stages(evaluator, selection)
-    with checking(inputs, evaluator, server, jobs) as checked, reports(wanted) as written:
-        tally = Tally(settings, checked.server, selection)
-        for found in listed(checked.entries):
+    with checking(inputs, evaluator, jobs) as checked, reports(wanted) as written:
+        tally = Tally(settings, selection)
+        for found in listed(checked):
             entry = accepted.suppress(_through(stages, found))
             tally.add(entry)
             written.add(entry)
@@ -70,9 +67,7 @@ Stage = Callable[[Result], Result]
 def _stages(evaluator: Evaluator, selection: Selection) -> tuple[Stage, ...]:
     """What each result goes through, in the order of the inputs, before the baseline and the reports."""
     ignoring = partial(_without_ignored, evaluator.ruleset.settings.suppress.comments, selection)
-    stages: tuple[Stage, ...] = (UsersOfRun().compare, ignoring)
-    # A running webhook makes all checks, whatever is selected.
-    return (partial(Result.only, includes=selection.includes), *stages) if selection.left_out else stages
+    return (UsersOfRun().compare, ignoring)
 
 
 def _without_ignored(allowed: bool, selection: Selection, result: Result) -> Result:

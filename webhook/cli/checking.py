@@ -6,15 +6,14 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
-from typing import NamedTuple, TypeAlias, TypeVar
+from typing import TypeVar
 
 import click
 
 from webhook.cli.batches import answered, batches, entries, one_by_one
 from webhook.cli.evaluation import Evaluated, evaluate
-from webhook.cli.inputs import found, manifests
+from webhook.cli.inputs import found
 from webhook.cli.options import Inputs
-from webhook.cli.server_options import Server
 from webhook.diagnostics import Diagnostic, Unread
 from webhook.manifests import Manifest, Source, in_sections, objects
 from webhook.policy.evaluate import Evaluator
@@ -62,42 +61,23 @@ def _mapped(
     return ordered(function, jobs)
 
 
-class Checked(NamedTuple):
-    """The entries of the report in the order of the inputs, and the address of the webhook that decides, if any."""
-
-    entries: Iterator[Entry]
-    server: str
-
-
 @contextmanager
-def checking(inputs: Inputs, evaluator: Evaluator, server: Server | None, jobs: int) -> Iterator[Checked]:
-    """Check the inputs in this process, in workers, or by a running webhook. Raises InputError and UsageError.
+def checking(inputs: Inputs, evaluator: Evaluator, jobs: int) -> Iterator[Iterator[Entry]]:
+    """Check the inputs in this process or in workers, which end with the context; the entries have the order of inputs.
 
-    Workers and connections end with the context.
+    Raises InputError.
     """
-    evaluated = partial(_evaluated, evaluator, inputs.namespace)
-    if server is None:
-        grouped = one_by_one if jobs == 1 else batches
-        check = partial(_checked, evaluated)
-        with _mapped(partial(answered, check), jobs) as answers:
-            yield Checked(entries(inputs, answers(grouped(found(inputs, in_sections)))), "")
-        return
-    if jobs != 1:
-        raise click.UsageError("-j and --server: all reviews use one connection; leave out -j")
-    from webhook.cli.remote import connected
-
-    with connected(server, evaluator) as reviewer:
-        yield Checked(reviewer.results(map(evaluated, manifests(inputs))), reviewer.server)
+    grouped = one_by_one if jobs == 1 else batches
+    check = partial(_checked, evaluator, inputs.namespace)
+    with _mapped(partial(answered, check), jobs) as answers:
+        yield entries(inputs, answers(grouped(found(inputs, in_sections))))
 
 
-Content: TypeAlias = "Manifest | Diagnostic | Unread"
-"""What an input holds."""
-
-
-def _checked(evaluated: Callable[[Content], Evaluated | Diagnostic | Unread], source: Source) -> Iterator[Entry]:
+def _checked(evaluator: Evaluator, namespace: str, source: Source) -> Iterator[Entry]:
     """Check the objects of an input, or of a section of it, one at a time."""
-    return (one.result() if isinstance(one, Evaluated) else one for one in map(evaluated, objects(source)))
+    return (_result(evaluator, namespace, one) for one in objects(source))
 
 
-def _evaluated(evaluator: Evaluator, namespace: str, one: Content) -> Evaluated | Diagnostic | Unread:
-    return evaluate(one, evaluator, namespace) if isinstance(one, Manifest) else one
+def _result(evaluator: Evaluator, namespace: str, one: Manifest | Diagnostic | Unread) -> Entry:
+    evaluated = evaluate(one, evaluator, namespace) if isinstance(one, Manifest) else one
+    return evaluated.result() if isinstance(evaluated, Evaluated) else evaluated

@@ -19,7 +19,6 @@ from webhook.report.fingerprint import value_of
 from webhook.report.fix import text_edits
 from webhook.report.model import (
     SKIPPED,
-    Difference,
     Excerpt,
     Located,
     MpsUser,
@@ -95,10 +94,10 @@ class Evaluated(NamedTuple):
             comments=manifest.comments,
         )
 
-    def located(self, finding: Finding, difference: Difference | None = None) -> Located:
+    def located(self, finding: Finding) -> Located:
         """A finding about the object with its position."""
         value, fix = value_of(self.manifest.at(finding.path)), text_edits(self.manifest, finding.fix)
-        return Located(finding, *self._place(finding.path), value, difference, fix)
+        return Located(finding, *self._place(finding.path), value, fix)
 
     def _omitted_severities(self) -> dict[str, Severity]:
         """The highest severity of the findings of each code that are counted but not kept."""

@@ -5,7 +5,7 @@ Fields hold text of manifests unchanged, for formats of data. `str` sanitises it
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any, NamedTuple, TypeAlias
@@ -33,18 +33,6 @@ class Subject(NamedTuple):
     def as_data(self) -> dict[str, str]:
         """Return the object's identity with the keys that machine-readable formats use."""
         return {"apiVersion": self.api_version, "kind": self.kind, "namespace": self.namespace, "name": self.name}
-
-
-class Difference(Enum):
-    """How a running webhook and the local run differ about a finding. `word` stands in data, `note` in text."""
-
-    ONLY_SERVER = "only-server", "only the server reports this"
-    ONLY_LOCAL = "only-local", "the server does not report this"
-    CHANGED = "changed", "the local run reports this differently"
-
-    def __init__(self, word: str, note: str) -> None:
-        self.word = word
-        self.note = note
 
 
 class Excerpt(NamedTuple):
@@ -75,7 +63,6 @@ class Located:
     `length` is the number of characters of the value in this line, 0 if the value is not a scalar of one line.
     `value` is the value as text, by which `webhook.report.fingerprint` compares findings; empty for a mapping or list.
     `fix` holds the edits that resolve the finding; empty where people have to choose, or the text is not plain enough.
-    `difference` is None unless a running webhook and the local run differ about the finding.
     """
 
     finding: Finding
@@ -84,14 +71,7 @@ class Located:
     excerpt: Excerpt = NO_EXCERPT
     length: int = 0
     value: str = ""
-    difference: Difference | None = None
     fix: tuple[TextEdit, ...] = ()
-
-    @property
-    def message(self) -> str:
-        """The message of the finding, and how a running webhook and the local run differ about it."""
-        note = "" if self.difference is None else f" ({self.difference.note})"
-        return f"{self.finding.message}{note}"
 
     @property
     def pointer(self) -> str:
@@ -99,7 +79,7 @@ class Located:
         return pointer(self.finding.path)
 
     def __str__(self) -> str:
-        return printable(f"{self.finding.code} {self.message}", LINE)
+        return printable(f"{self.finding.code} {self.finding.message}", LINE)
 
     def at(self, file: str) -> str:
         """Return the position in a file as compilers write it."""
@@ -156,8 +136,7 @@ class Result(NamedTuple):  # as a frozen dataclass, it takes eight times as long
     exempt or skipped, or why its pods get their nodes later. `source` is the file that a renderer names as the origin
     of the object. `users` are the users with which the object uses MPS, as far as they are to be compared with those of
     other objects. The decision leaves out what is `suppressed`. `notes` are remarks about suppression, such as that
-    a comment has no effect. `comments` are those of the object that ignore findings. `server` is the address of the
-    running webhook that decided, empty if none did; `patch_differs`: its patch is not that of the local run.
+    a comment has no effect. `comments` are those of the object that ignore findings.
     """
 
     file: str
@@ -175,13 +154,6 @@ class Result(NamedTuple):  # as a frozen dataclass, it takes eight times as long
     suppressed: tuple[Suppression, ...] = ()
     notes: tuple[Diagnostic, ...] = ()
     comments: tuple[Comment, ...] = ()
-    server: str = ""
-    patch_differs: bool = False
-
-    @property
-    def differences(self) -> int:
-        """The number of differences between a running webhook and the local run."""
-        return sum(one.difference is not None for one in self.findings) + self.patch_differs
 
     def without(self, suppressed: Sequence[Suppression]) -> Result:
         """Return the result without some of its findings. The decision follows from those that remain."""
@@ -192,23 +164,12 @@ class Result(NamedTuple):  # as a frozen dataclass, it takes eight times as long
         for one in suppressed:
             if one.located is None:
                 omitted[one.code] -= one.count
-        left = self._with([one for one in self.findings if id(one) not in left_out], omitted)
-        return left._replace(suppressed=(*self.suppressed, *suppressed))
-
-    def only(self, includes: Callable[[str], bool]) -> Result:
-        """Return the result with the findings of some codes only. The decision follows from them."""
-        if all(includes(code) for code in (*self.omitted, *(one.finding.code for one in self.findings))):
-            return self
-        omitted = {code: count for code, count in self.omitted.items() if includes(code)}
-        return self._with([one for one in self.findings if includes(one.finding.code)], omitted)
-
-    def _with(self, findings: Sequence[Located], omitted: Mapping[str, int]) -> Result:
-        """A running webhook does not tell how severe an omitted finding is: it counts as one that denies."""
         omitted = {code: count for code, count in omitted.items() if count}
-        severities = [one.finding.severity for one in findings if one.difference is not Difference.ONLY_LOCAL]
-        severities += [self.omitted_severities.get(code, Severity.DENY) for code in omitted]
+        findings = tuple([one for one in self.findings if id(one) not in left_out])
+        severities = [one.finding.severity for one in findings] + [self.omitted_severities[code] for code in omitted]
         decision = max((POLICY_DECISIONS[one] for one in severities), default=Decision.ALLOWED)
-        return self._replace(decision=decision.label, findings=tuple(findings), omitted=omitted)
+        suppressed = (*self.suppressed, *suppressed)
+        return self._replace(decision=decision.label, findings=findings, omitted=omitted, suppressed=suppressed)
 
 
 Entry: TypeAlias = "Result | Diagnostic | Unread"

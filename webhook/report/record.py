@@ -39,7 +39,6 @@ class Rest:
             **({"notChecked": list(tally.selection.left_out)} if tally.selection.left_out else {}),
             **({"suppressed": suppressed} if (suppressed := _by_suppressor(tally)) else {}),
             **({"baseline": _baseline(tally.baseline)} if tally.baseline is not None else {}),
-            **({"server": tally.server} if tally.server else {}),
             "summary": tally.summary(),
         }
 
@@ -59,8 +58,6 @@ def record(result: Result) -> dict[str, Any]:
         **({"source": result.source} if result.source else {}),
         **({"suppressed": [_suppression(one) for one in result.suppressed]} if result.suppressed else {}),
         **({"notes": [_diagnostic(note) for note in result.notes]} if result.notes else {}),
-        **({"server": result.server} if result.server else {}),
-        **({"patchDiffers": True} if result.patch_differs else {}),
     }
 
 
@@ -75,7 +72,6 @@ def _finding(located: Located) -> dict[str, Any]:
         "message": finding.message,
         "remedy": finding.remedy,
         **({"fix": [_edit(edit) for edit in located.fix]} if located.fix else {}),
-        **({} if located.difference is None else {"difference": located.difference.word}),
     }
 
 

@@ -59,21 +59,16 @@ class Tally:
     `settings` names the settings file if there is one, `selection` the checks that the run makes. `codes` counts the
     findings by code and severity, `skipped` the objects by the reason why they are skipped, `unread` the files and
     folders that are not read, `suppressed` the findings that the report leaves out by code and by what suppresses
-    them. `notes` counts the remarks about suppression. `baseline` is the one of the run, if there is one. `server` is
-    the address of the running webhook that decides, empty if none does; `sent` counts the objects that it answered,
-    `differences` those between its answers and the local run.
+    them. `notes` counts the remarks about suppression. `baseline` is that of the run, if there is one.
     """
 
     __slots__ = (
         "baseline",
         "codes",
         "decisions",
-        "differences",
         "errors",
         "notes",
         "selection",
-        "sent",
-        "server",
         "settings",
         "skipped",
         "suppressed",
@@ -81,12 +76,9 @@ class Tally:
         "unread",
     )
 
-    def __init__(self, settings: str = "", server: str = "", selection: Selection = EVERYTHING) -> None:
+    def __init__(self, settings: str = "", selection: Selection = EVERYTHING) -> None:
         self.settings = settings
         self.selection = selection
-        self.server = server
-        self.sent = 0
-        self.differences = 0
         self.decisions = dict.fromkeys(DECISIONS, 0)
         self.errors = 0
         self.codes: Counter[tuple[str, str]] = Counter()
@@ -111,9 +103,6 @@ class Tally:
 
     def _add_result(self, result: Result) -> None:
         self.decisions[result.decision] += 1
-        if result.server:
-            self.sent += 1
-            self.differences += result.differences
         if result.decision == SKIPPED and result.reason:
             self.skipped[result.reason] += 1
         if result.findings:
@@ -137,10 +126,9 @@ class Tally:
         return sum(count for (_, by), count in self.suppressed.items() if by is suppressor)
 
     def summary(self) -> dict[str, Any]:
-        """Return the numbers of objects, decisions, errors and unread files, and what a webhook answered."""
-        compared = {"sent": self.sent, "differences": self.differences} if self.server else {}
+        """Return the numbers of objects, decisions, errors and unread files."""
         unread = {"unread": self.unread.data()} if self.unread else {}
-        return {"objects": self.objects, **self.decisions, "errors": self.errors, **unread, **compared}
+        return {"objects": self.objects, **self.decisions, "errors": self.errors, **unread}
 
     def exit_code(self, fail_on: FailOn) -> ExitCode:
         """Return the exit code of the run."""

@@ -37,7 +37,7 @@ class GithubWriter:
                         _COMMANDS[one.finding.severity],
                         {"file": self._tree.relative(entry.file), "line": one.line, "col": one.column},
                         one.finding.code,
-                        f"{one.message} ({entry.subject}); {one.finding.remedy}",
+                        f"{one.finding.message} ({entry.subject}); {one.finding.remedy}",
                     )
                     for one in entry.findings
                 )

@@ -51,7 +51,7 @@ class GitlabWriter:
         finding = located.finding
         return self._entry(
             finding.code,
-            f"{located.message} ({result.subject}); {finding.remedy}",
+            f"{finding.message} ({result.subject}); {finding.remedy}",
             _SEVERITIES[finding.severity],
             result.file,
             located.line,

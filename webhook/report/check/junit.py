@@ -98,7 +98,7 @@ def _failure(result: Result, denying: Sequence[Located]) -> str:
         return _element("failure", "denied", "denied by findings that are not listed")
     first = denying[0]
     more = f" (and {len(denying) - 1} more)" if len(denying) > 1 else ""
-    return _element("failure", first.finding.code, f"{first.message}{more}", *_lines(result, denying))
+    return _element("failure", first.finding.code, f"{first.finding.message}{more}", *_lines(result, denying))
 
 
 def _lines(result: Result, findings: Iterable[Located]) -> Iterable[str]:

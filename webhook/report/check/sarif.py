@@ -119,7 +119,7 @@ def _result(result: Result, located: Located, digest: str, tree: SourceTree) -> 
         "ruleId": finding.code,
         **rule,
         "level": LEVELS[finding.severity],
-        "message": {"text": _plain(f"{located.message} ({result.subject}); {finding.remedy}")},
+        "message": {"text": _plain(f"{finding.message} ({result.subject}); {finding.remedy}")},
         "locations": [
             {
                 "physicalLocation": {"artifactLocation": _artifact(result.file, tree), **_regions(located)},

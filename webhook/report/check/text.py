@@ -123,7 +123,7 @@ def _unread(entry: Unread, page: Page) -> Iterator[str]:
 
 def _is_silent(result: Result) -> bool:
     """Whether there is nothing to write about an object, as about most."""
-    return not (result.findings or result.omitted or result.reason or result.notes or result.patch_differs)
+    return not (result.findings or result.omitted or result.reason or result.notes)
 
 
 def _result(result: Result, page: Page) -> Iterator[str]:
@@ -131,8 +131,6 @@ def _result(result: Result, page: Page) -> Iterator[str]:
         yield from finding_lines(result, located, page)
     if result.reason and result.findings:
         yield from _about(result, result.reason, page)
-    if result.patch_differs:
-        yield from _about(result, "the server's patch is not that of the local run", page)
     for text in further(result):
         yield from _about(result, text, page)
     for note in result.notes:
