@@ -1,7 +1,8 @@
 """Changes the product at random, to find what may break without a failing test: `make mutate COUNT=100 SEED=1`.
 
-It works in a copy of the repository. The quick tests of the folders that fit the package run first; a mutation that
-survives them meets the other quick tests. One that survives these, too, lacks a test, or changes nothing that matters.
+It works in a copy of the repository. The quick tests of every commit in the folders that fit the package run first; a
+mutation that survives them meets the other quick tests. One that survives these, too, lacks a test, or changes nothing that
+matters.
 """
 
 from __future__ import annotations
@@ -85,11 +86,11 @@ class Tests:
         return failed[0] if failed else f"pytest, which ended with {code}: {lines[-1] if lines else 'no output'}"
 
     def _exit_code(self, folders: Sequence[str], limit: float | None = None) -> int:
-        command = [sys.executable, "-m", "pytest", "-qx", "-m", "not slow", "-p", "no:cacheprovider"]
+        quick = ["-qx", "--exhaustive", "none", "-m", "not slow", "-p", "no:cacheprovider"]
         self._log.parent.mkdir(exist_ok=True)
         with self._log.open("wb") as log:
             process = subprocess.Popen(
-                [*command, *(f"tests/{folder}" for folder in folders)],
+                [sys.executable, "-m", "pytest", *quick, *(f"tests/{folder}" for folder in folders)],
                 cwd=self._copy,
                 env=os.environ | {"PYTHONPATH": str(self._copy), "HYPOTHESIS_PROFILE": "ci"},
                 stdout=log,
