@@ -1,8 +1,8 @@
 """Changes the product at random, to find what may break without a failing test: `make mutate COUNT=100 SEED=1`.
 
 It works in a copy of the repository. The quick tests of every commit in the folders that fit the package run first; a
-mutation that survives them meets the other quick tests. One that survives these, too, lacks a test, or changes nothing that
-matters.
+mutation that survives them meets the other quick tests. If it survives these, too, a test is missing, or the mutation
+changes nothing that matters.
 """
 
 from __future__ import annotations
