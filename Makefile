@@ -6,7 +6,7 @@ READY  := $(VENV)/.ready
 RELEASE := build/release
 
 .PHONY: help demo serve certs test test-load test-chart test-all lint types layers unit quick fuzz mutate bench bench-gate bench-accept survey
-.PHONY: docs constraints image-lock command-line-lock sbom light krew clean crd-definitions budget
+.PHONY: docs constraints image-lock command-line-lock sbom clean crd-definitions budget
 
 help: # Groups begin with `##@`, and a target of a group says after `##` what it does.
 	@awk '/^##@ / {print "\n" substr($$0, 5)} /^[a-z-]+:.*## / {sub(/:.*## /, ":"); split($$0, one, ":"); \
@@ -18,7 +18,7 @@ $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -m pip uninstall -qq --yes setuptools
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --upgrade pip
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --group dev --editable .
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --group dev --editable ".[server]"
 	@touch $@
 
 ##@ Start here
@@ -151,17 +151,6 @@ $(RELEASE)/.ready: pyproject.toml constraints.txt
 sbom: export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct)
 sbom: $(RELEASE)/.ready ## Write the image's bill of materials (CycloneDX) to build/sbom/gpushare-webhook.cdx.json.
 	@$(RELEASE)/bin/python -m image.sbom build/sbom/gpushare-webhook.cdx.json
-
-light: export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct)
-light: $(READY) ## Build the wheel of gpushare-check, the command line without the server, into build/light.
-	@rm -rf build/light
-	@$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --build-constraint constraints.txt \
-		--wheel-dir build/light ./light
-	@echo build/light/*.whl
-
-krew: export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct)
-krew: light ## Build the krew plugin into build/krew, for archives published below BASE_URL=https://…; PLATFORMS selects.
-	@$(BIN)/python -m krew build/light/*.whl "$(BASE_URL)" build/krew $(PLATFORMS)
 
 clean: ## Remove everything that make created here.
 	rm -rf $(VENV) build dist certs/*.crt certs/*.key .coverage .mypy_cache .ruff_cache .pytest_cache .hypothesis

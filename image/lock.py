@@ -24,7 +24,7 @@ LIBRARIES = Lock(
 # Written by `make image-lock`; do not edit. The libraries of the image in the versions of constraints.txt, with the
 # SHA-256 digests of their wheels for CPython {PYTHON} on Linux ({", ".join(MACHINES)}).
 """,
-    source=("pyproject.toml",),
+    source=("pyproject.toml", "--extra", "server"),
     pythons=(PYTHON,),
     platforms=tuple(f"{machine}-{LIBC}" for machine in MACHINES),
 )

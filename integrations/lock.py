@@ -2,7 +2,7 @@
 
     python -m integrations.lock
 
-They are the group `command-line` of pyproject.toml, for the Pythons and systems that CI jobs run on.
+They are the dependencies of the distribution without extras, for the Pythons and systems that CI jobs run on.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from __future__ import annotations
 from locks.lock import ROOT, Lock
 
 LOCK = ROOT / "integrations" / "requirements.txt"
-GROUP = "command-line"
 PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 PLATFORMS = (
     "x86_64-manylinux_2_28",
@@ -28,7 +27,7 @@ LIBRARIES = Lock(
 # Written by `make command-line-lock`; do not edit. The libraries of the command line in the versions of
 # constraints.txt, with the SHA-256 digests of their wheels for CPython {PYTHONS[0]} to {PYTHONS[-1]}, Linux and macOS.
 """,
-    source=("--group", GROUP),
+    source=("pyproject.toml",),
     pythons=PYTHONS,
     platforms=PLATFORMS,
 )

@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from threading import Event
 
@@ -418,7 +419,8 @@ def test_interrupt_leaves_file_as_it_was(cluster: FakeCluster, prod: tuple[str, 
 
     cluster.before[NODES] = hang
     program = [sys.executable, "-m", "webhook", "snapshot", *prod, "--facts", "facts.yaml"]
-    with subprocess.Popen(program, stderr=subprocess.PIPE) as process:
+    heed = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)  # a shell ignores it for background jobs
+    with subprocess.Popen(program, stderr=subprocess.PIPE, preexec_fn=heed) as process:
         assert asked.wait(PATIENCE)
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=PATIENCE)

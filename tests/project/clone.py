@@ -14,9 +14,6 @@ from tests.project.repository import ROOT, name, tracked
 
 READER = ROOT / "tests" / "project" / "reader"
 
-LINKED_FOLDERS = ("light/webhook",)
-"""The committed links to folders, which are no files."""
-
 
 def make(folder: Path) -> None:
     """Copy the repository as it is, with its virtual environment, as after `make`, and with the files of a reader."""
@@ -24,8 +21,6 @@ def make(folder: Path) -> None:
         target = folder / name(file)
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(file, target)
-    for folder_name in LINKED_FOLDERS:
-        (folder / folder_name).symlink_to((ROOT / folder_name).readlink())
     shutil.copytree(READER, folder, dirs_exist_ok=True)
     committed = ["git", "-c", "user.name=reader", "-c", "user.email=reader@example.com", "commit", "--message=Clone"]
     for command in (["git", "init"], ["git", "add", "--all"], committed, [sys.executable, "certs/generate.py"]):

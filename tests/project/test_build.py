@@ -121,8 +121,19 @@ def pins() -> dict[str, str]:
     return {canonical(line): line.partition("==")[2] for line in lines}
 
 
+def optional() -> dict[str, list[str]]:
+    """The requirements of each extra, without other extras of the project."""
+    extras = project()["project"]["optional-dependencies"]
+    return {extra: [one for one in wanted if "[" not in one] for extra, wanted in extras.items()}
+
+
+def dependencies() -> list[str]:
+    """The requirements of the project with all extras."""
+    return [*project()["project"]["dependencies"], *(one for wanted in optional().values() for one in wanted)]
+
+
 def test_every_dependency_is_pinned() -> None:
-    wanted = [*project()["project"]["dependencies"], *project()["dependency-groups"]["dev"]]
+    wanted = [*dependencies(), *project()["dependency-groups"]["dev"]]
     assert [one for one in map(canonical, wanted) if one not in pins()] == []
     assert {one: pins()[one] for one in map(canonical, wanted)} == {one: version(one) for one in map(canonical, wanted)}
 
@@ -135,14 +146,16 @@ def table(page: str, head: str) -> list[list[str]]:
 
 def test_every_dependency_and_upper_bound_is_justified() -> None:
     page = (ROOT / "docs" / "explanation" / "dependencies.md").read_text()
-    dependencies = project()["project"]["dependencies"]
-    named = {row[0].lower() for row in table(page, "| package | why it is here | imported by |")}
-    assert named == set(map(canonical, dependencies))
-    bounds = {(canonical(one), one.partition("<")[2]) for one in dependencies if "<" in one}
+    rows = table(page, "| package | why it is here | extra | installed, with its dependencies |")
+    extras = {canonical(one): f"`{extra}`" for extra, wanted in optional().items() for one in wanted}
+    assert {row[0].lower(): row[2] for row in rows} == {
+        one: extras.get(one, "-") for one in map(canonical, dependencies())
+    }
+    bounds = {(canonical(one), one.partition("<")[2]) for one in dependencies() if "<" in one}
     assert set(re.findall(r"^- \*\*(\w+) below ([\d.]+)\.\*\*", page, re.MULTILINE)) == bounds
 
 
-@pytest.mark.parametrize("target", ["demo", "serve", "test", "quick", "certs", "sbom", "light", "krew"])
+@pytest.mark.parametrize("target", ["demo", "serve", "test", "quick", "certs", "sbom"])
 def test_make_help_lists_user_targets(target: str) -> None:
     shown = subprocess.check_output(["make", "help"], cwd=ROOT, text=True, timeout=20)
     assert re.search(rf"^  {target} +\w", shown, re.MULTILINE)

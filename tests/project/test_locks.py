@@ -20,17 +20,17 @@ import image.lock
 import integrations.lock
 from locks.lock import Lock
 from tests.project.repository import ROOT, project
+from tests.project.test_build import dependencies
 
 LIBRARIES = ROOT / "image" / "libraries.sh"
 LOCKS = [image.lock.LIBRARIES, integrations.lock.LIBRARIES]
-DEPENDENCIES: list[str] = project()["project"]["dependencies"]
-COMMAND_LINE: list[str] = project()["dependency-groups"][integrations.lock.GROUP]
+COMMAND_LINE: list[str] = project()["project"]["dependencies"]
 TARGETS = [(lock, python, platform) for lock in LOCKS for python in lock.pythons for platform in lock.platforms]
 
 
 def of(lock: Lock) -> list[str]:
     """What a lock is a lock of."""
-    return COMMAND_LINE if lock is integrations.lock.LIBRARIES else DEPENDENCIES
+    return COMMAND_LINE if lock is integrations.lock.LIBRARIES else dependencies()
 
 
 def pins(text: str) -> dict[str, str]:
@@ -84,11 +84,6 @@ def test_every_library_is_locked_by_digest(lock: Lock) -> None:
     entries = text.removeprefix(lock.about).replace(" \\\n", "").splitlines()
     form = re.compile(r"[\w.-]+==[\w.]+(    --hash=sha256:[0-9a-f]{64})+")
     assert [entry for entry in entries if not form.fullmatch(entry)] == []
-
-
-def test_command_line_needs_only_dependencies_of_project() -> None:
-    names = {canonicalize_name(Requirement(one).name) for one in DEPENDENCIES}
-    assert {canonicalize_name(one) for one in COMMAND_LINE} < names
 
 
 def test_constraints_have_no_setuptools() -> None:

@@ -14,7 +14,7 @@ from typing import NoReturn
 import click
 from click.shell_completion import CompletionItem, shell_complete
 
-from webhook.cli.distribution import conflict, contains, require
+from webhook.cli.extras import missing, require
 from webhook.cli.screen import discard, show, tell
 from webhook.cli.version import version_line
 from webhook.diagnostics import InputError
@@ -36,6 +36,9 @@ COMMANDS = {
 The line stands here as well because a list of commands must not import them all: that takes three times as long.
 """
 
+_EXTRAS = {"serve": "server", "snapshot": "cluster"}
+"""The extra that a command needs."""
+
 COMPLETE = "_GPUSHARE_WEBHOOK_COMPLETE"
 """The environment variable with which a shell requests completions."""
 
@@ -44,14 +47,15 @@ class _Commands(click.Group):
     """The commands by name. The module of a command is imported on its call, so no command slows down another."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return [name for name in COMMANDS if contains(name)]
+        return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        if ctx.resilient_parsing and not contains(cmd_name):
-            return None  # a shell completes nothing after it
-        require(cmd_name, f'the command "{cmd_name}"')
+        if extra := _EXTRAS.get(cmd_name):
+            if ctx.resilient_parsing and missing(extra):
+                return None  # a shell completes nothing after it
+            require(extra, f'the command "{cmd_name}"')
         # What a module defines is no garbage: neither now, nor when the command runs.
         gc.disable()
         command: click.Command = import_module(f"webhook.cli.{cmd_name}").command
@@ -137,7 +141,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except Exception as error:
         from webhook.runtime.exceptions import reason  # imports traceback, for a run that fails
 
-        tell(f"internal error: {reason(error)}; {conflict() or 'please report it'}")
+        tell(f"internal error: {reason(error)}; please report it")
         sys.exit(ExitCode.INTERNAL_ERROR)
 
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import click
 
-from webhook.cli.distribution import contains, require
+from webhook.cli.extras import require
 from webhook.cli.options import file_option, formatted, with_options
 
 PARTS = {
@@ -51,10 +51,9 @@ def cluster_options(command: Callable[..., None]) -> Callable[..., None]:
     ) -> None:
         given = Cluster(context, kubeconfig, installed_as, frozenset(without))
         if given != _NONE:
-            require("live", "the options of a live cluster (--context, --kubeconfig, --installed-as, --without)")
+            require("cluster", "an option of a live cluster (--context, --kubeconfig, --installed-as, --without)")
         command(cluster=None if given == _NONE else given, **rest)
 
-    hidden = not contains("live")
     return with_options(
         with_cluster,
         click.option(
@@ -62,20 +61,17 @@ def cluster_options(command: Callable[..., None]) -> Callable[..., None]:
             metavar="NAME",
             callback=_not_empty,
             shell_complete=_contexts,
-            hidden=hidden,
             help="The context of the kubeconfig, which names a cluster.",
         ),
         file_option(
             "--kubeconfig",
             callback=_not_empty,
-            hidden=hidden,
             help="The kubeconfig of the cluster. Without it KUBECONFIG applies.",
         ),
         click.option(
             "--installed-as",
             metavar="NAMESPACE/NAME",
             callback=_namespaced,
-            hidden=hidden,
             help="The installation whose settings apply: read from its ConfigMap, together with the facts that they "
             "switch on. Without it, all facts are read.",
         ),
@@ -84,7 +80,6 @@ def cluster_options(command: Callable[..., None]) -> Callable[..., None]:
             metavar="PART",
             type=click.Choice(list(PARTS)),
             multiple=True,
-            hidden=hidden,
             help=f"A part of the facts that is not read and stays unknown: {', '.join(PARTS)}. Repeatable.",
         ),
     )
@@ -109,8 +104,6 @@ def _not_empty(_context: click.Context, _option: click.Parameter, value: str | N
 
 def _contexts(context: click.Context, _option: click.Parameter, incomplete: str) -> list[str]:
     """Return the contexts that a shell may complete; none where there is no kubeconfig that lists any."""
-    if not contains("live"):
-        return []
     from webhook.cluster.kubeconfig import KubeconfigError, contexts, location
 
     try:

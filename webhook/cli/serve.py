@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from webhook.app import InstallationOptions, NotInstalledError, installed
-from webhook.cli.distribution import verify_one_version
 from webhook.cli.inputs import Load, Loaded, content, parse
 from webhook.cli.options import file_option, read_standard_input_once
 from webhook.diagnostics import Diagnostic, InputError
@@ -91,7 +90,6 @@ def command(
     Example:
       gpushare-webhook serve --tls-cert certs/tls.crt --tls-key certs/tls.key
     """
-    verify_one_version()
     import uvloop
 
     from webhook.policy.placement.decisive import Decisive

@@ -5,8 +5,7 @@ from __future__ import annotations
 import click
 
 from webhook import __version__
-from webhook.cli.distribution import conflict
-from webhook.cli.screen import show, tell
+from webhook.cli.screen import show
 
 
 def version_line() -> str:
@@ -21,5 +20,3 @@ def version_line() -> str:
 def command(output: str) -> None:
     """Print the version."""
     show(f'{{"version": "{__version__}"}}\n' if output == "json" else version_line())
-    if problem := conflict():
-        tell(problem)

@@ -18,7 +18,6 @@ GO_MODULES = Path(__file__).parent.parent / "go"
 KUBERNETES = "k8s.io/kubernetes"
 CERT_MANAGER = "github.com/cert-manager/cert-manager"
 PROMETHEUS = "github.com/prometheus/prometheus/cmd/prometheus"
-KREW = "sigs.k8s.io/krew/cmd/krew"
 KUBE_STATE_METRICS = "k8s.io/kube-state-metrics/v2"
 FLAGS = ("-trimpath", "-buildvcs=false")
 COMPONENTS = ("kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubelet", "kube-proxy", "kubectl")
@@ -74,12 +73,6 @@ def kube_state_metrics() -> Recipe:
         key_of(source, *FLAGS),
         lambda folder: build(source, folder / "kube-state-metrics", package=KUBE_STATE_METRICS),
     )
-
-
-def krew() -> Recipe:
-    """krew, of the version in its go.mod, under the name by which kubectl calls it."""
-    source = GO_MODULES / "krew"
-    return Recipe("krew", key_of(source, *FLAGS), lambda folder: build(source, folder / "kubectl-krew", package=KREW))
 
 
 def _build_cert_manager(source: Path, folder: Path) -> None:

@@ -85,7 +85,6 @@ def recipes(version: str) -> list[Recipe]:
         webhook_image.python(),
         webhook_image.libraries(),
         gobuild.etcd(),
-        gobuild.krew(),
         gobuild.device_plugin(),
         gobuild.cert_manager(),
         gobuild.kube_state_metrics(),

@@ -1,4 +1,4 @@
-"""Wheels built from the tree, and virtual environments that contain only what pip installs."""
+"""The wheel built from the tree, and virtual environments that contain only what pip installs."""
 
 from __future__ import annotations
 

@@ -1,1 +1,0 @@
-"""The krew plugin `kubectl gpushare`: its manifest, and its archives of gpushare-check with all libraries."""
