@@ -1,8 +1,8 @@
 """Changes the product at random, to find what may break without a failing test: `make mutate COUNT=100 SEED=1`.
 
 It works in a copy of the repository. The quick tests of every commit in the folders that fit the package run first; a
-mutation that survives them meets the other quick tests. If it survives these, too, a test is missing, or the mutation
-changes nothing that matters.
+mutation that survives them meets the other quick tests, and then the slow ones of the folders that fit. If it survives
+these, too, a test is missing, or the mutation changes nothing that matters.
 """
 
 from __future__ import annotations
@@ -23,6 +23,8 @@ from itertools import islice
 from pathlib import Path
 from py_compile import PycInvalidationMode
 from tempfile import TemporaryDirectory
+
+import pytest
 
 from tests.mutations import PRODUCT, mutations
 
@@ -51,7 +53,13 @@ MEMORY = 8 * 2**30
 """Bytes that a process of tests may hold: a mutated loop may never end. Those of `contract` hold more: 240 servers."""
 
 PATIENCE = 60.0
-"""Seconds that tests may take at least. They may take five times as long as without a mutation."""
+"""Seconds that quick tests may take at least. They may take five times as long as without a mutation."""
+
+SLOW_LIMIT = 900.0
+"""Seconds that the slow tests of the folders that fit may take."""
+
+QUICK, SLOW = "not slow", "slow"
+"""Kinds of tests, as expressions of markers."""
 
 
 class Tests:
@@ -68,16 +76,19 @@ class Tests:
         """See how long the tests of each folder take. Raises SystemExit if they fail without a mutation."""
         for folder in FOLDERS:
             began = time.monotonic()
-            if self._exit_code([folder]):
+            if self._exit_code([folder], QUICK):
                 raise SystemExit(f"{self._log.read_text()}\ntests/{folder} fails without a mutation: mend it first")
             self._seconds[folder] = time.monotonic() - began
             print(f"{self._seconds[folder]:.0f} s: the quick tests of {folder}", flush=True)
 
-    def killer(self, folders: Sequence[str]) -> str:
-        """The test that notices a mutation; empty if there is none."""
+    def killer(self, folders: Sequence[str], kind: str = QUICK) -> str:
+        """The test of a kind that notices a mutation; empty if there is none."""
         try:
-            limit = max(PATIENCE, 5 * sum(self._seconds[folder] for folder in folders))
-            if (code := self._exit_code(folders, limit)) == 0:
+            limit = max(PATIENCE, 5 * sum(self._seconds[folder] for folder in folders)) if kind == QUICK else SLOW_LIMIT
+            if (code := self._exit_code(folders, kind, limit)) in (
+                pytest.ExitCode.OK,
+                pytest.ExitCode.NO_TESTS_COLLECTED,
+            ):
                 return ""
         except subprocess.TimeoutExpired:
             return "the time limit"
@@ -85,12 +96,12 @@ class Tests:
         failed = [line.split(" - ")[0] for line in lines if line[:6] in ("FAILED", "ERROR ")]
         return failed[0] if failed else f"pytest, which ended with {code}: {lines[-1] if lines else 'no output'}"
 
-    def _exit_code(self, folders: Sequence[str], limit: float | None = None) -> int:
-        quick = ["-qx", "--exhaustive", "none", "-m", "not slow", "-p", "no:cacheprovider"]
+    def _exit_code(self, folders: Sequence[str], kind: str, limit: float | None = None) -> int:
+        options = ["-qx", "--exhaustive", "none", "-m", kind, "-p", "no:cacheprovider"]
         self._log.parent.mkdir(exist_ok=True)
         with self._log.open("wb") as log:
             process = subprocess.Popen(
-                [sys.executable, "-m", "pytest", *quick, *(f"tests/{folder}" for folder in folders)],
+                [sys.executable, "-m", "pytest", *options, *(f"tests/{folder}" for folder in folders)],
                 cwd=self._copy,
                 env=os.environ | {"PYTHONPATH": str(self._copy), "HYPOTHESIS_PROFILE": "ci"},
                 stdout=log,
@@ -138,7 +149,7 @@ def main() -> None:
             (copy / mutation.path).write_text(mutation.after)
             fitting = FITTING[mutation.package]
             others = [folder for folder in FOLDERS if folder not in fitting]
-            killer = tests.killer(fitting) or tests.killer(others)
+            killer = tests.killer(fitting) or tests.killer(others) or tests.killer(fitting, SLOW)
             (copy / mutation.path).write_text(mutation.before)
             survived += not killer
             print(f"{mutation}\n{f'killed by {killer}' if killer else 'SURVIVED'}\n", flush=True)
