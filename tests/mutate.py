@@ -85,10 +85,8 @@ class Tests:
         """The test of a kind that notices a mutation; empty if there is none."""
         try:
             limit = max(PATIENCE, 5 * sum(self._seconds[folder] for folder in folders)) if kind == QUICK else SLOW_LIMIT
-            if (code := self._exit_code(folders, kind, limit)) in (
-                pytest.ExitCode.OK,
-                pytest.ExitCode.NO_TESTS_COLLECTED,
-            ):
+            code = self._exit_code(folders, kind, limit)
+            if code in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
                 return ""
         except subprocess.TimeoutExpired:
             return "the time limit"

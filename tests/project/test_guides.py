@@ -37,8 +37,10 @@ def test_guide_adds_check(clone: Path, alone: list[str], tmp_path: Path) -> None
     for path, content in files:
         (folder / path).parent.mkdir(exist_ok=True)
         (folder / path).write_text(content)
-    (registered,) = re.findall(r"^\(?(\"gps900_\w+\"),?\)?$", page, re.MULTILINE)
-    insert(folder / "webhook/policy/checks/__init__.py", ")\n\n_MODULES_OF_OBJECTS", f"    {registered},\n")
+    (module,) = re.findall(r"^\((gps900_\w+)\.CHECK,\)$", page, re.MULTILINE)
+    registry = folder / "webhook/policy/checks/__init__.py"
+    insert(registry, ")\nfrom webhook.policy.checks.check", f"    {module},\n")
+    insert(registry, ')\n"""The checks of each pod."""', f"    {module}.CHECK,\n")
     (change,) = re.findall(r'^\("GPS900", .*\)$', page, re.MULTILINE)
     insert(folder / "tests/policy/test_remedies.py", ']\n"""By code, what a remedy says', f"    {change},\n")
     generate = page_block("docs/how-to/add-a-check.md", "make docs")

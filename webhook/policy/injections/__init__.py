@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-
-from webhook.policy.injections import steering
-from webhook.policy.injections.injection import Injection
-
-_MODULES = (
-    "memory",
-    "runtime_class",
-    "pipe_directory",
-    "limits",
-    "void_devices",
-    "pipe_mount",
-    "tolerations",
+from webhook.policy.injections import (
+    limits,
+    memory,
+    pipe_directory,
+    pipe_mount,
+    runtime_class,
+    steering,
+    tolerations,
+    void_devices,
 )
+from webhook.policy.injections.injection import Injection
 
 STEERING = steering.INJECTION
 
-INJECTIONS: tuple[Injection, ...] = tuple(import_module(f"{__name__}.{module}").INJECTION for module in _MODULES)
+INJECTIONS: tuple[Injection, ...] = (
+    memory.INJECTION,
+    runtime_class.INJECTION,
+    pipe_directory.INJECTION,
+    limits.INJECTION,
+    void_devices.INJECTION,
+    pipe_mount.INJECTION,
+    tolerations.INJECTION,
+)
 """The injections that follow steering. Steering runs first because it decides where a pod lands."""
 
 ALL: tuple[Injection, ...] = (STEERING, *INJECTIONS)
