@@ -1,5 +1,7 @@
 """The remedies that several tests expect word by word."""
 
+from __future__ import annotations
+
 _WHOLE_CARDS = (
     ", or, if the cluster has whole cards, require them by node affinity: "
     'nvidia.com/gpu.sharing-strategy NotIn ["mps", "time-slicing"] and nvidia.com/mps.capable NotIn ["true"]'

@@ -29,12 +29,12 @@ def is_stable(began: float) -> bool:
 
 async def delay(seconds: float) -> None:
     """Wait this long. Wait for an event with `wait_for_event` wherever there is one to wait for."""
-    await asyncio.sleep(seconds)
+    await asyncio.sleep(seconds)  # noqa: TID251 - the time is the point
 
 
 async def next_turn() -> None:
     """Let the event loop run its other tasks once, between two slices of longer work."""
-    await asyncio.sleep(0)
+    await asyncio.sleep(0)  # noqa: TID251 - gives the loop a turn
 
 
 async def wait_for_event(event: asyncio.Event, seconds: float) -> bool:

@@ -43,9 +43,10 @@ class Wanted:
         for step in path:
             wanted = wanted.at(step)
         for operation in operations:
-            wanted._add(value, [_key(token) for token in operation["path"].split("/")[1:]], operation["value"])
+            wanted.add(value, [_key(token) for token in operation["path"].split("/")[1:]], operation["value"])
 
-    def _add(self, value: Any, keys: list[str], new: Any) -> None:
+    def add(self, value: Any, keys: list[str], new: Any) -> None:
+        """Add one operation: `new` at the path `keys` of `value`."""
         wanted = self
         for key in keys[:-1]:
             step = int(key) if isinstance(value, list) else key

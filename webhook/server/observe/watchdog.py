@@ -95,6 +95,7 @@ class LoopWatchdog:
 
 def _where(thread: int) -> str:
     """The innermost frames of a thread, innermost first."""
-    frame = sys._current_frames().get(thread)
+    # The library reference documents it for debugging a deadlock; it has no other name.
+    frame = sys._current_frames().get(thread)  # noqa: SLF001
     frames = traceback.extract_stack(frame)[-4:] if frame else []
     return " < ".join(f"{PurePath(one.filename).name}:{one.lineno} {one.name}" for one in reversed(frames))
