@@ -124,6 +124,12 @@ def test_other_patch_without_an_amount_is_skipped(top: Path, patch: str) -> None
     assert report["errors"] == []
 
 
+def test_document_without_kind_is_a_kustomization_by_its_name(top: Path) -> None:
+    write(top, kustomization_yaml="patches: [{path: p.yaml}]", p_yaml="spec: {tolerations: [{key: nvidia.com/gpu}]}")
+    kinds = {one["file"]: one["object"]["kind"] for one in checked("kk")["results"]}
+    assert kinds == {"kk/kustomization.yaml": "Kustomization", "kk/p.yaml": "Patch"}
+
+
 @pytest.mark.parametrize(
     ("text", "line"),
     [
