@@ -111,9 +111,7 @@ class CertificateMetrics:
     metrics: Metrics
 
     def count(self, what: str) -> None:
-        """Count one event."""
         self.metrics.certificates.labels(what).inc()
 
     def authority_ends(self, end: datetime) -> None:
-        """Record when the current authority ends."""
         self.metrics.expiry.labels("ca").set(end.timestamp())

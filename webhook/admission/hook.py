@@ -19,5 +19,4 @@ class Hook(Enum):
 
     @property
     def mutates(self) -> bool:
-        """Whether the hook answers with a patch."""
         return self is not Hook.VALIDATE

@@ -47,7 +47,6 @@ class Outcome:
         return self.request.name or metadata.get("name") or metadata.get("generateName") or ""
 
     def body(self) -> bytes:
-        """The AdmissionReview to answer with."""
         response: dict[str, Any] = {"uid": self.request.uid, "allowed": self.allowed}
         verdict = self.verdict
         if not self.allowed:

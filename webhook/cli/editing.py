@@ -59,7 +59,6 @@ class Edits:
 
     @property
     def exit_code(self) -> ExitCode:
-        """The exit code of the run."""
         return ExitCode.WRONG_INPUT if self.errors else ExitCode.DENIED if self.denied else ExitCode.OK
 
     def summary(self) -> str:

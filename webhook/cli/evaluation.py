@@ -55,7 +55,6 @@ class Evaluated(NamedTuple):
 
     @property
     def is_denied(self) -> bool:
-        """Whether the object is denied."""
         return self.verdict.decision is Decision.DENIED
 
     @property
@@ -64,7 +63,6 @@ class Evaluated(NamedTuple):
         return self.verdict.too_many_edits
 
     def operations(self) -> list[Operation]:
-        """The proven operations of the edits."""
         if not self.verdict.edits:
             return []
         operations = build(self.manifest.value, self.verdict.edits)
@@ -74,7 +72,6 @@ class Evaluated(NamedTuple):
         return operations
 
     def result(self) -> Result:
-        """The result for the report."""
         manifest, verdict = self.manifest, self.verdict
         patch = self.operations() if verdict.edits and self.is_pod and not self.is_denied else []
         return Result(

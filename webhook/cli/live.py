@@ -76,7 +76,6 @@ class _Lines(logging.Handler):
         self._cluster = cluster
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Write a record."""
         tell(f"{self._cluster}: {record.getMessage()}")
 
 

@@ -36,7 +36,6 @@ class KubectlComplete(ShellComplete):
         return words, incomplete
 
     def format_completion(self, item: CompletionItem[str]) -> str:
-        """Return the line for a value."""
         return f"{item.value}\t{item.help}" if item.help else item.value
 
     def complete(self) -> str:

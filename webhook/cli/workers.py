@@ -101,7 +101,6 @@ class _Worker(Generic[Task, Answer]):
         return InputError([_KILLED]) if os.WIFSIGNALED(status) else DescribedError("a worker process ended early")
 
     def close(self) -> None:
-        """Close the pipes."""
         with suppress(BrokenPipeError):
             self._tasks.close()
         self._answers.close()
@@ -115,7 +114,6 @@ class _Worker(Generic[Task, Answer]):
 
 
 def _started(function: Callable[[Task], Answer], others: Sequence[_Worker[Task, Answer]]) -> _Worker[Task, Answer]:
-    """Start a worker beside others."""
     tasks, to_worker = os.pipe()
     from_worker, answers = os.pipe()
     pid = os.fork()

@@ -132,7 +132,6 @@ class Client:
             _abort(response)
 
     async def close(self) -> None:
-        """Close all connections."""
         await self._client.close()  # type: ignore[no-untyped-call]
 
     async def _body(self, asked: str, response: aiohttp.ClientResponse) -> bytes:

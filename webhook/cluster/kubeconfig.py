@@ -73,7 +73,6 @@ def _mapping(path: Path) -> Mapping[str, Any]:
 
 
 def _names(content: Mapping[str, Any]) -> list[str]:
-    """The names of the contexts of one file."""
     listed = content.get("contexts")
     named = [one.get("name") for one in listed if isinstance(one, Mapping)] if isinstance(listed, list) else []
     return [name for name in named if isinstance(name, str)]

@@ -112,7 +112,6 @@ class LiveSource:
 
     @property
     def count(self) -> int:
-        """The number of objects in the facts."""
         return len(self.built.names)
 
     @property

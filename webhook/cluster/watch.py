@@ -250,19 +250,15 @@ class _Unlisted:
     name: str
 
     async def start(self) -> Start[bool]:
-        """Begin with what the server has now."""
         return Start({}, Bookmark(self.path, {"fieldSelector": f"metadata.name={self.name}"}, None))
 
     def parse(self, found: Raw) -> tuple[str, bool]:
-        """Return the name."""
         return _NAMES.decode(found).metadata.name, True
 
     def resumed(self, bookmark: Bookmark) -> Bookmark:
-        """Resume."""
         return bookmark
 
     def refused(self, error: StatusError) -> str:
-        """Return the server's words."""
         return str(error)
 
 

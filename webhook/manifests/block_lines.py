@@ -51,7 +51,6 @@ def entries_of(lines: list[str]) -> Iterator[Entry]:
 
 
 def _entries(text: str) -> tuple[Entry, ...]:
-    """Return what a line holds."""
     indent, dash, name, plain, double, single, flow = _matched(text).groups()
     value: Any = BELOW
     if plain is not None:

@@ -169,7 +169,6 @@ class Manifest:
 
     @property
     def line(self) -> int:
-        """The first line of the object."""
         return self.locate(()).line
 
     def at(self, path: Path) -> object:

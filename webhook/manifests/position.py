@@ -71,7 +71,6 @@ class SourceText:
         return before + 1 if before >= 0 else max(0, offset - most), end if end >= 0 else offset + most
 
     def line(self, offset: int) -> int:
-        """Return the line of a character offset."""
         return self.position(offset).line
 
 

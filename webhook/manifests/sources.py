@@ -74,7 +74,6 @@ def source(name: str, stdin: BinaryIO) -> Source | Diagnostic:
 
 
 def _named(name: str, stdin: BinaryIO, reading: Reading) -> Iterator[Source | Diagnostic]:
-    """Read an input that is named."""
     if name == "-":
         yield from reading(STDIN, stdin)
     elif not name:

@@ -36,12 +36,10 @@ class Bundle:
 
     @classmethod
     def parse(cls, pem: bytes) -> Bundle:
-        """The bundle with this text."""
         return cls(pem, read(pem))
 
     @classmethod
     def of(cls, certificates: tuple[x509.Certificate, ...]) -> Bundle:
-        """The bundle of these certificates."""
         return cls(render(certificates), certificates)
 
 

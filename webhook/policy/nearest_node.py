@@ -49,7 +49,6 @@ def _largest(context: PodContext, resource: str) -> ResourceRequest:
 
 
 def _violation(context: PodContext, failure: Failure, selector: Path) -> Violation:
-    """What the pod fails at the nearest node."""
     first = context.requests.positive[0].resource.name
     match failure:
         case Passing(node, taint):
@@ -120,7 +119,6 @@ def _more(alone: bool) -> str:
 
 
 def _text(taint: Taint) -> str:
-    """The taint as kubectl writes it."""
     return f"{taint.key}={taint.value}:{taint.effect}" if taint.value else f"{taint.key}:{taint.effect}"
 
 

@@ -27,7 +27,6 @@ class Severity(IntEnum):
 
     @property
     def label(self) -> str:
-        """The word that settings and reports use."""
         return self.name.lower()
 
 

@@ -83,7 +83,6 @@ class VerdictBuilder:
         self.suppressed.add(code, severity, violation)
 
     def build(self) -> Verdict:
-        """The verdict for the object."""
         if not (self.counts or self.edits or self.reason or self.withheld or self.users or self.suppressed):
             return UNTOUCHED
         too_many = len(self.edits) > MOST_EDITS

@@ -26,15 +26,12 @@ class LeftUnread:
         self.hiding += entry.may_hide
 
     def __bool__(self) -> bool:
-        """Return whether anything is left unread."""
         return bool(self._files or self._folders)
 
     def data(self) -> dict[str, Any]:
-        """Return the numbers for formats of data."""
         return {"files": self._files.total(), "folders": self._folders.total(), "reasons": dict(self._reasons())}
 
     def __str__(self) -> str:
-        """Return all numbers on one line."""
         reasons = ", ".join(f"{count} {reason}" for reason, count in self._reasons())
         return f"{_things(self._files.total(), self._folders.total())} not read ({reasons})"
 

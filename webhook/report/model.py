@@ -98,7 +98,6 @@ class MpsUser(NamedTuple):
     length: int
 
     def located(self, code: str, message: str, remedy: str) -> Located:
-        """Return a finding about the user."""
         finding = Finding(code, self.severity, self.path, message, remedy)
         return Located(finding, self.line, self.column, self.excerpt, self.length, str(self.user))
 

@@ -23,7 +23,6 @@ class Rest:
         self._unread: list[dict[str, str]] = []
 
     def add(self, entry: Diagnostic | Unread) -> None:
-        """Keep an entry for the end."""
         if isinstance(entry, Unread):
             instead = {"instead": entry.instead} if entry.instead else {}
             self._unread.append({"file": entry.file, "reason": str(entry.reason), **instead})

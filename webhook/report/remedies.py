@@ -21,7 +21,6 @@ class Remedies:
         self._others: Counter[str] = Counter()
 
     def add(self, finding: Finding) -> None:
-        """Note the remedy of a finding."""
         kept = self._kept.setdefault(finding.code, [])
         if finding.remedy in kept:
             return

@@ -23,7 +23,6 @@ class Selection(NamedTuple):
     options: tuple[str, ...] = ()
 
     def includes(self, code: str) -> bool:
-        """Whether the check remains."""
         return code not in self.left_out
 
     def apply(self, settings: Settings) -> Settings:

@@ -90,7 +90,6 @@ class Tally:
         self.unchecked = 0
 
     def add(self, entry: Entry) -> None:
-        """Count an entry."""
         match entry:
             case Result():
                 self._add_result(entry)
@@ -118,7 +117,6 @@ class Tally:
 
     @property
     def objects(self) -> int:
-        """The number of objects."""
         return sum(self.decisions.values())
 
     def suppressed_by(self, suppressor: Suppressor) -> int:
@@ -131,7 +129,6 @@ class Tally:
         return {"objects": self.objects, **self.decisions, "errors": self.errors, **unread}
 
     def exit_code(self, fail_on: FailOn) -> ExitCode:
-        """Return the exit code of the run."""
         if self.errors:
             return ExitCode.WRONG_INPUT
         fails = any(self.decisions[one] for one in fail_on.failing) or (fail_on.counts_unread and self.unread.hiding)

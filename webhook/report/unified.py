@@ -38,7 +38,6 @@ class _Group(NamedTuple):
 
     @property
     def end(self) -> int:
-        """The offset after the old lines."""
         return self.start + sum(map(len, self.old))
 
 

@@ -31,7 +31,6 @@ class FailureLog:
         self._last: str | None = None
 
     def __bool__(self) -> bool:
-        """Whether the failure persists."""
         return self._last is not None
 
     def report(self, error: object) -> None:
@@ -42,7 +41,6 @@ class FailureLog:
             self._log(self._level, self._failed, error=text)
 
     def recover(self) -> None:
-        """Log the recovery if there was a failure."""
         if self._last is not None:
             self._last = None
             self._log("info" if self._level == "warning" else self._level, self._recovered)

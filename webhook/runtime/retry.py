@@ -91,5 +91,4 @@ class RateLimiter:
         return self._tokens == _BURST
 
     def spend(self) -> None:
-        """Count one write."""
         self._tokens -= 1

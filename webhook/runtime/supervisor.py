@@ -24,15 +24,12 @@ class Supervisor:
         self._stopping = asyncio.Event()
 
     def add(self, name: str, run: Callable[[], Awaitable[None]]) -> None:
-        """Add a task to start with the server."""
         self._runs[name] = run
 
     def start(self) -> None:
-        """Start all tasks."""
         self._tasks = [asyncio.create_task(self._keep(name, run), name=name) for name, run in self._runs.items()]
 
     async def stop(self) -> None:
-        """Stop all tasks."""
         self._stopping.set()
         for task in self._tasks:
             task.cancel()
@@ -57,6 +54,5 @@ class Supervisor:
 
 
 def _cancellations() -> int:
-    """How often the current task was cancelled."""
     task = asyncio.current_task()
     return 0 if task is None else task.cancelling()

@@ -96,7 +96,6 @@ class Server:
             self._log_start()
 
     async def shutdown(self) -> None:
-        """Close everything."""
         await self.supervisor.stop()
         await self.review_acceptor.close(self._shutdown.grace)
         await self.health_acceptor.close(self._shutdown.grace)

@@ -40,7 +40,6 @@ class Credentials:
         self.presented = asyncio.Event()
 
     def sources(self) -> Iterator[Source]:
-        """The files to watch."""
         if self._tls.client_ca is not None:
             yield Source("client CA", self._read_client_ca, self._checked_client_ca, self._take_client_ca)
         if self._tls.mode == "files":

@@ -23,7 +23,6 @@ class Health:
         self._metrics = metrics
 
     async def handle(self, request: web.BaseRequest) -> web.Response:
-        """Answer one request."""
         if request.method not in ("GET", "HEAD"):
             return web.Response(status=405, text="only GET and HEAD are allowed here\n", headers={"Allow": "GET, HEAD"})
         match request.path:

@@ -43,5 +43,4 @@ class Lifecycle:
                 self._entered[reached].set()
 
     async def reached(self, phase: Phase) -> None:
-        """Wait for a phase."""
         await self._entered[phase].wait()

@@ -71,7 +71,6 @@ class LiveConfig:
         self._doubts.observe(self.evaluator.ruleset)
 
     def sources(self, files: Files) -> Iterator[Source]:
-        """The files to watch."""
         if files.settings is not None:
             yield Source(
                 "settings", files.settings.read, files.settings.parse, self.apply_settings, files.settings.loaded
@@ -93,7 +92,6 @@ class LiveConfig:
         self._generation.inc()
 
     async def apply_facts_file(self, facts: Facts) -> None:
-        """Apply the facts of a new facts file."""
         self._facts_file = facts
         await self._replace_snapshot()
 

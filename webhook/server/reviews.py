@@ -50,7 +50,6 @@ class Reviews:
         self._large.close()
 
     async def handle(self, request: web.BaseRequest) -> web.Response:
-        """Answer one request."""
         try:
             response = await self._review(request)
         except RequestError as refused:

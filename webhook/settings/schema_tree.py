@@ -90,7 +90,6 @@ class Object:
         return [field.key for field in self.fields]
 
     def field(self, key: str) -> Field | None:
-        """The field under a key."""
         return next((field for field in self.fields if field.key == key), None)
 
 

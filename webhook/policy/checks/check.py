@@ -28,7 +28,6 @@ class Scope(Enum):
     OFFLINE = "every object, on the command line"
 
     def includes(self, context: PodContext) -> bool:
-        """Whether the pod is in the scope."""
         if context.origin.added_containers is not None:
             return self is Scope.EPHEMERAL
         if self is Scope.MPS:
@@ -65,5 +64,4 @@ class Check(Generic[Subject]):
 
     @property
     def title(self) -> str:
-        """The first line of the description."""
         return title(self.description)

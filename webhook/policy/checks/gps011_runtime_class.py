@@ -56,7 +56,6 @@ def run(context: PodContext) -> Violations:
 
 
 def _configured(context: PodContext) -> Violations:
-    """Why the configured class is not injected."""
     settings = context.rules.settings.injections.runtime_class
     if not settings.enabled:
         return ()

@@ -33,5 +33,4 @@ class Injection:
 
     @property
     def title(self) -> str:
-        """The first line of the description."""
         return title(self.description)

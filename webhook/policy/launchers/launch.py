@@ -46,5 +46,4 @@ class Launch(NamedTuple):
 
     @property
     def setting(self) -> Setting:
-        """The option that sets the amounts."""
         return Setting(self.option, self.value, self.place)

@@ -52,7 +52,6 @@ class Demand:
 
     @property
     def name(self) -> str:
-        """The key as authors write it."""
         return self.key.removeprefix(FIELD)
 
     def held_by(self, node: Node) -> str | None:

@@ -83,7 +83,6 @@ class ResourceShares:
 
     @classmethod
     def of(cls, index: NodeIndex, resource: str) -> ResourceShares:
-        """The kinds of nodes in an index."""
         having = index.offering(resource, 1) | index.unready(resource)
         # Nodes with more values of one label have more kinds, too; all pairs of these values would take long.
         if any(len(list(index.by_value(key, having))) > MOST_KINDS for key in (CARD_MEMORY, REPLICAS)):
@@ -174,7 +173,6 @@ class MemoryShares:
         self._resources = {each.name: ResourceShares.of(index, each.name) for each in resources}
 
     def of(self, resource: str) -> ResourceShares:
-        """The shares of one resource."""
         return self._resources.get(resource, _NONE)
 
 

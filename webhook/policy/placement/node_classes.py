@@ -53,7 +53,6 @@ class SharingClass:
         self.others = {key: Domain(but=frozenset({value}), absent=True) for key, value in labels.items()}
 
     def marks(self, node: Node) -> bool:
-        """Whether one of the labels is on the node."""
         return any(node.labels.get(key) == value for key, value in self.labels.items())
 
     def excluded_by(self, requirement: Requirement, *, renamed: bool) -> bool:

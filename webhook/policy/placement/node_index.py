@@ -191,7 +191,6 @@ class NodeIndex:
             yield "", chosen & ~label.present
 
     def named(self, name: str) -> Nodes:
-        """The nodes of this name."""
         return self._labels.get(NAME_FIELD, _NO_LABEL).by_value.get(name, 0)
 
     def offering(self, resource: str, billionths: int) -> Nodes:
@@ -255,7 +254,6 @@ class NodeIndex:
 
 
 def _slices(nodes: Iterable[Node]) -> Iterator[list[Node]]:
-    """The nodes in slices of a step each."""
     slice_: list[Node] = []
     entries = 0
     for node in nodes:

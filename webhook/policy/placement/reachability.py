@@ -76,7 +76,6 @@ class Placement:
         self.steered = True
 
     def unsteer(self) -> None:
-        """Decide for the pod as it is again."""
         self.steered = False
 
     def require(self, required: Requirement | None) -> None:

@@ -36,7 +36,6 @@ class Domain(NamedTuple):
     absent: bool = False
 
     def allows(self, value: str) -> bool:
-        """Whether the label may have this value."""
         if self.only is not None:
             return value in self.only
         if self.least is not None:
@@ -64,7 +63,6 @@ class Constraint:
         self.below: int | None = None
 
     def add(self, operator: str, values: Sequence[str]) -> None:
-        """Add an expression about the label."""
         number = integer(values[0]) if len(values) == 1 else None
         match operator:
             case "In":

@@ -20,7 +20,6 @@ Counts: TypeAlias = list[Nodes]
 
 
 def _count(counts: Counts, nodes: Nodes) -> None:
-    """Count the nodes of a set once more."""
     for times, more in enumerate(counts):
         if not nodes:
             return
@@ -59,7 +58,6 @@ class TaintIndex:
         self._counts = counts
 
     def __iter__(self) -> Iterator[TaintKey]:
-        """The keys and effects of all taints."""
         return iter(self._by_key)
 
     def having(self, key: TaintKey) -> Nodes:

@@ -54,15 +54,12 @@ class AssembledPod(Pod):
         return (*self._places.get(field, self.spec_path), field)
 
     def members(self, field: str) -> Members:
-        """A mapping of the spec."""
         return members(self.spec, field, self.path_of(field)[:-1])
 
     def elements(self, field: str) -> list[Members]:
-        """A list of the spec."""
         return elements(self.spec, field, self.path_of(field)[:-1])
 
     def text(self, field: str) -> str:
-        """A text of the spec."""
         return text(self.spec, field, self.path_of(field)[:-1])
 
     def every_container(self) -> Iterator[Container]:

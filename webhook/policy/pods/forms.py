@@ -36,7 +36,6 @@ class BareResources(FieldContainer):
         self.requests = members(raw, "requests", self.path)
 
     def amount_path(self, field: str, name: str) -> Path:
-        """The path to the amount of a resource."""
         return (*self.path, field, name)
 
 
@@ -54,7 +53,6 @@ class _Renamed(FieldContainer):
             self.limits, self.requests = members(resources, "limits", path), members(resources, "requests", path)
 
     def amount_path(self, field: str, name: str) -> Path:
-        """The path to the amount of a resource."""
         return (*self.path, self._RESOURCES if self._RESOURCES in self.raw else "resources", field, name)
 
 
@@ -130,5 +128,4 @@ class SparkContainer(FieldContainer):
         return (*self.path, "gpu", "quantity")
 
     def name_path(self, field: str, name: str) -> Path:  # noqa: ARG002 - Spark has one name
-        """The path to the name of the resource."""
         return (*self.path, "gpu", "name")

@@ -190,7 +190,6 @@ class Pod:
         self._volumes = _NO_INDICES if spec.get("volumes") is None else None
 
     def path_of(self, field: str) -> Path:
-        """The path to a field of the spec."""
         return (*self.spec_path, field)
 
     @property
@@ -209,7 +208,6 @@ class Pod:
         return None if index is None else self.spec["volumes"][index]
 
     def host_paths(self) -> Iterator[str]:
-        """The paths of its hostPath volumes."""
         for index, volume in enumerate(self.elements("volumes")):
             if volume.get("hostPath") is not None:
                 place = (*self.path_of("volumes"), index)
@@ -223,14 +221,12 @@ class Pod:
 
     @classmethod
     def of_spec(cls, raw: Members, path: Path) -> Pod:
-        """The pod of a bare PodSpec at a path."""
         pod = cls(NOTHING, raw, path, path)
         pod.is_editable = False
         return pod
 
     @classmethod
     def of_container(cls, raw: Members, path: Path) -> Pod:
-        """The pod of a bare container at a path."""
         pod = cls(NOTHING, NOTHING, path, path)
         pod.is_editable = pod.holds_spec = False
         pod.is_container = True
@@ -286,13 +282,10 @@ class Pod:
             yield Container(raw, path, index, EPHEMERAL)
 
     def members(self, field: str) -> Members:
-        """A mapping of the spec."""
         return members(self.spec, field, self.spec_path)
 
     def elements(self, field: str) -> list[Members]:
-        """A list of the spec."""
         return elements(self.spec, field, self.spec_path)
 
     def text(self, field: str) -> str:
-        """A text of the spec."""
         return text(self.spec, field, self.spec_path)

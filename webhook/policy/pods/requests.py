@@ -33,7 +33,6 @@ class ResourceRequest:
 
     @property
     def path(self) -> Path:
-        """The path to the quantity."""
         return self.container.amount_path(self.field, self.resource.name)
 
     @property
@@ -53,12 +52,10 @@ class AnnotatedRequest(ResourceRequest):
 
     @property
     def path(self) -> Path:
-        """The path to the annotation."""
         return self._path
 
     @property
     def name_path(self) -> Path:
-        """The path to the annotation."""
         return self._path
 
 
@@ -75,7 +72,6 @@ class PeakRequest:
         self._apps = self._highest = self._sidecars = 0
 
     def add(self, kind: str, amount: int) -> None:
-        """Count the amount of the next container."""
         if kind is APP:
             self._apps += amount
         elif kind is INIT:
@@ -85,7 +81,6 @@ class PeakRequest:
 
     @property
     def total(self) -> int:
-        """The peak."""
         return max(self._highest, self._sidecars + self._apps)
 
 
@@ -155,7 +150,6 @@ class GpuRequests:
 
     @property
     def names(self) -> Iterable[str]:
-        """The resources that the pod asks for."""
         return self._peak_requests().keys()
 
     def peak(self, name: str) -> int:

@@ -38,7 +38,6 @@ class _AsWritten:
     __slots__ = ()
 
     def write(self, held: Any) -> Any:
-        """The value itself."""
         return held
 
 
@@ -55,7 +54,6 @@ class Text(_AsWritten):
     but_not: str = ""
 
     def allows(self, held: object) -> bool:
-        """Whether it is text in this format."""
         return isinstance(held, str) and len(held) <= self.longest and self._matches(held)
 
     def excludes(self, text: str) -> bool:
@@ -80,7 +78,6 @@ class Flag(_AsWritten):
     description: str = "true or false"
 
     def allows(self, held: object) -> bool:
-        """Whether it is a boolean."""
         return isinstance(held, bool)
 
     def remedy(self, value: object) -> str:
@@ -97,11 +94,9 @@ class FlagOr(_AsWritten):
 
     @property
     def description(self) -> str:
-        """The flag and the word in quotes."""
         return f'true, false or "{self.word}"'
 
     def allows(self, held: object) -> bool:
-        """Whether it is a boolean or the word."""
         return isinstance(held, bool) or held == self.word
 
     def read(self, value: object) -> object:
@@ -124,7 +119,6 @@ class Range(_AsWritten):
 
     @property
     def description(self) -> str:
-        """The bounds."""
         return f"a whole number from {self.least} to {self.most}"
 
     def allows(self, held: object) -> bool:
@@ -132,7 +126,6 @@ class Range(_AsWritten):
         return isinstance(held, int) and not isinstance(held, bool) and self.least <= held <= self.most
 
     def remedy(self, value: object) -> str:
-        """No quotes around a number."""
         return "leave out the quotes" if isinstance(value, str) and value.strip().isdecimal() else ""
 
 
@@ -145,12 +138,10 @@ class Choice(_AsWritten):
 
     @property
     def description(self) -> str:
-        """The words in quotes."""
         quoted = [f'"{word}"' for word in self.words]
         return f"{', '.join(quoted[:-1])} or {quoted[-1]}" if len(quoted) > 1 else quoted[0]
 
     def allows(self, held: object) -> bool:
-        """Whether it is one of the words."""
         return isinstance(held, str) and held in self.words
 
     def read(self, value: object) -> object:

@@ -184,7 +184,6 @@ class FactsSettings:
 
     @property
     def are_wanted(self) -> bool:
-        """Whether any facts are read."""
         switches = (self.nodes, self.namespaces, self.runtime_classes, self.device_classes)
         return any(switches) or self.device_plugin is not None
 

@@ -91,7 +91,6 @@ class Size:
         return f"{held // _BYTES[unit]}{unit}"
 
     def remedy(self, value: object) -> str:
-        """A shorter text."""
         return SIZE_TEXT.remedy(value) if isinstance(value, str) else ""
 
 

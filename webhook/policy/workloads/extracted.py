@@ -147,13 +147,11 @@ class Group:
         self._ranks: tuple[bool, bool] | None = None
 
     def add(self, extracted: ExtractedPod) -> None:
-        """Add a pod."""
         extracted.group = self
         self._pods.append(ref(extracted))
 
     @property
     def pods(self) -> list[ExtractedPod]:
-        """Its pods that are still in use."""
         return [extracted for one in self._pods if (extracted := one()) is not None]
 
     def gpus(self, lookup: Lookup) -> GroupGpus:

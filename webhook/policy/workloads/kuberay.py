@@ -42,7 +42,6 @@ def _hides_shared_memory(manifest: Members, path: Path) -> bool:
 
 
 def _cluster(*spec: str) -> tuple[PodPath, ...]:
-    """The paths of a RayClusterSpec."""
     return tuple(
         PodPath((*spec, *below), group=_CLUSTER, count=count, hides_shared_memory=_hides_shared_memory)
         for below, count in ((("headGroupSpec", "template"), one), (("workerGroupSpecs", EVERY, "template"), _workers))

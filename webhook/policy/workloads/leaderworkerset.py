@@ -23,7 +23,6 @@ def _workers(manifest: Members, path: Path) -> int | None:
 
 
 def _pods(*spec: str, apart: Steps = ()) -> tuple[PodPath, ...]:
-    """The paths of a LeaderWorkerSetSpec."""
     pods = (*spec, "leaderWorkerTemplate")
     return (
         PodPath((*pods, "leaderTemplate"), group="group", apart=apart, count=one),

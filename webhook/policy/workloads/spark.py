@@ -68,7 +68,6 @@ def _role(spec: tuple[str, ...], role: str, count: Count) -> tuple[PodPath, ...]
 
 
 def _application(*spec: str) -> tuple[PodPath, ...]:
-    """The paths of a SparkApplicationSpec."""
     return (
         *_role(spec, "driver", one),
         *_role(spec, "executor", _executors),

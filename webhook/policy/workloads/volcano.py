@@ -13,7 +13,6 @@ _REPLICAS = beside("replicas", 0)
 
 
 def _tasks(*spec: str, count: Count = _REPLICAS, apart: Steps = ()) -> tuple[PodPath, ...]:
-    """The paths of a JobSpec."""
     return (PodPath((*spec, "tasks", EVERY, "template"), group="job", apart=apart, count=count),)
 
 

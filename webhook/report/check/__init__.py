@@ -27,7 +27,6 @@ class CheckFormat(Enum):
         return self is CheckFormat.TEXT
 
     def writer(self, page: Page) -> Writer:
-        """Return a writer of this format."""
         match self:
             case CheckFormat.TEXT:
                 from webhook.report.check.text import QuietWriter, TextWriter

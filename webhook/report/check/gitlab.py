@@ -44,7 +44,6 @@ class GitlabWriter:
                 return ""
 
     def end(self, tally: Tally) -> str:  # noqa: ARG002 - the signature of a Writer
-        """Return the end of the list."""
         return "[]\n" if self._before == "[\n" else "\n]\n"
 
     def _finding(self, result: Result, located: Located, digest: str) -> str:

@@ -48,7 +48,6 @@ class JunitWriter:
         return suite
 
     def end(self, tally: Tally) -> str:  # noqa: ARG002 - the signature of a Writer
-        """Return the last suite."""
         return f"{self._suite()}{self._before}</testsuites>\n"
 
     def _suite(self) -> str:

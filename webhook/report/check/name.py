@@ -22,7 +22,6 @@ class NameWriter:
         self._decisions = {"denied", *fail_on.failing}
 
     def add(self, entry: Entry) -> str:
-        """Return the line for an object."""
         return f"{_name(entry)}\n" if isinstance(entry, Result) and entry.decision in self._decisions else ""
 
     def end(self, tally: Tally) -> str:  # noqa: ARG002 - the signature of a Writer

@@ -100,7 +100,6 @@ class _Budget:
 
 
 def _head() -> str:
-    """Return the report up to the first result."""
     driver = {"name": "gpushare-webhook", "version": __version__, "semanticVersion": __version__, "rules": rules()}
     run = {"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": []}
     report = json_text({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]})

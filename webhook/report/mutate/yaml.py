@@ -17,7 +17,6 @@ class YamlWriter:
         self._before = ""
 
     def add(self, mutation: Mutation) -> Iterator[str]:
-        """Yield the document of an object."""
         yield self._before + yaml_text(mutation.edited())
         self._before = _SEPARATOR
 

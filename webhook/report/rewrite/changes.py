@@ -61,7 +61,6 @@ class _Changer:
         self.writing = Writing(found.layout)
 
     def edit(self, node: Node) -> Iterator[Change]:
-        """Yield the changes for one edited value."""
         wanted = node.wanted or Wanted()
         if node.kind is Kind.ALIAS:
             yield from self._replace(node, self.values.after(node.place.path))

@@ -135,7 +135,6 @@ class _Cursor:
         return self._offset
 
     def _after_lines(self, lines: int) -> int:
-        """Return the offset after some line breaks."""
         offset = self._offset
         while offset < len(self.data) and (some := self.data.count(b"\n", offset, offset + _BLOCK)) < lines:
             offset, lines = offset + _BLOCK, lines - some

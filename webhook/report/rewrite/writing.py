@@ -80,7 +80,6 @@ def _scalar(value: Any) -> str:
 
 
 def _key(key: str | None) -> str:
-    """Return a key with its colon."""
     text = str(key)
     return f"{_known(text)}:" if len(text) <= _SIMPLE and "\n" not in _known(text) else _explicit(text)
 

@@ -83,7 +83,6 @@ class Acceptor:
         listening.close()
 
     async def handshakes_done(self) -> None:
-        """Wait for the handshakes that have begun."""
         await self._handshaker.done()
 
     async def close(self, seconds: float) -> None:

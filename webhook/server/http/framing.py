@@ -108,7 +108,6 @@ class Framing:
         return self._next_header() if self._phase is _Phase.BEHIND else b""
 
     def end(self) -> None:
-        """Pass nothing on from now on."""
         self._phase, self._kept = _Phase.ENDED, b""
 
     def _keep(self, data: bytes) -> None:

@@ -64,7 +64,6 @@ class TlsHandshaker:
         return self._slots.locked()
 
     def start(self, accepted: socket.socket) -> None:
-        """Start to make a connection from a socket."""
         accepted.setblocking(False)
         task = self._loop.create_task(self._connect(accepted))
         self._tasks.add(task)
@@ -85,7 +84,6 @@ class TlsHandshaker:
             await asyncio.wait(self._tasks)
 
     async def cancel(self) -> None:
-        """End all of them."""
         for task in self._tasks:
             task.cancel()
         await self.done()

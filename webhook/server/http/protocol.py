@@ -90,7 +90,6 @@ class GuardedConnection(asyncio.Protocol):
 
     @property
     def is_busy(self) -> bool:
-        """Whether a request is open."""
         return self.state in (State.BODY, State.ANSWERING, State.UNREAD)
 
     def eviction_rank(self, now: float) -> int | None:
@@ -148,7 +147,6 @@ class GuardedConnection(asyncio.Protocol):
         return stays
 
     def pause_writing(self) -> None:
-        """The client does not read its answers."""
         self.http.pause_writing()
         if self.state < State.CLOSING:
             self._enter(State.UNREAD)
@@ -160,7 +158,6 @@ class GuardedConnection(asyncio.Protocol):
             self._advance()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """End."""
         in_body = self._in_body
         self._enter(State.CLOSED)
         self._framing.end()

@@ -25,14 +25,12 @@ class RefusalWriter(AbstractStreamWriter):
         self._body = cast(bytes, refused.body)
 
     async def write_headers(self, status_line: str, headers: CIMultiDict[str]) -> None:
-        """Write the headers of the Status."""
         headers.update(BANNER)
         headers["Content-Type"] = "application/json"
         headers["Content-Length"] = str(len(self._body))
         await self._writer.write_headers(status_line, headers)
 
     async def write_eof(self, chunk: bytes = b"") -> None:  # noqa: ARG002 - aiohttp's text
-        """Write the body of the Status."""
         await self._writer.write_eof(self._body)
 
     async def write(self, chunk: bytes | bytearray | memoryview) -> None:

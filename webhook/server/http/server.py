@@ -105,16 +105,13 @@ class HttpServer:
     # What the connections report.
 
     def opened(self, connection: GuardedConnection) -> None:
-        """Keep a connection."""
         self._connections[connection.http] = connection
         self._on_opened(connection)
 
     def settled(self) -> None:
-        """Wake those that wait for requests to end."""
         self._changed.set()
 
     def closed(self, connection: GuardedConnection) -> None:
-        """Forget a connection."""
         self._connections.pop(connection.http, None)
         self._changed.set()
         self._on_closed()
@@ -244,5 +241,4 @@ class _AnswerReporter(AbstractAccessLogger):
     """Reports each answer to its connection when it is written: where aiohttp would log it."""
 
     def log(self, request: web.BaseRequest, response: web.StreamResponse, time: float) -> None:  # noqa: ARG002
-        """Report an answer."""
         request[EXCHANGE].answered(is_last=not response.keep_alive)

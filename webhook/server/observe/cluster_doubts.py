@@ -31,7 +31,6 @@ class ClusterDoubts:
         self._recently = Recently()
 
     def observe(self, snapshot: Ruleset) -> None:
-        """Compare a snapshot with the one before."""
         index = snapshot.nodes.index
         self._observe_nodes([node.name for node in index.nodes(index.unknown)])
         shared = (resource.name for resource in snapshot.settings.resources if resource.kind == "shared")

@@ -61,11 +61,9 @@ class Family:
 
     @property
     def full_name(self) -> str:
-        """The name in the exposition format."""
         return f"{_PREFIX}_{self.name}" + ("_total" if self.kind is Counter else "")
 
     def create(self, registry: CollectorRegistry) -> Any:
-        """Create the metric in a registry."""
         buckets: dict[str, Any] = {"buckets": self.buckets} if self.buckets else {}
         return self.kind(f"{_PREFIX}_{self.name}", self.help, self.labels, registry=registry, **buckets)
 
@@ -172,7 +170,6 @@ class Metrics:
             self.flaws.inc()
 
     def watch_facts(self, source: FactsSource) -> None:
-        """Export the state of a source of facts."""
         age, objects, failing = (family.labels(source.name) for family in self._facts)
         age.set_function(lambda: -1 if source.age is None else source.age)
         objects.set_function(lambda: source.count)

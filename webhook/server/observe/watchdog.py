@@ -41,7 +41,6 @@ class LoopWatchdog:
         self._watcher.start()
 
     def stop(self) -> None:
-        """Stop ticking and watching."""
         self._stopped.set()
         if self._tick_handle is not None and self._watcher is not None:
             self._tick_handle.cancel()
