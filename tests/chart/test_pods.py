@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.chart.render import MODES, NAMESPACE, Values, container, of_kind, only, pod_spec, rendered, service
-from webhook.server.capacity import Bounds, fitting
+from webhook.server.limits import Bounds, fitting
 from webhook.settings.process import ServerSettings
 
 pytestmark = pytest.mark.slow

@@ -14,7 +14,7 @@ from tests.server.client import request
 from tests.server.load import Line, unfinished
 from tests.server.process import FREE_PORTS, SERVE, Serve, ended, serve
 from tests.server.reviews import pod, review
-from webhook.server import descriptors
+from webhook.server import limits
 
 pytestmark = pytest.mark.slow
 
@@ -30,7 +30,7 @@ def under(soft: int, hard: int, certificates: Certificates) -> subprocess.Popen[
 
 @pytest.mark.parametrize(("allowed", "connections"), [(1_048_576, 1_048_384), (1024, 832), (200, 50)])
 def test_connections_for_file_limit(allowed: int, connections: int) -> None:
-    assert descriptors.affordable(allowed) == connections
+    assert limits.affordable_connections(allowed) == connections
 
 
 def test_soft_file_limit_is_raised(certificates: Certificates) -> None:

@@ -18,7 +18,7 @@ from tests.server.client import Client
 from tests.server.reviews import pod, review
 from tests.server.within import Running, running
 from webhook import __version__
-from webhook.server import capacity
+from webhook.server import limits
 from webhook.server.lifecycle import Phase
 from webhook.server.observe.metrics import Metrics
 
@@ -140,7 +140,7 @@ def test_counters_of_known_labels_start_at_zero() -> None:
 async def test_memory_limit_is_exported(
     certificates: Certificates, monkeypatch: pytest.MonkeyPatch, limit: int | None, exported: float
 ) -> None:
-    monkeypatch.setattr(capacity, "limit", lambda: limit)
+    monkeypatch.setattr(limits, "limit", lambda: limit)
     async with running(certificates) as server:
         assert (await measured(server))["memory_limit_bytes", ()] == exported
 

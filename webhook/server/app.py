@@ -13,8 +13,7 @@ from webhook.diagnostics import InputError
 from webhook.policy.placement.facts import Facts
 from webhook.policy.settings.settings import FactsSettings
 from webhook.runtime.supervisor import Supervisor
-from webhook.server import capacity, descriptors
-from webhook.server.capacity import Bounds
+from webhook.server import limits
 from webhook.server.client_auth import ClientAuth
 from webhook.server.credentials import Credentials
 from webhook.server.health import Health
@@ -23,6 +22,7 @@ from webhook.server.http.server import Handler, HttpServer, UnsupportedAiohttpEr
 from webhook.server.http.shutdown import Shutdown
 from webhook.server.http.state import ConnectionTerms
 from webhook.server.lifecycle import Lifecycle, Phase
+from webhook.server.limits import Bounds
 from webhook.server.live_config import Files, LiveConfig
 from webhook.server.observe.log import Bridge, EventLog
 from webhook.server.observe.metrics import Metrics
@@ -166,18 +166,18 @@ class Server:
 
     def _affordable(self, facts: FactsSettings) -> Bounds:
         """What there is room for: as much as is set, unless a limit of the process forbids it."""
-        settings, files = self.settings, descriptors.raised()
+        settings, files = self.settings, limits.raised_open_files()
         bounds = Bounds(settings.body_limit, settings.max_connections)
         bounds = self._lowered(
             bounds,
-            replace(bounds, connections=min(bounds.connections, descriptors.affordable(files))),
+            replace(bounds, connections=min(bounds.connections, limits.affordable_connections(files))),
             f"the limit of {files} open files",
         )
-        if (allowed := capacity.limit()) is None:
+        if (allowed := limits.memory_limit()) is None:
             return bounds
         self.metrics.memory_limit.set(allowed)
-        room = capacity.room(allowed, facts)
-        fit = capacity.fitting(bounds, room)
+        room = limits.room(allowed, facts)
+        fit = limits.fitting(bounds, room)
         if fit.bytes > room:
             missing = fit.bytes - room
             self.log.event(

@@ -12,13 +12,13 @@ from aiohttp import web
 import webhook.policy.launchers.programs
 import webhook.policy.nearest_node  # noqa: F401
 from webhook.admission import BadReviewError, Hook, Outcome, TooComplexError, respond
-from webhook.server.capacity import Bounds
 from webhook.server.errors import OverloadedError, RequestError, answer
 from webhook.server.http.bodies import Bodies
 from webhook.server.http.exchange import EXCHANGE
 from webhook.server.http.large_reviews import LARGE, LargeReviews
 from webhook.server.http.load_shedder import LoadShedder
 from webhook.server.lifecycle import Lifecycle, Phase
+from webhook.server.limits import Bounds
 from webhook.server.live_config import LiveConfig
 from webhook.server.observe.log import EventLog
 from webhook.server.observe.metrics import Metrics

@@ -7,9 +7,9 @@ from http import HTTPStatus
 
 from aiohttp import StreamReader, web
 
-from webhook.server.capacity import SMALL_BODIES, Bounds
 from webhook.server.errors import OverloadedError, RequestError
 from webhook.server.http.large_reviews import LARGE
+from webhook.server.limits import SMALL_BODIES, Bounds
 
 _UNCOUNTED = 16 * 1024
 """Bytes of each body that are not counted: more than the review of almost any pod."""

@@ -22,7 +22,7 @@ from prometheus_client.process_collector import ProcessCollector
 from webhook import __version__
 from webhook.admission import Hook, Outcome
 from webhook.policy.verdict import Decision
-from webhook.server import capacity
+from webhook.server import limits
 
 disable_created_metrics()  # type: ignore[no-untyped-call]  # they double the series without adding information
 
@@ -126,7 +126,7 @@ class Metrics:
             for value in values:
                 made[name].labels(value)
         made["build"].labels(__version__).set(1)
-        made["memory_bytes"].set_function(capacity.unreclaimable)
+        made["memory_bytes"].set_function(limits.unreclaimable)
         self.memory_limit: Gauge = made["memory_limit_bytes"]
         self.memory_limit.set(inf)
         self.unmutated: Counter = made["unmutated"]

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from webhook.policy.settings.settings import FactsSettings
-from webhook.server import capacity
-from webhook.server.capacity import Bounds
+from webhook.server import limits
+from webhook.server.limits import Bounds
 from webhook.settings.process import ServerSettings
 
 MIB = 2**20
@@ -26,42 +26,42 @@ DEFAULT = Bounds(ServerSettings().body_limit, ServerSettings().max_connections)
 def test_cgroup_memory_limit_is_read(tmp_path: Path, text: str, limit: int | None) -> None:
     file = tmp_path / "memory.max"
     file.write_text(text)
-    assert capacity.limit([tmp_path / "missing", file]) == limit
+    assert limits.memory_limit([tmp_path / "missing", file]) == limit
 
 
 def test_no_memory_limit_without_cgroups(tmp_path: Path) -> None:
-    assert capacity.limit([tmp_path / "missing"]) is None
+    assert limits.memory_limit([tmp_path / "missing"]) is None
 
 
 def test_nodes_that_are_read_after_the_start_reserve_memory() -> None:
-    with_nodes = capacity.room(512 * MIB, FactsSettings(nodes=True))
-    without = capacity.room(512 * MIB, FactsSettings(namespaces=True, runtime_classes=True))
+    with_nodes = limits.room(512 * MIB, FactsSettings(nodes=True))
+    without = limits.room(512 * MIB, FactsSettings(namespaces=True, runtime_classes=True))
     assert 80 * MIB < without - with_nodes < 100 * MIB
 
 
 def test_connections_are_reduced_first() -> None:
-    assert capacity.fitting(DEFAULT, 500 * MIB) == Bounds(28 * MIB, 960)
+    assert limits.fitting(DEFAULT, 500 * MIB) == Bounds(28 * MIB, 960)
 
 
 def test_review_size_is_reduced_second() -> None:
-    fit = capacity.fitting(DEFAULT, 186 * MIB)
+    fit = limits.fitting(DEFAULT, 186 * MIB)
     assert 7 * MIB < fit.body < 8 * MIB
     assert fit.connections == 256
 
 
 @pytest.mark.parametrize("room", [-10 * MIB, 0, 10 * MIB])
 def test_minimum_bounds_are_kept(room: int) -> None:
-    assert capacity.fitting(DEFAULT, room) == Bounds(4 * MIB, 64)
+    assert limits.fitting(DEFAULT, room) == Bounds(4 * MIB, 64)
 
 
 def test_small_bounds_are_unchanged() -> None:
-    assert capacity.fitting(Bounds(512 * 1024, 10), 0) == Bounds(512 * 1024, 10)
+    assert limits.fitting(Bounds(512 * 1024, 10), 0) == Bounds(512 * 1024, 10)
 
 
 @given(st.integers(1, 64 * MIB), st.integers(1, 5000), st.integers(0, 1024 * MIB))
 def test_fitting_bounds_fit(body: int, connections: int, room: int) -> None:
     wanted = Bounds(body, connections)
-    fit = capacity.fitting(wanted, room)
+    fit = limits.fitting(wanted, room)
     assert fit.body <= wanted.body
     assert fit.connections <= wanted.connections
     assert fit == wanted or fit.bytes <= room or (fit.body <= 4 * MIB and fit.connections <= 64)
@@ -70,20 +70,20 @@ def test_fitting_bounds_fit(body: int, connections: int, room: int) -> None:
 
 def test_resident_memory_is_measured() -> None:
     with mmap.mmap(-1, 32 * MIB) as fresh:
-        before = capacity.resident()
+        before = limits.resident()
         fresh.write(b"x" * (32 * MIB))
-        assert capacity.resident() - before >= 31 * MIB
+        assert limits.resident() - before >= 31 * MIB
 
 
 def test_unreclaimable_memory_leaves_out_pages_of_files(tmp_path: Path) -> None:
     file = tmp_path / "library"
     file.write_bytes(b"x" * (16 * MIB))
-    before = capacity.unreclaimable()
+    before = limits.unreclaimable()
     with file.open("rb") as opened, mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as mapped:
-        resident = capacity.resident()
+        resident = limits.resident()
         assert mapped[:: mmap.PAGESIZE].count(b"x") == 16 * MIB // mmap.PAGESIZE
-        assert capacity.resident() - resident >= 15 * MIB
-        assert capacity.unreclaimable() - before < 4 * MIB
+        assert limits.resident() - resident >= 15 * MIB
+        assert limits.unreclaimable() - before < 4 * MIB
     with mmap.mmap(-1, 32 * MIB, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS) as fresh:
         fresh.write(b"x" * (32 * MIB))
-        assert capacity.unreclaimable() - before >= 31 * MIB
+        assert limits.unreclaimable() - before >= 31 * MIB

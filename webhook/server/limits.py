@@ -1,12 +1,14 @@
-"""The bounds that fit into the container's memory limit: a server that runs out of memory is killed.
+"""The bounds that fit the process: by the memory limit of its container, and by the files that it may open.
 
-docs/explanation/limits.md explains the arithmetic. The chart's memory limit follows from it.
+docs/explanation/limits.md explains the arithmetic. The memory limit of the chart follows from it.
 """
 
 from __future__ import annotations
 
 import os
+import resource
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -83,7 +85,7 @@ def _largest(room: int) -> int:
     return max((room - _FIXED) // (_PER_BYTE + 2), (room - _MOST) // 2)
 
 
-def limit(files: Iterable[Path] = _LIMIT_FILES) -> int | None:
+def memory_limit(files: Iterable[Path] = _LIMIT_FILES) -> int | None:
     """The container's memory limit in bytes, from the first of these files that exists; None if there is none."""
     for file in files:
         try:
@@ -114,3 +116,21 @@ def _pages() -> tuple[int, int]:
     """The resident pages, and those among them that belong to files (Linux, proc_pid_statm(5))."""
     _, resident_pages, shared, *_ = Path("/proc/self/statm").read_text().split()
     return int(resident_pages), int(shared)
+
+
+_KEPT = 192
+"""Descriptors for everything else: 128 connections of the health port, files to reload, calls to the API server."""
+
+
+def raised_open_files() -> int:
+    """Raise the soft limit of this process to its hard limit, and return it. Without that, 1024 is usual."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with suppress(OSError, ValueError):  # a sandbox may forbid it; then the limit stays
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+        soft = hard
+    return soft
+
+
+def affordable_connections(allowed: int) -> int:
+    """How many connections a limit allows: a quarter of a small one."""
+    return max(allowed - _KEPT, allowed // 4)
