@@ -4,18 +4,22 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
 
 from webhook.diagnostics import LINE, Unread
 from webhook.policy.printable import printable
+from webhook.policy.verdict import Finding
 from webhook.report.columns import hanging, wrapped
 from webhook.report.counted import counted
 from webhook.report.finding_lines import INDENT, finding_lines, further
-from webhook.report.model import SKIPPED, Entry, Result
+from webhook.report.model import SKIPPED, Entry, Result, Suppressor
 from webhook.report.page import PLAIN, Page
-from webhook.report.remedies import Remedies
 from webhook.report.summary import summary
-from webhook.report.suppressed_lines import suppressed_lines
 from webhook.report.tally import Tally
+
+if TYPE_CHECKING:
+    from webhook.report.baseline import BaselineUse
+
 
 _REASONS = 20
 """Reasons that are listed. Some name a field of the object, so that each object could have another one."""
@@ -157,3 +161,68 @@ def _not_checked(tally: Tally, reasons: Counter[str]) -> Iterator[str]:
         yield f"{counted(count, 'object')} {reason}"
     if tally.unchecked:
         yield f"{counted(tally.unchecked, 'object')} with a GPU resource that the webhook does not check (GPS023)"
+
+
+_MOST_STALE = 10
+"""Entries of a baseline that are named."""
+
+
+def suppressed_lines(tally: Tally) -> Iterator[str]:
+    """Yield a line for each way in which findings are left out, and for each entry of a baseline to remove."""
+    if count := tally.suppressed_by(Suppressor.ANNOTATION):
+        yield f"{_findings(count)} suppressed by annotations of pods, here and in the cluster"
+    if count := tally.suppressed_by(Suppressor.COMMENT):
+        yield f"{_findings(count)} suppressed by comments, which the cluster does not read"
+    if tally.baseline is not None:
+        yield from _of_baseline(tally.baseline, tally.suppressed_by(Suppressor.BASELINE))
+    if tally.selection.options:
+        yield str(tally.selection)
+
+
+def _of_baseline(baseline: BaselineUse, count: int) -> Iterator[str]:
+    file, stale = printable(baseline.file), baseline.stale
+    if baseline.is_written:
+        yield f"{_findings(count)} written to {file}, which the cluster does not read"
+    elif count:
+        yield f"{_findings(count)} suppressed by {file}, which the cluster does not read"
+    if stale:
+        entries = "1 entry" if len(stale) == 1 else f"{len(stale)} entries"
+        yield f"{entries} of {file} no longer occur{'s' if len(stale) == 1 else ''}; write the baseline again:"
+        yield from (f"    {one}" for one in stale[:_MOST_STALE])
+        if len(stale) > _MOST_STALE:
+            yield f"    and {len(stale) - _MOST_STALE} more"
+
+
+def _findings(count: int) -> str:
+    return "1 finding" if count == 1 else f"{count} findings"
+
+
+_KEPT = 3
+"""Remedies of one code that are listed. A cluster with known nodes may have another one for each pod."""
+
+
+class Remedies:
+    """Collects the first remedies of each code, and counts the findings with others."""
+
+    __slots__ = ("_kept", "_others")
+
+    def __init__(self) -> None:
+        self._kept: dict[str, list[str]] = {}
+        self._others: Counter[str] = Counter()
+
+    def add(self, finding: Finding) -> None:
+        kept = self._kept.setdefault(finding.code, [])
+        if finding.remedy in kept:
+            return
+        if len(kept) < _KEPT:
+            kept.append(finding.remedy)
+        else:
+            self._others[finding.code] += 1
+
+    def listed(self) -> Iterator[tuple[str, str]]:
+        """Yield the remedies with their codes, in the order of the codes."""
+        for code in sorted(self._kept):
+            for remedy in self._kept[code]:
+                yield code, remedy
+            if others := self._others[code]:
+                yield code, f"({others} more {'finding has' if others == 1 else 'findings have'} other remedies)"
