@@ -1,23 +1,27 @@
 """A report as SARIF 2.1.0 (OASIS), which code scanning services and editors read.
 
 GitHub accepts 25,000 results in a run and 10 MB compressed (docs.github.com, "SARIF support for code scanning"). What
-exceeds that is left out and counted.
-"""
+exceeds that is left out and counted."""
 
 from __future__ import annotations
 
 import json
 import zlib
+from collections.abc import Mapping, Sequence
 from textwrap import indent
 from typing import Any
 from urllib.parse import quote
 
 from webhook import __version__
 from webhook.diagnostics import Diagnostic, dotted
+from webhook.policy.checks import CHECKS
+from webhook.policy.checks.check import Check
+from webhook.policy.description import parts
+from webhook.policy.printable import shorten
+from webhook.policy.verdict import Severity
 from webhook.report.data import json_text
 from webhook.report.fingerprint import Fingerprints
 from webhook.report.model import Entry, Located, Result, TextEdit
-from webhook.report.sarif_rules import INDEX, LEVELS, rules
 from webhook.report.source_tree import ANYWHERE, SourceTree
 from webhook.report.tally import Tally
 
@@ -193,3 +197,40 @@ def _notification(error: Diagnostic, tree: SourceTree) -> dict[str, Any]:
     region = {"region": {"startLine": error.line, "startColumn": error.column}} if error.line else {}
     location = {"physicalLocation": {"artifactLocation": _artifact(error.file, tree), **region}}
     return {"level": "error", "message": {"text": _plain(error.message)}, "locations": [location]}
+
+
+LEVELS: Mapping[Severity, str] = {
+    Severity.DENY: "error",
+    Severity.WARN: "warning",
+    Severity.AUDIT: "note",
+    Severity.OFF: "none",
+}
+
+INDEX: Mapping[str, int] = {check.code: index for index, check in enumerate(CHECKS)}
+"""The position of each rule in `rules`, by code."""
+
+_LONGEST = 1024
+"""Characters of a full description that GitHub shows."""
+
+
+def rules() -> list[dict[str, Any]]:
+    """Return the rules in the order of their codes."""
+    return [_rule(check) for check in CHECKS]
+
+
+def _rule(check: Check[Any]) -> dict[str, Any]:
+    described = parts(check.description)
+    full = " ".join([f"{check.title}.", *described.get("Why", ())])
+    return {
+        "id": check.code,
+        "shortDescription": {"text": f"{check.title}."},
+        "fullDescription": {"text": shorten(full, _LONGEST)},
+        "help": {"text": _help(described, "{}: "), "markdown": _help(described, "**{}:** ")},
+        "defaultConfiguration": {"level": LEVELS[check.severity]},
+        "properties": {"tags": ["kubernetes", "gpu"]},
+    }
+
+
+def _help(described: Mapping[str, Sequence[str]], heading: str) -> str:
+    """Return the parts of a description, each after its name."""
+    return "\n\n".join(heading.format(name) + "\n\n".join(texts) for name, texts in described.items())
