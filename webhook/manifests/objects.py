@@ -12,12 +12,13 @@ from typing import Any
 from webhook.diagnostics import Diagnostic, Listing, Unread
 from webhook.manifests.errors import UnrenderedTemplate
 from webhook.manifests.files import Source
-from webhook.manifests.fragments import fragment, is_complete
 from webhook.manifests.manifest import Document, Manifest
 from webhook.manifests.reader import documents, flattened
 from webhook.manifests.recognition import KUSTOMIZATION_FILES, Reason, Stranger, is_review, recognized
+from webhook.policy.pods.reading import type_of
 from webhook.policy.printable import printable
 from webhook.policy.verdict import Path
+from webhook.policy.workloads.without_pods import FRAGMENT, KUSTOMIZATION
 
 MOST_ERRORS = 200
 """Errors of an input after which the rest of it is not read. A large file is read as several inputs."""
@@ -131,7 +132,7 @@ def _content(file: str, document: Document) -> Stranger | Iterable[Manifest | Di
     """Return the objects of a document, or what it is if it is none."""
     value = document.value
     if is_review(value):
-        from webhook.manifests.reviews import reviewed
+        from webhook.manifests.objects import reviewed
 
         found = reviewed(file, document)
         return found if isinstance(found, Stranger) else _complete((found,))
@@ -190,3 +191,45 @@ def _written(manifest: Manifest, key: str) -> Path:
     for step in manifest.path:
         value = value[step]
     return (key,) if key in value else ()
+
+
+def is_complete(value: object) -> bool:
+    """Return whether a document has the header of an object, so that it is checked as one."""
+    return isinstance(value, dict) and value.get("kind") is not None and value.get("apiVersion") is not None
+
+
+def fragment(file: str, document: Document) -> Manifest:
+    """Return a document without a header as an object that is searched.
+
+    A kustomization is one by its name, as for kustomize. Anything else is a fragment of an object, such as the list of
+    operations of a JSON patch.
+    """
+    value = document.value
+    is_kustomization = basename(file) in KUSTOMIZATION_FILES and isinstance(value, dict)
+    group, kind = KUSTOMIZATION if is_kustomization else FRAGMENT
+    header = {"apiVersion": f"{group}/v1beta1", "kind": kind}
+    if isinstance(value, dict):
+        return Manifest(file, document, (), {**value, **header})
+    held = {**header, "operations": value}
+    return Manifest(file, document.held_by(held, "operations"), (), held)
+
+
+_OPERATIONS = ("CREATE", "UPDATE")
+"""Operations with an object to check."""
+
+
+def reviewed(file: str, document: Document) -> Manifest | Stranger:
+    """Return the object of a review, in the namespace of its request; a stranger for a review without an object."""
+    review = document.value
+    request = review.get("request") if isinstance(review, dict) else None
+    if not isinstance(request, dict):
+        return Stranger(Reason.REVIEW, "a review without a request: there is no object to check")
+    operation, namespace, value = request.get("operation"), request.get("namespace"), request.get("object")
+    if operation not in _OPERATIONS:
+        what = printable(operation) if isinstance(operation, str) else type_of(operation)
+        return Stranger(Reason.REVIEW, f"a review of {what}: there is no object to check", ("request", "operation"))
+    if not isinstance(value, dict):
+        what = "a review without an object" if value is None else f"a review whose object is {type_of(value)}"
+        return Stranger(Reason.REVIEW, f"{what}: there is nothing to check", ("request", "object"))
+    within = namespace if isinstance(namespace, str) else ""
+    return Manifest(file, document, ("request", "object"), value, within)
