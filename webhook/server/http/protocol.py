@@ -1,14 +1,13 @@
 """A connection: aiohttp's HTTP protocol behind a guard that knows its state and enforces deadlines.
 
-docs/explanation/connections.md has the diagram of the states.
-"""
+docs/explanation/connections.md has the diagram of the states."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
 from time import monotonic
-from typing import Protocol, cast
+from typing import Any, Protocol, cast
 
 from aiohttp import StreamReader
 from aiohttp.http import RawRequestMessage
@@ -17,7 +16,6 @@ from webhook.server.errors import OverloadedError
 from webhook.server.http.exchange import Exchange
 from webhook.server.http.framing import Framing
 from webhook.server.http.state import ConnectionTerms, State
-from webhook.server.http.transport import ReportingTransport
 
 _DIALED_FOR_REQUEST = 0.1
 """Seconds after the handshake within which a first request is the one that the client dialed for."""
@@ -273,3 +271,29 @@ class GuardedConnection(asyncio.Protocol):
         self.state = state
         if (deadline := self._deadlines.get(state)) is not None:
             self._deadline = self._loop.call_later(deadline[0], self.end, deadline[1])
+
+
+class ReportingTransport:
+    """Forwards to the transport of a connection, and reports that aiohttp closes it.
+
+    A close waits until the client has read what was written, and that may be never. So it needs a deadline. Methods
+    that each request needs are bound beforehand, so that forwarding costs nothing.
+    """
+
+    __slots__ = ("_on_close", "_transport", "is_closing", "resume_reading", "write", "writelines")
+
+    def __init__(self, transport: asyncio.Transport, on_close: Callable[[], None]) -> None:
+        self._transport = transport
+        self._on_close = on_close
+        self.is_closing = transport.is_closing
+        self.resume_reading = transport.resume_reading
+        self.write = transport.write
+        self.writelines = transport.writelines
+
+    def close(self) -> None:
+        """Report, then close."""
+        self._on_close()
+        self._transport.close()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._transport, name)
