@@ -14,7 +14,6 @@ from webhook.policy.placement.facts import Facts
 from webhook.policy.settings.settings import FactsSettings
 from webhook.runtime.supervisor import Supervisor
 from webhook.server import limits
-from webhook.server.client_auth import ClientAuth
 from webhook.server.credentials import Credentials
 from webhook.server.health import Health
 from webhook.server.http.acceptor import Acceptor
@@ -29,6 +28,7 @@ from webhook.server.observe.metrics import Metrics
 from webhook.server.observe.watchdog import LoopWatchdog
 from webhook.server.reload import Reload
 from webhook.server.reviews import Reviews
+from webhook.server.tls import ClientAuth
 from webhook.settings.configuration import Configuration
 
 _HEALTH_CONNECTIONS = 128

@@ -1,14 +1,14 @@
 """TLS contexts of the review listener, made from bytes, whether they were read from files or signed in memory.
 
 `credentials` decides which certificate and client CA are in use, and makes a context of them with this module.
-`client_auth` checks the client certificates that such a context has verified.
-"""
+`client_auth` checks the client certificates that such a context has verified."""
 
 from __future__ import annotations
 
+import asyncio
 import os
 import ssl
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -163,3 +163,22 @@ def _certificates(pem: bytes, source: str) -> list[x509.Certificate]:
         return x509.load_pem_x509_certificates(pem)
     except (ValueError, x509.InvalidVersion):
         raise CertificateError(source, "holds no certificate in PEM") from None
+
+
+class ClientAuth:
+    """The common names of client certificates that may send reviews; empty allows every client.
+
+    The TLS handshake has already verified the certificate against `tls.clientCA`.
+    """
+
+    def __init__(self, subjects: Collection[str] = ()) -> None:
+        self._subjects = frozenset(subjects)
+
+    def knows(self, transport: asyncio.BaseTransport) -> bool:
+        """Whether the client of this connection may send reviews."""
+        return not self._subjects or not self._subjects.isdisjoint(_common_names(transport))
+
+
+def _common_names(transport: asyncio.BaseTransport) -> list[str]:
+    certificate = transport.get_extra_info("peercert") or {}
+    return [value for part in certificate.get("subject", ()) for name, value in part if name == "commonName"]
