@@ -13,7 +13,7 @@ import pytest
 from tests.server.client import JSON, Client, Reply, reply, request
 from tests.server.process import Serve
 from tests.server.reviews import pod, review
-from webhook.server.routes import target
+from webhook.server.reviews import target
 
 GOOD = json.dumps(review(pod())).encode()
 LIMIT = 28 * 2**20
