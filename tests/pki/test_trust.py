@@ -12,9 +12,9 @@ from tests.pki.fake_api import wait
 from tests.pki.virtual import virtual
 from webhook.pki import Authority
 from webhook.pki.hook_configuration import Entry, HookConfiguration
+from webhook.pki.keeper import Trust
 from webhook.pki.objects import ClusterState
 from webhook.pki.rotation import Served
-from webhook.pki.trust import Trust
 
 NOW = datetime(2026, 11, 20, tzinfo=UTC)
 DAY = timedelta(days=1)
