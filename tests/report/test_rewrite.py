@@ -14,10 +14,9 @@ from tests.linear import Work, assert_linear
 from tests.report.rewriting import expected, mutations, values
 from tests.strategies.styled import styled
 from webhook.report.rewrite import rewrite
-from webhook.report.rewrite.changes import Change, changes
+from webhook.report.rewrite.changes import Change, Writing, changes
 from webhook.report.rewrite.file import applied
 from webhook.report.rewrite.outline import Layout
-from webhook.report.rewrite.writing import Writing
 
 ANNOTATION = "cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes"
 GPU = "resources: {limits: {nvidia.com/gpu: 1}}"
