@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.linear import Work, assert_linear
+from webhook.report.mutate.diff import Line, unified
 from webhook.report.rewrite import Splice
 from webhook.report.rewrite.file import applied
-from webhook.report.unified import Line, unified
 
 
 def text(data: bytes, splices: list[Splice]) -> str:
