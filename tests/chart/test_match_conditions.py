@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.chart.matching import called, called_by, request
-from webhook.admission.restore import lost_tolerations
+from webhook.admission.respond import lost_tolerations
 from webhook.policy.context import Origin
 from webhook.policy.evaluate import Evaluator
 from webhook.policy.pods.known_names import WRONG_NAMES, KnownNames

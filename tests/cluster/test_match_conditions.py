@@ -18,7 +18,7 @@ from tests.cluster.harness.hooks import DRY_POD, hooks
 from tests.cluster.harness.manifests import GPU, container, deployment, labelled, pod, pod_spec
 from tests.cluster.harness.standin import StandIn, allow, stand_in
 from tests.cluster.workloads import KINDS, holding
-from webhook.admission.restore import lost_tolerations
+from webhook.admission.respond import lost_tolerations
 from webhook.policy.context import Origin
 from webhook.policy.evaluate import Evaluator
 from webhook.policy.settings.settings import Settings

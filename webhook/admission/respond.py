@@ -3,21 +3,32 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from typing import Any, NamedTuple
 
 import msgspec
 
 from webhook.admission.hook import Hook
-from webhook.admission.restore import lost_tolerations
 from webhook.admission.review import BadReviewError, ReceivedObject, Request, read
 from webhook.diagnostics import dotted
 from webhook.patch import build, pointer, verify
 from webhook.policy.context import Origin
 from webhook.policy.evaluate import Evaluator
+from webhook.policy.exemption import exemption
+from webhook.policy.pods.pod import Pod
 from webhook.policy.pods.reading import MalformedError
 from webhook.policy.printable import printable
-from webhook.policy.verdict import MOST_EDITS, NOTHING_SUPPRESSED, UNTOUCHED, Decision, Edit, Finding, Severity, Verdict
+from webhook.policy.verdict import (
+    MOST_EDITS,
+    NOTHING_SUPPRESSED,
+    UNTOUCHED,
+    Append,
+    Decision,
+    Edit,
+    Finding,
+    Severity,
+    Verdict,
+)
 from webhook.policy.workloads.extracted import ExtractedPod
 from webhook.policy.workloads.kinds import is_pod
 
@@ -261,3 +272,28 @@ def _patched(outcome: Outcome, edits: Sequence[Edit]) -> Outcome:
     if outcome.proof_failure is None:
         outcome.operations = operations
     return outcome
+
+
+def lost_tolerations(updated: ExtractedPod, before: ExtractedPod, origin: Origin, evaluator: Evaluator) -> list[Edit]:
+    """The edits that restore the injected tolerations; an update gets no other edits."""
+    context = evaluator.context(updated, origin)
+    if exemption(context) is not None:
+        return []
+    keys = {injected["key"] for injected in context.placement.injected_tolerations}
+    present, earlier = _with_keys(updated.pod, keys), _with_keys(before.pod, keys)
+    return [
+        Append((*updated.pod.spec_path, "tolerations"), injected)
+        for injected in context.placement.injected_tolerations
+        if frozenset(injected.items()) in earlier and frozenset(injected.items()) not in present
+    ]
+
+
+def _with_keys(pod: Pod, keys: Set[str]) -> set[frozenset[tuple[str, object]]]:
+    """The pod's tolerations with these keys. Tolerations of the settings have only scalar members, so others differ."""
+    return {
+        frozenset(raw.items())
+        for raw in pod.elements("tolerations")
+        if isinstance(key := raw.get("key"), str)
+        and key in keys
+        and not any(isinstance(member, dict | list) for member in raw.values())
+    }
