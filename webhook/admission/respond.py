@@ -1,4 +1,9 @@
-"""A review in, an answer out: which requests are checked, and how the API server learns the verdict."""
+"""A review in, an answer out: which requests are checked, and how the API server learns the verdict.
+
+Tolerations are atomic in `kubectl apply`: a second apply of a bare pod drops the injected ones, and the API server
+rejects the update, because the tolerations of a pod can only grow. So the webhook restores the injected tolerations
+that `oldObject` has.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The facts of a running server: every source is read and watched on its own, and changes are published together."""
+"""The facts of a running server: every source is read and watched on its own, and changes are published together.
+
+A `Feed` keeps what one reader has read up to date, and knows when the API server last confirmed it.
+"""
 
 from __future__ import annotations
 

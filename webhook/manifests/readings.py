@@ -1,4 +1,7 @@
-"""How an input that is named is read: at once, or in sections of whole documents."""
+"""How an input that is named is read: at once, or in sections of whole documents.
+
+With sections, memory depends on the largest document, and not on the stream.
+"""
 
 from __future__ import annotations
 

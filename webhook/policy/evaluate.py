@@ -1,6 +1,7 @@
 """The evaluator: an object in, one verdict out. The server and the command line use the same one.
 
-Memory is bounded, however many findings and edits an object leads to."""
+Memory is bounded, however many findings and edits an object leads to.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The handler of reviews: a request in, an answer out. It reads no file and calls no network."""
+"""The handler of reviews: a request in, an answer out, by its path. It reads no file and calls no network."""
 
 from __future__ import annotations
 

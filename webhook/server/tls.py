@@ -1,7 +1,8 @@
 """TLS contexts of the review listener, made from bytes, whether they were read from files or signed in memory.
 
 `credentials` decides which certificate and client CA are in use, and makes a context of them with this module.
-`client_auth` checks the client certificates that such a context has verified."""
+`ClientAuth` decides which of the client certificates that such a context has verified may send reviews.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The schema tree as pydantic types: pydantic finds unknown keys and wrong values, all at once."""
+"""The schema tree as pydantic types: pydantic finds unknown keys and wrong values, all at once.
+
+Rules between the values of one section, or between the elements of one list, follow.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,9 @@
 """The edits as a unified diff of each file, which `git apply` and `patch -p1` accept.
 
-The lines are those of the file, byte for byte. A line that would be a command for a CI system or for a terminal keeps
-the diff from being written there: with an escape it would not apply."""
+The diff follows from the places that change: a comparison of texts takes quadratic time. The lines are those of the
+file, byte for byte. A line that would be a command for a CI system or for a terminal keeps the diff from being written
+there: with an escape it would not apply.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The bytes of a file with the edits of its objects, proven by reading them."""
+"""The bytes of a file with the edits of its objects, proven: each value of the new bytes is as the edits make it."""
 
 from __future__ import annotations
 
