@@ -168,17 +168,18 @@ def waiting_workers() -> Iterator[tuple[subprocess.Popen[bytes], int]]:
         preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),  # a shell ignores it for background jobs
     ) as process:
         os.close(held)
+        assert process.stdin is not None
+        assert process.stderr is not None
+        lines = Lines(process.stderr)
         try:
-            assert process.stdin is not None
-            assert process.stderr is not None
             process.stdin.write("---\n".join(good(number) for number in range(800)).encode())
             process.stdin.flush()
-            lines = Lines(process.stderr)
             first = lines.wait_for(lambda _: True)
             lines.wait_for(lambda line: line != first)
             yield process, ends
         finally:
             process.kill()
+            lines.to_the_end()  # Popen closes the stream, which nothing may read then
             os.close(ends)
 
 
