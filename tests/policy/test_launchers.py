@@ -12,7 +12,7 @@ from tests.linear import assert_linear
 from webhook.policy.context import Origin
 from webhook.policy.evaluate import Evaluator
 from webhook.policy.launchers.find import LIMIT, arguments, launches, of_container
-from webhook.policy.launchers.launch import Launch, Spread
+from webhook.policy.launchers.words import Launch, Spread
 from webhook.policy.pods.pod import APP, Container
 from webhook.policy.pods.reading import MalformedError
 from webhook.policy.settings.settings import Settings

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from webhook.policy.launchers.launch import Launch
+from webhook.policy.launchers.words import Launch
 from webhook.policy.memory_size import ANNOTATION, MemorySize, memory_size
 from webhook.policy.placement.reachability import Placement, Reachability
 from webhook.policy.placement.selector import requirement

@@ -28,7 +28,7 @@ from collections.abc import Iterator
 
 from webhook.policy.checks.check import Check, Scope, Violations
 from webhook.policy.context import PodContext
-from webhook.policy.launchers.launch import Launch, Spread
+from webhook.policy.launchers.words import Launch, Spread
 from webhook.policy.pod_separation import keeps_apart
 from webhook.policy.pods.pod import Container
 from webhook.policy.pods.quantity import NANO

@@ -34,7 +34,7 @@ from typing import NamedTuple
 
 from webhook.policy.checks.check import Check, Scope, Violations
 from webhook.policy.context import PodContext
-from webhook.policy.launchers.launch import Launch, Setting, Spread
+from webhook.policy.launchers.words import Launch, Setting, Spread
 from webhook.policy.placement.reachability import Reachability
 from webhook.policy.pods.pod import Container
 from webhook.policy.pods.quantity import NANO

@@ -7,10 +7,7 @@ abbreviations do not exist (huggingface/accelerate src/accelerate/commands/launc
 
 from __future__ import annotations
 
-from webhook.policy.launchers.cpu import is_on_cpu
-from webhook.policy.launchers.launch import Launch, Spread
-from webhook.policy.launchers.line import Line
-from webhook.policy.launchers.options import Options
+from webhook.policy.launchers.words import Launch, Line, Options, Spread, is_on_cpu
 
 MODULES = frozenset({"accelerate.commands.launch"})
 

@@ -7,9 +7,7 @@ GPUs by number (deepspeedai/DeepSpeed deepspeed/launcher/runner.py, 0.16.5).
 
 from __future__ import annotations
 
-from webhook.policy.launchers.launch import Launch, Setting, Spread
-from webhook.policy.launchers.line import Line
-from webhook.policy.launchers.options import Options
+from webhook.policy.launchers.words import Launch, Line, Options, Setting, Spread
 
 MODULES = frozenset({"deepspeed.launcher.runner"})
 

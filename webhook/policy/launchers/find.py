@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from webhook.policy.launchers.launch import Launch
-from webhook.policy.launchers.line import Line
+from webhook.policy.launchers.words import Launch, Line
 from webhook.policy.pods.pod import Container
 from webhook.policy.pods.reading import Members, texts
 from webhook.policy.pods.variables import SHARDS
@@ -56,7 +55,7 @@ def launches(container: Members, path: Path) -> Iterable[Launch]:
     text = "\n".join(words)
     if not _may_launch(text):
         return ()
-    from webhook.policy.launchers import programs  # most containers launch nothing, and need no parser
+    from webhook.policy.launchers import programs  # most containers words nothing, and need no parser
 
     line = Line(words, commands, joins_ray=any(mark in text for mark in _RAY))
     return programs.search(line, is_complete=is_complete)

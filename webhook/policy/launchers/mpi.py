@@ -13,10 +13,7 @@ programs for which the command line exports a variable of NCCL or Horovod.
 from __future__ import annotations
 
 from webhook.policy.launchers import nccl_tests
-from webhook.policy.launchers.cpu import is_on_cpu
-from webhook.policy.launchers.launch import Launch, Spread
-from webhook.policy.launchers.line import Line
-from webhook.policy.launchers.options import Options, number
+from webhook.policy.launchers.words import Launch, Line, Options, Spread, is_on_cpu, number
 
 _RANKS, _EACH, _HOSTS, _MAP = "-np", "--npernode", "--host", "--map-by"
 _ALIASES = {

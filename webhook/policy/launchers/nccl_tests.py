@@ -6,9 +6,7 @@ A process runs `-t` threads with `-g` GPUs each, 1 by default, and every rank is
 
 from __future__ import annotations
 
-from webhook.policy.launchers.launch import Launch, Spread
-from webhook.policy.launchers.line import Line
-from webhook.policy.launchers.options import Options
+from webhook.policy.launchers.words import Launch, Line, Options, Spread
 
 _THREADS, _GPUS = "-t", "-g"
 _ALIASES = {"-t": _THREADS, "--nthreads": _THREADS, "-g": _GPUS, "--ngpus": _GPUS}

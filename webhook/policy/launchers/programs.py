@@ -17,8 +17,7 @@ from webhook.policy.launchers import (
     triton,
     vllm,
 )
-from webhook.policy.launchers.launch import Launch
-from webhook.policy.launchers.line import Line
+from webhook.policy.launchers.words import Launch, Line
 
 _MOST_PROGRAMS = 64
 """Known programs and shells of one container whose words are read."""

@@ -8,10 +8,7 @@ python/sglang/srt/server_args.py at 001067f, managers/data_parallel_controller.p
 
 from __future__ import annotations
 
-from webhook.policy.launchers.cpu import is_on_cpu
-from webhook.policy.launchers.launch import Launch, Spread
-from webhook.policy.launchers.line import Line
-from webhook.policy.launchers.options import Options
+from webhook.policy.launchers.words import Launch, Line, Options, Spread, is_on_cpu
 
 MODULES = frozenset({"sglang.launch_server"})
 

@@ -7,9 +7,7 @@ A server takes `--tp_size` x `--pp_size` x `--cp_size` GPUs, each 1 by default; 
 
 from __future__ import annotations
 
-from webhook.policy.launchers.launch import Launch, Spread
-from webhook.policy.launchers.line import Line
-from webhook.policy.launchers.options import Options
+from webhook.policy.launchers.words import Launch, Line, Options, Spread
 
 LAUNCHER = "trtllm-llmapi-launch"
 

@@ -7,9 +7,7 @@ option of this name. The variable counts in images of the project, by their name
 
 from __future__ import annotations
 
-from webhook.policy.launchers.launch import Launch, Spread
-from webhook.policy.launchers.line import Line
-from webhook.policy.launchers.options import Options, number
+from webhook.policy.launchers.words import Launch, Line, Options, Spread, number
 from webhook.policy.pods.pod import Container
 from webhook.policy.pods.variables import SHARDS
 

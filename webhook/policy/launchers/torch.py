@@ -8,10 +8,7 @@ torch/distributed/run.py at 010929f).
 
 from __future__ import annotations
 
-from webhook.policy.launchers.cpu import is_on_cpu
-from webhook.policy.launchers.launch import Launch, Setting, Spread
-from webhook.policy.launchers.line import Line
-from webhook.policy.launchers.options import Options, number
+from webhook.policy.launchers.words import Launch, Line, Options, Setting, Spread, is_on_cpu, number
 
 MODULES = frozenset({"torch.distributed.run", "torch.distributed.launch"})
 

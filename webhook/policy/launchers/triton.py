@@ -7,9 +7,7 @@ NVIDIA/TensorRT-LLM triton_backend/scripts).
 
 from __future__ import annotations
 
-from webhook.policy.launchers.launch import Launch, Spread
-from webhook.policy.launchers.line import Line
-from webhook.policy.launchers.options import Options
+from webhook.policy.launchers.words import Launch, Line, Options, Spread
 
 SCRIPT = "launch_triton_server.py"
 

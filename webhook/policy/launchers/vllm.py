@@ -16,10 +16,7 @@ KServe's Hugging Face server), so without a program it is enough on its own; dat
 
 from __future__ import annotations
 
-from webhook.policy.launchers.cpu import is_on_cpu
-from webhook.policy.launchers.launch import Launch, Spread
-from webhook.policy.launchers.line import Line
-from webhook.policy.launchers.options import Options
+from webhook.policy.launchers.words import Launch, Line, Options, Spread, is_on_cpu
 
 _TENSOR, _PIPELINE, _PREFILL = "--tensor-parallel-size", "--pipeline-parallel-size", "--prefill-context-parallel-size"
 _DATA, _LOCAL, _RANK = "--data-parallel-size", "--data-parallel-size-local", "--data-parallel-rank"

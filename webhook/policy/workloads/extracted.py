@@ -9,8 +9,8 @@ from typing import NamedTuple
 from weakref import ref
 
 from webhook.policy.launchers.find import of_container
-from webhook.policy.launchers.launch import Launch, Spread
 from webhook.policy.launchers.ranks import may_share_gpu
+from webhook.policy.launchers.words import Launch, Spread
 from webhook.policy.pods.assembled import FIELDS, AssembledPod
 from webhook.policy.pods.forms import BareResources
 from webhook.policy.pods.pod import APP, Container, Pod

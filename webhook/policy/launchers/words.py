@@ -1,0 +1,174 @@
+"""The words of a command line: its elements, options and numbers, and the launch that they describe.
+
+A value that holds a variable, a placeholder or a word such as `auto` is no number: its meaning is unknown."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence, Set
+from enum import Enum
+from typing import NamedTuple
+
+
+class Line:
+    """One command line.
+
+    `has_command`: the container replaces the image's entrypoint, or a shell runs the line, so that the first word is
+    the program. `joins_ray`: the line belongs to arguments that set up a Ray cluster.
+    """
+
+    __slots__ = ("_commands", "_script", "has_command", "joins_ray", "words")
+
+    def __init__(self, words: Sequence[str], commands: int, *, script: Place | None = None, joins_ray: bool) -> None:
+        """Make the line of words, of which the first `commands` are from `command`, or all from a script at a place."""
+        self.words = words
+        self._commands = commands
+        self._script = script
+        self.has_command = commands > 0 or script is not None
+        self.joins_ray = joins_ray
+
+    def has_at(self, index: int, word: str) -> bool:
+        """Whether the word with this index is there and is this one, such as the subcommand of a program."""
+        return index < len(self.words) and self.words[index] == word
+
+    def place(self, index: int) -> Place:
+        """The element that holds the word with this index."""
+        if self._script is not None:
+            return self._script
+        if index < self._commands:
+            return "command", index
+        return "args", index - self._commands
+
+
+Place = tuple[str | int, ...]
+"""The steps from a container to the value that sets an amount, such as `args` and the index of a word."""
+
+
+class Spread(Enum):
+    """The containers whose GPUs a launch takes."""
+
+    CONTAINER = "its own container"
+    GROUP = "its own container, or all containers of its group where it has one"
+    CLUSTER = "containers that only a group shows: nodes, hosts or a Ray cluster that the command line names"
+
+
+class Setting(NamedTuple):
+    """An option with its value, and the element that holds it."""
+
+    option: str
+    value: int
+    place: Place
+
+
+class Launch(NamedTuple):
+    """One launch of a program, with the least that its options make it take.
+
+    `each`: the GPUs that each of its containers needs. `total`: the GPUs that all of them need together. `spans`:
+    whether its ranks run in several pods and communicate through NCCL. `option` and `value` set the amounts, at
+    `place`; other options may multiply them. `nodes` sets how many containers take part, where an option does.
+    `program` is empty where the image's entrypoint starts it.
+    """
+
+    program: str
+    option: str
+    value: int
+    each: int
+    total: int
+    spread: Spread
+    spans: bool
+    place: Place
+    nodes: Setting | None = None
+
+    @property
+    def setting(self) -> Setting:
+        return Setting(self.option, self.value, self.place)
+
+
+_MOST_DIGITS = 5
+"""Digits of an amount. A longer one is a typo, or hostile."""
+
+
+class Options:
+    """The options of one program that matter, by their canonical names. The last of several equal ones counts."""
+
+    __slots__ = ("_found", "end")
+
+    def __init__(self, line: Line, start: int, aliases: Mapping[str, str], flags: Set[str] | None = None) -> None:
+        """Read the words from an index on.
+
+        `aliases` maps each spelling, with dashes for underscores, to a canonical name. `flags` are the options without
+        a value of a launcher that starts a program: the first word that is neither option nor value ends its options,
+        and `end` is the index of that word. Without `flags` all words are read.
+        """
+        self._found: dict[str, tuple[str, int]] = {}
+        words = line.words
+        index, count = start, len(words)
+        while index < count:
+            word = words[index]
+            if not word.startswith("-"):
+                if flags is not None:
+                    break
+                index += 1
+                continue
+            name, is_joined, value = word.partition("=")
+            if "_" in name:
+                name = name.replace("_", "-")
+            at = index
+            index += 1
+            if not is_joined:
+                if flags is not None and name in flags:
+                    value = "true"
+                elif index < count and (flags is not None or not words[index].startswith("-")):
+                    value, at = words[index], index
+                    if flags is not None:
+                        index += 1
+            known = aliases.get(name)
+            if known is not None:
+                self._found[known] = (value, at)
+        self.end = index
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._found
+
+    def text(self, name: str) -> str:
+        """The value as it is written; empty where the option is absent."""
+        found = self._found.get(name)
+        return "" if found is None else found[0]
+
+    def number(self, name: str) -> int | None:
+        """The value as a number above 0; None where the option is absent or its value is no such number."""
+        found = self._found.get(name)
+        return None if found is None else number(found[0])
+
+    def factor(self, name: str) -> int:
+        """The least that the option multiplies an amount by: 1 where it is absent or unknown."""
+        found = self._found.get(name)
+        return 1 if found is None else number(found[0]) or 1
+
+    def index(self, name: str) -> int:
+        """The index of the word that holds the value."""
+        return self._found[name][1]
+
+
+def number(text: str) -> int | None:
+    """A text as a number above 0, or None."""
+    if not text.isascii() or not text.isdigit() or len(text) > _MOST_DIGITS:
+        return None
+    return int(text) or None
+
+
+_WORDS = frozenset({"gloo", "--cpu", "--use-cpu", "--no-cuda", "--device=cpu", "--platform=cpu", "--accelerator=cpu"})
+_BEFORE_CPU = frozenset({"--device", "--platform", "--accelerator", "--device-type"})
+
+
+def is_on_cpu(line: Line, start: int = 0) -> bool:
+    """Whether a word from an index on names the CPU, or the backend `gloo` (pytorch/pytorch torch/distributed)."""
+    words = line.words
+    for index in range(start, len(words)):
+        word = words[index]
+        if word.endswith("gloo") or word.endswith("cpu") or word.startswith("--no"):
+            plain = word.replace("_", "-")
+            if plain in _WORDS or plain.endswith("=gloo"):
+                return True
+            if plain == "cpu" and index > start and words[index - 1] in _BEFORE_CPU:
+                return True
+    return False
