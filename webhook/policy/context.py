@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from webhook.policy.launchers.words import Launch
 from webhook.policy.memory_size import ANNOTATION, MemorySize, memory_size
@@ -12,10 +12,16 @@ from webhook.policy.placement.reachability import Placement, Reachability
 from webhook.policy.placement.selector import requirement
 from webhook.policy.placement.tolerations import Tolerations, tolerations_of
 from webhook.policy.pods.pod import Container
+from webhook.policy.pods.reading import Members
 from webhook.policy.pods.requests import GpuRequests, ResourceRequest
 from webhook.policy.rules import Rules
 from webhook.policy.verdict import Edit
 from webhook.policy.workloads.extracted import Deferral, ExtractedPod, launches_of
+from webhook.policy.workloads.kinds import BUILT_IN, Kind
+from webhook.policy.workloads.mentions import Mention
+from webhook.policy.workloads.paths import Assembly
+from webhook.policy.workloads.suggestion import entry
+from webhook.policy.workloads.unknown import Unknown
 
 if TYPE_CHECKING:
     from webhook.policy.placement.cluster_objects import RuntimeClass
@@ -206,3 +212,49 @@ class PodContext:
     def runtime_class(self, name: str) -> RuntimeClass | None:
         """The known RuntimeClass of this name."""
         return self.rules.runtime_classes.get(name)
+
+
+class ManifestObject(NamedTuple):
+    """An object of a manifest, with its API group and kind."""
+
+    manifest: Members
+    group: str
+    kind: str
+
+
+class ObjectContext(NamedTuple):
+    """An object, with all that names an amount of a GPU resource and that the checks of its pods do not read.
+
+    `kind` is its kind, None for one without paths; `unknown` then says why no path leads to its pods. `pods` are those
+    that the search found in an object of an unknown kind and that name a GPU resource. `mentions` are the amounts that
+    no check of a pod reads.
+    """
+
+    held: ManifestObject
+    kind: Kind | None
+    unknown: Unknown | None
+    pods: tuple[ExtractedPod, ...]
+    mentions: tuple[Mention, ...]
+
+
+def why_searched(held: ManifestObject, unknown: Unknown, found: ExtractedPod) -> str:
+    """Why the pods of an object had to be searched for, and what makes the first one known."""
+    said = "a search found its pods, which the webhook in the cluster does not check"
+    if unknown.cause:
+        return f"{unknown.cause}: {said}"
+    holds = found.place.holds
+    added = None if isinstance(holds, Assembly) else entry(held.group, held.kind, found.path, holds)
+    return f"unknown kind: {said}" + (f"; add {added} to workloads.paths" if added else "")
+
+
+def why_skipped(context: ObjectContext) -> str:
+    """Why nothing of an object is checked."""
+    cause = "" if context.unknown is None else context.unknown.cause
+    return f"skipped: {_why_skipped(context)}" + (f"; {cause}" if cause else "")
+
+
+def _why_skipped(context: ObjectContext) -> str:
+    if context.mentions:
+        return "nothing checks the GPU resource that it names"
+    is_built_in = (context.held.group, context.held.kind) in BUILT_IN
+    return "it holds no pod template" if is_built_in else "it requests no GPU resource"

@@ -10,11 +10,10 @@ from itertools import chain, islice
 
 from webhook.policy.checks import CHECKS, OBJECT_CHECKS, POD_CHECKS
 from webhook.policy.checks.check import Check
-from webhook.policy.context import Origin, PodContext
+from webhook.policy.context import ManifestObject, ObjectContext, Origin, PodContext, why_searched, why_skipped
 from webhook.policy.exemption import exemption
 from webhook.policy.injections import INJECTIONS, STEERING
 from webhook.policy.mps_users import mps_users
-from webhook.policy.object_context import ManifestObject, ObjectContext, why_searched, why_skipped
 from webhook.policy.placement.facts import UNKNOWN, Facts
 from webhook.policy.pods.gpu_resources import GpuResources
 from webhook.policy.pods.reading import MalformedError, Members

@@ -29,8 +29,7 @@ from webhook.policy.checks import (
     gps023_unchecked,
 )
 from webhook.policy.checks.check import Check
-from webhook.policy.context import PodContext
-from webhook.policy.object_context import ObjectContext
+from webhook.policy.context import ObjectContext, PodContext
 
 POD_CHECKS: tuple[Check[PodContext], ...] = (
     gps001_container_limit.CHECK,

@@ -26,7 +26,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from webhook.policy.checks.check import Check, Scope
-from webhook.policy.object_context import ManifestObject, ObjectContext
+from webhook.policy.context import ManifestObject, ObjectContext
 from webhook.policy.pods.placeholders import is_placeholder
 from webhook.policy.verdict import KEPT_PER_CODE, Severity, Violation
 from webhook.policy.wording import message
