@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from webhook.policy.pod_separation import keeps_apart
+from webhook.policy.checks.gps020_ranks import keeps_apart
 from webhook.policy.pods.reading import MalformedError
 from webhook.policy.settings.workloads import Workloads
 from webhook.policy.workloads.kinds import extract

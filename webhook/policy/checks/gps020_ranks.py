@@ -19,8 +19,7 @@ backend `gloo`.
 
 Remedy: give each rank a card of its own: keep the pods apart by anti-affinity, or use whole cards. For one container,
 start one rank. NCCL 2.30 and later accept several ranks on one GPU with `NCCL_MULTI_RANK_GPU_ENABLE=1`; the option is
-experimental, and no faster than one rank.
-"""
+experimental, and no faster than one rank."""
 
 from __future__ import annotations
 
@@ -29,14 +28,15 @@ from collections.abc import Iterator
 from webhook.policy.checks.check import Check, Scope, Violations
 from webhook.policy.context import PodContext
 from webhook.policy.launchers.words import Launch, Spread
-from webhook.policy.pod_separation import keeps_apart
 from webhook.policy.pods.pod import Container
 from webhook.policy.pods.quantity import NANO
+from webhook.policy.pods.reading import Members, elements, members
 from webhook.policy.pods.requests import ResourceRequest
 from webhook.policy.remedies import whole_cards
 from webhook.policy.replica_limits import limit_on
-from webhook.policy.verdict import Severity, Violation
+from webhook.policy.verdict import Path, Severity, Violation
 from webhook.policy.wording import amount, message
+from webhook.policy.workloads.extracted import ExtractedPod
 
 
 def run(context: PodContext) -> Violations:
@@ -113,3 +113,57 @@ CHECK = Check(
         "volcano-sh/volcano#5097",
     ),
 )
+
+
+_HOSTNAME = "kubernetes.io/hostname"
+_REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+
+
+def keeps_apart(extracted: ExtractedPod) -> bool:
+    """Whether a required anti-affinity keeps the pods that are made from it on different nodes. Raises MalformedError.
+
+    A label with a prefix, or `job-name`, that the template lacks counts as one that the controller adds to all of them.
+    """
+    pod = extracted.pod
+    path: Path = (*pod.spec_path, "affinity")
+    anti = members(pod.members("affinity"), "podAntiAffinity", path)
+    if not anti:
+        return False
+    path = (*path, "podAntiAffinity")
+    labels = members(members(extracted.raw, "metadata", extracted.path), "labels", (*extracted.path, "metadata"))
+    return any(
+        term.get("topologyKey") == _HOSTNAME and _matches(term, labels, (*path, _REQUIRED, index))
+        for index, term in enumerate(elements(anti, _REQUIRED, path))
+    )
+
+
+def _matches(term: Members, labels: Members, path: Path) -> bool:
+    """Whether the selector of a term matches pods with these labels. Without a selector it matches none."""
+    if not isinstance(term.get("labelSelector"), dict):
+        return False
+    selector = members(term, "labelSelector", path)
+    path = (*path, "labelSelector")
+    return all(_has(labels, key, (value,)) for key, value in members(selector, "matchLabels", path).items()) and all(
+        _meets(labels, one) for one in elements(selector, "matchExpressions", path)
+    )
+
+
+def _meets(labels: Members, expression: Members) -> bool:
+    key, operator, values = expression.get("key"), expression.get("operator"), expression.get("values")
+    if not isinstance(key, str):
+        return False
+    if operator == "In" and isinstance(values, list):
+        return _has(labels, key, values)
+    if operator == "Exists":
+        return key in labels or _is_added(key)
+    if operator == "NotIn" and isinstance(values, list):
+        return labels.get(key) not in values
+    return operator == "DoesNotExist" and key not in labels
+
+
+def _has(labels: Members, key: str, values: tuple[object, ...] | list[object]) -> bool:
+    return labels[key] in values if key in labels else _is_added(key)
+
+
+def _is_added(key: str) -> bool:
+    return "/" in key or key == "job-name"
