@@ -18,7 +18,6 @@ from tests.strategies.selecting import GPU, POOL, nearly_placed_pods, offering_c
 from webhook.policy.context import Origin
 from webhook.policy.evaluate import Evaluator
 from webhook.policy.placement.cluster_objects import Node, Taint
-from webhook.policy.placement.demands import MOST_DEMANDS, MOST_TERMS
 from webhook.policy.placement.facts import Facts
 from webhook.policy.placement.nearest import (
     Elsewhere,
@@ -31,6 +30,7 @@ from webhook.policy.placement.nearest import (
     Unmet,
     Untolerated,
 )
+from webhook.policy.placement.selector import MOST_DEMANDS, MOST_TERMS
 from webhook.policy.settings.elements import WorkloadPath
 from webhook.policy.settings.settings import Settings
 from webhook.policy.settings.workloads import Workloads

@@ -9,8 +9,14 @@ from typing import NamedTuple
 from webhook.policy.placement.memory_shares import MemoryShares, ResourceShares, SizedKinds
 from webhook.policy.placement.node_classes import CARD_MEMORY, REPLICAS
 from webhook.policy.placement.reachability import Placement
-from webhook.policy.placement.required_affinity import RequiredAffinity, characters
-from webhook.policy.placement.selector import Constraint, Requirement, Term, required_terms
+from webhook.policy.placement.selector import (
+    Constraint,
+    RequiredAffinity,
+    Requirement,
+    Term,
+    characters,
+    required_terms,
+)
 from webhook.policy.pods.client_limits import PREFIX
 from webhook.policy.pods.pod import Pod
 from webhook.policy.pods.quantity import NANO, QuantityError, parse

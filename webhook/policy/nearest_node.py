@@ -6,7 +6,6 @@ from collections.abc import Iterable
 
 from webhook.policy.context import PodContext
 from webhook.policy.placement.cluster_objects import Node, Taint
-from webhook.policy.placement.demands import Demand
 from webhook.policy.placement.nearest import (
     Apart,
     Elsewhere,
@@ -18,7 +17,7 @@ from webhook.policy.placement.nearest import (
     Unmet,
     Untolerated,
 )
-from webhook.policy.placement.selector import NAME_FIELD
+from webhook.policy.placement.selector import NAME_FIELD, Demand
 from webhook.policy.pods.quantity import NANO
 from webhook.policy.pods.requests import ResourceRequest
 from webhook.policy.printable import printable

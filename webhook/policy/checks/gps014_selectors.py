@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from webhook.policy.checks.check import Check, Scope, Violations
 from webhook.policy.context import PodContext
-from webhook.policy.placement.demands import alternatives
+from webhook.policy.placement.selector import alternatives
 from webhook.policy.remedies import sharing_nodes
 from webhook.policy.verdict import Path, Severity, Violation
 from webhook.policy.wording import message

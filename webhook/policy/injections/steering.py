@@ -20,7 +20,7 @@ from webhook.policy.injections import runtime_class
 from webhook.policy.injections.injection import OFF, Injection
 from webhook.policy.placement.node_sets import Nodes
 from webhook.policy.placement.reachability import Reachability
-from webhook.policy.placement.required_affinity import RequiredAffinity
+from webhook.policy.placement.selector import RequiredAffinity
 from webhook.policy.replica_limits import is_over_pod, over_container
 from webhook.policy.verdict import Edit
 

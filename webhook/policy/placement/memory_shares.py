@@ -14,8 +14,7 @@ from typing import NamedTuple
 from webhook.policy.placement.node_classes import CARD_MEMORY, REPLICAS
 from webhook.policy.placement.node_index import NodeIndex
 from webhook.policy.placement.node_sets import Nodes
-from webhook.policy.placement.required_affinity import Conjunction, Expression
-from webhook.policy.placement.selector import Constraint, integer
+from webhook.policy.placement.selector import Conjunction, Constraint, Expression, integer
 from webhook.policy.settings.settings import Resource
 
 MOST_KINDS = 256

@@ -1,17 +1,21 @@
 """Which nodes a pod's selectors allow: yes or no for known labels, maybe for a class of nodes described by domains.
 
 A node selector and the required node affinity become terms: any term suffices, all expressions of a term must hold
-(kubernetes/kubernetes component-helpers scheduling/corev1/nodeaffinity). An empty term matches nothing.
-"""
+(kubernetes/kubernetes component-helpers scheduling/corev1/nodeaffinity). An empty term matches nothing."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from itertools import islice
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from webhook.policy.pods.pod import Pod
 from webhook.policy.pods.reading import Members, elements, members, text, texts
-from webhook.policy.verdict import Path
+from webhook.policy.verdict import Append, Edit, Path
+
+if TYPE_CHECKING:
+    from webhook.policy.placement.cluster_objects import Node
+
 
 FIELD = "field:"
 """Prefix of the key of a node's field among the keys of labels. No label can have such a key."""
@@ -256,3 +260,161 @@ def expressions(term: Members, path: Path) -> Iterator[tuple[str, str, list[str]
         for index, raw in enumerate(elements(term, field, path)):
             place = (*path, field, index)
             yield prefix + text(raw, "key", place), text(raw, "operator", place), texts(raw, "values", place), place
+
+
+MOST_TERMS = 8
+MOST_DEMANDS = 64
+"""Terms, and demands of one term with those of the node selector, that are listed. No author reads more."""
+
+_SELECTOR = "nodeSelector"
+_SHOWN_VALUES = 3
+
+
+class Demand:
+    """A demand on one label or field of the node. `path` leads to it; `key` starts with FIELD for a field."""
+
+    __slots__ = ("constraint", "key", "operator", "path", "values")
+
+    def __init__(self, path: Path, key: str, operator: str, values: Sequence[str]) -> None:
+        self.path = path
+        self.key = key
+        self.operator = operator
+        self.values = values
+        self.constraint = Constraint()
+        self.constraint.add(operator, values)
+
+    @property
+    def is_selector(self) -> bool:
+        """Whether it is an entry of the node selector."""
+        return self.path[-2] == _SELECTOR
+
+    @property
+    def name(self) -> str:
+        return self.key.removeprefix(FIELD)
+
+    def held_by(self, node: Node) -> str | None:
+        """The value that a node has; None without one."""
+        return node.name if self.key == NAME_FIELD else node.labels.get(self.key)
+
+    def __str__(self) -> str:
+        """As `key=value` or `key operator [values]`, with the first few values."""
+        if self.is_selector:
+            return f"{self.name}={self.values[0]}"
+        shown = ", ".join(
+            [*self.values[:_SHOWN_VALUES], *("…" for _ in self.values[_SHOWN_VALUES : _SHOWN_VALUES + 1])]
+        )
+        return f"{self.name} {self.operator} [{shown}]" if shown else f"{self.name} {self.operator}"
+
+
+def alternatives(pod: Pod) -> list[list[Demand]] | None:
+    """The demands of the node selector with those of each term that is not empty: a node must meet one of the lists.
+
+    None if there are more than are listed. Raises MalformedError.
+    """
+    path = pod.path_of(_SELECTOR)
+    selector = node_selector(pod)
+    if len(selector) > MOST_DEMANDS:
+        return None
+    common = [Demand((*path, key), key, "In", (value,)) for key, value in selector.items()]
+    terms = required_terms(pod)
+    if terms is None:
+        return [common]
+    path = terms_path(pod)
+    if len(terms) > MOST_TERMS:
+        return None
+    listed = []
+    for index, term in enumerate(terms):
+        found = expressions(term, (*path, index))
+        demands = [Demand(place, key, operator, values) for key, operator, values, place in islice(found, MOST_DEMANDS)]
+        if len(common) + len(demands) > MOST_DEMANDS or next(found, None) is not None:
+            return None
+        if demands:
+            listed.append([*common, *demands])
+    return listed
+
+
+Expression: TypeAlias = dict[str, Any]
+"""An expression about a label, in the form of the pod's spec."""
+
+Conjunction: TypeAlias = Sequence[Expression]
+"""Expressions that must all hold."""
+
+
+class RequiredAffinity:
+    """A pod's required affinity, of which each term also requires one of some conjunctions.
+
+    `alternatives` holds these conjunctions for each term that is not empty; an empty conjunction leaves the term as it
+    is. For a pod without terms it holds one entry, whose conjunctions become the terms.
+    """
+
+    __slots__ = ("_alternatives", "_extended", "_path", "_pod")
+
+    def __init__(self, pod: Pod, alternatives: Sequence[Sequence[Conjunction]]) -> None:
+        self._pod = pod
+        self._path = terms_path(pod)
+        self._extended = _with_expressions(pod)
+        self._alternatives = alternatives
+
+    @classmethod
+    def unchanged(cls, pod: Pod) -> RequiredAffinity:
+        """The pod's own affinity."""
+        terms = _with_expressions(pod)
+        return cls(pod, [[()]] * (1 if terms is None else len(terms)))
+
+    def also(self, added: Conjunction) -> RequiredAffinity:
+        """The affinity that also requires these expressions."""
+        return RequiredAffinity(self._pod, [[(*one, *added) for one in several] for several in self._alternatives])
+
+    def requirement(self) -> Requirement:
+        """What the pod requires of its node with this affinity."""
+        if self._extended is None:
+            return requirement_with(self._pod, [{"matchExpressions": [*one]} for one in self._alternatives[0]])
+        return requirement_with(
+            self._pod,
+            [
+                _extended(term, one)
+                for (_, term), several in zip(self._extended, self._alternatives, strict=True)
+                for one in several
+            ],
+        )
+
+    def edits(self) -> Iterator[Edit]:
+        """The edits that make the affinity: the first conjunction in each term, and a copy of it for each other."""
+        if self._extended is None:
+            yield from (Append(self._path, {"matchExpressions": [*one]}) for one in self._alternatives[0] if one)
+            return
+        together = list(zip(self._extended, self._alternatives, strict=True))
+        for (index, _), several in together:
+            for expression in several[0]:
+                yield Append((*self._path, index, "matchExpressions"), expression)
+        for (_, term), several in together:
+            for one in several[1:]:
+                yield Append(self._path, _extended(term, one))
+
+
+def _with_expressions(pod: Pod) -> list[tuple[int, Members]] | None:
+    """The terms that are not empty, with their indices; None for a pod without terms."""
+    terms = required_terms(pod)
+    if not terms:
+        return None
+    return [
+        (index, term) for index, term in enumerate(terms) if term.get("matchExpressions") or term.get("matchFields")
+    ]
+
+
+def _extended(term: Members, added: Conjunction) -> Members:
+    copied: Members = {"matchExpressions": [*(term.get("matchExpressions") or ()), *added]}
+    if term.get("matchFields"):
+        copied["matchFields"] = term["matchFields"]
+    return copied
+
+
+def characters(pod: Pod) -> int:
+    """The length of the texts in the required terms, with the quotes and the comma of each."""
+    return sum(
+        len(text or "") + 3
+        for _, term in _with_expressions(pod) or ()
+        for field in ("matchExpressions", "matchFields")
+        for expression in term.get(field) or ()
+        for text in (expression.get("key"), expression.get("operator"), *(expression.get("values") or ()))
+    )
