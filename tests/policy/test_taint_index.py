@@ -13,12 +13,11 @@ from tests import scheduler
 from tests.linear import assert_at_most
 from tests.strategies import selecting
 from webhook.policy.placement.cluster_objects import Node, Taint
-from webhook.policy.placement.lifecycle_taints import is_lifecycle
 from webhook.policy.placement.node_classes import NodeClasses
 from webhook.policy.placement.node_index import NodeIndex
 from webhook.policy.placement.node_sets import NodeSharing
 from webhook.policy.placement.plugin_configs import PluginConfigs
-from webhook.policy.placement.tolerations import Tolerations
+from webhook.policy.placement.tolerations import Tolerations, is_lifecycle
 
 Json = dict[str, Any]
 

@@ -18,7 +18,7 @@ from webhook.cli import cli
 from webhook.cluster import nodes
 from webhook.cluster.api_server import ApiServer
 from webhook.policy.placement.decisive import ALWAYS
-from webhook.policy.placement.lifecycle_taints import is_lifecycle
+from webhook.policy.placement.tolerations import is_lifecycle
 from webhook.server.observe.metrics import FAMILIES, Metrics
 
 PAGES = pages()

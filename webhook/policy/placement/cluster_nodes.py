@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 from webhook.policy.placement.decisive import Decisive
 from webhook.policy.placement.facts import Facts
-from webhook.policy.placement.lifecycle_taints import is_lifecycle
 from webhook.policy.placement.node_classes import NodeClasses
 from webhook.policy.placement.node_index import NodeIndex, indexing
 from webhook.policy.placement.node_sets import Nodes, NodeSharing, TaintKey
 from webhook.policy.placement.plugin_configs import PluginConfigs
 from webhook.policy.placement.selector import Requirement
 from webhook.policy.placement.taint_index import TaintIndex
+from webhook.policy.placement.tolerations import is_lifecycle
 from webhook.policy.placement.whole_cards import whole_cards
 from webhook.policy.pods.gpu_resources import GpuResources
 from webhook.policy.settings.settings import Settings

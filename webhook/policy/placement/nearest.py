@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from webhook.policy.placement.cluster_objects import Node, Taint
-from webhook.policy.placement.lifecycle_taints import is_lifecycle
 from webhook.policy.placement.node_sets import Nodes
 from webhook.policy.placement.reachability import Placement
 from webhook.policy.placement.selector import Demand, alternatives
+from webhook.policy.placement.tolerations import is_lifecycle
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,9 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import zip_longest
 from typing import TypeAlias
 
-from webhook.policy.placement.lifecycle_taints import is_lifecycle
 from webhook.policy.placement.node_sets import Nodes, TaintKey, union
-from webhook.policy.placement.tolerations import Tolerations
+from webhook.policy.placement.tolerations import Tolerations, is_lifecycle
 from webhook.policy.steps import ENTRIES, Steps, converted
 
 Counts: TypeAlias = list[Nodes]

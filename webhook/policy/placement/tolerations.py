@@ -1,8 +1,7 @@
 """Tolerations: which taints they tolerate, and whether they cover every taint that another toleration would.
 
 The rules are those of k8s.io/component-helpers scheduling/corev1 ToleratesTaint. The operators Gt and Lt compare
-numbers; the configured ones never do, so such a toleration covers none of them.
-"""
+numbers; the configured ones never do, so such a toleration covers none of them."""
 
 from __future__ import annotations
 
@@ -17,6 +16,7 @@ from webhook.policy.verdict import Path
 
 if TYPE_CHECKING:
     from webhook.policy.placement.cluster_objects import Taint
+
 
 _NONE: Set[str] = frozenset()
 
@@ -107,3 +107,31 @@ def tolerations_of(pod: Pod, keys: Container[str]) -> Tolerations:
     if listed:
         tolerations.add(listed, pod.path_of("tolerations"))
     return tolerations
+
+
+_PREFIXES = (
+    "node.kubernetes.io/",  # https://kubernetes.io/docs/reference/labels-annotations-taints/
+    "node.cloudprovider.kubernetes.io/",
+    "node.cluster.x-k8s.io/",  # kubernetes-sigs/cluster-api api/core/v1beta2
+    "cluster-autoscaler.kubernetes.io/",
+    "ignore-taint.cluster-autoscaler.kubernetes.io/",  # kubernetes/autoscaler utils/taints/taints.go
+    "startup-taint.cluster-autoscaler.kubernetes.io/",
+    "status-taint.cluster-autoscaler.kubernetes.io/",
+    "karpenter.sh/",  # kubernetes-sigs/karpenter pkg/apis/v1/taints.go
+    "karpenter.azure.com/",
+    "karpenter.k8s.aws/",
+    "aws-node-termination-handler/",
+    "cloud.google.com/impending-node-termination",
+    "remediation.medik8s.io/",
+    "medik8s.io/",
+)
+_KEYS = frozenset({"ToBeDeletedByClusterAutoscaler", "DeletionCandidateOfClusterAutoscaler"})
+_MAINTENANCE = "maintenance"
+_STARTING = "agent-not-ready"
+"""Agents of nodes remove it once they run (kubernetes/kops#15464, kubernetes-sigs/aws-ebs-csi-driver#1949)."""
+
+
+def is_lifecycle(key: str) -> bool:
+    """Whether a taint's key shows a passing state of the node."""
+    name = key.rpartition("/")[2]
+    return key.startswith(_PREFIXES) or key in _KEYS or name == _STARTING or _MAINTENANCE in name.lower()
