@@ -20,8 +20,7 @@ from tests.fixture import Fixture, evaluator_of, load_all
 from tests.report.rewriting import FILE, expected, mutations, values
 from tests.report.test_rewrite import ANNOTATION, POD, files
 from webhook.report.mutate import MutateFormat
-from webhook.report.mutation import Mutation
-from webhook.report.mutation_writer import Destination
+from webhook.report.mutation_writer import Destination, Mutation
 from webhook.report.rewrite import rewrite
 from webhook.report.rewrite.file import applied
 

@@ -10,7 +10,7 @@ from webhook.diagnostics import Diagnostic
 from webhook.manifests import Manifest, read
 from webhook.policy.evaluate import Evaluator
 from webhook.policy.settings.settings import Settings
-from webhook.report.mutation import Mutation
+from webhook.report.mutation_writer import Mutation
 
 FILE = "pod.yaml"
 

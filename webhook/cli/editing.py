@@ -20,8 +20,7 @@ from webhook.report.counted import counted
 from webhook.report.exit_codes import ExitCode
 from webhook.report.left_unread import LeftUnread
 from webhook.report.mutate import MutateFormat
-from webhook.report.mutation import Mutation
-from webhook.report.mutation_writer import Destination, MutationWriter, Reader
+from webhook.report.mutation_writer import Destination, Mutation, MutationWriter, Reader
 
 
 class Edits:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import Protocol
+from typing import Any, Protocol
 
 from webhook.diagnostics import Diagnostic
-from webhook.report.mutation import Mutation
+from webhook.manifests import Manifest
+from webhook.report.model import Subject
 from webhook.report.paint import Paint, plain
 
 
@@ -37,3 +38,17 @@ class MutationWriter(Protocol):
 
     def end(self) -> Iterator[str | Diagnostic]:
         """Yield what remains."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mutation:
+    """An object of a file, the JSON Patch operations for it, and the object that results.
+
+    `edited` computes the result on each call. It may take far more memory than the object of the manifest, in which
+    YAML aliases share their target, so formats hold one result at a time.
+    """
+
+    manifest: Manifest
+    subject: Subject
+    operations: Sequence[dict[str, Any]]
+    edited: Callable[[], object]

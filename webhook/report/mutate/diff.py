@@ -15,8 +15,7 @@ from typing import NamedTuple
 from webhook.diagnostics import Diagnostic
 from webhook.manifests import STDIN
 from webhook.policy.printable import COMMAND_ANYWHERE
-from webhook.report.mutation import Mutation
-from webhook.report.mutation_writer import Destination, Reader
+from webhook.report.mutation_writer import Destination, Mutation, Reader
 from webhook.report.rewrite import Splice, rewrite
 
 _COLOURS = {"@": "cyan", "-": "red", "+": "green"}

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from textwrap import indent
 
 from webhook.report.data import json_text
-from webhook.report.mutation import Mutation
+from webhook.report.mutation_writer import Mutation
 
 _HEAD = '{\n  "apiVersion": "v1",\n  "kind": "List",\n  "items": [\n'
 

@@ -7,7 +7,7 @@ from textwrap import indent
 from typing import Any
 
 from webhook.report.data import json_text
-from webhook.report.mutation import Mutation
+from webhook.report.mutation_writer import Mutation
 
 
 class PatchWriter:

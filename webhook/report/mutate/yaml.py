@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from webhook.report.data import yaml_text
-from webhook.report.mutation import Mutation
+from webhook.report.mutation_writer import Mutation
 
 _SEPARATOR = "---\n"
 

@@ -11,7 +11,7 @@ import msgspec
 
 from webhook.diagnostics import Diagnostic
 from webhook.manifests import Document, Position, documents
-from webhook.report.mutation import Mutation
+from webhook.report.mutation_writer import Mutation
 from webhook.report.rewrite.changes import Change, changes
 from webhook.report.rewrite.events import json_events, json_key, yaml_events, yaml_key
 from webhook.report.rewrite.outline import outline
