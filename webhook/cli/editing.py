@@ -18,9 +18,9 @@ from webhook.patch import Operation
 from webhook.policy.verdict import MOST_EDITS, Severity
 from webhook.report.counted import counted
 from webhook.report.exit_codes import ExitCode
-from webhook.report.left_unread import LeftUnread
 from webhook.report.mutate import MutateFormat
 from webhook.report.mutation_writer import Destination, Mutation, MutationWriter, Reader
+from webhook.report.tally import LeftUnread
 
 
 class Edits:
