@@ -169,7 +169,7 @@ def _composed(file: str, number: int, text: SourceText) -> Document | Diagnostic
     try:
         composed = compose(text)
     except UnreadableError as error:
-        from webhook.manifests.templates import template
+        from webhook.manifests.errors import template
 
         unrendered = template(file, text, error.offset)
         return unrendered or Diagnostic(file, *text.position(error.offset), error.message)
