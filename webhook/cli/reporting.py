@@ -14,8 +14,8 @@ import click
 from webhook.cli.options import Output, outputs_option, single_option, with_options
 from webhook.cli.outputs import STDOUT, Write, destinations
 from webhook.cli.progress import Progress, progress
-from webhook.cli.repository import up_to_root
 from webhook.cli.screen import paint, show, tell, width
+from webhook.cli.settings_file import up_to_root
 from webhook.diagnostics import Diagnostic
 from webhook.report.check import CheckFormat
 from webhook.report.model import Entry

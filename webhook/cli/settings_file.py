@@ -6,7 +6,6 @@ import os
 from pathlib import Path
 from typing import NamedTuple
 
-from webhook.cli.repository import up_to_root
 from webhook.manifests.recognition import OUR_FILE
 
 VARIABLE = "GPUSHARE_CONFIG"
@@ -42,3 +41,10 @@ def _of_repository(start: Path) -> Path | None:
     Outside a repository only the folder itself counts: a file of another user in /tmp must not apply.
     """
     return next((file for folder in up_to_root(start) if (file := folder / FILE).is_file()), None)
+
+
+def up_to_root(folder: Path) -> list[Path]:
+    """Return a folder and those above it up to the root of its repository; the folder alone if it is in none."""
+    folders = [folder, *folder.parents]
+    root = next((index for index, one in enumerate(folders) if (one / ".git").exists()), 0)
+    return folders[: root + 1]
