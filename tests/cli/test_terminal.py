@@ -12,7 +12,7 @@ from tests.cli.terminal import in_terminal, without_styles
 from tests.report.golden import INPUTS
 from tests.report.reports import DENIAL, UNREADABLE, result
 from webhook.cli import screen
-from webhook.cli.progress import progress
+from webhook.cli.reporting import progress
 from webhook.report.columns import columns
 
 COLOURED = {"NO_COLOR": ""}
