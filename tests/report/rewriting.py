@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from webhook.cli.editing import mutation
 from webhook.cli.evaluation import Evaluated, evaluate
+from webhook.cli.mutate import mutation
 from webhook.diagnostics import Diagnostic
 from webhook.manifests import Manifest, read
 from webhook.policy.evaluate import Evaluator

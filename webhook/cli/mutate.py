@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import sys
-from functools import cache
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache, partial
+from pathlib import Path
 
 import click
 
-from webhook.cli.editing import edits
 from webhook.cli.evaluation import Evaluated, evaluate
 from webhook.cli.evaluator import Source, prepared, source_options
 from webhook.cli.inputs import applied
@@ -19,10 +21,18 @@ from webhook.cli.options import (
     outputs_option,
     read_standard_input_once,
 )
-from webhook.cli.screen import tell
+from webhook.cli.outputs import STDOUT, Write, destinations
+from webhook.cli.screen import paint, tell
+from webhook.diagnostics import Diagnostic, Listing, Unread
 from webhook.manifests import Manifest
+from webhook.patch import Operation
 from webhook.policy.injections.injection import OFF
+from webhook.policy.verdict import MOST_EDITS, Severity
+from webhook.report.counted import counted
+from webhook.report.exit_codes import ExitCode
 from webhook.report.mutate import MutateFormat
+from webhook.report.mutation_writer import Destination, Mutation, MutationWriter, Reader
+from webhook.report.tally import LeftUnread
 
 
 @click.command(name="mutate", cls=ManifestCommand)
@@ -85,3 +95,111 @@ def _opt_in() -> frozenset[str]:
     from webhook.settings.configuration import default, view
 
     return frozenset(name for name, section in view(default())["injections"].items() if not section["enabled"])
+
+
+class Edits:
+    """Writes edited objects in each format. Names on standard error what is left out, and counts all."""
+
+    __slots__ = ("_listing", "_parts", "_reported", "denied", "edited", "errors", "unchanged", "unread")
+
+    def __init__(self, parts: Sequence[tuple[MutationWriter, Write]]) -> None:
+        self._parts = parts
+        self._reported: set[Diagnostic] = set()
+        self._listing = Listing()
+        self.unread = LeftUnread()
+        self.edited = self.unchanged = self.denied = self.errors = 0
+
+    def add(self, checked: Evaluated | Diagnostic | Unread) -> None:
+        """Write an object, or name it if it is denied or cannot be edited. Raises InputError."""
+        if isinstance(checked, Diagnostic):
+            self._refuse(checked)
+        elif isinstance(checked, Unread):
+            self.unread.add(checked)
+        elif checked.is_denied:
+            self.denied += 1
+            _tell_denial(checked)
+        elif checked.has_too_many_edits:
+            message = f"{checked.subject} needs more than {MOST_EDITS} edits, so the webhook makes none"
+            self._refuse(checked.manifest.diagnostic((), message))
+        else:
+            self._write(mutation(checked))
+
+    def end(self) -> None:
+        """Write what remains. Raises InputError if a file cannot be written."""
+        for writer, write in self._parts:
+            self._take(writer.end(), write)
+        tell(*map(str, self._listing.end()))
+
+    @property
+    def exit_code(self) -> ExitCode:
+        return ExitCode.WRONG_INPUT if self.errors else ExitCode.DENIED if self.denied else ExitCode.OK
+
+    def summary(self) -> str:
+        """Return what became of the objects, in a line."""
+        counts = {"edited": self.edited, "unchanged": self.unchanged, "denied": self.denied}
+        objects = sum(counts.values())
+        named = ", ".join(f"{count} {name}" for name, count in counts.items() if count)
+        parts = [counted(objects, "object") + (f": {named}" if named else "")]
+        if self.unread:
+            parts.append(str(self.unread))
+        if self.errors:
+            parts.append(counted(self.errors, "error"))
+        return "; ".join(parts)
+
+    def _write(self, mutation: Mutation) -> None:
+        if mutation.operations:
+            self.edited += 1
+        else:
+            self.unchanged += 1
+        for writer, write in self._parts:
+            self._take(writer.add(mutation), write)
+
+    def _take(self, pieces: Iterator[str | Diagnostic], write: Write) -> None:
+        for piece in pieces:
+            if isinstance(piece, str):
+                write(piece)
+            elif piece not in self._reported:
+                self._reported.add(piece)  # two diffs of one run have the same failures
+                self._refuse(piece)
+
+    def _refuse(self, problem: Diagnostic) -> None:
+        self.errors += problem.errors
+        tell(*map(str, self._listing.add(problem)))
+
+
+@contextmanager
+def edits(outputs: Sequence[Output[MutateFormat]]) -> Iterator[Edits]:
+    """Yield the edits of a run. At the end, all text is put into place. Raises InputError."""
+    with destinations([one.file for one in outputs]) as writes:
+        yield Edits(
+            [(one.format.writer(_destination(one.file)), write) for one, write in zip(outputs, writes, strict=True)]
+        )
+
+
+def _destination(file: str) -> Destination:
+    folder = str(Path.cwd())
+    if file != STDOUT:
+        return Destination(Reader.FILE, folder=folder)
+    reader = Reader.TERMINAL if sys.stdout.isatty() else Reader.STREAM
+    return Destination(reader, paint(sys.stdout), folder)
+
+
+def _tell_denial(checked: Evaluated) -> None:
+    for located in checked.result().findings:
+        finding = located.finding
+        if finding.severity is Severity.DENY:
+            tell(f"{located.at(checked.manifest.file)}: {checked.subject} is denied: {located}")
+            tell(f"    remedy: {finding.remedy}")
+
+
+def mutation(checked: Evaluated) -> Mutation:
+    """Return an object that is not denied, with its edits."""
+    operations = checked.operations()
+    return Mutation(checked.manifest, checked.subject, operations, partial(_edited, checked.manifest, operations))
+
+
+def _edited(manifest: Manifest, operations: list[Operation]) -> object:
+    import jsonpatch
+
+    # A copy by jsonpatch would keep what aliases share, and an edit of one place would show in all.
+    return jsonpatch.apply_patch(manifest.unshared(), operations, in_place=True)
