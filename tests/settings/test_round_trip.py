@@ -20,8 +20,7 @@ from webhook.report.commented import Comments, commented_yaml
 from webhook.report.data import json_text, yaml_text
 from webhook.settings.configuration import SETTINGS_FILE, view
 from webhook.settings.facts_file import FACTS_FILE, portable, spelled_out
-from webhook.settings.load import load, load_facts
-from webhook.settings.origins import load_with_origins
+from webhook.settings.load import load, load_facts, load_with_origins
 from webhook.settings.schema import facts_schema, schema
 from webhook.settings.schema_tree import MISSING, Array, Map, Node, Nullable, Object, Scalar, write
 

@@ -36,7 +36,7 @@ def view(config: str | None, facts: str | None, output: DataFormat) -> None:
     the profile that sets a value; a value without a comment is the default. JSON has no comments.
     """
     from webhook.settings.configuration import view as effective
-    from webhook.settings.origins import load_with_origins
+    from webhook.settings.load import load_with_origins
 
     read_standard_input_once(config=config, facts=facts)
     file = settings_file(config)

@@ -12,7 +12,8 @@ from webhook.policy.placement.decisive import ALWAYS, Decisive
 from webhook.policy.placement.facts import Facts
 from webhook.policy.placement.node_bounds import bounded
 from webhook.policy.settings.formats import did_you_mean, shown
-from webhook.settings.configuration import API_VERSION, KIND, SETTINGS_FILE, Configuration
+from webhook.policy.verdict import Path
+from webhook.settings.configuration import API_VERSION, KIND, SETTINGS_FILE, Configuration, view
 from webhook.settings.facts_file import FACTS_FILE, FACTS_KIND
 from webhook.settings.options import Option, overridden
 from webhook.settings.problems import MOST_DESCRIBED, Found, Locate, found, refuse
@@ -68,3 +69,40 @@ def _header(value: Mapping[str, Any], kind: str) -> Iterator[Found]:
         if given != right:
             hint = did_you_mean(given, [right]) if isinstance(given, str) else ""
             yield Found((key,), f'must be "{right}", not {shown(given)}' + (f"; {hint}" if hint else ""))
+
+
+def load_with_origins(value: object, locate: Locate, file: str) -> tuple[Configuration, dict[Path, str]]:
+    """The configuration of a settings file, and the origins of its values that are no defaults.
+
+    The origins are by path in the view of the configuration; a list has one as a whole. Raises InputError.
+    """
+    held = load(value, locate, file)
+    profile = f"profile {held.profile}"
+    found = {}
+    for path in _leaves(view(held), ()):
+        if _sets(value, path):
+            found[path] = f"{file}:{locate(path)[0]}"
+        elif _sets(PROFILES[held.profile], path):
+            found[path] = profile
+    return held, found
+
+
+def _leaves(value: Mapping[str, Any], above: Path) -> Iterator[Path]:
+    """The paths of everything that is not a mapping with keys."""
+    for key, one in value.items():
+        path = (*above, key)
+        if isinstance(one, Mapping) and one:
+            yield from _leaves(one, path)
+        else:
+            yield path
+
+
+def _sets(value: object, path: Path) -> bool:
+    """Whether a file or profile sets the value at a path: by its key, or by a shorthand for the section around it."""
+    for step in path:
+        if not isinstance(value, Mapping):
+            return value is not None
+        if step not in value:
+            return False
+        value = value[step]
+    return True
