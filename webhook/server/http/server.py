@@ -13,6 +13,7 @@ from contextlib import suppress
 from http import HTTPStatus
 from operator import attrgetter
 from time import monotonic
+from typing import TYPE_CHECKING, cast
 
 import aiohttp
 from aiohttp import StreamReader, web
@@ -23,10 +24,13 @@ from webhook.runtime.exceptions import places, stack
 from webhook.server.errors import BANNER, RequestError, answer
 from webhook.server.http.exchange import EXCHANGE
 from webhook.server.http.protocol import GuardedConnection
-from webhook.server.http.refusal import RefusalWriter
 from webhook.server.http.state import ConnectionTerms, State
 from webhook.server.observe.log import EventLog
 from webhook.server.observe.metrics import Metrics
+
+if TYPE_CHECKING:
+    from multidict import CIMultiDict
+
 
 _LINGER = 2.0
 """Seconds in which the rest of a refused body is read and dropped; closing at once would discard the answer."""
@@ -242,3 +246,37 @@ class _AnswerReporter(AbstractAccessLogger):
 
     def log(self, request: web.BaseRequest, response: web.StreamResponse, time: float) -> None:  # noqa: ARG002
         request[EXCHANGE].answered(is_last=not response.keep_alive)
+
+
+class RefusalWriter(AbstractStreamWriter):
+    """Sends a Status instead of the text with which aiohttp answers a request that it cannot parse.
+
+    That text quotes the request, and its headers name the versions of aiohttp and Python.
+    """
+
+    def __init__(self, writer: AbstractStreamWriter) -> None:
+        self._writer = writer
+        refused = answer(RequestError(HTTPStatus.BAD_REQUEST, "the request is not valid HTTP/1.1"))
+        self._body = cast(bytes, refused.body)
+
+    async def write_headers(self, status_line: str, headers: CIMultiDict[str]) -> None:
+        headers.update(BANNER)
+        headers["Content-Type"] = "application/json"
+        headers["Content-Length"] = str(len(self._body))
+        await self._writer.write_headers(status_line, headers)
+
+    async def write_eof(self, chunk: bytes = b"") -> None:  # noqa: ARG002 - aiohttp's text
+        await self._writer.write_eof(self._body)
+
+    async def write(self, chunk: bytes | bytearray | memoryview) -> None:
+        """Drop a part of aiohttp's text."""
+
+    async def drain(self) -> None:
+        """Wait until the client has read enough."""
+        await self._writer.drain()
+
+    def enable_compression(self, encoding: str = "deflate", strategy: int | None = None) -> None:
+        """Send the Status as it is."""
+
+    def enable_chunking(self) -> None:
+        """Send the Status as a whole."""
