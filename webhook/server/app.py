@@ -17,9 +17,9 @@ from webhook.server import limits
 from webhook.server.credentials import Credentials
 from webhook.server.health import Health
 from webhook.server.http.acceptor import Acceptor
+from webhook.server.http.protocol import ConnectionTerms
 from webhook.server.http.server import Handler, HttpServer, UnsupportedAiohttpError
 from webhook.server.http.shutdown import Shutdown
-from webhook.server.http.state import ConnectionTerms
 from webhook.server.lifecycle import Lifecycle, Phase
 from webhook.server.limits import Bounds
 from webhook.server.live_config import Files, LiveConfig
