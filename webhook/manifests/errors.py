@@ -1,4 +1,7 @@
-"""Text that cannot be read: the error with its offset."""
+"""Text that cannot be read: the error with its offset.
+
+A placeholder of a template that is not rendered breaks YAML in some places: `template` recognizes them.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The nodes of a cluster as far as they are known, with the declared node groups, and how they share their cards."""
+"""The nodes of a cluster as far as they are known, with the declared node groups, and how they share their cards.
+
+`WholeCards` is the node affinity that keeps a pod on nodes with whole cards.
+"""
 
 from __future__ import annotations
 

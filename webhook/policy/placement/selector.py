@@ -1,7 +1,11 @@
 """Which nodes a pod's selectors allow: yes or no for known labels, maybe for a class of nodes described by domains.
 
 A node selector and the required node affinity become terms: any term suffices, all expressions of a term must hold
-(kubernetes/kubernetes component-helpers scheduling/corev1/nodeaffinity). An empty term matches nothing."""
+(kubernetes/kubernetes component-helpers scheduling/corev1/nodeaffinity). An empty term matches nothing.
+
+A message needs the single entry that a node fails: a `Demand` is an entry of the selector or an expression, and a path.
+An added expression must be in each term of an affinity, because terms are alternatives: see `RequiredAffinity`.
+"""
 
 from __future__ import annotations
 

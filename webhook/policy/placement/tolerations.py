@@ -1,7 +1,11 @@
 """Tolerations: which taints they tolerate, and whether they cover every taint that another toleration would.
 
 The rules are those of k8s.io/component-helpers scheduling/corev1 ToleratesTaint. The operators Gt and Lt compare
-numbers; the configured ones never do, so such a toleration covers none of them."""
+numbers; the configured ones never do, so such a toleration covers none of them.
+
+Kubernetes, cloud providers and autoscalers set taints that show a passing state of a node. No pod should tolerate them
+for its GPU, and they are no evidence that a pod can never run on the node: see `is_lifecycle`.
+"""
 
 from __future__ import annotations
 
