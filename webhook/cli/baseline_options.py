@@ -15,7 +15,8 @@ from webhook.cli.options import file_option, with_options
 from webhook.cli.outputs import destinations
 from webhook.cli.screen import tell
 from webhook.manifests import STDIN
-from webhook.report.baseline import BaselineUse, Recorded, load
+from webhook.report.baseline import BaselineUse, Recorded
+from webhook.report.baseline_content import load
 from webhook.report.model import Entry, Result
 from webhook.report.tally import Tally
 
