@@ -140,7 +140,7 @@ def test_counters_of_known_labels_start_at_zero() -> None:
 async def test_memory_limit_is_exported(
     certificates: Certificates, monkeypatch: pytest.MonkeyPatch, limit: int | None, exported: float
 ) -> None:
-    monkeypatch.setattr(limits, "limit", lambda: limit)
+    monkeypatch.setattr(limits, "memory_limit", lambda: limit)
     async with running(certificates) as server:
         assert (await measured(server))["memory_limit_bytes", ()] == exported
 
