@@ -132,8 +132,6 @@ def _content(file: str, document: Document) -> Stranger | Iterable[Manifest | Di
     """Return the objects of a document, or what it is if it is none."""
     value = document.value
     if is_review(value):
-        from webhook.manifests.objects import reviewed
-
         found = reviewed(file, document)
         return found if isinstance(found, Stranger) else _complete((found,))
     stranger = recognized(file, value)
