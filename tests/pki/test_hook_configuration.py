@@ -9,7 +9,7 @@ from typing import Any
 import jsonpatch
 import pytest
 
-from webhook.pki import objects
+from webhook.pki import objects, shapes
 from webhook.pki.objects import HookConfiguration
 
 NEW = b"-----BEGIN CERTIFICATE-----\nnew\n"
@@ -24,7 +24,7 @@ def found(*texts: str | None) -> Any:
 
 
 def parsed(found: Any) -> HookConfiguration:
-    return objects.read("/guard", objects.check(found, objects.HookConfigurationShape, "/guard"))
+    return objects.read("/guard", shapes.check(found, shapes.HookConfigurationShape, "/guard"))
 
 
 def patched(before: Any, there: Any) -> Any:

@@ -1,6 +1,7 @@
 """The objects of an installation at the API server, read and written by name: its Secret and its two configurations.
 
-Certificates depend on the entries of a configuration and their `caBundle`s alone."""
+Certificates depend on the entries of a configuration and their `caBundle`s alone.
+"""
 
 from __future__ import annotations
 
@@ -8,15 +9,13 @@ import base64
 import binascii
 from collections.abc import AsyncGenerator, Iterable
 from dataclasses import dataclass
-from typing import TypeVar
-
-import msgspec
 
 from webhook.cluster.api_server import ApiServer, Object
-from webhook.pki import authorities, objects
+from webhook.pki import authorities, objects, shapes
 from webhook.pki.authorities import Authorities
 from webhook.pki.bundle import Bundle
 from webhook.pki.installation import Installation
+from webhook.pki.shapes import HookConfigurationShape
 from webhook.policy.printable import printable
 
 
@@ -103,7 +102,7 @@ class Objects:
     async def _blank(self) -> Object:
         """A Secret without data, owned by the Deployment: it goes with the release, and is not created without it."""
         path = self._installation.deployment
-        owner = objects.check(await self._call("GET", path), objects.OwnerShape, path).metadata
+        owner = shapes.check(await self._call("GET", path), shapes.OwnerShape, path).metadata
         reference = {"apiVersion": "apps/v1", "kind": "Deployment", "name": owner.name, "uid": owner.uid}
         before = self._metadata
         metadata = {
@@ -120,13 +119,13 @@ class Objects:
         found = await self._find(path)
         if found is None:
             return None
-        return objects.read(path, objects.check(found, objects.HookConfigurationShape, path))
+        return objects.read(path, shapes.check(found, shapes.HookConfigurationShape, path))
 
     async def _secret(self) -> Object | None:
         """The Secret as it is, since it is written with everything that others keep in it."""
         found = await self._find(self._path)
         if found is not None:
-            objects.check(found, objects.SecretShape, self._path)
+            shapes.check(found, shapes.SecretShape, self._path)
         return found
 
     async def _find(self, path: str) -> Object | None:
@@ -197,55 +196,3 @@ def _pem(bundle: str | None) -> bytes:
         return base64.b64decode(bundle or "")
     except (binascii.Error, ValueError):
         return b""
-
-
-Shape = TypeVar("Shape", bound=msgspec.Struct)
-Texts = dict[str, str]
-
-
-class _Metadata(msgspec.Struct, rename="camel"):
-    resource_version: str
-    labels: Texts | None = None
-    annotations: Texts | None = None
-
-
-class SecretShape(msgspec.Struct):
-    """A Secret."""
-
-    metadata: _Metadata
-    data: Texts | None = None
-
-
-class _ClientConfig(msgspec.Struct, rename="camel"):
-    ca_bundle: str | None = None
-
-
-class _Webhook(msgspec.Struct, rename="camel"):
-    name: str
-    client_config: _ClientConfig
-
-
-class HookConfigurationShape(msgspec.Struct):
-    """A MutatingWebhookConfiguration or ValidatingWebhookConfiguration."""
-
-    metadata: _Metadata
-    webhooks: list[_Webhook] | None = None
-
-
-class _Identity(msgspec.Struct):
-    name: str
-    uid: str
-
-
-class OwnerShape(msgspec.Struct):
-    """An object that can own another."""
-
-    metadata: _Identity
-
-
-def check(found: Object, shape: type[Shape], path: str) -> Shape:
-    """Return the object as this shape. Raises ConnectionError, which quotes no value: a Secret may be among them."""
-    try:
-        return msgspec.convert(found, shape)
-    except msgspec.ValidationError as error:
-        raise ConnectionError(f"GET {path}: not an object of the API server: {error}") from None
