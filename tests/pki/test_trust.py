@@ -11,8 +11,9 @@ from cryptography import x509
 from tests.pki.fake_api import wait
 from tests.pki.virtual import virtual
 from webhook.pki import Authority
+from webhook.pki.hook_configuration import Entry, HookConfiguration
 from webhook.pki.keeper import Trust
-from webhook.pki.objects import ClusterState, Entry, HookConfiguration
+from webhook.pki.objects import ClusterState
 from webhook.pki.rotation import Served
 
 NOW = datetime(2026, 11, 20, tzinfo=UTC)

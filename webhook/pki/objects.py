@@ -5,17 +5,15 @@ Certificates depend on the entries of a configuration and their `caBundle`s alon
 
 from __future__ import annotations
 
-import base64
-import binascii
 from collections.abc import AsyncGenerator, Iterable
 from dataclasses import dataclass
 
 from webhook.cluster.api_server import ApiServer, Object
-from webhook.pki import authorities, objects, shapes
+from webhook.pki import authorities, hook_configuration, shapes
 from webhook.pki.authorities import Authorities
 from webhook.pki.bundle import Bundle
+from webhook.pki.hook_configuration import HookConfiguration
 from webhook.pki.installation import Installation
-from webhook.pki.shapes import HookConfigurationShape
 from webhook.policy.printable import printable
 
 
@@ -85,7 +83,7 @@ class Objects:
         Yields the path of each configuration as soon as it is written, so that a later failure hides no write. Tries
         all of them, then raises the first error.
         """
-        patches = {found.path: objects.operations(found, bundle) for found in state.configurations}
+        patches = {found.path: hook_configuration.operations(found, bundle) for found in state.configurations}
         errors: list[Exception] = []
         for path, patch in patches.items():
             if not patch:
@@ -119,7 +117,7 @@ class Objects:
         found = await self._find(path)
         if found is None:
             return None
-        return objects.read(path, shapes.check(found, shapes.HookConfigurationShape, path))
+        return hook_configuration.read(path, shapes.check(found, shapes.HookConfigurationShape, path))
 
     async def _secret(self) -> Object | None:
         """The Secret as it is, since it is written with everything that others keep in it."""
@@ -146,53 +144,3 @@ class Objects:
         if not 200 <= status < 300:
             raise ApiStatusError(status, message)
         return answer
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """One webhook of a configuration, with its `caBundle` as PEM."""
-
-    name: str
-    bundle: bytes
-
-
-@dataclass(frozen=True, slots=True)
-class HookConfiguration:
-    """What one configuration held at one `resourceVersion`."""
-
-    path: str
-    resource_version: str
-    entries: tuple[Entry, ...]
-
-
-def read(path: str, found: HookConfigurationShape) -> HookConfiguration:
-    """The configuration at this path, as the API server returned it."""
-    entries = tuple(Entry(entry.name, _pem(entry.client_config.ca_bundle)) for entry in found.webhooks or ())
-    return HookConfiguration(path, found.metadata.resource_version, entries)
-
-
-def operations(configuration: HookConfiguration, bundle: bytes) -> list[Object]:
-    """The JSON patch that writes the bundle into every entry that has another one; empty if there is none.
-
-    The patch fails if the object has changed meanwhile, because an index may then mean another entry. Server-side apply
-    needs no index, but it would make the webhook an owner of the entries, and a later apply that drops one would fail.
-    """
-    text = base64.b64encode(bundle).decode()
-    edits = [
-        operation
-        for index, entry in enumerate(configuration.entries)
-        if entry.bundle != bundle
-        for operation in (
-            {"op": "test", "path": f"/webhooks/{index}/name", "value": entry.name},
-            {"op": "add", "path": f"/webhooks/{index}/clientConfig/caBundle", "value": text},
-        )
-    ]
-    unchanged = {"op": "test", "path": "/metadata/resourceVersion", "value": configuration.resource_version}
-    return [unchanged, *edits] if edits else []
-
-
-def _pem(bundle: str | None) -> bytes:
-    try:
-        return base64.b64decode(bundle or "")
-    except (binascii.Error, ValueError):
-        return b""
