@@ -37,7 +37,7 @@ test: $(READY) ## Run every check and all tests that need Python and make alone,
 	@$(SUMMARY) "needs Go: make test-chart=$(WITH_GO)" "needs a quiet machine: make test-load=$(LOAD)" "needs a cluster: make test-cluster=tests/cluster"
 
 quick: $(READY) ## Run the tests that are not slow, in a minute, and print the slowest of them.
-	$(PYTEST) $(PARALLEL) -m "not slow" --durations=10 --durations-min=1 $(addprefix --ignore=,$(WITH_GO))
+	$(PYTEST) --numprocesses=2 --dist=loadfile -m "not slow" --durations=10 --durations-min=1 $(addprefix --ignore=,$(WITH_GO))
 
 ##@ Tests
 

@@ -23,6 +23,8 @@ from webhook.policy.pods.gpu_resources import GpuResources
 from webhook.policy.settings.settings import Settings
 from webhook.report.exit_codes import ExitCode
 
+pytestmark = pytest.mark.slow
+
 GPU = "nvidia.com/gpu"
 GPUS = GpuResources(Settings().resources)
 

@@ -16,6 +16,8 @@ from hypothesis import strategies as st
 
 from tests.cli.run import Ended, run
 
+pytestmark = pytest.mark.slow
+
 CODES = ("GPS001", "GPS002", "GPS004", "GPS008", "GPS009", "GPS015", "GPS018", "GPS023")
 FORMATS = ("json", "yaml", "junit", "sarif", "github", "gitlab", "name")
 FAILING = {

@@ -24,6 +24,8 @@ from webhook.cli.codes import complete_codes
 from webhook.policy.checks import CHECKS
 from webhook.policy.injections import ALL
 
+pytestmark = pytest.mark.slow
+
 PROGRAM = Path(sys.executable).with_name("gpushare-webhook")
 CODES = [check.code for check in CHECKS]
 PATH = f"{PROGRAM.parent}:{os.environ['PATH']}"

@@ -24,6 +24,8 @@ from webhook.report.mutation_writer import Destination, Mutation
 from webhook.report.rewrite import rewrite
 from webhook.report.rewrite.file import applied
 
+pytestmark = pytest.mark.slow
+
 APPLY = {"git apply": ["git", "apply"], "patch": ["patch", "-p1", "--silent"]}
 every_tool = pytest.mark.parametrize("tool", APPLY.values(), ids=APPLY)
 

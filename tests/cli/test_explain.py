@@ -27,6 +27,8 @@ from webhook.policy.checks.check import Check
 from webhook.policy.injections import ALL
 from webhook.policy.injections.injection import Injection
 
+pytestmark = pytest.mark.slow
+
 CODES = sorted(
     file.stem.partition("_")[0].upper() for file in Path(str(checks.__file__)).parent.glob("gps[0-9][0-9][0-9]_*.py")
 )

@@ -15,6 +15,8 @@ from webhook import __version__
 from webhook.cli import COMMANDS
 from webhook.report.exit_codes import ExitCode
 
+pytestmark = pytest.mark.slow
+
 PROGRAM = Path(sys.executable).with_name("gpushare-webhook")
 
 OPTIONS = {

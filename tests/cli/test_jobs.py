@@ -23,6 +23,8 @@ from tests.server.lines import Lines
 from webhook.cli.workers import ordered
 from webhook.diagnostics import InputError
 
+pytestmark = pytest.mark.slow
+
 PATIENCE = 30
 POD = """kind: Pod
 apiVersion: v1

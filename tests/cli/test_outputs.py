@@ -14,6 +14,8 @@ import pytest
 from tests.cli.conftest import DATA
 from tests.cli.run import run
 
+pytestmark = pytest.mark.slow
+
 PATIENCE = 30
 POD = str(DATA / "good.yaml")
 

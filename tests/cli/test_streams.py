@@ -12,6 +12,8 @@ import pytest
 from tests.cli.conftest import DATA
 from tests.cli.run import run
 
+pytestmark = pytest.mark.slow
+
 PATIENCE = 20
 POD = b"{apiVersion: v1, kind: Pod, metadata: {name: p}}"
 CLOSED = "standard output is closed; redirect it to a file or to /dev/null\n"

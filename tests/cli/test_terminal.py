@@ -15,6 +15,8 @@ from webhook.cli import screen
 from webhook.cli.reporting import progress
 from webhook.report.columns import columns
 
+pytestmark = pytest.mark.slow
+
 COLOURED = {"NO_COLOR": ""}
 PLAIN = {"NO_COLOR": "1"}
 

@@ -16,7 +16,7 @@ from tests.fixture import HOOKS, Fixture, load_all
 from tests.recorded import body, names
 from tests.server.client import Client
 
-pytestmark = pytest.mark.asyncio(loop_scope="module")
+pytestmark = [pytest.mark.slow, pytest.mark.asyncio(loop_scope="module")]
 
 
 def path_of(fixture: Fixture) -> str:

@@ -17,6 +17,8 @@ from tests.manifests.repositories import Seen, commit, git, read, write
 from webhook.manifests import Reason
 from webhook.manifests import git as asked
 
+pytestmark = pytest.mark.slow
+
 OTHER_USER = 65534
 
 

@@ -258,6 +258,7 @@ DAMAGE: list[dict[str, bytes | None]] = [
 @pytest.mark.parametrize(
     "damage", DAMAGE, ids=lambda damage: " and ".join(f"{key}={str(value)[:16]}" for key, value in damage.items())
 )
+@pytest.mark.slow
 @pytest.mark.parametrize("turning", [False, True], ids=["at rest", "rotating"])
 @virtual
 async def test_damaged_secret_is_repaired(damage: dict[str, bytes | None], turning: bool) -> None:

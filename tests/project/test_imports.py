@@ -10,6 +10,8 @@ import pytest
 
 from tests.project.repository import modules
 
+pytestmark = pytest.mark.slow
+
 PRODUCT = "webhook"
 
 

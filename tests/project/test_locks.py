@@ -22,6 +22,8 @@ from locks.lock import Lock
 from tests.project.repository import ROOT, project
 from tests.project.test_build import dependencies
 
+pytestmark = pytest.mark.slow
+
 LIBRARIES = ROOT / "image" / "libraries.sh"
 LOCKS = [image.lock.LIBRARIES, integrations.lock.LIBRARIES]
 COMMAND_LINE: list[str] = project()["project"]["dependencies"]

@@ -11,6 +11,8 @@ import pytest
 from tests.mutations import PRODUCT, changes, mutations
 from tests.project.repository import ROOT
 
+pytestmark = pytest.mark.slow
+
 MADE = {
     "a = b < c": {"a = b <= c"},
     "a = b is not c": {"a = b is c"},

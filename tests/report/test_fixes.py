@@ -18,6 +18,8 @@ from tests.policy.test_remedies import verdict
 from tests.report.test_sarif import validator
 from webhook.report.fix import spelled
 
+pytestmark = pytest.mark.slow
+
 
 def block(value: Json) -> str:
     return yaml.safe_dump(value, sort_keys=False, allow_unicode=True)

@@ -11,6 +11,8 @@ from webhook.server.errors import OverloadedError
 from webhook.server.http.load_shedder import LoadShedder
 from webhook.server.lifecycle import Lifecycle, Phase
 
+pytestmark = pytest.mark.slow
+
 TURN = 0.004
 """Seconds of a turn that is full of handshakes; three of them take longer than a stretch of reviews."""
 
