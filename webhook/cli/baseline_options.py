@@ -1,4 +1,4 @@
-"""The options `--baseline` and `--write-baseline`, their file, and what they make of the findings of a run."""
+"""The options `--baseline` and `--write-baseline`, and what they make of the findings of a run."""
 
 from __future__ import annotations
 

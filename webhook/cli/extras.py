@@ -18,7 +18,7 @@ EXTRAS: Mapping[str, tuple[str, ...]] = {
 """The modules that each extra of pyproject.toml installs."""
 
 
-class NotInstalledError(click.ClickException):
+class MissingExtraError(click.ClickException):
     """Libraries that the user's request needs are not installed."""
 
     exit_code = ExitCode.WRONG_INPUT
@@ -30,9 +30,9 @@ def missing(extra: str) -> list[str]:
 
 
 def require(extra: str, feature: str) -> None:
-    """Check that the libraries of a feature are installed. Raises NotInstalledError."""
+    """Check that the libraries of a feature are installed. Raises MissingExtraError."""
     if absent := missing(extra):
-        raise NotInstalledError(
+        raise MissingExtraError(
             f"{feature} needs libraries that are not installed ({', '.join(absent)}): "
             f"install gpushare-webhook[{extra}] in place of gpushare-webhook"
         )

@@ -1,7 +1,4 @@
-"""The objects of an installation at the API server, read and written by name: its Secret and its two configurations.
-
-Certificates depend on the entries of a configuration and their `caBundle`s alone.
-"""
+"""The objects of an installation at the API server, read and written by name: its Secret and its two configurations."""
 
 from __future__ import annotations
 
