@@ -1,67 +1,195 @@
-"""The pages of the checks: an index, and for each code the page that `gpushare-webhook explain` prints."""
+"""The pages of checks and injections: their index, their examples, and the parts of them that follow from the code."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from textwrap import wrap
 from typing import Any
 
-from webhook.cli.explanation import markdown
-from webhook.cli.explanation.contents import of_check
+import yaml
+
+from webhook.cli.evaluation import evaluate
+from webhook.cli.inputs import parse
+from webhook.diagnostics import Diagnostic, InputError
+from webhook.manifests import read
+from webhook.policy import checks, injections
 from webhook.policy.checks import CHECKS
-from webhook.policy.checks.check import Check
+from webhook.policy.checks.check import Check, Scope
+from webhook.policy.context import Origin
+from webhook.policy.evaluate import Evaluator
+from webhook.policy.injections import ALL
+from webhook.policy.injections.injection import Injection
+from webhook.report.data import yaml_text
+from webhook.report.explanation import explanation
+from webhook.report.model import Result
+from webhook.settings.configuration import SETTINGS_FILE, default, view
+from webhook.settings.load import load, load_facts
+from webhook.settings.schema_tree import Field, Object, bare, write_briefly
 
-INDEX = """\
-# Checks
+_WIDTH = 76
+"""Columns of findings and comments: a terminal of 80 columns shows them with an indent of 4."""
 
-Generated from the code by `make docs`. Each code has a page with the reason for the check, a wrong and a right
-manifest, the remedy, and the settings. `gpushare-webhook explain CODE` prints that page.
-
-| code | default severity | applies to | reports |
-|---|---|---|---|
-"""
-
-TERMS = """
-## Severities
-
-A finding of severity `deny` rejects the object, `warn` returns a warning to the user, `audit` writes an audit
-annotation and counts the finding, and `off` skips the check. `severities` sets them by code, an entry of `namespaces`
-sets them for some namespaces, and `mode` caps all of them ([settings](settings.md)). A check that cannot be certain
-reports at most a warning.
-
-## Terms
-
-- **MPS** (Multi-Process Service) is NVIDIA's software that lets several processes use one GPU at the same time. On each
-  node that shares its GPUs this way, a daemon serves the processes; they are its clients and reach it through the
-  *pipe directory*.
-- **Replica**: one of the equal shares in which a node offers a GPU. A pod requests it like a whole GPU, as
-  `nvidia.com/gpu: 1`, or under a name of its own, `nvidia.com/gpu.shared: 1`, where the administrator has configured
-  that. MPS limits each process of the container to this share of the card's memory and threads.
-- **Time-slicing** is the other way in which nodes share a GPU: the processes take turns, and nothing limits their
-  memory.
-- **Whole card**: a GPU of a node that does not share its GPUs.
-- **Device plugin**: the program that offers the GPUs of a node to Kubernetes and gives them to containers.
-- **Facts**: what the webhook knows about the cluster, such as its nodes and their labels ([facts](facts.md)).
-"""
-
-NOTE = """\
-Generated from the code by `make docs`. [All checks](../checks.md) explains the terms, [settings](../settings.md) lists
-all keys.
-"""
+_PLACE = "../../webhook/policy"
 
 
 def index() -> str:
     """Return the page that lists all checks."""
-    rows = [
-        f"| [{check.code}](checks/{check.code}.md) | {check.severity.label} | {check.scope.value} | {check.title} |\n"
+    rows = "".join(
+        f"| [{check.code}]({_PLACE}/checks/{check.code.lower()}.md) | {check.severity.label} | {check.scope.value} "
+        f"| {check.title} |\n"
         for check in CHECKS
-    ]
-    return INDEX + "".join(rows) + TERMS
+    )
+    return _prose("checks.md").replace("{checks}\n", rows)
 
 
-def pages() -> dict[str, str]:
-    """Return the page of each check, by file name."""
-    return {f"checks/{check.code}.md": _page(check) for check in CHECKS}
+def injections_index() -> str:
+    """Return the page that lists all injections."""
+    rows = "".join(
+        f"| [{one.name}]({_PLACE}/injections/{one.name}.md) | {_switch(one)} | {one.title} |\n" for one in ALL
+    )
+    return _prose("injections.md").replace("{injections}\n", rows)
 
 
-def _page(check: Check[Any]) -> str:
-    explanation = of_check(check)
-    return f"# {explanation.title}\n\n{NOTE}\n{markdown.body(explanation, 2)}"
+def _prose(name: str) -> str:
+    return (Path(__file__).parent / "prose" / name).read_text(encoding="utf-8")
+
+
+def pages() -> dict[Path, str]:
+    """Return the page of each check and injection, by its file."""
+    folders = Path(checks.__path__[0]), Path(injections.__path__[0])
+    return {
+        **{folders[0] / f"{check.code.lower()}.md": _of_check(check) for check in CHECKS},
+        **{folders[1] / f"{injection.name}.md": _of_injection(injection) for injection in ALL},
+    }
+
+
+def _of_check(check: Check[Any]) -> str:
+    page = explanation(check)
+    findings = ("".join(_findings(report(check, example, "wrong"))) for example in examples(page))
+    page = re.sub(_FINDINGS, lambda found: found[1] + next(findings), page, flags=re.MULTILINE | re.DOTALL)
+    severity = f"[{check.severity.label}](../../../docs/reference/checks.md#severities)"
+    severities = (f"# {line}" for line in wrap(_SEVERITY, _WIDTH - 4))
+    return _with_parts(
+        page,
+        f"{check.code}: {check.title}",
+        f"Default severity: {severity}. Applies to {check.scope.value}.",
+        "\n  ".join(["severities:", *severities, f"{check.code}: {check.severity.label}\n"]),
+    )
+
+
+_FINDINGS = r"(^Findings[^\n]*:\n\n```text\n).*?(?=^```$)"
+_SEVERITY = "One of deny, warn, audit and off. `namespaces` can set it for some namespaces."
+
+
+def _of_injection(injection: Injection) -> str:
+    page = _with_parts(
+        explanation(injection),
+        f"{injection.name}: {injection.title}",
+        f"{_switch(injection).capitalize()} by default. Applies to pods on CREATE.",
+    )
+    reasons = "".join(f"- {reason}\n" for reason in injection.reasons)
+    return re.sub(r"(?<=\n\n)(?:- .+\n)+(?=\n## Settings)", lambda _: reasons, page)
+
+
+def _switch(injection: Injection) -> str:
+    return "on" if view(default())["injections"][injection.name]["enabled"] else "off"
+
+
+def _with_parts(page: str, title: str, lead: str, first: str = "") -> str:
+    """Return a page with its title, its first sentence, and the defaults of the settings that it names."""
+    _, _, body = page.partition("\n\n## ")
+    before, mark, after = body.partition("\n## Settings\n")
+    text, _, block = after.partition("```yaml\n")
+    given = yaml.safe_load(block.removesuffix("```\n")) or {}
+    given.pop("severities", None)
+    settings = "".join(f"{line}\n" for line in _lines(SETTINGS_FILE, given, _WIDTH))
+    first_lines = "\n".join(wrap(lead, 120))
+    return f"# {title}\n\n{first_lines}\n\n## {before}{mark}{text}```yaml\n{first}{settings}```\n"
+
+
+def _lines(section: Object, given: dict[str, Any], width: int) -> Iterator[str]:
+    """Yield keys of a section of the settings file: their descriptions as comments, and their defaults."""
+    for key in given:
+        field = _field(section, key)
+        below = bare(field.node)
+        if isinstance(below, Object):
+            yield f"{key}:"
+            yield from (f"  {line}" for line in _lines(below, given[key], width - 2))
+        else:
+            yield from (f"# {line}" for line in wrap(field.description, width - 2, break_on_hyphens=False))
+            yield from yaml_text({key: write_briefly(field.node, field.default)}).splitlines()
+
+
+def _field(section: Object, key: str) -> Field:
+    field = section.field(key)
+    if field is None:
+        raise LookupError(f"the settings file has no key {key}")
+    return field
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """An example of a page. Of a check, `wrong` has findings of this check alone, and `right` has none.
+
+    Of an injection, `right` is the pod with the edits of this injection and of those that it depends on. `settings` and
+    `facts` are the content of these files, empty where the defaults suffice.
+    """
+
+    about: str
+    wrong: str
+    right: str
+    settings: str = ""
+    facts: str = ""
+
+
+def examples(page: str) -> Sequence[Example]:
+    """Return the examples of a page. Raises KeyError if one lacks a manifest."""
+    found = []
+    for part in re.findall(r"^## Example[ 0-9]*\n\n(.*?)(?=^## )", page, re.MULTILINE | re.DOTALL):
+        files = {_FIELDS[label]: text for label, text in re.findall(_BLOCK, part, re.MULTILINE | re.DOTALL)}
+        found.append(Example(" ".join(part.partition("\n\n")[0].split()), **files))
+    return found
+
+
+_BLOCK = r"^([A-Z][^\n]+):\n\n```yaml\n(.*?)^```$"
+_FIELDS = {
+    "Settings": "settings",
+    "Facts": "facts",
+    "Wrong": "wrong",
+    "Right": "right",
+    "Pod": "wrong",
+    "Pod with the injection": "right",
+}
+
+
+def report(check: Check[Any], example: Example, which: str) -> list[Result]:
+    """Return the results for the wrong or the right manifest. Raises InputError if a text of the example is invalid."""
+    settings = parse("settings.yaml", example.settings.encode(), load).settings
+    evaluator = Evaluator.of(settings, parse("facts.yaml", example.facts.encode(), load_facts))
+    origin = partial(Origin, is_final_hook=True, groups=()) if check.scope is Scope.EXPECTS_EDITS else Origin
+    results = []
+    for one in read(f"{which}.yaml", getattr(example, which).encode()):
+        evaluated = one if isinstance(one, Diagnostic) else evaluate(one, evaluator, "", origin)
+        if isinstance(evaluated, Diagnostic):
+            raise InputError([evaluated])
+        results.append(evaluated.result())
+    return results
+
+
+def _findings(results: Sequence[Result]) -> Iterator[str]:
+    for result in results:
+        for located in result.findings:
+            first = f"{located.at(result.file)}: {located.finding.severity.label} {located}"
+            yield _wrapped(first, "")
+            yield _wrapped(f"remedy: {located.finding.remedy}", "  ")
+
+
+def _wrapped(text: str, before: str) -> str:
+    lines = wrap(
+        text, _WIDTH, initial_indent=before, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False
+    )
+    return "\n".join(lines) + "\n"

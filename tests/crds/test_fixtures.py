@@ -8,16 +8,17 @@ from typing import Any
 import pytest
 import yaml
 
+from docs.checks import examples
 from tests.crds.complete import complete
 from tests.crds.published import published
 from tests.crds.schema import Schema, every, fields
 from tests.crds.unchecked import RETIRED_KINDS
 from tests.fixture import Json, load_all
-from webhook.cli.examples import examples_of
 from webhook.policy.checks import CHECKS
 from webhook.policy.verdict import Path
 from webhook.policy.workloads.kinds import group_of
 from webhook.policy.workloads.presets import PRESETS
+from webhook.report.explanation import explanation
 
 pytestmark = pytest.mark.slow  # downloads what is missing
 
@@ -52,7 +53,7 @@ def objects() -> Iterator[tuple[str, Json]]:
     for fixture in load_all():
         yield fixture.name, fixture.object
     for check in CHECKS:
-        for number, example in enumerate(examples_of(check.code)):
+        for number, example in enumerate(examples(explanation(check))):
             for text in (example.wrong, example.right):
                 yield from ((f"{check.code} {number}", each) for each in yaml.load_all(text, yaml.CSafeLoader) if each)
 

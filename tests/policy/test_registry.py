@@ -7,19 +7,15 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from webhook.policy import checks, injections
 from webhook.policy.checks import CHECKS
 from webhook.policy.checks.check import Check
-from webhook.policy.description import PARTS, parts
 from webhook.policy.evaluate import Evaluator
 from webhook.policy.injections import ALL, STEERING
 from webhook.policy.injections.injection import Injection
 from webhook.policy.settings.elements import NamespaceRule
 from webhook.policy.settings.settings import Settings
 from webhook.policy.verdict import Severity
-from webhook.settings.schema_tree import Object, object_of
 
 CONTRACT = {
     **dict.fromkeys(("GPS001", "GPS002", "GPS003", "GPS004", "GPS010", "GPS017", "GPS018"), Severity.DENY),
@@ -72,47 +68,6 @@ def test_released_codes_keep_their_default_severity() -> None:
 
 def test_unknown_code_of_tests_is_unknown() -> None:
     assert "GPS999" not in {check.code for check in CHECKS}
-
-
-every_one = pytest.mark.parametrize("one", [*CHECKS, *ALL], ids=lambda one: getattr(one, "code", None) or one.name)
-
-
-@every_one
-def test_description_has_all_parts(one: Check[Any] | Injection) -> None:
-    needed = ["Reads", "Why", "Remedy"] if isinstance(one, Check) else ["Adds", "Why", "Not when"]
-    optional = {"Exceptions"} if isinstance(one, Check) else set()
-    assert re.fullmatch(r"\S.{10,90}[^.]", one.title)
-    found = list(parts(one.description))
-    assert [name for name in found if name not in optional] == needed
-    assert found == sorted(found, key=PARTS.index)
-    assert max(map(len, one.description.splitlines())) <= 120
-
-
-@every_one
-def test_paragraphs_are_sentences(one: Check[Any] | Injection) -> None:
-    paragraphs = [text for texts in parts(one.description).values() for text in texts]
-    assert [text for text in paragraphs if not re.fullmatch(r"[A-Z`].*[.:]", text)] == []
-
-
-@every_one
-def test_sources_have_known_form(one: Check[Any] | Injection) -> None:
-    forms = r"[\w-]+/[\w-]+(#[0-9]+|:[\w./-]+)|https://(docs\.nvidia\.com|kubernetes\.io)/\S+"
-    assert [source for source in one.sources if not re.fullmatch(forms, source)] == []
-    assert len(one.sources) == len(set(one.sources))
-
-
-@pytest.mark.parametrize("injection", ALL, ids=lambda injection: injection.name)
-def test_injection_names_its_settings(injection: Injection) -> None:
-    """All keys of its section of the settings, the switch first."""
-    own = [key for key in injection.settings if key.startswith(f"injections.{injection.name}.")]
-    section = object_of(Settings).field("injections")
-    assert section is not None
-    assert isinstance(section.node, Object)
-    found = section.node.field(injection.name)
-    assert found is not None
-    assert isinstance(found.node, Object)
-    assert own == [f"injections.{injection.name}.{key}" for key in found.node.keys]
-    assert injection.settings[0] == f"injections.{injection.name}.enabled"
 
 
 def test_namespace_rules_are_cached() -> None:

@@ -32,9 +32,9 @@ def run(blocks: list[Block], folder: Path, shell: list[str]) -> None:
 
 def test_guide_adds_check(clone: Path, alone: list[str], tmp_path: Path) -> None:
     folder, page = copied(clone, tmp_path), CHECK.read_text()
-    files = re.findall(r"^`([\w./-]+)`:\n\n```\w+\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    files = re.findall(r"^`([\w./-]+)`:\n\n(`{3,})\w+\n(.*?)^\2$", page, re.MULTILINE | re.DOTALL)
     assert len(files) == 4
-    for path, content in files:
+    for path, _, content in files:
         (folder / path).parent.mkdir(exist_ok=True)
         (folder / path).write_text(content)
     (module,) = re.findall(r"^\((gps900_\w+)\.CHECK,\)$", page, re.MULTILINE)
@@ -45,8 +45,8 @@ def test_guide_adds_check(clone: Path, alone: list[str], tmp_path: Path) -> None
     insert(folder / "tests/policy/test_remedies.py", ']\n"""By code, what a remedy says', f"    {change},\n")
     generate = page_block("docs/how-to/add-a-check.md", "make docs")
     run([generate, page_block("docs/how-to/add-a-check.md", "tests/contract")], folder, alone)
-    assert "(checks/GPS900.md)" in (folder / "docs/reference/checks.md").read_text()
-    assert "hostNetwork: true" in (folder / "docs/reference/checks/GPS900.md").read_text()
+    assert "checks/gps900.md)" in (folder / "docs/reference/checks.md").read_text()
+    assert "hostNetwork: true exposes" in (folder / "webhook/policy/checks/gps900.md").read_text()
 
 
 def test_guide_adds_setting(clone: Path, alone: list[str], tmp_path: Path) -> None:

@@ -12,10 +12,6 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from webhook.policy.checks import CHECKS
-from webhook.policy.checks.check import Check
-from webhook.policy.injections import ALL
-from webhook.policy.injections.injection import Injection
 from webhook.settings.configuration import SETTINGS_FILE, default, view
 from webhook.settings.facts_file import FACTS_FILE
 from webhook.settings.reference import facts_page, settings_page
@@ -99,12 +95,6 @@ def test_reference_names_every_key() -> None:
     assert not [
         key for key, field in fields(SETTINGS_FILE) if f"`{key}`" not in page and not isinstance(field.node, Object)
     ]
-
-
-@pytest.mark.parametrize("one", [*CHECKS, *ALL], ids=lambda one: getattr(one, "code", None) or one.name)
-def test_named_settings_exist(one: Check[Any] | Injection) -> None:
-    assert set(one.settings) <= {key for key, _ in fields(SETTINGS_FILE)}
-    assert len(one.settings) == len(set(one.settings))
 
 
 def test_defaults_need_no_pydantic() -> None:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterable
 from enum import Enum
+from textwrap import indent, wrap
 from typing import Any, assert_never
 
 import click
 
 from webhook.cli.codes import complete_topics, padded
-from webhook.cli.explanation import markdown, text
-from webhook.cli.explanation.blocks import Explanation
-from webhook.cli.explanation.contents import of_check, of_injection, overview
 from webhook.cli.options import format_option
 from webhook.cli.screen import paint, show, width
 from webhook.policy.checks import CHECKS
@@ -21,11 +20,17 @@ from webhook.policy.injections import ALL
 from webhook.policy.injections.injection import Injection
 from webhook.policy.printable import printable
 from webhook.policy.settings.formats import did_you_mean
+from webhook.report.explanation import explanation
+from webhook.report.paint import Paint
+from webhook.settings.configuration import default, view
 
 _TOPICS: dict[str, Check[Any] | Injection] = {
     **{check.code.lower(): check for check in CHECKS},
     **{injection.name.lower(): injection for injection in ALL},
 }
+
+_NARROWEST = 20
+"""Columns of the narrowest terminal; in a narrower one, lines are longer than the terminal is wide."""
 
 
 class ExplainFormat(Enum):
@@ -34,13 +39,13 @@ class ExplainFormat(Enum):
     TEXT = "text"
     MARKDOWN = "markdown"
 
-    def written(self, explanations: Iterable[Explanation]) -> str:
-        """Return the explanations in this format; text as wide as the terminal."""
+    def written(self, pages: Iterable[str]) -> str:
+        """Return pages of Markdown in this format; text as wide as the terminal."""
         match self:
             case ExplainFormat.TEXT:
-                return "\n\n".join(text.write(one, width(), paint(sys.stdout)) for one in explanations)
+                return "\n\n".join(_text(page, max(width(), _NARROWEST), paint(sys.stdout)) for page in pages)
             case ExplainFormat.MARKDOWN:
-                return "\n".join(map(markdown.write, explanations))
+                return "\n".join(pages)
             case _:
                 assert_never(self)
 
@@ -62,11 +67,7 @@ def command(codes: tuple[str, ...], everything: bool, output: ExplainFormat) -> 
     if everything and codes:
         raise click.UsageError("--all explains every code; omit the codes, or omit --all")
     topics = _TOPICS.values() if everything else _find(codes)
-    show(output.written(map(_explanation, topics) if topics else [overview()]))
-
-
-def _explanation(topic: Check[Any] | Injection) -> Explanation:
-    return of_injection(topic) if isinstance(topic, Injection) else of_check(topic)
+    show(output.written(map(explanation, topics) if topics else [_overview()]))
 
 
 def _find(codes: tuple[str, ...]) -> list[Check[Any] | Injection]:
@@ -81,3 +82,74 @@ def _unknown(code: str) -> str:
     known = [*(check.code for check in CHECKS), *(injection.name for injection in ALL)]
     remedy = did_you_mean(padded(code), known) or "`gpushare-webhook explain` lists them"
     return f'there is no check or injection "{printable(code)}"; {remedy}'
+
+
+def _overview() -> str:
+    """Return the page that lists all checks and injections."""
+    switches = view(default())["injections"]
+    injections = [(one.name, "on" if switches[one.name]["enabled"] else "off", one.title) for one in ALL]
+    lists = {"Checks": [(one.code, one.severity.label, one.title) for one in CHECKS], "Injections": injections}
+    return _OVERVIEW + "".join(
+        f"\n## {title}\n\n" + "".join(f"- **{name}** ({note}): {text}\n" for name, note, text in names)
+        for title, names in lists.items()
+    )
+
+
+_OVERVIEW = """\
+# Checks and injections
+
+With their default severities and switches. `gpushare-webhook explain CODE` explains one of them.
+"""
+
+_BLOCK = re.compile(r"```\w+\n(.*?)```\n|(#+) (.+?)\n|([^\n].*?\n)(?=\n|\Z)", re.DOTALL)
+"""A block of code, a heading, or a paragraph, which may be a list."""
+
+_LINK = re.compile(r"\[([^]]+)\]\(([^)]+)\)")
+_TERM = re.compile(r"\*\*(\w+)\*\* \((\w+)\): (.+)")
+
+
+def _text(page: str, columns: int, paint: Paint) -> str:
+    """Return a page for a terminal: running text fits the columns; YAML and words keep their length."""
+    written, before, margin = "", "", ""
+    for code, marks, heading, paragraph in _BLOCK.findall(page):
+        if marks:
+            written += before + "\n".join(paint(line, "bold") for line in _wrapped(heading, columns))
+            before, margin = ("\n\n", "") if marks == "#" else ("\n", "  ")
+        else:
+            lines = (
+                _running(paragraph, columns - len(margin)) if paragraph else [f"  {line}" for line in code.splitlines()]
+            )
+            written += before + indent("\n".join(lines), margin)
+            before = "\n\n"
+    return written + "\n"
+
+
+def _running(paragraph: str, columns: int) -> list[str]:
+    """Return the lines of a paragraph or a list. A link of the reference is its text, a source is its address."""
+    if not paragraph.startswith("- "):
+        return _wrapped(_LINK.sub(r"\1", " ".join(paragraph.split())), columns)
+    items = [" ".join(item.split()) for item in re.split("^- ", paragraph, flags=re.MULTILINE)[1:]]
+    if terms := [found.groups() for item in items if (found := _TERM.fullmatch(item))]:
+        names, notes = (max(len(term[column]) for term in terms) for column in (0, 1))
+        return [
+            line
+            for name, note, text in terms
+            for line in _wrapped(text, columns, f"{name:{names}}  {note:{notes}}  ", " " * (names + notes + 4))
+        ]
+    return [line for item in items for line in _item(item, columns)]
+
+
+def _item(item: str, columns: int) -> list[str]:
+    link = _LINK.fullmatch(item)
+    return [link[2]] if link else _wrapped(item, columns, "- ", "  ")
+
+
+def _wrapped(text: str, columns: int, before: str = "", after: str = "") -> list[str]:
+    return wrap(
+        text,
+        columns,
+        initial_indent=before,
+        subsequent_indent=after,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )

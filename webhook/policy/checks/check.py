@@ -8,7 +8,6 @@ from enum import Enum
 from typing import Generic, TypeVar
 
 from webhook.policy.context import PodContext
-from webhook.policy.description import title
 from webhook.policy.verdict import Severity, Violation
 
 Violations = Iterable[Violation]
@@ -47,21 +46,13 @@ Subject = TypeVar("Subject")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Check(Generic[Subject]):
-    """One check. `description` explains it to users: a title, then the parts Reads, Why, Exceptions and Remedy.
+    """One check. `title` says in a line what it reports; the page beside the module explains it to users.
 
-    `settings` are the keys of the settings file that change what the check reports, `sources` the places upstream that
-    show the behaviour behind it (see `webhook.policy.description`). Each check exists once, so checks are compared by
-    identity; methods for more would slow down the start of `check`.
+    Each check exists once, so checks are compared by identity; methods for more would slow down the start of `check`.
     """
 
     code: str
     severity: Severity
     scope: Scope
     run: Callable[[Subject], Violations]
-    description: str
-    settings: tuple[str, ...] = ()
-    sources: tuple[str, ...] = ()
-
-    @property
-    def title(self) -> str:
-        return title(self.description)
+    title: str

@@ -1,22 +1,4 @@
-"""The pod as a whole requests more replicas than its limit.
-
-Reads: the requests of all containers for all shared resources together, counted as the scheduler counts them:
-containers that run at the same time add up, init containers that run before them do not. Each container counts up to
-its own limit.
-
-Why: replicas need not be on the same card, and each limits only the processes of its own container. The device plugin
-would accept the pod. That a pod gets one share is a rule of this webhook, for administrators who want GPU shares to be
-fair.
-
-Exceptions: the rule does not apply on nodes with whole cards. The check only warns where a queue, a scheduling gate,
-the suspension of a workload or another object leaves the choice of nodes open: one that uses it, as a TaskRun uses a
-Task, or one whose fields the check does not read. So it does while a DeviceClass serves the resources and nodes are
-unknown, unless the pod requires nodes that share their GPUs.
-
-Remedy: split the pod; or keep it on nodes with whole cards, if its containers need a card each: exclude every label of
-nodes that share theirs, which the message spells out, in the required node affinity. An administrator can raise
-`limits.perPod`, or set GPS002 to `warn` in `severities`.
-"""
+"""The pod as a whole requests more replicas than its limit."""
 
 from __future__ import annotations
 
@@ -64,7 +46,5 @@ CHECK = Check(
     Severity.DENY,
     Scope.MPS,
     run,
-    __doc__,
-    settings=("limits.perPod", "limits.perContainer", "placement.mpsLabels"),
-    sources=("NVIDIA/k8s-device-plugin:internal/rm/rm.go", "NVIDIA/k8s-device-plugin#720"),
+    "The pod as a whole requests more replicas than its limit",
 )

@@ -1,13 +1,4 @@
-"""A GPU quantity is one that the API server rejects.
-
-Reads: `resources.limits` and `resources.requests` of every GPU resource.
-
-Why: the quantity of an extended resource is a whole number and not negative. It cannot be overcommitted and is set as a
-limit, so a request must equal its limit and cannot stand alone. One replica is the smallest share: `0.5` does not ask
-for half of one. A placeholder of a template, such as `{{ .Values.gpus }}` or `${GPUS}`, is named as such.
-
-Remedy: set a whole number, under `limits` only. Render a template before you check it.
-"""
+"""A GPU quantity is one that the API server rejects."""
 
 from __future__ import annotations
 
@@ -77,7 +68,5 @@ CHECK = Check(
     Severity.DENY,
     Scope.NAMES_GPU,
     run,
-    __doc__,
-    settings=("resources",),
-    sources=("kubernetes/kubernetes:pkg/apis/core/validation/validation.go",),
+    "A GPU quantity is one that the API server rejects",
 )

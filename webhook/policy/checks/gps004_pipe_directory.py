@@ -1,16 +1,4 @@
-"""`CUDA_MPS_PIPE_DIRECTORY` points away from the MPS daemon.
-
-Reads: `env` of containers that request a replica. If the variable occurs more than once, the last entry counts.
-
-Why: the pod's value overrides the device plugin's. A client that uses another directory does not find the daemon: it
-runs without MPS, or fails with "all CUDA-capable devices are busy or unavailable".
-
-Exceptions: the value of `valueFrom`, of `$(NAME)` and of a placeholder that Argo or Tekton replaces is unknown here, so
-those only cause a warning.
-
-Remedy: omit the variable; the device plugin and this webhook set it. The right directory is `/mps/<resource>/pipe` with
-NVIDIA's device plugin, and `/tmp/nvidia-mps` with a daemon on the host and on GKE.
-"""
+"""`CUDA_MPS_PIPE_DIRECTORY` points away from the MPS daemon."""
 
 from __future__ import annotations
 
@@ -64,11 +52,5 @@ CHECK = Check(
     Severity.DENY,
     Scope.MPS,
     run,
-    __doc__,
-    settings=("injections.pipeDirectory.containerRoot", "injections.pipeDirectory.perResource"),
-    sources=(
-        "NVIDIA/k8s-device-plugin:internal/plugin/mps.go",
-        "kubernetes/kubernetes:pkg/kubelet/kubelet_pods.go",
-        "https://docs.nvidia.com/deploy/mps/latest/appendix-environment-variables.html",
-    ),
+    "`CUDA_MPS_PIPE_DIRECTORY` points away from the MPS daemon",
 )

@@ -1,22 +1,4 @@
-"""A mount at `/dev/shm` hides the MPS daemon's.
-
-Reads: `volumeMounts` of containers that request a replica; of KubeRay's kinds, `rayStartParams` too.
-
-Why: the device plugin mounts the MPS daemon's shared memory at `/dev/shm`. A volume that the pod mounts at the same
-path hides it. Clients on GPUs older than Volta need the daemon's shared memory.
-
-KubeRay mounts a volume in memory at `/dev/shm` in the first container of each head and worker, for the objects of Ray,
-although the template shows no such mount. It does not if the container mounts a volume there itself or, from v1.6 on,
-if `rayStartParams` sets `plasma-directory`.
-
-Exceptions: where nothing mounts the daemon's shared memory, as on GKE and with a daemon on the host, the profile turns
-the check off.
-
-Remedy: remove the mount. It is usually there to give PyTorch's workers enough shared memory, which the daemon's mount
-provides as well: half of the node's memory, shared by all MPS pods of the node (64 MiB in v0.15 of the plugin). With
-KubeRay, set `plasma-directory` for the group. `/tmp`, Ray's own choice where shared memory is small, keeps objects on
-disk, which is slower. `/dev/shm` keeps them in the daemon's memory; on a node without MPS it may hold only 64 MiB.
-"""
+"""A mount at `/dev/shm` hides the MPS daemon's."""
 
 from __future__ import annotations
 
@@ -60,11 +42,5 @@ CHECK = Check(
     Severity.WARN,
     Scope.MPS,
     run,
-    __doc__,
-    settings=("profile",),
-    sources=(
-        "NVIDIA/k8s-device-plugin:internal/plugin/mps.go",
-        "kubernetes/kubernetes:pkg/kubelet/kubelet_pods.go",
-        "ray-project/kuberay#4524",
-    ),
+    "A mount at `/dev/shm` hides the MPS daemon's",
 )

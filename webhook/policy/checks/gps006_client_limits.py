@@ -1,15 +1,4 @@
-"""A limit of the MPS client is malformed or has no effect.
-
-Reads: `CUDA_MPS_ACTIVE_THREAD_PERCENTAGE`, `CUDA_MPS_PINNED_DEVICE_MEM_LIMIT`, `CUDA_MPS_CLIENT_PRIORITY`,
-`CUDA_MPS_ENABLE_PER_CTX_DEVICE_MULTIPROCESSOR_PARTITIONING` and `CUDA_DEVICE_MAX_CONNECTIONS` in `env` of containers
-that request a replica, and the annotations that set them; with facts, also the memory of a card and its number of
-replicas on the candidate nodes.
-
-Why: CUDA ignores a value that it cannot parse. A client can only lower the daemon's limits, so a value above the
-replica's share has no effect. The limits hold for each process, not for the container as a whole.
-
-Remedy: correct the value, or omit it.
-"""
+"""A limit of the MPS client is malformed or has no effect."""
 
 from __future__ import annotations
 
@@ -118,10 +107,5 @@ CHECK = Check(
     Severity.WARN,
     Scope.MPS,
     run,
-    __doc__,
-    settings=("injections.limits.enabled",),
-    sources=(
-        "https://docs.nvidia.com/deploy/mps/latest/appendix-environment-variables.html",
-        "NVIDIA/k8s-device-plugin#720",
-    ),
+    "A limit of the MPS client is malformed or has no effect",
 )

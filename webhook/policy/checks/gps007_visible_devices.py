@@ -1,19 +1,4 @@
-"""The pod reaches GPUs beyond its allocation.
-
-Reads: `NVIDIA_VISIBLE_DEVICES` in `env`, and mounts below `/var/run/nvidia-container-devices`, of every container,
-including ephemeral ones, whether or not the pod requests a GPU; `privileged` of containers that request a GPU, and of
-ephemeral containers in such a pod.
-
-Why: the pod's value overrides the device plugin's, so `all` exposes every GPU of the node, and a container with one
-replica can use the GPUs of other pods. A mount names a GPU in the same way, to a container toolkit that reads devices
-from mounts. A privileged container sees every device, whatever was allocated. An ephemeral container has no resource
-requests and gets no allocation, so every GPU that it sees is beyond it.
-
-Exceptions: a value in the image or in `envFrom` is not visible here. A scheduler that grants shares by annotation sets
-the variable from a ConfigMap in the container that gets the share (KAI Scheduler); that is its allocation.
-
-Remedy: omit the variable, or set it to `void`; remove the mount; remove `privileged`.
-"""
+"""The pod reaches GPUs beyond its allocation."""
 
 from __future__ import annotations
 
@@ -109,11 +94,5 @@ CHECK = Check(
     Severity.WARN,
     Scope.EPHEMERAL,
     run,
-    __doc__,
-    settings=("injections.voidDevices.enabled",),
-    sources=(
-        "NVIDIA/k8s-device-plugin#61",
-        "NVIDIA/nvidia-container-toolkit:internal/config/image/cuda_image.go",
-        "kai-scheduler/KAI-Scheduler:pkg/binder/common",
-    ),
+    "The pod reaches GPUs beyond its allocation",
 )

@@ -1,15 +1,4 @@
-"""Containers use MPS as different users.
-
-Reads: `securityContext.runAsUser` of the pod and of containers that request a replica. `gpushare-webhook check` also
-compares the objects of one run, because the pods on a node share its daemon.
-
-Why: an MPS daemon serves one user at a time. Clients of another user wait until all clients of the first user have
-exited, and appear to hang.
-
-Exceptions: without `runAsUser` the image determines the user, which is not visible here.
-
-Remedy: set the same `runAsUser` in all of them: the configured one, if the administrator has configured one.
-"""
+"""Containers use MPS as different users."""
 
 from __future__ import annotations
 
@@ -51,11 +40,5 @@ CHECK = Check(
     Severity.WARN,
     Scope.MPS,
     run,
-    __doc__,
-    settings=("users.runAsUser",),
-    sources=(
-        "NVIDIA/k8s-device-plugin:cmd/mps-control-daemon/mps/daemon.go",
-        "NVIDIA/k8s-device-plugin#762",
-        "https://docs.nvidia.com/deploy/mps/latest/troubleshooting.html",
-    ),
+    "Containers use MPS as different users",
 )

@@ -1,15 +1,4 @@
-"""The pod's use of host namespaces does not suit MPS.
-
-Reads: `hostUsers`, `hostIPC` and `hostPID`.
-
-Why: with `hostUsers: false` each pod is a different user to the MPS daemon, so pods wait for each other. MPS clients do
-not need `hostIPC` and `hostPID`, because the device plugin mounts what they share; both only expose the host.
-
-Exceptions: where `users.hostIPC` is `required`, as on GKE, clients share the host's memory with the daemon and need
-`hostIPC: true`; where it is `true`, the check accepts both.
-
-Remedy: omit these fields; set `hostIPC: true` where it is required.
-"""
+"""The pod's use of host namespaces does not suit MPS."""
 
 from __future__ import annotations
 
@@ -52,7 +41,5 @@ CHECK = Check(
     Severity.WARN,
     Scope.MPS,
     run,
-    __doc__,
-    settings=("users.hostIPC",),
-    sources=("NVIDIA/k8s-device-plugin#843", "https://kubernetes.io/docs/concepts/workloads/pods/user-namespaces/"),
+    "The pod's use of host namespaces does not suit MPS",
 )

@@ -1,13 +1,4 @@
-"""A container requests two shared resources.
-
-Reads: `resources.limits` and `resources.requests` of each container.
-
-Why: each shared resource has its own daemon and pipe directory, and `CUDA_MPS_PIPE_DIRECTORY` holds only one. The
-container would reach one daemon and not the other. Two containers of one pod would exceed the limit of the pod
-(GPS002).
-
-Remedy: ask for one of them, or use two pods.
-"""
+"""A container requests two shared resources."""
 
 from __future__ import annotations
 
@@ -45,7 +36,5 @@ CHECK = Check(
     Severity.DENY,
     Scope.MPS,
     run,
-    __doc__,
-    settings=("resources",),
-    sources=("NVIDIA/k8s-device-plugin:internal/plugin/mps.go",),
+    "A container requests two shared resources",
 )

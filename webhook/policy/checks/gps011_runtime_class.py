@@ -1,20 +1,4 @@
-"""The runtime class does not suit the pod.
-
-Reads: `runtimeClassName`; with facts, the cluster's RuntimeClasses with their handlers and node selectors, and the
-labels of nodes.
-
-Why: the API server rejects a pod whose RuntimeClass does not exist or whose class's node selector contradicts the
-pod's. It adds the class's node selector to the pod, so that the pod stays Pending where the class selects none of the
-nodes that could take it. MPS does not work in sandboxes such as gVisor and Kata Containers.
-
-The webhook does not inject the configured class where it is missing, contradicts the pod or is such a sandbox, and
-reports that.
-
-Exceptions: where the cluster injects devices through CDI, a pod needs no class: the webhook injects none and reports
-nothing, but `gpushare-webhook mutate -v` prints the reason.
-
-Remedy: name an existing class, or create it; use sandboxed classes only for pods without MPS.
-"""
+"""The runtime class does not suit the pod."""
 
 from __future__ import annotations
 
@@ -117,18 +101,5 @@ CHECK = Check(
     Severity.WARN,
     Scope.GPU,
     run,
-    __doc__,
-    settings=(
-        "injections.runtimeClass.name",
-        "injections.runtimeClass.whenUnknown",
-        "injections.runtimeClass.whenCdi",
-        "injections.runtimeClass.sandboxes",
-        "facts.runtimeClasses",
-        "facts.nodes",
-    ),
-    sources=(
-        "kubernetes/kubernetes:plugin/pkg/admission/runtimeclass/admission.go",
-        "google/gvisor#14595",
-        "kai-scheduler/KAI-Scheduler#1543",
-    ),
+    "The runtime class does not suit the pod",
 )

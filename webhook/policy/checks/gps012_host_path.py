@@ -1,18 +1,4 @@
-"""The namespace does not allow the mount of the pipe directory.
-
-Reads: the namespace's label `pod-security.kubernetes.io/enforce`, or the hook's path, which the chart selects by that
-label.
-
-Why: the Pod Security levels baseline and restricted forbid hostPath volumes and would reject the whole pod because of
-the injected one, so the webhook does not inject it. With the device plugin this is harmless: the plugin mounts the
-directory on the node. With a daemon on the host, the program does not find the daemon without the mount.
-
-Exceptions: every version of these levels forbids hostPath, so `enforce-version` does not matter. The webhook cannot see
-which namespaces, users and runtime classes the API server's PodSecurity configuration exempts, nor its defaults for
-namespaces without the label: there it may leave out a mount that would be allowed.
-
-Remedy: none needed with the device plugin; with a daemon on the host, use a namespace whose label is `privileged`.
-"""
+"""The namespace does not allow the mount of the pipe directory."""
 
 from __future__ import annotations
 
@@ -56,10 +42,5 @@ CHECK = Check(
     Severity.WARN,
     Scope.MPS,
     run,
-    __doc__,
-    settings=("injections.pipeMount.enabled", "podSecurity.unlabelled", "facts.namespaces"),
-    sources=(
-        "kubernetes/kubernetes:staging/src/k8s.io/pod-security-admission/policy/check_hostPathVolumes.go",
-        "https://kubernetes.io/docs/concepts/security/pod-security-standards/",
-    ),
+    "The namespace does not allow the mount of the pipe directory",
 )

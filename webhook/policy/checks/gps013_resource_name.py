@@ -1,20 +1,4 @@
-"""A resource name looks like a typo, or no node offers it.
-
-Reads: the names under `resources.limits` and `resources.requests`; with facts, the resources that nodes offer and that
-DeviceClasses serve.
-
-Why: `nvidia.com/gpus` is a valid name that no node offers. Its pod stays Pending, and the scheduler's event only says
-that the resource is insufficient. The API server rejects a name without a domain in any case.
-
-The check knows names with one wrong letter or in other case, node labels such as `nvidia.com/gpu.memory`, which are not
-resources, and names that users often write (`nvidia.com/gpu-shared`, `nvidia-gpu`). With facts, it also reports each
-resource of the settings, and each other name in NVIDIA's domain, if no node offers it and no DeviceClass serves it.
-
-Exceptions: the check accepts the names that other software gives to GPUs (`gpumem`, `gpucores`, `vgpu`, `pgpu`,
-`mig-*`) and, with facts, every name that a node offers, also with an amount of 0.
-
-Remedy: correct the name. Where the name is right and no node offers it, look at the device plugin of the node.
-"""
+"""A resource name looks like a typo, or no node offers it."""
 
 from __future__ import annotations
 
@@ -91,10 +75,5 @@ CHECK = Check(
     Severity.WARN,
     Scope.ANY,
     run,
-    __doc__,
-    settings=("resources", "placement.nodeGroups", "placement.groupsAreComplete", "facts.nodes", "facts.deviceClasses"),
-    sources=(
-        "NVIDIA/k8s-device-plugin#569",
-        "kubernetes/kubernetes:pkg/scheduler/framework/plugins/noderesources/fit.go",
-    ),
+    "A resource name looks like a typo, or no node offers it",
 )

@@ -1,23 +1,4 @@
-"""Node selector, affinity, taints or the amount contradict the nodes.
-
-Reads: `nodeSelector`, the required node affinity, `nodeName`, `tolerations` and the amount; with facts, the labels,
-taints and amounts of nodes.
-
-Why: no node that the pod selects and tolerates offers as much of the resource, so the pod stays Pending. A share under
-a name of its own, such as `nvidia.com/gpu.shared`, exists only on nodes that share their GPUs, and MIG resources never
-exist on MPS nodes.
-
-With facts, the check names the nearest node and what the pod fails there: the one that fails only the amount, else only
-one taint, else only one label; else the first one that offers the resource. A declared node group counts like a node.
-If a node is only cordoned, not ready, starting or about to be removed, or offers 0 of its GPU resources because its
-device plugin restarts, the check says that no node can take the pod now, and only warns.
-
-Exceptions: the check reports nothing if a DeviceClass serves the resource, or if the controller of the object replaces
-a placeholder in the selectors.
-
-Remedy: ask for at most the amount of the node, tolerate the taint, change the selector, or request the resource that
-such nodes offer.
-"""
+"""Node selector, affinity, taints or the amount contradict the nodes."""
 
 from __future__ import annotations
 
@@ -75,19 +56,5 @@ CHECK = Check(
     Severity.WARN,
     Scope.GPU,
     run,
-    __doc__,
-    settings=(
-        "placement.mpsLabels",
-        "placement.timeSlicingLabels",
-        "placement.nodeGroups",
-        "placement.groupsAreComplete",
-        "injections.tolerations.add",
-        "facts.nodes",
-        "facts.deviceClasses",
-    ),
-    sources=(
-        "kubernetes/kubernetes:pkg/scheduler/framework/plugins/nodeaffinity/node_affinity.go",
-        "kubernetes/kubernetes:pkg/scheduler/framework/plugins/tainttoleration/taint_toleration.go",
-        "kubernetes/kubernetes:pkg/scheduler/framework/plugins/noderesources/fit.go",
-    ),
+    "Node selector, affinity, taints or the amount contradict the nodes",
 )

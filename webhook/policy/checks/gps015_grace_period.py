@@ -1,12 +1,4 @@
-"""The pod is killed without a grace period.
-
-Reads: `terminationGracePeriodSeconds`.
-
-Why: if an MPS client is killed while it has work on the GPU, the MPS server and all its other clients can end up in an
-undefined state, so the end of one pod can crash others.
-
-Remedy: omit the field (30 seconds), or give the program time to finish its work.
-"""
+"""The pod is killed without a grace period."""
 
 from __future__ import annotations
 
@@ -35,6 +27,5 @@ CHECK = Check(
     Severity.WARN,
     Scope.MPS,
     run,
-    __doc__,
-    sources=("https://docs.nvidia.com/deploy/mps/latest/when-to-use-mps.html",),
+    "The pod is killed without a grace period",
 )

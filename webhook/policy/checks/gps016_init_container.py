@@ -1,12 +1,4 @@
-"""An init container and a later container both request a GPU.
-
-Reads: the requests of init containers that are not sidecars, and of the containers after them.
-
-Why: the kubelet reuses the init container's device for a later container. After a restart of the kubelet this can fail,
-and running pods end with `UnexpectedAdmissionError`.
-
-Remedy: do the init container's work in the container itself, or without a GPU.
-"""
+"""An init container and a later container both request a GPU."""
 
 from __future__ import annotations
 
@@ -55,6 +47,5 @@ CHECK = Check(
     Severity.WARN,
     Scope.GPU,
     run,
-    __doc__,
-    sources=("kubernetes/kubernetes#124345", "kubernetes/kubernetes#138446"),
+    "An init container and a later container both request a GPU",
 )

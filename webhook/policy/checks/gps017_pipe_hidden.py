@@ -1,15 +1,4 @@
-"""Another volume hides the pipe directory.
-
-Reads: `volumeMounts` and `volumes` of containers that request a replica.
-
-Why: a volume that the pod mounts at or below the pipe directory hides the device plugin's mount, so the client does not
-find the daemon.
-
-Exceptions: a mount above the directory, such as the MPS root at `/mps`, is harmless, because the plugin mounts below
-it.
-
-Remedy: mount the volume elsewhere.
-"""
+"""Another volume hides the pipe directory."""
 
 from __future__ import annotations
 
@@ -86,10 +75,5 @@ CHECK = Check(
     Severity.DENY,
     Scope.MPS,
     run,
-    __doc__,
-    settings=("injections.pipeDirectory.containerRoot", "injections.pipeMount.mpsRoot"),
-    sources=(
-        "NVIDIA/k8s-device-plugin:internal/plugin/mps.go",
-        "containerd/containerd:internal/cri/opts/spec_linux_opts.go",
-    ),
+    "Another volume hides the pipe directory",
 )

@@ -1,20 +1,4 @@
-"""A `gpushare-webhook/` annotation is malformed, or asks for memory that no node gives.
-
-Reads: the pod's annotations `gpushare-webhook/active-thread-percentage`, `gpushare-webhook/client-priority`,
-`gpushare-webhook/memory` and `gpushare-webhook/pinned-device-memory-limit`; for the memory also the required node
-affinity, and the labels `nvidia.com/gpu.memory` and `nvidia.com/gpu.replicas` of known nodes. Also the annotation that
-`suppress.annotation` names.
-
-Why: the limit that the author intended would silently be missing, or the pod would run on a node that gives it less
-memory.
-
-Exceptions: the check only warns about an unknown name with this prefix, about a suppressing annotation that names what
-is not a check, and about a memory size that has no effect: the injection is off, the pod requests no shared resource,
-or what the nodes give is unknown.
-
-Remedy: correct the value, such as `"50"`, `"1"`, `"6Gi"` or `"0=4G,1=512M"`. Values are text, so a number needs quotes.
-Ask for at most the largest share, which the message names.
-"""
+"""A `gpushare-webhook/` annotation is malformed, or asks for memory that no node gives."""
 
 from __future__ import annotations
 
@@ -137,14 +121,5 @@ CHECK = Check(
     Severity.DENY,
     Scope.ANY,
     run,
-    __doc__,
-    settings=(
-        "exempt.annotation",
-        "suppress.annotation",
-        "injections.limits.enabled",
-        "injections.memory.enabled",
-        "facts.nodes",
-        "placement.nodeGroups",
-    ),
-    sources=("NVIDIA/k8s-device-plugin#443", "NVIDIA/k8s-device-plugin#1119"),
+    "A `gpushare-webhook/` annotation is malformed, or asks for memory that no node gives",
 )

@@ -1,12 +1,4 @@
-"""A pod reached the validating hook without the edits of the mutating one.
-
-Reads: the pod that `/validate` receives, compared with the edits that `/mutate` would add.
-
-Why: the mutating hook was down, too slow or not called, and its failure policy let the pod through. The pod may hang,
-stay Pending or run without MPS.
-
-Remedy: recreate the pod once the webhook is healthy. The metric `gpushare_webhook_unmutated_total` counts such pods.
-"""
+"""A pod reached the validating hook without the edits of the mutating one."""
 
 from __future__ import annotations
 
@@ -29,6 +21,5 @@ CHECK = Check(
     Severity.WARN,
     Scope.EXPECTS_EDITS,
     run,
-    __doc__,
-    sources=("https://kubernetes.io/docs/concepts/cluster-administration/admission-webhooks-good-practices/",),
+    "A pod reached the validating hook without the edits of the mutating one",
 )

@@ -1,25 +1,4 @@
-"""Several ranks of one distributed job may share a card.
-
-Reads: the kind of the object and how many pods it makes; `command` and `args` as GPS021 reads them;
-`NCCL_MULTI_RANK_GPU_ENABLE` in `env`; the required `podAntiAffinity` and the labels of the pod.
-
-Why: NCCL refuses two ranks on one GPU of one host, with the error "Duplicate GPU detected" or "Multiple Ranks are using
-the same GPU". XGBoost refuses them anywhere. NCCL takes pods with a hostname of their own for several hosts: it then
-starts, but its ranks communicate through the network stack, and take turns on one card instead of adding up. A test
-with two pods on shared cards measured 17 GB/s instead of 57 GB/s.
-
-The pods of a PyTorchJob, JAXJob, PaddleJob and XGBoostJob are ranks. Pods of other kinds count where a command line
-says so: `--nnodes` above 1, vLLM on Ray with several GPUs, nccl-tests, Horovod. Several ranks in one container count
-where it asks for several replicas.
-
-Exceptions: the check is silent where the pods cannot meet, by a required anti-affinity on `kubernetes.io/hostname` that
-matches the pod's own labels (labels with a prefix that the template lacks count as added by the controller); where
-GPS001 reports the number of replicas; with `NCCL_MULTI_RANK_GPU_ENABLE=1`, which NCCL knows since 2.30; and with the
-backend `gloo`.
-
-Remedy: give each rank a card of its own: keep the pods apart by anti-affinity, or use whole cards. For one container,
-start one rank. NCCL 2.30 and later accept several ranks on one GPU with `NCCL_MULTI_RANK_GPU_ENABLE=1`; the option is
-experimental, and no faster than one rank."""
+"""Several ranks of one distributed job may share a card."""
 
 from __future__ import annotations
 
@@ -104,14 +83,7 @@ CHECK = Check(
     Severity.WARN,
     Scope.MPS,
     run,
-    __doc__,
-    settings=("workloads.presets", "limits.perContainer"),
-    sources=(
-        "NVIDIA/nccl:src/init.cc",
-        "NVIDIA/nccl:src/misc/utils.cc",
-        "dmlc/xgboost:src/collective/comm.cu",
-        "volcano-sh/volcano#5097",
-    ),
+    "Several ranks of one distributed job may share a card",
 )
 
 

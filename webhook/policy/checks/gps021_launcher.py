@@ -1,31 +1,4 @@
-"""A launcher wants more GPUs than the container, or its group of pods, has.
-
-Reads: `command` and `args`, at most 16 KiB of them, of containers that request a GPU, and, in a group of pods that work
-together, of the pods that request none; the scripts of Argo and Tekton; `NUM_SHARD` in `env` of Text Generation
-Inference. The check knows torchrun, Accelerate, DeepSpeed, mpirun and horovodrun, nccl-tests, vLLM, SGLang, Text
-Generation Inference, TensorRT-LLM's `trtllm-serve` and Triton's `launch_triton_server.py`: directly, as modules of
-Python, and in scripts after `sh -c`; vLLM and Text Generation Inference also as the image's entrypoint.
-
-Why: a process without a GPU of its own fails when it selects its device, or NCCL refuses two processes on one device.
-That is usually seen minutes later, in the log of one process among many.
-
-Exceptions: the check is silent where it would have to guess:
-
-An amount can hold a variable, a placeholder, or a word such as `auto` or `gpu`. A command may not run, in a branch of
-`if` or `case` or after `||`. The program may be unknown, or compute on the CPU (`--device cpu`, the backend `gloo`,
-`CUDA_VISIBLE_DEVICES` without a device).
-
-Hosts, nodes and Ray clusters may lie outside the object: then only the GPUs that each container needs count. Ranks of
-mpirun count only where each has a GPU of its own: nccl-tests, Triton, TensorRT-LLM, Horovod, or an exported variable
-`NCCL_…`; plain MPI ranks that share one replica are what MPS is for.
-
-The number of pods in a group may be unknown. A container may reach more GPUs than it requests, by a resource claim, an
-annotation, `NVIDIA_VISIBLE_DEVICES` or `privileged`. A factor that is unknown counts as 1. A launcher that uses fewer
-GPUs than there are is not reported.
-
-Remedy: request as many GPUs as the launcher wants, or lower its option. A share of a card is one GPU: where the limit
-is 1, lower the option to 1, or use whole cards.
-"""
+"""A launcher wants more GPUs than the container, or its group of pods, has."""
 
 from __future__ import annotations
 
@@ -165,7 +138,5 @@ CHECK = Check(
     Severity.WARN,
     Scope.GPU,
     run,
-    __doc__,
-    settings=("limits.perContainer",),
-    sources=("pytorch/pytorch:torch/distributed/run.py", "NVIDIA/nccl:src/init.cc"),
+    "A launcher wants more GPUs than the container, or its group of pods, has",
 )

@@ -1,25 +1,4 @@
-"""An object names a GPU resource in a place that cannot be checked.
-
-Reads: all of an object, as far as the checks of its pods do not read it. It finds amounts below or beside the name of
-a GPU resource, and text such as `nvidia.com/gpu: 2`. In containers it finds amounts below a name only, as text there is
-what a program gets.
-
-Why: the webhook and this command know where the built-in kinds and those of the presets keep their pods. An amount in
-another place may be more than a node offers, and nothing reports it; an amount in a misspelt field is none for the
-cluster, so that the pod gets no GPU. In kinds that it does not know, the command line searches for pods and checks what
-it finds, with a warning at most; it cannot check an amount in text, in a field of unknown meaning, or behind a
-placeholder of a template.
-
-Exceptions: labels, annotations, selectors, taints and tolerations name no amounts, and `status` is what a controller
-wrote. `schedulingPolicy` and `batchSchedulerOptions` sum up what pods ask for elsewhere, and `ignoreDifferences`
-compares. Kinds such as ResourceQuota, Node and ResourceClaim, which name amounts and run no pods, are not searched. Of
-a policy of Kyverno, what it mutates and generates is searched, and not what it validates.
-
-Remedy: move the amount to the place that the message names. In a custom kind, where the place is a pod template, a pod
-spec, a container or its resources, add it to `workloads.paths`, and the webhook checks it too. If a preset of the
-settings would know the kind, add it to `workloads.presets`. Correct the kind if it is a typo. Render a template, and
-check the result.
-"""
+"""An object names a GPU resource in a place that cannot be checked."""
 
 from __future__ import annotations
 
@@ -112,6 +91,5 @@ CHECK = Check(
     Severity.WARN,
     Scope.OFFLINE,
     run,
-    __doc__,
-    settings=("workloads.presets", "workloads.paths", "resources"),
+    "An object names a GPU resource in a place that cannot be checked",
 )

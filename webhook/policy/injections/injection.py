@@ -1,4 +1,4 @@
-"""An injection: a name, its condition, its edits, and its description."""
+"""An injection: a name, its condition, its edits, and its title."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from webhook.policy.context import PodContext
-from webhook.policy.description import title
 from webhook.policy.verdict import Edit
 
 OFF = "it is off in the settings"
@@ -19,18 +18,12 @@ NO_SHARE = "the pod requests no GPU that could be shared through MPS"
 class Injection:
     """One injection. `why_not` says why it does not apply to a pod, if so; otherwise `edits` adds what is missing.
 
-    `reasons` holds all texts that `why_not` returns. `description` explains the injection to users: a title, then Adds,
-    Why and Not when. `settings` and `sources` as in a check. Each exists once, so they are compared by identity.
+    `reasons` holds all texts that `why_not` returns. `title` says in a line what it adds; the page beside the module
+    explains it to users. Each exists once, so they are compared by identity.
     """
 
     name: str
     why_not: Callable[[PodContext], str | None]
     edits: Callable[[PodContext], Iterable[Edit]]
     reasons: tuple[str, ...]
-    description: str
-    settings: tuple[str, ...] = ()
-    sources: tuple[str, ...] = ()
-
-    @property
-    def title(self) -> str:
-        return title(self.description)
+    title: str

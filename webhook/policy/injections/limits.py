@@ -1,13 +1,4 @@
-"""Limits of the MPS client, from the pod's annotations.
-
-Adds: `CUDA_MPS_ACTIVE_THREAD_PERCENTAGE`, `CUDA_MPS_PINNED_DEVICE_MEM_LIMIT` and `CUDA_MPS_CLIENT_PRIORITY` in the
-containers that request a replica, from the annotations `gpushare-webhook/active-thread-percentage`,
-`gpushare-webhook/pinned-device-memory-limit` and `gpushare-webhook/client-priority`.
-
-Why: a client may lower its own share, and an annotation sets that once for all containers of the pod.
-
-Not when: the container sets the variable; the annotation is malformed (GPS018).
-"""
+"""Limits of the MPS client, from the pod's annotations."""
 
 from __future__ import annotations
 
@@ -69,7 +60,5 @@ INJECTION = Injection(
     why_not,
     edits,
     (OFF, NO_SHARE, _NO_ANNOTATION),
-    __doc__,
-    settings=("injections.limits.enabled",),
-    sources=("https://docs.nvidia.com/deploy/mps/latest/appendix-environment-variables.html",),
+    "Limits of the MPS client, from the pod's annotations",
 )

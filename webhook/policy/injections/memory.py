@@ -1,18 +1,4 @@
-"""Placement by memory, from the pod's annotation.
-
-Adds: from the annotation `gpushare-webhook/memory`, such as `6Gi`, required node affinity to nodes that give one
-replica, or one whole card, at least this much memory; and `CUDA_MPS_PINNED_DEVICE_MEM_LIMIT=0=6144M` in the containers
-that request a replica. The labels `nvidia.com/gpu.memory` and `nvidia.com/gpu.replicas` of the known nodes and declared
-node groups show what they give.
-
-Why: a replica of one node may have 4 GiB, and that of the next 40 GiB. The scheduler counts replicas and does not know
-their size.
-
-Not when: no known node gives as much, or the affinity would have more than 16 terms: then GPS018 rejects the pod. No
-affinity where the nodes are unknown or their labels do not give the memory, which GPS018 reports, where `nodeName`
-binds the pod, and where the pod's own terms already exclude smaller nodes; no variable where the container sets it or
-the annotation `gpushare-webhook/pinned-device-memory-limit` does.
-"""
+"""Placement by memory, from the pod's annotation."""
 
 from __future__ import annotations
 
@@ -60,7 +46,5 @@ INJECTION = Injection(
     why_not,
     edits,
     _REASONS,
-    __doc__,
-    settings=("injections.memory.enabled", "placement.nodeGroups", "facts.nodes"),
-    sources=("NVIDIA/k8s-device-plugin#443", "NVIDIA/k8s-device-plugin#1119", "NVIDIA/k8s-device-plugin#535"),
+    "Placement by memory, from the pod's annotation",
 )

@@ -1,12 +1,4 @@
-"""The pipe directory for containers that request a replica.
-
-Adds: the environment variable `CUDA_MPS_PIPE_DIRECTORY=/mps/<resource>/pipe`, appended.
-
-Why: without it a CUDA client does not find the MPS daemon and silently runs without limits, or fails.
-
-Not when: the container sets it (GPS004 checks the value); the pod cannot land on an MPS node; a known candidate node is
-not an MPS node, because the variable would be wrong there, and the plugin sets it where it is needed.
-"""
+"""The pipe directory for containers that request a replica."""
 
 from __future__ import annotations
 
@@ -55,16 +47,5 @@ INJECTION = Injection(
     why_not,
     edits,
     (OFF, NO_SHARE, ELSEWHERE),
-    __doc__,
-    settings=(
-        "injections.pipeDirectory.enabled",
-        "injections.pipeDirectory.containerRoot",
-        "injections.pipeDirectory.perResource",
-        "injections.pipeDirectory.when",
-        "facts.nodes",
-    ),
-    sources=(
-        "NVIDIA/k8s-device-plugin:internal/plugin/mps.go",
-        "https://docs.nvidia.com/deploy/mps/latest/appendix-environment-variables.html",
-    ),
+    "The pipe directory for containers that request a replica",
 )

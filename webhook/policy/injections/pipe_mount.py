@@ -1,16 +1,4 @@
-"""The mount of the pipe directory, in the containers that get the variable.
-
-Adds: a hostPath volume for `<MPS root>/<resource>/pipe`, mounted at `/mps/<resource>/pipe`, and the volume's name in
-the annotation `cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes`: without that annotation the autoscaler
-never removes a node that runs a pod with local storage. The descheduler does not read the annotation: it evicts the pod
-only if its policy permits pods with local storage.
-
-Why: the client connects to the daemon through this directory. The plugin mounts the same one; both together are
-harmless.
-
-Not when: the variable would not be injected; the path is already mounted; the namespace does not allow hostPath (GPS012
-warns).
-"""
+"""The mount of the pipe directory, in the containers that get the variable."""
 
 from __future__ import annotations
 
@@ -100,14 +88,5 @@ INJECTION = Injection(
     why_not,
     edits,
     (OFF, NO_SHARE, _NO_HOST_PATH, ELSEWHERE),
-    __doc__,
-    settings=(
-        "injections.pipeMount.enabled",
-        "injections.pipeMount.mpsRoot",
-        "injections.pipeMount.type",
-        "injections.pipeMount.readOnly",
-        "injections.pipeMount.safeToEvict",
-        "podSecurity.unlabelled",
-    ),
-    sources=("NVIDIA/k8s-device-plugin:internal/plugin/mps.go",),
+    "The mount of the pipe directory, in the containers that get the variable",
 )

@@ -1,18 +1,4 @@
-"""The runtime class for pods that request a GPU.
-
-Adds: `runtimeClassName`, by default `nvidia`, for shared, whole-card and MIG resources alike.
-
-Why: where the nvidia runtime is not the default, a pod without the class starts and sees no driver.
-
-Not when: the pod names a class; the class is known to be missing, its node selector contradicts the pod's, or MPS does
-not work in it (GPS011 warns); the webhook is configured to read RuntimeClasses and has not read them yet; the cluster
-injects devices through CDI.
-
-With CDI, containerd or CRI-O adds the devices, and no pod needs the class; behind the class a second component reads
-the device list, which exposes every GPU to containers whose image asks for all, and fails where the plugin passes the
-list as a variable. The RuntimeClass `nvidia-legacy` shows CDI, if `facts.runtimeClasses` is on;
-`injections.runtimeClass.whenCdi` decides.
-"""
+"""The runtime class for pods that request a GPU."""
 
 from __future__ import annotations
 
@@ -109,19 +95,5 @@ INJECTION = Injection(
     why_not,
     edits,
     _REASONS,
-    __doc__,
-    settings=(
-        "injections.runtimeClass.enabled",
-        "injections.runtimeClass.name",
-        "injections.runtimeClass.whenUnknown",
-        "injections.runtimeClass.whenCdi",
-        "injections.runtimeClass.sandboxes",
-        "facts.runtimeClasses",
-    ),
-    sources=(
-        "NVIDIA/k8s-device-plugin#477",
-        "NVIDIA/nvidia-container-toolkit#1895",
-        "NVIDIA/gpu-operator#1876",
-        "kai-scheduler/KAI-Scheduler#1543",
-    ),
+    "The runtime class for pods that request a GPU",
 )

@@ -1,15 +1,4 @@
-"""Steering of pods over the limit to whole cards, instead of a rejection.
-
-Adds: required node affinity that excludes every label of MPS and time-slicing nodes, by default
-`nvidia.com/gpu.sharing-strategy NotIn [mps, time-slicing]` and `nvidia.com/mps.capable NotIn ["true"]`, in every term
-that is not empty.
-
-Why: a request for two of `nvidia.com/gpu` is legal on nodes that do not share their GPUs, and many authors mean that.
-
-Not when: the pod's own selectors require nodes that share GPUs; `nodeName` binds it to a node; the resource exists only
-on nodes that share GPUs; the facts contain no whole-card node that could take the pod. Then the pod is rejected.
-Templates are checked as if their pods were steered.
-"""
+"""Steering of pods over the limit to whole cards, instead of a rejection."""
 
 from __future__ import annotations
 
@@ -87,13 +76,5 @@ INJECTION = Injection(
     why_not,
     edits,
     (OFF, _FINAL, _WITHIN, _NO_WHOLE_CARD),
-    __doc__,
-    settings=(
-        "injections.steering.enabled",
-        "limits.perContainer",
-        "limits.perPod",
-        "placement.mpsLabels",
-        "placement.timeSlicingLabels",
-    ),
-    sources=("NVIDIA/k8s-device-plugin#1150",),
+    "Steering of pods over the limit to whole cards, instead of a rejection",
 )

@@ -1,13 +1,4 @@
-"""Tolerations for pods that request a GPU.
-
-Adds: the configured tolerations, by default `nvidia.com/gpu Exists NoSchedule`, and one for the resource's own name if
-it is renamed.
-
-Why: GPU nodes are often tainted. Where the API server's ExtendedResourceToleration plugin is enabled, it tolerates only
-the resource's name, which is not the usual taint once resources are renamed.
-
-Not when: a toleration of the pod already covers every taint that the injected one would.
-"""
+"""Tolerations for pods that request a GPU."""
 
 from __future__ import annotations
 
@@ -47,12 +38,5 @@ INJECTION = Injection(
     why_not,
     edits,
     (OFF, NO_GPU, _NONE_CONFIGURED),
-    __doc__,
-    settings=(
-        "injections.tolerations.enabled",
-        "injections.tolerations.add",
-        "injections.tolerations.resourceName",
-        "injections.tolerations.fromNodes",
-    ),
-    sources=("kubernetes/kubernetes:plugin/pkg/admission/extendedresourcetoleration/admission.go",),
+    "Tolerations for pods that request a GPU",
 )

@@ -1,12 +1,4 @@
-"""No devices for containers that request no GPU.
-
-Adds: `NVIDIA_VISIBLE_DEVICES=void`, in pods that request a GPU or in all pods.
-
-Why: many images set `NVIDIA_VISIBLE_DEVICES=all`, and with the nvidia runtime such a container sees every GPU.
-
-Not when: the container sets the variable (GPS007 checks the value); the pod mounts the kubelet's `pod-resources` or
-`device-plugins` folder, as dcgm-exporter does to see all GPUs of its node.
-"""
+"""No devices for containers that request no GPU."""
 
 from __future__ import annotations
 
@@ -52,7 +44,5 @@ INJECTION = Injection(
     why_not,
     edits,
     (OFF, NO_GPU, _MONITOR),
-    __doc__,
-    settings=("injections.voidDevices.enabled", "injections.voidDevices.pods"),
-    sources=("NVIDIA/k8s-device-plugin#61", "kai-scheduler/KAI-Scheduler#1672"),
+    "No devices for containers that request no GPU",
 )

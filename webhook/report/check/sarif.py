@@ -16,10 +16,10 @@ from webhook import __version__
 from webhook.diagnostics import Diagnostic, dotted
 from webhook.policy.checks import CHECKS
 from webhook.policy.checks.check import Check
-from webhook.policy.description import parts
 from webhook.policy.printable import shorten
 from webhook.policy.verdict import Severity
 from webhook.report.data import json_text
+from webhook.report.explanation import explanation, sections
 from webhook.report.fingerprint import Fingerprints
 from webhook.report.model import Entry, Located, Result, TextEdit
 from webhook.report.source_tree import ANYWHERE, SourceTree
@@ -219,18 +219,22 @@ def rules() -> list[dict[str, Any]]:
 
 
 def _rule(check: Check[Any]) -> dict[str, Any]:
-    described = parts(check.description)
-    full = " ".join([f"{check.title}.", *described.get("Why", ())])
+    described = sections(explanation(check))
+    parts = {name: described[name] for name in _PARTS if name in described}
+    full = " ".join([f"{check.title}.", *parts["Why"]])
     return {
         "id": check.code,
         "shortDescription": {"text": f"{check.title}."},
         "fullDescription": {"text": shorten(full, _LONGEST)},
-        "help": {"text": _help(described, "{}: "), "markdown": _help(described, "**{}:** ")},
+        "help": {"text": _help(parts, "{}: "), "markdown": _help(parts, "**{}:** ")},
         "defaultConfiguration": {"level": LEVELS[check.severity]},
         "properties": {"tags": ["kubernetes", "gpu"]},
     }
 
 
-def _help(described: Mapping[str, Sequence[str]], heading: str) -> str:
-    """Return the parts of a description, each after its name."""
-    return "\n\n".join(heading.format(name) + "\n\n".join(texts) for name, texts in described.items())
+_PARTS = ("Reads", "Why", "Exceptions", "Remedy")
+
+
+def _help(parts: Mapping[str, Sequence[str]], heading: str) -> str:
+    """Return the parts of an explanation, each after its name."""
+    return "\n\n".join(heading.format(name) + "\n\n".join(paragraphs) for name, paragraphs in parts.items())

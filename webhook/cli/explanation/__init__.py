@@ -1,1 +1,0 @@
-"""Explanations of checks and injections: one text, written for the terminal and as Markdown for the reference."""
