@@ -12,9 +12,9 @@ from typing import Any
 
 import yaml
 
-from webhook.cli.evaluation import evaluate
-from webhook.cli.inputs import parse
 from webhook.diagnostics import Diagnostic, InputError
+from webhook.dryrun.evaluation import evaluate
+from webhook.dryrun.files import parse
 from webhook.manifests import read
 from webhook.policy import checks, injections
 from webhook.policy.checks import CHECKS

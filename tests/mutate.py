@@ -35,6 +35,7 @@ FITTING: dict[str, tuple[str, ...]] = {
     "admission": ("admission", "fixtures"),
     "cli": ("cli",),
     "cluster": ("facts", "pki"),
+    "dryrun": ("cli",),
     "manifests": ("manifests",),
     "patch": ("patch", "fixtures"),
     "pki": ("pki",),

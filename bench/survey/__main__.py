@@ -13,8 +13,8 @@ from bench.survey.checked import FailedError, check
 from bench.survey.counts import Survey
 from bench.survey.mentions import named
 from bench.survey.repositories import repositories
-from webhook.cli.inputs import configuration
 from webhook.diagnostics import LINE, InputError
+from webhook.dryrun.files import configuration
 from webhook.policy.pods.gpu_resources import GpuResources
 from webhook.policy.printable import printable
 from webhook.report.exit_codes import ExitCode

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from tests.cli.run import Ended, run
 from tests.linear import assert_linear
-from webhook.cli.inputs import parse
+from webhook.dryrun.files import parse
 from webhook.report.baseline_content import load
 
 GOLDEN = Path(__file__).parent / "data" / "baseline.yaml"

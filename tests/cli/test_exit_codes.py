@@ -64,14 +64,14 @@ def test_fail_on_rejects_other_words(prepared: Path) -> None:
     assert run("check", "-f", "typo.yaml", "--fail-on", "audit").code == 2
 
 
-@pytest.mark.parametrize(("command", "module"), [("check", "checking"), ("mutate", "mutate")])
+@pytest.mark.parametrize(("command", "module"), [("check", "dryrun.check"), ("mutate", "cli.mutate")])
 def test_internal_error_has_no_traceback(
     prepared: Path, monkeypatch: pytest.MonkeyPatch, command: str, module: str
 ) -> None:
     def broken(*_: Any) -> Any:
         raise LookupError("on purpose")
 
-    monkeypatch.setattr(f"webhook.cli.{module}.evaluate", broken)
+    monkeypatch.setattr(f"webhook.{module}.evaluate", broken)
     ended = run(command, "-f", "good.yaml")
     assert (ended.code, ended.out) == (3, "")
     said = r"internal error: LookupError at test_exit_codes\.py:\d+: on purpose; please report it\n"
@@ -82,7 +82,7 @@ def test_internal_error_names_its_cause(prepared: Path, monkeypatch: pytest.Monk
     def broken(*_: Any) -> Any:
         raise ExceptionGroup("several", [LookupError("::error::on\npurpose")])
 
-    monkeypatch.setattr("webhook.cli.checking.evaluate", broken)
+    monkeypatch.setattr("webhook.dryrun.check.evaluate", broken)
     ended = run("check", "-f", "good.yaml")
     said = (
         r"internal error: ExceptionGroup at test_exit_codes\.py:\d+: several \(1 sub-exception\); "

@@ -53,7 +53,7 @@ def test_file_stays_when_run_fails(here: Path, monkeypatch: pytest.MonkeyPatch) 
         raise LookupError("on purpose")
 
     (here / "report.json").write_text("before")
-    monkeypatch.setattr("webhook.cli.checking.evaluate", broken)
+    monkeypatch.setattr("webhook.dryrun.check.evaluate", broken)
     ended = run("check", POD, "-o", "json=report.json", "-o", "text=missing/report.txt")
     assert ended.code == 2
     ended = run("check", POD, "-o", "json=report.json", "-o", "json")
@@ -64,7 +64,7 @@ def test_file_stays_when_run_fails(here: Path, monkeypatch: pytest.MonkeyPatch) 
 CHECK_THAT_WAITS = """
 import sys
 from collections.abc import Callable
-import webhook.cli.checking as checking
+import webhook.dryrun.check as checking
 from webhook.cli import main
 
 def evaluate(*_):

@@ -11,8 +11,8 @@ import yaml
 
 from tests import fixture
 from tests.fixture import Fixture, review
-from webhook.cli.evaluation import evaluate
 from webhook.diagnostics import Diagnostic
+from webhook.dryrun.evaluation import evaluate
 from webhook.manifests import Manifest, Source, objects
 from webhook.policy.verdict import Path
 

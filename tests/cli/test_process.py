@@ -57,7 +57,7 @@ UNUSED = {
     "webhook.policy.settings.elements",
     "webhook.policy.settings.formats",
     "webhook.report.baseline",
-    "webhook.report.suppression",
+    "webhook.dryrun.suppression",
 }
 """Modules that a check needs only with other options or files, or for objects that launch programs."""
 

@@ -33,7 +33,7 @@ from tests.cli.cluster import (
 )
 from tests.cli.run import run
 from webhook.cli.cluster_options import PARTS
-from webhook.cli.inputs import read_facts
+from webhook.dryrun.files import read_facts
 from webhook.policy.settings.settings import Settings
 
 PATIENCE = 20

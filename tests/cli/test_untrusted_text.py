@@ -302,7 +302,7 @@ def test_hostile_text_in_internal_error(here: Path, monkeypatch: pytest.MonkeyPa
     def broken(*_: Any) -> Any:
         raise LookupError(text)
 
-    monkeypatch.setattr("webhook.cli.checking.evaluate", broken)
+    monkeypatch.setattr("webhook.dryrun.check.evaluate", broken)
     ended = run("check", "-f", "-", stdin=json.dumps(pod("p")).encode())
     assert ended.err.startswith("internal error: LookupError at ")
     assert ended.err.count("\n") == 1

@@ -15,8 +15,8 @@ import yaml
 
 from docs.checks import Example, examples, report
 from tests.policy.test_remedies import CHANGES
-from webhook.cli.evaluation import Evaluated, evaluate
 from webhook.diagnostics import InputError
+from webhook.dryrun.evaluation import Evaluated, evaluate
 from webhook.manifests import Manifest, read
 from webhook.policy import checks
 from webhook.policy.checks import CHECKS

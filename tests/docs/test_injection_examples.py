@@ -10,8 +10,8 @@ import pytest
 import yaml
 
 from docs.checks import Example, examples
-from webhook.cli.evaluation import Evaluated, evaluate
-from webhook.cli.inputs import parse
+from webhook.dryrun.evaluation import Evaluated, evaluate
+from webhook.dryrun.files import parse
 from webhook.manifests import Manifest, read
 from webhook.policy import injections
 from webhook.policy.evaluate import Evaluator

@@ -15,8 +15,8 @@ from typing import TypeAlias
 from tests.admission.test_any_bytes import answered
 from tests.report.safety import assert_safe_report
 from webhook.admission import Hook
-from webhook.cli.evaluation import evaluate
 from webhook.diagnostics import Diagnostic, Unread
+from webhook.dryrun.evaluation import evaluate
 from webhook.manifests import Manifest, Source, objects
 from webhook.manifests.ignore import Patterns
 from webhook.manifests.kustomizations import used_files

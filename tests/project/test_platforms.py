@@ -10,9 +10,9 @@ import yaml
 
 from tests.cli.run import run
 from tests.project.repository import ROOT, blocks
-from webhook.cli.inputs import configuration, read_facts
 from webhook.cluster.device_plugin import device_plugin
 from webhook.cluster.plugin_daemon_set import DefaultRule, PluginDaemonSet
+from webhook.dryrun.files import configuration, read_facts
 from webhook.settings.profiles import PROFILES
 
 PAGES = ROOT / "docs" / "how-to" / "platforms"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from webhook.cli.evaluation import Evaluated, evaluate
 from webhook.cli.mutate import mutation
 from webhook.diagnostics import Diagnostic
+from webhook.dryrun.evaluation import Evaluated, evaluate
 from webhook.manifests import Manifest, read
 from webhook.policy.evaluate import Evaluator
 from webhook.policy.settings.settings import Settings

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from webhook.cli.inputs import parse
+from webhook.dryrun.files import parse
 from webhook.policy.placement.facts import Facts
 from webhook.settings.configuration import Configuration
 from webhook.settings.load import load, load_facts

@@ -11,8 +11,8 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from webhook.cli.inputs import parse
 from webhook.diagnostics import InputError
+from webhook.dryrun.files import parse
 from webhook.policy.settings.formats import Choice, Flag, FlagOr, Format, Range, Text
 from webhook.policy.settings.settings import Settings
 from webhook.policy.settings.units import Duration, Size

@@ -6,9 +6,9 @@ import os
 from functools import lru_cache
 from pathlib import Path, PurePath
 
-from webhook.cli.inputs import content, parse
 from webhook.cli.outputs import destinations
 from webhook.cli.screen import tell
+from webhook.dryrun.files import content, parse
 from webhook.manifests import STDIN
 from webhook.report.baseline import BaselineUse, Recorded
 from webhook.report.baseline_content import load

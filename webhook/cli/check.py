@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
+import os
 import sys
-from collections.abc import Callable, Iterable
-from functools import partial
 
 import click
 
 from webhook.cli.baseline_options import BaselineOptions, baseline_options, opened
-from webhook.cli.checking import checking, jobs_option
 from webhook.cli.evaluator import Source, prepared, source_options
-from webhook.cli.options import Inputs, ManifestCommand, manifest_options, read_standard_input_once
+from webhook.cli.options import ManifestCommand, manifest_options, read_standard_input_once
 from webhook.cli.reporting import Wanted, report_options, reports
+from webhook.cli.screen import notify
 from webhook.cli.selection import selection_options
-from webhook.cli.users_of_run import UsersOfRun
-from webhook.diagnostics import listed
-from webhook.policy.checks import CHECKS
-from webhook.policy.evaluate import Evaluator
-from webhook.report.model import Entry, Result
+from webhook.dryrun.check import results
+from webhook.dryrun.inputs import Inputs
 from webhook.report.selection import Selection
 from webhook.report.tally import Tally
+
+_MOST_JOBS = 256
+
+
+def _jobs(_context: click.Context, _option: click.Parameter, value: int) -> int:
+    """Return the number of processes. Raises BadParameter where the system cannot fork."""
+    if value != 1 and not hasattr(os, "fork"):
+        raise click.BadParameter("worker processes need a system that can fork; leave out -j")
+    return value or cores()
 
 
 @click.command(name="check", cls=ManifestCommand)
@@ -28,7 +33,16 @@ from webhook.report.tally import Tally
 @source_options
 @selection_options
 @baseline_options
-@jobs_option
+@click.option(
+    "-j",
+    "--jobs",
+    type=click.IntRange(0, _MOST_JOBS),
+    metavar="N",
+    default=1,
+    show_default=True,
+    callback=_jobs,
+    help="Check in N processes; 0 stands for the number of cores. The report is the same.",
+)
 @report_options
 def command(
     inputs: Inputs,
@@ -49,11 +63,10 @@ def command(
     read_standard_input_once(f=inputs.names, config=source.config, facts=source.facts, baseline=baseline.read)
     accepted = opened(baseline)
     evaluator, settings = prepared(source, selection)
-    stages = _stages(evaluator, selection)
-    with checking(inputs, evaluator, jobs) as checked, reports(wanted) as written:
+    with results(inputs, evaluator, selection, jobs, notify) as checked, reports(wanted) as written:
         tally = Tally(settings, selection)
-        for found in listed(checked):
-            entry = accepted.suppress(_through(stages, found))
+        for result in checked:
+            entry = accepted.suppress(result)
             tally.add(entry)
             written.add(entry)
         accepted.end(tally)
@@ -61,31 +74,7 @@ def command(
     sys.exit(tally.exit_code(wanted.fail_on))
 
 
-Stage = Callable[[Result], Result]
-
-
-def _stages(evaluator: Evaluator, selection: Selection) -> tuple[Stage, ...]:
-    """What each result goes through, in the order of the inputs, before the baseline and the reports."""
-    ignoring = partial(_without_ignored, evaluator.ruleset.settings.suppress.comments, selection)
-    return (UsersOfRun().compare, ignoring)
-
-
-def _without_ignored(allowed: bool, selection: Selection, result: Result) -> Result:
-    """Return the result without the findings that its comments ignore."""
-    if not result.comments:
-        return result
-    from webhook.report.suppression import Comments  # few files have such comments
-
-    return Comments(allowed, _CODES, selection).suppress(result)
-
-
-def _through(stages: Iterable[Stage], entry: Entry) -> Entry:
-    """Return what the stages make of a result, one after the other; any other entry as it is."""
-    if not isinstance(entry, Result):
-        return entry
-    for stage in stages:
-        entry = stage(entry)
-    return entry
-
-
-_CODES = frozenset(check.code for check in CHECKS)
+def cores() -> int:
+    """Return the number of cores that this process may use."""
+    affinity = getattr(os, "sched_getaffinity", None)  # Linux
+    return len(affinity(0)) if affinity is not None else os.cpu_count() or 1

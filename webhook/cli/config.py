@@ -7,11 +7,10 @@ from typing import assert_never
 import click
 
 from webhook.cli.evaluator import config_option
-from webhook.cli.inputs import configuration, content, parse, read_facts
 from webhook.cli.options import file_option, format_option, read_standard_input_once
 from webhook.cli.screen import show
-from webhook.cli.settings_file import SettingsFile, settings_file
 from webhook.diagnostics import LINE
+from webhook.dryrun.files import SettingsFile, configuration, content, parse, read_facts, settings_file
 from webhook.manifests import STDIN
 from webhook.policy.printable import printable
 from webhook.policy.verdict import Path

@@ -9,9 +9,8 @@ from typing import Any, NamedTuple, get_args
 import click
 
 from webhook.cli.cluster_options import Cluster, cluster_options
-from webhook.cli.inputs import configuration, read_facts
 from webhook.cli.options import file_option, single_option, with_options
-from webhook.cli.settings_file import FILE, VARIABLE, SettingsFile, settings_file
+from webhook.dryrun.files import FILE, VARIABLE, SettingsFile, configuration, read_facts, settings_file
 from webhook.policy.evaluate import Evaluator
 from webhook.policy.settings.settings import Settings
 from webhook.report.selection import EVERYTHING, Selection

@@ -10,11 +10,8 @@ from pathlib import Path
 
 import click
 
-from webhook.cli.evaluation import Evaluated, evaluate
 from webhook.cli.evaluator import Source, prepared, source_options
-from webhook.cli.inputs import applied
 from webhook.cli.options import (
-    Inputs,
     ManifestCommand,
     Output,
     manifest_options,
@@ -22,8 +19,10 @@ from webhook.cli.options import (
     read_standard_input_once,
 )
 from webhook.cli.outputs import STDOUT, Write, destinations
-from webhook.cli.screen import paint, tell
+from webhook.cli.screen import notify, paint, tell
 from webhook.diagnostics import Diagnostic, Listing, Unread
+from webhook.dryrun.evaluation import Evaluated, evaluate
+from webhook.dryrun.inputs import Inputs, applied
 from webhook.manifests import Manifest
 from webhook.patch import Operation
 from webhook.policy.injections.injection import OFF
@@ -65,7 +64,7 @@ def command(
     read_standard_input_once(f=inputs.names, config=source.config, facts=source.facts)
     evaluator = prepared(source).evaluator
     with edits(outputs) as written:
-        for manifest in applied(inputs):
+        for manifest in applied(inputs, notify):
             if not isinstance(manifest, Manifest):
                 written.add(manifest)
                 continue

@@ -13,6 +13,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from webhook.cli.outputs import STDOUT
+from webhook.dryrun.inputs import Inputs
 from webhook.policy.printable import printable
 
 if TYPE_CHECKING:
@@ -51,19 +52,6 @@ def with_options(command: Callable[..., None], *options: Callable[..., Any]) -> 
     for option in reversed(options):
         command = option(command)
     return command
-
-
-class Inputs(NamedTuple):
-    """The manifests that options name: files, folders and `-`, and the namespace of objects that name none.
-
-    `exclude` holds patterns of paths that are not read, as in .gitignore. With `force_exclude`, named files are treated
-    like those of a folder.
-    """
-
-    names: tuple[str, ...]
-    exclude: tuple[str, ...]
-    force_exclude: bool
-    namespace: str
 
 
 class ManifestCommand(click.Command):

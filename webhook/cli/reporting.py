@@ -17,8 +17,8 @@ import click
 from webhook.cli.options import Output, outputs_option, single_option, with_options
 from webhook.cli.outputs import STDOUT, Write, destinations
 from webhook.cli.screen import draw, paint, show, tell, width
-from webhook.cli.settings_file import up_to_root
 from webhook.diagnostics import Diagnostic
+from webhook.dryrun.files import up_to_root
 from webhook.report.check import CheckFormat
 from webhook.report.counted import counted
 from webhook.report.model import Entry, Result

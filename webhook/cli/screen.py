@@ -10,7 +10,7 @@ from typing import TextIO
 
 import click
 
-from webhook.diagnostics import LINE
+from webhook.diagnostics import LINE, Diagnostic
 from webhook.policy.printable import printable
 from webhook.report.paint import Paint, plain
 
@@ -37,6 +37,11 @@ def tell(*lines: str) -> None:
             click.echo(printable(line, LINE), err=True)
     except OSError:
         discard(sys.stderr)
+
+
+def notify(notice: Diagnostic) -> None:
+    """Write a notice about an input to standard error."""
+    tell(str(notice))
 
 
 def discard(stream: TextIO) -> None:

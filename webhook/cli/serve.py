@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from webhook.app import InstallationOptions, NotInstalledError, installed
-from webhook.cli.inputs import Load, Loaded, content, parse
 from webhook.cli.options import file_option, read_standard_input_once
 from webhook.diagnostics import Diagnostic, InputError
+from webhook.dryrun.files import Load, Loaded, content, parse
 from webhook.settings.options import Option
 
 if TYPE_CHECKING:

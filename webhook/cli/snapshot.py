@@ -7,10 +7,10 @@ from pathlib import Path
 import click
 
 from webhook.cli.cluster_options import Cluster, cluster_options
-from webhook.cli.inputs import configuration
 from webhook.cli.options import file_option, format_option, formatted, read_standard_input_once
 from webhook.cli.outputs import STDOUT, write_files
 from webhook.cli.screen import tell
+from webhook.dryrun.files import configuration
 from webhook.policy.settings.elements import DevicePluginSource
 from webhook.policy.settings.names import NAMESPACED_NAME, PLUGIN_VERSION
 from webhook.policy.settings.settings import Settings

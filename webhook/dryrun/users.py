@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from webhook.cli.evaluation import USERS
+from webhook.dryrun.evaluation import USERS
 from webhook.policy.wording import message
 from webhook.report.model import Result, decision_with
 

@@ -1,59 +1,65 @@
-"""Inputs of a command: the manifests that `-f` names, and what `--config` and `--facts` describe."""
+"""The settings file and the facts file of a run."""
 
 from __future__ import annotations
 
 import io
+import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, BinaryIO, TypeAlias, TypeVar
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple, TypeAlias, TypeVar
 
-from webhook.cli.batches import Found, answered, entries, one_by_one
-from webhook.cli.screen import tell
-from webhook.diagnostics import Diagnostic, InputError, Listing, Unread
-from webhook.manifests import Document, Manifest, Reading, Reason, Source, documents, objects, source, sources, whole
+from webhook.diagnostics import Diagnostic, InputError, Listing
+from webhook.manifests import Document, documents, source
+from webhook.manifests.recognition import OUR_FILE
 from webhook.policy.placement.facts import UNKNOWN, Facts
 from webhook.policy.settings.settings import Settings
 
 if TYPE_CHECKING:
-    from webhook.cli.options import Inputs
     from webhook.settings.configuration import Configuration
     from webhook.settings.options import Option
 
+VARIABLE = "GPUSHARE_CONFIG"
+"""The environment variable that names a settings file."""
 
-def manifests(inputs: Inputs) -> Iterator[Manifest | Diagnostic | Unread]:
-    """Yield all manifests in order, a diagnostic for each part that cannot be read, and what is skipped."""
-    return _manifests(inputs, found(inputs, whole))
-
-
-def applied(inputs: Inputs) -> Iterator[Manifest | Diagnostic | Unread]:
-    """Yield the same without kustomizations and the files that they merge into objects: these are not applied."""
-    return _manifests(inputs, map(_unless_part, found(inputs, whole)))
+FILE = OUR_FILE
+"""The settings file of a repository: in the working directory, or in a folder above it within the repository."""
 
 
-def _manifests(inputs: Inputs, given: Iterable[Found]) -> Iterator[Manifest | Diagnostic | Unread]:
-    return entries(inputs, map(partial(answered, objects), one_by_one(given)))
+class SettingsFile(NamedTuple):
+    """A settings file, and how it was found; empty for an option, which the user sees."""
+
+    file: str
+    found: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.file}, {self.found}" if self.found else self.file
 
 
-def _unless_part(one: Found) -> Found:
-    return Reason.PART.skips(one.file) if isinstance(one, Source) and one.is_part else one
+def settings_file(option: str | None) -> SettingsFile | None:
+    """Return the settings file that applies; None if none is named or found."""
+    if option is not None:
+        return SettingsFile(option)
+    if given := os.environ.get(VARIABLE):
+        return SettingsFile(given, f"named by {VARIABLE}")
+    found = _of_repository(Path.cwd())
+    return None if found is None else SettingsFile(os.path.relpath(found), "found in this repository")
 
 
-def found(inputs: Inputs, reading: Reading) -> Iterator[Found]:
-    """Yield what the options of a command name."""
-    return sources(
-        inputs.names,
-        _standard_input(),
-        lambda notice: tell(str(notice)),
-        inputs.exclude,
-        reading,
-        as_in_folder=inputs.force_exclude,
-    )
+def _of_repository(start: Path) -> Path | None:
+    """Return the nearest settings file up to the root of the repository.
+
+    Outside a repository only the folder itself counts: a file of another user in /tmp must not apply.
+    """
+    return next((file for folder in up_to_root(start) if (file := folder / FILE).is_file()), None)
 
 
-def _standard_input() -> BinaryIO:
-    """Return standard input; an empty stream where it is closed."""
-    return io.BytesIO() if sys.stdin is None else sys.stdin.buffer
+def up_to_root(folder: Path) -> list[Path]:
+    """Return a folder and those above it up to the root of its repository; the folder alone if it is in none."""
+    folders = [folder, *folder.parents]
+    root = next((index for index, one in enumerate(folders) if (one / ".git").exists()), 0)
+    return folders[: root + 1]
 
 
 def configuration(file: str | None, options: Sequence[Option] = ()) -> Configuration:
@@ -100,7 +106,7 @@ def parse(file: str, data: bytes, load: Load[Loaded]) -> Loaded:
 
 def content(file: str) -> tuple[str, bytes]:
     """Return the name of a settings or facts file in messages, and its bytes. Raises InputError."""
-    found = source(file, _standard_input())
+    found = source(file, standard_input())
     if isinstance(found, Diagnostic):
         raise InputError([found])
     return found.file, found.data
@@ -109,3 +115,8 @@ def content(file: str) -> tuple[str, bytes]:
 def _nowhere(_path: tuple[str | int, ...]) -> tuple[int, int]:
     """Return the position of everything in an empty file."""
     return 1, 1
+
+
+def standard_input() -> BinaryIO:
+    """Return standard input; an empty stream where it is closed."""
+    return io.BytesIO() if sys.stdin is None else sys.stdin.buffer

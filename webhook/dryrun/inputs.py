@@ -1,18 +1,35 @@
-"""The inputs of a command in batches, which are read one by one or in worker processes, and what they amount to."""
+"""The inputs of a run: files, folders and standard input, in batches for workers, and what they amount to."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from itertools import chain
 from typing import Generic, NamedTuple, TypeAlias, TypeVar
 
-from webhook.cli.options import Inputs
 from webhook.diagnostics import Diagnostic, OfFile, Unread, listed
-from webhook.manifests import STDIN, Source, has_documents, is_pipe
+from webhook.dryrun.files import standard_input
+from webhook.manifests import STDIN, Manifest, Reading, Reason, Source, has_documents, is_pipe, objects, sources, whole
+
+
+class Inputs(NamedTuple):
+    """The manifests that options name: files, folders and `-`, and the namespace of objects that name none.
+
+    `exclude` holds patterns of paths that are not read, as in .gitignore. With `force_exclude`, named files are treated
+    like those of a folder.
+    """
+
+    names: tuple[str, ...]
+    exclude: tuple[str, ...]
+    force_exclude: bool
+    namespace: str
+
 
 Found: TypeAlias = Source | Unread | Diagnostic
 """An input, a file that is not read, or an error."""
+
+Notify: TypeAlias = Callable[[Diagnostic], object]
 
 Entry = TypeVar("Entry", bound=OfFile)
 """What an input holds, for the command."""
@@ -34,6 +51,24 @@ class Answer(NamedTuple, Generic[Entry]):
 
 
 Answers: TypeAlias = "list[Answer[Entry] | Unread | Diagnostic]"
+
+
+def applied(inputs: Inputs, notify: Notify) -> Iterator[Manifest | Diagnostic | Unread]:
+    """Yield the manifests in order, a diagnostic for each part that cannot be read, and what is skipped.
+
+    Kustomizations, and the files that they merge into objects, are left out: nothing applies them.
+    """
+    given = map(_unless_part, found(inputs, whole, notify))
+    return entries(inputs, map(partial(answered, objects), one_by_one(given)))
+
+
+def _unless_part(one: Found) -> Found:
+    return Reason.PART.skips(one.file) if isinstance(one, Source) and one.is_part else one
+
+
+def found(inputs: Inputs, reading: Reading, notify: Notify) -> Iterator[Found]:
+    """Yield the files that the inputs name; `notify` gets what a user should know, although it is no error."""
+    return sources(inputs.names, standard_input(), notify, inputs.exclude, reading, as_in_folder=inputs.force_exclude)
 
 
 def one_by_one(found: Iterable[Found]) -> Iterator[list[Found]]:

@@ -1,0 +1,1 @@
+"""A run of `check` or `mutate` over inputs, without the options of a command: inputs, workers, results."""
