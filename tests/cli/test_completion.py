@@ -20,7 +20,7 @@ import pytest
 
 from tests.cli.run import run
 from webhook.cli import COMMANDS
-from webhook.cli.codes import complete_codes
+from webhook.cli.selection import complete_codes
 from webhook.policy.checks import CHECKS
 from webhook.policy.injections import ALL
 

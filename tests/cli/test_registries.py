@@ -20,8 +20,7 @@ from webhook.cli import COMMANDS, cli
 from webhook.report.check import CheckFormat
 from webhook.report.mutate import MutateFormat
 from webhook.report.mutation_writer import Destination
-from webhook.report.page import PLAIN
-from webhook.report.writer import written
+from webhook.report.writer import PLAIN, written
 
 
 def modules(package: ModuleType) -> list[str]:

@@ -13,7 +13,7 @@ from tests.report.golden import INPUTS
 from tests.report.reports import DENIAL, UNREADABLE, result
 from webhook.cli import screen
 from webhook.cli.reporting import progress
-from webhook.report.columns import columns
+from webhook.report.lines import columns
 
 pytestmark = pytest.mark.slow
 

@@ -24,8 +24,7 @@ from webhook.policy.evaluate import Evaluator
 from webhook.policy.settings.settings import Settings
 from webhook.report.check import CheckFormat
 from webhook.report.model import Entry
-from webhook.report.page import PLAIN
-from webhook.report.writer import written
+from webhook.report.writer import PLAIN, written
 
 Steps: TypeAlias = tuple[str | int, ...]
 

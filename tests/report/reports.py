@@ -7,9 +7,8 @@ from webhook.policy.verdict import Finding, Severity
 from webhook.report.check.json import JsonWriter
 from webhook.report.check.text import TextWriter
 from webhook.report.model import Entry, Located, Result, Subject
-from webhook.report.page import PLAIN, Page
 from webhook.report.tally import Tally
-from webhook.report.writer import written
+from webhook.report.writer import PLAIN, Page, written
 
 POD = Subject("v1", "Pod", "team-a", "train")
 DENIAL = Located(Finding("GPS001", Severity.DENY, ("spec",), "too many", "ask for 1"), 7, 3)

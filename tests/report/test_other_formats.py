@@ -15,10 +15,8 @@ from webhook.report.check.gitlab import GitlabWriter
 from webhook.report.check.name import NameWriter
 from webhook.report.check.yaml import YamlWriter
 from webhook.report.model import Entry, Subject
-from webhook.report.page import Page
-from webhook.report.source_tree import SourceTree
 from webhook.report.tally import FailOn
-from webhook.report.writer import written
+from webhook.report.writer import Page, SourceTree, written
 
 TREE = SourceTree("/repo", "/repo/sub")
 

@@ -18,8 +18,7 @@ from webhook.policy.checks import CHECKS
 from webhook.report.check.sarif import SarifWriter
 from webhook.report.fingerprint import Fingerprints
 from webhook.report.model import Entry, Excerpt
-from webhook.report.source_tree import SourceTree
-from webhook.report.writer import written
+from webhook.report.writer import SourceTree, written
 
 # The schema of OASIS, unchanged: oasis-tcs/sarif-spec, sarif-2.1/schema/sarif-schema-2.1.0.json at e058381.
 SCHEMA = Path(__file__).parent / "sarif" / "schema.json"

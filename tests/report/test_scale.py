@@ -11,8 +11,7 @@ from tests.report.reports import DENIAL, UNREADABLE, WARNING, result
 from webhook.report.check import CheckFormat
 from webhook.report.data import json_text, yaml_text
 from webhook.report.model import Entry
-from webhook.report.page import PLAIN
-from webhook.report.writer import written
+from webhook.report.writer import PLAIN, written
 
 pytestmark = pytest.mark.slow
 

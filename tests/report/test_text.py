@@ -11,11 +11,10 @@ from tests.report.reports import DENIAL, MISSING, NOTE, UNREADABLE, WARNING, res
 from webhook.diagnostics import Diagnostic, Unread
 from webhook.policy.verdict import Finding, Severity
 from webhook.report.check.text import QuietWriter
-from webhook.report.columns import columns
+from webhook.report.lines import columns
 from webhook.report.model import Entry, Excerpt, Located, Result
-from webhook.report.page import PLAIN, Page
 from webhook.report.tally import FailOn
-from webhook.report.writer import written
+from webhook.report.writer import PLAIN, Page, written
 
 
 def marked(text: str, colour: str) -> str:

@@ -16,8 +16,8 @@ from webhook.dryrun.files import parse
 from webhook.policy.settings.formats import Choice, Flag, FlagOr, Format, Range, Text
 from webhook.policy.settings.settings import Settings
 from webhook.policy.settings.units import Duration, Size
-from webhook.report.commented import Comments, commented_yaml
 from webhook.report.data import json_text, yaml_text
+from webhook.report.settings import Comments, commented_yaml
 from webhook.settings.configuration import SETTINGS_FILE, view
 from webhook.settings.facts_file import FACTS_FILE, portable, spelled_out
 from webhook.settings.load import load, load_facts, load_with_origins

@@ -14,6 +14,7 @@ from typing import NoReturn
 import click
 from click.shell_completion import CompletionItem, shell_complete
 
+from webhook.cli.completion import COMPLETE  # the module adds shells to those of click
 from webhook.cli.extras import missing, require
 from webhook.cli.screen import discard, show, tell
 from webhook.cli.version import version_line
@@ -38,9 +39,6 @@ The line stands here as well because a list of commands must not import them all
 
 _EXTRAS = {"serve": "server", "snapshot": "cluster"}
 """The extra that a command needs."""
-
-COMPLETE = "_GPUSHARE_WEBHOOK_COMPLETE"
-"""The environment variable with which a shell requests completions."""
 
 
 class _Commands(click.Group):
@@ -153,8 +151,6 @@ def _program(path: str) -> str:
 
 def _complete(program: str, instruction: str) -> NoReturn:
     """Print the completions, or the script, that a shell requests."""
-    import webhook.cli.shells  # noqa: F401 - it adds shells
-
     # click returns 1 for an unknown instruction, and 1 means that an object is denied.
     if shell_complete(cli, {}, program, COMPLETE, instruction) == 0:
         sys.exit(ExitCode.OK)

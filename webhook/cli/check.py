@@ -15,8 +15,7 @@ from webhook.cli.screen import notify
 from webhook.cli.selection import selection_options
 from webhook.dryrun.check import results
 from webhook.dryrun.inputs import Inputs
-from webhook.report.selection import Selection
-from webhook.report.tally import Tally
+from webhook.report.tally import Selection, Tally
 
 _MOST_JOBS = 256
 

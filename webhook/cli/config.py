@@ -14,9 +14,8 @@ from webhook.dryrun.files import SettingsFile, configuration, content, parse, re
 from webhook.manifests import STDIN
 from webhook.policy.printable import printable
 from webhook.policy.verdict import Path
-from webhook.report.commented import Comments, commented_yaml
 from webhook.report.data import DataFormat, json_text
-from webhook.report.plugin_limits import plugin_limits
+from webhook.report.settings import Comments, commented_yaml, plugin_limits
 
 
 @click.group(name="config")

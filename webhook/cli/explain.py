@@ -11,9 +11,9 @@ from typing import Any, assert_never
 
 import click
 
-from webhook.cli.codes import complete_topics, padded
 from webhook.cli.options import format_option
 from webhook.cli.screen import paint, show, width
+from webhook.cli.selection import complete_topics, padded
 from webhook.policy.checks import CHECKS
 from webhook.policy.checks.check import Check
 from webhook.policy.injections import ALL
@@ -21,7 +21,7 @@ from webhook.policy.injections.injection import Injection
 from webhook.policy.printable import printable
 from webhook.policy.settings.formats import did_you_mean
 from webhook.report.explanation import explanation
-from webhook.report.paint import Paint
+from webhook.report.lines import Paint
 from webhook.settings.configuration import default, view
 
 _TOPICS: dict[str, Check[Any] | Injection] = {

@@ -27,8 +27,8 @@ from webhook.manifests import Manifest
 from webhook.patch import Operation
 from webhook.policy.injections.injection import OFF
 from webhook.policy.verdict import MOST_EDITS, Severity
-from webhook.report.counted import counted
 from webhook.report.exit_codes import ExitCode
+from webhook.report.lines import counted
 from webhook.report.mutate import MutateFormat
 from webhook.report.mutation_writer import Destination, Mutation, MutationWriter, Reader
 from webhook.report.tally import LeftUnread

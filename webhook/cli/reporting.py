@@ -20,12 +20,10 @@ from webhook.cli.screen import draw, paint, show, tell, width
 from webhook.diagnostics import Diagnostic
 from webhook.dryrun.files import up_to_root
 from webhook.report.check import CheckFormat
-from webhook.report.counted import counted
+from webhook.report.lines import counted
 from webhook.report.model import Entry, Result
-from webhook.report.page import Page
-from webhook.report.source_tree import SourceTree
 from webhook.report.tally import FailOn, Tally
-from webhook.report.writer import Writer
+from webhook.report.writer import Page, SourceTree, Writer
 
 
 class Wanted(NamedTuple):

@@ -12,7 +12,7 @@ import click
 
 from webhook.diagnostics import LINE, Diagnostic
 from webhook.policy.printable import printable
-from webhook.report.paint import Paint, plain
+from webhook.report.lines import Paint, plain
 
 _WIDTH = 80
 """Columns of a terminal that does not report its size."""

@@ -1,17 +1,18 @@
-"""The options `--select` and `--ignore`, which name the checks of a run."""
+"""The options `--select` and `--ignore`, and the codes of checks: completion, and repair of mistyped ones."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from functools import wraps
 from typing import Any
 
 import click
+from click.shell_completion import CompletionItem
 
-from webhook.cli.codes import complete_codes, padded
 from webhook.policy.checks import CHECKS
 from webhook.policy.printable import printable
-from webhook.report.selection import EVERYTHING, Selection
+from webhook.report.tally import EVERYTHING, Selection
 
 _CODES = tuple(check.code for check in CHECKS)
 _LIST = "`gpushare-webhook explain` lists them"
@@ -67,3 +68,38 @@ def _unknown(code: str) -> str:
     from webhook.policy.settings.formats import did_you_mean  # only for what is wrong
 
     return f'there is no check "{printable(code)}"; {did_you_mean(padded(code), _CODES) or _LIST}'
+
+
+def complete_topics(_context: click.Context, _option: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Complete a code, or the name of an injection, in any case."""
+    from webhook.policy.injections import ALL
+
+    names = {**_titles(), **{injection.name: injection.title for injection in ALL}}
+    return _beginning(names, incomplete, "")
+
+
+def complete_codes(_context: click.Context, _option: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Complete the last code of a list with commas. A code that the list already has is not offered again."""
+    before, comma, last = incomplete.rpartition(",")
+    given = before.upper().split(",")
+    return _beginning({code: title for code, title in _titles().items() if code not in given}, last, before + comma)
+
+
+def _titles() -> dict[str, str]:
+    # Completing other words does not need the checks, which take long to import.
+    from webhook.policy.checks import CHECKS
+
+    return {check.code: check.title for check in CHECKS}
+
+
+def _beginning(titles: dict[str, str], start: str, before: str) -> list[CompletionItem]:
+    known = titles.items()
+    return [
+        CompletionItem(before + name, help=title) for name, title in known if name.lower().startswith(start.lower())
+    ]
+
+
+def padded(code: str) -> str:
+    """Return a code with three digits, such as GPS001 for `GPS1`, `GPS-01` or `1`; other text as it is."""
+    found = re.fullmatch("(?:gps)?[-_ ]?0*([0-9]{1,3})", code, re.IGNORECASE | re.ASCII)
+    return f"GPS{found[1]:0>3}" if found else code

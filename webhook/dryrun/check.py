@@ -15,7 +15,7 @@ from webhook.manifests import Manifest, Source, in_sections, objects
 from webhook.policy.checks import CHECKS
 from webhook.policy.evaluate import Evaluator
 from webhook.report.model import Entry, Result
-from webhook.report.selection import Selection
+from webhook.report.tally import Selection
 
 Task = TypeVar("Task")
 Answer = TypeVar("Answer")

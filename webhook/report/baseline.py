@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from webhook.policy.printable import printable
 from webhook.report.fingerprint import FIELDS, Place, place, place_in
 from webhook.report.model import Result, Suppression, Suppressor
-from webhook.report.selection import Selection
+from webhook.report.tally import Selection
 
 API_VERSION = "gpushare-webhook/v1"
 KIND = "Baseline"

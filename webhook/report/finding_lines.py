@@ -9,10 +9,9 @@ from typing import NamedTuple
 from webhook.diagnostics import LINE
 from webhook.policy.printable import COMMAND_ANYWHERE, printable
 from webhook.policy.verdict import Severity
-from webhook.report.columns import NARROWEST, columns, hanging, wrapped
-from webhook.report.counted import counted
+from webhook.report.lines import NARROWEST, columns, counted, hanging, wrapped
 from webhook.report.model import Located, Result
-from webhook.report.page import Page
+from webhook.report.writer import Page
 
 INDENT = "    "
 

@@ -9,8 +9,8 @@ from typing import Any, Protocol
 
 from webhook.diagnostics import Diagnostic
 from webhook.manifests import Manifest
+from webhook.report.lines import Paint, plain
 from webhook.report.model import Subject
-from webhook.report.paint import Paint, plain
 
 
 class Reader(Enum):

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from enum import Enum
-from typing import TYPE_CHECKING, Any, assert_never
+from typing import TYPE_CHECKING, Any, NamedTuple, assert_never
 
 from webhook.diagnostics import Diagnostic, Unread
+from webhook.policy.settings.settings import Settings
 from webhook.policy.verdict import DECISIONS as DECISION_OF
 from webhook.policy.verdict import Finding, Severity
-from webhook.report.counted import counted
 from webhook.report.exit_codes import ExitCode
+from webhook.report.lines import counted
 from webhook.report.model import DECISIONS, SKIPPED, Entry, Result, Suppressor
-from webhook.report.selection import EVERYTHING, Selection
 
 if TYPE_CHECKING:
+    from webhook.policy.settings.names import SeverityName
     from webhook.report.baseline import BaselineUse
 
 
@@ -51,6 +53,35 @@ class FailOn(Enum):
     def shows(self, severity: Severity) -> bool:
         """Return whether a finding of the severity denies its object or fails the run."""
         return severity is Severity.DENY or DECISION_OF[severity].label in self.failing
+
+
+class Selection(NamedTuple):
+    """The codes of the checks that options leave out, and of those that remain.
+
+    `options` names the options; it is empty where all checks remain.
+    """
+
+    left_out: tuple[str, ...] = ()
+    remaining: tuple[str, ...] = ()
+    options: tuple[str, ...] = ()
+
+    def includes(self, code: str) -> bool:
+        return code not in self.left_out
+
+    def apply(self, settings: Settings) -> Settings:
+        """Return the settings with the checks that are left out switched off in every namespace."""
+        off: Mapping[str, SeverityName] = dict.fromkeys(self.left_out, "off")
+        rules = tuple(replace(rule, severities={**rule.severities, **off}) for rule in settings.namespaces)
+        return replace(settings, severities={**settings.severities, **off}, namespaces=rules)
+
+    def __str__(self) -> str:
+        if "--select" in self.options:
+            return f"only {', '.join(self.remaining)} checked ({', '.join(self.options)})"
+        return f"{', '.join(self.left_out)} not checked ({', '.join(self.options)})" if self.options else ""
+
+
+EVERYTHING = Selection()
+"""All checks."""
 
 
 class Tally:
@@ -178,3 +209,10 @@ class LeftUnread:
 def _things(files: int, folders: int) -> str:
     numbers = ((files, "file"), (folders, "folder"))
     return " and ".join(counted(number, thing) for number, thing in numbers if number)
+
+
+def summary(tally: Tally) -> str:
+    """Return the numbers of objects by decision and of unread inputs."""
+    said = ", ".join(f"{count} {decision}" for decision, count in tally.decisions.items() if count)
+    end = f"; {counted(tally.errors, 'input')} could not be read" if tally.errors else ""
+    return f"{counted(tally.objects, 'object')}: {said or 'nothing to check'}{end}"

@@ -1,12 +1,50 @@
-"""What every format of `check` is: a writer that turns entries into text, one at a time, and ends with the summary."""
+"""The interface of a format of `check`: a writer that turns entries into text, and the page where the text appears."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Protocol
+from posixpath import isabs, join, normpath
+from typing import NamedTuple, Protocol
 
+from webhook.report.lines import Paint, plain
 from webhook.report.model import Entry
-from webhook.report.tally import Tally
+from webhook.report.tally import FailOn, Tally
+
+
+class SourceTree(NamedTuple):
+    """The root of the repository, and the working directory in it. Both are absolute paths, or empty if unknown."""
+
+    root: str = ""
+    working: str = ""
+
+    def relative(self, file: str) -> str:
+        """Return the name of a file relative to the root; the absolute name of a file outside it."""
+        if file.startswith("<"):
+            return file
+        path = normpath(file if isabs(file) else join(self.working, file))
+        return path.removeprefix(f"{self.root.rstrip('/')}/") if self.root else path
+
+
+ANYWHERE = SourceTree()
+"""An unknown repository: names stay as they are given."""
+
+
+class Page(NamedTuple):
+    """The colours and the columns of a terminal, the decisions with which the run fails, and the repository.
+
+    `width` is None where lines are not wrapped, such as in a file. On a quiet page, text for people is limited to the
+    findings with which the run fails.
+    """
+
+    paint: Paint = plain
+    width: int | None = None
+    fail_on: FailOn = FailOn.DENY
+    is_quiet: bool = False
+    tree: SourceTree = ANYWHERE
+
+
+PLAIN = Page()
+"""A page without colours and without an edge."""
 
 
 class Writer(Protocol):

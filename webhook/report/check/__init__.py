@@ -5,8 +5,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import assert_never
 
-from webhook.report.page import Page
-from webhook.report.writer import Writer
+from webhook.report.writer import Page, Writer
 
 
 class CheckFormat(Enum):

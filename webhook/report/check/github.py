@@ -9,9 +9,8 @@ from webhook.diagnostics import LINE, Diagnostic, Unread
 from webhook.policy.printable import printable
 from webhook.policy.verdict import Severity
 from webhook.report.model import Entry, Result
-from webhook.report.page import PLAIN, Page
-from webhook.report.summary import summary
-from webhook.report.tally import Tally
+from webhook.report.tally import Tally, summary
+from webhook.report.writer import PLAIN, Page
 
 _COMMANDS = {Severity.DENY: "error", Severity.WARN: "warning", Severity.AUDIT: "notice"}
 _SHOWN = 10

@@ -15,8 +15,8 @@ from webhook.policy.verdict import Severity
 from webhook.report.data import json_text
 from webhook.report.fingerprint import Fingerprints
 from webhook.report.model import Entry, Located, Result
-from webhook.report.source_tree import ANYWHERE, SourceTree
 from webhook.report.tally import Tally
+from webhook.report.writer import ANYWHERE, SourceTree
 
 _SEVERITIES = {Severity.DENY: "critical", Severity.WARN: "minor", Severity.AUDIT: "info"}
 

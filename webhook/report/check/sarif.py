@@ -22,8 +22,8 @@ from webhook.report.data import json_text
 from webhook.report.explanation import explanation, sections
 from webhook.report.fingerprint import Fingerprints
 from webhook.report.model import Entry, Located, Result, TextEdit
-from webhook.report.source_tree import ANYWHERE, SourceTree
 from webhook.report.tally import Tally
+from webhook.report.writer import ANYWHERE, SourceTree
 
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 MOST_RESULTS = 25_000

@@ -9,13 +9,11 @@ from typing import TYPE_CHECKING
 from webhook.diagnostics import LINE, Unread
 from webhook.policy.printable import printable
 from webhook.policy.verdict import Finding
-from webhook.report.columns import hanging, wrapped
-from webhook.report.counted import counted
 from webhook.report.finding_lines import INDENT, finding_lines, further
+from webhook.report.lines import counted, hanging, wrapped
 from webhook.report.model import SKIPPED, Entry, Result, Suppressor
-from webhook.report.page import PLAIN, Page
-from webhook.report.summary import summary
-from webhook.report.tally import Tally
+from webhook.report.tally import Tally, summary
+from webhook.report.writer import PLAIN, Page
 
 if TYPE_CHECKING:
     from webhook.report.baseline import BaselineUse

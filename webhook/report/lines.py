@@ -1,9 +1,25 @@
-"""The columns that text takes on a terminal, and text broken into lines that fit."""
+"""Text for people: counts, colours, and lines that fit the columns of a terminal."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import TypeAlias
 from unicodedata import combining, east_asian_width
+
+
+def counted(number: int, thing: str) -> str:
+    """Return a number and what it counts."""
+    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
+
+
+Paint: TypeAlias = Callable[[str, str], str]
+"""Colours a text, or returns it unchanged. The second argument names the colour."""
+
+
+def plain(text: str, colour: str) -> str:  # noqa: ARG001 - the signature of a Paint
+    """Return the text without colour."""
+    return text
+
 
 NARROWEST = 20
 """Columns of a line at least, however narrow the terminal is, so that an indent leaves room for words."""
