@@ -15,7 +15,8 @@ from webhook.cli.screen import notify
 from webhook.cli.selection import selection_options
 from webhook.dryrun.check import results
 from webhook.dryrun.inputs import Inputs
-from webhook.report.tally import Selection, Tally
+from webhook.report.model import Selection
+from webhook.report.tally import Tally
 
 _MOST_JOBS = 256
 

@@ -13,7 +13,7 @@ from webhook.cli.options import file_option, single_option, with_options
 from webhook.dryrun.files import FILE, VARIABLE, SettingsFile, configuration, read_facts, settings_file
 from webhook.policy.evaluate import Evaluator
 from webhook.policy.settings.settings import Settings
-from webhook.report.tally import EVERYTHING, Selection
+from webhook.report.model import EVERYTHING, Selection
 from webhook.settings.profile_names import Profile
 
 config_option = file_option(

@@ -12,7 +12,7 @@ from click.shell_completion import CompletionItem
 
 from webhook.policy.checks import CHECKS
 from webhook.policy.printable import printable
-from webhook.report.tally import EVERYTHING, Selection
+from webhook.report.model import EVERYTHING, Selection
 
 _CODES = tuple(check.code for check in CHECKS)
 _LIST = "`gpushare-webhook explain` lists them"

@@ -14,8 +14,7 @@ from webhook.dryrun.users import UsersOfRun
 from webhook.manifests import Manifest, Source, in_sections, objects
 from webhook.policy.checks import CHECKS
 from webhook.policy.evaluate import Evaluator
-from webhook.report.model import Entry, Result
-from webhook.report.tally import Selection
+from webhook.report.model import Entry, Result, Selection
 
 Task = TypeVar("Task")
 Answer = TypeVar("Answer")

@@ -15,8 +15,7 @@ from webhook.diagnostics import Diagnostic
 from webhook.manifests.comments import Comment
 from webhook.policy.printable import printable
 from webhook.policy.settings.formats import did_you_mean
-from webhook.report.model import Result, Suppression, Suppressor
-from webhook.report.tally import Selection
+from webhook.report.model import Result, Selection, Suppression, Suppressor
 
 _REASON = re.compile(r"(?:^|[ \t])(?:-+|\u2013|\u2014)(?:[ \t]+|$)")
 """What separates codes from the reason: a dash of any length between blanks."""

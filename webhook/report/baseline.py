@@ -9,8 +9,7 @@ from typing import Any, NamedTuple
 
 from webhook.policy.printable import printable
 from webhook.report.fingerprint import FIELDS, Place, place, place_in
-from webhook.report.model import Result, Suppression, Suppressor
-from webhook.report.tally import Selection
+from webhook.report.model import Result, Selection, Suppression, Suppressor
 
 API_VERSION = "gpushare-webhook/v1"
 KIND = "Baseline"

@@ -6,16 +6,20 @@ Fields hold text of manifests unchanged, for formats of data. `str` sanitises it
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
-from typing import Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from webhook.diagnostics import LINE, Diagnostic, Unread
 from webhook.manifests.comments import Comment
 from webhook.patch import pointer
 from webhook.policy.printable import printable
+from webhook.policy.settings.settings import Settings
 from webhook.policy.verdict import DECISIONS as POLICY_DECISIONS
 from webhook.policy.verdict import Decision, Finding, Path, Severity
+
+if TYPE_CHECKING:
+    from webhook.policy.settings.names import SeverityName
 
 
 class Subject(NamedTuple):
@@ -184,3 +188,32 @@ def decision_with(decision: str, severity: Severity) -> str:
     """Return the decision about an object that gets another finding of a severity."""
     most = max(Decision[decision.upper()], POLICY_DECISIONS[severity])
     return most.label
+
+
+class Selection(NamedTuple):
+    """The codes of the checks that options leave out, and of those that remain.
+
+    `options` names the options; it is empty where all checks remain.
+    """
+
+    left_out: tuple[str, ...] = ()
+    remaining: tuple[str, ...] = ()
+    options: tuple[str, ...] = ()
+
+    def includes(self, code: str) -> bool:
+        return code not in self.left_out
+
+    def apply(self, settings: Settings) -> Settings:
+        """Return the settings with the checks that are left out switched off in every namespace."""
+        off: Mapping[str, SeverityName] = dict.fromkeys(self.left_out, "off")
+        rules = tuple(replace(rule, severities={**rule.severities, **off}) for rule in settings.namespaces)
+        return replace(settings, severities={**settings.severities, **off}, namespaces=rules)
+
+    def __str__(self) -> str:
+        if "--select" in self.options:
+            return f"only {', '.join(self.remaining)} checked ({', '.join(self.options)})"
+        return f"{', '.join(self.left_out)} not checked ({', '.join(self.options)})" if self.options else ""
+
+
+EVERYTHING = Selection()
+"""All checks."""

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 from enum import Enum
-from typing import TYPE_CHECKING, Any, NamedTuple, assert_never
+from typing import TYPE_CHECKING, Any, assert_never
 
 from webhook.diagnostics import Diagnostic, Unread
-from webhook.policy.settings.settings import Settings
 from webhook.policy.verdict import DECISIONS as DECISION_OF
 from webhook.policy.verdict import Finding, Severity
 from webhook.report.exit_codes import ExitCode
 from webhook.report.lines import counted
-from webhook.report.model import DECISIONS, SKIPPED, Entry, Result, Suppressor
+from webhook.report.model import DECISIONS, EVERYTHING, SKIPPED, Entry, Result, Selection, Suppressor
 
 if TYPE_CHECKING:
-    from webhook.policy.settings.names import SeverityName
     from webhook.report.baseline import BaselineUse
 
 
@@ -53,35 +50,6 @@ class FailOn(Enum):
     def shows(self, severity: Severity) -> bool:
         """Return whether a finding of the severity denies its object or fails the run."""
         return severity is Severity.DENY or DECISION_OF[severity].label in self.failing
-
-
-class Selection(NamedTuple):
-    """The codes of the checks that options leave out, and of those that remain.
-
-    `options` names the options; it is empty where all checks remain.
-    """
-
-    left_out: tuple[str, ...] = ()
-    remaining: tuple[str, ...] = ()
-    options: tuple[str, ...] = ()
-
-    def includes(self, code: str) -> bool:
-        return code not in self.left_out
-
-    def apply(self, settings: Settings) -> Settings:
-        """Return the settings with the checks that are left out switched off in every namespace."""
-        off: Mapping[str, SeverityName] = dict.fromkeys(self.left_out, "off")
-        rules = tuple(replace(rule, severities={**rule.severities, **off}) for rule in settings.namespaces)
-        return replace(settings, severities={**settings.severities, **off}, namespaces=rules)
-
-    def __str__(self) -> str:
-        if "--select" in self.options:
-            return f"only {', '.join(self.remaining)} checked ({', '.join(self.options)})"
-        return f"{', '.join(self.left_out)} not checked ({', '.join(self.options)})" if self.options else ""
-
-
-EVERYTHING = Selection()
-"""All checks."""
 
 
 class Tally:
