@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import wraps
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import click
 
-from webhook.cli.options import file_option, with_options
+from webhook.cli.options import file_option, option_group
 from webhook.report.model import Entry
 from webhook.report.tally import Tally
 
@@ -30,23 +28,22 @@ class UsedBaseline(Protocol):
         """Add what became of the baseline to the tally. Raises InputError if it cannot be written."""
 
 
-def baseline_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the options that name a baseline. The command gets them as `baseline`. Raises UsageError for both."""
+def _given(*, baseline: str | None, write_baseline: str | None) -> BaselineOptions:
+    if baseline is not None and write_baseline is not None:
+        raise click.UsageError("--write-baseline writes all findings; leave out --baseline")
+    return BaselineOptions(baseline, write_baseline)
 
-    @wraps(command)
-    def with_baseline(*, baseline: str | None, write_baseline: str | None, **rest: Any) -> None:
-        if baseline is not None and write_baseline is not None:
-            raise click.UsageError("--write-baseline writes all findings; leave out --baseline")
-        command(baseline=BaselineOptions(baseline, write_baseline), **rest)
 
-    return with_options(
-        with_baseline,
-        file_option("--baseline", help="Leave out the findings that a baseline holds."),
-        file_option(
-            "--write-baseline",
-            help="Write all findings to a baseline, and report none. Not written if there are errors.",
-        ),
-    )
+baseline_options = option_group(
+    "baseline",
+    _given,
+    file_option("--baseline", help="Leave out the findings that a baseline holds."),
+    file_option(
+        "--write-baseline",
+        help="Write all findings to a baseline, and report none. Not written if there are errors.",
+    ),
+)
+"""Adds the options that name a baseline. The command gets them as `baseline`. Raises UsageError for both."""
 
 
 def opened(options: BaselineOptions) -> UsedBaseline:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import wraps
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import click
 
 from webhook.cli.extras import require
-from webhook.cli.options import file_option, formatted, with_options
+from webhook.cli.options import file_option, formatted, option_group
 
 PARTS = {
     "nodes": "nodes",
@@ -37,52 +35,17 @@ class Cluster(NamedTuple):
         return f"context {self.context}" if self.context is not None else "the cluster"
 
 
-def cluster_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the options of a cluster. The command gets them as `cluster`, which is None if none of them is given."""
+_NONE = Cluster(None, None, None, frozenset())
 
-    @wraps(command)
-    def with_cluster(
-        *,
-        context: str | None,
-        kubeconfig: str | None,
-        installed_as: str | None,
-        without: tuple[str, ...],
-        **rest: Any,
-    ) -> None:
-        given = Cluster(context, kubeconfig, installed_as, frozenset(without))
-        if given != _NONE:
-            require("cluster", "an option of a live cluster (--context, --kubeconfig, --installed-as, --without)")
-        command(cluster=None if given == _NONE else given, **rest)
 
-    return with_options(
-        with_cluster,
-        click.option(
-            "--context",
-            metavar="NAME",
-            callback=_not_empty,
-            shell_complete=_contexts,
-            help="The context of the kubeconfig, which names a cluster.",
-        ),
-        file_option(
-            "--kubeconfig",
-            callback=_not_empty,
-            help="The kubeconfig of the cluster. Without it KUBECONFIG applies.",
-        ),
-        click.option(
-            "--installed-as",
-            metavar="NAMESPACE/NAME",
-            callback=_namespaced,
-            help="The installation whose settings apply: read from its ConfigMap, together with the facts that they "
-            "switch on. Without it, all facts are read.",
-        ),
-        click.option(
-            "--without",
-            metavar="PART",
-            type=click.Choice(list(PARTS)),
-            multiple=True,
-            help=f"A part of the facts that is not read and stays unknown: {', '.join(PARTS)}. Repeatable.",
-        ),
-    )
+def _cluster(
+    *, context: str | None, kubeconfig: str | None, installed_as: str | None, without: tuple[str, ...]
+) -> Cluster | None:
+    given = Cluster(context, kubeconfig, installed_as, frozenset(without))
+    if given == _NONE:
+        return None
+    require("cluster", "an option of a live cluster (--context, --kubeconfig, --installed-as, --without)")
+    return given
 
 
 def _namespaced(context: click.Context, option: click.Parameter, value: str | None) -> str | None:
@@ -113,4 +76,34 @@ def _contexts(context: click.Context, _option: click.Parameter, incomplete: str)
     return [name for name in names if name.startswith(incomplete) and name.isprintable()]
 
 
-_NONE = Cluster(None, None, None, frozenset())
+cluster_options = option_group(
+    "cluster",
+    _cluster,
+    click.option(
+        "--context",
+        metavar="NAME",
+        callback=_not_empty,
+        shell_complete=_contexts,
+        help="The context of the kubeconfig, which names a cluster.",
+    ),
+    file_option(
+        "--kubeconfig",
+        callback=_not_empty,
+        help="The kubeconfig of the cluster. Without it KUBECONFIG applies.",
+    ),
+    click.option(
+        "--installed-as",
+        metavar="NAMESPACE/NAME",
+        callback=_namespaced,
+        help="The installation whose settings apply: read from its ConfigMap, together with the facts that they "
+        "switch on. Without it, all facts are read.",
+    ),
+    click.option(
+        "--without",
+        metavar="PART",
+        type=click.Choice(list(PARTS)),
+        multiple=True,
+        help=f"A part of the facts that is not read and stays unknown: {', '.join(PARTS)}. Repeatable.",
+    ),
+)
+"""Adds the options of a cluster. The command gets them as `cluster`, which is None if none of them is given."""

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import wraps
-from typing import Any, NamedTuple, get_args
+from typing import NamedTuple, get_args
 
 import click
 
 from webhook.cli.cluster_options import Cluster, cluster_options
-from webhook.cli.options import file_option, single_option, with_options
+from webhook.cli.options import file_option, option_group, single_option
 from webhook.dryrun.files import FILE, VARIABLE, SettingsFile, configuration, read_facts, settings_file
 from webhook.policy.evaluate import Evaluator
 from webhook.policy.settings.settings import Settings
@@ -37,22 +35,15 @@ class Source(NamedTuple):
     cluster: Cluster | None
 
 
-def source_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the options of settings, facts and clusters. The command gets them as `source`."""
-
-    @wraps(command)
-    def with_source(
-        *, config: str | None, profile: str | None, facts: str | None, cluster: Cluster | None, **rest: Any
-    ) -> None:
-        command(source=Source(config, profile, facts, cluster), **rest)
-
-    return with_options(
-        with_source,
-        config_option,
-        profile_option,
-        file_option("--facts", help="The facts file, which describes a cluster."),
-        cluster_options,
-    )
+source_options = option_group(
+    "source",
+    Source,
+    config_option,
+    profile_option,
+    file_option("--facts", help="The facts file, which describes a cluster."),
+    cluster_options,
+)
+"""Adds the options of settings, facts and clusters. The command gets them as `source`."""
 
 
 class Prepared(NamedTuple):

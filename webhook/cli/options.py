@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Sequence
 from enum import Enum
 from functools import partial, wraps
+from inspect import signature
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
@@ -47,11 +48,23 @@ file_option = partial(single_option, metavar="FILE", shell_complete=_files)
 """An option whose value is the name of a file."""
 
 
-def with_options(command: Callable[..., None], *options: Callable[..., Any]) -> Callable[..., None]:
-    """Return the command with options, or groups of options, in the order in which its help lists them."""
-    for option in reversed(options):
-        command = option(command)
-    return command
+def option_group(
+    name: str, build: Callable[..., Any], *options: Callable[..., Any]
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Return a decorator that adds options. The command gets as `name` what `build` makes of their values."""
+    own = signature(build).parameters
+
+    def with_options(command: Callable[..., None]) -> Callable[..., None]:
+        @wraps(command)
+        def grouped(**values: Any) -> None:
+            command(**{name: build(**{field: values.pop(field) for field in own})}, **values)
+
+        decorated: Callable[..., None] = grouped
+        for option in reversed(options):  # in the order in which the help lists them
+            decorated = option(decorated)
+        return decorated
+
+    return with_options
 
 
 class ManifestCommand(click.Command):
@@ -81,64 +94,80 @@ def _refuse_files_that_are_options(words: Sequence[str]) -> None:
             )
 
 
-def manifest_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the arguments and options that name manifests. The command gets them as `inputs`."""
+def formatted(form: Format) -> Callable[[click.Context, click.Parameter, Any], Any]:
+    """Return a callback of an option whose values, one or several, have a format. Raises BadParameter."""
 
-    @wraps(command)
-    def with_inputs(
-        *,
-        files: tuple[str, ...],
-        filenames: tuple[str, ...],
-        exclude: tuple[str, ...],
-        force_exclude: bool,
-        namespace: str,
-        **rest: Any,
-    ) -> None:
-        names = (*files, *filenames)
-        if not names:
-            raise click.UsageError("name a file, a folder, or - for standard input")
-        command(inputs=Inputs(names, exclude, force_exclude, namespace), **rest)
+    def verified(_context: click.Context, _option: click.Parameter, value: Any) -> Any:
+        for one in value if isinstance(value, tuple) else (value,):
+            if one is not None and not form.allows(one):
+                from webhook.policy.settings.formats import refusal  # only for what is wrong
 
-    return with_options(
-        with_inputs,
-        click.argument("files", metavar="[FILE|DIR|-]...", nargs=-1, shell_complete=_files),
-        click.option(
-            "-f",
-            "--filename",
-            "filenames",
-            metavar="FILE|DIR|-",
-            shell_complete=_files,
-            multiple=True,
-            help="A file, a folder with all below it, a quoted pattern, or - for standard input. Repeatable.",
-        ),
-        click.option(
-            "-R",
-            "--recursive",
-            is_flag=True,
-            expose_value=False,
-            help="Accepted, as by kubectl. It changes nothing.",
-        ),
-        click.option(
-            _FORCE_EXCLUDE,
-            is_flag=True,
-            help="Skip a named file where it would be skipped in a folder, for tools that name the changed files.",
-        ),
-        click.option(
-            "--exclude",
-            metavar="PATTERN",
-            multiple=True,
-            help="Paths that are not read, as a line in .gitignore. Repeatable.",
-        ),
-        single_option(
-            "-n",
-            "--namespace",
-            metavar="NAME",
-            default="",
-            callback=_namespace,
-            help="The namespace of objects that do not name one.",
-        ),
-    )
+                raise click.BadParameter(refusal(form, one))
+        return value
 
+    return verified
+
+
+def _namespace(context: click.Context, option: click.Parameter, value: str) -> str:
+    """Return the name, or empty text. Raises BadParameter for a name that no namespace can have."""
+    if not value:
+        return value
+    from webhook.policy.settings.names import NAMESPACE  # most runs need no formats
+
+    name: str = formatted(NAMESPACE)(context, option, value)
+    return name
+
+
+def _inputs(
+    *, files: tuple[str, ...], filenames: tuple[str, ...], exclude: tuple[str, ...], force_exclude: bool, namespace: str
+) -> Inputs:
+    names = (*files, *filenames)
+    if not names:
+        raise click.UsageError("name a file, a folder, or - for standard input")
+    return Inputs(names, exclude, force_exclude, namespace)
+
+
+manifest_options = option_group(
+    "inputs",
+    _inputs,
+    click.argument("files", metavar="[FILE|DIR|-]...", nargs=-1, shell_complete=_files),
+    click.option(
+        "-f",
+        "--filename",
+        "filenames",
+        metavar="FILE|DIR|-",
+        shell_complete=_files,
+        multiple=True,
+        help="A file, a folder with all below it, a quoted pattern, or - for standard input. Repeatable.",
+    ),
+    click.option(
+        "-R",
+        "--recursive",
+        is_flag=True,
+        expose_value=False,
+        help="Accepted, as by kubectl. It changes nothing.",
+    ),
+    click.option(
+        _FORCE_EXCLUDE,
+        is_flag=True,
+        help="Skip a named file where it would be skipped in a folder, for tools that name the changed files.",
+    ),
+    click.option(
+        "--exclude",
+        metavar="PATTERN",
+        multiple=True,
+        help="Paths that are not read, as a line in .gitignore. Repeatable.",
+    ),
+    single_option(
+        "-n",
+        "--namespace",
+        metavar="NAME",
+        default="",
+        callback=_namespace,
+        help="The namespace of objects that do not name one.",
+    ),
+)
+"""Adds the arguments and options that name manifests. The command gets them as `inputs`."""
 
 OutputFormat = TypeVar("OutputFormat", bound=Enum)
 
@@ -217,30 +246,6 @@ def format_option(default: Enum, description: str) -> Callable[[Command], Comman
         callback=lambda _context, _option, value: formats(value),
         help=description,
     )
-
-
-def formatted(form: Format) -> Callable[[click.Context, click.Parameter, Any], Any]:
-    """Return a callback of an option whose values, one or several, have a format. Raises BadParameter."""
-
-    def verified(_context: click.Context, _option: click.Parameter, value: Any) -> Any:
-        for one in value if isinstance(value, tuple) else (value,):
-            if one is not None and not form.allows(one):
-                from webhook.policy.settings.formats import refusal  # only for what is wrong
-
-                raise click.BadParameter(refusal(form, one))
-        return value
-
-    return verified
-
-
-def _namespace(context: click.Context, option: click.Parameter, value: str) -> str:
-    """Return the name, or empty text. Raises BadParameter for a name that no namespace can have."""
-    if not value:
-        return value
-    from webhook.policy.settings.names import NAMESPACE  # most runs need no formats
-
-    name: str = formatted(NAMESPACE)(context, option, value)
-    return name
 
 
 def read_standard_input_once(**given: str | Sequence[str] | None) -> None:

@@ -6,15 +6,15 @@ import math
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial, wraps
+from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import click
 
-from webhook.cli.options import Output, outputs_option, single_option, with_options
+from webhook.cli.options import Output, option_group, outputs_option, single_option
 from webhook.cli.outputs import STDOUT, Write, destinations
 from webhook.cli.screen import draw, paint, show, tell, width
 from webhook.diagnostics import Diagnostic
@@ -37,33 +37,28 @@ class Wanted(NamedTuple):
     is_quiet: bool
 
 
-def report_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the options of reports. The command gets them as `wanted`."""
-
-    @wraps(command)
-    def with_wanted(*, outputs: tuple[Output[CheckFormat], ...], fail_on: FailOn, is_quiet: bool, **rest: Any) -> None:
-        command(wanted=Wanted(outputs, fail_on, is_quiet), **rest)
-
-    return with_options(
-        with_wanted,
-        outputs_option(CheckFormat.TEXT, "The format of the report."),
-        single_option(
-            "--fail-on",
-            type=click.Choice([one.value for one in FailOn]),
-            default=FailOn.DENY.value,
-            show_default=True,
-            callback=lambda _context, _option, value: FailOn(value),
-            help="Exit with 1 if an object is denied (deny), or also warned (warn), or a file or folder is hidden from "
-            "the check (unread), or also an object skipped (skipped); or never. Errors always exit with 2.",
-        ),
-        click.option(
-            "-q",
-            "--quiet",
-            "is_quiet",
-            is_flag=True,
-            help="Print only the findings that deny an object or fail the run, and no summary, in the text report.",
-        ),
-    )
+report_options = option_group(
+    "wanted",
+    Wanted,
+    outputs_option(CheckFormat.TEXT, "The format of the report."),
+    single_option(
+        "--fail-on",
+        type=click.Choice([one.value for one in FailOn]),
+        default=FailOn.DENY.value,
+        show_default=True,
+        callback=lambda _context, _option, value: FailOn(value),
+        help="Exit with 1 if an object is denied (deny), or also warned (warn), or a file or folder is hidden from "
+        "the check (unread), or also an object skipped (skipped); or never. Errors always exit with 2.",
+    ),
+    click.option(
+        "-q",
+        "--quiet",
+        "is_quiet",
+        is_flag=True,
+        help="Print only the findings that deny an object or fail the run, and no summary, in the text report.",
+    ),
+)
+"""Adds the options of reports. The command gets them as `wanted`."""
 
 
 class Reports:

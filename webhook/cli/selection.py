@@ -4,36 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from functools import wraps
 from typing import Any
 
 import click
 from click.shell_completion import CompletionItem
 
+from webhook.cli.options import option_group
 from webhook.policy.checks import CHECKS
 from webhook.policy.printable import printable
 from webhook.report.model import EVERYTHING, Selection
 
 _CODES = tuple(check.code for check in CHECKS)
 _LIST = "`gpushare-webhook explain` lists them"
-
-
-def selection_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the options that name checks. The command gets them as `selection`. Raises UsageError if none remains."""
-
-    @wraps(command)
-    def with_selection(*, select: frozenset[str], ignore: frozenset[str], **rest: Any) -> None:
-        command(selection=_selection(select, ignore), **rest)
-
-    decorated: Callable[..., None] = with_selection
-    for option, description in (
-        ("--ignore", "Do not make these checks, such as GPS009,GPS015. Applies after --select. Repeatable."),
-        ("--select", "Make only these checks, such as GPS001,GPS002. Errors are always reported. Repeatable."),
-    ):
-        decorated = click.option(
-            option, metavar="CODES", multiple=True, callback=_codes, shell_complete=complete_codes, help=description
-        )(decorated)
-    return decorated
 
 
 def _selection(select: frozenset[str], ignore: frozenset[str]) -> Selection:
@@ -103,3 +85,20 @@ def padded(code: str) -> str:
     """Return a code with three digits, such as GPS001 for `GPS1`, `GPS-01` or `1`; other text as it is."""
     found = re.fullmatch("(?:gps)?[-_ ]?0*([0-9]{1,3})", code, re.IGNORECASE | re.ASCII)
     return f"GPS{found[1]:0>3}" if found else code
+
+
+def _checks_option(name: str, description: str) -> Callable[..., Any]:
+    return click.option(
+        name, metavar="CODES", multiple=True, callback=_codes, shell_complete=complete_codes, help=description
+    )
+
+
+selection_options = option_group(
+    "selection",
+    _selection,
+    _checks_option(
+        "--select", "Make only these checks, such as GPS001,GPS002. Errors are always reported. Repeatable."
+    ),
+    _checks_option("--ignore", "Do not make these checks, such as GPS009,GPS015. Applies after --select. Repeatable."),
+)
+"""Adds the options that name checks. The command gets them as `selection`. Raises UsageError if none remains."""
