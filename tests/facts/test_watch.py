@@ -17,9 +17,8 @@ from msgspec import Raw
 
 from tests.pki.fake_api import wait, watch_event
 from tests.pki.virtual import virtual
-from webhook.cluster.api_server import WatchEvent
+from webhook.cluster.api_server import Rule, WatchEvent
 from webhook.cluster.readers import Collection
-from webhook.cluster.rights import Rule
 from webhook.cluster.watch import Changed, Confirmed, Listed, WatchLog, changes, follow
 
 PATH = "/api/v1/namespaces/gpu/secrets"

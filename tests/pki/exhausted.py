@@ -19,8 +19,8 @@ from cryptography import x509
 
 from tests.pki.virtual import run
 from tests.pki.world import World
-from webhook.server.credentials import Credentials
 from webhook.server.observe.metrics import Metrics
+from webhook.server.tls import Credentials
 from webhook.settings.process import Tls
 
 

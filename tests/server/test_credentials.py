@@ -18,8 +18,8 @@ from tests.server.within import Running, configuration, running
 from webhook.diagnostics import InputError
 from webhook.pki import Authority, ServingCertificate
 from webhook.runtime.certificates import InstallError
-from webhook.server.credentials import Credentials
 from webhook.server.observe.metrics import Metrics
+from webhook.server.tls import Credentials
 
 HOUR = timedelta(hours=1)
 

@@ -16,7 +16,7 @@ import pytest
 from tests.server import lines
 from tests.server.lines import PATIENCE
 from webhook.server.errors import OverloadedError, RequestError
-from webhook.server.http.large_reviews import LargeReviews
+from webhook.server.http.load import LargeReviews
 
 WAITING = 64
 

@@ -8,7 +8,7 @@ import time
 import pytest
 
 from webhook.server.errors import OverloadedError
-from webhook.server.http.load_shedder import LoadShedder
+from webhook.server.http.load import LoadShedder
 from webhook.server.lifecycle import Lifecycle, Phase
 
 pytestmark = pytest.mark.slow

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from webhook.admission.hook import Hook
-from webhook.admission.review import BadReviewError, ReceivedObject, Request, read
+from webhook.admission.review import Hook, ReceivedObject, Request, read
+from webhook.admission.structure import BadReviewError
 from webhook.diagnostics import dotted
 from webhook.patch import build, pointer, verify
 from webhook.policy.context import Origin

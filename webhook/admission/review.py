@@ -8,16 +8,15 @@ from __future__ import annotations
 
 import math
 import re
+from enum import Enum
 from typing import Any, TypedDict
 
 import msgspec
 
 from webhook.admission import structure
-from webhook.admission.errors import BadReviewError
+from webhook.admission.structure import BadReviewError
 from webhook.policy.printable import printable
 from webhook.policy.workloads.kinds import QUEUE_LABEL
-
-__all__ = ["BadReviewError", "Request", "read"]
 
 
 class Kind(msgspec.Struct, frozen=True):
@@ -156,3 +155,20 @@ def _place(path: str) -> str:
 
 def _shown(name: str) -> str:
     return f'"{printable(name, _SHOWN)}"'
+
+
+class Hook(Enum):
+    """One hook. `hostpath`: whether its path is the one for namespaces that allow hostPath; None without such paths."""
+
+    MUTATE = ("/mutate", "mutate", True)
+    MUTATE_WITHOUT_HOSTPATH = ("/mutate/without-hostpath", "mutate", False)
+    VALIDATE = ("/validate", "validate", None)
+
+    def __init__(self, path: str, label: str, hostpath: bool | None) -> None:
+        self.path = path
+        self.label = label
+        self.hostpath = hostpath
+
+    @property
+    def mutates(self) -> bool:
+        return self is not Hook.VALIDATE

@@ -14,10 +14,9 @@ from typing import Any
 
 from webhook.cli.cluster_options import PARTS, Cluster
 from webhook.cli.screen import tell
-from webhook.cluster.api_server import ApiServer
+from webhook.cluster.api_server import ApiServer, Rule
 from webhook.cluster.client import ClusterError, connect
 from webhook.cluster.facts import FactsError, read_facts
-from webhook.cluster.rights import Rule
 from webhook.diagnostics import Diagnostic, InputError
 from webhook.dryrun.files import parse
 from webhook.policy.placement.cluster_objects import DevicePlugin

@@ -1,8 +1,9 @@
-"""The API server as its users see it: requests and watches, without the library that sends them."""
+"""The API server as its users see it: requests, watches, metadata and rights, without the library that sends them."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Mapping
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from msgspec import Raw, Struct
@@ -47,3 +48,34 @@ class ApiServer(Protocol):
 
     def events(self, path: str, query: Mapping[str, str]) -> AsyncGenerator[WatchEvent, None]:
         """Yield the events of one watch until the server ends it. Raises StatusError, or another OSError."""
+
+
+class Metadata(Struct):
+    """The name of an object."""
+
+    name: str
+
+
+class LabelledMetadata(Metadata):
+    """The name and the labels of an object."""
+
+    labels: dict[str, str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One rule of a ClusterRole, or of a Role if it has a namespace."""
+
+    group: str
+    resource: str
+    verbs: tuple[str, ...]
+    name: str = ""
+    namespace: str = ""
+
+    def missing(self, verb: str) -> str:
+        """Return what the API server forbids, and the rule that allows it, ready to be pasted."""
+        what = f"{self.resource} {self.namespace}/{self.name}" if self.name else self.resource
+        where = f"a Role in namespace {self.namespace}" if self.namespace else "a ClusterRole"
+        names = f", resourceNames: [{self.name}]" if self.name else ""
+        rule = f'{{apiGroups: ["{self.group}"], resources: [{self.resource}]{names}, verbs: [{", ".join(self.verbs)}]}}'
+        return f"403: not allowed to {verb} {what}; add this rule to {where}: {rule}"

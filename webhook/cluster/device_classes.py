@@ -7,10 +7,8 @@ from typing import Final
 import msgspec
 from msgspec import Raw, Struct
 
-from webhook.cluster.api_server import ApiServer
-from webhook.cluster.metadata import Metadata
+from webhook.cluster.api_server import ApiServer, Metadata, Rule
 from webhook.cluster.readers import Collection
-from webhook.cluster.rights import Rule
 from webhook.policy.placement.cluster_objects import DeviceClass
 
 # Kubernetes 1.34 has `extendedResourceName` in all three versions (KEP-5004), and serves v1 by default. Classes of

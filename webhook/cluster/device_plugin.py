@@ -11,12 +11,10 @@ import msgspec
 from msgspec import Raw, Struct
 
 from webhook.cluster import plugin_config
-from webhook.cluster.api_server import ApiServer
-from webhook.cluster.metadata import Metadata
+from webhook.cluster.api_server import ApiServer, Metadata, Rule
 from webhook.cluster.plugin_daemon_set import NO_CONFIG, DefaultRule, PluginDaemonSet
 from webhook.cluster.plugin_daemon_set import parse as daemon_set
 from webhook.cluster.readers import Named
-from webhook.cluster.rights import Rule
 from webhook.policy.placement.cluster_objects import DevicePlugin, PluginConfig
 from webhook.policy.printable import printable
 from webhook.policy.settings.elements import DevicePluginSource

@@ -16,8 +16,7 @@ from webhook.cluster.watch import Changed, Listed, Reader, WatchLog, follow
 from webhook.policy.placement.decisive import Decisive
 from webhook.policy.printable import printable
 from webhook.policy.settings.settings import FactsSettings
-from webhook.runtime.failure_log import LogEvent
-from webhook.runtime.recently import Recently
+from webhook.runtime.failure_log import LogEvent, Recently
 from webhook.runtime.retry import delay, monotonic, next_turn, wait_for_event
 
 Publish = Callable[[Mapping[str, Any]], Awaitable[None]]

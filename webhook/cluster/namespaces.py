@@ -8,11 +8,9 @@ from typing import Final
 import msgspec
 from msgspec import Raw, Struct
 
-from webhook.cluster.api_server import ApiServer
-from webhook.cluster.metadata import LabelledMetadata
-from webhook.cluster.pool import Pool
+from webhook.cluster.api_server import ApiServer, LabelledMetadata, Rule
+from webhook.cluster.client import Pool
 from webhook.cluster.readers import Collection
-from webhook.cluster.rights import Rule
 from webhook.policy.placement.cluster_objects import Namespace
 
 _PATHS: Final = ("/api/v1/namespaces",)

@@ -15,7 +15,7 @@ from typing import Any, Final
 import msgspec
 from msgspec import Raw, Struct
 
-from webhook.cluster.metadata import Metadata
+from webhook.cluster.api_server import Metadata
 
 NO_CONFIG: Final = ""
 """Stands for the empty configuration: the node shares nothing."""

@@ -10,8 +10,7 @@ from urllib.parse import urlencode
 import msgspec
 from msgspec import Raw, Struct
 
-from webhook.cluster.api_server import ApiServer, ResponseTooLargeError, StatusError
-from webhook.cluster.rights import Rule
+from webhook.cluster.api_server import ApiServer, ResponseTooLargeError, Rule, StatusError
 from webhook.cluster.watch import UNDECODABLE, Bookmark, ReadError, ResourceVersion, Start
 from webhook.policy.printable import printable
 from webhook.runtime.retry import next_turn

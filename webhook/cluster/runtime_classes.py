@@ -8,10 +8,8 @@ from typing import Final
 import msgspec
 from msgspec import Raw, Struct
 
-from webhook.cluster.api_server import ApiServer
-from webhook.cluster.metadata import Metadata
+from webhook.cluster.api_server import ApiServer, Metadata, Rule
 from webhook.cluster.readers import Collection
-from webhook.cluster.rights import Rule
 from webhook.policy.placement.cluster_objects import RuntimeClass
 
 _PATHS: Final = ("/apis/node.k8s.io/v1/runtimeclasses",)

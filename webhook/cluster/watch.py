@@ -18,8 +18,7 @@ from typing import Annotated, Final, Generic, Protocol, TypeAlias, TypeVar
 import msgspec
 from msgspec import Meta, Raw, Struct
 
-from webhook.cluster.api_server import ApiServer, StatusError, WatchEvent
-from webhook.cluster.metadata import Metadata
+from webhook.cluster.api_server import ApiServer, Metadata, StatusError, WatchEvent
 from webhook.policy.printable import printable
 from webhook.runtime.failure_log import FailureLog, LogEvent
 from webhook.runtime.retry import Backoff, is_stable, monotonic

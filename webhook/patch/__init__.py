@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from webhook.patch.apply import apply
 from webhook.patch.build import Operation, build
 from webhook.patch.pointer import pointer
-from webhook.patch.proof import verify
+from webhook.patch.proof import apply, verify
 
 __all__ = ["Operation", "apply", "build", "pointer", "verify"]

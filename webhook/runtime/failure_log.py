@@ -1,10 +1,12 @@
-"""Repeated failures in the log: reported when they begin, when they change, and when they end."""
+"""Repeated failures: their beginning, changes and end in the log, and names that were reported recently."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, Final, Protocol
 
 from webhook.policy.printable import printable
+from webhook.runtime.retry import monotonic
 
 _TEXT: Final = 600
 """Characters of an error: a path with a custom name and a message of the API server, each printable already."""
@@ -44,3 +46,25 @@ class FailureLog:
         if self._last is not None:
             self._last = None
             self._log("info" if self._level == "warning" else self._level, self._recovered)
+
+
+_AGAIN: Final = 600.0
+"""Seconds after which something is logged again that went away and came back."""
+
+_REMEMBERED: Final = 1000
+"""Different texts that are logged within that time."""
+
+
+class Recently:
+    """The texts that were logged in the last ten minutes, at most 1,000."""
+
+    def __init__(self) -> None:
+        self._logged: dict[str, float] = {}
+
+    def new(self, texts: Iterable[str]) -> list[str]:
+        """The texts to log now, in order. From now on they count as logged."""
+        now = monotonic()
+        self._logged = {text: when for text, when in self._logged.items() if now - when < _AGAIN}
+        new = sorted(set(texts) - self._logged.keys())[: _REMEMBERED - len(self._logged)]
+        self._logged |= dict.fromkeys(new, now)
+        return new

@@ -14,13 +14,11 @@ from webhook.policy.placement.facts import Facts
 from webhook.policy.settings.settings import FactsSettings
 from webhook.runtime.supervisor import Supervisor
 from webhook.server import limits
-from webhook.server.credentials import Credentials
-from webhook.server.health import Health
 from webhook.server.http.acceptor import Acceptor
 from webhook.server.http.protocol import ConnectionTerms
 from webhook.server.http.server import Handler, HttpServer, UnsupportedAiohttpError
 from webhook.server.http.shutdown import Shutdown
-from webhook.server.lifecycle import Lifecycle, Phase
+from webhook.server.lifecycle import Health, Lifecycle, Phase
 from webhook.server.limits import Bounds
 from webhook.server.live_config import Files, LiveConfig
 from webhook.server.observe.log import Bridge, EventLog
@@ -28,7 +26,7 @@ from webhook.server.observe.metrics import Metrics
 from webhook.server.observe.watchdog import LoopWatchdog
 from webhook.server.reload import Reload
 from webhook.server.reviews import Reviews
-from webhook.server.tls import ClientAuth
+from webhook.server.tls import ClientAuth, Credentials
 from webhook.settings.configuration import Configuration
 
 _HEALTH_CONNECTIONS = 128

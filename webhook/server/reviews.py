@@ -17,9 +17,8 @@ from webhook.admission import BadReviewError, Hook, Outcome, TooComplexError, re
 from webhook.policy.memo import memo
 from webhook.server.errors import OverloadedError, RequestError, answer
 from webhook.server.http.bodies import Bodies
-from webhook.server.http.exchange import EXCHANGE
-from webhook.server.http.large_reviews import LARGE, LargeReviews
-from webhook.server.http.load_shedder import LoadShedder
+from webhook.server.http.load import LARGE, LargeReviews, LoadShedder
+from webhook.server.http.protocol import EXCHANGE
 from webhook.server.lifecycle import Lifecycle, Phase
 from webhook.server.limits import Bounds
 from webhook.server.live_config import LiveConfig

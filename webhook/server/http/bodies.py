@@ -8,7 +8,7 @@ from http import HTTPStatus
 from aiohttp import StreamReader, web
 
 from webhook.server.errors import OverloadedError, RequestError
-from webhook.server.http.large_reviews import LARGE
+from webhook.server.http.load import LARGE
 from webhook.server.limits import SMALL_BODIES, Bounds
 
 _UNCOUNTED = 16 * 1024

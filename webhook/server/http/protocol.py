@@ -11,11 +11,10 @@ from enum import IntEnum, auto
 from time import monotonic
 from typing import Any, Protocol, cast
 
-from aiohttp import StreamReader
+from aiohttp import StreamReader, web
 from aiohttp.http import RawRequestMessage
 
 from webhook.server.errors import OverloadedError
-from webhook.server.http.exchange import Exchange
 from webhook.server.http.framing import Framing
 
 _DIALED_FOR_REQUEST = 0.1
@@ -33,6 +32,32 @@ _STALLED = 1.0
 The API server does not repeat a request that it sent into a connection which was just being closed
 (kubernetes/kubernetes#139105). So a connection in steady use stays.
 """
+
+
+class Answered(Protocol):
+    """Takes note that the answer is written; `is_last` where it ends the connection."""
+
+    def __call__(self, *, is_last: bool) -> None:
+        """Take note."""
+
+
+@dataclass(slots=True)
+class Exchange:
+    """What a connection knows about a request that has begun.
+
+    `arrived` is when the API server began to wait for its answer, on the monotonic clock; `is_authorized`, whether its
+    client may call; `ends_connection`, whether the answer has to be the last one. Call `answered` when the answer is
+    written.
+    """
+
+    arrived: float
+    is_authorized: bool
+    ends_connection: bool
+    answered: Answered
+
+
+EXCHANGE = web.RequestKey("exchange", Exchange)
+"""The key under which a request holds its exchange."""
 
 
 class Owner(Protocol):

@@ -22,8 +22,7 @@ from aiohttp.http import RawRequestMessage
 
 from webhook.runtime.exceptions import places, stack
 from webhook.server.errors import BANNER, RequestError, answer
-from webhook.server.http.exchange import EXCHANGE
-from webhook.server.http.protocol import ConnectionTerms, GuardedConnection, State
+from webhook.server.http.protocol import EXCHANGE, ConnectionTerms, GuardedConnection, State
 from webhook.server.observe.log import EventLog
 from webhook.server.observe.metrics import Metrics
 

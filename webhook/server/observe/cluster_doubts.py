@@ -11,7 +11,7 @@ from typing import Final
 
 from webhook.policy.printable import printable
 from webhook.policy.rules import Ruleset
-from webhook.runtime.recently import Recently
+from webhook.runtime.failure_log import Recently
 from webhook.server.observe.log import EventLog
 from webhook.server.observe.metrics import Metrics
 
