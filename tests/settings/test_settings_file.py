@@ -18,7 +18,7 @@ from webhook.policy.settings.elements import DevicePluginSource
 from webhook.policy.settings.settings import Settings
 from webhook.settings.configuration import SETTINGS_FILE, Configuration, default, view
 from webhook.settings.load import load
-from webhook.settings.problems import Found, found
+from webhook.settings.validation import Found, found
 from webhook.settings.schema import schema
 
 Load = Callable[[str], Configuration]

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from webhook.policy.settings.field import setting
 from webhook.policy.settings.settings import Settings
+from webhook.settings.options import Profile
 from webhook.settings.process import Log, ServerSettings, Tls
-from webhook.settings.profile_names import Profile
 from webhook.settings.schema_tree import Object, object_of, write
 
 API_VERSION = "gpushare-webhook/v1"
@@ -26,16 +26,17 @@ class Configuration:
     profile: Profile = setting("device-plugin", "Sets values together, below the keys of the file.")
 
 
-def _configuration(*, server: ServerSettings, tls: Tls, log: Log, profile: Profile, **policy: Any) -> Configuration:
-    return Configuration(Settings(**policy), server, tls, log, profile)
+def _configuration(**values: Any) -> Configuration:
+    own = {field.name: values.pop(field.name) for field in fields(Configuration) if field.name in values}
+    return Configuration(Settings(**values), **own)
 
 
 def _settings_file() -> Object:
     """The policy's settings stand at the top level of the file, not under a key of their own."""
     whole = object_of(Configuration)
     own = {field.key: field for field in whole.fields}
-    fields = (own["profile"], *object_of(Settings).fields, own["server"], own["tls"], own["log"])
-    return Object("Settings", whole.description, fields, _configuration)
+    flat = (own["profile"], *object_of(Settings).fields, own["server"], own["tls"], own["log"])
+    return Object("Settings", whole.description, flat, _configuration)
 
 
 SETTINGS_FILE = _settings_file()
