@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from webhook.policy.settings.field import setting
@@ -26,9 +26,8 @@ class Configuration:
     profile: Profile = setting("device-plugin", "Sets values together, below the keys of the file.")
 
 
-def _configuration(**values: Any) -> Configuration:
-    own = {field.name: values.pop(field.name) for field in fields(Configuration) if field.name in values}
-    return Configuration(Settings(**values), **own)
+def _configuration(*, server: ServerSettings, tls: Tls, log: Log, profile: Profile, **policy: Any) -> Configuration:
+    return Configuration(Settings(**policy), server, tls, log, profile)
 
 
 def _settings_file() -> Object:

@@ -1,4 +1,4 @@
-"""The values of a file, validated: pydantic finds all problems at once, and the schema tree has the words for them."""
+"""The values of a file, validated against its schema tree: pydantic finds all problems at once, and we word them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from functools import cache, partial
 from typing import Annotated, Any, NamedTuple, TypeAlias
 
 from pydantic import GetPydanticSchema, TypeAdapter, ValidationError
-from pydantic_core import ErrorDetails, PydanticCustomError, core_schema
+from pydantic_core import PydanticCustomError, core_schema
 from pydantic_core.core_schema import CoreSchema
 
 from webhook.diagnostics import Diagnostic, InputError, dotted, further
@@ -15,7 +15,7 @@ from webhook.policy.settings.formats import Format, Text, did_you_mean, refusal,
 from webhook.policy.verdict import Path
 from webhook.settings.options import Option
 from webhook.settings.rules import Conflict, conflicts, repeated
-from webhook.settings.schema_tree import MISSING, Array, Field, Map, Node, Nullable, Object, Scalar, bare
+from webhook.settings.schema_tree import MISSING, Array, Field, Map, Node, Nullable, Object, Scalar
 
 Locate: TypeAlias = Callable[[Path], tuple[int, int]]
 """The line and column of the value at a path, or of its nearest ancestor that exists; both count from 1."""
@@ -59,7 +59,34 @@ def validated(body: object, tree: Object, locate: Locate, file: str, options: Se
         return _adapter(tree).validate_python(body)
     except ValidationError as error:
         others = max(0, error.error_count() - MOST_DESCRIBED)
-        raise refuse(found(error, tree), locate, file, options, others) from None
+        raise refuse(found(error), locate, file, options, others) from None
+
+
+MOST_DESCRIBED = 1000
+"""Errors that are located and described: far more than are listed, so that the first ones are those of the file."""
+
+
+def found(error: ValidationError) -> Iterator[Found]:
+    """What pydantic found first, in our words. Its own text stands only for errors that nothing here expects."""
+    for one in error.errors(include_url=False)[:MOST_DESCRIBED]:
+        is_key = one["loc"][-1:] == (_KEY,)
+        path = one["loc"][:-1] if is_key else one["loc"]
+        match one["type"]:
+            case "told":
+                yield Found(path, ("the key " if is_key else "") + one["ctx"]["tell"](one["input"]))
+            case "conflicts":
+                for below, message, other in one["ctx"]["conflicts"]:
+                    yield Found((*path, *below), message, None if other is None else (*path, *other))
+            case "missing":
+                yield Found(path, "is missing")
+            case "invalid_key":
+                yield Found(path, "the key must be text; put it in quotes")
+            case _:
+                yield Found(path, one["msg"])
+
+
+_KEY = "[key]"
+"""The last step of a location by which pydantic says that a key of a mapping is wrong, and not the value under it."""
 
 
 @cache
@@ -67,20 +94,23 @@ def _adapter(tree: Object) -> TypeAdapter[Any]:
     return TypeAdapter(Annotated[Any, GetPydanticSchema(lambda _source, _handler: _schema(tree))])
 
 
-def _schema(node: Node) -> CoreSchema:
+def _schema(node: Node, remedy: str = "leave the key out for its defaults") -> CoreSchema:
+    """pydantic's schema of a node. A section that is no mapping has the remedy."""
     match node:
         case Scalar(form):
-            return _scalar(form)
+            return _told(_scalar(form), partial(refusal, form))
         case Nullable(inner):
             return core_schema.nullable_schema(_schema(inner))
         case Array(element):
-            return _built(core_schema.list_schema(_schema(element)), tuple, repeated)
+            keys = f"its keys are {', '.join(element.keys)}" if isinstance(element, Object) else ""
+            elements = core_schema.list_schema(_schema(element, keys))
+            return _built(_only(core_schema.list_schema(), "a list", "write [] for none", elements), tuple, repeated)
         case Map(key, value):
-            return core_schema.dict_schema(_schema(key), _schema(value))
-        case Object(fields=fields, build=build):
-            keys = {field.name: _key(field) for field in fields}
-            section = core_schema.typed_dict_schema(keys, extra_behavior="forbid")
-            return _built(section, lambda values: build(**values), conflicts)
+            members = core_schema.dict_schema(_schema(key), _schema(value))
+            return _only(core_schema.dict_schema(), "a mapping", "write {} for none", members)
+        case Object(build=build):
+            section = _only(core_schema.dict_schema(), "a mapping", remedy, _keys(node))
+            return _built(section, lambda held: build(**held[0]), conflicts)
 
 
 def _scalar(form: Format) -> CoreSchema:
@@ -90,16 +120,41 @@ def _scalar(form: Format) -> CoreSchema:
     return core_schema.no_info_after_validator_function(form.read, text) if form.but_not else text
 
 
-def _key(field: Field) -> core_schema.TypedDictField:
-    """A key of a section. Without it, the dataclass has the default."""
+def _keys(section: Object) -> CoreSchema:
+    """The known keys alone. Where one is omitted, the dataclass has its default."""
+    fields = {field.name: _field(field) for field in section.fields}
+    known = _told(core_schema.literal_schema(section.keys), partial(_unknown, section.keys))
+    return core_schema.model_fields_schema(fields, extra_behavior="allow", extras_keys_schema=known)
+
+
+def _unknown(known: Sequence[str], key: str) -> str:
+    advice = did_you_mean(key, known) or f"the keys here are {', '.join(known)}"
+    return f"unknown key {shown(key)}; {advice}"
+
+
+def _field(field: Field) -> core_schema.ModelField:
     value = _schema(field.node)
     if field.shorthand:
         value = core_schema.no_info_before_validator_function(partial(_spelled_out, field.shorthand), value)
-    return core_schema.typed_dict_field(value, required=field.default is MISSING, validation_alias=field.key)
+    if field.default is not MISSING:
+        value = core_schema.with_default_schema(value, default_factory=lambda: field.default)
+    return core_schema.model_field(value, validation_alias=field.key)
 
 
 def _spelled_out(key: str, value: object) -> object:
     return {key: [value]} if isinstance(value, str) else value
+
+
+def _only(kind: CoreSchema, name: str, remedy: str, parts: CoreSchema) -> CoreSchema:
+    checked = _told(kind, lambda value: f"must be {name}, not {shown(value)}; {remedy}")
+    return core_schema.chain_schema([checked, parts])
+
+
+def _told(schema: CoreSchema, tell: Callable[[Any], str]) -> CoreSchema:
+    """The schema with our sentence for its error, which `tell` makes from the wrong value."""
+    return core_schema.custom_error_schema(
+        schema, "told", custom_error_message="told", custom_error_context={"tell": tell}
+    )
 
 
 def _built(parts: CoreSchema, build: Callable[[Any], Any], find: Callable[[Any], Iterable[Conflict]]) -> CoreSchema:
@@ -107,76 +162,8 @@ def _built(parts: CoreSchema, build: Callable[[Any], Any], find: Callable[[Any],
 
     def made(values: Any) -> Any:
         held = build(values)
-        if found := list(find(held)):
-            raise PydanticCustomError("conflicts", "conflicts", {"conflicts": found})
+        if contradictions := list(find(held)):
+            raise PydanticCustomError("conflicts", "conflicts", {"conflicts": contradictions})
         return held
 
     return core_schema.no_info_after_validator_function(made, parts)
-
-
-def found(error: ValidationError, tree: Object) -> Iterator[Found]:
-    """What pydantic found first, in the words of the schema tree. The types of errors decide, not their texts."""
-    for one in error.errors(include_url=False)[:MOST_DESCRIBED]:
-        *above, last = one["loc"] or [""]
-        path = tuple(one["loc"])
-        if last == _KEY:
-            yield Found(tuple(above), _about_key(one, tuple(above[:-1]), tree))
-        elif one["type"] == "conflicts":
-            for below, message, other in one["ctx"]["conflicts"]:
-                yield Found((*path, *below), message, None if other is None else (*path, *other))
-        else:
-            yield Found(path, _about_value(one, path, tree))
-
-
-_KEY = "[key]"
-"""The last step of a location by which pydantic says that a key is wrong, and not the value under it."""
-
-
-def _about_key(one: ErrorDetails, path: Path, tree: Object) -> str:
-    match _node_at(path, tree):
-        case Map(Scalar(form)):
-            return f"the key {refusal(form, one['input'])}"
-    return one["msg"]
-
-
-def _about_value(one: ErrorDetails, path: Path, tree: Object) -> str:
-    """What is wrong at a path. pydantic's own text stands only for errors that the schema tree does not expect."""
-    match one["type"], _node_at(path, tree):
-        case "missing", _:
-            return "is missing"
-        case "invalid_key", _:
-            return "the key must be text; put it in quotes"
-        case "extra_forbidden", _:
-            return _unknown(str(path[-1]), _node_at(path[:-1], tree))
-        case _, Scalar(form):
-            return refusal(form, one["input"])
-        case "list_type", Array():
-            return f"must be a list, not {shown(one['input'])}; write [] for none"
-        case "dict_type", Map():
-            return f"must be a mapping, not {shown(one['input'])}; write {{}} for none"
-        case "dict_type", Object() as node:
-            is_element = bool(path) and isinstance(path[-1], int)
-            remedy = f"its keys are {', '.join(node.keys)}" if is_element else "leave the key out for its defaults"
-            return f"must be a mapping, not {shown(one['input'])}; {remedy}"
-    return one["msg"]
-
-
-def _unknown(key: str, node: Node | None) -> str:
-    keys = node.keys if isinstance(node, Object) else []
-    advice = did_you_mean(key, keys) or f"the keys here are {', '.join(keys)}"
-    return f"unknown key {shown(key)}; {advice}"
-
-
-def _node_at(path: Path, tree: Object) -> Node | None:
-    """The node at a path, without its null; None where the path leaves the tree."""
-    node: Node | None = tree
-    for step in path:
-        match node:
-            case Object():
-                field = node.field(str(step))
-                node = None if field is None else bare(field.node)
-            case Array(inner) | Map(_, inner):
-                node = bare(inner)
-            case _:
-                return None
-    return node
