@@ -49,10 +49,6 @@ def refuse(
     return InputError([*diagnostics, further(file, others)] if others else diagnostics)
 
 
-MOST_DESCRIBED = 1000
-"""Errors that are located and described: far more than are listed, so that the first ones are those of the file."""
-
-
 def validated(body: object, tree: Object, locate: Locate, file: str, options: Sequence[Option] = ()) -> Any:
     """The dataclass that a file stands for, with the options over it. Raises InputError with all problems."""
     try:
@@ -95,7 +91,7 @@ def _adapter(tree: Object) -> TypeAdapter[Any]:
 
 
 def _schema(node: Node, remedy: str = "leave the key out for its defaults") -> CoreSchema:
-    """pydantic's schema of a node. A section that is no mapping has the remedy."""
+    """pydantic's schema of a node. `remedy` is for a section that is not a mapping."""
     match node:
         case Scalar(form):
             return _told(_scalar(form), partial(refusal, form))
@@ -121,7 +117,7 @@ def _scalar(form: Format) -> CoreSchema:
 
 
 def _keys(section: Object) -> CoreSchema:
-    """The known keys alone. Where one is omitted, the dataclass has its default."""
+    """The known keys alone: every further key fails, because it is none of them."""
     fields = {field.name: _field(field) for field in section.fields}
     known = _told(core_schema.literal_schema(section.keys), partial(_unknown, section.keys))
     return core_schema.model_fields_schema(fields, extra_behavior="allow", extras_keys_schema=known)

@@ -39,12 +39,8 @@ class _AsWritten:
     """A format whose values the program holds as the file spells them."""
 
     __slots__ = ()
-    description: str
 
-    def allows(self, held: object) -> bool:
-        raise NotImplementedError
-
-    def read(self, value: object) -> Any:
+    def read(self: Format, value: object) -> Any:
         if not self.allows(value):
             raise ValueError(self.description)
         return value
