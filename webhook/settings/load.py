@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from webhook.diagnostics import Locate
 from webhook.policy.placement.decisive import ALWAYS, Decisive
 from webhook.policy.placement.facts import Facts
 from webhook.policy.placement.node_bounds import bounded
@@ -15,7 +16,7 @@ from webhook.settings.configuration import API_VERSION, KIND, SETTINGS_FILE, Con
 from webhook.settings.facts_file import FACTS_FILE, FACTS_KIND
 from webhook.settings.options import Option, overridden
 from webhook.settings.profiles import PROFILES, beneath
-from webhook.settings.validation import Found, Locate, refuse, validated
+from webhook.settings.validation import Found, refuse, validated
 
 
 def load(value: object, locate: Locate, file: str, options: Sequence[Option] = ()) -> Configuration:

@@ -4,21 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
-from typing import Annotated, Any, NamedTuple, TypeAlias
+from typing import Annotated, Any, NamedTuple
 
 from pydantic import GetPydanticSchema, TypeAdapter, ValidationError
 from pydantic_core import PydanticCustomError, core_schema
 from pydantic_core.core_schema import CoreSchema
 
-from webhook.diagnostics import Diagnostic, InputError, dotted, further
+from webhook.diagnostics import Diagnostic, InputError, Locate, dotted, further
 from webhook.policy.settings.formats import Format, Text, did_you_mean, refusal, shown
 from webhook.policy.verdict import Path
 from webhook.settings.options import Option
 from webhook.settings.rules import Conflict, conflicts, repeated
 from webhook.settings.schema_tree import MISSING, Array, Field, Map, Node, Nullable, Object, Scalar
-
-Locate: TypeAlias = Callable[[Path], tuple[int, int]]
-"""The line and column of the value at a path, or of its nearest ancestor that exists; both count from 1."""
 
 
 class Found(NamedTuple):
