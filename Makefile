@@ -119,7 +119,6 @@ survey: $(READY) ## Check every repository in a folder, FOLDER=path, and count k
 docs: $(READY) ## Generate the pages and pictures of docs.
 	$(BIN)/python -m docs.generate
 	$(BIN)/python -m tests.cluster.pod_storm
-	$(BIN)/python -m webhook.settings.reference docs/reference
 
 certs: $(READY) ## Create development certificates in certs/.
 	@$(BIN)/python certs/generate.py --force

@@ -12,7 +12,7 @@ from webhook.dryrun.files import FILE, VARIABLE, SettingsFile, configuration, re
 from webhook.policy.evaluate import Evaluator
 from webhook.policy.settings.settings import Settings
 from webhook.report.model import EVERYTHING, Selection
-from webhook.settings.profile_names import Profile
+from webhook.settings.options import Profile
 
 config_option = file_option(
     "--config",

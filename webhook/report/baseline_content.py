@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import islice
-from typing import Any, TypeAlias
+from typing import Any
 
-from webhook.diagnostics import Diagnostic, InputError, dotted
+from webhook.diagnostics import Diagnostic, InputError, Locate, dotted
 from webhook.policy.settings.formats import did_you_mean, shown
 from webhook.policy.verdict import Path
 from webhook.report.baseline import API_VERSION, KIND, Accepted, Baseline
 from webhook.report.fingerprint import FIELDS, Place
-
-Locate: TypeAlias = Callable[[Path], tuple[int, int]]
-"""The line and column of the value at a path, or of its nearest ancestor that exists; both count from 1."""
 
 
 def load(value: object, locate: Locate, file: str) -> Baseline:
