@@ -50,7 +50,7 @@ def test_check_imports_no_heavy_package() -> None:
 
 
 UNUSED = {
-    "webhook.cli.baseline_file",
+    "webhook.dryrun.baseline",
     "webhook.policy.launchers.programs",
     "webhook.policy.nearest_node",
     "webhook.policy.placement.cluster_objects",

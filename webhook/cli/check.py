@@ -7,7 +7,7 @@ import sys
 
 import click
 
-from webhook.cli.baseline_options import BaselineOptions, baseline_options, opened
+from webhook.cli.baseline import BaselineOptions, baseline_options, opened
 from webhook.cli.evaluator import SettingsSource, prepared, source_options
 from webhook.cli.options import ManifestCommand, manifest_options, read_standard_input_once
 from webhook.cli.reporting import ReportOptions, report_options, reports

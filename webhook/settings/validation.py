@@ -19,7 +19,7 @@ from webhook.settings.schema_tree import MISSING, Array, Field, Map, Node, Nulla
 
 
 class Found(NamedTuple):
-    """Where something is wrong, and what. In the message `{}` stands for the name of the value at `other`."""
+    """A problem at a path; `{}` in `message` is replaced by the name of the value at `other`."""
 
     path: Path
     message: str
@@ -60,7 +60,7 @@ MOST_DESCRIBED = 1000
 
 
 def found(error: ValidationError) -> Iterator[Found]:
-    """What pydantic found first, in our words. Its own text stands only for errors that nothing here expects."""
+    """Yield the first problems that pydantic found, in our words; an error that is not expected here keeps its own."""
     for one in error.errors(include_url=False)[:MOST_DESCRIBED]:
         is_key = one["loc"][-1:] == (_KEY,)
         path = one["loc"][:-1] if is_key else one["loc"]
