@@ -24,10 +24,9 @@ from webhook.policy.settings.settings import Resource, Settings
 from webhook.policy.settings.workloads import Workloads
 from webhook.policy.verdict import Decision, Finding, Path, Severity, Verdict
 from webhook.policy.workloads.kinds import MOST_PODS, Kind
-from webhook.policy.workloads.mentions import GpuNames, find_mentions
 from webhook.policy.workloads.paths import EVERY, Assembly, PodPath, Steps, Whole
 from webhook.policy.workloads.presets import PRESETS
-from webhook.policy.workloads.search import find_pods
+from webhook.policy.workloads.search import GpuNames, find_mentions, find_pods
 from webhook.settings.load import load
 
 Json = dict[str, Any]

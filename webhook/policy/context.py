@@ -18,10 +18,9 @@ from webhook.policy.rules import Rules
 from webhook.policy.verdict import Edit
 from webhook.policy.workloads.extracted import Deferral, ExtractedPod, launches_of
 from webhook.policy.workloads.kinds import BUILT_IN, Kind
-from webhook.policy.workloads.mentions import Mention
 from webhook.policy.workloads.paths import Assembly
-from webhook.policy.workloads.suggestion import entry
-from webhook.policy.workloads.unknown import Unknown
+from webhook.policy.workloads.search import Mention
+from webhook.policy.workloads.unknown import Unknown, entry
 
 if TYPE_CHECKING:
     from webhook.policy.placement.cluster_objects import RuntimeClass

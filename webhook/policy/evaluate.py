@@ -39,12 +39,10 @@ from webhook.policy.verdict import (
 )
 from webhook.policy.workloads.extracted import ExtractedPod
 from webhook.policy.workloads.kinds import MOST_PODS, Kind, Kinds, extract
-from webhook.policy.workloads.mentions import GpuNames, Mention, amounts_read, containers_of, find_mentions
-from webhook.policy.workloads.policies import active
 from webhook.policy.workloads.presets import kinds_with
-from webhook.policy.workloads.search import find_pods
+from webhook.policy.workloads.search import GpuNames, Mention, amounts_read, containers_of, find_mentions, find_pods
 from webhook.policy.workloads.unknown import unknown
-from webhook.policy.workloads.without_pods import FRAGMENT, why_no_pods
+from webhook.policy.workloads.without_pods import FRAGMENT, active, why_no_pods
 
 _USERS = "GPS008"
 """The check that compares users, also across the objects of a run."""
@@ -257,15 +255,7 @@ def _steer(context: PodContext, withheld: dict[str, str]) -> Iterable[Edit]:
 class VerdictBuilder:
     """Collects the findings and edits of the pods of one object."""
 
-    __slots__ = (
-        "counts",
-        "edits",
-        "findings",
-        "reason",
-        "suppressed",
-        "users",
-        "withheld",
-    )
+    __slots__ = ("counts", "edits", "findings", "reason", "suppressed", "users", "withheld")
 
     def __init__(self) -> None:
         self.findings: dict[str, list[Finding]] = {}

@@ -42,12 +42,7 @@ class Rules:
     """
 
     def __init__(
-        self,
-        settings: Settings,
-        facts: Facts,
-        defaults: Mapping[str, Severity],
-        namespace: str,
-        common: CommonRules,
+        self, settings: Settings, facts: Facts, defaults: Mapping[str, Severity], namespace: str, common: CommonRules
     ) -> None:
         self.settings = settings
         self.facts = facts

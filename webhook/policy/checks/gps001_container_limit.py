@@ -38,10 +38,4 @@ def _rule(excess: Excess, *, is_open: bool) -> str:
     return f"the limit is {excess.limit} where it is {excess.sharing.value}"
 
 
-CHECK = Check(
-    "GPS001",
-    Severity.DENY,
-    Scope.SHARED,
-    run,
-    "A container requests more replicas than its limit",
-)
+CHECK = Check("GPS001", Severity.DENY, Scope.SHARED, run, "A container requests more replicas than its limit")

@@ -41,10 +41,4 @@ def _whole_cards(context: PodContext) -> str:
 _WHERE = "where GPUs are shared through MPS"
 _LATER = "nodes chosen later must not share GPUs through MPS"
 
-CHECK = Check(
-    "GPS002",
-    Severity.DENY,
-    Scope.MPS,
-    run,
-    "The pod as a whole requests more replicas than its limit",
-)
+CHECK = Check("GPS002", Severity.DENY, Scope.MPS, run, "The pod as a whole requests more replicas than its limit")

@@ -63,10 +63,4 @@ def _shown(value: object) -> object:
     return "true or false" if isinstance(value, bool) else value
 
 
-CHECK = Check(
-    "GPS003",
-    Severity.DENY,
-    Scope.NAMES_GPU,
-    run,
-    "A GPU quantity is one that the API server rejects",
-)
+CHECK = Check("GPS003", Severity.DENY, Scope.NAMES_GPU, run, "A GPU quantity is one that the API server rejects")

@@ -47,10 +47,4 @@ def _violation(context: PodContext, request: ResourceRequest) -> Violation | Non
     return Violation(path, problem, f"omit the variable, or set it to {wanted}", fix=fix)
 
 
-CHECK = Check(
-    "GPS004",
-    Severity.DENY,
-    Scope.MPS,
-    run,
-    "`CUDA_MPS_PIPE_DIRECTORY` points away from the MPS daemon",
-)
+CHECK = Check("GPS004", Severity.DENY, Scope.MPS, run, "`CUDA_MPS_PIPE_DIRECTORY` points away from the MPS daemon")

@@ -37,10 +37,4 @@ def run(context: PodContext) -> Violations:
             )
 
 
-CHECK = Check(
-    "GPS005",
-    Severity.WARN,
-    Scope.MPS,
-    run,
-    "A mount at `/dev/shm` hides the MPS daemon's",
-)
+CHECK = Check("GPS005", Severity.WARN, Scope.MPS, run, "A mount at `/dev/shm` hides the MPS daemon's")

@@ -102,10 +102,4 @@ def _percentage(kind: NodeKind) -> int | None:
     return 100 // (kind.labels.replicas_per_card or 1) if kind.labels.counts_replicas else None
 
 
-CHECK = Check(
-    "GPS006",
-    Severity.WARN,
-    Scope.MPS,
-    run,
-    "A limit of the MPS client is malformed or has no effect",
-)
+CHECK = Check("GPS006", Severity.WARN, Scope.MPS, run, "A limit of the MPS client is malformed or has no effect")

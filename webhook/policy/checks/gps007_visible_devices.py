@@ -89,10 +89,4 @@ def _gets_devices(context: PodContext, container: Container) -> bool:
     return named or "claims" in resources or context.requests.annotated is not None
 
 
-CHECK = Check(
-    "GPS007",
-    Severity.WARN,
-    Scope.EPHEMERAL,
-    run,
-    "The pod reaches GPUs beyond its allocation",
-)
+CHECK = Check("GPS007", Severity.WARN, Scope.EPHEMERAL, run, "The pod reaches GPUs beyond its allocation")

@@ -35,10 +35,4 @@ def run(context: PodContext) -> Violations:
     return violations
 
 
-CHECK = Check(
-    "GPS008",
-    Severity.WARN,
-    Scope.MPS,
-    run,
-    "Containers use MPS as different users",
-)
+CHECK = Check("GPS008", Severity.WARN, Scope.MPS, run, "Containers use MPS as different users")

@@ -31,10 +31,4 @@ def run(context: PodContext) -> Violations:
     return violations
 
 
-CHECK = Check(
-    "GPS010",
-    Severity.DENY,
-    Scope.MPS,
-    run,
-    "A container requests two shared resources",
-)
+CHECK = Check("GPS010", Severity.DENY, Scope.MPS, run, "A container requests two shared resources")

@@ -96,10 +96,4 @@ _NOWHERE: tuple[str, str, str] = (
 
 _FIELD = "runtimeClassName"
 
-CHECK = Check(
-    "GPS011",
-    Severity.WARN,
-    Scope.GPU,
-    run,
-    "The runtime class does not suit the pod",
-)
+CHECK = Check("GPS011", Severity.WARN, Scope.GPU, run, "The runtime class does not suit the pod")

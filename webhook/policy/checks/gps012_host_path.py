@@ -37,10 +37,4 @@ def _uses_directory(context: PodContext, request: ResourceRequest) -> bool:
     return isinstance(value, str) and clean_path(value) == context.rules.pipes[request.resource.name].clean
 
 
-CHECK = Check(
-    "GPS012",
-    Severity.WARN,
-    Scope.MPS,
-    run,
-    "The namespace does not allow the mount of the pipe directory",
-)
+CHECK = Check("GPS012", Severity.WARN, Scope.MPS, run, "The namespace does not allow the mount of the pipe directory")

@@ -70,10 +70,4 @@ def _is_some(amount: object) -> bool:
         return False
 
 
-CHECK = Check(
-    "GPS013",
-    Severity.WARN,
-    Scope.ANY,
-    run,
-    "A resource name looks like a typo, or no node offers it",
-)
+CHECK = Check("GPS013", Severity.WARN, Scope.ANY, run, "A resource name looks like a typo, or no node offers it")

@@ -42,10 +42,4 @@ def _followed(requests: Sequence[ResourceRequest]) -> Iterator[tuple[ResourceReq
             first = index
 
 
-CHECK = Check(
-    "GPS016",
-    Severity.WARN,
-    Scope.GPU,
-    run,
-    "An init container and a later container both request a GPU",
-)
+CHECK = Check("GPS016", Severity.WARN, Scope.GPU, run, "An init container and a later container both request a GPU")

@@ -70,10 +70,4 @@ class _HostPaths:
         return shown
 
 
-CHECK = Check(
-    "GPS017",
-    Severity.DENY,
-    Scope.MPS,
-    run,
-    "Another volume hides the pipe directory",
-)
+CHECK = Check("GPS017", Severity.DENY, Scope.MPS, run, "Another volume hides the pipe directory")

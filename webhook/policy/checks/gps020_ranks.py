@@ -78,13 +78,7 @@ def _has_other_ranks(context: PodContext) -> bool:
     return (spans or extracted.place.ranks) and not may_share
 
 
-CHECK = Check(
-    "GPS020",
-    Severity.WARN,
-    Scope.MPS,
-    run,
-    "Several ranks of one distributed job may share a card",
-)
+CHECK = Check("GPS020", Severity.WARN, Scope.MPS, run, "Several ranks of one distributed job may share a card")
 
 
 _HOSTNAME = "kubernetes.io/hostname"

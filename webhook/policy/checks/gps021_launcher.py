@@ -134,9 +134,5 @@ def _is_limited(context: PodContext, request: ResourceRequest, needs: int) -> bo
 
 
 CHECK = Check(
-    "GPS021",
-    Severity.WARN,
-    Scope.GPU,
-    run,
-    "A launcher wants more GPUs than the container, or its group of pods, has",
+    "GPS021", Severity.WARN, Scope.GPU, run, "A launcher wants more GPUs than the container, or its group of pods, has"
 )

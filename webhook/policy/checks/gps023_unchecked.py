@@ -11,10 +11,9 @@ from webhook.policy.verdict import KEPT_PER_CODE, Severity, Violation
 from webhook.policy.wording import message
 from webhook.policy.workloads.intended import Intended, intended, places
 from webhook.policy.workloads.kinds import BUILT_IN
-from webhook.policy.workloads.mentions import Mention
 from webhook.policy.workloads.paths import written
-from webhook.policy.workloads.suggestion import entry
-from webhook.policy.workloads.unknown import Unknown
+from webhook.policy.workloads.search import Mention
+from webhook.policy.workloads.unknown import Unknown, entry
 from webhook.policy.workloads.without_pods import FRAGMENT, RENDERED
 
 _RENDER = "render the template, and check the result"
@@ -87,9 +86,5 @@ def _remedy(context: ObjectContext, mention: Mention) -> str:
 
 
 CHECK = Check(
-    "GPS023",
-    Severity.WARN,
-    Scope.OFFLINE,
-    run,
-    "An object names a GPU resource in a place that cannot be checked",
+    "GPS023", Severity.WARN, Scope.OFFLINE, run, "An object names a GPU resource in a place that cannot be checked"
 )

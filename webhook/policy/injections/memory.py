@@ -41,10 +41,4 @@ def edits(context: PodContext) -> Iterator[Edit]:
                 yield Append((*request.container.path, "env"), {"name": MEMORY, "value": f"0={size.mebibytes}M"})
 
 
-INJECTION = Injection(
-    "memory",
-    why_not,
-    edits,
-    _REASONS,
-    "Placement by memory, from the pod's annotation",
-)
+INJECTION = Injection("memory", why_not, edits, _REASONS, "Placement by memory, from the pod's annotation")

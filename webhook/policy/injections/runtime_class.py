@@ -90,10 +90,4 @@ def edits(context: PodContext) -> Sequence[Edit]:
     return (Assign((*context.pod.spec_path, "runtimeClassName"), context.rules.settings.injections.runtime_class.name),)
 
 
-INJECTION = Injection(
-    "runtimeClass",
-    why_not,
-    edits,
-    _REASONS,
-    "The runtime class for pods that request a GPU",
-)
+INJECTION = Injection("runtimeClass", why_not, edits, _REASONS, "The runtime class for pods that request a GPU")

@@ -40,9 +40,5 @@ def edits(context: PodContext) -> Iterable[Edit]:
 
 
 INJECTION = Injection(
-    "voidDevices",
-    why_not,
-    edits,
-    (OFF, NO_GPU, _MONITOR),
-    "No devices for containers that request no GPU",
+    "voidDevices", why_not, edits, (OFF, NO_GPU, _MONITOR), "No devices for containers that request no GPU"
 )

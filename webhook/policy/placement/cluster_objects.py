@@ -92,8 +92,7 @@ class PluginConfig:
     name: SomeText = field(metadata={"description": "The configuration's name: its key in the ConfigMap."})
     strategy: Strategy = setting("none", "How it shares cards.")
     fail_requests_greater_than_one: bool | None = setting(
-        None,
-        "The strategy's `failRequestsGreaterThanOne`. null, if it is unset: true for MPS, false for time-slicing.",
+        None, "The strategy's `failRequestsGreaterThanOne`. null, if it is unset: true for MPS, false for time-slicing."
     )
     resources: tuple[Replicas, ...] = setting((), "The resources that it shares.")
 

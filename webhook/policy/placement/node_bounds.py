@@ -136,12 +136,7 @@ def cut(
         if "labels" in node.incomplete:
             certain = tuple(each for each in certain if each in node.certain_labels)
     return replace(
-        node,
-        labels=labels,
-        taints=tuple(taints),
-        resources=resources,
-        incomplete=incomplete,
-        certain_labels=certain,
+        node, labels=labels, taints=tuple(taints), resources=resources, incomplete=incomplete, certain_labels=certain
     )
 
 

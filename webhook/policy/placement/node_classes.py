@@ -84,10 +84,7 @@ class NodeClasses:
     __slots__ = ("are_discovered", "excluded", "mps", "sharing", "telling", "time_slicing", "whole")
 
     def __init__(
-        self,
-        mps_labels: Mapping[str, str],
-        time_slicing_labels: Mapping[str, str],
-        configs: PluginConfigs = _UNKNOWN,
+        self, mps_labels: Mapping[str, str], time_slicing_labels: Mapping[str, str], configs: PluginConfigs = _UNKNOWN
     ) -> None:
         self.mps = SharingClass(mps_labels, _config_label(configs, "mps"))
         self.time_slicing = SharingClass(time_slicing_labels, _config_label(configs, "time-slicing"))

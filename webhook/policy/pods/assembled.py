@@ -29,12 +29,7 @@ class AssembledPod(Pod):
     __slots__ = ("_places",)
 
     def __init__(
-        self,
-        containers: tuple[Container, ...],
-        places: Sequence[Place],
-        path: Path,
-        *,
-        is_container: bool,
+        self, containers: tuple[Container, ...], places: Sequence[Place], path: Path, *, is_container: bool
     ) -> None:
         spec: Members = {}
         self._places: dict[str, Path] = {}

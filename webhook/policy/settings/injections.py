@@ -56,8 +56,7 @@ class PipeMountInjection:
     )
     read_only: bool = setting(False, "Whether the mount is read-only. MPS works through a read-only mount.")
     safe_to_evict: bool = setting(
-        True,
-        "Whether to name the volume in `cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes`.",
+        True, "Whether to name the volume in `cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes`."
     )
 
 

@@ -114,8 +114,7 @@ class Requests:
     """What counts as a request for a share of a GPU besides the resources of containers."""
 
     annotations: tuple[AnnotationRequest, ...] = setting(
-        (),
-        "Annotations of pods. Each counts as one replica of the first shared resource, else of the first whole one.",
+        (), "Annotations of pods. Each counts as one replica of the first shared resource, else of the first whole one."
     )
 
 

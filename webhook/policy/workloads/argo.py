@@ -54,13 +54,7 @@ def _workflow(*spec: str) -> tuple[PodPath, ...]:
 
 WORKFLOWS = (
     Kind(
-        _GROUP,
-        "Workflow",
-        _workflow("spec"),
-        "workflows",
-        _VERSIONS,
-        labels=None,
-        has_open_nodes=_is_patched("spec"),
+        _GROUP, "Workflow", _workflow("spec"), "workflows", _VERSIONS, labels=None, has_open_nodes=_is_patched("spec")
     ),
     Kind(
         _GROUP,

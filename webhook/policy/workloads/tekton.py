@@ -12,10 +12,7 @@ from webhook.policy.workloads.kinds import Kind
 from webhook.policy.workloads.paths import EVERY, Assembly, Part, PodPath, Steps, always, at
 
 _GROUP, _VERSIONS = "tekton.dev", ("v1", "v1beta1")
-_STEPS = (
-    Part(("steps", EVERY), "step", template=("stepTemplate",)),
-    Part(("sidecars", EVERY), "step"),
-)
+_STEPS = (Part(("steps", EVERY), "step", template=("stepTemplate",)), Part(("sidecars", EVERY), "step"))
 _OF_RUN = (
     Part(("computeResources",), "resources", name="each step"),  # the limits become those of every step
     Part(("stepSpecs", EVERY), "step"),
