@@ -32,8 +32,7 @@ from webhook.policy.placement.nearest import (
 )
 from webhook.policy.placement.selector import MOST_DEMANDS, MOST_TERMS
 from webhook.policy.settings.elements import WorkloadPath
-from webhook.policy.settings.settings import Settings
-from webhook.policy.settings.workloads import Workloads
+from webhook.policy.settings.settings import Settings, Workloads
 from webhook.policy.verdict import Finding
 
 Json = dict[str, Any]

@@ -20,8 +20,7 @@ from webhook.patch import pointer
 from webhook.policy.context import Origin
 from webhook.policy.evaluate import Evaluator
 from webhook.policy.pods.gpu_resources import GpuResources
-from webhook.policy.settings.settings import Resource, Settings
-from webhook.policy.settings.workloads import Workloads
+from webhook.policy.settings.settings import Resource, Settings, Workloads
 from webhook.policy.verdict import Decision, Finding, Path, Severity, Verdict
 from webhook.policy.workloads.kinds import MOST_PODS, Kind
 from webhook.policy.workloads.paths import EVERY, Assembly, PodPath, Steps, Whole

@@ -15,8 +15,7 @@ from webhook.policy.placement.facts import Facts
 from webhook.policy.placement.memory_shares import MemoryShares
 from webhook.policy.placement.plugin_limits import ContainerLimits
 from webhook.policy.placement.tolerations import as_raw
-from webhook.policy.pods.gpu_resources import GpuResources
-from webhook.policy.pods.known_names import KnownNames
+from webhook.policy.pods.gpu_resources import GpuResources, KnownNames
 from webhook.policy.pods.quantity import NANO
 from webhook.policy.pods.requests import GpuRequests
 from webhook.policy.settings.settings import Resource, Settings

@@ -22,9 +22,19 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from webhook.policy.settings.elements import NamespaceRule, WorkloadPath
-from webhook.policy.settings.formats import Choice, Flag, FlagOr, Format, Range, Text
+from webhook.policy.settings.formats import (
+    SIZE_NUMBER,
+    SIZE_TEXT,
+    Choice,
+    Duration,
+    Flag,
+    FlagOr,
+    Format,
+    Range,
+    Size,
+    Text,
+)
 from webhook.policy.settings.injections import Toleration
-from webhook.policy.settings.units import SIZE_NUMBER, SIZE_TEXT, Duration, Size
 from webhook.policy.workloads.kinds import BUILT_IN
 from webhook.policy.workloads.paths import PodPath, steps
 from webhook.settings.process import ServerSettings, Tls

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 
 from webhook.policy.checks.check import Check, Scope
 from webhook.policy.context import PodContext
-from webhook.policy.pods.placeholders import is_placeholder
 from webhook.policy.pods.pod import Container
 from webhook.policy.pods.quantity import QuantityError, is_whole, parse
+from webhook.policy.pods.reading import is_placeholder
 from webhook.policy.verdict import Severity, Violation
 from webhook.policy.wording import message
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from webhook.policy.checks.check import Check, Scope, Violations
 from webhook.policy.context import PodContext
-from webhook.policy.pods.pod import clean_path
+from webhook.policy.pods.pod import PIPE_DIRECTORY, clean_path
 from webhook.policy.pods.reading import text
 from webhook.policy.pods.requests import ResourceRequest
-from webhook.policy.pods.variables import PIPE_DIRECTORY
 from webhook.policy.verdict import Replacement, Severity, Violation
 from webhook.policy.wording import message
 

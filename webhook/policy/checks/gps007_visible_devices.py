@@ -7,9 +7,8 @@ from itertools import chain
 
 from webhook.policy.checks.check import Check, Scope
 from webhook.policy.context import PodContext
-from webhook.policy.pods.pod import Container
+from webhook.policy.pods.pod import VISIBLE_DEVICES, Container
 from webhook.policy.pods.reading import members, text
-from webhook.policy.pods.variables import VISIBLE_DEVICES
 from webhook.policy.remedies import counts_gpus
 from webhook.policy.verdict import Replacement, Severity, Violation
 from webhook.policy.wording import message

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from webhook.policy.checks.check import Check, Scope
 from webhook.policy.context import PodContext
-from webhook.policy.pods.known_names import is_listed_by_nodes
+from webhook.policy.pods.gpu_resources import is_listed_by_nodes
 from webhook.policy.pods.pod import Container
 from webhook.policy.pods.quantity import NANO, QuantityError, parse
 from webhook.policy.verdict import Path, Severity, Violation

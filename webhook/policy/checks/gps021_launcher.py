@@ -9,11 +9,10 @@ from webhook.policy.checks.check import Check, Scope, Violations
 from webhook.policy.context import PodContext
 from webhook.policy.launchers.words import Launch, Setting, Spread
 from webhook.policy.placement.reachability import Reachability
-from webhook.policy.pods.pod import Container
+from webhook.policy.pods.pod import CUDA_VISIBLE, RAY_ADDRESS, VISIBLE_DEVICES, Container
 from webhook.policy.pods.quantity import NANO
 from webhook.policy.pods.reading import members
 from webhook.policy.pods.requests import ResourceRequest
-from webhook.policy.pods.variables import CUDA_VISIBLE, RAY_ADDRESS, VISIBLE_DEVICES
 from webhook.policy.remedies import whole_cards
 from webhook.policy.replica_limits import limit_on
 from webhook.policy.verdict import Severity, Violation

@@ -8,7 +8,7 @@ from webhook.policy.context import PodContext
 from webhook.policy.injections.injection import OFF, Injection
 from webhook.policy.injections.limits import annotated_limits
 from webhook.policy.memory_size import Obstacle
-from webhook.policy.pods.variables import MEMORY
+from webhook.policy.pods.pod import MEMORY
 from webhook.policy.verdict import Append, Edit
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from webhook.policy.context import PodContext
 from webhook.policy.injections.injection import NO_GPU, OFF, Injection
-from webhook.policy.pods.variables import VISIBLE_DEVICES
+from webhook.policy.pods.pod import VISIBLE_DEVICES
 from webhook.policy.verdict import Append, Edit
 
 

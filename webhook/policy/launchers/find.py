@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from webhook.policy.launchers.words import Launch, Line
-from webhook.policy.pods.pod import Container
+from webhook.policy.pods.pod import SHARDS, Container
 from webhook.policy.pods.reading import Members, texts
-from webhook.policy.pods.variables import SHARDS
 from webhook.policy.verdict import Path
 
 LIMIT = 16 * 1024

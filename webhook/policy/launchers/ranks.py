@@ -8,8 +8,7 @@ communicate without NCCL.
 from __future__ import annotations
 
 from webhook.policy.launchers.find import arguments
-from webhook.policy.pods.pod import Container
-from webhook.policy.pods.variables import MULTI_RANK
+from webhook.policy.pods.pod import MULTI_RANK, Container
 
 _MARKS = ("gloo", f"{MULTI_RANK}=1")
 

@@ -8,8 +8,7 @@ option of this name. The variable counts in images of the project, by their name
 from __future__ import annotations
 
 from webhook.policy.launchers.words import Launch, Line, Options, Spread, number
-from webhook.policy.pods.pod import Container
-from webhook.policy.pods.variables import SHARDS
+from webhook.policy.pods.pod import SHARDS, Container
 
 _PROGRAM = "text-generation-launcher"
 _SHARDS = "--num-shard"

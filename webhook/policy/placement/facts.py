@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from webhook.policy.settings.field import setting
+from webhook.policy.settings import setting
 
 if TYPE_CHECKING:
     from webhook.policy.placement.cluster_objects import DeviceClass, DevicePlugin, Namespace, Node, RuntimeClass

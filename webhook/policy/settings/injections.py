@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
-from webhook.policy.settings.field import setting
+from webhook.policy.settings import setting
 
 if TYPE_CHECKING:
     from webhook.policy.settings.names import ClassPattern, Folder, LabelValue, ObjectName, TaintKey, TaintKeyPattern

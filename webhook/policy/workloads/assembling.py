@@ -4,8 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from webhook.policy.pods.assembled import FIELDS, AssembledPod, Place
-from webhook.policy.pods.forms import BareResources, FieldContainer, SparkContainer, Step, StepTemplate, Trainer
+from webhook.policy.pods.custom import (
+    FIELDS,
+    AssembledPod,
+    BareResources,
+    FieldContainer,
+    Place,
+    SparkContainer,
+    Step,
+    StepTemplate,
+    Trainer,
+)
 from webhook.policy.pods.pod import INIT, SIDECAR, Container
 from webhook.policy.pods.reading import Members, elements, mapping
 from webhook.policy.verdict import Path

@@ -11,8 +11,7 @@ from weakref import ref
 from webhook.policy.launchers.find import of_container
 from webhook.policy.launchers.ranks import may_share_gpu
 from webhook.policy.launchers.words import Launch, Spread
-from webhook.policy.pods.assembled import FIELDS, AssembledPod
-from webhook.policy.pods.forms import BareResources
+from webhook.policy.pods.custom import FIELDS, AssembledPod, BareResources
 from webhook.policy.pods.pod import APP, Container, Pod
 from webhook.policy.pods.quantity import NANO
 from webhook.policy.pods.reading import Members

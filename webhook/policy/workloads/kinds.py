@@ -6,8 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from webhook.policy.pods.placeholders import is_placeholder
-from webhook.policy.pods.reading import MalformedError, Members
+from webhook.policy.pods.reading import MalformedError, Members, is_placeholder
 from webhook.policy.verdict import Path
 from webhook.policy.workloads.assembling import SharedSize
 from webhook.policy.workloads.extracted import Deferral, ExtractedPod, assign_groups

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
-from webhook.policy.settings.workloads import PresetName, Workloads
+from webhook.policy.settings.settings import PresetName, Workloads
 from webhook.policy.workloads import argo, batch, kubeflow, kuberay, serving, tekton
 from webhook.policy.workloads.kinds import BUILT_IN, Kind, Kinds, by_name, with_paths
 

@@ -12,9 +12,8 @@ from enum import Enum
 from typing import Any, NamedTuple, TypeAlias
 
 from webhook.policy.pods.gpu_resources import MIG, GpuResources
-from webhook.policy.pods.placeholders import is_placeholder
 from webhook.policy.pods.quantity import QuantityError, parse
-from webhook.policy.pods.reading import Members
+from webhook.policy.pods.reading import Members, is_placeholder
 from webhook.policy.pods.requests import GpuRequests
 from webhook.policy.verdict import Path
 from webhook.policy.workloads.extracted import Deferral, ExtractedPod
