@@ -11,7 +11,7 @@ from click.shell_completion import CompletionItem
 
 from webhook.cli.options import option_group
 from webhook.policy.checks import CHECKS
-from webhook.policy.printable import printable
+from webhook.policy.messages import printable
 from webhook.report.model import EVERYTHING, Selection
 
 _CODES = tuple(check.code for check in CHECKS)

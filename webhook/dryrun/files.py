@@ -73,7 +73,7 @@ def read_facts(file: str | None, settings: Settings) -> Facts:
     """Return the facts of a facts file for these settings; without a file all facts are unknown. Raises InputError."""
     if file is None:
         return UNKNOWN
-    from webhook.policy.placement.decisive import Decisive
+    from webhook.policy.placement.node_bounds import Decisive
     from webhook.settings.load import load_facts
 
     return parse(*content(file), partial(load_facts, decisive=Decisive.of(settings)))

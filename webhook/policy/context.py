@@ -7,10 +7,10 @@ from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 from webhook.policy.launchers.words import Launch
-from webhook.policy.memory_size import ANNOTATION, MemorySize, memory_size
+from webhook.policy.placement.memory import ANNOTATION, MemorySize, memory_size
 from webhook.policy.placement.reachability import Placement, Reachability
 from webhook.policy.placement.selector import requirement
-from webhook.policy.placement.tolerations import Tolerations, tolerations_of
+from webhook.policy.placement.taints import Tolerations, tolerations_of
 from webhook.policy.pods.pod import Container
 from webhook.policy.pods.reading import Members
 from webhook.policy.pods.requests import GpuRequests, ResourceRequest

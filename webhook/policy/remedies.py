@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from webhook.policy.context import PodContext
+from webhook.policy.messages import printable
 from webhook.policy.placement.reachability import Placement
 from webhook.policy.pods.pod import Container
 from webhook.policy.pods.reading import MalformedError
 from webhook.policy.pods.requests import ResourceRequest
-from webhook.policy.printable import printable
 from webhook.policy.settings.settings import Resource
 from webhook.policy.verdict import Replacement
 

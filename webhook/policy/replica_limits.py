@@ -8,7 +8,7 @@ from math import inf
 from typing import NamedTuple
 
 from webhook.policy.context import PodContext
-from webhook.policy.placement.plugin_configs import Acceptance, SharingStrategy
+from webhook.policy.placement.node_classes import Acceptance, SharingStrategy
 from webhook.policy.placement.reachability import Reachability
 from webhook.policy.pods.quantity import NANO, is_whole
 from webhook.policy.pods.requests import PeakRequest, ResourceRequest

@@ -7,7 +7,7 @@ from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from webhook.policy.printable import printable
+from webhook.policy.messages import printable
 from webhook.report.fingerprint import FIELDS, Place, place, place_in
 from webhook.report.model import Result, Selection, Suppression, Suppressor
 

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 
 from webhook.policy.checks.check import Check, Scope
 from webhook.policy.context import PodContext
+from webhook.policy.messages import message
 from webhook.policy.pods.pod import Container
 from webhook.policy.pods.quantity import QuantityError, is_whole, parse
 from webhook.policy.pods.reading import is_placeholder
 from webhook.policy.verdict import Severity, Violation
-from webhook.policy.wording import message
 
 
 def run(context: PodContext) -> Iterator[Violation]:

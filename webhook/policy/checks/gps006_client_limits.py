@@ -7,13 +7,13 @@ from collections.abc import Callable
 from webhook.policy.checks.check import Check, Scope, Violations
 from webhook.policy.context import PodContext
 from webhook.policy.injections.limits import AnnotatedLimit, annotated_limits
-from webhook.policy.placement.memory_shares import NodeKind
+from webhook.policy.messages import message
+from webhook.policy.placement.memory import NodeKind
 from webhook.policy.pods.client_limits import VARIABLES, MemoryLimit
 from webhook.policy.pods.pod import MEMORY, THREADS
 from webhook.policy.pods.reading import text
 from webhook.policy.pods.requests import ResourceRequest
 from webhook.policy.verdict import Severity, Violation
-from webhook.policy.wording import message
 
 
 def run(context: PodContext) -> Violations:

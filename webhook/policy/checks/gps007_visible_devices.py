@@ -7,11 +7,11 @@ from itertools import chain
 
 from webhook.policy.checks.check import Check, Scope
 from webhook.policy.context import PodContext
+from webhook.policy.messages import message
 from webhook.policy.pods.pod import VISIBLE_DEVICES, Container
 from webhook.policy.pods.reading import members, text
 from webhook.policy.remedies import counts_gpus
 from webhook.policy.verdict import Replacement, Severity, Violation
-from webhook.policy.wording import message
 
 _HARMLESS = frozenset({"", "void", "none"})
 

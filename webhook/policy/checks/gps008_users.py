@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from webhook.policy.checks.check import Check, Scope, Violations
 from webhook.policy.context import PodContext
+from webhook.policy.messages import message
 from webhook.policy.mps_users import mps_users
 from webhook.policy.pods.pod import INIT
 from webhook.policy.verdict import Replacement, Severity, Violation
-from webhook.policy.wording import message
 
 
 def run(context: PodContext) -> Violations:

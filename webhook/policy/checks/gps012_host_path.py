@@ -5,10 +5,10 @@ from __future__ import annotations
 from webhook.policy.checks.check import Check, Scope, Violations
 from webhook.policy.context import PodContext
 from webhook.policy.injections.pipe_mount import unmounted
+from webhook.policy.messages import message
 from webhook.policy.pods.pod import PIPE_DIRECTORY, clean_path
 from webhook.policy.pods.requests import ResourceRequest
 from webhook.policy.verdict import Severity, Violation
-from webhook.policy.wording import message
 
 
 def run(context: PodContext) -> Violations:

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 from webhook.policy.checks.check import Check, Scope
 from webhook.policy.context import PodContext
+from webhook.policy.messages import message
 from webhook.policy.pods.gpu_resources import is_listed_by_nodes
 from webhook.policy.pods.pod import Container
 from webhook.policy.pods.quantity import NANO, QuantityError, parse
 from webhook.policy.verdict import Path, Severity, Violation
-from webhook.policy.wording import message
 
 _STANDARD = frozenset({"cpu", "memory", "ephemeral-storage", "storage", "pods"})
 

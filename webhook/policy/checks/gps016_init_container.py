@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 
 from webhook.policy.checks.check import Check, Scope, Violations
 from webhook.policy.context import PodContext
+from webhook.policy.messages import message
 from webhook.policy.pods.pod import APP, INIT, Container
 from webhook.policy.pods.requests import ResourceRequest
 from webhook.policy.verdict import Severity, Violation
-from webhook.policy.wording import message
 
 
 def run(context: PodContext) -> Violations:

@@ -7,14 +7,14 @@ from collections.abc import Iterator
 from webhook.policy.checks.check import Check, Scope, Violations
 from webhook.policy.context import PodContext
 from webhook.policy.launchers.words import Launch, Spread
+from webhook.policy.messages import message
 from webhook.policy.pods.pod import Container
-from webhook.policy.pods.quantity import NANO
+from webhook.policy.pods.quantity import NANO, amount
 from webhook.policy.pods.reading import Members, elements, members
 from webhook.policy.pods.requests import ResourceRequest
 from webhook.policy.remedies import whole_cards
 from webhook.policy.replica_limits import limit_on
 from webhook.policy.verdict import Path, Severity, Violation
-from webhook.policy.wording import amount, message
 from webhook.policy.workloads.extracted import ExtractedPod
 
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from webhook.policy.checks.check import Check, Scope
 from webhook.policy.context import ManifestObject, ObjectContext
+from webhook.policy.messages import message
 from webhook.policy.pods.reading import is_placeholder
 from webhook.policy.verdict import KEPT_PER_CODE, Severity, Violation
-from webhook.policy.wording import message
 from webhook.policy.workloads.intended import Intended, intended, places
 from webhook.policy.workloads.kinds import BUILT_IN
 from webhook.policy.workloads.paths import written

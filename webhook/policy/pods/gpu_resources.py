@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from webhook.policy.messages import is_one_edit_away
 from webhook.policy.settings.settings import Resource
-from webhook.policy.spelling import is_one_edit_away
 
 MIG = "nvidia.com/mig-"
 """How the names of MIG slices begin."""

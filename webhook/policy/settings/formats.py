@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Protocol, TypeAlias, runtime_checkable
 
-from webhook.policy.printable import printable
+from webhook.policy.messages import printable
 
 _LARGE = 10**15
 _SHOWN = 110

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from webhook.policy.spelling import is_one_edit_away
+from webhook.policy.messages import is_one_edit_away
 from webhook.policy.verdict import Path
 from webhook.policy.workloads.kinds import BUILT_IN, Kind
 from webhook.policy.workloads.paths import EVERY, MAPPINGS, Assembly, Form, PodPath, Steps, Whole, written

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import NamedTuple
 
+from webhook.policy.messages import is_one_edit_away
 from webhook.policy.pods.reading import is_placeholder
-from webhook.policy.spelling import is_one_edit_away
 from webhook.policy.verdict import Path
 from webhook.policy.workloads.kinds import BUILT_IN, Kind, Kinds
 from webhook.policy.workloads.paths import Whole
