@@ -6,8 +6,17 @@ from webhook.policy.checks.check import Check, Scope, Violations
 from webhook.policy.context import PodContext
 from webhook.policy.messages import message
 from webhook.policy.pods.quantity import amount
-from webhook.policy.remedies import fewer_replicas, hami, lower_amount, unknown_node, whole_cards
-from webhook.policy.replica_limits import Excess, cap, is_open, over_container
+from webhook.policy.replica_limits import (
+    Excess,
+    cap,
+    fewer_replicas,
+    hami,
+    is_open,
+    lower_amount,
+    over_container,
+    unknown_node,
+    whole_cards,
+)
 from webhook.policy.verdict import Severity, Violation
 
 

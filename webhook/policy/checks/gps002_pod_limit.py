@@ -5,8 +5,15 @@ from __future__ import annotations
 from webhook.policy.checks.check import Check, Scope, Violations
 from webhook.policy.context import PodContext
 from webhook.policy.pods.quantity import amount
-from webhook.policy.remedies import lower_amount, unknown_node, whole_cards
-from webhook.policy.replica_limits import cap, is_open, is_over_pod, replicas_of_pod
+from webhook.policy.replica_limits import (
+    cap,
+    is_open,
+    is_over_pod,
+    lower_amount,
+    replicas_of_pod,
+    unknown_node,
+    whole_cards,
+)
 from webhook.policy.verdict import Severity, Violation
 
 

@@ -10,7 +10,7 @@ from webhook.policy.context import PodContext
 from webhook.policy.messages import message
 from webhook.policy.pods.pod import VISIBLE_DEVICES, Container
 from webhook.policy.pods.reading import members, text
-from webhook.policy.remedies import counts_gpus
+from webhook.policy.replica_limits import counts_gpus
 from webhook.policy.verdict import Replacement, Severity, Violation
 
 _HARMLESS = frozenset({"", "void", "none"})

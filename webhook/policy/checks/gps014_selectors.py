@@ -6,7 +6,7 @@ from webhook.policy.checks.check import Check, Scope, Violations
 from webhook.policy.context import PodContext
 from webhook.policy.messages import message
 from webhook.policy.placement.selector import alternatives
-from webhook.policy.remedies import sharing_nodes
+from webhook.policy.replica_limits import sharing_nodes
 from webhook.policy.verdict import Path, Severity, Violation
 
 

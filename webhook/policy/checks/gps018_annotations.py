@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from webhook.policy.checks.check import Check, Scope, Violations
-from webhook.policy.context import PodContext
+from webhook.policy.context import PodContext, unknown_codes
 from webhook.policy.messages import Message, message
 from webhook.policy.placement.memory import ANNOTATION, MOST_TERMS, MemoryObstacle, MemorySize, mebibytes_of, written
 from webhook.policy.pods.client_limits import ANNOTATIONS, PREFIX
-from webhook.policy.suppression import unknown_codes
 from webhook.policy.verdict import Path, Replacement, Severity, Violation
 
 _KNOWN: dict[str, Callable[[str], object]] = {one.key: one.write for one in ANNOTATIONS} | {ANNOTATION: mebibytes_of}

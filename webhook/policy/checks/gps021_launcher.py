@@ -14,8 +14,7 @@ from webhook.policy.pods.pod import CUDA_VISIBLE, RAY_ADDRESS, VISIBLE_DEVICES, 
 from webhook.policy.pods.quantity import NANO, amount
 from webhook.policy.pods.reading import members
 from webhook.policy.pods.requests import ResourceRequest
-from webhook.policy.remedies import whole_cards
-from webhook.policy.replica_limits import limit_on
+from webhook.policy.replica_limits import limit_on, whole_cards
 from webhook.policy.verdict import Severity, Violation
 
 

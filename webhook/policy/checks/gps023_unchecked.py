@@ -9,11 +9,10 @@ from webhook.policy.context import ManifestObject, ObjectContext
 from webhook.policy.messages import message
 from webhook.policy.pods.reading import is_placeholder
 from webhook.policy.verdict import KEPT_PER_CODE, Severity, Violation
-from webhook.policy.workloads.intended import Intended, intended, places
 from webhook.policy.workloads.kinds import BUILT_IN
 from webhook.policy.workloads.paths import written
 from webhook.policy.workloads.search import Mention
-from webhook.policy.workloads.unknown import Unknown, entry
+from webhook.policy.workloads.unknown import Intended, Unknown, entry, intended, places
 from webhook.policy.workloads.without_pods import FRAGMENT, RENDERED
 
 _RENDER = "render the template, and check the result"

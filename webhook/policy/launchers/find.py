@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from webhook.policy.launchers.words import Launch, Line
-from webhook.policy.pods.pod import SHARDS, Container
+from webhook.policy.pods.pod import MULTI_RANK, SHARDS, Container
 from webhook.policy.pods.reading import Members, texts
 from webhook.policy.verdict import Path
 
@@ -115,3 +115,20 @@ def _hides_gpus(text: str) -> bool:
         if not value or value[0] in " \n;-":
             return True
     return False
+
+
+_SHARING = ("gloo", f"{MULTI_RANK}=1")
+
+
+def may_share_gpu(container: Container) -> bool:
+    """Whether a container lets ranks of NCCL share a GPU, or does without NCCL. Raises MalformedError.
+
+    `NCCL_MULTI_RANK_GPU_ENABLE=1` lets several ranks of a communicator use one GPU, since 2.30; it is experimental
+    (NVIDIA/nccl docs/userguide/source/env.rst and src/init.cc, 2.30.7). With the backend `gloo`, PyTorch's ranks
+    communicate without NCCL.
+    """
+    entry = container.variable(MULTI_RANK)
+    if entry is not None and entry.get("value") == "1":
+        return True
+    words, _, _ = arguments(container.raw, container.path)
+    return any(mark in word for word in words for mark in _SHARING)

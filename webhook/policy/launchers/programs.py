@@ -4,19 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from webhook.policy.launchers import (
-    accelerate,
-    deepspeed,
-    mpi,
-    nccl_tests,
-    sglang,
-    shell,
-    tensorrt_llm,
-    tgi,
-    torch,
-    triton,
-    vllm,
-)
+from webhook.policy.launchers import mpi, sglang, shell, tensorrt_llm, tgi, training, vllm
 from webhook.policy.launchers.words import Launch, Line
 
 _MOST_PROGRAMS = 64
@@ -27,50 +15,36 @@ Parser = Callable[[Line, int], Launch | None]
 
 
 def _accelerate(line: Line, start: int) -> Launch | None:
-    return accelerate.launch(line, start + 1) if line.has_at(start, "launch") else None
+    return training.accelerate(line, start + 1) if line.has_at(start, "launch") else None
 
 
 _PROGRAMS: Mapping[str, Parser] = {
-    "torchrun": torch.launch,
+    "torchrun": training.torchrun,
     "accelerate": _accelerate,
-    "accelerate-launch": accelerate.launch,
-    "deepspeed": deepspeed.launch,
-    "mpirun": mpi.launch,
-    "mpiexec": mpi.launch,
-    "mpiexec.hydra": mpi.launch,
-    "horovodrun": mpi.horovod,
+    "accelerate-launch": training.accelerate,
+    "deepspeed": training.deepspeed,
+    "mpirun": mpi.mpirun,
+    "mpiexec": mpi.mpirun,
+    "mpiexec.hydra": mpi.mpirun,
+    "horovodrun": mpi.horovodrun,
     "vllm": vllm.serve,
     "sglang": sglang.serve,
     "text-generation-launcher": tgi.launch,
-    "trtllm-serve": tensorrt_llm.launch,
-    triton.SCRIPT: triton.launch,
+    "trtllm-serve": tensorrt_llm.serve,
+    tensorrt_llm.TRITON: tensorrt_llm.triton,
 }
 _MODULES: Mapping[str, Parser] = {
-    **dict.fromkeys(torch.MODULES, torch.launch),
-    **dict.fromkeys(accelerate.MODULES, accelerate.launch),
-    **dict.fromkeys(deepspeed.MODULES, deepspeed.launch),
+    **dict.fromkeys(training.TORCH_MODULES, training.torchrun),
+    **dict.fromkeys(training.ACCELERATE_MODULES, training.accelerate),
+    **dict.fromkeys(training.DEEPSPEED_MODULES, training.deepspeed),
     **dict.fromkeys(sglang.MODULES, sglang.launch),
 }
 _SHELLS = frozenset({"sh", "bash", "dash", "ash", "zsh"})
 _WRAPPERS = frozenset(
-    {
-        *(
-            "exec",
-            "env",
-            "nohup",
-            "time",
-            "nice",
-            "ionice",
-            "numactl",
-            "taskset",
-            "sudo",
-            "timeout",
-            "stdbuf",
-            "setsid",
-        ),
-        *("command", "tini", "dumb-init", "gosu", "su-exec", "nsys", "ncu", "uv", "conda", "micromamba"),
-        *("poetry", "nvidia_entrypoint.sh", "ddtrace-run", "opentelemetry-instrument", tensorrt_llm.LAUNCHER),
-    }
+    """
+    exec env nohup time nice ionice numactl taskset sudo timeout stdbuf setsid command tini dumb-init gosu su-exec nsys
+    ncu uv conda micromamba poetry nvidia_entrypoint.sh ddtrace-run opentelemetry-instrument trtllm-llmapi-launch
+    """.split()
 )
 """Programs that start the program among their arguments."""
 
@@ -138,7 +112,7 @@ def _program(words: Sequence[str]) -> tuple[Parser | None, int] | None:
     is_wrapped = False
     for index, word in enumerate(words):
         name = _name(word)
-        parser = nccl_tests.launch if nccl_tests.is_test(name) else _PROGRAMS.get(name)
+        parser = mpi.nccl_test if mpi.is_nccl_test(name) else _PROGRAMS.get(name)
         if parser is not None or is_shell(name):
             return parser, index + 1
         if name.startswith("python"):

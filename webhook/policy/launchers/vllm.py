@@ -21,15 +21,10 @@ from webhook.policy.launchers.words import Launch, Line, Options, Spread, is_on_
 _TENSOR, _PIPELINE, _PREFILL = "--tensor-parallel-size", "--pipeline-parallel-size", "--prefill-context-parallel-size"
 _DATA, _LOCAL, _RANK = "--data-parallel-size", "--data-parallel-size-local", "--data-parallel-rank"
 _START, _HYBRID, _EXTERNAL = "--data-parallel-start-rank", "--data-parallel-hybrid-lb", "--data-parallel-external-lb"
-_DATA_BACKEND, _BACKEND, _NODES, _CONFIG = (
-    *("--data-parallel-backend", "--distributed-executor-backend"),
-    *("--nnodes", "--config"),
-)
-_NAMES = (
-    *(_TENSOR, _PIPELINE, _PREFILL, _DATA, _LOCAL, _RANK, _START, _HYBRID, _EXTERNAL),
-    *(_DATA_BACKEND, _BACKEND, _NODES, _CONFIG),
-)
-_ALIASES = {name: name for name in _NAMES} | {
+_DATA_BACKEND, _BACKEND = "--data-parallel-backend", "--distributed-executor-backend"
+_NODES, _CONFIG = "--nnodes", "--config"
+_NAMES = (_TENSOR, _PIPELINE, _PREFILL, _DATA, _LOCAL, _RANK, _START, _HYBRID, _EXTERNAL)
+_ALIASES = {name: name for name in (*_NAMES, _DATA_BACKEND, _BACKEND, _NODES, _CONFIG)} | {
     **{"-tp": _TENSOR, "--tensor-parallel": _TENSOR, "-pp": _PIPELINE, "--pipeline-parallel": _PIPELINE},
     **{"-pcp": _PREFILL, "-dp": _DATA, "-dpl": _LOCAL, "-dpn": _RANK, "-dpr": _START, "-dph": _HYBRID},
     **{"-dpe": _EXTERNAL, "-dpb": _DATA_BACKEND, "-n": _NODES},

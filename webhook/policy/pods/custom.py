@@ -135,9 +135,11 @@ class SparkContainer(FieldContainer):
 Place = tuple[Path, Members]
 """A mapping, and the path to it."""
 
-FIELDS = (
-    *("affinity", "hostIPC", "hostPID", "hostUsers", "nodeName", "nodeSelector", "os", "runtimeClassName"),
-    *("schedulingGates", "securityContext", "terminationGracePeriodSeconds", "tolerations", "volumes"),
+FIELDS = tuple(
+    """
+    affinity hostIPC hostPID hostUsers nodeName nodeSelector os runtimeClassName schedulingGates securityContext
+    terminationGracePeriodSeconds tolerations volumes
+    """.split()
 )
 """The fields of a pod's spec that checks read, and that custom kinds hold under the same name and with one meaning."""
 

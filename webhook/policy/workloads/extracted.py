@@ -8,8 +8,7 @@ from itertools import islice
 from typing import NamedTuple
 from weakref import ref
 
-from webhook.policy.launchers.find import of_container
-from webhook.policy.launchers.ranks import may_share_gpu
+from webhook.policy.launchers.find import may_share_gpu, of_container
 from webhook.policy.launchers.words import Launch, Spread
 from webhook.policy.pods.custom import FIELDS, AssembledPod, BareResources
 from webhook.policy.pods.pod import APP, Container, Pod

@@ -52,11 +52,11 @@ _TEMPLATE = frozenset({"apiVersion", "kind", "metadata", "spec", "status"})
 """The members of a pod template, and of a whole object."""
 
 OF_CONTAINER = frozenset(
-    {
-        *("args", "command", "env", "envFrom", "image", "imagePullPolicy", "lifecycle", "livenessProbe", "name"),
-        *("ports", "readinessProbe", "resources", "securityContext", "startupProbe", "volumeDevices", "volumeMounts"),
-        *("restartPolicy", "stdin", "tty", "workingDir", "terminationMessagePath", "terminationMessagePolicy"),
-    }
+    """
+    args command env envFrom image imagePullPolicy lifecycle livenessProbe name ports readinessProbe resources
+    securityContext startupProbe volumeDevices volumeMounts restartPolicy stdin tty workingDir terminationMessagePath
+    terminationMessagePolicy
+    """.split()
 )
 """The members of a container."""
 
@@ -241,11 +241,10 @@ class _Sense(Enum):
 _EVERYTHING, _KEYS, _RESOURCES = _Sense
 
 _ELSEWHERE = frozenset(
-    {
-        *("affinity", "annotations", "labels", "matchExpressions", "matchLabels", "nodeAffinity", "nodeSelector"),
-        *("requirements", "startupTaints", "taints", "tolerations", "topologySpreadConstraints"),
-        *("batchSchedulerOptions", "ignoreDifferences", "schedulingPolicy"),
-    }
+    """
+    affinity annotations labels matchExpressions matchLabels nodeAffinity nodeSelector requirements startupTaints
+    taints tolerations topologySpreadConstraints batchSchedulerOptions ignoreDifferences schedulingPolicy
+    """.split()
 )
 """Members that name GPU resources for other reasons than to ask for them: to select, label, taint, sum up and compare.
 

@@ -20,9 +20,10 @@ A Revision is made from one of these, and is left to the check of its pods. The 
 
 
 _GROUP = "serving.kserve.io"
-_PREDICTORS = (
-    *("model", "huggingface", "lightgbm", "onnx", "paddle", "pmml", "pytorch", "sklearn"),
-    *("tensorflow", "triton", "xgboost"),
+_PREDICTORS = tuple(
+    """
+    model huggingface lightgbm onnx paddle pmml pytorch sklearn tensorflow triton xgboost
+    """.split()
 )
 _EXPLAINERS = ("art",)
 

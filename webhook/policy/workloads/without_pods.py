@@ -30,9 +30,11 @@ _KINDS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "quota.openshift.io": ("AppliedClusterResourceQuota", "ClusterResourceQuota"),
     },
     "it gives quotas to queues": {
-        "kueue.x-k8s.io": (
-            *("AdmissionCheck", "ClusterQueue", "Cohort", "LocalQueue", "MultiKueueConfig"),
-            *("ProvisioningRequestConfig", "ResourceFlavor", "Topology", "WorkloadPriorityClass"),
+        "kueue.x-k8s.io": tuple(
+            """
+            AdmissionCheck ClusterQueue Cohort LocalQueue MultiKueueConfig ProvisioningRequestConfig ResourceFlavor
+            Topology WorkloadPriorityClass
+            """.split()
         ),
         "nos.nebuly.com": ("CompositeElasticQuota", "ElasticQuota"),
         "scheduling.run.ai": ("Queue",),
@@ -57,9 +59,11 @@ _KINDS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "apiextensions.k8s.io": ("CustomResourceDefinition",),
     },
     _POLICY: {
-        "admissionregistration.k8s.io": (
-            *("MutatingAdmissionPolicyBinding", "MutatingWebhookConfiguration"),
-            *("ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding", "ValidatingWebhookConfiguration"),
+        "admissionregistration.k8s.io": tuple(
+            """
+            MutatingAdmissionPolicyBinding MutatingWebhookConfiguration ValidatingAdmissionPolicy
+            ValidatingAdmissionPolicyBinding ValidatingWebhookConfiguration
+            """.split()
         ),
         "kyverno.io": ("PolicyException",),
         "policies.kyverno.io": ("ImageValidatingPolicy", "PolicyException", "ValidatingPolicy"),
