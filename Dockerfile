@@ -1,4 +1,4 @@
-# The image: Debian's Python, the libraries of image/requirements.txt, the code.
+# The image: Debian's Python, the libraries of release/image/requirements.txt, the code.
 # tests/cluster packs the same with the same scripts, without a container engine; tests/project/test_image.py keeps both in
 # step. docs/how-to/release.md builds it for a release, docs/explanation/image.md gives the reasons.
 
@@ -9,14 +9,14 @@ ARG BASE=debian:trixie-slim
 FROM ${BASE} AS build
 RUN apt-get update && apt-get install --yes --no-install-recommends python3 python3-pip
 WORKDIR /src
-COPY image image
-RUN image/libraries.sh python3 /opt/gpushare-webhook && image/bytecode.sh python3 /opt/gpushare-webhook /opt/gpushare-webhook
+COPY release/image release/image
+RUN release/image/libraries.sh python3 /opt/gpushare-webhook && release/image/bytecode.sh python3 /opt/gpushare-webhook /opt/gpushare-webhook
 COPY webhook /opt/gpushare-webhook/webhook
-RUN image/bytecode.sh python3 /opt/gpushare-webhook/webhook /opt/gpushare-webhook/webhook
+RUN release/image/bytecode.sh python3 /opt/gpushare-webhook/webhook /opt/gpushare-webhook/webhook
 # Last, so that another version reuses the layers.
 ARG BASE
 ARG VERSION=""
-RUN image/base.sh "${BASE}" "${VERSION}"
+RUN release/image/base.sh "${BASE}" "${VERSION}"
 
 FROM ${BASE}
 RUN apt-get update \

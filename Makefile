@@ -112,14 +112,13 @@ bench-accept: $(READY) ## Count the instructions of each step again, and write t
 	@$(BIN)/python -m bench micro
 
 survey: $(READY) ## Check every repository in a folder, FOLDER=path, and count kinds, findings, reasons and errors.
-	@$(BIN)/python -m bench.survey $(if $(FOLDER),"$(FOLDER)")
+	@$(BIN)/python -m survey $(if $(FOLDER),"$(FOLDER)")
 
 ##@ Generate
 
 docs: $(READY) ## Generate the pages and pictures of docs.
 	$(BIN)/python -m docs.generate
 	$(BIN)/python -m tests.cluster.pod_storm
-	$(BIN)/python -m webhook.settings.reference docs/reference
 
 certs: $(READY) ## Create development certificates in certs/.
 	@$(BIN)/python certs/generate.py --force
@@ -134,8 +133,8 @@ constraints: ## Write the newest versions that pyproject.toml allows to constrai
 	@build/constraints/bin/python -m pip freeze --all --exclude-editable > constraints.txt
 	@$(MAKE) --no-print-directory image-lock command-line-lock
 
-image-lock: $(RELEASE)/.ready ## Write image/requirements.txt: the libraries of the image, with the digests of their wheels.
-	@$(RELEASE)/bin/python -m image.lock
+image-lock: $(RELEASE)/.ready ## Write release/image/requirements.txt: the libraries of the image, with the digests of their wheels.
+	@$(RELEASE)/bin/python -m release.image.lock
 
 command-line-lock: $(RELEASE)/.ready ## Write integrations/requirements.txt: the same for the command line without the server.
 	@$(RELEASE)/bin/python -m integrations.lock
@@ -150,7 +149,7 @@ $(RELEASE)/.ready: pyproject.toml constraints.txt
 
 sbom: export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct)
 sbom: $(RELEASE)/.ready ## Write the image's bill of materials (CycloneDX) to build/sbom/gpushare-webhook.cdx.json.
-	@$(RELEASE)/bin/python -m image.sbom build/sbom/gpushare-webhook.cdx.json
+	@$(RELEASE)/bin/python -m release.image.sbom build/sbom/gpushare-webhook.cdx.json
 
 clean: ## Remove everything that make created here.
 	rm -rf $(VENV) build dist certs/*.crt certs/*.key .coverage .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from docs import checks, command_line, workloads
+from docs import checks, command_line, settings, workloads
 from webhook.server.observe.metrics import FAMILIES
 
 REFERENCE = Path(__file__).parent / "reference"
@@ -21,8 +21,10 @@ def pages() -> dict[Path, str]:
     return {
         REFERENCE / "checks.md": checks.index(),
         REFERENCE / "command-line.md": command_line.page(),
+        REFERENCE / "facts.md": settings.facts_page(),
         REFERENCE / "injections.md": checks.injections_index(),
         REFERENCE / "metrics.md": metrics(),
+        REFERENCE / "settings.md": settings.settings_page(),
         REFERENCE / "workloads.md": workloads.page(),
         **checks.pages(),
     }

@@ -7,7 +7,7 @@ They are the dependencies of the distribution without extras, for the Pythons an
 
 from __future__ import annotations
 
-from locks.lock import ROOT, Lock
+from release.lock import ROOT, Lock
 
 LOCK = ROOT / "integrations" / "requirements.txt"
 PYTHONS = ("3.11", "3.12", "3.13", "3.14")

@@ -5,13 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from typing import Protocol, TypeAlias, TypeVar
 
 from webhook.policy.messages import printable
 from webhook.policy.verdict import Path
 
 LINE = 8192
 """Characters of a printed line: room for the longest path of Linux (4096), which programs parse, and a message."""
+
+Locate: TypeAlias = Callable[[Path], tuple[int, int]]
+"""The line and column of the value at a path, or of its nearest ancestor that exists; both count from 1."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from tests.cli.run import Ended, run
 from tests.linear import assert_linear
+from webhook.dryrun.baseline import load
 from webhook.dryrun.files import parse
-from webhook.report.baseline_content import load
 
 GOLDEN = Path(__file__).parent / "data" / "baseline.yaml"
 

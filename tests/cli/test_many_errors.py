@@ -14,7 +14,7 @@ from tests.cli.run import Ended, run
 from webhook.diagnostics import MOST_LISTED, Diagnostic, InputError, listed
 from webhook.manifests.objects import MOST_ERRORS
 from webhook.report.check import CheckFormat
-from webhook.settings.problems import MOST_DESCRIBED
+from webhook.settings.validation import MOST_DESCRIBED
 
 POD = "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec: {containers: [{name: c, image: i}]}\n"
 MORE = 5

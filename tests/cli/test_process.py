@@ -50,7 +50,7 @@ def test_check_imports_no_heavy_package() -> None:
 
 
 UNUSED = {
-    "webhook.cli.baseline_file",
+    "webhook.dryrun.baseline",
     "webhook.policy.launchers.programs",
     "webhook.policy.placement.nearest",
     "webhook.policy.placement.cluster_objects",

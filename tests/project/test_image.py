@@ -60,7 +60,7 @@ def test_image_base_matches_packed_image() -> None:
 def test_release_needs_base_by_digest() -> None:
     """The script runs in the stage that the image copies from, so no release is built without it."""
     build = DOCKERFILE.partition("\nFROM ")[2].partition("\nFROM ")[0]
-    assert build.rstrip().endswith('\nARG BASE\nARG VERSION=""\nRUN image/base.sh "${BASE}" "${VERSION}"')
+    assert build.rstrip().endswith('\nARG BASE\nARG VERSION=""\nRUN release/image/base.sh "${BASE}" "${VERSION}"')
     tag, digest = "debian:trixie-slim", f"debian@sha256:{'0' * 64}"
     refused = [base for base in (tag, digest[:-1], f"{digest}0", "", digest, f"mirror/{digest}") if based(base, "1.0")]
     assert refused == [tag, digest[:-1], f"{digest}0", ""]
@@ -70,7 +70,7 @@ def test_release_needs_base_by_digest() -> None:
 
 def based(base: str, version: str) -> str:
     """What the script says about a base; nothing where it accepts it."""
-    ended = subprocess.run([ROOT / "image/base.sh", base, version], capture_output=True, text=True, check=False)
+    ended = subprocess.run([ROOT / "release/image/base.sh", base, version], capture_output=True, text=True, check=False)
     assert ended.returncode == bool(ended.stderr)
     return ended.stderr
 

@@ -16,16 +16,16 @@ from packaging.markers import default_environment
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-import image.lock
 import integrations.lock
-from locks.lock import Lock
+import release.image.lock
+from release.lock import Lock
 from tests.project.repository import ROOT, project
 from tests.project.test_build import dependencies
 
 pytestmark = pytest.mark.slow
 
-LIBRARIES = ROOT / "image" / "libraries.sh"
-LOCKS = [image.lock.LIBRARIES, integrations.lock.LIBRARIES]
+LIBRARIES = ROOT / "release" / "image" / "libraries.sh"
+LOCKS = [release.image.lock.LIBRARIES, integrations.lock.LIBRARIES]
 COMMAND_LINE: list[str] = project()["project"]["dependencies"]
 TARGETS = [(lock, python, platform) for lock in LOCKS for python in lock.pythons for platform in lock.platforms]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from image.sbom import Document, IncompleteError, combined
+from release.image.sbom import Document, IncompleteError, combined
 
 DIGEST = {"hashes": [{"alg": "SHA-256", "content": "0" * 64}], "type": "distribution", "url": "https://example.com/"}
 HOMEPAGE = {"type": "website", "url": "https://example.com/uvloop"}

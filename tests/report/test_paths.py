@@ -7,10 +7,13 @@ from hypothesis import strategies as st
 
 from webhook.diagnostics import dotted, undotted
 
-KEYS = st.from_regex(r'[^"]{1,63}', fullmatch=True).filter(str.isprintable).filter(lambda key: "##" not in key)
+KEYS = st.from_regex(r'[^"]{1,63}', fullmatch=True).filter(
+    lambda key: key.isprintable() and "##" not in key and not key.lstrip().startswith("::")
+)
+"""Keys without what a CI system takes for a command, which a message defuses."""
 
 
-@given(st.lists(KEYS | st.integers(0, 999_999), max_size=6).filter(lambda path: not str(path[:1]).startswith("['::")))
+@given(st.lists(KEYS | st.integers(0, 999_999), max_size=6))
 def test_round_trip(path: list[str | int]) -> None:
     assert undotted(dotted(tuple(path))) == tuple(path)
 

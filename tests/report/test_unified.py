@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.linear import Work, assert_linear
-from webhook.report.mutate.diff import Line, unified
+from webhook.report.mutate.diff import DiffLine, unified
 from webhook.report.rewrite import Splice
 from webhook.report.rewrite.file import applied
 
@@ -24,7 +24,12 @@ def test_hunk_has_three_lines_around_a_change() -> None:
 
 def test_lines_know_their_place_in_the_file() -> None:
     lines = list(unified(b"a\nb\nc\n", [Splice(2, 3, b"x")]))
-    assert lines[1:] == [Line(" ", b"a\n", 1), Line("-", b"b\n", 2), Line("+", b"x\n", 3), Line(" ", b"c\n", 3)]
+    assert lines[1:] == [
+        DiffLine(" ", b"a\n", 1),
+        DiffLine("-", b"b\n", 2),
+        DiffLine("+", b"x\n", 3),
+        DiffLine(" ", b"c\n", 3),
+    ]
 
 
 def test_no_splices_make_no_diff() -> None:

@@ -20,7 +20,7 @@ from webhook.policy.settings.settings import Settings
 from webhook.server.live_config import File, Files, LiveConfig
 from webhook.server.observe.log import EventLog
 from webhook.server.observe.metrics import Metrics
-from webhook.server.reload import Reload, Source
+from webhook.server.reload import Reload, ReloadedSource
 from webhook.settings.configuration import Configuration
 
 LOOKS = 4
@@ -76,7 +76,7 @@ async def _cancelled(task: asyncio.Task[None]) -> None:
         await task
 
 
-async def watched(written: Written, *sources: Source, enough: asyncio.Event) -> list[dict[str, Any]]:
+async def watched(written: Written, *sources: ReloadedSource, enough: asyncio.Event) -> list[dict[str, Any]]:
     """What is logged while sources are polled."""
     watching = asyncio.create_task(Reload(sources, written.log, Metrics(), interval=0.001).watch())
     await asyncio.wait_for(enough.wait(), PATIENCE)
@@ -91,15 +91,15 @@ async def watched(written: Written, *sources: Source, enough: asyncio.Event) -> 
 )
 async def test_rejected_content_is_logged_once(written: Written, error: Exception) -> None:
     seen = Seen(LOOKS)
-    source = Source("settings", seen, raising(error), _ignore)
+    source = ReloadedSource("settings", seen, raising(error), _ignore)
     said = await watched(written, source, enough=seen.enough)
     assert [(event["event"], event["what"]) for event in said] == [("reload rejected", "settings")]
 
 
 async def test_failing_source_does_not_block_next(written: Written) -> None:
     taken = asyncio.Event()
-    defect = Source("client CA", lambda: b"x", raising(LookupError("a defect")), _ignore)
-    healthy = Source("certificate", lambda: b"y", lambda content: content, _setting(taken))
+    defect = ReloadedSource("client CA", lambda: b"x", raising(LookupError("a defect")), _ignore)
+    healthy = ReloadedSource("certificate", lambda: b"y", lambda content: content, _setting(taken))
     said = await watched(written, defect, healthy, enough=taken)
     assert [(event["event"], event["what"]) for event in said] == [
         ("reload rejected", "client CA"),
@@ -112,12 +112,12 @@ async def test_loaded_source_is_not_read_at_start(written: Written) -> None:
     read: list[str] = []
     taken: list[bytes] = []
 
-    def source(what: str, loaded: bytes | None) -> Source:
+    def source(what: str, loaded: bytes | None) -> ReloadedSource:
         def content() -> bytes:
             read.append(what)
             return b"x"
 
-        return Source(what, content, lambda prepared: prepared, _collecting(taken), loaded)
+        return ReloadedSource(what, content, lambda prepared: prepared, _collecting(taken), loaded)
 
     await Reload([source("settings", b"x"), source("certificate", None)], written.log, Metrics()).first()
     assert (read, taken) == (["certificate"], [b"x"])
@@ -125,8 +125,8 @@ async def test_loaded_source_is_not_read_at_start(written: Written) -> None:
 
 async def test_loaded_source_is_reloaded_when_it_has_changed(written: Written) -> None:
     changed = asyncio.Event()
-    same = Source("facts", lambda: b"x", lambda content: content, _ignore, b"x")
-    other = Source("settings", lambda: b"y", lambda content: content, _setting(changed), b"x")
+    same = ReloadedSource("facts", lambda: b"x", lambda content: content, _ignore, b"x")
+    other = ReloadedSource("settings", lambda: b"y", lambda content: content, _setting(changed), b"x")
     said = await watched(written, same, other, enough=changed)
     assert [(event["event"], event["what"]) for event in said] == [("reloaded", "settings")]
 

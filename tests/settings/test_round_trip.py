@@ -16,7 +16,7 @@ from webhook.dryrun.files import parse
 from webhook.policy.settings.formats import Choice, Duration, Flag, FlagOr, Format, Range, Size, Text
 from webhook.policy.settings.settings import Settings
 from webhook.report.data import json_text, yaml_text
-from webhook.report.settings import Comments, commented_yaml
+from webhook.report.settings import YamlComments, commented_yaml
 from webhook.settings.configuration import SETTINGS_FILE, view
 from webhook.settings.facts_file import FACTS_FILE, portable, spelled_out
 from webhook.settings.load import load, load_facts, load_with_origins
@@ -96,7 +96,7 @@ def test_settings_file_round_trip(file: dict[str, Any]) -> None:
     assert view(again) == spelled
     held, origins = load_with_origins(file, lambda _: (1, 1), "file.yaml")
     assert held == loaded
-    assert parse("view.yaml", commented_yaml(spelled, Comments(origins, {})).encode(), load) == loaded
+    assert parse("view.yaml", commented_yaml(spelled, YamlComments(origins, {})).encode(), load) == loaded
 
 
 @settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow], deadline=None)

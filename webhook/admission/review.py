@@ -19,7 +19,7 @@ from webhook.policy.messages import printable
 from webhook.policy.workloads.kinds import QUEUE_LABEL
 
 
-class Kind(msgspec.Struct, frozen=True):
+class GroupVersionKind(msgspec.Struct, frozen=True):
     """A group, version and kind."""
 
     kind: str
@@ -38,7 +38,7 @@ Labels = TypedDict("Labels", {QUEUE_LABEL: Any}, total=False)  # type: ignore[mi
 """The only label of an object that matters."""
 
 
-class Metadata(TypedDict, total=False):
+class ReceivedMetadata(TypedDict, total=False):
     """The part of an object's metadata that is decoded."""
 
     name: str | None
@@ -50,7 +50,7 @@ class Metadata(TypedDict, total=False):
 class ReceivedObject(TypedDict, total=False):
     """An object without the fields that only the API server needs. `template` is that of a PodTemplate."""
 
-    metadata: Metadata | None
+    metadata: ReceivedMetadata | None
     spec: Any
     template: Any
 
@@ -59,7 +59,7 @@ class Request(msgspec.Struct, frozen=True):
     """The request of a review."""
 
     uid: str
-    kind: Kind
+    kind: GroupVersionKind
     operation: str
     object: ReceivedObject | None = None
     oldObject: ReceivedObject | None = None  # noqa: N815 - the API's own name

@@ -7,10 +7,10 @@ import sys
 
 import click
 
-from webhook.cli.baseline_options import BaselineOptions, baseline_options, opened
-from webhook.cli.evaluator import Source, prepared, source_options
+from webhook.cli.baseline import BaselineOptions, baseline_options, opened
+from webhook.cli.evaluator import SettingsSource, prepared, source_options
 from webhook.cli.options import ManifestCommand, manifest_options, read_standard_input_once
-from webhook.cli.reporting import Wanted, report_options, reports
+from webhook.cli.reporting import ReportOptions, report_options, reports
 from webhook.cli.screen import notify
 from webhook.cli.selection import selection_options
 from webhook.dryrun.check import results
@@ -46,11 +46,11 @@ def _jobs(_context: click.Context, _option: click.Parameter, value: int) -> int:
 @report_options
 def command(
     inputs: Inputs,
-    source: Source,
+    source: SettingsSource,
     selection: Selection,
     baseline: BaselineOptions,
     jobs: int,
-    wanted: Wanted,
+    wanted: ReportOptions,
 ) -> None:
     """Check manifests as the webhook in the cluster would, with file and line.
 

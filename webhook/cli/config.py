@@ -15,7 +15,7 @@ from webhook.manifests import STDIN
 from webhook.policy.messages import printable
 from webhook.policy.verdict import Path
 from webhook.report.data import DataFormat, json_text
-from webhook.report.settings import Comments, commented_yaml, plugin_limits
+from webhook.report.settings import YamlComments, commented_yaml, plugin_limits
 
 
 @click.group(name="config")
@@ -43,7 +43,7 @@ def view(config: str | None, facts: str | None, output: DataFormat) -> None:
     match output:
         case DataFormat.YAML:
             below = {} if facts is None else {_FROM_PLUGIN: tuple(plugin_limits(held.settings.limits, known))}
-            show(_head(file) + commented_yaml(effective(held), Comments(origins, below)))
+            show(_head(file) + commented_yaml(effective(held), YamlComments(origins, below)))
         case DataFormat.JSON:
             show(json_text(effective(held)))
         case _:

@@ -12,7 +12,7 @@ from webhook.dryrun.files import FILE, VARIABLE, SettingsFile, configuration, re
 from webhook.policy.evaluate import Evaluator
 from webhook.policy.settings.settings import Settings
 from webhook.report.model import EVERYTHING, Selection
-from webhook.settings.profile_names import Profile
+from webhook.settings.options import Profile
 
 config_option = file_option(
     "--config",
@@ -26,7 +26,7 @@ profile_option = single_option(
 )
 
 
-class Source(NamedTuple):
+class SettingsSource(NamedTuple):
     """Where settings and facts come from: the values of options, and the cluster that other options name."""
 
     config: str | None
@@ -37,7 +37,7 @@ class Source(NamedTuple):
 
 source_options = option_group(
     "source",
-    Source,
+    SettingsSource,
     config_option,
     profile_option,
     file_option("--facts", help="The facts file, which describes a cluster."),
@@ -53,7 +53,7 @@ class Prepared(NamedTuple):
     settings: str
 
 
-def prepared(source: Source, selection: Selection = EVERYTHING) -> Prepared:
+def prepared(source: SettingsSource, selection: Selection = EVERYTHING) -> Prepared:
     """Return the evaluator for the options, with the selected checks. Raises InputError and UsageError."""
     cluster = source.cluster
     if cluster is not None:
@@ -78,7 +78,7 @@ def _settings(file: SettingsFile | None, profile: str | None) -> Settings:
     return configuration(None if file is None else file.file, options).settings
 
 
-def _verify(source: Source, cluster: Cluster) -> None:
+def _verify(source: SettingsSource, cluster: Cluster) -> None:
     """Check that the options name one source of facts and one of settings. Raises UsageError."""
     if source.facts is not None:
         raise click.UsageError("--facts and --context: facts come from a file or from a cluster; leave out one")

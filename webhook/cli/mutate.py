@@ -10,7 +10,7 @@ from pathlib import Path
 
 import click
 
-from webhook.cli.evaluator import Source, prepared, source_options
+from webhook.cli.evaluator import SettingsSource, prepared, source_options
 from webhook.cli.options import (
     ManifestCommand,
     Output,
@@ -30,7 +30,7 @@ from webhook.policy.verdict import MOST_EDITS, Severity
 from webhook.report.exit_codes import ExitCode
 from webhook.report.lines import counted
 from webhook.report.mutate import MutateFormat
-from webhook.report.mutation_writer import Destination, Mutation, MutationWriter, Reader
+from webhook.report.mutation_writer import Destination, Medium, Mutation, MutationWriter
 from webhook.report.tally import LeftUnread
 
 
@@ -48,7 +48,7 @@ from webhook.report.tally import LeftUnread
     help="Name on standard error what is not injected, and why, unless it is off by default.",
 )
 def command(
-    inputs: Inputs, source: Source, outputs: tuple[Output[MutateFormat], ...], quiet: bool, verbose: bool
+    inputs: Inputs, source: SettingsSource, outputs: tuple[Output[MutateFormat], ...], quiet: bool, verbose: bool
 ) -> None:
     """Print manifests with the edits that the webhook makes.
 
@@ -178,9 +178,9 @@ def edits(outputs: Sequence[Output[MutateFormat]]) -> Iterator[Edits]:
 def _destination(file: str) -> Destination:
     folder = str(Path.cwd())
     if file != STDOUT:
-        return Destination(Reader.FILE, folder=folder)
-    reader = Reader.TERMINAL if sys.stdout.isatty() else Reader.STREAM
-    return Destination(reader, paint(sys.stdout), folder)
+        return Destination(Medium.FILE, folder=folder)
+    medium = Medium.TERMINAL if sys.stdout.isatty() else Medium.STREAM
+    return Destination(medium, paint(sys.stdout), folder)
 
 
 def _tell_denial(checked: Evaluated) -> None:

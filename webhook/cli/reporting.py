@@ -26,7 +26,7 @@ from webhook.report.tally import FailOn, Tally
 from webhook.report.writer import Page, SourceTree, Writer
 
 
-class Wanted(NamedTuple):
+class ReportOptions(NamedTuple):
     """The reports that options name, and the decisions with which the run fails.
 
     `is_quiet`: text for people is limited to the findings with which the run fails.
@@ -39,7 +39,7 @@ class Wanted(NamedTuple):
 
 report_options = option_group(
     "wanted",
-    Wanted,
+    ReportOptions,
     outputs_option(CheckFormat.TEXT, "The format of the report."),
     single_option(
         "--fail-on",
@@ -89,7 +89,7 @@ class Reports:
 
 
 @contextmanager
-def reports(wanted: Wanted) -> Iterator[Reports]:
+def reports(wanted: ReportOptions) -> Iterator[Reports]:
     """Yield the reports. At the end, those that are data are put into place. Raises InputError.
 
     A report for people on standard output appears line by line, and its lines fit the terminal.

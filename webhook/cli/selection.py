@@ -11,6 +11,7 @@ from click.shell_completion import CompletionItem
 
 from webhook.cli.options import option_group
 from webhook.policy.checks import CHECKS
+from webhook.policy.injections import ALL
 from webhook.policy.messages import printable
 from webhook.report.model import EVERYTHING, Selection
 
@@ -54,8 +55,6 @@ def _unknown(code: str) -> str:
 
 def complete_topics(_context: click.Context, _option: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Complete a code, or the name of an injection, in any case."""
-    from webhook.policy.injections import ALL
-
     names = {**_titles(), **{injection.name: injection.title for injection in ALL}}
     return _beginning(names, incomplete, "")
 
@@ -68,9 +67,6 @@ def complete_codes(_context: click.Context, _option: click.Parameter, incomplete
 
 
 def _titles() -> dict[str, str]:
-    # Completing other words does not need the checks, which take long to import.
-    from webhook.policy.checks import CHECKS
-
     return {check.code: check.title for check in CHECKS}
 
 

@@ -17,13 +17,13 @@ _PATHS: Final = tuple(f"/apis/resource.k8s.io/{version}/deviceclasses" for versi
 _RULE: Final = Rule("resource.k8s.io", "deviceclasses", ("list", "watch"))
 
 
-class _Spec(Struct, frozen=True, rename="camel"):
+class _DeviceClassSpec(Struct, frozen=True, rename="camel"):
     extended_resource_name: str | None = None
 
 
 class _DeviceClass(Struct):
     metadata: Metadata
-    spec: _Spec = _Spec()
+    spec: _DeviceClassSpec = _DeviceClassSpec()
 
 
 _CLASSES: Final = msgspec.json.Decoder(_DeviceClass)

@@ -47,7 +47,7 @@ class Build(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class FactsPart:
     """One field of the facts. `readers` are named in the plural, as log lines name them.
 
     `expires` tells whether the field becomes unknown when the API server has not confirmed it for some time.
@@ -69,20 +69,20 @@ class Part:
         return self.field.replace("_", " ")
 
 
-def parts(api: ApiServer, wanted: FactsSettings, decisive: Decisive = ALWAYS) -> Iterator[Part]:
+def parts(api: ApiServer, wanted: FactsSettings, decisive: Decisive = ALWAYS) -> Iterator[FactsPart]:
     """Yield the parts of the facts that the settings want. `decisive`: what of nodes is kept first.
 
     RuntimeClasses do not expire: without them the webhook would inject a class that may not exist, and the API server
     rejects every pod that names a missing class.
     """
     if wanted.nodes:
-        yield Part("nodes", {"nodes": nodes.reader(api, decisive)}, _nodes)
+        yield FactsPart("nodes", {"nodes": nodes.reader(api, decisive)}, _nodes)
     if wanted.namespaces:
-        yield Part("namespaces", {"namespaces": namespaces.reader(api)}, _sorted)
+        yield FactsPart("namespaces", {"namespaces": namespaces.reader(api)}, _sorted)
     if wanted.runtime_classes:
-        yield Part("runtime_classes", {"runtime classes": runtime_classes.reader(api)}, _sorted, expires=False)
+        yield FactsPart("runtime_classes", {"runtime classes": runtime_classes.reader(api)}, _sorted, expires=False)
     if wanted.device_classes:
-        yield Part("device_classes", {"device classes": device_classes.reader(api)}, _sorted)
+        yield FactsPart("device_classes", {"device classes": device_classes.reader(api)}, _sorted)
     if wanted.device_plugin is not None:
         yield _device_plugin(api, wanted.device_plugin)
 
@@ -127,7 +127,7 @@ def _nodes(found: Sequence[Read]) -> Built:
     return replace(built, problems=tuple(problems))
 
 
-def _device_plugin(api: ApiServer, source: DevicePluginSource) -> Part:
+def _device_plugin(api: ApiServer, source: DevicePluginSource) -> FactsPart:
     maps = dict.fromkeys(source.config_maps)
     readers: dict[str, Reader[Any]] = {
         f"device plugin ConfigMaps ({where})": device_plugin.config_map_reader(api, where) for where in maps
@@ -144,4 +144,4 @@ def _device_plugin(api: ApiServer, source: DevicePluginSource) -> Part:
         value, problems = device_plugin.device_plugin(source, texts, daemon)
         return Built(value, tuple(config.name for config in value.configs or ()), problems)
 
-    return Part("device_plugin", readers, build)
+    return FactsPart("device_plugin", readers, build)

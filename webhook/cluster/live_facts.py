@@ -11,7 +11,7 @@ from contextlib import aclosing
 from typing import Any, Final
 
 from webhook.cluster.api_server import ApiServer
-from webhook.cluster.facts import MOST_PROBLEMS, Built, Part, parts
+from webhook.cluster.facts import MOST_PROBLEMS, Built, FactsPart, parts
 from webhook.cluster.watch import Changed, Listed, Reader, WatchLog, follow
 from webhook.policy.messages import printable
 from webhook.policy.placement.node_bounds import Decisive
@@ -90,7 +90,9 @@ class LiveFacts:
 class LiveSource:
     """One field of the facts, and the feeds that it is made of. `built` is what is in force, or about to be."""
 
-    def __init__(self, api: ApiServer, part: Part, max_age: float, changed: Callable[[], None], log: LogEvent) -> None:
+    def __init__(
+        self, api: ApiServer, part: FactsPart, max_age: float, changed: Callable[[], None], log: LogEvent
+    ) -> None:
         self._part = part
         self._max_age = max(max_age, _CONFIRMED)
         self._changed = changed

@@ -40,7 +40,7 @@ class _Taint(Struct):
     value: str = ""
 
 
-class _Spec(Struct, frozen=True):
+class _NodeSpec(Struct, frozen=True):
     taints: list[_Taint] | None = None
 
 
@@ -51,7 +51,7 @@ class _Status(Struct, frozen=True):
 
 class _Node(Struct):
     metadata: LabelledMetadata
-    spec: _Spec = _Spec()
+    spec: _NodeSpec = _NodeSpec()
     status: _Status = _Status()
 
 

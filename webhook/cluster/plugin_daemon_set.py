@@ -96,13 +96,13 @@ class _Template(Struct):
     spec: _PodSpec
 
 
-class _Spec(Struct):
+class _DaemonSetSpec(Struct):
     template: _Template
 
 
 class _DaemonSet(Struct):
     metadata: Metadata
-    spec: _Spec
+    spec: _DaemonSetSpec
 
 
 _DAEMON_SETS: Final = msgspec.json.Decoder(_DaemonSet)

@@ -34,12 +34,12 @@ class _Page(Struct):
     items: list[Raw] | None = None
 
 
-class _Failure(Struct):
+class _Refusal(Struct):
     message: str = ""
 
 
 _PAGES = msgspec.json.Decoder(_Page)
-_FAILURES = msgspec.json.Decoder(_Failure)
+_FAILURES = msgspec.json.Decoder(_Refusal)
 
 
 class _ExpiredError(Exception):

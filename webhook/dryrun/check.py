@@ -62,9 +62,9 @@ def _compared(users: UsersOfRun, evaluator: Evaluator, selection: Selection, ent
     result = users.compare(entry)
     if not result.comments:
         return result
-    from webhook.dryrun.suppression import Comments  # few files have such comments
+    from webhook.dryrun.suppression import IgnoreComments  # few files have such comments
 
-    return Comments(evaluator.ruleset.settings.suppress.comments, _CODES, selection).suppress(result)
+    return IgnoreComments(evaluator.ruleset.settings.suppress.comments, _CODES, selection).suppress(result)
 
 
 _CODES = frozenset(check.code for check in CHECKS)

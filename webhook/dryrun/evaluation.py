@@ -21,7 +21,7 @@ from webhook.report.model import (
     SKIPPED,
     Excerpt,
     Located,
-    MpsUser,
+    LocatedUser,
     Result,
     Subject,
     Suppression,
@@ -114,9 +114,9 @@ class Evaluated(NamedTuple):
             if count:
                 yield Suppression(code, Suppressor.ANNOTATION, None, count)
 
-    def _users(self) -> Iterator[MpsUser]:
+    def _users(self) -> Iterator[LocatedUser]:
         for user, path in self.verdict.users if self.users is not Severity.OFF else ():
-            yield MpsUser(user, self.users, path, *self._place(path))
+            yield LocatedUser(user, self.users, path, *self._place(path))
 
     def _place(self, path: Path) -> tuple[int, int, Excerpt, int]:
         """The line and column of a value, the line itself, and the length of the value in it."""

@@ -14,6 +14,7 @@ from webhook.diagnostics import Diagnostic, InputError, Listing
 from webhook.manifests import Document, documents, source
 from webhook.manifests.recognition import OUR_FILE
 from webhook.policy.placement.facts import UNKNOWN, Facts
+from webhook.policy.placement.node_bounds import Decisive
 from webhook.policy.settings.settings import Settings
 
 if TYPE_CHECKING:
@@ -73,7 +74,6 @@ def read_facts(file: str | None, settings: Settings) -> Facts:
     """Return the facts of a facts file for these settings; without a file all facts are unknown. Raises InputError."""
     if file is None:
         return UNKNOWN
-    from webhook.policy.placement.node_bounds import Decisive
     from webhook.settings.load import load_facts
 
     return parse(*content(file), partial(load_facts, decisive=Decisive.of(settings)))

@@ -37,7 +37,7 @@ class _Ignore:
 
 
 @dataclass(frozen=True, slots=True)
-class Comments:
+class IgnoreComments:
     """Suppresses what comments ignore, where the settings allow it. `known` are the codes of all checks."""
 
     allowed: bool

@@ -90,7 +90,7 @@ class Located:
         return printable(f"{file}:{self.line}:{self.column}", LINE)
 
 
-class MpsUser(NamedTuple):
+class LocatedUser(NamedTuple):
     """A user with which a container uses MPS, where the object sets it, and how severe it is to differ from others."""
 
     user: int
@@ -152,7 +152,7 @@ class Result(NamedTuple):  # as a frozen dataclass, it takes eight times as long
     omitted: Mapping[str, int] = _NOTHING
     reason: str = ""
     source: str = ""
-    users: tuple[MpsUser, ...] = ()
+    users: tuple[LocatedUser, ...] = ()
     omitted_severities: Mapping[str, Severity] = _NOTHING
     suppressed: tuple[Suppression, ...] = ()
     notes: tuple[Diagnostic, ...] = ()

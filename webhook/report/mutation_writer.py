@@ -13,7 +13,7 @@ from webhook.report.lines import Paint, plain
 from webhook.report.model import Subject
 
 
-class Reader(Enum):
+class Medium(Enum):
     """What reads the text, and what it might take text of users for."""
 
     TERMINAL = "terminal"
@@ -23,9 +23,9 @@ class Reader(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Destination:
-    """Where a text goes: what reads it, the colours that it gets, and the folder that names of files start from."""
+    """Where a text goes: its medium, the colours that it gets, and the folder that names of files start from."""
 
-    reader: Reader = Reader.FILE
+    medium: Medium = Medium.FILE
     paint: Paint = plain
     folder: str = "/"
 

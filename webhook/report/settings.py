@@ -18,7 +18,7 @@ from webhook.report.data import yaml_text
 
 
 @dataclass(frozen=True, slots=True)
-class Comments:
+class YamlComments:
     """Comments on values by path, which leads through mappings to a value that is not a mapping with keys.
 
     `beside` stand on the line of the key, `below` on lines of their own after the value.
@@ -28,12 +28,12 @@ class Comments:
     below: Mapping[Path, Sequence[str]]
 
 
-def commented_yaml(value: Mapping[str, Any], comments: Comments) -> str:
+def commented_yaml(value: Mapping[str, Any], comments: YamlComments) -> str:
     """Return the value as `yaml_text` does, with comments."""
     return "".join(f"{line}\n" for line in _lines(value, comments, ()))
 
 
-def _lines(value: Mapping[str, Any], comments: Comments, above: Path) -> Iterator[str]:
+def _lines(value: Mapping[str, Any], comments: YamlComments, above: Path) -> Iterator[str]:
     for key, one in value.items():
         path = (*above, key)
         if isinstance(one, Mapping) and one:

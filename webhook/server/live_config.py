@@ -17,7 +17,7 @@ from webhook.runtime.retry import next_turn
 from webhook.server.observe.cluster_doubts import ClusterDoubts
 from webhook.server.observe.log import EventLog
 from webhook.server.observe.metrics import Metrics
-from webhook.server.reload import Source
+from webhook.server.reload import ReloadedSource
 from webhook.settings.configuration import Configuration, changeable, fixed
 
 
@@ -70,13 +70,15 @@ class LiveConfig:
         self._doubts = ClusterDoubts(log, metrics)
         self._doubts.observe(self.evaluator.ruleset)
 
-    def sources(self, files: Files) -> Iterator[Source]:
+    def sources(self, files: Files) -> Iterator[ReloadedSource]:
         if files.settings is not None:
-            yield Source(
+            yield ReloadedSource(
                 "settings", files.settings.read, files.settings.parse, self.apply_settings, files.settings.loaded
             )
         if files.facts is not None:
-            yield Source("facts", files.facts.read, files.facts.parse, self.apply_facts_file, files.facts.loaded)
+            yield ReloadedSource(
+                "facts", files.facts.read, files.facts.parse, self.apply_facts_file, files.facts.loaded
+            )
 
     async def apply_settings(self, configuration: Configuration) -> None:
         """Apply new settings. Those that need a restart are logged and stay as they are."""

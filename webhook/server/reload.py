@@ -18,7 +18,7 @@ _INTERVAL = 10.0
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class ReloadedSource:
     """A file, or files, to read again while the server runs.
 
     `read` returns the content. `prepare` makes of it what `take` activates. `read` and `prepare` may block, and all
@@ -37,7 +37,7 @@ class Reload:
     """Watches sources. Unusable content is logged and counted once, and the active version stays."""
 
     def __init__(
-        self, sources: Sequence[Source], log: EventLog, metrics: Metrics, *, interval: float = _INTERVAL
+        self, sources: Sequence[ReloadedSource], log: EventLog, metrics: Metrics, *, interval: float = _INTERVAL
     ) -> None:
         self._tracked = [_Tracked(source, log, metrics) for source in sources]
         self._interval = interval
@@ -64,7 +64,7 @@ class Reload:
 class _Tracked:
     """One source, with its active content and the content that was rejected last."""
 
-    def __init__(self, source: Source, log: EventLog, metrics: Metrics) -> None:
+    def __init__(self, source: ReloadedSource, log: EventLog, metrics: Metrics) -> None:
         metrics.expect(source.what)
         self._source = source
         self._log = log.bind(what=source.what)

@@ -24,7 +24,7 @@ from cryptography.x509 import Certificate
 from webhook.diagnostics import Diagnostic, InputError
 from webhook.runtime.certificates import InstallError
 from webhook.server.observe.metrics import Metrics
-from webhook.server.reload import Source
+from webhook.server.reload import ReloadedSource
 from webhook.settings.process import Tls
 
 _READS = 5
@@ -204,11 +204,11 @@ class Credentials:
         self._client_ca: bytes | None = None
         self.presented = asyncio.Event()
 
-    def sources(self) -> Iterator[Source]:
+    def sources(self) -> Iterator[ReloadedSource]:
         if self._tls.client_ca is not None:
-            yield Source("client CA", self._read_client_ca, self._checked_client_ca, self._take_client_ca)
+            yield ReloadedSource("client CA", self._read_client_ca, self._checked_client_ca, self._take_client_ca)
         if self._tls.mode == "files":
-            yield Source("certificate", lambda: read_pair(self._tls), self._checked_pair, self._take_pair)
+            yield ReloadedSource("certificate", lambda: read_pair(self._tls), self._checked_pair, self._take_pair)
 
     def install(self, certificate: bytes, key: bytes) -> None:
         """Present another certificate, PEM, in each new handshake. Raises InstallError.

@@ -7,8 +7,8 @@ from typing import Any
 
 from webhook.policy.settings import setting
 from webhook.policy.settings.settings import Settings
+from webhook.settings.options import Profile
 from webhook.settings.process import Log, ServerSettings, Tls
-from webhook.settings.profile_names import Profile
 from webhook.settings.schema_tree import Object, object_of, write
 
 API_VERSION = "gpushare-webhook/v1"
@@ -34,8 +34,8 @@ def _settings_file() -> Object:
     """The policy's settings stand at the top level of the file, not under a key of their own."""
     whole = object_of(Configuration)
     own = {field.key: field for field in whole.fields}
-    fields = (own["profile"], *object_of(Settings).fields, own["server"], own["tls"], own["log"])
-    return Object("Settings", whole.description, fields, _configuration)
+    flat = (own["profile"], *object_of(Settings).fields, own["server"], own["tls"], own["log"])
+    return Object("Settings", whole.description, flat, _configuration)
 
 
 SETTINGS_FILE = _settings_file()

@@ -6,8 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from pydantic import ValidationError
-
+from webhook.diagnostics import Locate
 from webhook.policy.placement.facts import Facts
 from webhook.policy.placement.node_bounds import ALWAYS, Decisive, bounded
 from webhook.policy.settings.formats import did_you_mean, shown
@@ -15,10 +14,8 @@ from webhook.policy.verdict import Path
 from webhook.settings.configuration import API_VERSION, KIND, SETTINGS_FILE, Configuration, view
 from webhook.settings.facts_file import FACTS_FILE, FACTS_KIND
 from webhook.settings.options import Option, overridden
-from webhook.settings.problems import MOST_DESCRIBED, Found, Locate, found, refuse
 from webhook.settings.profiles import PROFILES, beneath
-from webhook.settings.schema_tree import Object
-from webhook.settings.validation import adapter
+from webhook.settings.validation import Found, refuse, validated
 
 
 def load(value: object, locate: Locate, file: str, options: Sequence[Option] = ()) -> Configuration:
@@ -29,7 +26,7 @@ def load(value: object, locate: Locate, file: str, options: Sequence[Option] = (
     body = overridden(_body(value, KIND, locate, file), options)
     profile = body.get("profile")
     below = PROFILES.get(profile, {}) if isinstance(profile, str) else {}
-    held: Configuration = _validated(beneath(below, body), SETTINGS_FILE, locate, file, options)
+    held: Configuration = validated(beneath(below, body), SETTINGS_FILE, locate, file, options)
     return held
 
 
@@ -38,16 +35,8 @@ def load_facts(value: object, locate: Locate, file: str, decisive: Decisive = AL
 
     Of a node as much is kept as a webhook keeps that reads it from the cluster; what is `decisive` is kept first.
     """
-    held: Facts = _validated(_body(value, FACTS_KIND, locate, file), FACTS_FILE, locate, file)
+    held: Facts = validated(_body(value, FACTS_KIND, locate, file), FACTS_FILE, locate, file)
     return held if held.nodes is None else replace(held, nodes=tuple(bounded(node, decisive) for node in held.nodes))
-
-
-def _validated(body: dict[str, Any], tree: Object, locate: Locate, file: str, options: Sequence[Option] = ()) -> Any:
-    try:
-        return adapter(tree).validate_python(body)
-    except ValidationError as error:
-        others = max(0, error.error_count() - MOST_DESCRIBED)
-        raise refuse(found(error, tree), locate, file, options, others) from None
 
 
 def _body(value: object, kind: str, locate: Locate, file: str) -> dict[str, Any]:

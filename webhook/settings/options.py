@@ -1,10 +1,12 @@
-"""Command-line options that override keys of the settings file; both are validated together."""
+"""What the command line offers without loading the settings: options that override keys, and the names of profiles."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
+
+Profile = Literal["device-plugin", "host-daemon", "gke", "openshift", "kai", "dra", "none"]
 
 
 @dataclass(frozen=True, slots=True)

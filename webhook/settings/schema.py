@@ -2,52 +2,130 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, TypeAlias
 
-from pydantic.json_schema import GenerateJsonSchema
-from pydantic_core import core_schema
-
+from webhook.policy.settings.formats import (
+    SIZE_NUMBER,
+    SIZE_TEXT,
+    Choice,
+    Duration,
+    Flag,
+    FlagOr,
+    Format,
+    Range,
+    Size,
+    Text,
+)
 from webhook.settings.configuration import API_VERSION, KIND, SETTINGS_FILE
 from webhook.settings.facts_file import FACTS_FILE, FACTS_KIND
-from webhook.settings.schema_tree import Object
-from webhook.settings.validation import adapter
+from webhook.settings.schema_tree import MISSING, Array, Field, Map, Node, Nullable, Object, Scalar, bare, write
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
-
-class _Generator(GenerateJsonSchema):
-    """pydantic's JSON Schema without titles, which repeat the keys, and closed for the keys of mappings."""
-
-    def field_title_should_be_set(self, schema: Any) -> bool:  # noqa: ARG002 - the signature is pydantic's
-        """Never: the key is the title."""
-        return False
-
-    def dict_schema(self, schema: core_schema.DictSchema) -> dict[str, Any]:
-        """A mapping with the format of its keys. pydantic writes `patternProperties`, which allows other keys."""
-        keys, values = schema["keys_schema"], schema["values_schema"]
-        return {
-            "type": "object",
-            "propertyNames": self.generate_inner(keys),
-            "additionalProperties": self.generate_inner(values),
-        }
+Schema: TypeAlias = dict[str, Any]
 
 
-def schema() -> dict[str, Any]:
+def schema() -> Schema:
     """The JSON Schema of the settings file."""
-    return _schema(SETTINGS_FILE, KIND)
+    return _file(SETTINGS_FILE, KIND)
 
 
-def facts_schema() -> dict[str, Any]:
+def facts_schema() -> Schema:
     """The JSON Schema of the facts file."""
-    return _schema(FACTS_FILE, FACTS_KIND)
+    return _file(FACTS_FILE, FACTS_KIND)
 
 
-def _schema(tree: Object, kind: str) -> dict[str, Any]:
-    made = adapter(tree).json_schema(schema_generator=_Generator)
+def _file(tree: Object, kind: str) -> Schema:
     header = {"apiVersion": {"const": API_VERSION}, "kind": {"const": kind}}
+    sections = {section.name: _section(section) for field in tree.fields for section in _sections(field.node)}
+    whole = _section(tree)
     return {
         "$schema": DIALECT,
-        **made,
+        "$defs": dict(sorted(sections.items())),
+        **whole,
         "title": f"gpushare-webhook {kind}",
-        "properties": {**header, **made["properties"]},
+        "properties": {**header, **whole["properties"]},
     }
+
+
+def _sections(node: Node) -> Iterator[Object]:
+    match node:
+        case Nullable(inner) | Array(inner) | Map(_, inner):
+            yield from _sections(inner)
+        case Object(fields=fields):
+            yield node
+            for field in fields:
+                yield from _sections(field.node)
+
+
+def _section(section: Object) -> Schema:
+    made = {
+        "additionalProperties": False,
+        "description": section.description,
+        "properties": {field.key: _property(field) for field in section.fields},
+        "required": [field.key for field in section.fields if field.default is MISSING],
+        "title": section.name,
+        "type": "object",
+    }
+    return {key: value for key, value in made.items() if value != []}
+
+
+def _property(field: Field) -> Schema:
+    value = _value(field.node, field.short)
+    if isinstance(field.node, Object):
+        return value if field.description == field.node.description else {**value, "description": field.description}
+    default = {} if field.default is MISSING else {"default": write(field.node, field.default)}
+    return dict(sorted({**value, **default, "description": field.description}.items()))
+
+
+def _value(node: Node, short: Node | None = None) -> Schema:
+    """What may stand for a node, or for its shorthand."""
+    nodes = [bare(node)] if short is None else [bare(node), short]
+    found = [schema for one in nodes for schema in _alternatives(one)]
+    if isinstance(node, Nullable):
+        found.append({"type": "null"})
+    return found[0] if len(found) == 1 else {"anyOf": found}
+
+
+def _alternatives(node: Node) -> list[Schema]:
+    match node:
+        case Scalar(form):
+            return _scalar(form)
+        case Array(element):
+            return [{"items": _value(element), "type": "array"}]
+        case Map(key, value):
+            return [{"additionalProperties": _value(value), "propertyNames": _value(key), "type": "object"}]
+        case Object(name):
+            return [{"$ref": f"#/$defs/{name}"}]
+    return []
+
+
+def _scalar(form: Format) -> list[Schema]:
+    match form:
+        case Flag():
+            return [{"type": "boolean"}]
+        case FlagOr(word):
+            return [{"type": "boolean"}, {"const": word, "type": "string"}]
+        case Range(least, most):
+            return [{"maximum": most, "minimum": least, "type": "integer"}]
+        case Choice(words, ()):
+            return [{"enum": [*words], "type": "string"}]
+        case Choice(words, also):
+            return [{"enum": [*words, *(spelling for spelling, _ in also)]}]
+        case Text():
+            return [_text(form)]
+        case Duration():
+            return _scalar(form.text)
+        case Size():
+            return [*_scalar(SIZE_TEXT), *_scalar(SIZE_NUMBER)]
+    raise TypeError(f"no JSON Schema for the format {form!r}")
+
+
+def _text(form: Text) -> Schema:
+    but_not = {"not": {"pattern": _whole(form.but_not)}} if form.but_not else {}
+    return {"maxLength": form.longest, **but_not, "pattern": _whole(form.pattern), "type": "string"}
+
+
+def _whole(pattern: str) -> str:
+    return f"^(?:{pattern})$"

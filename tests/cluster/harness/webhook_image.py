@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 IMAGE = "gpushare-webhook:test"
 PROJECT = Path(__file__).parents[3]
 HOME = "opt/gpushare-webhook"
-LIBRARIES, BYTECODE = PROJECT / "image" / "libraries.sh", PROJECT / "image" / "bytecode.sh"
-LOCK, LICENCE = PROJECT / "image" / "requirements.txt", PROJECT / "LICENSE"
+LIBRARIES, BYTECODE = PROJECT / "release" / "image" / "libraries.sh", PROJECT / "release" / "image" / "bytecode.sh"
+LOCK, LICENCE = PROJECT / "release" / "image" / "requirements.txt", PROJECT / "LICENSE"
 CONFIG = image.Config(
     ("/usr/bin/python3", "-m", "webhook"), {"PYTHONPATH": f"/{HOME}", "PYTHONDONTWRITEBYTECODE": "1"}, user="65532"
 )

@@ -28,6 +28,9 @@ class Format(Protocol):
     def allows(self, held: object) -> bool:
         """Whether the program may hold this value."""
 
+    def read(self, value: object) -> Any:
+        """The value that the program holds for one of a file. Raises ValueError if the format does not allow it."""
+
     def write(self, held: Any) -> Any:
         """The value as a file spells it."""
 
@@ -39,6 +42,11 @@ class _AsWritten:
     """A format whose values the program holds as the file spells them."""
 
     __slots__ = ()
+
+    def read(self: Format, value: object) -> Any:
+        if not self.allows(value):
+            raise ValueError(self.description)
+        return value
 
     def write(self, held: Any) -> Any:
         return held
@@ -102,12 +110,6 @@ class FlagOr(_AsWritten):
     def allows(self, held: object) -> bool:
         return isinstance(held, bool) or held == self.word
 
-    def read(self, value: object) -> object:
-        """The value itself. Raises ValueError if it is neither."""
-        if not self.allows(value):
-            raise ValueError(self.description)
-        return value
-
     def remedy(self, value: object) -> str:
         """No quotes around a word that YAML reads as a boolean, or the nearest word."""
         return Flag().remedy(value) or (did_you_mean(value, (self.word,)) if isinstance(value, str) else "")
@@ -147,9 +149,9 @@ class Choice(_AsWritten):
     def allows(self, held: object) -> bool:
         return isinstance(held, str) and held in self.words
 
-    def read(self, value: object) -> object:
-        """The word that another spelling stands for; any other value as it is."""
-        return next((word for spelling, word in self.also if value is spelling), value)
+    def read(self, value: object) -> Any:
+        """The word itself, or the one that another spelling stands for. Raises ValueError."""
+        return _AsWritten.read(self, next((word for spelling, word in self.also if value is spelling), value))
 
     def remedy(self, value: object) -> str:
         """Quotes around a number, or the nearest word."""

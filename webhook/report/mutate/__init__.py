@@ -6,9 +6,9 @@ from enum import Enum
 from typing import assert_never
 
 from webhook.report.mutate.diff import DiffWriter
-from webhook.report.mutate.json import JsonWriter
+from webhook.report.mutate.json import JsonMutations
 from webhook.report.mutate.patch import PatchWriter
-from webhook.report.mutate.yaml import YamlWriter
+from webhook.report.mutate.yaml import YamlMutations
 from webhook.report.mutation_writer import Destination, MutationWriter
 
 
@@ -24,9 +24,9 @@ class MutateFormat(Enum):
         """Return a writer of this format for a destination."""
         match self:
             case MutateFormat.YAML:
-                return YamlWriter()
+                return YamlMutations()
             case MutateFormat.JSON:
-                return JsonWriter()
+                return JsonMutations()
             case MutateFormat.DIFF:
                 return DiffWriter(destination)
             case MutateFormat.PATCH:

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from webhook.diagnostics import Diagnostic
 from webhook.manifests import STDIN
 from webhook.policy.messages import COMMAND_ANYWHERE
-from webhook.report.mutation_writer import Destination, Mutation, Reader
+from webhook.report.mutation_writer import Destination, Medium, Mutation
 from webhook.report.rewrite import Splice, rewrite
 
 _COLOURS = {"@": "cyan", "-": "red", "+": "green"}
@@ -59,7 +59,7 @@ class DiffWriter:
         elif lines:
             yield self._text(path, lines)
 
-    def _problems(self, file: str, lines: list[Line]) -> Iterator[Diagnostic]:
+    def _problems(self, file: str, lines: list[DiffLine]) -> Iterator[Diagnostic]:
         """Yield what keeps the lines from being written to the destination."""
         for line in lines:
             try:
@@ -67,16 +67,16 @@ class DiffWriter:
             except UnicodeDecodeError:
                 yield Diagnostic(file, line.number, 1, "no diff: this line is not UTF-8 text")
                 continue
-            if self._destination.reader is not Reader.FILE and _COMMAND.search(line.mark + text):
+            if self._destination.medium is not Medium.FILE and _COMMAND.search(line.mark + text):
                 reason = "no diff here: a CI system would read this line as a command; use -o diff=FILE"
                 yield Diagnostic(file, line.number, 1, reason)
-            elif self._destination.reader is Reader.TERMINAL and not _is_printable(text):
+            elif self._destination.medium is Medium.TERMINAL and not _is_printable(text):
                 reason = (
                     "no diff on a terminal: a character of this line is not printable; redirect the output to a file"
                 )
                 yield Diagnostic(file, line.number, 1, reason)
 
-    def _text(self, path: str, lines: list[Line]) -> str:
+    def _text(self, path: str, lines: list[DiffLine]) -> str:
         paint = self._destination.paint
         pieces = [paint(f"--- {_name('a', path)}", "red"), "\n", paint(f"+++ {_name('b', path)}", "green"), "\n"]
         for line in lines:
@@ -118,7 +118,7 @@ NO_NEWLINE = "\\ No newline at end of file"
 """What follows a line without a line break."""
 
 
-class Line(NamedTuple):
+class DiffLine(NamedTuple):
     """A line of a diff: its mark, its content with its line break, if it has one, and its line in the file, from 1.
 
     The mark is a blank for both sides, `-` for the file, `+` for the edited one, which has the line of what follows,
@@ -142,7 +142,7 @@ class _Group(NamedTuple):
         return self.start + sum(map(len, self.old))
 
 
-def unified(data: bytes, splices: Iterable[Splice]) -> Iterator[Line]:
+def unified(data: bytes, splices: Iterable[Splice]) -> Iterator[DiffLine]:
     """Yield the lines of the hunks for splices in the order of the file; nothing where nothing changes."""
     number, reached, added = 1, 0, 0
     for hunk in _hunks(data, _groups(data, splices)):
@@ -152,7 +152,7 @@ def unified(data: bytes, splices: Iterable[Splice]) -> Iterator[Line]:
         lines = list(_lines(data, hunk, first, number))
         old = sum(line.mark in " -" for line in lines)
         new = sum(line.mark in " +" for line in lines)
-        yield Line("@", f"@@ -{_range(number, old)} +{_range(number + added, new)} @@\n".encode(), number)
+        yield DiffLine("@", f"@@ -{_range(number, old)} +{_range(number + added, new)} @@\n".encode(), number)
         yield from lines
         added += new - old
 
@@ -224,17 +224,17 @@ def _hunks(data: bytes, groups: Iterable[_Group]) -> Iterator[list[_Group]]:
         yield hunk
 
 
-def _lines(data: bytes, hunk: list[_Group], first: int, number: int) -> Iterator[Line]:
+def _lines(data: bytes, hunk: list[_Group], first: int, number: int) -> Iterator[DiffLine]:
     reached = first
     for group in hunk:
         before = _split(data[reached : group.start])
         for mark, lines in ((" ", before), ("-", group.old), ("+", group.new)):
             for line in lines:
-                yield Line(mark, line, number)
+                yield DiffLine(mark, line, number)
                 number += mark != "+"
         reached = group.end
     for line in _split(data[reached : _forward(data, reached, CONTEXT)]):
-        yield Line(" ", line, number)
+        yield DiffLine(" ", line, number)
         number += 1
 
 

@@ -11,7 +11,7 @@ from webhook.report.mutation_writer import Mutation
 _HEAD = '{\n  "apiVersion": "v1",\n  "kind": "List",\n  "items": [\n'
 
 
-class JsonWriter:
+class JsonMutations:
     """Writes an object when it knows whether more follow."""
 
     def __init__(self) -> None:

@@ -10,7 +10,7 @@ from webhook.report.mutation_writer import Mutation
 _SEPARATOR = "---\n"
 
 
-class YamlWriter:
+class YamlMutations:
     """Writes one document for each object."""
 
     def __init__(self) -> None:

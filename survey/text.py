@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import astuple
 from itertools import chain
 
-from bench.survey.counts import Objects, Survey, Tally
+from survey.counts import Objects, Survey, Tally
 from webhook.diagnostics import LINE
 from webhook.policy.messages import printable
 

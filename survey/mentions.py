@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from bench.survey.checked import Identity
-from bench.survey.repositories import Repository
+from survey.checked import Identity
+from survey.repositories import Repository
 from webhook.diagnostics import Diagnostic, dotted
 from webhook.manifests import Manifest, Source, objects, sources
 from webhook.policy.pods.gpu_resources import GpuResources

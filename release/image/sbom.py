@@ -1,9 +1,9 @@
 """Write the software bill of materials of the image's Python part, as CycloneDX JSON.
 
-    python -m image.sbom OUTPUT
+    python -m release.image.sbom OUTPUT
 
 cyclonedx-py reads names, versions, licences and dependencies from the libraries as the image contains them, and the
-digests of their wheels from image/requirements.txt. The result has no random identifier, and its time is
+digests of their wheels from release/image/requirements.txt. The result has no random identifier, and its time is
 `SOURCE_DATE_EPOCH`, so that the same commit gives the same bytes.
 """
 
@@ -18,8 +18,8 @@ import venv
 from pathlib import Path
 from typing import Any
 
-from image.lock import LIBC, LOCK, MACHINES, PYTHON
-from locks.lock import ROOT
+from release.image.lock import LIBC, LOCK, MACHINES, PYTHON
+from release.lock import ROOT
 from webhook import __version__
 
 VERSION = "1.6"
@@ -64,7 +64,7 @@ def _installed(folder: Path) -> Document:
     libraries = folder / "libraries"
     # What the document says is the same for every machine.
     platforms = (f"--platform={tag}_{MACHINES[0]}" for tag in (LIBC, "manylinux_2_17", "manylinux2014"))
-    script = ROOT / "image" / "libraries.sh"
+    script = ROOT / "release" / "image" / "libraries.sh"
     _run(script, sys.executable, libraries, f"--python-version={PYTHON}", *platforms)
     pip = (sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps")
     _run(*pip, "--build-constraint", ROOT / "constraints.txt", "--target", folder / "project", ROOT)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import NamedTuple, Protocol
 
 import click
 
 from webhook.cli.options import file_option, option_group
+from webhook.cli.outputs import destinations
+from webhook.cli.screen import tell
 from webhook.report.model import Entry
 from webhook.report.tally import Tally
 
@@ -49,11 +52,11 @@ baseline_options = option_group(
 def opened(options: BaselineOptions) -> UsedBaseline:
     """Return the baseline that the options name. Raises InputError if it cannot be read."""
     if options.write is not None:
-        from webhook.cli.baseline_file import WrittenBaseline  # most runs have no baseline
+        from webhook.dryrun.baseline import WrittenBaseline  # most runs have no baseline
 
-        return WrittenBaseline(options.write)
+        return WrittenBaseline(options.write, partial(_write, options.write), tell)
     if options.read is not None:
-        from webhook.cli.baseline_file import ReadBaseline  # as above
+        from webhook.dryrun.baseline import ReadBaseline  # as above
 
         return ReadBaseline(options.read)
     return _NoBaseline()
@@ -67,3 +70,9 @@ class _NoBaseline:
 
     def end(self, tally: Tally) -> None:
         pass
+
+
+def _write(file: str, text: str) -> None:
+    """Write a file as a whole. Raises InputError."""
+    with destinations([file]) as (write,):
+        write(text)

@@ -1,4 +1,4 @@
-"""`python -m bench.survey`: check the manifests of a folder of repositories, and print what is found."""
+"""`python -m survey`: check the manifests of a folder of repositories, and print what is found."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from pathlib import Path
 
 import click
 
-from bench.survey import data, text
-from bench.survey.checked import FailedError, check
-from bench.survey.counts import Survey
-from bench.survey.mentions import named
-from bench.survey.repositories import repositories
+from survey import data, text
+from survey.checked import FailedError, check
+from survey.counts import Survey
+from survey.mentions import named
+from survey.repositories import repositories
 from webhook.diagnostics import LINE, InputError
 from webhook.dryrun.files import configuration
 from webhook.policy.messages import printable

@@ -1,6 +1,6 @@
 """Lock the image's libraries: exact versions and the digests of the wheels that pip may install.
 
-    python -m image.lock
+    python -m release.image.lock
 
 uv resolves the dependencies of pyproject.toml in the versions of constraints.txt, for the image's Python and not for
 the one that runs this. It fails if a library has no wheel for one of the image's machines.
@@ -8,9 +8,9 @@ the one that runs this. It fails if a library has no wheel for one of the image'
 
 from __future__ import annotations
 
-from locks.lock import ROOT, Lock
+from release.lock import ROOT, Lock
 
-LOCK = ROOT / "image" / "requirements.txt"
+LOCK = ROOT / "release" / "image" / "requirements.txt"
 PYTHON = "3.13"
 """The Python of the image's base, Debian 13."""
 MACHINES = ("x86_64", "aarch64")

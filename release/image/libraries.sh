@@ -2,7 +2,7 @@
 # Installs the libraries that the webhook needs into a folder, and removes what it never loads.
 # The Dockerfile runs this, and so do the tests on a real cluster, which pack the same image without a container engine.
 #
-#   image/libraries.sh PYTHON FOLDER [OPTION OF PIP ...]
+#   release/image/libraries.sh PYTHON FOLDER [OPTION OF PIP ...]
 set -eu
 python=$1 folder=$2
 shift 2

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from bench.survey.checked import check
-from bench.survey.counts import Survey
-from bench.survey.mentions import named
-from bench.survey.repositories import repositories
+from survey.checked import check
+from survey.counts import Survey
+from survey.mentions import named
+from survey.repositories import repositories
 from tests import fixture
 from tests.project.pages import pages
 from tests.project.repository import blocks, name, tracked

@@ -1,22 +1,18 @@
-"""The reference pages of the settings file and the facts file, made from the schema trees that validate them.
-
-Run as `python -m webhook.settings.reference FOLDER` it writes both pages there.
-"""
+"""The pages of the settings file and the facts file, from the schema trees that validate them."""
 
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 from typing import Any
 
+from docs.command_line import table
 from webhook.settings.configuration import API_VERSION, KIND, SETTINGS_FILE
 from webhook.settings.facts_file import FACTS_FILE, FACTS_KIND
 from webhook.settings.profiles import DESCRIPTIONS, PROFILES
 from webhook.settings.schema_tree import MISSING, Array, Field, Map, Node, Nullable, Object, Scalar, write
 
-_WRITTEN = "<!-- Written by `python -m webhook.settings.reference docs/reference`; edit the code, not this page. -->"
+_WRITTEN = "Generated from the code by `make docs`."
 
 _SETTINGS = f"""\
 # The settings file
@@ -36,6 +32,8 @@ Durations are text with units: `5s`, `1h30m`, `500ms`. Sizes are text with units
 `gpushare-webhook config view` prints the effective settings and where each comes from, `config validate` checks a file,
 and `config schema` prints a JSON Schema for editors. [Workloads](workloads.md) lists the kinds of `workloads.presets`.
 """
+
+_HEAD = ("key", "value", "default", "description")
 
 _PROFILES = """\
 ## Profiles
@@ -72,21 +70,23 @@ devicePlugin: {{failRequestsGreaterThanOne: true}}
 
 
 def settings_page() -> str:
-    """The page of the settings file."""
+    """Return the page of the settings file."""
     plain = [field for field in SETTINGS_FILE.fields if not isinstance(field.node, Object)]
-    return "\n".join([_SETTINGS, "## Top level\n", _table(_rows(plain, "")), *_sections(), _PROFILES, _profiles()])
+    return "\n".join(
+        [_SETTINGS, "## Top level\n", table(_HEAD, _rows(plain, "")), *_sections(), _PROFILES, _profiles()]
+    )
 
 
 def facts_page() -> str:
-    """The page of the facts file."""
-    return "\n".join([_FACTS, "## Keys\n", _table(_rows(FACTS_FILE.fields, ""))])
+    """Return the page of the facts file."""
+    return "\n".join([_FACTS, "## Keys\n", table(_HEAD, _rows(FACTS_FILE.fields, ""))])
 
 
 def _sections() -> Iterator[str]:
     for field in SETTINGS_FILE.fields:
         if isinstance(field.node, Object):
             yield f"## {field.key}\n\n{field.description}\n"
-            yield _table(_rows(field.node.fields, f"{field.key}."))
+            yield table(_HEAD, _rows(field.node.fields, f"{field.key}."))
 
 
 def _rows(fields: Iterable[Field], above: str) -> Iterator[tuple[str, ...]]:
@@ -142,7 +142,7 @@ def _profiles() -> str:
         )
         for name, pairs in values
     ]
-    return _table(rows, ("profile", "for", "sets"))
+    return table(("profile", "for", "sets"), rows)
 
 
 def _flat(values: Any, above: str) -> Iterator[tuple[str, Any]]:
@@ -153,20 +153,5 @@ def _flat(values: Any, above: str) -> Iterator[tuple[str, Any]]:
             yield above + key, value
 
 
-def _table(rows: Iterable[tuple[str, ...]], head: tuple[str, ...] = ("key", "value", "default", "description")) -> str:
-    lines = [head, tuple("---" for _ in head), *rows]
-    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
-
-
 def _plain(text: str) -> str:
     return text.replace("*", r"\*")
-
-
-def main(folder: Path) -> None:
-    """Write both pages into a folder."""
-    (folder / "settings.md").write_text(settings_page(), encoding="utf-8")
-    (folder / "facts.md").write_text(facts_page(), encoding="utf-8")
-
-
-if __name__ == "__main__":
-    main(Path(sys.argv[1]))

@@ -11,7 +11,7 @@ from typing import IO, TypeAlias
 
 import msgspec
 
-from bench.survey.repositories import Repository
+from survey.repositories import Repository
 from webhook.diagnostics import LINE
 from webhook.policy.messages import printable
 from webhook.policy.workloads.kinds import group_of

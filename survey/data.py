@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from bench.survey.counts import Survey
+from survey.counts import Survey
 from webhook.report.data import json_text
 
 

@@ -2,7 +2,7 @@
 # Fails where a release, which is a build with a version, does not name its base by digest: a tag moves, so the
 # release would not say what it was built on. The Dockerfile runs this.
 #
-#   image/base.sh BASE VERSION
+#   release/image/base.sh BASE VERSION
 set -eu
 base=$1 version=$2
 case "$base" in

@@ -12,13 +12,13 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from bench.survey import checked, text
-from bench.survey.__main__ import main
-from bench.survey.checked import Object, Report
-from bench.survey.checked import Result as Checked
-from bench.survey.counts import Survey, Tally, class_of
-from bench.survey.mentions import How, Mention, Named, mentions
-from bench.survey.repositories import repositories
+from survey import checked, text
+from survey.__main__ import main
+from survey.checked import Object, Report
+from survey.checked import Result as Checked
+from survey.counts import Survey, Tally, class_of
+from survey.mentions import How, Mention, Named, mentions
+from survey.repositories import repositories
 from webhook.policy.pods.gpu_resources import GpuResources
 from webhook.policy.settings.settings import Settings
 from webhook.report.exit_codes import ExitCode

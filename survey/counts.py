@@ -7,8 +7,8 @@ from dataclasses import astuple, dataclass, field
 from random import Random
 from typing import NamedTuple
 
-from bench.survey.checked import Error, Report, Result
-from bench.survey.mentions import How, Mention, Named
+from survey.checked import Error, Report, Result
+from survey.mentions import How, Mention, Named
 
 
 @dataclass(slots=True)

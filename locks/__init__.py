@@ -1,1 +1,0 @@
-"""Locks: libraries in exact versions, with the digests of the wheels that pip may install."""

@@ -1,0 +1,1 @@
+"""The survey of manifests: what it counts, and what check leaves out in silence."""

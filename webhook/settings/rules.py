@@ -1,0 +1,89 @@
+"""Rules between the values of one section, and between the elements of one list."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from webhook.policy.settings.elements import NamespaceRule, WorkloadPath
+from webhook.policy.settings.injections import Toleration
+from webhook.policy.workloads.kinds import BUILT_IN
+from webhook.policy.workloads.paths import PodPath, steps
+from webhook.settings.process import ServerSettings, Tls
+
+
+class Conflict(NamedTuple):
+    """Where, below the section or list, and what is wrong. `{}` stands for the name of the value at `other`."""
+
+    path: tuple[str | int, ...]
+    message: str
+    other: tuple[str | int, ...] | None = None
+
+
+def conflicts(held: Any) -> Iterator[Conflict]:
+    """Contradictions within one section."""
+    match held:
+        case Toleration(operator="Exists", value=str()):
+            yield Conflict(("value",), 'needs the operator "Equal"; "Exists" tolerates every value')
+        case NamespaceRule(names=(), selector=None):
+            yield Conflict((), 'a rule needs "names" or a "selector", otherwise it matches no namespace')
+        case ServerSettings(port=port, health_port=health_port) if port == health_port != 0:
+            yield Conflict(
+                ("healthPort",), f"must differ from {{}}, which is {port} too; choose another port", ("port",)
+            )
+        case WorkloadPath():
+            yield from _built_in(held)
+        case Tls():
+            yield from _certificates(held)
+
+
+def _certificates(held: Tls) -> Iterator[Conflict]:
+    if held.client_subjects and held.client_ca is None:
+        yield Conflict(("clientSubjects",), "needs clientCA: without it the server requests no client certificate")
+    if held.leaf_lifetime > held.ca_lifetime / 2:
+        yield Conflict(("leafLifetime",), "must be at most half of caLifetime, or leaves would outlive the authority")
+    if held.settle > held.leaf_lifetime / 3:
+        yield Conflict(
+            ("settle",),
+            "must be at most a third of leafLifetime, or leaves would expire while no authority may sign",
+        )
+
+
+def _built_in(held: WorkloadPath) -> Iterator[Conflict]:
+    """A path to pods that a built-in kind covers: each finding would be reported twice."""
+    own, built_in = _pods(held), BUILT_IN.get((held.group, held.kind))
+    if built_in is not None and any(own.meets(path) for path in built_in.paths):
+        yield Conflict(("path",), f"the pods of {held.kind} are checked without this entry; remove it")
+
+
+def repeated(held: Sequence[Any]) -> Iterator[Conflict]:
+    """Elements of a list that repeat an earlier one."""
+    seen: set[str] = set()
+    paths: dict[tuple[str, str], list[tuple[int, WorkloadPath]]] = {}
+    for index, one in enumerate(held):
+        if isinstance(one, WorkloadPath):
+            yield from _again(index, one, paths.setdefault((one.group, one.kind), []))
+            continue
+        name = getattr(one, "name", None)
+        if name in seen:
+            yield Conflict((index, "name"), f'"{name}" is in the list already; remove one')
+        if name is not None:
+            seen.add(name)
+
+
+def _again(index: int, one: WorkloadPath, earlier: list[tuple[int, WorkloadPath]]) -> Iterator[Conflict]:
+    """What contradicts the earlier paths of the same kind, or repeats one."""
+    own = _pods(one)
+    same = next((other for other, path in earlier if own.meets(_pods(path))), None)
+    if same is not None:
+        yield Conflict((index, "path"), "leads to the same pods as {}; remove one of them", (same, "path"))
+    for field in ("resource", "versions", "scope"):
+        value = getattr(one, field)
+        given = next(((other, getattr(path, field)) for other, path in earlier if getattr(path, field)), None)
+        if value and given is not None and value != given[1]:
+            yield Conflict((index, field), "must equal {}, because both are of one kind", (given[0], field))
+    earlier.append((index, one))
+
+
+def _pods(path: WorkloadPath) -> PodPath:
+    return PodPath(steps(path.path), path.holds)
