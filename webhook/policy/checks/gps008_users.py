@@ -12,7 +12,7 @@ from webhook.policy.pods.reading import members
 from webhook.policy.verdict import Path, Replacement, Severity, Violation
 
 
-class MpsUser(NamedTuple):
+class ContainerUser(NamedTuple):
     """A container that uses MPS, the user that it is known to run as, and the path of that setting."""
 
     container: Container
@@ -20,18 +20,18 @@ class MpsUser(NamedTuple):
     path: Path
 
 
-def mps_users(context: PodContext) -> list[MpsUser]:
+def mps_users(context: PodContext) -> list[ContainerUser]:
     """The users of the containers that could use MPS, as far as the pod sets them. Raises MalformedError."""
     found = []
     for request in context.first_mps_requests:
         container = request.container
         own = members(container.raw, "securityContext", container.path).get("runAsUser")
         if _is_user(own):
-            found.append(MpsUser(container, own, (*container.path, "securityContext", "runAsUser")))
+            found.append(ContainerUser(container, own, (*container.path, "securityContext", "runAsUser")))
             continue
         shared = context.pod.members("securityContext").get("runAsUser")
         if _is_user(shared):
-            found.append(MpsUser(container, shared, (*context.pod.path_of("securityContext"), "runAsUser")))
+            found.append(ContainerUser(container, shared, (*context.pod.path_of("securityContext"), "runAsUser")))
     return found
 
 

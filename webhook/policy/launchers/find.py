@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from webhook.policy.launchers.words import Launch, Line
+from webhook.policy.launchers.words import CommandLine, Launch
 from webhook.policy.pods.pod import MULTI_RANK, SHARDS, Container
 from webhook.policy.pods.reading import Members, texts
 from webhook.policy.verdict import Path
@@ -56,7 +56,7 @@ def launches(container: Members, path: Path) -> Iterable[Launch]:
         return ()
     from webhook.policy.launchers import programs  # most containers words nothing, and need no parser
 
-    line = Line(words, commands, joins_ray=any(mark in text for mark in _RAY))
+    line = CommandLine(words, commands, joins_ray=any(mark in text for mark in _RAY))
     return programs.search(line, is_complete=is_complete)
 
 
@@ -85,7 +85,7 @@ def _of_script(container: Members, field: str) -> Iterator[Launch]:
     first = command[0][:LIMIT] if command else text.partition("\n")[0]
     words = first.removeprefix("#!").split() if command or first.startswith("#!") else ["sh"]
     if any(map(programs.is_shell, words)):
-        line = Line(["sh", "-c", text], 0, script=(field,), joins_ray=any(mark in text for mark in _RAY))
+        line = CommandLine(["sh", "-c", text], 0, script=(field,), joins_ray=any(mark in text for mark in _RAY))
         yield from programs.search(line, is_complete=True)
 
 

@@ -12,7 +12,7 @@ programs for which the command line exports a variable of NCCL or Horovod.
 
 from __future__ import annotations
 
-from webhook.policy.launchers.words import Launch, Line, Options, Spread, is_on_cpu, number
+from webhook.policy.launchers.words import CommandLine, Launch, Options, Spread, is_on_cpu, number
 
 _RANKS, _EACH, _HOSTS, _MAP = "-np", "--npernode", "--host", "--map-by"
 _ALIASES = {
@@ -26,7 +26,7 @@ _PROGRAMS = frozenset({"tritonserver", "trtllm-llmapi-launch", "trtllm-serve", "
 _EXPORTS = ("NCCL_", "HOROVOD_")
 
 
-def mpirun(line: Line, start: int) -> Launch | None:
+def mpirun(line: CommandLine, start: int) -> Launch | None:
     """The ranks of mpirun; None where a rank need not have a GPU of its own."""
     words = line.words
     end, per_rank = len(words), 1
@@ -44,13 +44,13 @@ def mpirun(line: Line, start: int) -> Launch | None:
     return _launch("mpirun", line, start, end, per_rank) if has_gpus and not is_on_cpu(line, start) else None
 
 
-def horovodrun(line: Line, start: int) -> Launch | None:
+def horovodrun(line: CommandLine, start: int) -> Launch | None:
     """The ranks of horovodrun."""
     return None if is_on_cpu(line, start) else _launch("horovodrun", line, start, len(line.words), 1)
 
 
-def _launch(program: str, line: Line, start: int, end: int, per_rank: int) -> Launch | None:
-    head = Line(line.words[:end], 0, joins_ray=False)
+def _launch(program: str, line: CommandLine, start: int, end: int, per_rank: int) -> Launch | None:
+    head = CommandLine(line.words[:end], 0, joins_ray=False)
     options = Options(head, start, _ALIASES)
     ranks = options.number(_RANKS)
     if ranks is None:
@@ -89,7 +89,7 @@ def is_nccl_test(program: str) -> bool:
     return program.removesuffix("_mpi") in _TESTS
 
 
-def _gpus_of_test(line: Line, start: int) -> int:
+def _gpus_of_test(line: CommandLine, start: int) -> int:
     """The GPUs of one process of a test, from the words after the program.
 
     A process runs `-t` threads with `-g` GPUs each, 1 by default, and every rank is a GPU of its own (NVIDIA/nccl-tests
@@ -99,7 +99,7 @@ def _gpus_of_test(line: Line, start: int) -> int:
     return options.factor(_THREADS) * options.factor(_GPUS)
 
 
-def nccl_test(line: Line, start: int) -> Launch | None:
+def nccl_test(line: CommandLine, start: int) -> Launch | None:
     """The process of a test without MPI that takes several GPUs; None for a single GPU."""
     options = Options(line, start, _TEST_ALIASES)
     total = _gpus_of_test(line, start)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from webhook.policy.launchers.words import Launch, Line, Options, Spread
+from webhook.policy.launchers.words import CommandLine, Launch, Options, Spread
 
 _LAUNCHER = "trtllm-llmapi-launch"
 
@@ -13,7 +13,7 @@ _ALIASES = {
 }
 
 
-def serve(line: Line, start: int) -> Launch | None:
+def serve(line: CommandLine, start: int) -> Launch | None:
     """The server of `trtllm-serve`, from the words after the program; None if they leave it open.
 
     A server takes `--tp_size` x `--pp_size` x `--cp_size` GPUs, each 1 by default; expert parallelism uses the same
@@ -38,7 +38,7 @@ TRITON = "launch_triton_server.py"
 _WORLD = "--world-size"
 
 
-def triton(line: Line, start: int) -> Launch | None:
+def triton(line: CommandLine, start: int) -> Launch | None:
     """The servers of `launch_triton_server.py`, from the words after the script; None if they do not say.
 
     `--world_size`, 1 by default, is the number of `tritonserver` processes that it starts through mpirun in this

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from webhook.policy.launchers.words import Launch, Line, Options, Setting, Spread, is_on_cpu, number
+from webhook.policy.launchers.words import CommandLine, Launch, Options, Setting, Spread, is_on_cpu, number
 
 TORCH_MODULES = frozenset({"torch.distributed.run", "torch.distributed.launch"})
 
@@ -14,7 +14,7 @@ _TORCH_ALIASES = {name: name for name in (_PER_NODE, _TORCH_NODES)} | {
 _TORCH_FLAGS = frozenset({"--standalone", "-m", "--module", "--no-python", "--run-path", "--use-env", "-h", "--help"})
 
 
-def torchrun(line: Line, start: int) -> Launch | None:
+def torchrun(line: CommandLine, start: int) -> Launch | None:
     """The processes of torchrun and its modules, from the words from an index on; None if they leave it open.
 
     `--nproc-per-node` is the number of processes in this container; each takes the GPU of its `LOCAL_RANK`. Its values
@@ -60,7 +60,7 @@ _ACCELERATE_FLAGS = frozenset(
 )
 
 
-def accelerate(line: Line, start: int) -> Launch | None:
+def accelerate(line: CommandLine, start: int) -> Launch | None:
     """The processes of Accelerate, from the words after `launch`; None if they leave it open.
 
     `--num_processes` is the number of processes on all machines together; `--num_machines` divides it and is 1 by
@@ -92,7 +92,7 @@ _DEEPSPEED_FLAGS = frozenset(
 )
 
 
-def deepspeed(line: Line, start: int) -> Launch | None:
+def deepspeed(line: CommandLine, start: int) -> Launch | None:
     """The processes of DeepSpeed's launcher, from the words after the program; None if they leave it open.
 
     `--num_gpus`, also `--num_accelerators`, is the number of GPUs on each node; the launcher starts that many processes

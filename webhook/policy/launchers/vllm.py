@@ -16,7 +16,7 @@ KServe's Hugging Face server), so without a program it is enough on its own; dat
 
 from __future__ import annotations
 
-from webhook.policy.launchers.words import Launch, Line, Options, Spread, is_on_cpu
+from webhook.policy.launchers.words import CommandLine, Launch, Options, Spread, is_on_cpu
 
 _TENSOR, _PIPELINE, _PREFILL = "--tensor-parallel-size", "--pipeline-parallel-size", "--prefill-context-parallel-size"
 _DATA, _LOCAL, _RANK = "--data-parallel-size", "--data-parallel-size-local", "--data-parallel-rank"
@@ -31,12 +31,12 @@ _ALIASES = {name: name for name in (*_NAMES, _DATA_BACKEND, _BACKEND, _NODES, _C
 }
 
 
-def serve(line: Line, start: int) -> Launch | None:
+def serve(line: CommandLine, start: int) -> Launch | None:
     """The engines of `vllm serve`; None for other commands of `vllm`, and where nothing is certain."""
     return launch(line, start + 1) if line.has_at(start, "serve") else None
 
 
-def launch(line: Line, start: int) -> Launch | None:
+def launch(line: CommandLine, start: int) -> Launch | None:
     """The engines of the words from an index on; None if they leave it open."""
     options = Options(line, start, _ALIASES)
     engines = _engines(options)
@@ -45,7 +45,7 @@ def launch(line: Line, start: int) -> Launch | None:
     return _launch("vllm", line, options, engines)
 
 
-def of_image(line: Line) -> Launch | None:
+def of_image(line: CommandLine) -> Launch | None:
     """The engine of a server that the image's entrypoint starts with these arguments; None if they do not say."""
     options = Options(line, 0, _ALIASES)
     if options.number(_TENSOR) is None or is_on_cpu(line):
@@ -53,7 +53,7 @@ def of_image(line: Line) -> Launch | None:
     return _launch("", line, options, 1)
 
 
-def _launch(program: str, line: Line, options: Options, engines: int) -> Launch | None:
+def _launch(program: str, line: CommandLine, options: Options, engines: int) -> Launch | None:
     factors = {name: options.factor(name) for name in (_TENSOR, _PIPELINE, _PREFILL)}
     factors[_DATA] = engines
     option = max(factors, key=lambda name: factors[name])

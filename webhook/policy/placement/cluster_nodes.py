@@ -14,7 +14,7 @@ from webhook.policy.placement.facts import Facts
 from webhook.policy.placement.node_bounds import Decisive
 from webhook.policy.placement.node_classes import CONFIG_LABEL, STRATEGY, NodeClasses, PluginConfigs
 from webhook.policy.placement.node_index import NodeIndex, indexing
-from webhook.policy.placement.node_sets import Nodes, NodeSharing, TaintKey
+from webhook.policy.placement.node_sets import KeyAndEffect, Nodes, NodeSharing
 from webhook.policy.placement.selector import Constraint, Domain, Expression, Requirement
 from webhook.policy.placement.taints import TaintIndex, is_lifecycle
 from webhook.policy.pods.gpu_resources import GpuResources
@@ -58,7 +58,7 @@ class ClusterNodes:
         *,
         known: bool,
         taint_keys: frozenset[str] = frozenset(),
-        tolerable: Sequence[TaintKey] = (),
+        tolerable: Sequence[KeyAndEffect] = (),
         dynamic: frozenset[str] = frozenset(),
     ) -> None:
         self.classes = classes
@@ -110,7 +110,7 @@ def _as_node(group: NodeGroup) -> Node:
     return Node(group.name, group.labels, taints, group.resources)
 
 
-def _tolerable(taints: TaintIndex, patterns: Sequence[str]) -> Sequence[TaintKey]:
+def _tolerable(taints: TaintIndex, patterns: Sequence[str]) -> Sequence[KeyAndEffect]:
     """The taints that match one of the patterns: those of most nodes, so that no single node decides which."""
     matching = (
         (key, effect)

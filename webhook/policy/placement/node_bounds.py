@@ -86,7 +86,7 @@ class AnyTaint(Protocol):
         """The value; empty if it has none."""
 
 
-_Taint = TypeVar("_Taint", bound=AnyTaint)
+_AnyTaint = TypeVar("_AnyTaint", bound=AnyTaint)
 
 
 def kept_labels(labels: Mapping[str, str], decisive: Decisive = ALWAYS) -> Mapping[str, str]:
@@ -115,7 +115,7 @@ def certain_labels(labels: Mapping[str, str], kept: Mapping[str, str], decisive:
     return tuple(each for each in decisive.labels if each not in lacking)
 
 
-def kept_taints(taints: Sequence[_Taint]) -> Sequence[_Taint]:
+def kept_taints(taints: Sequence[_AnyTaint]) -> Sequence[_AnyTaint]:
     """The taints that are kept. Without the others, a node seems to take more pods than it does."""
     fitting = taints
     if not all(_fits(taint.key, taint.value) for taint in taints):

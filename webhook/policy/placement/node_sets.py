@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 Nodes: TypeAlias = int
 """A set of nodes: bit n stands for the n-th node of the index."""
 
-TaintKey: TypeAlias = tuple[str, str]
+KeyAndEffect: TypeAlias = tuple[str, str]
 """The key and the effect of a taint."""
 
 _Key = TypeVar("_Key", bound=Hashable)
@@ -61,7 +61,7 @@ class NodeSets:
 
     def __init__(self) -> None:
         self.labels: dict[str, dict[str, Nodes]] = {}
-        self.taints: dict[TaintKey, dict[str, Nodes]] = {}
+        self.taints: dict[KeyAndEffect, dict[str, Nodes]] = {}
         self.amounts: dict[str, dict[int, Nodes]] = {}
         self.incomplete: dict[NodePart, Nodes] = {}
         self.certain: dict[str, Nodes] = {}

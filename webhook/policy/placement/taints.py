@@ -10,7 +10,7 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Set
 from itertools import chain, zip_longest
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from webhook.policy.placement.node_sets import Nodes, TaintKey, union
+from webhook.policy.placement.node_sets import KeyAndEffect, Nodes, union
 from webhook.policy.pods.pod import Pod
 from webhook.policy.pods.reading import Members, text
 from webhook.policy.settings.injections import Toleration
@@ -172,7 +172,7 @@ class _Taints:
         self.by_value = by_value
         self.counts = counts
 
-    def tolerated_by(self, tolerations: Tolerations, key: TaintKey) -> Iterable[Nodes]:
+    def tolerated_by(self, tolerations: Tolerations, key: KeyAndEffect) -> Iterable[Nodes]:
         """The sets of nodes with the taints that the tolerations name. A node with several is in several sets."""
         if tolerations.tolerate_every(*key):
             return self.counts
@@ -184,14 +184,14 @@ class TaintIndex:
 
     __slots__ = ("_by_key", "_counts")
 
-    def __init__(self, by_key: Mapping[TaintKey, _Taints], counts: Mapping[tuple[str, bool], Counts]) -> None:
+    def __init__(self, by_key: Mapping[KeyAndEffect, _Taints], counts: Mapping[tuple[str, bool], Counts]) -> None:
         self._by_key = by_key
         self._counts = counts
 
-    def __iter__(self) -> Iterator[TaintKey]:
+    def __iter__(self) -> Iterator[KeyAndEffect]:
         return iter(self._by_key)
 
-    def having(self, key: TaintKey) -> Nodes:
+    def having(self, key: KeyAndEffect) -> Nodes:
         """The nodes with a taint of this key and effect, which some node has."""
         return self._by_key[key].counts[0]
 
@@ -231,7 +231,7 @@ def _taints(by_value: Mapping[str, Nodes]) -> Steps[_Taints]:
     return _Taints(by_value, counts)
 
 
-def taint_index(sets: Mapping[TaintKey, Mapping[str, Nodes]]) -> Steps[TaintIndex]:
+def taint_index(sets: Mapping[KeyAndEffect, Mapping[str, Nodes]]) -> Steps[TaintIndex]:
     """Index sets of nodes by key and effect, and by value, of their taints. In steps."""
     by_key = yield from converted(sets, _taints)
     counts: dict[tuple[str, bool], Counts] = {}

@@ -57,7 +57,7 @@ class _Renamed(FieldContainer):
         return (*self.path, self._RESOURCES if self._RESOURCES in self.raw else "resources", field, name)
 
 
-class Step(_Renamed):
+class TektonStep(_Renamed):
     """A step or sidecar of Tekton (tektoncd/pipeline, v1)."""
 
     __slots__ = ("_template",)
@@ -65,9 +65,9 @@ class Step(_Renamed):
 
     def __init__(self, raw: Members, list_path: Path, place: str | int | None, kind: str, given: str = "") -> None:
         super().__init__(raw, list_path, place, kind, given)
-        self._template: Step | None = None
+        self._template: TektonStep | None = None
 
-    def inherit(self, template: Step) -> None:
+    def inherit(self, template: TektonStep) -> None:
         """Add the amounts of the step template that the step does not set itself."""
         self._template = template
         self.limits, self.requests = {**template.limits, **self.limits}, {**template.requests, **self.requests}
@@ -80,7 +80,7 @@ class Step(_Renamed):
         return self._template.amount_path(field, name)
 
 
-class StepTemplate(Step):
+class StepTemplate(TektonStep):
     """The template of Tekton's steps. They inherit a few of its extended resources, and nothing else."""
 
     __slots__ = ()
@@ -132,7 +132,7 @@ class SparkContainer(FieldContainer):
         return (*self.path, "gpu", "name")
 
 
-Place = tuple[Path, Members]
+LocatedMapping = tuple[Path, Members]
 """A mapping, and the path to it."""
 
 FIELDS = tuple(
@@ -155,7 +155,7 @@ class AssembledPod(Pod):
     __slots__ = ("_places",)
 
     def __init__(
-        self, containers: tuple[Container, ...], places: Sequence[Place], path: Path, *, is_container: bool
+        self, containers: tuple[Container, ...], places: Sequence[LocatedMapping], path: Path, *, is_container: bool
     ) -> None:
         spec: Members = {}
         self._places: dict[str, Path] = {}

@@ -7,9 +7,9 @@ from webhook.policy.verdict import Path
 from webhook.policy.workloads.kinds import Kind
 from webhook.policy.workloads.paths import (
     EVERY,
-    Count,
+    PathPattern,
+    PodCount,
     PodPath,
-    Steps,
     at,
     beside,
     of_job,
@@ -19,7 +19,7 @@ from webhook.policy.workloads.paths import (
     unknown,
 )
 
-REPLICATED_JOBS: Steps = ("replicatedJobs", EVERY, "template", "spec", "template")
+REPLICATED_JOBS: PathPattern = ("replicatedJobs", EVERY, "template", "spec", "template")
 """The steps from a JobSetSpec to its pod templates."""
 
 
@@ -54,7 +54,7 @@ def _workers(manifest: Members, path: Path) -> int | None:
     return max(size - 1, 0)
 
 
-def _pods(*spec: str, apart: Steps = ()) -> tuple[PodPath, ...]:
+def _pods(*spec: str, apart: PathPattern = ()) -> tuple[PodPath, ...]:
     pods = (*spec, "leaderWorkerTemplate")
     return (
         PodPath((*pods, "leaderTemplate"), group="group", apart=apart, count=one),
@@ -86,7 +86,7 @@ _REPLICAS = beside("replicas", 0)
 """The pods of a task: `replicas`, 0 by default; `minAvailable` only says how many start together (v1.15)."""
 
 
-def _tasks(*spec: str, count: Count = _REPLICAS, apart: Steps = ()) -> tuple[PodPath, ...]:
+def _tasks(*spec: str, count: PodCount = _REPLICAS, apart: PathPattern = ()) -> tuple[PodPath, ...]:
     return (PodPath((*spec, "tasks", EVERY, "template"), group="job", apart=apart, count=count),)
 
 

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 from webhook.policy.pods.reading import MalformedError, Members, is_placeholder
 from webhook.policy.verdict import Path
-from webhook.policy.workloads.assembling import SharedSize
-from webhook.policy.workloads.extracted import Deferral, ExtractedPod, assign_groups
+from webhook.policy.workloads.extracted import Deferral, ExtractedPod, SharedSize, assign_groups
 from webhook.policy.workloads.paths import (
     REPLICAS,
     Assembly,

@@ -9,7 +9,7 @@ from webhook.policy.pods.reading import Members
 from webhook.policy.verdict import Path
 from webhook.policy.workloads.batch import REPLICATED_JOBS, of_replicated_job
 from webhook.policy.workloads.kinds import Kind
-from webhook.policy.workloads.paths import EVERY, Assembly, Condition, Count, Part, PodPath, at, one, stated
+from webhook.policy.workloads.paths import EVERY, Assembly, Condition, Containers, PodCount, PodPath, at, one, stated
 
 NOTEBOOKS = (
     Kind(
@@ -25,7 +25,7 @@ NOTEBOOKS = (
 
 
 _GROUP, _VERSIONS = "trainer.kubeflow.org", ("v1alpha1",)
-_NODE = Assembly((Part((), "trainer", name="node"),))
+_NODE = Assembly((Containers((), "trainer", name="node"),))
 _STEP = "trainer.kubeflow.org/trainjob-ancestor-step"
 
 
@@ -101,7 +101,7 @@ def _replicas_of_mpi(manifest: Members, path: Path) -> int | None:
     return stated(at(manifest, (*path[:-1], "replicas")), 0 if path[-2] == "Worker" else 1)
 
 
-def _training_job(kind: str, specs: str, *versions: str, count: Count = _replicas, ranks: bool = False) -> Kind:
+def _training_job(kind: str, specs: str, *versions: str, count: PodCount = _replicas, ranks: bool = False) -> Kind:
     paths = (PodPath(("spec", specs, EVERY, "template"), group="job", count=count, ranks=ranks),)
     suspended = (("spec", "runPolicy", "suspend"),)
     return Kind("kubeflow.org", kind, paths, f"{kind.lower()}s", versions or ("v1",), suspended=suspended)
@@ -165,10 +165,10 @@ _CHOOSES_NODES = re.compile(r"spark\.kubernetes\.(?:(?:driver|executor)\.)?(?:no
 """The options of Spark that choose nodes (apache/spark, `docs/running-on-kubernetes.md`)."""
 
 
-def _role(spec: tuple[str, ...], role: str, count: Count) -> tuple[PodPath, ...]:
+def _role(spec: tuple[str, ...], role: str, count: PodCount) -> tuple[PodPath, ...]:
     """The paths of a role. Its fields replace those of its template, and these the fields of the application."""
     steps = (*spec, role)
-    parts = (Part(("initContainers", EVERY), kind=INIT), Part((), "spark"), Part(("sidecars", EVERY)))
+    parts = (Containers(("initContainers", EVERY), kind=INIT), Containers((), "spark"), Containers(("sidecars", EVERY)))
     return (
         PodPath(steps, Assembly(parts, (spec, (*steps, "template", "spec"), steps)), count=count),
         PodPath((*steps, "template"), count=count),

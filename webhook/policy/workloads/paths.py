@@ -13,7 +13,7 @@ from webhook.policy.verdict import Path
 EVERY = "*"
 """The step to every element of a list, or every member of a mapping."""
 
-Steps = tuple[str, ...]
+PathPattern = tuple[str, ...]
 """Each step is a key, or EVERY."""
 
 Whole = Literal["template", "podSpec", "container", "resources"]
@@ -23,28 +23,28 @@ Form = Literal["container", "resources", "step", "trainer", "spark"]
 """The form of a container: the API's own, its bare resources, a step of Tekton (its `computeResources` count), the
 trainer of a TrainJob (its `resourcesPerNode` count), or a role of Spark (its `gpu.quantity` counts)."""
 
-Count = Callable[[Members, Path], int | None]
+PodCount = Callable[[Members, Path], int | None]
 """How many pods a controller makes from the pod at a path of an object; None if the object does not say."""
 
 Condition = Callable[[Members, Path], bool]
 """Whether something is true of the pod at a path of an object."""
 
 
-class Part(NamedTuple):
+class Containers(NamedTuple):
     """Containers of an assembled pod: the steps to them from its place, their form, and APP or INIT.
 
     Only the last step can be EVERY. `name` is the one that the controller gives a container, whatever the object says.
     `template` leads to a step template whose amounts they inherit.
     """
 
-    steps: Steps
+    steps: PathPattern
     form: Form = "container"
     kind: str = APP
     name: str = ""
-    template: Steps | None = None
+    template: PathPattern | None = None
 
 
-CONTAINERS = (Part(("initContainers", EVERY), kind=INIT), Part(("containers", EVERY)))
+CONTAINERS = (Containers(("initContainers", EVERY), kind=INIT), Containers(("containers", EVERY)))
 """The containers of a PodSpec."""
 
 
@@ -56,11 +56,11 @@ class Assembly(NamedTuple):
     these fields.
     """
 
-    parts: tuple[Part, ...]
-    around: tuple[Steps, ...] = ()
+    parts: tuple[Containers, ...]
+    around: tuple[PathPattern, ...] = ()
 
     @property
-    def requests(self) -> tuple[tuple[Steps, Form], ...]:
+    def requests(self) -> tuple[tuple[PathPattern, Form], ...]:
         """The steps from the place of the pod to all that may ask for resources, each with its form."""
         templates = ((part.template, part.form) for part in self.parts if part.template is not None)
         return (*((part.steps, part.form) for part in self.parts), *templates)
@@ -98,12 +98,12 @@ class PodPath:
     every pod that asks for a GPU is a rank, or several, of one job that communicates through NCCL.
     """
 
-    steps: Steps
+    steps: PathPattern
     holds: Whole | Assembly = "template"
     group: str = ""
     works_together: Condition = always
-    apart: Steps = ()
-    count: Count = one
+    apart: PathPattern = ()
+    count: PodCount = one
     hides_shared_memory: Condition = never
     renders: bool = False
     ranks: bool = False
@@ -117,7 +117,7 @@ class PodPath:
         )
 
     @property
-    def _pods(self) -> Steps:
+    def _pods(self) -> PathPattern:
         """The steps to the pod specs or containers: a template holds its pod spec in `spec`."""
         return (*self.steps, "spec") if self.holds == "template" else self.steps
 
@@ -126,7 +126,7 @@ _WITHIN = ((), ("containers", EVERY), ("initContainers", EVERY))
 """The steps from a pod spec to itself and to its containers."""
 
 
-def steps(path: str) -> Steps:
+def steps(path: str) -> PathPattern:
     """The steps of a path as settings write it, such as `spec.jobs[*].template` or `spec.specs.*.template`."""
     return tuple(step for step in path.replace("[*]", ".*").split(".") if step)
 
@@ -145,7 +145,7 @@ MAPPINGS = ("ReplicaSpecs",)
 """How the only mappings whose members hold pods end: the roles of the jobs of kubeflow.org."""
 
 
-def walk(node: Any, remaining: Steps, path: Path = ()) -> Iterator[tuple[Path, Members]]:
+def walk(node: Any, remaining: PathPattern, path: Path = ()) -> Iterator[tuple[Path, Members]]:
     """Every mapping to which the steps lead from a node, with its path. Raises MalformedError."""
     for depth, step in enumerate(remaining):
         if node is None:
@@ -206,7 +206,7 @@ def product(*factors: int | None) -> int | None:
     return result
 
 
-def beside(field: str, default: int) -> Count:
+def beside(field: str, default: int) -> PodCount:
     """The count that a field beside the template states."""
 
     def count(manifest: Members, path: Path) -> int | None:

@@ -5,7 +5,17 @@ from __future__ import annotations
 from webhook.policy.pods.reading import Members
 from webhook.policy.verdict import Path
 from webhook.policy.workloads.kinds import Kind
-from webhook.policy.workloads.paths import CONTAINERS, EVERY, Assembly, Part, PodPath, Steps, at, stated, unknown
+from webhook.policy.workloads.paths import (
+    CONTAINERS,
+    EVERY,
+    Assembly,
+    Containers,
+    PathPattern,
+    PodPath,
+    at,
+    stated,
+    unknown,
+)
 
 _KNATIVE_GROUP, _KNATIVE_TEMPLATE = "serving.knative.dev", (PodPath(("spec", "template")),)
 
@@ -28,13 +38,13 @@ _PREDICTORS = tuple(
 _EXPLAINERS = ("art",)
 
 
-def _component(*steps: str, containers: tuple[str, ...], group: str = "", apart: Steps = ()) -> PodPath:
+def _component(*steps: str, containers: tuple[str, ...], group: str = "", apart: PathPattern = ()) -> PodPath:
     """A PodSpec beside the containers of model servers, which become one pod (`Predictor.buildPodSpec`)."""
-    parts = (*CONTAINERS, *(Part((name,)) for name in containers))
+    parts = (*CONTAINERS, *(Containers((name,)) for name in containers))
     return PodPath(steps, Assembly(parts, (steps,)), group=group, apart=apart)
 
 
-def _predictor(*steps: str, group: str, apart: Steps = ()) -> tuple[PodPath, ...]:
+def _predictor(*steps: str, group: str, apart: PathPattern = ()) -> tuple[PodPath, ...]:
     """A predictor, and its workers on other nodes, whose number also depends on the runtime (`multiNodeProcess`)."""
     return (
         _component(*steps, containers=_PREDICTORS, group=group, apart=apart),

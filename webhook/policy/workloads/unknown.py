@@ -11,7 +11,7 @@ from webhook.policy.messages import is_one_edit_away
 from webhook.policy.pods.reading import is_placeholder
 from webhook.policy.verdict import Path
 from webhook.policy.workloads.kinds import BUILT_IN, Kind, Kinds
-from webhook.policy.workloads.paths import EVERY, MAPPINGS, Assembly, Form, PodPath, Steps, Whole, written
+from webhook.policy.workloads.paths import EVERY, MAPPINGS, Assembly, Form, PathPattern, PodPath, Whole, written
 from webhook.policy.workloads.presets import PRESETS
 
 _LONGEST = 96
@@ -174,7 +174,7 @@ def intended(kind: Kind, path: Path) -> Intended | None:
     return Intended(written(best[1]), written(_difference(best[1], path)))
 
 
-def places(kind: Kind) -> Iterator[Steps]:
+def places(kind: Kind) -> Iterator[PathPattern]:
     """The steps to all places of a kind where an amount is read: to `limits` and `requests`, or to the amount."""
     for path in kind.paths:
         for steps, form in _requests(path):
@@ -184,7 +184,7 @@ def places(kind: Kind) -> Iterator[Steps]:
                 yield from ((*steps, *_RESOURCES[form], field) for field in ("limits", "requests"))
 
 
-_RESOURCES: Mapping[Form, Steps] = {
+_RESOURCES: Mapping[Form, PathPattern] = {
     "container": ("resources",),
     "resources": (),
     "step": ("computeResources",),
@@ -192,7 +192,7 @@ _RESOURCES: Mapping[Form, Steps] = {
 }
 """The steps from a container of each form to its `limits` and `requests`."""
 
-_WITHIN: Mapping[Whole, tuple[Steps, ...]] = {
+_WITHIN: Mapping[Whole, tuple[PathPattern, ...]] = {
     "template": (("spec", "containers", EVERY), ("spec", "initContainers", EVERY)),
     "podSpec": (("containers", EVERY), ("initContainers", EVERY)),
     "container": ((),),
@@ -200,7 +200,7 @@ _WITHIN: Mapping[Whole, tuple[Steps, ...]] = {
 """The steps from what a path leads to, to its containers."""
 
 
-def _requests(path: PodPath) -> Iterator[tuple[Steps, Form]]:
+def _requests(path: PodPath) -> Iterator[tuple[PathPattern, Form]]:
     """The steps to all that may ask for resources in the pods at a path, each with its form."""
     holds = path.holds
     if isinstance(holds, Assembly):
@@ -211,7 +211,7 @@ def _requests(path: PodPath) -> Iterator[tuple[Steps, Form]]:
         yield from (((*path.steps, *steps), "container") for steps in _WITHIN[holds])
 
 
-def _aligned(place: Steps, path: Path) -> tuple[int, Path] | None:
+def _aligned(place: PathPattern, path: Path) -> tuple[int, Path] | None:
     """How far a path is from a place of the kind, and that place with the indices of the path; None if it is not near.
 
     Near means that the steps of the shorter one are some of those of the longer one, in their order.
@@ -243,7 +243,7 @@ def _aligned(place: Steps, path: Path) -> tuple[int, Path] | None:
     return abs(len(place) - len(path)) + misspelt, tuple(meant)
 
 
-def _is_alike(place: Steps, at: int, step: str | int) -> bool:
+def _is_alike(place: PathPattern, at: int, step: str | int) -> bool:
     """Whether a step is the one of a place, in other case or with a typo."""
     known = place[at]
     if known == EVERY:
