@@ -18,7 +18,7 @@ from typing import Any
 import yaml
 
 from webhook import __version__
-from webhook.policy.pods.known_names import WRONG_NAMES
+from webhook.policy.pods.gpu_resources import WRONG_NAMES
 from webhook.policy.workloads.kinds import BUILT_IN, Kind
 from webhook.policy.workloads.paths import Assembly, PodPath, written
 from webhook.policy.workloads.presets import PRESETS

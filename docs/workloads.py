@@ -10,7 +10,17 @@ from pathlib import Path
 
 from webhook.policy.pods.pod import INIT
 from webhook.policy.workloads.kinds import BUILT_IN, Kind
-from webhook.policy.workloads.paths import CONTAINERS, Assembly, Count, Part, PodPath, always, one, unknown, written
+from webhook.policy.workloads.paths import (
+    CONTAINERS,
+    Assembly,
+    Containers,
+    PodCount,
+    PodPath,
+    always,
+    one,
+    unknown,
+    written,
+)
 from webhook.policy.workloads.presets import PRESETS, Preset
 
 PROSE = Path(__file__).parent / "prose"
@@ -32,7 +42,7 @@ FORMS = {
     "trainer": "`resourcesPerNode`",
     "spark": "`gpu`",
 }
-_FIXED: dict[Count, str] = {one: "1", unknown: "unknown"}
+_FIXED: dict[PodCount, str] = {one: "1", unknown: "unknown"}
 
 
 def page() -> str:
@@ -88,7 +98,7 @@ def _holds(path: PodPath) -> str:
     return "pod spec, also with " + ", ".join(_part(part) for part in parts if part not in CONTAINERS)
 
 
-def _part(part: Part) -> str:
+def _part(part: Containers) -> str:
     if not part.steps:
         return f"one container ({FORMS[part.form]})"
     what = [FORMS[part.form]] * (part.form != "container") + ["init"] * (part.kind is INIT)

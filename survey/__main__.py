@@ -15,8 +15,8 @@ from survey.mentions import named
 from survey.repositories import repositories
 from webhook.diagnostics import LINE, InputError
 from webhook.dryrun.files import configuration
+from webhook.policy.messages import printable
 from webhook.policy.pods.gpu_resources import GpuResources
-from webhook.policy.printable import printable
 from webhook.report.exit_codes import ExitCode
 
 

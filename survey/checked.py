@@ -13,7 +13,7 @@ import msgspec
 
 from survey.repositories import Repository
 from webhook.diagnostics import LINE
-from webhook.policy.printable import printable
+from webhook.policy.messages import printable
 from webhook.policy.workloads.kinds import group_of
 from webhook.report.exit_codes import ExitCode
 

@@ -8,7 +8,7 @@ from itertools import chain
 
 from survey.counts import Objects, Survey, Tally
 from webhook.diagnostics import LINE
-from webhook.policy.printable import printable
+from webhook.policy.messages import printable
 
 _OBJECTS = ("objects", "name a GPU", "allowed", "warned", "denied", "skipped", "silent")
 

@@ -80,7 +80,7 @@ def _keep_certificates(server: Server, tls: Tls, options: InstallationOptions, a
 
 def _follow_facts(server: Server, settings: Settings, api: Client) -> None:
     from webhook.cluster.live_facts import LiveFacts
-    from webhook.policy.placement.decisive import Decisive
+    from webhook.policy.placement.node_bounds import Decisive
 
     if settings.facts.device_classes and not server.live.evaluator.ruleset.nodes.known and not settings.facts.nodes:
         reason = "a DeviceClass that serves a shared resource turns its limits into warnings where nodes are unknown"

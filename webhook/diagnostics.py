@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias, TypeVar
 
-from webhook.policy.printable import printable
+from webhook.policy.messages import printable
 from webhook.policy.verdict import Path
 
 LINE = 8192

@@ -11,7 +11,7 @@ import pytest
 from tests.chart.matching import called, request
 from tests.chart.render import MODES, RefusedError, entries, entry, only, rendered
 from webhook.policy.workloads.kinds import Kind
-from webhook.policy.workloads.paths import EVERY, Assembly, Form, Steps
+from webhook.policy.workloads.paths import EVERY, Assembly, Form, PathPattern
 from webhook.policy.workloads.presets import PRESETS
 
 pytestmark = pytest.mark.slow
@@ -46,7 +46,7 @@ FORMS: dict[Form, Any] = {
 }
 
 
-def pods(kind: Kind) -> Iterator[tuple[Steps, Any]]:
+def pods(kind: Kind) -> Iterator[tuple[PathPattern, Any]]:
     """The paths to every place in which an object of a kind may name a GPU, and what makes the value there."""
     for path in kind.paths:
         match path.holds:
@@ -61,7 +61,7 @@ def pods(kind: Kind) -> Iterator[tuple[Steps, Any]]:
                 yield path.steps, FORMS[form]
 
 
-def at(steps: Steps, value: Any) -> Any:
+def at(steps: PathPattern, value: Any) -> Any:
     """A value in which the steps lead to another."""
     for place, step in reversed(list(enumerate(steps))):
         is_mapping = place > 0 and steps[place - 1].endswith("ReplicaSpecs")

@@ -13,7 +13,7 @@ from tests.chart.matching import called, called_by, request
 from webhook.admission.respond import lost_tolerations
 from webhook.policy.context import Origin
 from webhook.policy.evaluate import Evaluator
-from webhook.policy.pods.known_names import WRONG_NAMES, KnownNames
+from webhook.policy.pods.gpu_resources import WRONG_NAMES, KnownNames
 from webhook.policy.settings.settings import Settings
 
 pytestmark = pytest.mark.slow

@@ -13,7 +13,7 @@ import yaml
 from tests.chart.render import CHART, FULLNAME, MODES, Values, container, of_kind, only, pod_spec
 from tests.cli.run import run
 from webhook.dryrun.files import configuration
-from webhook.policy.settings.units import Duration
+from webhook.policy.settings.formats import Duration
 from webhook.settings.configuration import Configuration, view
 from webhook.settings.profiles import PROFILES
 

@@ -52,7 +52,7 @@ def test_check_imports_no_heavy_package() -> None:
 UNUSED = {
     "webhook.dryrun.baseline",
     "webhook.policy.launchers.programs",
-    "webhook.policy.nearest_node",
+    "webhook.policy.placement.nearest",
     "webhook.policy.placement.cluster_objects",
     "webhook.policy.settings.elements",
     "webhook.policy.settings.formats",

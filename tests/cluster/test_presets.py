@@ -23,7 +23,7 @@ from tests.contract.answers import Answered, by_check
 from tests.crds.published import definitions
 from tests.fixture import load_all
 from webhook.patch.pointer import pointer
-from webhook.policy.workloads.paths import EVERY, Assembly, Part, PodPath, Steps
+from webhook.policy.workloads.paths import EVERY, Assembly, Containers, PathPattern, PodPath
 from webhook.policy.workloads.presets import PRESETS
 
 if TYPE_CHECKING:
@@ -50,11 +50,11 @@ WARNED = "Warning: "
 TWO = 'asks for 2 of "nvidia.com/gpu"; the limit is 1'
 
 
-def _parts(path: PodPath) -> tuple[Part, ...]:
+def _parts(path: PodPath) -> tuple[Containers, ...]:
     return path.holds.parts if isinstance(path.holds, Assembly) else ()
 
 
-def _leads(steps: Steps, place: Place) -> bool:
+def _leads(steps: PathPattern, place: Place) -> bool:
     """Whether the steps lead to something above a place."""
     return len(steps) < len(place) and all(wanted in (EVERY, step) for wanted, step in zip(steps, place, strict=False))
 

@@ -15,7 +15,7 @@ from tests.pki import manners
 from webhook.cluster.client import Client, connect
 from webhook.cluster.live_facts import LiveFacts
 from webhook.policy.placement.cluster_objects import RuntimeClass
-from webhook.policy.placement.decisive import ALWAYS
+from webhook.policy.placement.node_bounds import ALWAYS
 from webhook.policy.settings.settings import FactsSettings
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import Any
 
 from tests.crds.published import Definition, published
 from tests.crds.schema import Schema, at, is_open, is_pod_spec
-from webhook.policy.workloads.paths import EVERY, Steps
+from webhook.policy.workloads.paths import EVERY, PathPattern
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +18,7 @@ class _Type:
 
     group: str
     kind: str
-    steps: Steps
+    steps: PathPattern
 
     def schema(self, version: str) -> Schema:
         (definition,) = published(self.group, self.kind)

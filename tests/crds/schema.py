@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from webhook.policy.workloads.paths import EVERY, Steps
+from webhook.policy.workloads.paths import EVERY, PathPattern
 
 Schema = Mapping[str, Any]
 
 _OF_POD_SPECS = frozenset({"containers", "ephemeralContainers", "initContainers", "overhead", "resources"})
 
 
-def at(schema: Schema, steps: Steps) -> Schema | None:
+def at(schema: Schema, steps: PathPattern) -> Schema | None:
     """The schema at a path; None where the path does not exist."""
     for step in steps:
         below = every(schema) if step == EVERY else fields(schema).get(step)
@@ -51,7 +51,7 @@ def is_request(schema: Schema) -> bool:
     return {"limits", "requests"} <= names or names == {"name", "quantity"}
 
 
-def places(schema: Schema, steps: Steps = ()) -> Iterator[Steps]:
+def places(schema: Schema, steps: PathPattern = ()) -> Iterator[PathPattern]:
     """The places of pod specifications, and those that ask for resources outside the containers of one.
 
     KServe's pod specifications have more than Kubernetes' fields: containers of frameworks. `status` is left out.
@@ -67,6 +67,6 @@ def places(schema: Schema, steps: Steps = ()) -> Iterator[Steps]:
         yield from _outside_claims(element, (*steps, EVERY))
 
 
-def _outside_claims(schema: Schema, steps: Steps) -> Iterator[Steps]:
+def _outside_claims(schema: Schema, steps: PathPattern) -> Iterator[PathPattern]:
     """The places, but for those in the claim for a volume: its resources are storage."""
     return iter(()) if "accessModes" in fields(schema) else places(schema, steps)

@@ -12,7 +12,7 @@ from tests.crds.published import DEFINITIONS, Definition, definitions, published
 from tests.crds.schema import Schema, at, fields, is_pod_spec, is_request, places
 from tests.crds.unchecked import RETIRED_KINDS, UNCHECKED_FIELDS, UNCHECKED_KINDS
 from webhook.policy.workloads.kinds import Kind
-from webhook.policy.workloads.paths import CONTAINERS, EVERY, Assembly, PodPath, Steps, written
+from webhook.policy.workloads.paths import CONTAINERS, EVERY, Assembly, PathPattern, PodPath, written
 from webhook.policy.workloads.presets import PRESETS
 
 pytestmark = pytest.mark.slow  # downloads what is missing
@@ -36,9 +36,9 @@ OF_ONE_VERSION = {
     *("stepOverrides", "sidecarOverrides", "stepSpecs", "sidecarSpecs"),
 }
 """Fields of Tekton that v1 has and v1beta1 has not, or the other way round."""
-POD: Mapping[str, Steps] = {"template": ("spec",), "podSpec": ()}
+POD: Mapping[str, PathPattern] = {"template": ("spec",), "podSpec": ()}
 """The steps from what a path holds to the pod specification."""
-REQUESTS: Mapping[str, tuple[Steps, ...]] = {
+REQUESTS: Mapping[str, tuple[PathPattern, ...]] = {
     "container": (("resources",),),
     "resources": ((),),
     "step": (("computeResources",), ("resources",)),
@@ -136,7 +136,7 @@ def schemas(kind: Kind) -> list[tuple[str, Schema]]:
     ]
 
 
-def ends(path: PodPath) -> Iterator[tuple[Steps, ...]]:
+def ends(path: PodPath) -> Iterator[tuple[PathPattern, ...]]:
     """The places that a path reads, each with its other names."""
     if isinstance(path.holds, Assembly):
         for steps, form in path.holds.requests:
@@ -147,14 +147,14 @@ def ends(path: PodPath) -> Iterator[tuple[Steps, ...]]:
         yield tuple((*path.steps, *request) for request in REQUESTS[path.holds])
 
 
-def leads(schema: Schema, end: Steps, path: PodPath) -> bool:
+def leads(schema: Schema, end: PathPattern, path: PodPath) -> bool:
     found = at(schema, end)
     if found is None or path.holds in POD:
         return found is not None and is_pod_spec(found)
     return is_request(found) and not is_pod_spec(at(schema, end[:-1]) or {})  # a pod may have resources of its own
 
 
-def read_by(path: PodPath) -> Iterator[Steps]:
+def read_by(path: PodPath) -> Iterator[PathPattern]:
     """The places that a path reads. One that reads all containers of a pod specification reads that."""
     for alternatives in ends(path):
         yield from alternatives
@@ -162,13 +162,13 @@ def read_by(path: PodPath) -> Iterator[Steps]:
         yield path.steps
 
 
-def is_unchecked(group: str, steps: Steps) -> bool:
+def is_unchecked(group: str, steps: PathPattern) -> bool:
     return any(group == other and contains(steps, field) for other, field in UNCHECKED_FIELDS)
 
 
-def contains(steps: Steps, part: Steps) -> bool:
+def contains(steps: PathPattern, part: PathPattern) -> bool:
     return any(steps[start : start + len(part)] == part for start in range(len(steps)))
 
 
-def dotted(steps: Steps) -> str:
+def dotted(steps: PathPattern) -> str:
     return ".".join(steps)

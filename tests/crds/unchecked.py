@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from webhook.policy.workloads.paths import EVERY, Steps
+from webhook.policy.workloads.paths import EVERY, PathPattern
 
 _CONTROLLERS = "a controller makes it from a kind that is checked"
 _ROUTER = "it routes requests and uses no GPU"
@@ -21,7 +21,7 @@ UNCHECKED_KINDS: Mapping[tuple[str, str], str] = {
 RETIRED_KINDS = {("tekton.dev", "ClusterTask")}
 """Kinds that older releases of a project serve, and the published ones do not."""
 
-UNCHECKED_FIELDS: Mapping[tuple[str, Steps], str] = {
+UNCHECKED_FIELDS: Mapping[tuple[str, PathPattern], str] = {
     ("argoproj.io", ("templateDefaults", "dag")): "a default for all templates cannot run templates",
     ("argoproj.io", ("templateDefaults", "steps")): "a default for all templates cannot run templates",
     ("ray.io", ("autoscalerOptions",)): "the resources of KubeRay's autoscaler, a sidecar that uses no GPU",

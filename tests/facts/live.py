@@ -8,7 +8,7 @@ from typing import Any
 
 from tests.facts.fake_cluster import FakeCluster
 from webhook.cluster.live_facts import LiveFacts, LiveSource
-from webhook.policy.placement.decisive import ALWAYS, Decisive
+from webhook.policy.placement.node_bounds import ALWAYS, Decisive
 from webhook.policy.settings.settings import FactsSettings
 
 

@@ -19,9 +19,8 @@ from webhook.cluster import nodes as cluster_nodes
 from webhook.policy.context import Origin
 from webhook.policy.evaluate import Evaluator
 from webhook.policy.placement.cluster_objects import Node, Taint
-from webhook.policy.placement.decisive import ALWAYS
 from webhook.policy.placement.facts import Facts
-from webhook.policy.placement.node_bounds import bounded
+from webhook.policy.placement.node_bounds import ALWAYS, bounded
 from webhook.policy.settings.injections import Injections, TolerationInjection
 from webhook.policy.settings.settings import Settings
 from webhook.settings.facts_file import portable, spelled_out

@@ -32,8 +32,7 @@ from webhook.policy.placement.cluster_objects import (
     Replicas,
     RuntimeClass,
 )
-from webhook.policy.placement.decisive import ALWAYS
-from webhook.policy.placement.node_bounds import MOST
+from webhook.policy.placement.node_bounds import ALWAYS, MOST
 from webhook.policy.settings.elements import DevicePluginSource
 from webhook.policy.settings.settings import FactsSettings
 

@@ -11,9 +11,8 @@ from tests.facts.fake_cluster import NODES, FakeCluster
 from tests.pki.virtual import virtual
 from webhook.cluster.facts import read_facts
 from webhook.policy.placement.cluster_objects import Node, Taint
-from webhook.policy.placement.decisive import Decisive
 from webhook.policy.placement.facts import Facts
-from webhook.policy.placement.node_bounds import LONGEST_KEY, LONGEST_VALUE, MOST
+from webhook.policy.placement.node_bounds import LONGEST_KEY, LONGEST_VALUE, MOST, Decisive
 from webhook.policy.settings.settings import FactsSettings, Settings
 from webhook.settings.facts_file import portable, spelled_out
 from webhook.settings.load import load_facts

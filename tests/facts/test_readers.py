@@ -25,8 +25,8 @@ from webhook.cluster.device_plugin import MOST_CONFIGS
 from webhook.cluster.facts import FactsError, read_facts
 from webhook.cluster.runtime_classes import MOST_LABELS
 from webhook.policy.placement.cluster_objects import DeviceClass, DevicePlugin, Node, PluginConfig, RuntimeClass, Taint
-from webhook.policy.placement.decisive import Decisive
 from webhook.policy.placement.facts import Facts
+from webhook.policy.placement.node_bounds import Decisive
 from webhook.policy.settings.elements import DevicePluginSource
 from webhook.policy.settings.settings import FactsSettings
 

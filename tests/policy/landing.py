@@ -8,10 +8,9 @@ from tests.strategies.selecting import GPU, SHARED
 from webhook.policy.evaluate import Evaluator
 from webhook.policy.placement.cluster_nodes import ClusterNodes
 from webhook.policy.placement.cluster_objects import Node
-from webhook.policy.placement.node_classes import NodeClasses
+from webhook.policy.placement.node_classes import NodeClasses, PluginConfigs
 from webhook.policy.placement.node_index import NodeIndex
 from webhook.policy.placement.node_sets import NodeSharing
-from webhook.policy.placement.plugin_configs import PluginConfigs
 from webhook.policy.placement.reachability import Placement
 from webhook.policy.pods.gpu_resources import GpuResources
 from webhook.policy.pods.pod import Pod

@@ -18,7 +18,7 @@ from webhook.policy.settings.settings import Settings, Users
 from webhook.policy.verdict import Path, Severity
 from webhook.policy.workloads.extracted import Deferral
 from webhook.policy.workloads.kinds import MOST_SHARED, QUEUE_LABEL, TooManyPodsError
-from webhook.policy.workloads.paths import Assembly, Part
+from webhook.policy.workloads.paths import Assembly, Containers
 
 Json = dict[str, Any]
 
@@ -39,7 +39,7 @@ def paths(group: str, kind: str, spec: Json, evaluator: Evaluator = EVALUATOR) -
 
 
 def test_requests_of_assembly_lead_to_parts_then_templates() -> None:
-    parts = (Part(("driver",), "resources"), Part(("executor",), template=("executor", "template")))
+    parts = (Containers(("driver",), "resources"), Containers(("executor",), template=("executor", "template")))
     assert Assembly(parts).requests == (
         (("driver",), "resources"),
         (("executor",), "container"),

@@ -9,13 +9,10 @@ import pytest
 from webhook.policy.context import Origin
 from webhook.policy.evaluate import Evaluator
 from webhook.policy.placement import node_index
-from webhook.policy.placement.certain_labels import RESTRICTED
 from webhook.policy.placement.cluster_objects import DevicePlugin, Node, PluginConfig, Replicas
-from webhook.policy.placement.decisive import ALWAYS, Decisive
-from webhook.policy.placement.facts import Facts
-from webhook.policy.placement.node_bounds import MOST, bounded
-from webhook.policy.placement.node_classes import STRATEGY
-from webhook.policy.placement.plugin_configs import CONFIG_LABEL
+from webhook.policy.placement.facts import RESTRICTED, Facts
+from webhook.policy.placement.node_bounds import ALWAYS, MOST, Decisive, bounded
+from webhook.policy.placement.node_classes import CONFIG_LABEL, STRATEGY
 from webhook.policy.settings.elements import NodeGroup
 from webhook.policy.settings.settings import PlacementSettings, Settings
 from webhook.policy.verdict import Decision, Verdict

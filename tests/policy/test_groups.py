@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from webhook.policy.pods.reading import MalformedError
 from webhook.policy.settings.elements import WorkloadPath
-from webhook.policy.settings.workloads import Workloads
+from webhook.policy.settings.settings import Workloads
 from webhook.policy.workloads.extracted import ExtractedPod
 from webhook.policy.workloads.kinds import extract, with_paths
 from webhook.policy.workloads.presets import kinds_with

@@ -11,9 +11,9 @@ import pytest
 from tests.hostile import GPU, container, each, pod, required
 from webhook.policy.context import Origin
 from webhook.policy.evaluate import Evaluator
-from webhook.policy.memory_size import ANNOTATION
 from webhook.policy.placement.cluster_objects import Namespace, Node, RuntimeClass, Taint
 from webhook.policy.placement.facts import Facts
+from webhook.policy.placement.memory import ANNOTATION
 from webhook.policy.settings.injections import Injections, MemoryInjection, SteeringInjection, TolerationInjection
 from webhook.policy.settings.settings import Settings
 

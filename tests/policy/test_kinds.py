@@ -8,7 +8,7 @@ import pytest
 
 from webhook.policy.pods.reading import MalformedError
 from webhook.policy.settings.elements import WorkloadPath
-from webhook.policy.settings.workloads import PresetName, Workloads
+from webhook.policy.settings.settings import PresetName, Workloads
 from webhook.policy.workloads.extracted import Deferral
 from webhook.policy.workloads.kinds import (
     BUILT_IN,

@@ -25,8 +25,7 @@ from webhook.policy.evaluate import Evaluator
 from webhook.policy.placement.cluster_nodes import whole_cards
 from webhook.policy.placement.cluster_objects import Node
 from webhook.policy.placement.facts import Facts
-from webhook.policy.placement.node_classes import CAPABLE, STRATEGY, NodeClasses
-from webhook.policy.placement.plugin_configs import PluginConfigs
+from webhook.policy.placement.node_classes import CAPABLE, STRATEGY, NodeClasses, PluginConfigs
 from webhook.policy.placement.reachability import Reachability
 from webhook.policy.settings.settings import PlacementSettings, Settings
 from webhook.policy.verdict import Decision

@@ -15,10 +15,9 @@ from tests.strategies.selecting import by_name
 from webhook.patch import build, verify
 from webhook.policy.context import Origin
 from webhook.policy.evaluate import Evaluator
-from webhook.policy.memory_size import ANNOTATION, MOST_TERMS, mebibytes_of, written
 from webhook.policy.placement.cluster_objects import DeviceClass, Node
 from webhook.policy.placement.facts import UNKNOWN, Facts
-from webhook.policy.placement.memory_shares import MOST_KINDS
+from webhook.policy.placement.memory import ANNOTATION, MOST_KINDS, MOST_TERMS, mebibytes_of, written
 from webhook.policy.placement.node_classes import CAPABLE, CARD_MEMORY, REPLICAS, STRATEGY
 from webhook.policy.placement.selector import ANALYSED
 from webhook.policy.settings.injections import (

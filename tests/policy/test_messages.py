@@ -13,12 +13,12 @@ from tests.fixture import Fixture, evaluator_of, load_all
 from tests.strategies.selecting import selecting
 from webhook.policy.context import Origin
 from webhook.policy.evaluate import Evaluator
+from webhook.policy.messages import MESSAGE_LIMIT, message
 from webhook.policy.placement.node_classes import STRATEGY
 from webhook.policy.pods.client_limits import PREFIX
-from webhook.policy.pods.quantity import NANO
+from webhook.policy.pods.quantity import NANO, amount
 from webhook.policy.settings.settings import Limits, Resource, Settings, TimeSlicingLimits
 from webhook.policy.verdict import Finding
-from webhook.policy.wording import MESSAGE_LIMIT, amount, message
 
 Json = dict[str, Any]
 

@@ -15,8 +15,7 @@ from webhook.policy.evaluate import Evaluator
 from webhook.policy.pods.gpu_resources import MIG
 from webhook.policy.pods.reading import MalformedError
 from webhook.policy.settings.elements import WorkloadPath
-from webhook.policy.settings.settings import Settings
-from webhook.policy.settings.workloads import Workloads
+from webhook.policy.settings.settings import Settings, Workloads
 from webhook.policy.verdict import Finding, Path, Severity, Verdict
 from webhook.policy.workloads.kinds import BUILT_IN, group_of
 from webhook.policy.workloads.paths import at

@@ -30,10 +30,9 @@ from webhook.policy.placement.nearest import (
     Unmet,
     Untolerated,
 )
-from webhook.policy.placement.selector import MOST_DEMANDS, MOST_TERMS
+from webhook.policy.placement.selector import MOST_LISTED, MOST_LISTED_TERMS
 from webhook.policy.settings.elements import WorkloadPath
-from webhook.policy.settings.settings import Settings
-from webhook.policy.settings.workloads import Workloads
+from webhook.policy.settings.settings import Settings, Workloads
 from webhook.policy.verdict import Finding
 
 Json = dict[str, Any]
@@ -181,8 +180,8 @@ def fails_as_said(pod: Json, found: Passing | Stopped | Shortfall | Untolerated 
             assert offered == node.resources[GPU.name] < asked(pod)
         case Untolerated(_, taint, _):
             assert taint in on_node.lasting
-        case Unmet(_, demand, _):
-            assert demand.path in {("spec", *one.path) for one in chain(*on_node.unmet)}
+        case Unmet(_, expression, _):
+            assert expression.path in {("spec", *one.path) for one in chain(*on_node.unmet)}
 
 
 def remedied_pod_passes_there(pod: Json, found: Passing | Shortfall | Untolerated | Unmet) -> None:
@@ -195,19 +194,19 @@ def remedied_pod_passes_there(pod: Json, found: Passing | Shortfall | Untolerate
             remedied["spec"]["containers"][0]["resources"]["limits"][GPU.name] = offered
         case Untolerated(_, taint, _):
             remedied["spec"]["tolerations"].append({"key": taint.key, "value": taint.value, "effect": taint.effect})
-        case Unmet(node, demand, _):
+        case Unmet(node, expression, _):
             holder = remedied
-            for step in demand.path[:-1]:
+            for step in expression.path[:-1]:
                 holder = holder[step]  # type: ignore[index]
-            held = demand.held_by(node)
-            if demand.is_selector and held is None:
-                del holder[demand.path[-1]]  # type: ignore[arg-type]
-            elif demand.is_selector:
-                holder[demand.path[-1]] = held  # type: ignore[index]
+            held = expression.held_by(node)
+            if expression.is_selector and held is None:
+                del holder[expression.path[-1]]  # type: ignore[arg-type]
+            elif expression.is_selector:
+                holder[expression.path[-1]] = held  # type: ignore[index]
             elif held is None:
-                holder[demand.path[-1]] = {"key": demand.name, "operator": "DoesNotExist"}  # type: ignore[index]
+                holder[expression.path[-1]] = {"key": expression.name, "operator": "DoesNotExist"}  # type: ignore[index]
             else:
-                holder[demand.path[-1]] = {"key": demand.name, "operator": "In", "values": [held]}  # type: ignore[index]
+                holder[expression.path[-1]] = {"key": expression.name, "operator": "In", "values": [held]}  # type: ignore[index]
     after = OnNode(remedied, found.node)
     if getattr(found, "alone", True):
         assert after.is_selected
@@ -298,12 +297,12 @@ def selecting(count: int, *terms: list[Json]) -> Json:
 @pytest.mark.parametrize(
     ("pod", "is_listed"),
     [
-        (selecting(0, expressions(MOST_DEMANDS)), True),
-        (selecting(0, expressions(MOST_DEMANDS + 1)), False),
-        (selecting(0, *[expressions(1)] * MOST_TERMS), True),
-        (selecting(0, *[expressions(1)] * (MOST_TERMS + 1)), False),
-        (selecting(2, expressions(MOST_DEMANDS - 2)), True),
-        (selecting(2, expressions(MOST_DEMANDS - 1)), False),
+        (selecting(0, expressions(MOST_LISTED)), True),
+        (selecting(0, expressions(MOST_LISTED + 1)), False),
+        (selecting(0, *[expressions(1)] * MOST_LISTED_TERMS), True),
+        (selecting(0, *[expressions(1)] * (MOST_LISTED_TERMS + 1)), False),
+        (selecting(2, expressions(MOST_LISTED - 2)), True),
+        (selecting(2, expressions(MOST_LISTED - 1)), False),
     ],
     ids=["most expressions", "one more expression", "most terms", "one more term", "most of both", "one more of both"],
 )
@@ -313,7 +312,7 @@ def test_longer_affinity_gets_message_without_node(pod: Json, *, is_listed: bool
 
 
 def test_longer_node_selector_gets_message_without_node() -> None:
-    (found,) = findings(pod_of(nodeSelector={f"label-{number}": "x" for number in range(MOST_DEMANDS + 1)}), CARD)
+    (found,) = findings(pod_of(nodeSelector={f"label-{number}": "x" for number in range(MOST_LISTED + 1)}), CARD)
     assert found.message == 'nodes offer "nvidia.com/gpu", but none of them can take the pod'
 
 
@@ -367,7 +366,7 @@ def test_cpu_time_is_linear_in_expressions() -> None:
 def test_cpu_time_is_linear_in_nodes() -> None:
     def prepared(count: int) -> Any:
         evaluator = Evaluator.of(Settings(), Facts(cluster(count)))
-        pod = pod_of(affinity=required(*[expressions(MOST_DEMANDS)] * MOST_TERMS))
+        pod = pod_of(affinity=required(*[expressions(MOST_LISTED)] * MOST_LISTED_TERMS))
         return lambda: evaluator.evaluate(pod, "", "Pod", Origin("team-a", groups=()))
 
     assert_linear(prepared, 64, 640)

@@ -14,8 +14,7 @@ from webhook.policy.context import Origin
 from webhook.policy.evaluate import Evaluator
 from webhook.policy.placement.cluster_objects import DevicePlugin, Node, PluginConfig, Replicas, Taint
 from webhook.policy.placement.facts import Facts
-from webhook.policy.placement.node_classes import CAPABLE, STRATEGY
-from webhook.policy.placement.plugin_configs import CONFIG_LABEL
+from webhook.policy.placement.node_classes import CAPABLE, CONFIG_LABEL, STRATEGY
 from webhook.policy.settings.injections import Injections, SteeringInjection
 from webhook.policy.settings.settings import Limits, Settings
 from webhook.policy.verdict import Decision, Finding, Severity, Verdict

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from webhook.policy.pods.placeholders import is_placeholder
-from webhook.policy.pods.reading import MalformedError, elements, members
+from webhook.policy.pods.reading import MalformedError, elements, is_placeholder, members
 
 
 @pytest.mark.parametrize(

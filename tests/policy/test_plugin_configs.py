@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from webhook.policy.placement.cluster_objects import DevicePlugin, Node, PluginConfig
-from webhook.policy.placement.plugin_configs import CONFIG_LABEL, PluginConfigs
-from webhook.policy.placement.plugin_limits import ContainerLimits
+from webhook.policy.placement.node_classes import CONFIG_LABEL, PluginConfigs
+from webhook.policy.rules import ContainerLimits
 from webhook.policy.settings.settings import Limits
 
 SHARED, WHOLE = PluginConfig("shared", "mps"), PluginConfig("whole")

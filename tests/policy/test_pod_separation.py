@@ -8,7 +8,7 @@ import pytest
 
 from webhook.policy.checks.gps020_ranks import keeps_apart
 from webhook.policy.pods.reading import MalformedError
-from webhook.policy.settings.workloads import Workloads
+from webhook.policy.settings.settings import Workloads
 from webhook.policy.workloads.kinds import extract
 from webhook.policy.workloads.presets import kinds_with
 

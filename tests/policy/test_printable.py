@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from webhook.policy.printable import LIMIT, printable
+from webhook.policy.messages import LIMIT, printable
 
 COMMANDS = ["::error file=a,line=1::x", "  ::add-mask::x", "\t::error::x", "\n::error::x", "##[error]x", "a ##[group]x"]
 ANYWHERE = ("##[", "##vso[", "##teamcity[")

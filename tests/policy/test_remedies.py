@@ -14,7 +14,7 @@ from tests.fixture import HOOKS, Fixture, evaluator_of, load_all
 from webhook.policy.context import Origin
 from webhook.policy.placement.selector import AFFINITY
 from webhook.policy.pods.pod import Pod
-from webhook.policy.settings.workloads import Workloads
+from webhook.policy.settings.settings import Workloads
 from webhook.policy.verdict import Finding, Path, Verdict
 from webhook.policy.workloads.extracted import ExtractedPod
 from webhook.policy.workloads.kinds import extract, group_of

@@ -20,14 +20,12 @@ from webhook.patch import pointer
 from webhook.policy.context import Origin
 from webhook.policy.evaluate import Evaluator
 from webhook.policy.pods.gpu_resources import GpuResources
-from webhook.policy.settings.settings import Resource, Settings
-from webhook.policy.settings.workloads import Workloads
+from webhook.policy.settings.settings import Resource, Settings, Workloads
 from webhook.policy.verdict import Decision, Finding, Path, Severity, Verdict
 from webhook.policy.workloads.kinds import MOST_PODS, Kind
-from webhook.policy.workloads.mentions import GpuNames, find_mentions
-from webhook.policy.workloads.paths import EVERY, Assembly, PodPath, Steps, Whole
+from webhook.policy.workloads.paths import EVERY, Assembly, PathPattern, PodPath, Whole
 from webhook.policy.workloads.presets import PRESETS
-from webhook.policy.workloads.search import find_pods
+from webhook.policy.workloads.search import GpuNames, find_mentions, find_pods
 from webhook.settings.load import load
 
 Json = dict[str, Any]
@@ -136,7 +134,7 @@ HELD: dict[str, Json] = {
 }
 
 
-def requests_of(place: PodPath) -> list[tuple[Steps, str]]:
+def requests_of(place: PodPath) -> list[tuple[PathPattern, str]]:
     """The steps to all that may ask for resources at a path of a kind, each with its form."""
     if not isinstance(place.holds, Assembly):
         return [(place.steps, place.holds)]
@@ -153,7 +151,9 @@ OF_PRESETS = [
 
 
 @pytest.mark.parametrize(("kind", "steps", "form"), OF_PRESETS)
-def test_amount_at_path_of_preset_is_checked_and_not_reported_as_unchecked(kind: Kind, steps: Steps, form: str) -> None:
+def test_amount_at_path_of_preset_is_checked_and_not_reported_as_unchecked(
+    kind: Kind, steps: PathPattern, form: str
+) -> None:
     manifest: Any = HELD[form]
     for step in reversed(steps):
         manifest = [manifest] if step == EVERY else {step: manifest}

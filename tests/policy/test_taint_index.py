@@ -13,11 +13,10 @@ from tests import scheduler
 from tests.linear import assert_at_most
 from tests.strategies import selecting
 from webhook.policy.placement.cluster_objects import Node, Taint
-from webhook.policy.placement.node_classes import NodeClasses
+from webhook.policy.placement.node_classes import NodeClasses, PluginConfigs
 from webhook.policy.placement.node_index import NodeIndex
 from webhook.policy.placement.node_sets import NodeSharing
-from webhook.policy.placement.plugin_configs import PluginConfigs
-from webhook.policy.placement.tolerations import Tolerations, is_lifecycle
+from webhook.policy.placement.taints import Tolerations, is_lifecycle
 
 Json = dict[str, Any]
 

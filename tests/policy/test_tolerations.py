@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from webhook.policy.placement.cluster_objects import Taint, TaintEffect
-from webhook.policy.placement.tolerations import Tolerations, as_raw
+from webhook.policy.placement.taints import Tolerations, as_raw
 from webhook.policy.pods.reading import MalformedError
 from webhook.policy.settings.injections import Toleration
 

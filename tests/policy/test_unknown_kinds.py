@@ -9,10 +9,9 @@ from webhook.policy.context import Origin
 from webhook.policy.evaluate import Evaluator
 from webhook.policy.pods.gpu_resources import GpuResources
 from webhook.policy.settings.elements import WorkloadPath
-from webhook.policy.settings.settings import Settings
-from webhook.policy.settings.workloads import Workloads
-from webhook.policy.workloads.mentions import GpuNames, find_mentions
+from webhook.policy.settings.settings import Settings, Workloads
 from webhook.policy.workloads.presets import PRESETS, Preset, kinds_with
+from webhook.policy.workloads.search import GpuNames, find_mentions
 from webhook.policy.workloads.unknown import Unknown, unknown
 from webhook.policy.workloads.without_pods import RENDERED, RUNS_NO_PODS
 

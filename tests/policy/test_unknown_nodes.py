@@ -15,8 +15,7 @@ from webhook.policy.context import Origin
 from webhook.policy.evaluate import Evaluator
 from webhook.policy.placement.cluster_objects import DevicePlugin, Node, NodePart, PluginConfig, Replicas
 from webhook.policy.placement.facts import Facts
-from webhook.policy.placement.node_classes import CAPABLE, PRODUCT, REPLICAS, STRATEGY
-from webhook.policy.placement.plugin_configs import CONFIG_LABEL
+from webhook.policy.placement.node_classes import CAPABLE, CONFIG_LABEL, PRODUCT, REPLICAS, STRATEGY
 from webhook.policy.placement.reachability import Placement, Reachability
 from webhook.policy.settings.elements import NodeGroup
 from webhook.policy.settings.injections import Injections, SteeringInjection

@@ -18,8 +18,8 @@ from tests.project.repository import ROOT, blocks, dry_run, is_logged, name, pro
 from webhook.cli import cli
 from webhook.cluster import nodes
 from webhook.cluster.api_server import ApiServer
-from webhook.policy.placement.decisive import ALWAYS
-from webhook.policy.placement.tolerations import is_lifecycle
+from webhook.policy.placement.node_bounds import ALWAYS
+from webhook.policy.placement.taints import is_lifecycle
 from webhook.server.observe.metrics import FAMILIES, Metrics
 
 PAGES = pages()

@@ -7,7 +7,7 @@ from dataclasses import fields, replace
 
 import pytest
 
-from webhook.policy.pipe_directory import Pipe
+from webhook.policy.rules import Pipe
 from webhook.policy.settings.formats import Choice
 from webhook.policy.settings.injections import Injections
 from webhook.policy.settings.settings import Limits, Resource, TimeSlicingLimits

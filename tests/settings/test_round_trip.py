@@ -13,9 +13,8 @@ from jsonschema import Draft202012Validator
 
 from webhook.diagnostics import InputError
 from webhook.dryrun.files import parse
-from webhook.policy.settings.formats import Choice, Flag, FlagOr, Format, Range, Text
+from webhook.policy.settings.formats import Choice, Duration, Flag, FlagOr, Format, Range, Size, Text
 from webhook.policy.settings.settings import Settings
-from webhook.policy.settings.units import Duration, Size
 from webhook.report.data import json_text, yaml_text
 from webhook.report.settings import YamlComments, commented_yaml
 from webhook.settings.configuration import SETTINGS_FILE, view

@@ -8,10 +8,9 @@ from typing import Annotated, Any
 
 import pytest
 
-from webhook.policy.settings.field import setting
-from webhook.policy.settings.formats import Flag, Range
+from webhook.policy.settings import setting
+from webhook.policy.settings.formats import Duration, Flag, Range, Seconds
 from webhook.policy.settings.names import ANY, Count, LabelKey
-from webhook.policy.settings.units import Duration, Seconds
 from webhook.settings.schema_tree import (
     MISSING,
     Array,

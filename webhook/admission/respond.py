@@ -18,11 +18,10 @@ from webhook.admission.structure import BadReviewError
 from webhook.diagnostics import dotted
 from webhook.patch import build, pointer, verify
 from webhook.policy.context import Origin
-from webhook.policy.evaluate import Evaluator
-from webhook.policy.exemption import exemption
+from webhook.policy.evaluate import Evaluator, exemption
+from webhook.policy.messages import printable
 from webhook.policy.pods.pod import Pod
 from webhook.policy.pods.reading import MalformedError
-from webhook.policy.printable import printable
 from webhook.policy.verdict import (
     MOST_EDITS,
     NOTHING_SUPPRESSED,

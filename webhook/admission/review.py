@@ -15,7 +15,7 @@ import msgspec
 
 from webhook.admission import structure
 from webhook.admission.structure import BadReviewError
-from webhook.policy.printable import printable
+from webhook.policy.messages import printable
 from webhook.policy.workloads.kinds import QUEUE_LABEL
 
 

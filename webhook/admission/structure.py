@@ -7,7 +7,7 @@ text.
 
 from __future__ import annotations
 
-from webhook.policy.printable import printable
+from webhook.policy.messages import printable
 
 _MESSAGE = 400
 """Characters of a message. A path with long keys is shortened; the reason at its end is kept."""

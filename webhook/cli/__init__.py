@@ -19,7 +19,7 @@ from webhook.cli.extras import missing, require
 from webhook.cli.screen import discard, show, tell
 from webhook.cli.version import version_line
 from webhook.diagnostics import InputError
-from webhook.policy.printable import printable
+from webhook.policy.messages import printable
 from webhook.report.exit_codes import ExitCode
 
 COMMANDS = {

@@ -12,7 +12,7 @@ from webhook.cli.screen import show
 from webhook.diagnostics import LINE
 from webhook.dryrun.files import SettingsFile, configuration, content, parse, read_facts, settings_file
 from webhook.manifests import STDIN
-from webhook.policy.printable import printable
+from webhook.policy.messages import printable
 from webhook.policy.verdict import Path
 from webhook.report.data import DataFormat, json_text
 from webhook.report.settings import YamlComments, commented_yaml, plugin_limits

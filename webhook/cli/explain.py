@@ -18,7 +18,7 @@ from webhook.policy.checks import CHECKS
 from webhook.policy.checks.check import Check
 from webhook.policy.injections import ALL
 from webhook.policy.injections.injection import Injection
-from webhook.policy.printable import printable
+from webhook.policy.messages import printable
 from webhook.policy.settings.formats import did_you_mean
 from webhook.report.explanation import explanation
 from webhook.report.lines import Paint

@@ -19,10 +19,10 @@ from webhook.cluster.client import ClusterError, connect
 from webhook.cluster.facts import FactsError, read_facts
 from webhook.diagnostics import Diagnostic, InputError
 from webhook.dryrun.files import parse
+from webhook.policy.messages import printable
 from webhook.policy.placement.cluster_objects import DevicePlugin
-from webhook.policy.placement.decisive import Decisive
 from webhook.policy.placement.facts import Facts
-from webhook.policy.printable import printable
+from webhook.policy.placement.node_bounds import Decisive
 from webhook.policy.settings.elements import DevicePluginSource
 from webhook.policy.settings.settings import FactsSettings, Settings
 from webhook.settings.load import load

@@ -15,7 +15,7 @@ from click.shell_completion import CompletionItem
 
 from webhook.cli.outputs import STDOUT
 from webhook.dryrun.inputs import Inputs
-from webhook.policy.printable import printable
+from webhook.policy.messages import printable
 
 if TYPE_CHECKING:
     from webhook.policy.settings.formats import Format

@@ -11,7 +11,7 @@ from typing import TextIO
 import click
 
 from webhook.diagnostics import LINE, Diagnostic
-from webhook.policy.printable import printable
+from webhook.policy.messages import printable
 from webhook.report.lines import Paint, plain
 
 _WIDTH = 80

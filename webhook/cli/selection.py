@@ -12,7 +12,7 @@ from click.shell_completion import CompletionItem
 from webhook.cli.options import option_group
 from webhook.policy.checks import CHECKS
 from webhook.policy.injections import ALL
-from webhook.policy.printable import printable
+from webhook.policy.messages import printable
 from webhook.report.model import EVERYTHING, Selection
 
 _CODES = tuple(check.code for check in CHECKS)

@@ -92,7 +92,7 @@ def command(
     """
     import uvloop
 
-    from webhook.policy.placement.decisive import Decisive
+    from webhook.policy.placement.node_bounds import Decisive
     from webhook.server import Files, Server, StartError, interpreter
     from webhook.server.observe.log import EventLog
     from webhook.settings.load import load, load_facts

@@ -33,7 +33,7 @@ from kubernetes.aio.config import (
 from webhook import __version__
 from webhook.cluster.api_server import Object, ResponseTooLargeError, StatusError, WatchEvent
 from webhook.cluster.kubeconfig import KubeconfigError, verify
-from webhook.policy.printable import printable
+from webhook.policy.messages import printable
 from webhook.runtime.retry import next_turn
 
 _CONNECT = 5.0

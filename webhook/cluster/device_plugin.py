@@ -15,8 +15,8 @@ from webhook.cluster.api_server import ApiServer, Metadata, Rule
 from webhook.cluster.plugin_daemon_set import NO_CONFIG, DefaultRule, PluginDaemonSet
 from webhook.cluster.plugin_daemon_set import parse as daemon_set
 from webhook.cluster.readers import Named
+from webhook.policy.messages import printable
 from webhook.policy.placement.cluster_objects import DevicePlugin, PluginConfig
-from webhook.policy.printable import printable
 from webhook.policy.settings.elements import DevicePluginSource
 
 _VERBS: Final = ("get", "watch")

@@ -10,8 +10,8 @@ from typing import Any, Final, Protocol, TypeAlias
 from webhook.cluster import device_classes, device_plugin, namespaces, nodes, runtime_classes
 from webhook.cluster.api_server import ApiServer
 from webhook.cluster.watch import Reader, ReadError
-from webhook.policy.placement.decisive import ALWAYS, Decisive
 from webhook.policy.placement.facts import Facts
+from webhook.policy.placement.node_bounds import ALWAYS, Decisive
 from webhook.policy.settings.elements import DevicePluginSource
 from webhook.policy.settings.settings import FactsSettings
 from webhook.runtime.failure_log import LogEvent

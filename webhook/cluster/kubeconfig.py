@@ -9,7 +9,7 @@ from typing import Any
 
 import yaml
 
-from webhook.policy.printable import printable
+from webhook.policy.messages import printable
 from webhook.policy.settings.formats import did_you_mean
 
 _NAMED = 8

@@ -13,8 +13,8 @@ from typing import Any, Final
 from webhook.cluster.api_server import ApiServer
 from webhook.cluster.facts import MOST_PROBLEMS, Built, FactsPart, parts
 from webhook.cluster.watch import Changed, Listed, Reader, WatchLog, follow
-from webhook.policy.placement.decisive import Decisive
-from webhook.policy.printable import printable
+from webhook.policy.messages import printable
+from webhook.policy.placement.node_bounds import Decisive
 from webhook.policy.settings.settings import FactsSettings
 from webhook.runtime.failure_log import LogEvent, Recently
 from webhook.runtime.retry import delay, monotonic, next_turn, wait_for_event

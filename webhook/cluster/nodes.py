@@ -11,10 +11,11 @@ from msgspec import Raw, Struct
 from webhook.cluster.api_server import ApiServer, LabelledMetadata, Rule
 from webhook.cluster.client import Pool
 from webhook.cluster.readers import Collection as Read
+from webhook.policy.messages import printable
 from webhook.policy.placement.cluster_objects import Node, NodePart, Taint
-from webhook.policy.placement.decisive import Decisive
 from webhook.policy.placement.node_bounds import (
     MOST,
+    Decisive,
     certain_labels,
     kept_labels,
     kept_resources,
@@ -23,7 +24,6 @@ from webhook.policy.placement.node_bounds import (
     taint_order,
 )
 from webhook.policy.pods.quantity import NANO, QuantityError, parse
-from webhook.policy.printable import printable
 
 _PATHS: Final = ("/api/v1/nodes",)
 _RULE: Final = Rule("", "nodes", ("list", "watch"))

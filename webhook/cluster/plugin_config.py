@@ -15,9 +15,9 @@ from typing import Any, Final, TypeAlias
 
 from webhook.diagnostics import Diagnostic
 from webhook.manifests import documents
+from webhook.policy.messages import printable
 from webhook.policy.placement.cluster_objects import PluginConfig, Replicas, Strategy
 from webhook.policy.pods.reading import type_of
-from webhook.policy.printable import printable
 
 LARGEST: Final = 64 * 1024
 """Bytes of the largest configuration that is read: a hundred times a usual one."""

@@ -12,7 +12,7 @@ from msgspec import Raw, Struct
 
 from webhook.cluster.api_server import ApiServer, ResponseTooLargeError, Rule, StatusError
 from webhook.cluster.watch import UNDECODABLE, Bookmark, ReadError, ResourceVersion, Start
-from webhook.policy.printable import printable
+from webhook.policy.messages import printable
 from webhook.runtime.retry import next_turn
 
 T = TypeVar("T")

@@ -19,7 +19,7 @@ import msgspec
 from msgspec import Meta, Raw, Struct
 
 from webhook.cluster.api_server import ApiServer, Metadata, StatusError, WatchEvent
-from webhook.policy.printable import printable
+from webhook.policy.messages import printable
 from webhook.runtime.failure_log import FailureLog, LogEvent
 from webhook.runtime.retry import Backoff, is_stable, monotonic
 

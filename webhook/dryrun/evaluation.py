@@ -10,8 +10,8 @@ from webhook.manifests import Manifest
 from webhook.patch import Operation, build, verify
 from webhook.policy.context import Origin
 from webhook.policy.evaluate import Evaluator
+from webhook.policy.messages import printable
 from webhook.policy.pods.reading import MalformedError, Members, mapping, members, text
-from webhook.policy.printable import printable
 from webhook.policy.verdict import Decision, Finding, Path, Severity, Verdict
 from webhook.policy.workloads.kinds import Kinds, group_of, is_pod
 from webhook.report.extent import extent

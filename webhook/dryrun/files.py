@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, BinaryIO, NamedTuple, TypeAlias, TypeVar
 from webhook.diagnostics import Diagnostic, InputError, Listing
 from webhook.manifests import Document, documents, source
 from webhook.manifests.recognition import OUR_FILE
-from webhook.policy.placement.decisive import Decisive
 from webhook.policy.placement.facts import UNKNOWN, Facts
+from webhook.policy.placement.node_bounds import Decisive
 from webhook.policy.settings.settings import Settings
 
 if TYPE_CHECKING:

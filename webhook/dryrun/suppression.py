@@ -13,7 +13,7 @@ from itertools import islice
 
 from webhook.diagnostics import Diagnostic
 from webhook.manifests.comments import Comment
-from webhook.policy.printable import printable
+from webhook.policy.messages import printable
 from webhook.policy.settings.formats import did_you_mean
 from webhook.report.model import Result, Selection, Suppression, Suppressor
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from webhook.dryrun.evaluation import USERS
-from webhook.policy.wording import message
+from webhook.policy.messages import message
 from webhook.report.model import Result, decision_with
 
 _REMEDY = "set the same runAsUser in all of them"

@@ -23,7 +23,7 @@ from yaml.reader import ReaderError
 from webhook.manifests import scalars
 from webhook.manifests.errors import DEEPEST, TOO_DEEP, UnreadableError, given_twice, quoted
 from webhook.manifests.position import SourceText, Spot, Spots
-from webhook.policy.printable import printable
+from webhook.policy.messages import printable
 
 # Stand for the pending key: inside a list, and between a merge key (`<<`) and its value.
 _ITEM: Any = object()

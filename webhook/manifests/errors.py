@@ -9,7 +9,7 @@ import re
 
 from webhook.diagnostics import Diagnostic
 from webhook.manifests.position import SourceText
-from webhook.policy.printable import printable
+from webhook.policy.messages import printable
 
 DEEPEST = 256
 """Levels of nesting: far more than any Kubernetes object needs, far fewer than the stack of a recursive reader."""

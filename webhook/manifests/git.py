@@ -13,7 +13,7 @@ import time
 from posixpath import dirname
 from typing import Final
 
-from webhook.policy.printable import printable
+from webhook.policy.messages import printable
 
 SECONDS = 15.0
 """The time that git gets in a run, for all work trees together: it waits forever for a `.gitignore` that is a pipe."""

@@ -15,8 +15,8 @@ from webhook.manifests.files import Source
 from webhook.manifests.manifest import Document, Manifest
 from webhook.manifests.reader import documents, flattened
 from webhook.manifests.recognition import KUSTOMIZATION_FILES, Reason, Stranger, is_review, recognized
+from webhook.policy.messages import printable
 from webhook.policy.pods.reading import type_of
-from webhook.policy.printable import printable
 from webhook.policy.verdict import Path
 from webhook.policy.workloads.without_pods import FRAGMENT, KUSTOMIZATION
 

@@ -20,7 +20,7 @@ from webhook.pki.authority import Authority, age
 from webhook.pki.installation import Installation, Lifetimes
 from webhook.pki.objects import ApiStatusError, ClusterState, ConflictError, Objects
 from webhook.pki.rotation import CertificateTerms, Publish, Served, Sign, Step, Store, View
-from webhook.policy.printable import printable
+from webhook.policy.messages import printable
 from webhook.runtime.certificates import InstallCertificate, InstallError
 from webhook.runtime.failure_log import FailureLog, LogEvent
 from webhook.runtime.retry import Backoff, RateLimiter, delay, monotonic, wait_for_event

@@ -11,7 +11,7 @@ from webhook.pki.authorities import Authorities
 from webhook.pki.bundle import Bundle
 from webhook.pki.hook_configuration import HookConfiguration
 from webhook.pki.installation import Installation
-from webhook.policy.printable import printable
+from webhook.policy.messages import printable
 
 
 class ApiStatusError(Exception):

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 from webhook.policy.launchers.words import Launch
-from webhook.policy.memory_size import ANNOTATION, MemorySize, memory_size
+from webhook.policy.placement.memory import ANNOTATION, MemorySize, memory_size
 from webhook.policy.placement.reachability import Placement, Reachability
 from webhook.policy.placement.selector import requirement
-from webhook.policy.placement.tolerations import Tolerations, tolerations_of
+from webhook.policy.placement.taints import Tolerations, tolerations_of
 from webhook.policy.pods.pod import Container
 from webhook.policy.pods.reading import Members
 from webhook.policy.pods.requests import GpuRequests, ResourceRequest
@@ -18,10 +18,9 @@ from webhook.policy.rules import Rules
 from webhook.policy.verdict import Edit
 from webhook.policy.workloads.extracted import Deferral, ExtractedPod, launches_of
 from webhook.policy.workloads.kinds import BUILT_IN, Kind
-from webhook.policy.workloads.mentions import Mention
 from webhook.policy.workloads.paths import Assembly
-from webhook.policy.workloads.suggestion import entry
-from webhook.policy.workloads.unknown import Unknown
+from webhook.policy.workloads.search import Mention
+from webhook.policy.workloads.unknown import Unknown, entry
 
 if TYPE_CHECKING:
     from webhook.policy.placement.cluster_objects import RuntimeClass
@@ -258,3 +257,35 @@ def _why_skipped(context: ObjectContext) -> str:
         return "nothing checks the GPU resource that it names"
     is_built_in = (context.held.group, context.held.kind) in BUILT_IN
     return "it holds no pod template" if is_built_in else "it requests no GPU resource"
+
+
+_LONGEST_LIST = 1024
+"""Characters of the annotation's value: room for every code several times. A longer value suppresses nothing."""
+
+_NO_CODES: frozenset[str] = frozenset()
+
+
+def suppressed_codes(context: PodContext) -> frozenset[str]:
+    """The codes of the checks whose findings about the pod are suppressed.
+
+    Codes that do not exist, and text that is no list of codes, suppress nothing: GPS018 reports them.
+    """
+    annotation = context.rules.suppressing_annotation
+    value = None if annotation is None else context.pod.annotations.get(annotation)
+    return _NO_CODES if value is None else frozenset(_listed(value)).intersection(context.rules.severities)
+
+
+def unknown_codes(value: object, known: Collection[str]) -> list[object]:
+    """What a value of the annotation names besides known codes: each once, in the order of the value.
+
+    A value that is no list of codes is unknown as a whole.
+    """
+    codes = _listed(value)
+    return [code for code in dict.fromkeys(codes) if code not in known] if codes else [value]
+
+
+def _listed(value: object) -> list[str]:
+    """The codes of a list with commas, in upper case; none for a value that is too long or not text."""
+    if not isinstance(value, str) or len(value) > _LONGEST_LIST:
+        return []
+    return [code.upper() for part in value.split(",") if (code := part.strip())]

@@ -8,19 +8,24 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import chain, islice
 
-from webhook.policy.checks import CHECKS, OBJECT_CHECKS, POD_CHECKS
+from webhook.policy.checks import CHECKS, OBJECT_CHECKS, POD_CHECKS, gps008_users
 from webhook.policy.checks.check import Check
-from webhook.policy.context import ManifestObject, ObjectContext, Origin, PodContext, why_searched, why_skipped
-from webhook.policy.exemption import exemption
+from webhook.policy.context import (
+    ManifestObject,
+    ObjectContext,
+    Origin,
+    PodContext,
+    suppressed_codes,
+    why_searched,
+    why_skipped,
+)
 from webhook.policy.injections import INJECTIONS, STEERING
-from webhook.policy.mps_users import mps_users
 from webhook.policy.placement.facts import UNKNOWN, Facts
 from webhook.policy.pods.gpu_resources import GpuResources
 from webhook.policy.pods.reading import MalformedError, Members
-from webhook.policy.rules import Rules, Ruleset
+from webhook.policy.rules import Rules, Ruleset, carries
 from webhook.policy.settings.settings import Settings
 from webhook.policy.steps import Steps, finished
-from webhook.policy.suppression import suppressed_codes
 from webhook.policy.verdict import (
     DECISIONS,
     KEPT_PER_CODE,
@@ -39,15 +44,10 @@ from webhook.policy.verdict import (
 )
 from webhook.policy.workloads.extracted import ExtractedPod
 from webhook.policy.workloads.kinds import MOST_PODS, Kind, Kinds, extract
-from webhook.policy.workloads.mentions import GpuNames, Mention, amounts_read, containers_of, find_mentions
-from webhook.policy.workloads.policies import active
 from webhook.policy.workloads.presets import kinds_with
-from webhook.policy.workloads.search import find_pods
+from webhook.policy.workloads.search import GpuNames, Mention, amounts_read, containers_of, find_mentions, find_pods
 from webhook.policy.workloads.unknown import unknown
-from webhook.policy.workloads.without_pods import FRAGMENT, why_no_pods
-
-_USERS = "GPS008"
-"""The check that compares users, also across the objects of a run."""
+from webhook.policy.workloads.without_pods import FRAGMENT, active, why_no_pods
 
 _DEFAULT_SEVERITIES = {check.code: check.severity for check in CHECKS}
 
@@ -124,8 +124,8 @@ class Evaluator:
                 context.edits = _inject(context, verdict.withheld)
                 verdict.add_edits(context.edits)
             verdict.run(self._checks_for(context), context)
-            if origin.is_offline and _USERS not in suppressed_codes(context):
-                verdict.users.extend([(user, path) for _, user, path in mps_users(context)])
+            if origin.is_offline and gps008_users.CHECK.code not in suppressed_codes(context):
+                verdict.users.extend([(user, path) for _, user, path in gps008_users.mps_users(context)])
         return checked
 
     def _why_not_searched(self, group: str, kind: str, origin: Origin) -> str | None:
@@ -152,12 +152,12 @@ class Evaluator:
         verdict = VerdictBuilder()
         pods, checked = self._check_found(held, origin, verdict)
         mentions = self._mentions(held.manifest, pods, checked)
-        stranger = unknown(held.group, held.kind, self.kinds)
+        unknown_kind = unknown(held.group, held.kind, self.kinds)
         naming = tuple([one.extracted for one in checked if one.requests.named or one.requests.positive])
-        context = ObjectContext(held, None, stranger, naming, mentions)
+        context = ObjectContext(held, None, unknown_kind, naming, mentions)
         verdict.run_on_object(OBJECT_CHECKS, context, self.ruleset.of(origin.namespace))
         if naming and not verdict.reason:
-            verdict.reason = why_searched(held, stranger, naming[0])
+            verdict.reason = why_searched(held, unknown_kind, naming[0])
         return verdict.build() if verdict.counts or verdict.reason else skipped(why_skipped(context))
 
     def _check_found(
@@ -257,15 +257,7 @@ def _steer(context: PodContext, withheld: dict[str, str]) -> Iterable[Edit]:
 class VerdictBuilder:
     """Collects the findings and edits of the pods of one object."""
 
-    __slots__ = (
-        "counts",
-        "edits",
-        "findings",
-        "reason",
-        "suppressed",
-        "users",
-        "withheld",
-    )
+    __slots__ = ("counts", "edits", "findings", "reason", "suppressed", "users", "withheld")
 
     def __init__(self) -> None:
         self.findings: dict[str, list[Finding]] = {}
@@ -360,3 +352,37 @@ def _keep(kept: dict[str, list[Finding]], code: str, severity: Severity, violati
 
 def _in_order(kept: dict[str, list[Finding]]) -> tuple[Finding, ...]:
     return tuple(finding for code in sorted(kept) for finding in kept[code])
+
+
+_MIRROR = "kubernetes.io/config.mirror"
+_NODES = "system:nodes"
+_OS_LABEL = "kubernetes.io/os"
+
+
+def exemption(context: PodContext) -> str | None:
+    """Why the pod is left alone; None for one that is checked."""
+    if context.rules.exemption is not None:
+        return context.rules.exemption
+    annotation = context.rules.settings.exempt.annotation
+    if annotation is not None and carries(context.pod.annotations, annotation):
+        return "exempt: the pod has the annotation of exempt.annotation"
+    if _is_mirror(context):
+        return "exempt: the pod mirrors a static pod, which a kubelet runs already"
+    return "exempt: the pod runs on Windows" if _is_windows(context) else None
+
+
+def _is_mirror(context: PodContext) -> bool:
+    """Whether the pod mirrors one that a kubelet runs already.
+
+    Any user can set the annotation, so a hook trusts it only from a node. Offline the annotation is enough.
+    """
+    if _MIRROR not in context.pod.annotations or not context.is_pod:
+        return False
+    return context.origin.is_offline or _NODES in (context.origin.groups or ())
+
+
+def _is_windows(context: PodContext) -> bool:
+    pod = context.pod
+    if pod.spec.get("os") is not None and pod.members("os").get("name") == "windows":
+        return True
+    return pod.spec.get("nodeSelector") is not None and pod.members("nodeSelector").get(_OS_LABEL) == "windows"

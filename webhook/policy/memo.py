@@ -9,20 +9,20 @@ from typing import TypeVar
 LONGEST = 256
 """Characters of the longest text that is kept as a key."""
 
-Result = TypeVar("Result")
+_Result = TypeVar("_Result")
 
 
-def memo(size: int) -> Callable[[Callable[[str], Result]], Callable[[str], Result]]:
+def memo(size: int) -> Callable[[Callable[[str], _Result]], Callable[[str], _Result]]:
     """Remember up to `size` results of a function of one text. Text longer than `LONGEST` is computed each time.
 
     So a memo holds at most `size` texts of 256 characters, whatever tenants send.
     """
 
-    def decorate(function: Callable[[str], Result]) -> Callable[[str], Result]:
+    def decorate(function: Callable[[str], _Result]) -> Callable[[str], _Result]:
         remembered = lru_cache(maxsize=size)(function)
 
         @wraps(function)
-        def call(text: str) -> Result:
+        def call(text: str) -> _Result:
             return remembered(text) if len(text) <= LONGEST else function(text)
 
         return call

@@ -1,4 +1,4 @@
-"""The limits on replicas, and which requests of a pod exceed them."""
+"""The limits on replicas, which requests of a pod exceed them, and the remedies, which depend on the cluster."""
 
 from __future__ import annotations
 
@@ -8,12 +8,15 @@ from math import inf
 from typing import NamedTuple
 
 from webhook.policy.context import PodContext
-from webhook.policy.placement.plugin_configs import Acceptance, SharingStrategy
-from webhook.policy.placement.reachability import Reachability
+from webhook.policy.messages import printable
+from webhook.policy.placement.node_classes import Acceptance, SharingStrategy
+from webhook.policy.placement.reachability import Placement, Reachability
+from webhook.policy.pods.pod import Container
 from webhook.policy.pods.quantity import NANO, is_whole
+from webhook.policy.pods.reading import MalformedError
 from webhook.policy.pods.requests import PeakRequest, ResourceRequest
 from webhook.policy.settings.settings import Resource
-from webhook.policy.verdict import Severity
+from webhook.policy.verdict import Replacement, Severity
 
 
 class Excess(NamedTuple):
@@ -144,3 +147,107 @@ def is_open(context: PodContext, requests: Sequence[ResourceRequest]) -> bool:
         )
         for request in requests
     )
+
+
+def fewer_replicas(context: PodContext, limit: int) -> str:
+    """To ask for as many replicas as the container's limit and the pod's allow."""
+    most = _most(context, limit)
+    return "ask for 1" if most == 1 else f"ask for at most {most}"
+
+
+def lower_amount(context: PodContext, request: ResourceRequest, limit: int) -> tuple[Replacement, ...]:
+    """The fix that asks for as many replicas as the limits allow, under `limits`, `requests` or both.
+
+    Empty for a pod that launches processes for a number of GPUs, which would have to change too, and in a review, whose
+    answer has no place for it.
+    """
+    if not context.origin.is_offline or counts_gpus(context):
+        return ()
+    container, name, most = request.container, request.resource.name, _most(context, limit)
+    fields = (("limits", container.limits), ("requests", container.requests))
+    return tuple(Replacement(container.amount_path(field, name), most) for field, held in fields if name in held)
+
+
+def counts_gpus(context: PodContext) -> bool:
+    """Whether the number of GPUs may matter to what the pod, or another one of its group, launches."""
+    try:
+        return context.extracted.group is not None or bool(context.launches)
+    except MalformedError:
+        return True
+
+
+def _most(context: PodContext, limit: int) -> int:
+    per_pod = context.rules.per_pod
+    return limit if per_pod is None else min(limit, per_pod)
+
+
+def whole_cards(context: PodContext, request: ResourceRequest) -> str:
+    """To keep the pod on nodes with whole cards, with the words that join it to another remedy; empty if none helps."""
+    placement, resource = context.placement, request.resource
+    classes, exclusion = placement.cluster.classes, placement.cluster.whole_cards.text
+    if resource.renamed or context.pod.is_container:
+        return ""  # only sharing nodes offer it, or it is a bare container, which selects no nodes
+    if not classes.mps.labels or not placement.could_move_to_whole():
+        return ""  # any node could be an MPS node, or the pod selects nodes that share their cards
+    if not placement.cluster.known:
+        return f", or, if the cluster has whole cards, require them by node affinity: {exclusion}"
+    if resource.name in placement.cluster.dynamic:
+        if placement.cluster.index.undiscovered:
+            return ""  # nodes of the DeviceClass need not have the label that only discovered nodes have
+        return f", or keep the pod off nodes that share GPUs by node affinity: {exclusion}"
+    if not placement.whole_candidates(resource):
+        whole = "known to have whole cards" if placement.cluster.index.unknown else "with whole cards"
+        return f"; no node {whole} could take the pod{_counts(placement, resource)}"
+    return f", or require whole cards{_counts(placement, resource)} by node affinity: {exclusion}"
+
+
+def _counts(placement: Placement, resource: Resource) -> str:
+    """How many of the known nodes that could take the pod share the resource, and how many do not, in parentheses."""
+    known = ~placement.cluster.index.unknown
+    counted = (
+        (placement.sharing("mps", resource) & known, "shares it through MPS", "share it through MPS"),
+        (placement.sharing("time-slicing", resource) & known, "time-slices it", "time-slice it"),
+        (placement.whole_candidates(resource), "offers whole cards", "offer whole cards"),
+    )
+    found = [
+        f"{nodes.bit_count()} node{'s' * (nodes.bit_count() > 1)} {one if nodes.bit_count() == 1 else more}"
+        for nodes, one, more in counted
+        if nodes
+    ]
+    return f" ({', '.join(found)})" if found else ""
+
+
+def unknown_node(context: PodContext, request: ResourceRequest) -> str:
+    """To find out how a node shares its cards that could take the pod; empty if that is known of all of them."""
+    placement, index = context.placement, context.placement.cluster.index
+    unknown = placement.sharing("mps", request.resource) & index.unknown
+    if not unknown:
+        return ""
+    undiscovered = unknown & ~index.incomplete
+    node = printable(next(index.nodes(undiscovered or unknown)).name)
+    count = unknown.bit_count() - 1
+    others = f" (and {count} other{'s' * (count > 1)})" if count else ""
+    return f'; node "{node}"{others} may share its cards, because {_UNDISCOVERED if undiscovered else _INCOMPLETE}'
+
+
+_UNDISCOVERED = "no label shows its class: run GPU feature discovery, or set placement.nodeGroups or facts.devicePlugin"
+_INCOMPLETE = "it has more labels, taints or resources than are kept: remove some"
+
+_HAMI = frozenset({"nvidia.com/gpumem", "nvidia.com/gpumem-percentage", "nvidia.com/gpucores"})
+"""Resources of HAMi, whose own device plugin shares cards without MPS (Project-HAMi/HAMi)."""
+
+
+def hami(container: Container) -> str:
+    """To exempt a pod of HAMi, whose nodes have no such limit; empty for other pods."""
+    if _HAMI.isdisjoint(container.limits) and _HAMI.isdisjoint(container.requests):
+        return ""
+    return "; for a cluster that HAMi manages, set limits.perContainer and limits.perPod to null"
+
+
+def sharing_nodes(context: PodContext) -> str:
+    """To let a pod that asks for a renamed resource onto nodes that offer it, or to ask for the card's own name."""
+    base = next(
+        (known for known in context.rules.resources.values() if known.kind == "shared" and not known.renamed), None
+    )
+    otherwise = "" if base is None else f", or ask for {base.name}"
+    return f"remove the selectors that exclude these nodes{otherwise}"

@@ -9,22 +9,26 @@ from fnmatch import fnmatchcase
 from math import inf
 from typing import TYPE_CHECKING, Any
 
-from webhook.policy.pipe_directory import Pipe
 from webhook.policy.placement.cluster_nodes import ClusterNodes, cluster_nodes
 from webhook.policy.placement.facts import Facts
-from webhook.policy.placement.memory_shares import MemoryShares
-from webhook.policy.placement.plugin_limits import ContainerLimits
-from webhook.policy.placement.tolerations import as_raw
-from webhook.policy.pods.gpu_resources import GpuResources
-from webhook.policy.pods.known_names import KnownNames
+from webhook.policy.placement.memory import MemoryShares
+from webhook.policy.placement.node_classes import Acceptance, PluginConfigs, SharingStrategy
+from webhook.policy.placement.node_index import NodeIndex
+from webhook.policy.placement.node_sets import Nodes
+from webhook.policy.placement.taints import as_raw
+from webhook.policy.pods.gpu_resources import GpuResources, KnownNames
+from webhook.policy.pods.pod import clean_path
 from webhook.policy.pods.quantity import NANO
 from webhook.policy.pods.requests import GpuRequests
-from webhook.policy.settings.settings import Resource, Settings
+from webhook.policy.settings.injections import PipeDirectoryInjection, PipeMountInjection
+from webhook.policy.settings.settings import Limits, Resource, Settings
 from webhook.policy.steps import Steps
 from webhook.policy.verdict import Severity
 
 if TYPE_CHECKING:
+    from webhook.policy.placement.cluster_objects import PluginConfig
     from webhook.policy.settings.elements import NamespaceRule
+
 
 ENFORCE_LABEL = "pod-security.kubernetes.io/enforce"
 """The label by which a namespace chooses its Pod Security level."""
@@ -42,12 +46,7 @@ class Rules:
     """
 
     def __init__(
-        self,
-        settings: Settings,
-        facts: Facts,
-        defaults: Mapping[str, Severity],
-        namespace: str,
-        common: CommonRules,
+        self, settings: Settings, facts: Facts, defaults: Mapping[str, Severity], namespace: str, common: CommonRules
     ) -> None:
         self.settings = settings
         self.facts = facts
@@ -205,3 +204,92 @@ def carries(labels: Mapping[str, Any], wanted: str) -> bool:
     """Whether labels or annotations contain `key=value`; a bare `key` means `key=true`."""
     key, _, value = wanted.partition("=")
     return labels.get(key) == (value or "true")
+
+
+class ContainerLimits:
+    """The limits by strategy and nodes. None stands for no limit.
+
+    `static`: those of the settings. `depend_on_nodes`: the plugin's configuration decides, which nodes may differ in.
+    """
+
+    __slots__ = ("_configs", "_everywhere", "depend_on_nodes", "static")
+
+    def __init__(self, limits: Limits, configs: PluginConfigs) -> None:
+        self.static: dict[SharingStrategy, int | None] = {
+            "mps": limits.per_container,
+            "time-slicing": limits.time_slicing.per_container,
+        }
+        self._configs = configs
+        self.depend_on_nodes = limits.from_device_plugin and configs.are_known
+        self._everywhere = {strategy: configs.accepts_everywhere(strategy) for strategy in self.static}
+
+    @property
+    def least(self) -> int | None:
+        """The smallest limit that any request could meet."""
+        if self.depend_on_nodes:
+            return 1
+        in_force = [limit for limit in self.static.values() if limit is not None]
+        return min(in_force) if in_force else None
+
+    def of_config(self, config: PluginConfig) -> int | None:
+        """The limit of nodes with a configuration that shares cards."""
+        if config.strategy == "none":
+            return None
+        if not self.depend_on_nodes:
+            return self.static[config.strategy]
+        return self.limit(config.strategy, self._configs.accepts(config))
+
+    def acceptance(self, strategy: SharingStrategy, resource: str, nodes: Nodes, index: NodeIndex) -> Acceptance:
+        """What the plugin accepts on all of these nodes, which share the resource; without nodes, on all there are.
+
+        UNKNOWN: the settings decide.
+        """
+        if not nodes:
+            return self._everywhere[strategy]
+        if nodes & index.accepting(strategy, resource, Acceptance.ONE):
+            return Acceptance.ONE
+        if not nodes & ~index.accepting(strategy, resource, Acceptance.MORE):
+            return Acceptance.MORE
+        return Acceptance.UNKNOWN if self._configs.have_names else self._everywhere[strategy]
+
+    def limit(self, strategy: SharingStrategy, acceptance: Acceptance) -> int | None:
+        """The limit where the plugin accepts this."""
+        if acceptance is Acceptance.UNKNOWN:
+            return self.static[strategy]
+        return 1 if acceptance is Acceptance.ONE else None
+
+
+_LABEL_LIMIT = 63
+
+
+class Pipe:
+    """The pipe directory of one resource, through which CUDA clients connect to the MPS control daemon.
+
+    `path` leads there in the container, `host` on the node; the values equal those that the device plugin's Allocate
+    returns (NVIDIA/k8s-device-plugin internal/plugin/mps.go). `volume` is the name of its volume.
+    `clean` and `clean_host` are these paths without double or trailing slashes; `below` is the prefix of paths below.
+    """
+
+    __slots__ = ("below", "clean", "clean_host", "host", "path", "source", "volume")
+
+    def __init__(self, resource: str, directory: PipeDirectoryInjection, mount: PipeMountInjection) -> None:
+        below = f"/{resource}/pipe" if directory.per_resource else ""
+        self.path = directory.container_root.rstrip("/") + below
+        self.host = mount.mps_root.rstrip("/") + below
+        self.clean = clean_path(self.path)
+        self.below = self.clean + "/"
+        self.clean_host = clean_path(self.host)
+        self.volume = volume_name(resource)
+        self.source = {"path": self.host, "type": mount.type} if mount.type else {"path": self.host}
+
+
+def volume_name(resource: str) -> str:
+    """The name of the volume: a DNS label, shortened with a hash."""
+    letters = (char if char.isascii() and char.isalnum() else "-" for char in resource.lower())
+    label = f"gpushare-mps-{''.join(letters)}".strip("-")
+    if len(label) <= _LABEL_LIMIT:
+        return label
+    from hashlib import sha256  # loads OpenSSL, for names that hardly occur
+
+    digest = sha256(resource.encode()).hexdigest()[:8]
+    return f"{label[: _LABEL_LIMIT - 9].rstrip('-')}-{digest}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from webhook.policy.printable import printable
+from webhook.policy.messages import printable
 from webhook.report.fingerprint import FIELDS, Place
 
 API_VERSION = "gpushare-webhook/v1"

@@ -1,6 +1,6 @@
 """Data as JSON and YAML text that keeps every value and that no terminal or CI system interprets.
 
-Characters that are not printable, and the beginnings of commands for a CI system (see `webhook.policy.printable`), are
+Characters that are not printable, and the beginnings of commands for a CI system (see `webhook.policy.messages`), are
 written as escapes of the format.
 """
 
@@ -14,7 +14,7 @@ from typing import Any, assert_never
 import msgspec
 import yaml
 
-from webhook.policy.printable import COMMAND_ANYWHERE
+from webhook.policy.messages import COMMAND_ANYWHERE
 
 _UNUSUAL = re.compile(r"[^\x20-\x7e\n]")
 _COMMAND = re.compile(rf"{COMMAND_ANYWHERE.pattern}|^[^\S\n]*::", re.MULTILINE)

@@ -7,7 +7,7 @@ from itertools import accumulate
 from typing import NamedTuple
 
 from webhook.diagnostics import LINE
-from webhook.policy.printable import COMMAND_ANYWHERE, printable
+from webhook.policy.messages import COMMAND_ANYWHERE, printable
 from webhook.policy.verdict import Severity
 from webhook.report.lines import NARROWEST, columns, counted, hanging, wrapped
 from webhook.report.model import Located, Result

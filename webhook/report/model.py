@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from webhook.diagnostics import LINE, Diagnostic, Unread
 from webhook.manifests.comments import Comment
 from webhook.patch import pointer
-from webhook.policy.printable import printable
+from webhook.policy.messages import printable
 from webhook.policy.settings.settings import Settings
 from webhook.policy.verdict import DECISIONS as POLICY_DECISIONS
 from webhook.policy.verdict import Decision, Finding, Path, Severity

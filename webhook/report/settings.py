@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from webhook.diagnostics import LINE
+from webhook.policy.messages import printable
 from webhook.policy.placement.facts import Facts
-from webhook.policy.placement.plugin_configs import PluginConfigs
-from webhook.policy.placement.plugin_limits import ContainerLimits
-from webhook.policy.printable import printable
+from webhook.policy.placement.node_classes import PluginConfigs
+from webhook.policy.rules import ContainerLimits
 from webhook.policy.settings.settings import Limits
 from webhook.policy.verdict import Path
 from webhook.report.data import yaml_text

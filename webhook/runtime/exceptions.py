@@ -13,7 +13,7 @@ from pathlib import PurePath
 from traceback import walk_tb
 from types import TracebackType
 
-from webhook.policy.printable import printable, shorten
+from webhook.policy.messages import printable, shorten
 
 _EXCEPTIONS = 8
 """Exceptions in one description."""

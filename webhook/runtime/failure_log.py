@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Final, Protocol
 
-from webhook.policy.printable import printable
+from webhook.policy.messages import printable
 from webhook.runtime.retry import monotonic
 
 _TEXT: Final = 600

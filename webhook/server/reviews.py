@@ -12,7 +12,7 @@ from urllib.parse import parse_qs
 from aiohttp import web
 
 import webhook.policy.launchers.programs
-import webhook.policy.nearest_node  # noqa: F401
+import webhook.policy.placement.nearest  # noqa: F401
 from webhook.admission import BadReviewError, Hook, Outcome, TooComplexError, respond
 from webhook.policy.memo import memo
 from webhook.server.errors import OverloadedError, RequestError, answer

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from webhook.policy.settings.field import setting
+from webhook.policy.settings import setting
 from webhook.policy.settings.settings import Settings
 from webhook.settings.options import Profile
 from webhook.settings.process import Log, ServerSettings, Tls

@@ -7,9 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 from webhook.diagnostics import Locate
-from webhook.policy.placement.decisive import ALWAYS, Decisive
 from webhook.policy.placement.facts import Facts
-from webhook.policy.placement.node_bounds import bounded
+from webhook.policy.placement.node_bounds import ALWAYS, Decisive, bounded
 from webhook.policy.settings.formats import did_you_mean, shown
 from webhook.policy.verdict import Path
 from webhook.settings.configuration import API_VERSION, KIND, SETTINGS_FILE, Configuration, view

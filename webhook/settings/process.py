@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Literal, TypeAlias
 
-from webhook.policy.settings.field import setting
-from webhook.policy.settings.formats import Range
+from webhook.policy.settings import setting
+from webhook.policy.settings.formats import Bytes, Delay, Range, Seconds
 from webhook.policy.settings.names import Count, Host, SomeText
-from webhook.policy.settings.units import Bytes, Delay, Seconds
 
 Port: TypeAlias = Annotated[int, Range(0, 65535)]
 

@@ -5,8 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, TypeAlias
 
-from webhook.policy.settings.formats import Choice, Flag, FlagOr, Format, Range, Text
-from webhook.policy.settings.units import SIZE_NUMBER, SIZE_TEXT, Duration, Size
+from webhook.policy.settings.formats import (
+    SIZE_NUMBER,
+    SIZE_TEXT,
+    Choice,
+    Duration,
+    Flag,
+    FlagOr,
+    Format,
+    Range,
+    Size,
+    Text,
+)
 from webhook.settings.configuration import API_VERSION, KIND, SETTINGS_FILE
 from webhook.settings.facts_file import FACTS_FILE, FACTS_KIND
 from webhook.settings.schema_tree import MISSING, Array, Field, Map, Node, Nullable, Object, Scalar, bare, write

@@ -15,7 +15,7 @@ from typing import Any, Literal, TypeAlias, Union, get_args, get_origin, get_typ
 
 from webhook.policy.checks import CHECKS
 from webhook.policy.placement import cluster_objects
-from webhook.policy.settings import elements, names, units
+from webhook.policy.settings import elements, formats, names
 from webhook.policy.settings.formats import Choice, Flag, Format
 from webhook.policy.settings.names import ANY, CODE
 
@@ -96,7 +96,7 @@ class Object:
 Node: TypeAlias = Scalar | Nullable | Array | Map | Object
 
 
-_TYPES = {name: value for module in (names, units, elements, cluster_objects) for name, value in vars(module).items()}
+_TYPES = {name: value for module in (names, formats, elements, cluster_objects) for name, value in vars(module).items()}
 """What annotations of the policy's dataclasses name, which they import for type checkers alone."""
 
 

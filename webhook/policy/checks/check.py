@@ -40,12 +40,12 @@ class Scope(Enum):
         return self is not Scope.OFFLINE
 
 
-Subject = TypeVar("Subject")
+Context = TypeVar("Context")
 """What a check reads: the context of a pod, or that of an object."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Check(Generic[Subject]):
+class Check(Generic[Context]):
     """One check. `title` says in a line what it reports; the page beside the module explains it to users.
 
     Each check exists once, so checks are compared by identity; methods for more would slow down the start of `check`.
@@ -54,5 +54,5 @@ class Check(Generic[Subject]):
     code: str
     severity: Severity
     scope: Scope
-    run: Callable[[Subject], Violations]
+    run: Callable[[Context], Violations]
     title: str

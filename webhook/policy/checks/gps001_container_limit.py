@@ -4,10 +4,20 @@ from __future__ import annotations
 
 from webhook.policy.checks.check import Check, Scope, Violations
 from webhook.policy.context import PodContext
-from webhook.policy.remedies import fewer_replicas, hami, lower_amount, unknown_node, whole_cards
-from webhook.policy.replica_limits import Excess, cap, is_open, over_container
+from webhook.policy.messages import message
+from webhook.policy.pods.quantity import amount
+from webhook.policy.replica_limits import (
+    Excess,
+    cap,
+    fewer_replicas,
+    hami,
+    is_open,
+    lower_amount,
+    over_container,
+    unknown_node,
+    whole_cards,
+)
 from webhook.policy.verdict import Severity, Violation
-from webhook.policy.wording import amount, message
 
 
 def run(context: PodContext) -> Violations:
@@ -38,10 +48,4 @@ def _rule(excess: Excess, *, is_open: bool) -> str:
     return f"the limit is {excess.limit} where it is {excess.sharing.value}"
 
 
-CHECK = Check(
-    "GPS001",
-    Severity.DENY,
-    Scope.SHARED,
-    run,
-    "A container requests more replicas than its limit",
-)
+CHECK = Check("GPS001", Severity.DENY, Scope.SHARED, run, "A container requests more replicas than its limit")

@@ -4,10 +4,17 @@ from __future__ import annotations
 
 from webhook.policy.checks.check import Check, Scope, Violations
 from webhook.policy.context import PodContext
-from webhook.policy.remedies import lower_amount, unknown_node, whole_cards
-from webhook.policy.replica_limits import cap, is_open, is_over_pod, replicas_of_pod
+from webhook.policy.pods.quantity import amount
+from webhook.policy.replica_limits import (
+    cap,
+    is_open,
+    is_over_pod,
+    lower_amount,
+    replicas_of_pod,
+    unknown_node,
+    whole_cards,
+)
 from webhook.policy.verdict import Severity, Violation
-from webhook.policy.wording import amount
 
 
 def run(context: PodContext) -> Violations:
@@ -41,10 +48,4 @@ def _whole_cards(context: PodContext) -> str:
 _WHERE = "where GPUs are shared through MPS"
 _LATER = "nodes chosen later must not share GPUs through MPS"
 
-CHECK = Check(
-    "GPS002",
-    Severity.DENY,
-    Scope.MPS,
-    run,
-    "The pod as a whole requests more replicas than its limit",
-)
+CHECK = Check("GPS002", Severity.DENY, Scope.MPS, run, "The pod as a whole requests more replicas than its limit")

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 
 from webhook.policy.checks.check import Check, Scope
 from webhook.policy.context import PodContext
-from webhook.policy.pods.placeholders import is_placeholder
+from webhook.policy.messages import message
 from webhook.policy.pods.pod import Container
 from webhook.policy.pods.quantity import QuantityError, is_whole, parse
+from webhook.policy.pods.reading import is_placeholder
 from webhook.policy.verdict import Severity, Violation
-from webhook.policy.wording import message
 
 
 def run(context: PodContext) -> Iterator[Violation]:
@@ -63,10 +63,4 @@ def _shown(value: object) -> object:
     return "true or false" if isinstance(value, bool) else value
 
 
-CHECK = Check(
-    "GPS003",
-    Severity.DENY,
-    Scope.NAMES_GPU,
-    run,
-    "A GPU quantity is one that the API server rejects",
-)
+CHECK = Check("GPS003", Severity.DENY, Scope.NAMES_GPU, run, "A GPU quantity is one that the API server rejects")

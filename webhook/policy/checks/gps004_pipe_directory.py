@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from webhook.policy.checks.check import Check, Scope, Violations
 from webhook.policy.context import PodContext
-from webhook.policy.pods.pod import clean_path
+from webhook.policy.messages import message
+from webhook.policy.pods.pod import PIPE_DIRECTORY, clean_path
 from webhook.policy.pods.reading import text
 from webhook.policy.pods.requests import ResourceRequest
-from webhook.policy.pods.variables import PIPE_DIRECTORY
 from webhook.policy.verdict import Replacement, Severity, Violation
-from webhook.policy.wording import message
 
 
 def run(context: PodContext) -> Violations:
@@ -47,10 +46,4 @@ def _violation(context: PodContext, request: ResourceRequest) -> Violation | Non
     return Violation(path, problem, f"omit the variable, or set it to {wanted}", fix=fix)
 
 
-CHECK = Check(
-    "GPS004",
-    Severity.DENY,
-    Scope.MPS,
-    run,
-    "`CUDA_MPS_PIPE_DIRECTORY` points away from the MPS daemon",
-)
+CHECK = Check("GPS004", Severity.DENY, Scope.MPS, run, "`CUDA_MPS_PIPE_DIRECTORY` points away from the MPS daemon")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from webhook.policy.checks.check import Check, Scope, Violations
 from webhook.policy.context import PodContext
+from webhook.policy.messages import message
 from webhook.policy.verdict import Severity, Violation
-from webhook.policy.wording import message
 
 _SHARED_MEMORY = "/dev/shm"  # noqa: S108 - a path in the container
 _REMOVE = "remove the mount; the device plugin mounts the daemon's /dev/shm"
@@ -37,10 +37,4 @@ def run(context: PodContext) -> Violations:
             )
 
 
-CHECK = Check(
-    "GPS005",
-    Severity.WARN,
-    Scope.MPS,
-    run,
-    "A mount at `/dev/shm` hides the MPS daemon's",
-)
+CHECK = Check("GPS005", Severity.WARN, Scope.MPS, run, "A mount at `/dev/shm` hides the MPS daemon's")

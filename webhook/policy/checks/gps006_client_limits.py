@@ -7,13 +7,13 @@ from collections.abc import Callable
 from webhook.policy.checks.check import Check, Scope, Violations
 from webhook.policy.context import PodContext
 from webhook.policy.injections.limits import AnnotatedLimit, annotated_limits
-from webhook.policy.placement.memory_shares import NodeKind
+from webhook.policy.messages import message
+from webhook.policy.placement.memory import NodeKind
 from webhook.policy.pods.client_limits import VARIABLES, MemoryLimit
+from webhook.policy.pods.pod import MEMORY, THREADS
 from webhook.policy.pods.reading import text
 from webhook.policy.pods.requests import ResourceRequest
-from webhook.policy.pods.variables import MEMORY, THREADS
 from webhook.policy.verdict import Severity, Violation
-from webhook.policy.wording import message
 
 
 def run(context: PodContext) -> Violations:
@@ -102,10 +102,4 @@ def _percentage(kind: NodeKind) -> int | None:
     return 100 // (kind.labels.replicas_per_card or 1) if kind.labels.counts_replicas else None
 
 
-CHECK = Check(
-    "GPS006",
-    Severity.WARN,
-    Scope.MPS,
-    run,
-    "A limit of the MPS client is malformed or has no effect",
-)
+CHECK = Check("GPS006", Severity.WARN, Scope.MPS, run, "A limit of the MPS client is malformed or has no effect")

@@ -7,12 +7,11 @@ from itertools import chain
 
 from webhook.policy.checks.check import Check, Scope
 from webhook.policy.context import PodContext
-from webhook.policy.pods.pod import Container
+from webhook.policy.messages import message
+from webhook.policy.pods.pod import VISIBLE_DEVICES, Container
 from webhook.policy.pods.reading import members, text
-from webhook.policy.pods.variables import VISIBLE_DEVICES
-from webhook.policy.remedies import counts_gpus
+from webhook.policy.replica_limits import counts_gpus
 from webhook.policy.verdict import Replacement, Severity, Violation
-from webhook.policy.wording import message
 
 _HARMLESS = frozenset({"", "void", "none"})
 
@@ -89,10 +88,4 @@ def _gets_devices(context: PodContext, container: Container) -> bool:
     return named or "claims" in resources or context.requests.annotated is not None
 
 
-CHECK = Check(
-    "GPS007",
-    Severity.WARN,
-    Scope.EPHEMERAL,
-    run,
-    "The pod reaches GPUs beyond its allocation",
-)
+CHECK = Check("GPS007", Severity.WARN, Scope.EPHEMERAL, run, "The pod reaches GPUs beyond its allocation")

@@ -2,12 +2,42 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple, TypeGuard
+
 from webhook.policy.checks.check import Check, Scope, Violations
 from webhook.policy.context import PodContext
-from webhook.policy.mps_users import mps_users
-from webhook.policy.pods.pod import INIT
-from webhook.policy.verdict import Replacement, Severity, Violation
-from webhook.policy.wording import message
+from webhook.policy.messages import message
+from webhook.policy.pods.pod import INIT, Container
+from webhook.policy.pods.reading import members
+from webhook.policy.verdict import Path, Replacement, Severity, Violation
+
+
+class ContainerUser(NamedTuple):
+    """A container that uses MPS, the user that it is known to run as, and the path of that setting."""
+
+    container: Container
+    user: int
+    path: Path
+
+
+def mps_users(context: PodContext) -> list[ContainerUser]:
+    """The users of the containers that could use MPS, as far as the pod sets them. Raises MalformedError."""
+    found = []
+    for request in context.first_mps_requests:
+        container = request.container
+        own = members(container.raw, "securityContext", container.path).get("runAsUser")
+        if _is_user(own):
+            found.append(ContainerUser(container, own, (*container.path, "securityContext", "runAsUser")))
+            continue
+        shared = context.pod.members("securityContext").get("runAsUser")
+        if _is_user(shared):
+            found.append(ContainerUser(container, shared, (*context.pod.path_of("securityContext"), "runAsUser")))
+    return found
+
+
+def _is_user(value: object) -> TypeGuard[int]:
+    """Whether the API server accepts the value as a user."""
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**31
 
 
 def run(context: PodContext) -> Violations:
@@ -35,10 +65,4 @@ def run(context: PodContext) -> Violations:
     return violations
 
 
-CHECK = Check(
-    "GPS008",
-    Severity.WARN,
-    Scope.MPS,
-    run,
-    "Containers use MPS as different users",
-)
+CHECK = Check("GPS008", Severity.WARN, Scope.MPS, run, "Containers use MPS as different users")

@@ -36,10 +36,4 @@ def _ipc(context: PodContext) -> Path:
     return context.pod.path_of("hostIPC") if "hostIPC" in context.pod.spec else context.pod.spec_path
 
 
-CHECK = Check(
-    "GPS009",
-    Severity.WARN,
-    Scope.MPS,
-    run,
-    "The pod's use of host namespaces does not suit MPS",
-)
+CHECK = Check("GPS009", Severity.WARN, Scope.MPS, run, "The pod's use of host namespaces does not suit MPS")

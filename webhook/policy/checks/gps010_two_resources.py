@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from webhook.policy.checks.check import Check, Scope, Violations
 from webhook.policy.context import PodContext
+from webhook.policy.messages import message
 from webhook.policy.pods.pod import Container
 from webhook.policy.pods.requests import ResourceRequest
 from webhook.policy.verdict import Severity, Violation
-from webhook.policy.wording import message
 
 
 def run(context: PodContext) -> Violations:
@@ -31,10 +31,4 @@ def run(context: PodContext) -> Violations:
     return violations
 
 
-CHECK = Check(
-    "GPS010",
-    Severity.DENY,
-    Scope.MPS,
-    run,
-    "A container requests two shared resources",
-)
+CHECK = Check("GPS010", Severity.DENY, Scope.MPS, run, "A container requests two shared resources")

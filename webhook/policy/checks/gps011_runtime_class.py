@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from webhook.policy.checks.check import Check, Scope, Violations
 from webhook.policy.context import PodContext
-from webhook.policy.injections.runtime_class import Obstacle, contradicts, is_sandbox, obstacle
+from webhook.policy.injections.runtime_class import ClassObstacle, contradicts, is_sandbox, obstacle
+from webhook.policy.messages import message
 from webhook.policy.verdict import Severity, Violation
-from webhook.policy.wording import message
 
 if TYPE_CHECKING:
     from webhook.policy.placement.cluster_objects import RuntimeClass
@@ -69,18 +69,18 @@ def _selects_no_node(context: PodContext, known: RuntimeClass | None) -> bool:
     return not placement.possible & placement.cluster.selected_by(known.node_selector)
 
 
-_OBSTACLES: dict[Obstacle | None, tuple[str, str, str]] = {
-    Obstacle.MISSING: (
+_OBSTACLES: dict[ClassObstacle | None, tuple[str, str, str]] = {
+    ClassObstacle.MISSING: (
         "",
         "RuntimeClass {} does not exist in the cluster, so it was not injected",
         "create it, or set injections.runtimeClass.name, or turn runtimeClass off where no pod needs it",
     ),
-    Obstacle.CONTRADICTS: (
+    ClassObstacle.CONTRADICTS: (
         "nodeSelector",
         "the node selector of RuntimeClass {} contradicts the pod's; it was not injected",
         "make the pod's nodeSelector agree with the class",
     ),
-    Obstacle.SANDBOX: (
+    ClassObstacle.SANDBOX: (
         "",
         "RuntimeClass {} is a sandbox in which MPS does not work; it was not injected",
         "set injections.runtimeClass.name to a class without a sandbox",
@@ -96,10 +96,4 @@ _NOWHERE: tuple[str, str, str] = (
 
 _FIELD = "runtimeClassName"
 
-CHECK = Check(
-    "GPS011",
-    Severity.WARN,
-    Scope.GPU,
-    run,
-    "The runtime class does not suit the pod",
-)
+CHECK = Check("GPS011", Severity.WARN, Scope.GPU, run, "The runtime class does not suit the pod")

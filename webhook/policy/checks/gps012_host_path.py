@@ -5,11 +5,10 @@ from __future__ import annotations
 from webhook.policy.checks.check import Check, Scope, Violations
 from webhook.policy.context import PodContext
 from webhook.policy.injections.pipe_mount import unmounted
-from webhook.policy.pods.pod import clean_path
+from webhook.policy.messages import message
+from webhook.policy.pods.pod import PIPE_DIRECTORY, clean_path
 from webhook.policy.pods.requests import ResourceRequest
-from webhook.policy.pods.variables import PIPE_DIRECTORY
 from webhook.policy.verdict import Severity, Violation
-from webhook.policy.wording import message
 
 
 def run(context: PodContext) -> Violations:
@@ -37,10 +36,4 @@ def _uses_directory(context: PodContext, request: ResourceRequest) -> bool:
     return isinstance(value, str) and clean_path(value) == context.rules.pipes[request.resource.name].clean
 
 
-CHECK = Check(
-    "GPS012",
-    Severity.WARN,
-    Scope.MPS,
-    run,
-    "The namespace does not allow the mount of the pipe directory",
-)
+CHECK = Check("GPS012", Severity.WARN, Scope.MPS, run, "The namespace does not allow the mount of the pipe directory")

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 from webhook.policy.checks.check import Check, Scope
 from webhook.policy.context import PodContext
-from webhook.policy.pods.known_names import is_listed_by_nodes
+from webhook.policy.messages import message
+from webhook.policy.pods.gpu_resources import is_listed_by_nodes
 from webhook.policy.pods.pod import Container
 from webhook.policy.pods.quantity import NANO, QuantityError, parse
 from webhook.policy.verdict import Path, Severity, Violation
-from webhook.policy.wording import message
 
 _STANDARD = frozenset({"cpu", "memory", "ephemeral-storage", "storage", "pods"})
 
@@ -70,10 +70,4 @@ def _is_some(amount: object) -> bool:
         return False
 
 
-CHECK = Check(
-    "GPS013",
-    Severity.WARN,
-    Scope.ANY,
-    run,
-    "A resource name looks like a typo, or no node offers it",
-)
+CHECK = Check("GPS013", Severity.WARN, Scope.ANY, run, "A resource name looks like a typo, or no node offers it")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from webhook.policy.checks.check import Check, Scope, Violations
 from webhook.policy.context import PodContext
+from webhook.policy.messages import message
 from webhook.policy.placement.selector import alternatives
-from webhook.policy.remedies import sharing_nodes
+from webhook.policy.replica_limits import sharing_nodes
 from webhook.policy.verdict import Path, Severity, Violation
-from webhook.policy.wording import message
 
 
 def run(context: PodContext) -> Violations:
@@ -32,18 +32,18 @@ def run(context: PodContext) -> Violations:
                 return (Violation(_selector(context), problem, "remove the selector, or ask for a shared GPU"),)
     if not context.rules.nodes.known:
         return ()
-    from webhook.policy.nearest_node import violations  # most command lines know no nodes
+    from webhook.policy.placement.nearest import violations  # most command lines know no nodes
 
-    return violations(context, _selector(context))
+    return violations(context.placement, _selector(context), is_deferred=context.deferral is not None)
 
 
 def _is_replaced(context: PodContext) -> bool:
     """Whether the controller replaces a value of the selectors, so that the nodes are unknown."""
     return any(
         context.is_replaced(value)
-        for demands in alternatives(context.pod) or ()
-        for demand in demands
-        for value in demand.values
+        for alternative in alternatives(context.pod) or ()
+        for expression in alternative
+        for value in expression.values
     )
 
 
@@ -52,9 +52,5 @@ def _selector(context: PodContext) -> Path:
 
 
 CHECK = Check(
-    "GPS014",
-    Severity.WARN,
-    Scope.GPU,
-    run,
-    "Node selector, affinity, taints or the amount contradict the nodes",
+    "GPS014", Severity.WARN, Scope.GPU, run, "Node selector, affinity, taints or the amount contradict the nodes"
 )

@@ -22,10 +22,4 @@ def run(context: PodContext) -> Violations:
     return (Violation(path, problem, remedy, fix=(Replacement(path, _DEFAULT),)),)
 
 
-CHECK = Check(
-    "GPS015",
-    Severity.WARN,
-    Scope.MPS,
-    run,
-    "The pod is killed without a grace period",
-)
+CHECK = Check("GPS015", Severity.WARN, Scope.MPS, run, "The pod is killed without a grace period")

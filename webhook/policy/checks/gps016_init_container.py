@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 
 from webhook.policy.checks.check import Check, Scope, Violations
 from webhook.policy.context import PodContext
+from webhook.policy.messages import message
 from webhook.policy.pods.pod import APP, INIT, Container
 from webhook.policy.pods.requests import ResourceRequest
 from webhook.policy.verdict import Severity, Violation
-from webhook.policy.wording import message
 
 
 def run(context: PodContext) -> Violations:
@@ -42,10 +42,4 @@ def _followed(requests: Sequence[ResourceRequest]) -> Iterator[tuple[ResourceReq
             first = index
 
 
-CHECK = Check(
-    "GPS016",
-    Severity.WARN,
-    Scope.GPU,
-    run,
-    "An init container and a later container both request a GPU",
-)
+CHECK = Check("GPS016", Severity.WARN, Scope.GPU, run, "An init container and a later container both request a GPU")

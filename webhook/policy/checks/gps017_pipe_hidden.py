@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 from webhook.policy.checks.check import Check, Scope, Violations
 from webhook.policy.context import PodContext
-from webhook.policy.pipe_directory import Pipe
+from webhook.policy.messages import message
 from webhook.policy.pods.pod import Container, Pod, clean_path
 from webhook.policy.pods.reading import members, text
+from webhook.policy.rules import Pipe
 from webhook.policy.verdict import Path, Severity, Violation
-from webhook.policy.wording import message
 
 
 def run(context: PodContext) -> Violations:
@@ -70,10 +70,4 @@ class _HostPaths:
         return shown
 
 
-CHECK = Check(
-    "GPS017",
-    Severity.DENY,
-    Scope.MPS,
-    run,
-    "Another volume hides the pipe directory",
-)
+CHECK = Check("GPS017", Severity.DENY, Scope.MPS, run, "Another volume hides the pipe directory")

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from webhook.policy.checks.check import Check, Scope, Violations
-from webhook.policy.context import PodContext
-from webhook.policy.memory_size import ANNOTATION, MOST_TERMS, MemorySize, Obstacle, mebibytes_of, written
+from webhook.policy.context import PodContext, unknown_codes
+from webhook.policy.messages import Message, message
+from webhook.policy.placement.memory import ANNOTATION, MOST_TERMS, MemoryObstacle, MemorySize, mebibytes_of, written
 from webhook.policy.pods.client_limits import ANNOTATIONS, PREFIX
-from webhook.policy.suppression import unknown_codes
 from webhook.policy.verdict import Path, Replacement, Severity, Violation
-from webhook.policy.wording import Message, message
 
 _KNOWN: dict[str, Callable[[str], object]] = {one.key: one.write for one in ANNOTATIONS} | {ANNOTATION: mebibytes_of}
 _LIST_OF_CODES = "list the codes of checks, such as GPS001,GPS009"
@@ -82,8 +81,8 @@ def _memory(size: MemorySize | None, path: Path) -> Violation | None:
     return Violation(path, problem, _KNOWLEDGE[size.obstacle], Severity.WARN)
 
 
-def _rejection(size: MemorySize, obstacle: Obstacle) -> Message:
-    if obstacle is Obstacle.TOO_LARGE_AFFINITY:
+def _rejection(size: MemorySize, obstacle: MemoryObstacle) -> Message:
+    if obstacle is MemoryObstacle.TOO_LARGE_AFFINITY:
         return message(f"the node affinity for {{}} would have {_TOO_MANY_TERMS}", ANNOTATION)
     where = _WHERE[obstacle]
     return message(
@@ -91,28 +90,28 @@ def _rejection(size: MemorySize, obstacle: Obstacle) -> Message:
     )
 
 
-def _less(size: MemorySize, obstacle: Obstacle) -> str:
-    if obstacle is Obstacle.TOO_LARGE_AFFINITY:
+def _less(size: MemorySize, obstacle: MemoryObstacle) -> str:
+    if obstacle is MemoryObstacle.TOO_LARGE_AFFINITY:
         return "use fewer or shorter terms in the required node affinity"
     return f"ask for at most {written(size.largest)}, or {_LARGER[obstacle]}"
 
 
 _TOO_MANY_TERMS = f"more than {MOST_TERMS} terms, or copies of long ones"
 _WHERE = {
-    Obstacle.TOO_SMALL: "the largest share of {}",
-    Obstacle.TOO_SMALL_SELECTED: "the largest share of {} on nodes that it selects",
-    Obstacle.TOO_SMALL_BOUND: "the share of {} on its node",
+    MemoryObstacle.TOO_SMALL: "the largest share of {}",
+    MemoryObstacle.TOO_SMALL_SELECTED: "the largest share of {} on nodes that it selects",
+    MemoryObstacle.TOO_SMALL_BOUND: "the share of {} on its node",
 }
 _LARGER = {
-    Obstacle.TOO_SMALL: "ask the administrator for larger shares",
-    Obstacle.TOO_SMALL_SELECTED: "remove the selectors that exclude larger shares",
-    Obstacle.TOO_SMALL_BOUND: "omit nodeName",
+    MemoryObstacle.TOO_SMALL: "ask the administrator for larger shares",
+    MemoryObstacle.TOO_SMALL_SELECTED: "remove the selectors that exclude larger shares",
+    MemoryObstacle.TOO_SMALL_BOUND: "omit nodeName",
 }
 _KNOWLEDGE = {
-    Obstacle.NODES_UNKNOWN: "ask the administrator to turn facts.nodes on; on the command line, pass --facts",
-    Obstacle.NOT_OFFERED: "ask the administrator for such nodes, or for placement.nodeGroups that declare them",
-    Obstacle.TOO_MANY_KINDS: "require labels of nodes with enough memory by node affinity",
-    Obstacle.SHARE_UNKNOWN: "ask the administrator for the labels of GPU feature discovery on the nodes",
+    MemoryObstacle.NODES_UNKNOWN: "ask the administrator to turn facts.nodes on; on the command line, pass --facts",
+    MemoryObstacle.NOT_OFFERED: "ask the administrator for such nodes, or for placement.nodeGroups that declare them",
+    MemoryObstacle.TOO_MANY_KINDS: "require labels of nodes with enough memory by node affinity",
+    MemoryObstacle.SHARE_UNKNOWN: "ask the administrator for the labels of GPU feature discovery on the nodes",
 }
 
 

@@ -7,14 +7,13 @@ from collections.abc import Iterator
 from webhook.policy.checks.check import Check, Scope, Violations
 from webhook.policy.context import PodContext
 from webhook.policy.launchers.words import Launch, Spread
+from webhook.policy.messages import message
 from webhook.policy.pods.pod import Container
-from webhook.policy.pods.quantity import NANO
+from webhook.policy.pods.quantity import NANO, amount
 from webhook.policy.pods.reading import Members, elements, members
 from webhook.policy.pods.requests import ResourceRequest
-from webhook.policy.remedies import whole_cards
-from webhook.policy.replica_limits import limit_on
+from webhook.policy.replica_limits import limit_on, whole_cards
 from webhook.policy.verdict import Path, Severity, Violation
-from webhook.policy.wording import amount, message
 from webhook.policy.workloads.extracted import ExtractedPod
 
 
@@ -78,15 +77,6 @@ def _has_other_ranks(context: PodContext) -> bool:
     return (spans or extracted.place.ranks) and not may_share
 
 
-CHECK = Check(
-    "GPS020",
-    Severity.WARN,
-    Scope.MPS,
-    run,
-    "Several ranks of one distributed job may share a card",
-)
-
-
 _HOSTNAME = "kubernetes.io/hostname"
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 
@@ -139,3 +129,6 @@ def _has(labels: Members, key: str, values: tuple[object, ...] | list[object]) -
 
 def _is_added(key: str) -> bool:
     return "/" in key or key == "job-name"
+
+
+CHECK = Check("GPS020", Severity.WARN, Scope.MPS, run, "Several ranks of one distributed job may share a card")

@@ -8,16 +8,14 @@ from typing import NamedTuple
 from webhook.policy.checks.check import Check, Scope, Violations
 from webhook.policy.context import PodContext
 from webhook.policy.launchers.words import Launch, Setting, Spread
+from webhook.policy.messages import message
 from webhook.policy.placement.reachability import Reachability
-from webhook.policy.pods.pod import Container
-from webhook.policy.pods.quantity import NANO
+from webhook.policy.pods.pod import CUDA_VISIBLE, RAY_ADDRESS, VISIBLE_DEVICES, Container
+from webhook.policy.pods.quantity import NANO, amount
 from webhook.policy.pods.reading import members
 from webhook.policy.pods.requests import ResourceRequest
-from webhook.policy.pods.variables import CUDA_VISIBLE, RAY_ADDRESS, VISIBLE_DEVICES
-from webhook.policy.remedies import whole_cards
-from webhook.policy.replica_limits import limit_on
+from webhook.policy.replica_limits import limit_on, whole_cards
 from webhook.policy.verdict import Severity, Violation
-from webhook.policy.wording import amount, message
 
 
 class _Shortage(NamedTuple):
@@ -134,9 +132,5 @@ def _is_limited(context: PodContext, request: ResourceRequest, needs: int) -> bo
 
 
 CHECK = Check(
-    "GPS021",
-    Severity.WARN,
-    Scope.GPU,
-    run,
-    "A launcher wants more GPUs than the container, or its group of pods, has",
+    "GPS021", Severity.WARN, Scope.GPU, run, "A launcher wants more GPUs than the container, or its group of pods, has"
 )

@@ -6,15 +6,13 @@ from collections.abc import Iterator
 
 from webhook.policy.checks.check import Check, Scope
 from webhook.policy.context import ManifestObject, ObjectContext
-from webhook.policy.pods.placeholders import is_placeholder
+from webhook.policy.messages import message
+from webhook.policy.pods.reading import is_placeholder
 from webhook.policy.verdict import KEPT_PER_CODE, Severity, Violation
-from webhook.policy.wording import message
-from webhook.policy.workloads.intended import Intended, intended, places
 from webhook.policy.workloads.kinds import BUILT_IN
-from webhook.policy.workloads.mentions import Mention
 from webhook.policy.workloads.paths import written
-from webhook.policy.workloads.suggestion import entry
-from webhook.policy.workloads.unknown import Unknown
+from webhook.policy.workloads.search import Mention
+from webhook.policy.workloads.unknown import Intended, Unknown, entry, intended, places
 from webhook.policy.workloads.without_pods import FRAGMENT, RENDERED
 
 _RENDER = "render the template, and check the result"
@@ -87,9 +85,5 @@ def _remedy(context: ObjectContext, mention: Mention) -> str:
 
 
 CHECK = Check(
-    "GPS023",
-    Severity.WARN,
-    Scope.OFFLINE,
-    run,
-    "An object names a GPU resource in a place that cannot be checked",
+    "GPS023", Severity.WARN, Scope.OFFLINE, run, "An object names a GPU resource in a place that cannot be checked"
 )

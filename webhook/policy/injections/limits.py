@@ -56,9 +56,5 @@ def edits(context: PodContext) -> Iterable[Edit]:
 
 
 INJECTION = Injection(
-    "limits",
-    why_not,
-    edits,
-    (OFF, NO_SHARE, _NO_ANNOTATION),
-    "Limits of the MPS client, from the pod's annotations",
+    "limits", why_not, edits, (OFF, NO_SHARE, _NO_ANNOTATION), "Limits of the MPS client, from the pod's annotations"
 )

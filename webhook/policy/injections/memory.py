@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from webhook.policy.context import PodContext
 from webhook.policy.injections.injection import OFF, Injection
 from webhook.policy.injections.limits import annotated_limits
-from webhook.policy.memory_size import Obstacle
-from webhook.policy.pods.variables import MEMORY
+from webhook.policy.placement.memory import MemoryObstacle
+from webhook.policy.pods.pod import MEMORY
 from webhook.policy.verdict import Append, Edit
 
 
@@ -27,7 +27,7 @@ def why_not(context: PodContext) -> str | None:
 
 _FINAL = "the pod is checked as it is"
 _NO_ANNOTATION = "no well-formed annotation asks for memory, or the pod requests no shared resource"
-_REASONS = (OFF, _FINAL, _NO_ANNOTATION, *(obstacle.value for obstacle in Obstacle if obstacle.rejects))
+_REASONS = (OFF, _FINAL, _NO_ANNOTATION, *(obstacle.value for obstacle in MemoryObstacle if obstacle.rejects))
 
 
 def edits(context: PodContext) -> Iterator[Edit]:
@@ -41,10 +41,4 @@ def edits(context: PodContext) -> Iterator[Edit]:
                 yield Append((*request.container.path, "env"), {"name": MEMORY, "value": f"0={size.mebibytes}M"})
 
 
-INJECTION = Injection(
-    "memory",
-    why_not,
-    edits,
-    _REASONS,
-    "Placement by memory, from the pod's annotation",
-)
+INJECTION = Injection("memory", why_not, edits, _REASONS, "Placement by memory, from the pod's annotation")

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 
 from webhook.policy.context import PodContext
 from webhook.policy.injections.injection import NO_SHARE, OFF, Injection
+from webhook.policy.pods.pod import PIPE_DIRECTORY
 from webhook.policy.pods.requests import ResourceRequest
-from webhook.policy.pods.variables import PIPE_DIRECTORY
 from webhook.policy.verdict import Append, Edit
 
 ELSEWHERE = "a known node without MPS could take the pod; the device plugin sets it where it is needed"

@@ -8,10 +8,10 @@ from typing import Any
 from webhook.policy.context import PodContext
 from webhook.policy.injections.injection import NO_SHARE, OFF, Injection
 from webhook.policy.injections.pipe_directory import ELSEWHERE, needing_pipe
-from webhook.policy.pipe_directory import Pipe
+from webhook.policy.pods.pod import PIPE_DIRECTORY
 from webhook.policy.pods.reading import text
 from webhook.policy.pods.requests import ResourceRequest
-from webhook.policy.pods.variables import PIPE_DIRECTORY
+from webhook.policy.rules import Pipe
 from webhook.policy.verdict import Append, Edit, Extend
 
 SAFE_TO_EVICT = "cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes"

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from webhook.policy.placement.cluster_objects import RuntimeClass
 
 
-class Obstacle(Enum):
+class ClassObstacle(Enum):
     """Why the class cannot be injected. The value is the reason for users."""
 
     MISSING = "the class does not exist in the cluster"
@@ -32,20 +32,20 @@ _CDI_MARKER = "nvidia-legacy"
 """
 
 
-def obstacle(context: PodContext) -> Obstacle | None:
+def obstacle(context: PodContext) -> ClassObstacle | None:
     """Why the class cannot be injected. The API server rejects pods with a missing one (KAI-Scheduler#1543)."""
     settings = context.rules.settings
     if context.facts.runtime_classes is None:
         waiting = settings.facts.runtime_classes or settings.injections.runtime_class.when_unknown == "skip"
-        return Obstacle.UNREAD if waiting else None
+        return ClassObstacle.UNREAD if waiting else None
     if settings.injections.runtime_class.when_cdi == "skip" and context.runtime_class(_CDI_MARKER) is not None:
-        return Obstacle.CDI
+        return ClassObstacle.CDI
     known = context.runtime_class(settings.injections.runtime_class.name)
     if known is None:
-        return Obstacle.MISSING
+        return ClassObstacle.MISSING
     if contradicts(context, known):
-        return Obstacle.CONTRADICTS
-    return Obstacle.SANDBOX if context.mps_requests and is_sandbox(context, known.name) else None
+        return ClassObstacle.CONTRADICTS
+    return ClassObstacle.SANDBOX if context.mps_requests and is_sandbox(context, known.name) else None
 
 
 def is_sandbox(context: PodContext, name: str) -> bool:
@@ -82,7 +82,7 @@ def why_not(context: PodContext) -> str | None:
 
 
 _NAMED = "the pod names a class"
-_REASONS = (OFF, NO_GPU, _NAMED, *(obstacle.value for obstacle in Obstacle))
+_REASONS = (OFF, NO_GPU, _NAMED, *(obstacle.value for obstacle in ClassObstacle))
 
 
 def edits(context: PodContext) -> Sequence[Edit]:
@@ -90,10 +90,4 @@ def edits(context: PodContext) -> Sequence[Edit]:
     return (Assign((*context.pod.spec_path, "runtimeClassName"), context.rules.settings.injections.runtime_class.name),)
 
 
-INJECTION = Injection(
-    "runtimeClass",
-    why_not,
-    edits,
-    _REASONS,
-    "The runtime class for pods that request a GPU",
-)
+INJECTION = Injection("runtimeClass", why_not, edits, _REASONS, "The runtime class for pods that request a GPU")

@@ -64,11 +64,7 @@ def edits(context: PodContext) -> Iterable[Edit]:
         return ()
     size = context.memory_size
     affinity = (size and size.affinity) or RequiredAffinity.unchanged(context.pod)
-    expressions = [
-        {"key": each.key, "operator": each.operator, "values": list(each.values)}
-        for each in context.placement.cluster.whole_cards.expressions
-    ]
-    return affinity.also(expressions).edits()
+    return affinity.also(context.placement.cluster.whole_cards.expressions).edits()
 
 
 INJECTION = Injection(

@@ -34,9 +34,5 @@ def edits(context: PodContext) -> Sequence[Edit]:
 
 
 INJECTION = Injection(
-    "tolerations",
-    why_not,
-    edits,
-    (OFF, NO_GPU, _NONE_CONFIGURED),
-    "Tolerations for pods that request a GPU",
+    "tolerations", why_not, edits, (OFF, NO_GPU, _NONE_CONFIGURED), "Tolerations for pods that request a GPU"
 )

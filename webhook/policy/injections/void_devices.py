@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from webhook.policy.context import PodContext
 from webhook.policy.injections.injection import NO_GPU, OFF, Injection
-from webhook.policy.pods.variables import VISIBLE_DEVICES
+from webhook.policy.pods.pod import VISIBLE_DEVICES
 from webhook.policy.verdict import Append, Edit
 
 
@@ -40,9 +40,5 @@ def edits(context: PodContext) -> Iterable[Edit]:
 
 
 INJECTION = Injection(
-    "voidDevices",
-    why_not,
-    edits,
-    (OFF, NO_GPU, _MONITOR),
-    "No devices for containers that request no GPU",
+    "voidDevices", why_not, edits, (OFF, NO_GPU, _MONITOR), "No devices for containers that request no GPU"
 )

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from webhook.policy.launchers.words import Launch, Line
-from webhook.policy.pods.pod import Container
+from webhook.policy.launchers.words import CommandLine, Launch
+from webhook.policy.pods.pod import MULTI_RANK, SHARDS, Container
 from webhook.policy.pods.reading import Members, texts
-from webhook.policy.pods.variables import SHARDS
 from webhook.policy.verdict import Path
 
 LIMIT = 16 * 1024
@@ -57,7 +56,7 @@ def launches(container: Members, path: Path) -> Iterable[Launch]:
         return ()
     from webhook.policy.launchers import programs  # most containers words nothing, and need no parser
 
-    line = Line(words, commands, joins_ray=any(mark in text for mark in _RAY))
+    line = CommandLine(words, commands, joins_ray=any(mark in text for mark in _RAY))
     return programs.search(line, is_complete=is_complete)
 
 
@@ -86,7 +85,7 @@ def _of_script(container: Members, field: str) -> Iterator[Launch]:
     first = command[0][:LIMIT] if command else text.partition("\n")[0]
     words = first.removeprefix("#!").split() if command or first.startswith("#!") else ["sh"]
     if any(map(programs.is_shell, words)):
-        line = Line(["sh", "-c", text], 0, script=(field,), joins_ray=any(mark in text for mark in _RAY))
+        line = CommandLine(["sh", "-c", text], 0, script=(field,), joins_ray=any(mark in text for mark in _RAY))
         yield from programs.search(line, is_complete=True)
 
 
@@ -116,3 +115,20 @@ def _hides_gpus(text: str) -> bool:
         if not value or value[0] in " \n;-":
             return True
     return False
+
+
+_SHARING = ("gloo", f"{MULTI_RANK}=1")
+
+
+def may_share_gpu(container: Container) -> bool:
+    """Whether a container lets ranks of NCCL share a GPU, or does without NCCL. Raises MalformedError.
+
+    `NCCL_MULTI_RANK_GPU_ENABLE=1` lets several ranks of a communicator use one GPU, since 2.30; it is experimental
+    (NVIDIA/nccl docs/userguide/source/env.rst and src/init.cc, 2.30.7). With the backend `gloo`, PyTorch's ranks
+    communicate without NCCL.
+    """
+    entry = container.variable(MULTI_RANK)
+    if entry is not None and entry.get("value") == "1":
+        return True
+    words, _, _ = arguments(container.raw, container.path)
+    return any(mark in word for word in words for mark in _SHARING)

@@ -1,4 +1,4 @@
-"""mpirun and mpiexec of Open MPI, MPICH and Intel MPI, and horovodrun.
+"""mpirun and mpiexec of Open MPI, MPICH and Intel MPI, horovodrun, and the tests of NCCL that MPI often starts.
 
 `-np`, `-n`, `--n` or `-c` is the number of ranks (open-mpi/ompi docs/man-openmpi/man1/mpirun.1.rst, 5.0; Intel MPI
 Developer Guide 2021). `-N`, `--npernode`, `-ppn` or `--map-by ppr:N:node` is the number on each host. Hosts come from
@@ -12,8 +12,7 @@ programs for which the command line exports a variable of NCCL or Horovod.
 
 from __future__ import annotations
 
-from webhook.policy.launchers import nccl_tests
-from webhook.policy.launchers.words import Launch, Line, Options, Spread, is_on_cpu, number
+from webhook.policy.launchers.words import CommandLine, Launch, Options, Spread, is_on_cpu, number
 
 _RANKS, _EACH, _HOSTS, _MAP = "-np", "--npernode", "--host", "--map-by"
 _ALIASES = {
@@ -27,15 +26,15 @@ _PROGRAMS = frozenset({"tritonserver", "trtllm-llmapi-launch", "trtllm-serve", "
 _EXPORTS = ("NCCL_", "HOROVOD_")
 
 
-def launch(line: Line, start: int) -> Launch | None:
+def mpirun(line: CommandLine, start: int) -> Launch | None:
     """The ranks of mpirun; None where a rank need not have a GPU of its own."""
     words = line.words
     end, per_rank = len(words), 1
     has_gpus = False
     for index in range(start, len(words)):
         program = words[index].rpartition("/")[2]
-        if nccl_tests.is_test(program):
-            end, per_rank, has_gpus = index, nccl_tests.per_process(line, index + 1), True
+        if is_nccl_test(program):
+            end, per_rank, has_gpus = index, _gpus_of_test(line, index + 1), True
             break
         if program in _PROGRAMS or "horovod" in words[index]:
             end, has_gpus = index, True
@@ -45,13 +44,13 @@ def launch(line: Line, start: int) -> Launch | None:
     return _launch("mpirun", line, start, end, per_rank) if has_gpus and not is_on_cpu(line, start) else None
 
 
-def horovod(line: Line, start: int) -> Launch | None:
+def horovodrun(line: CommandLine, start: int) -> Launch | None:
     """The ranks of horovodrun."""
     return None if is_on_cpu(line, start) else _launch("horovodrun", line, start, len(line.words), 1)
 
 
-def _launch(program: str, line: Line, start: int, end: int, per_rank: int) -> Launch | None:
-    head = Line(line.words[:end], 0, joins_ray=False)
+def _launch(program: str, line: CommandLine, start: int, end: int, per_rank: int) -> Launch | None:
+    head = CommandLine(line.words[:end], 0, joins_ray=False)
     options = Options(head, start, _ALIASES)
     ranks = options.number(_RANKS)
     if ranks is None:
@@ -69,3 +68,43 @@ def _of_map(text: str) -> int | None:
     kind, _, rest = text.partition(":")
     amount, _, unit = rest.partition(":")
     return number(amount) if kind == "ppr" and unit.partition(":")[0] == "node" else None
+
+
+_THREADS, _GPUS = "-t", "-g"
+_TEST_ALIASES = {"-t": _THREADS, "--nthreads": _THREADS, "-g": _GPUS, "--ngpus": _GPUS}
+
+
+_TESTS = frozenset(
+    f"{collective}_perf"
+    for collective in tuple(
+        """
+        all_gather all_reduce alltoall alltoallv broadcast gather hypercube reduce reduce_scatter scatter sendrecv
+        """.split()
+    )
+)
+
+
+def is_nccl_test(program: str) -> bool:
+    """Whether a program is one of NVIDIA's nccl-tests. The README builds those for MPI with the suffix `_mpi`."""
+    return program.removesuffix("_mpi") in _TESTS
+
+
+def _gpus_of_test(line: CommandLine, start: int) -> int:
+    """The GPUs of one process of a test, from the words after the program.
+
+    A process runs `-t` threads with `-g` GPUs each, 1 by default, and every rank is a GPU of its own (NVIDIA/nccl-tests
+    README.md and src/common.cu, 2.19.6).
+    """
+    options = Options(line, start, _TEST_ALIASES)
+    return options.factor(_THREADS) * options.factor(_GPUS)
+
+
+def nccl_test(line: CommandLine, start: int) -> Launch | None:
+    """The process of a test without MPI that takes several GPUs; None for a single GPU."""
+    options = Options(line, start, _TEST_ALIASES)
+    total = _gpus_of_test(line, start)
+    if total == 1:
+        return None
+    option = _GPUS if options.number(_GPUS) else _THREADS
+    value, place = options.factor(option), line.place(options.index(option))
+    return Launch("nccl-tests", option, value, total, total, Spread.CONTAINER, False, place)

@@ -4,78 +4,52 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from webhook.policy.launchers import (
-    accelerate,
-    deepspeed,
-    mpi,
-    nccl_tests,
-    sglang,
-    shell,
-    tensorrt_llm,
-    tgi,
-    torch,
-    triton,
-    vllm,
-)
-from webhook.policy.launchers.words import Launch, Line
+from webhook.policy.launchers import mpi, sglang, shell, tensorrt_llm, tgi, training, vllm
+from webhook.policy.launchers.words import CommandLine, Launch
 
 _MOST_PROGRAMS = 64
 """Known programs and shells of one container whose words are read."""
 
-Parser = Callable[[Line, int], Launch | None]
+Parser = Callable[[CommandLine, int], Launch | None]
 """Reads the words of a line from an index on."""
 
 
-def _accelerate(line: Line, start: int) -> Launch | None:
-    return accelerate.launch(line, start + 1) if line.has_at(start, "launch") else None
+def _accelerate(line: CommandLine, start: int) -> Launch | None:
+    return training.accelerate(line, start + 1) if line.has_at(start, "launch") else None
 
 
 _PROGRAMS: Mapping[str, Parser] = {
-    "torchrun": torch.launch,
+    "torchrun": training.torchrun,
     "accelerate": _accelerate,
-    "accelerate-launch": accelerate.launch,
-    "deepspeed": deepspeed.launch,
-    "mpirun": mpi.launch,
-    "mpiexec": mpi.launch,
-    "mpiexec.hydra": mpi.launch,
-    "horovodrun": mpi.horovod,
+    "accelerate-launch": training.accelerate,
+    "deepspeed": training.deepspeed,
+    "mpirun": mpi.mpirun,
+    "mpiexec": mpi.mpirun,
+    "mpiexec.hydra": mpi.mpirun,
+    "horovodrun": mpi.horovodrun,
     "vllm": vllm.serve,
     "sglang": sglang.serve,
     "text-generation-launcher": tgi.launch,
-    "trtllm-serve": tensorrt_llm.launch,
-    triton.SCRIPT: triton.launch,
+    "trtllm-serve": tensorrt_llm.serve,
+    tensorrt_llm.TRITON: tensorrt_llm.triton,
 }
 _MODULES: Mapping[str, Parser] = {
-    **dict.fromkeys(torch.MODULES, torch.launch),
-    **dict.fromkeys(accelerate.MODULES, accelerate.launch),
-    **dict.fromkeys(deepspeed.MODULES, deepspeed.launch),
+    **dict.fromkeys(training.TORCH_MODULES, training.torchrun),
+    **dict.fromkeys(training.ACCELERATE_MODULES, training.accelerate),
+    **dict.fromkeys(training.DEEPSPEED_MODULES, training.deepspeed),
     **dict.fromkeys(sglang.MODULES, sglang.launch),
 }
 _SHELLS = frozenset({"sh", "bash", "dash", "ash", "zsh"})
 _WRAPPERS = frozenset(
-    {
-        *(
-            "exec",
-            "env",
-            "nohup",
-            "time",
-            "nice",
-            "ionice",
-            "numactl",
-            "taskset",
-            "sudo",
-            "timeout",
-            "stdbuf",
-            "setsid",
-        ),
-        *("command", "tini", "dumb-init", "gosu", "su-exec", "nsys", "ncu", "uv", "conda", "micromamba"),
-        *("poetry", "nvidia_entrypoint.sh", "ddtrace-run", "opentelemetry-instrument", tensorrt_llm.LAUNCHER),
-    }
+    """
+    exec env nohup time nice ionice numactl taskset sudo timeout stdbuf setsid command tini dumb-init gosu su-exec nsys
+    ncu uv conda micromamba poetry nvidia_entrypoint.sh ddtrace-run opentelemetry-instrument trtllm-llmapi-launch
+    """.split()
 )
 """Programs that start the program among their arguments."""
 
 
-def search(line: Line, *, is_complete: bool) -> Iterator[Launch]:
+def search(line: CommandLine, *, is_complete: bool) -> Iterator[Launch]:
     """The launches of a line; of a line that is cut, those of complete commands in a script."""
     return _Search().of_line(line, is_complete=is_complete)
 
@@ -93,7 +67,7 @@ class _Search:
     def __init__(self) -> None:
         self._left = _MOST_PROGRAMS
 
-    def of_line(self, line: Line, *, is_complete: bool) -> Iterator[Launch]:
+    def of_line(self, line: CommandLine, *, is_complete: bool) -> Iterator[Launch]:
         """The launches of a line; of a line that the limit cuts, those of complete commands in a script."""
         program = _program(line.words)
         if program is None:
@@ -109,7 +83,7 @@ class _Search:
         if found is not None:
             yield found
 
-    def _of_shell(self, line: Line, start: int) -> Iterator[Launch]:
+    def _of_shell(self, line: CommandLine, start: int) -> Iterator[Launch]:
         """The launches of the script that a shell runs after `-c`, among options such as `-lc` or `-eo pipefail -c`."""
         words = line.words
         for index in range(start, len(words) - 1):
@@ -117,13 +91,15 @@ class _Search:
             if word[:1] == "-" and word[1:2] != "-" and "c" in word:
                 place = line.place(index + 1)
                 for command in shell.commands(words[index + 1]):
-                    yield from self.of_line(Line(command, 0, script=place, joins_ray=line.joins_ray), is_complete=True)
+                    yield from self.of_line(
+                        CommandLine(command, 0, script=place, joins_ray=line.joins_ray), is_complete=True
+                    )
                 return
             if word[:1] not in ("-", "+") and words[index - 1][-1:] != "o":
                 return
 
 
-def _of_image(line: Line) -> Launch | None:
+def _of_image(line: CommandLine) -> Launch | None:
     """The launch of the image's entrypoint with these arguments: options, or a model before them."""
     first = line.words[0]
     if _name(first).startswith("python") or first.endswith((".sh", ".py")):
@@ -138,7 +114,7 @@ def _program(words: Sequence[str]) -> tuple[Parser | None, int] | None:
     is_wrapped = False
     for index, word in enumerate(words):
         name = _name(word)
-        parser = nccl_tests.launch if nccl_tests.is_test(name) else _PROGRAMS.get(name)
+        parser = mpi.nccl_test if mpi.is_nccl_test(name) else _PROGRAMS.get(name)
         if parser is not None or is_shell(name):
             return parser, index + 1
         if name.startswith("python"):

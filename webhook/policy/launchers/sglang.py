@@ -8,7 +8,7 @@ python/sglang/srt/server_args.py at 001067f, managers/data_parallel_controller.p
 
 from __future__ import annotations
 
-from webhook.policy.launchers.words import Launch, Line, Options, Spread, is_on_cpu
+from webhook.policy.launchers.words import CommandLine, Launch, Options, Spread, is_on_cpu
 
 MODULES = frozenset({"sglang.launch_server"})
 
@@ -20,12 +20,12 @@ _ALIASES = {name: name for name in (_TENSOR, _PIPELINE, _DATA, _ATTENTION, _NODE
 }
 
 
-def serve(line: Line, start: int) -> Launch | None:
+def serve(line: CommandLine, start: int) -> Launch | None:
     """The server of `sglang serve`; None for other commands of `sglang`, and where nothing is certain."""
     return launch(line, start + 1) if line.has_at(start, "serve") else None
 
 
-def launch(line: Line, start: int) -> Launch | None:
+def launch(line: CommandLine, start: int) -> Launch | None:
     """The server of the words from an index on; None if they leave it open."""
     options = Options(line, start, _ALIASES)
     factors = {name: options.factor(name) for name in (_TENSOR, _PIPELINE)}

@@ -7,9 +7,8 @@ option of this name. The variable counts in images of the project, by their name
 
 from __future__ import annotations
 
-from webhook.policy.launchers.words import Launch, Line, Options, Spread, number
-from webhook.policy.pods.pod import Container
-from webhook.policy.pods.variables import SHARDS
+from webhook.policy.launchers.words import CommandLine, Launch, Options, Spread, number
+from webhook.policy.pods.pod import SHARDS, Container
 
 _PROGRAM = "text-generation-launcher"
 _SHARDS = "--num-shard"
@@ -18,7 +17,7 @@ _LONGEST = 512
 """Characters of the name of an image that are read."""
 
 
-def launch(line: Line, start: int) -> Launch | None:
+def launch(line: CommandLine, start: int) -> Launch | None:
     """The shards of the words from an index on; None if they do not say."""
     options = Options(line, start, {_SHARDS: _SHARDS})
     total = options.number(_SHARDS)

@@ -16,32 +16,27 @@ KServe's Hugging Face server), so without a program it is enough on its own; dat
 
 from __future__ import annotations
 
-from webhook.policy.launchers.words import Launch, Line, Options, Spread, is_on_cpu
+from webhook.policy.launchers.words import CommandLine, Launch, Options, Spread, is_on_cpu
 
 _TENSOR, _PIPELINE, _PREFILL = "--tensor-parallel-size", "--pipeline-parallel-size", "--prefill-context-parallel-size"
 _DATA, _LOCAL, _RANK = "--data-parallel-size", "--data-parallel-size-local", "--data-parallel-rank"
 _START, _HYBRID, _EXTERNAL = "--data-parallel-start-rank", "--data-parallel-hybrid-lb", "--data-parallel-external-lb"
-_DATA_BACKEND, _BACKEND, _NODES, _CONFIG = (
-    *("--data-parallel-backend", "--distributed-executor-backend"),
-    *("--nnodes", "--config"),
-)
-_NAMES = (
-    *(_TENSOR, _PIPELINE, _PREFILL, _DATA, _LOCAL, _RANK, _START, _HYBRID, _EXTERNAL),
-    *(_DATA_BACKEND, _BACKEND, _NODES, _CONFIG),
-)
-_ALIASES = {name: name for name in _NAMES} | {
+_DATA_BACKEND, _BACKEND = "--data-parallel-backend", "--distributed-executor-backend"
+_NODES, _CONFIG = "--nnodes", "--config"
+_NAMES = (_TENSOR, _PIPELINE, _PREFILL, _DATA, _LOCAL, _RANK, _START, _HYBRID, _EXTERNAL)
+_ALIASES = {name: name for name in (*_NAMES, _DATA_BACKEND, _BACKEND, _NODES, _CONFIG)} | {
     **{"-tp": _TENSOR, "--tensor-parallel": _TENSOR, "-pp": _PIPELINE, "--pipeline-parallel": _PIPELINE},
     **{"-pcp": _PREFILL, "-dp": _DATA, "-dpl": _LOCAL, "-dpn": _RANK, "-dpr": _START, "-dph": _HYBRID},
     **{"-dpe": _EXTERNAL, "-dpb": _DATA_BACKEND, "-n": _NODES},
 }
 
 
-def serve(line: Line, start: int) -> Launch | None:
+def serve(line: CommandLine, start: int) -> Launch | None:
     """The engines of `vllm serve`; None for other commands of `vllm`, and where nothing is certain."""
     return launch(line, start + 1) if line.has_at(start, "serve") else None
 
 
-def launch(line: Line, start: int) -> Launch | None:
+def launch(line: CommandLine, start: int) -> Launch | None:
     """The engines of the words from an index on; None if they leave it open."""
     options = Options(line, start, _ALIASES)
     engines = _engines(options)
@@ -50,7 +45,7 @@ def launch(line: Line, start: int) -> Launch | None:
     return _launch("vllm", line, options, engines)
 
 
-def of_image(line: Line) -> Launch | None:
+def of_image(line: CommandLine) -> Launch | None:
     """The engine of a server that the image's entrypoint starts with these arguments; None if they do not say."""
     options = Options(line, 0, _ALIASES)
     if options.number(_TENSOR) is None or is_on_cpu(line):
@@ -58,7 +53,7 @@ def of_image(line: Line) -> Launch | None:
     return _launch("", line, options, 1)
 
 
-def _launch(program: str, line: Line, options: Options, engines: int) -> Launch | None:
+def _launch(program: str, line: CommandLine, options: Options, engines: int) -> Launch | None:
     factors = {name: options.factor(name) for name in (_TENSOR, _PIPELINE, _PREFILL)}
     factors[_DATA] = engines
     option = max(factors, key=lambda name: factors[name])

@@ -8,8 +8,10 @@ from collections.abc import Mapping, Sequence, Set
 from enum import Enum
 from typing import NamedTuple
 
+from webhook.policy.verdict import Path
 
-class Line:
+
+class CommandLine:
     """One command line.
 
     `has_command`: the container replaces the image's entrypoint, or a shell runs the line, so that the first word is
@@ -18,7 +20,7 @@ class Line:
 
     __slots__ = ("_commands", "_script", "has_command", "joins_ray", "words")
 
-    def __init__(self, words: Sequence[str], commands: int, *, script: Place | None = None, joins_ray: bool) -> None:
+    def __init__(self, words: Sequence[str], commands: int, *, script: Path | None = None, joins_ray: bool) -> None:
         """Make the line of words, of which the first `commands` are from `command`, or all from a script at a place."""
         self.words = words
         self._commands = commands
@@ -30,17 +32,13 @@ class Line:
         """Whether the word with this index is there and is this one, such as the subcommand of a program."""
         return index < len(self.words) and self.words[index] == word
 
-    def place(self, index: int) -> Place:
-        """The element that holds the word with this index."""
+    def place(self, index: int) -> Path:
+        """The path, from the container, to the element that holds the word with this index."""
         if self._script is not None:
             return self._script
         if index < self._commands:
             return "command", index
         return "args", index - self._commands
-
-
-Place = tuple[str | int, ...]
-"""The steps from a container to the value that sets an amount, such as `args` and the index of a word."""
 
 
 class Spread(Enum):
@@ -56,7 +54,7 @@ class Setting(NamedTuple):
 
     option: str
     value: int
-    place: Place
+    place: Path
 
 
 class Launch(NamedTuple):
@@ -75,7 +73,7 @@ class Launch(NamedTuple):
     total: int
     spread: Spread
     spans: bool
-    place: Place
+    place: Path
     nodes: Setting | None = None
 
     @property
@@ -92,7 +90,9 @@ class Options:
 
     __slots__ = ("_found", "end")
 
-    def __init__(self, line: Line, start: int, aliases: Mapping[str, str], flags: Set[str] | None = None) -> None:
+    def __init__(
+        self, line: CommandLine, start: int, aliases: Mapping[str, str], flags: Set[str] | None = None
+    ) -> None:
         """Read the words from an index on.
 
         `aliases` maps each spelling, with dashes for underscores, to a canonical name. `flags` are the options without
@@ -160,7 +160,7 @@ _WORDS = frozenset({"gloo", "--cpu", "--use-cpu", "--no-cuda", "--device=cpu", "
 _BEFORE_CPU = frozenset({"--device", "--platform", "--accelerator", "--device-type"})
 
 
-def is_on_cpu(line: Line, start: int = 0) -> bool:
+def is_on_cpu(line: CommandLine, start: int = 0) -> bool:
     """Whether a word from an index on names the CPU, or the backend `gloo` (pytorch/pytorch torch/distributed)."""
     words = line.words
     for index in range(start, len(words)):

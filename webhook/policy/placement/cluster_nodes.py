@@ -8,17 +8,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from heapq import nlargest
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING
 
-from webhook.policy.placement.decisive import Decisive
 from webhook.policy.placement.facts import Facts
-from webhook.policy.placement.node_classes import STRATEGY, NodeClasses
+from webhook.policy.placement.node_bounds import Decisive
+from webhook.policy.placement.node_classes import CONFIG_LABEL, STRATEGY, NodeClasses, PluginConfigs
 from webhook.policy.placement.node_index import NodeIndex, indexing
-from webhook.policy.placement.node_sets import Nodes, NodeSharing, TaintKey
-from webhook.policy.placement.plugin_configs import CONFIG_LABEL, PluginConfigs
-from webhook.policy.placement.selector import Constraint, Domain, Requirement
-from webhook.policy.placement.taint_index import TaintIndex
-from webhook.policy.placement.tolerations import is_lifecycle
+from webhook.policy.placement.node_sets import KeyAndEffect, Nodes, NodeSharing
+from webhook.policy.placement.selector import Constraint, Domain, Expression, Requirement
+from webhook.policy.placement.taints import TaintIndex, is_lifecycle
 from webhook.policy.pods.gpu_resources import GpuResources
 from webhook.policy.settings.settings import Settings
 from webhook.policy.steps import Steps
@@ -60,7 +58,7 @@ class ClusterNodes:
         *,
         known: bool,
         taint_keys: frozenset[str] = frozenset(),
-        tolerable: Sequence[TaintKey] = (),
+        tolerable: Sequence[KeyAndEffect] = (),
         dynamic: frozenset[str] = frozenset(),
     ) -> None:
         self.classes = classes
@@ -112,7 +110,7 @@ def _as_node(group: NodeGroup) -> Node:
     return Node(group.name, group.labels, taints, group.resources)
 
 
-def _tolerable(taints: TaintIndex, patterns: Sequence[str]) -> Sequence[TaintKey]:
+def _tolerable(taints: TaintIndex, patterns: Sequence[str]) -> Sequence[KeyAndEffect]:
     """The taints that match one of the patterns: those of most nodes, so that no single node decides which."""
     matching = (
         (key, effect)
@@ -131,19 +129,6 @@ _LONGEST = 200
 """Characters of node affinity that a remedy spells out. A line of a denial has about 300 characters."""
 
 
-class Expression(NamedTuple):
-    """An expression of node affinity."""
-
-    key: str
-    operator: Literal["In", "NotIn"]
-    values: tuple[str, ...]
-
-    def __str__(self) -> str:
-        # Values are quoted as YAML needs them: without quotes `true` would not be text.
-        quoted = ", ".join(f'"{value}"' for value in self.values)
-        return f"{self.key} {self.operator} [{quoted}]"
-
-
 class WholeCards:
     """The expressions that admit nodes with whole cards alone, and the labels of such nodes."""
 
@@ -159,7 +144,7 @@ class WholeCards:
                 if each.operator == "In" or each.key not in classes.whole
             },
         }
-        spelled = " and ".join(map(str, expressions))
+        spelled = " and ".join(map(_spelled, expressions))
         self.text = spelled if len(spelled) <= _LONGEST else _SUMMARY
         """The expressions, in words."""
 
@@ -196,6 +181,12 @@ def _by_config(configs: PluginConfigs) -> list[Expression]:
     if configs.default in sharing:
         return [Expression(CONFIG_LABEL, "In", whole)] if whole else []
     return [Expression(CONFIG_LABEL, "NotIn", sharing)] if sharing else []
+
+
+def _spelled(expression: Expression) -> str:
+    # Values are quoted as YAML needs them: without quotes `true` would not be text.
+    quoted = ", ".join(f'"{value}"' for value in expression.values)
+    return f"{expression.key} {expression.operator} [{quoted}]"
 
 
 def _domain(expression: Expression) -> Domain:

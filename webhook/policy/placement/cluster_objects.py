@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from webhook.policy.settings.field import setting
+from webhook.policy.settings import setting
 
 if TYPE_CHECKING:
     from webhook.policy.settings.names import PluginVersion, SomeText, Units
@@ -92,8 +92,7 @@ class PluginConfig:
     name: SomeText = field(metadata={"description": "The configuration's name: its key in the ConfigMap."})
     strategy: Strategy = setting("none", "How it shares cards.")
     fail_requests_greater_than_one: bool | None = setting(
-        None,
-        "The strategy's `failRequestsGreaterThanOne`. null, if it is unset: true for MPS, false for time-slicing.",
+        None, "The strategy's `failRequestsGreaterThanOne`. null, if it is unset: true for MPS, false for time-slicing."
     )
     resources: tuple[Replicas, ...] = setting((), "The resources that it shares.")
 

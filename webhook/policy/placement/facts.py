@@ -6,9 +6,9 @@ The facts file has the names in camelCase; `webhook.settings` loads and validate
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from webhook.policy.settings.field import setting
+from webhook.policy.settings import setting
 
 if TYPE_CHECKING:
     from webhook.policy.placement.cluster_objects import DeviceClass, DevicePlugin, Namespace, Node, RuntimeClass
@@ -27,3 +27,22 @@ class Facts:
 
 UNKNOWN = Facts()
 """Facts without any knowledge of a cluster."""
+
+
+RESTRICTED: Final = "node-restriction.kubernetes.io/"
+"""The kind of all labels that a kubelet may not change."""
+
+_RESTRICTED_NAMESPACE: Final = "." + RESTRICTED
+
+
+def label_kind(key: str) -> str:
+    """What a label is certain by: the key, or RESTRICTED for all labels of that domain and its subdomains."""
+    if RESTRICTED not in key:
+        return key
+    namespace, _, _ = key.partition("/")
+    return RESTRICTED if f".{namespace}/".endswith(_RESTRICTED_NAMESPACE) else key
+
+
+def may_have(node: Node, key: str) -> bool:
+    """Whether a node may have a label that is not listed."""
+    return "labels" in node.incomplete and key not in node.labels and label_kind(key) not in node.certain_labels

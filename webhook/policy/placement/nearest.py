@@ -1,9 +1,9 @@
-"""The node that is nearest to taking a pod, and what the pod fails there.
+"""The node that is nearest to taking a pod, and the violation of GPS014 that says what the pod fails there.
 
 A node is nearer the easier the pod, or time, removes what is in the way: only a passing state; only the amount; only
-one taint; only one demand on a label or field; and last, several of these, of which one is reported. The first of
-equally near nodes counts; where the amount is in the way, the first of those that offer most. The sets of the node
-index decide, so that the work does not multiply with the nodes.
+one taint; only one expression about a label or field; and last, several of these, of which one is reported. Of equally
+near nodes the first one counts; where the amount is in the way, the first of those that offer most. The sets of the
+node index decide, so that the work does not multiply with the nodes.
 """
 
 from __future__ import annotations
@@ -12,11 +12,15 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from webhook.policy.messages import message, printable
 from webhook.policy.placement.cluster_objects import Node, Taint
 from webhook.policy.placement.node_sets import Nodes
 from webhook.policy.placement.reachability import Placement
-from webhook.policy.placement.selector import Demand, alternatives
-from webhook.policy.placement.tolerations import is_lifecycle
+from webhook.policy.placement.selector import NAME_FIELD, Alternative, Expression, alternatives
+from webhook.policy.placement.taints import is_lifecycle
+from webhook.policy.pods.quantity import NANO, amount
+from webhook.policy.pods.requests import ResourceRequest
+from webhook.policy.verdict import Path, Severity, Violation
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,10 +59,10 @@ class Untolerated:
 
 @dataclass(frozen=True, slots=True)
 class Unmet:
-    """The node does not meet a demand. `alone`: nothing else is in the way."""
+    """The node does not meet an expression. `alone`: nothing else is in the way."""
 
     node: Node
-    demand: Demand
+    expression: Expression
     alone: bool = True
 
 
@@ -82,6 +86,114 @@ class Unclear:
 
 
 Failure: TypeAlias = Passing | Stopped | Shortfall | Untolerated | Unmet | Elsewhere | Apart | Unclear
+
+
+def violations(placement: Placement, selector: Path, *, is_deferred: bool) -> Iterable[Violation]:
+    """One violation if none of the known nodes could take the pod. `selector` is the path of its selectors.
+
+    `is_deferred`: a queue that chooses the nodes later may add tolerations.
+    """
+    cluster = placement.cluster
+    if placement.candidates & placement.left_by_steering:
+        return ()
+    if not all(name in cluster.index.offered and name not in cluster.dynamic for name in placement.requests.names):
+        return ()  # GPS013 reports a resource that no node offers; a DeviceClass serves on nodes that are not known
+    failure = NearestNode(placement).failure()
+    if failure is None or (is_deferred and isinstance(failure, Untolerated)):
+        return ()
+    return (_violation(placement, failure, selector),)
+
+
+def _largest(placement: Placement, resource: str) -> ResourceRequest:
+    """The largest request for a resource; the first of equals."""
+    return max(
+        (request for request in placement.requests.positive if request.resource.name == resource),
+        key=lambda request: request.billionths,
+    )
+
+
+def _violation(placement: Placement, failure: Failure, selector: Path) -> Violation:
+    first = placement.requests.positive[0].resource.name
+    match failure:
+        case Passing(node, taint):
+            problem = message(
+                "no node can take the pod now: the nearest, {}, has the taint {}", node.name, _text(taint)
+            )
+            return Violation(_tolerations(placement), problem, _WAIT, cap=Severity.WARN)
+        case Stopped(node, resource):
+            problem = message("no node can take the pod now: the nearest, {}, offers 0 of {}", node.name, resource)
+            return Violation(_largest(placement, resource).path, problem, _WAIT, cap=Severity.WARN)
+        case Shortfall(node, resource, offered):
+            peak, request = placement.requests.peak(resource), _largest(placement, resource)
+            problem = message(
+                f"the pod asks for {amount(peak)} of {{}}; the nearest node, {{}}, has {amount(offered * NANO)}",
+                resource,
+                node.name,
+            )
+            others = "" if peak == request.billionths else " in all containers together"
+            return Violation(request.path, problem, f"ask for at most {offered}{others}")
+        case Untolerated(node, taint, alone):
+            problem = message(
+                f"no node can take the pod: the nearest, {{}}, has the taint {{}}{_more(alone)}",
+                node.name,
+                _text(taint),
+            )
+            return Violation(
+                _tolerations(placement), problem, f"if the node is meant for such pods, tolerate {_toleration(taint)}"
+            )
+        case Unmet(node, expression, alone):
+            return _unmet(node, expression, alone)
+        case Elsewhere(resource):
+            name = placement.pod.text("nodeName")
+            problem = message("nodeName is {}, which is not a node that offers {}", name, resource)
+            return Violation(placement.pod.path_of("nodeName"), problem, "omit nodeName, or name a node that offers it")
+        case Apart(resource):
+            problem = message("no node offers {} together with the other resources that the pod asks for", resource)
+            return Violation(_largest(placement, resource).path, problem, "ask for it in a pod of its own")
+        case _:
+            problem = message("nodes offer {}, but none of them can take the pod", first)
+            return Violation(selector, problem, "check selectors, affinity and taints against the nodes")
+
+
+_WAIT = "none needed if the state passes; else ask an administrator about the node"
+
+
+def _unmet(node: Node, expression: Expression, alone: bool) -> Violation:
+    """The expression that the nearest node does not meet."""
+    held, key = expression.held_by(node), printable(expression.name)
+    names = [str(expression), node.name]
+    if expression.key == NAME_FIELD:
+        is_so = "the nearest node is {}"
+    elif held is None:
+        is_so = "the nearest node, {}, lacks the label"
+    else:
+        is_so = "the nearest node, {}, has {}"
+        names.append(held)
+    if not expression.is_selector:
+        remedy = f"change or remove the expression on {key} in the node affinity"
+    elif held is None:
+        remedy = f"remove {key} from the node selector"
+    else:
+        remedy = f'set {key} to "{printable(held)}" in the node selector, or remove it'
+    return Violation(expression.path, message(f"the pod requires {{}}, but {is_so}{_more(alone)}", *names), remedy)
+
+
+def _more(alone: bool) -> str:
+    return "" if alone else ", among others"
+
+
+def _text(taint: Taint) -> str:
+    return f"{taint.key}={taint.value}:{taint.effect}" if taint.value else f"{taint.key}:{taint.effect}"
+
+
+def _toleration(taint: Taint) -> str:
+    """The toleration of exactly this taint, as YAML."""
+    value = f'value: "{printable(taint.value)}", ' if taint.value else ""
+    return f'{{key: "{printable(taint.key)}", {value}effect: {taint.effect}}}'
+
+
+def _tolerations(placement: Placement) -> Path:
+    return placement.pod.path_of("tolerations") if "tolerations" in placement.pod.spec else placement.pod.spec_path
 
 
 class NearestNode:
@@ -125,9 +237,9 @@ class NearestNode:
         one_taint = enough & self._selected & self._tainted_once
         if one_taint:
             return Untolerated(*self._first_taint(one_taint, self._is_lasting))
-        demands = alternatives(self._pod) or ()
-        return self._one_unmet(enough & ~self._tainted, demands) or self._one_of_several(
-            _first(enough or offering), demands
+        listed = alternatives(self._pod) or ()
+        return self._one_unmet(enough & ~self._tainted, listed) or self._one_of_several(
+            _first(enough or offering), listed
         )
 
     def _offering_later(self, nodes: Nodes) -> Nodes:
@@ -169,27 +281,27 @@ class NearestNode:
     def _is_lasting(self, taint: Taint) -> bool:
         return self._is_untolerated(taint) and not is_lifecycle(taint.key)
 
-    def _one_unmet(self, nodes: Nodes, demands: Iterable[Iterable[Demand]]) -> Unmet | None:
-        """The first node of a set that fails one demand of an alternative."""
-        for alternative in demands:
-            failing = [(demand, self._failing(demand)) for demand in alternative]
+    def _one_unmet(self, nodes: Nodes, listed: Iterable[Alternative]) -> Unmet | None:
+        """The first node of a set that fails one expression of an alternative."""
+        for alternative in listed:
+            failing = [(expression, self._failing(expression)) for expression in alternative]
             _, once = _any_and_one(nodes & failed for _, failed in failing)
             if once:
                 node = _first(once)
-                return Unmet(self._node(node), next(demand for demand, failed in failing if failed & node))
+                return Unmet(self._node(node), next(expression for expression, failed in failing if failed & node))
         return None
 
-    def _one_of_several(self, node: Nodes, demands: Sequence[Iterable[Demand]]) -> Untolerated | Unmet | Unclear:
-        """One of the failures of a node: the first demand of the first alternative that it fails, else a taint."""
+    def _one_of_several(self, node: Nodes, listed: Sequence[Alternative]) -> Untolerated | Unmet | Unclear:
+        """One of the failures of a node: the first expression of the first alternative that it fails, else a taint."""
         if node & self._selected:
             return Untolerated(*self._first_taint(node, self._is_lasting), alone=False)
-        if not demands:
+        if not listed:
             return Unclear()
-        first = next(demand for demand in demands[0] if self._failing(demand) & node)
+        first = next(expression for expression in listed[0] if self._failing(expression) & node)
         return Unmet(self._node(node), first, alone=False)
 
-    def _failing(self, demand: Demand) -> Nodes:
-        return self._index.all & ~self._index.holding(demand.key, demand.constraint)
+    def _failing(self, expression: Expression) -> Nodes:
+        return self._index.all & ~self._index.holding(expression.key, expression.constraint)
 
     def _node(self, nodes: Nodes) -> Node:
         return next(self._index.nodes(_first(nodes)))

@@ -1,7 +1,7 @@
 """How much is kept of one node: the node's own agent writes labels and resources, and must not cost without limit.
 
-A GPU node has 60 to 100 labels, a few taints, and at most 30 resources. What goes beyond the bounds is unknown: the
-node's `incomplete` names it. What decides where a pod can land is kept first.
+A GPU node has 60 to 100 labels, a few taints, and at most 30 resources. Everything beyond the bounds is unknown: the
+node's `incomplete` names it. The entries that decide where a pod can land are kept first.
 """
 
 from __future__ import annotations
@@ -9,14 +9,51 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence, Sized
 from dataclasses import replace
 from heapq import nsmallest
-from typing import TYPE_CHECKING, Final, Protocol, TypeVar
+from itertools import chain
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeVar
 
-from webhook.policy.placement.certain_labels import kind
-from webhook.policy.placement.decisive import ALWAYS, Decisive
+from webhook.policy.placement.facts import RESTRICTED, label_kind
+from webhook.policy.placement.node_classes import CONFIG_LABEL, DISCOVERED
 
 if TYPE_CHECKING:
     from webhook.policy.placement.cluster_objects import Node, NodePart, Taint
     from webhook.policy.settings.names import SomeText, Units
+    from webhook.policy.settings.settings import Settings
+
+
+_HOSTNAME: Final = "kubernetes.io/hostname"
+
+_MOST_CONFIGURED: Final = 64
+"""Labels that settings name, at most: a kubelet can write all of them, and other labels need room as well."""
+
+
+class Decisive(NamedTuple):
+    """The kinds of labels and the names of resources that are kept first, in this order.
+
+    They decide where a pod can land and how the node shares its cards. A kubelet chooses most labels of its node. It
+    may not change those of `node-restriction.kubernetes.io/`, which isolate workloads (kubernetes/kubernetes
+    plugin/pkg/admission/noderestriction), so it must not push them out either.
+    """
+
+    labels: tuple[str, ...] = (RESTRICTED, _HOSTNAME, CONFIG_LABEL, *sorted(DISCOVERED))
+    resources: frozenset[str] = frozenset()
+
+    @classmethod
+    def of(cls, settings: Settings) -> Decisive:
+        """Those of these settings: labels of the classes come before those of node groups."""
+        placement, always = settings.placement, Decisive().labels
+        sources: tuple[Mapping[str, str], ...] = (
+            dict(sorted({**placement.mps_labels, **placement.time_slicing_labels}.items())),
+            dict(sorted((key, "") for group in placement.node_groups for key in group.labels)),
+        )
+        configured = dict.fromkeys(map(label_kind, chain.from_iterable(sources)))
+        new = [key for key in configured if key not in always]
+        return cls((*always, *new[:_MOST_CONFIGURED]), frozenset(one.name for one in settings.resources))
+
+
+ALWAYS: Final = Decisive()
+"""What is decisive whatever the settings."""
+
 
 MOST: Final[Mapping[NodePart, int]] = {"labels": 256, "taints": 64, "resources": 64}
 """Entries that are kept of one node, by part."""
@@ -49,7 +86,7 @@ class AnyTaint(Protocol):
         """The value; empty if it has none."""
 
 
-_Taint = TypeVar("_Taint", bound=AnyTaint)
+_AnyTaint = TypeVar("_AnyTaint", bound=AnyTaint)
 
 
 def kept_labels(labels: Mapping[str, str], decisive: Decisive = ALWAYS) -> Mapping[str, str]:
@@ -63,7 +100,7 @@ def kept_labels(labels: Mapping[str, str], decisive: Decisive = ALWAYS) -> Mappi
     first = nsmallest(
         MOST["labels"],
         fitting,
-        lambda key: (ranks.get(kind(key), len(ranks)), not key.startswith(_GPU), key.startswith(_FEATURES), key),
+        lambda key: (ranks.get(label_kind(key), len(ranks)), not key.startswith(_GPU), key.startswith(_FEATURES), key),
     )
     return {key: fitting[key] for key in first}
 
@@ -72,13 +109,13 @@ def certain_labels(labels: Mapping[str, str], kept: Mapping[str, str], decisive:
     """The kinds of decisive labels of which none is left out; none of them where all labels are kept."""
     if len(kept) == len(labels):
         return ()
-    lacking = {kind(key) for key in labels if key not in kept}
+    lacking = {label_kind(key) for key in labels if key not in kept}
     if lacking.isdisjoint(decisive.labels):
         return decisive.labels  # the same object for all nodes
     return tuple(each for each in decisive.labels if each not in lacking)
 
 
-def kept_taints(taints: Sequence[_Taint]) -> Sequence[_Taint]:
+def kept_taints(taints: Sequence[_AnyTaint]) -> Sequence[_AnyTaint]:
     """The taints that are kept. Without the others, a node seems to take more pods than it does."""
     fitting = taints
     if not all(_fits(taint.key, taint.value) for taint in taints):
@@ -136,12 +173,7 @@ def cut(
         if "labels" in node.incomplete:
             certain = tuple(each for each in certain if each in node.certain_labels)
     return replace(
-        node,
-        labels=labels,
-        taints=tuple(taints),
-        resources=resources,
-        incomplete=incomplete,
-        certain_labels=certain,
+        node, labels=labels, taints=tuple(taints), resources=resources, incomplete=incomplete, certain_labels=certain
     )
 
 

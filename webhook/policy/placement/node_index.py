@@ -6,12 +6,11 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from webhook.policy.placement.certain_labels import kind
+from webhook.policy.placement.facts import label_kind
+from webhook.policy.placement.node_classes import Acceptance, SharingStrategy
 from webhook.policy.placement.node_sets import Nodes, NodeSets, NodeSharing, sets_of, union
-from webhook.policy.placement.plugin_configs import Acceptance, SharingStrategy
 from webhook.policy.placement.selector import NAME_FIELD, Constraint, Requirement, integer
-from webhook.policy.placement.taint_index import TaintIndex, taint_index
-from webhook.policy.placement.tolerations import Tolerations
+from webhook.policy.placement.taints import TaintIndex, Tolerations, taint_index
 from webhook.policy.pods.quantity import NANO
 from webhook.policy.steps import ENTRIES, Steps, converted, finished
 
@@ -235,7 +234,7 @@ class NodeIndex:
 
     def _unlisted(self, key: str) -> Nodes:
         """The nodes that may have a label which is not listed."""
-        return self._unlisted_labels and self._unlisted_labels & ~self._sets.certain.get(kind(key), 0)
+        return self._unlisted_labels and self._unlisted_labels & ~self._sets.certain.get(label_kind(key), 0)
 
     def kept_off(self, tolerations: Tolerations, effects: frozenset[str]) -> tuple[Nodes, Nodes]:
         """The nodes with a taint of one of the effects that nothing tolerates: one that lasts, or one that passes."""

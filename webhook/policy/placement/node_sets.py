@@ -9,11 +9,9 @@ from __future__ import annotations
 from collections.abc import Container, Hashable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
-from webhook.policy.placement.certain_labels import kind, may_have
-from webhook.policy.placement.decisive import ALWAYS, Decisive
-from webhook.policy.placement.node_bounds import cut
-from webhook.policy.placement.node_classes import NodeClasses
-from webhook.policy.placement.plugin_configs import CONFIG_LABEL, Acceptance, PluginConfigs
+from webhook.policy.placement.facts import label_kind, may_have
+from webhook.policy.placement.node_bounds import ALWAYS, Decisive, cut
+from webhook.policy.placement.node_classes import CONFIG_LABEL, Acceptance, NodeClasses, PluginConfigs
 from webhook.policy.placement.selector import NAME_FIELD
 from webhook.policy.pods.gpu_resources import MIG
 
@@ -23,7 +21,7 @@ if TYPE_CHECKING:
 Nodes: TypeAlias = int
 """A set of nodes: bit n stands for the n-th node of the index."""
 
-TaintKey: TypeAlias = tuple[str, str]
+KeyAndEffect: TypeAlias = tuple[str, str]
 """The key and the effect of a taint."""
 
 _Key = TypeVar("_Key", bound=Hashable)
@@ -63,7 +61,7 @@ class NodeSets:
 
     def __init__(self) -> None:
         self.labels: dict[str, dict[str, Nodes]] = {}
-        self.taints: dict[TaintKey, dict[str, Nodes]] = {}
+        self.taints: dict[KeyAndEffect, dict[str, Nodes]] = {}
         self.amounts: dict[str, dict[int, Nodes]] = {}
         self.incomplete: dict[NodePart, Nodes] = {}
         self.certain: dict[str, Nodes] = {}
@@ -81,7 +79,7 @@ class NodeSets:
         labels = {
             key: value
             for key, value in node.labels.items()
-            if value in self.labels.get(key, ()) or kind(key) in decisive.labels
+            if value in self.labels.get(key, ()) or label_kind(key) in decisive.labels
         }
         taints = [taint for taint in node.taints if taint.value in self.taints.get((taint.key, taint.effect), ())]
         resources = {

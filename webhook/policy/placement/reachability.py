@@ -11,11 +11,10 @@ from collections.abc import Mapping, Sequence
 from enum import Enum
 
 from webhook.policy.placement.cluster_nodes import ClusterNodes
-from webhook.policy.placement.node_classes import SharingClass
+from webhook.policy.placement.node_classes import SharingClass, SharingStrategy
 from webhook.policy.placement.node_sets import Nodes
-from webhook.policy.placement.plugin_configs import SharingStrategy
 from webhook.policy.placement.selector import Requirement, requirement
-from webhook.policy.placement.tolerations import Tolerations, tolerations_of
+from webhook.policy.placement.taints import Tolerations, tolerations_of
 from webhook.policy.pods.pod import Pod
 from webhook.policy.pods.requests import GpuRequests
 from webhook.policy.settings.settings import Resource

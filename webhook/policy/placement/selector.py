@@ -3,8 +3,9 @@
 A node selector and the required node affinity become terms: any term suffices, all expressions of a term must hold
 (kubernetes/kubernetes component-helpers scheduling/corev1/nodeaffinity). An empty term matches nothing.
 
-A message needs the single entry that a node fails: a `Demand` is an entry of the selector or an expression, and a path.
-An added expression must be in each term of an affinity, because terms are alternatives: see `RequiredAffinity`.
+An `Expression` is written in a pod, or added to it; an entry of the node selector counts as one. A `Constraint` sums up
+the expressions of one term about one label, and a `Requirement` everything that a pod requires of its node. An added
+expression must be in each term of an affinity, because terms are alternatives: see `RequiredAffinity`.
 """
 
 from __future__ import annotations
@@ -266,26 +267,21 @@ def expressions(term: Members, path: Path) -> Iterator[tuple[str, str, list[str]
             yield prefix + text(raw, "key", place), text(raw, "operator", place), texts(raw, "values", place), place
 
 
-MOST_TERMS = 8
-MOST_DEMANDS = 64
-"""Terms, and demands of one term with those of the node selector, that are listed. No author reads more."""
-
 _SELECTOR = "nodeSelector"
 _SHOWN_VALUES = 3
 
 
-class Demand:
-    """A demand on one label or field of the node. `path` leads to it; `key` starts with FIELD for a field."""
+class Expression(NamedTuple):
+    """An expression about one label or field of the node. `key` starts with FIELD for a field.
 
-    __slots__ = ("constraint", "key", "operator", "path", "values")
+    `path` leads to it in the pod, to the entry of the node selector where that is its source; it is empty for an
+    expression that the webhook adds.
+    """
 
-    def __init__(self, path: Path, key: str, operator: str, values: Sequence[str]) -> None:
-        self.path = path
-        self.key = key
-        self.operator = operator
-        self.values = values
-        self.constraint = Constraint()
-        self.constraint.add(operator, values)
+    key: str
+    operator: str
+    values: Sequence[str] = ()
+    path: Path = ()
 
     @property
     def is_selector(self) -> bool:
@@ -296,64 +292,74 @@ class Demand:
     def name(self) -> str:
         return self.key.removeprefix(FIELD)
 
+    @property
+    def constraint(self) -> Constraint:
+        constraint = Constraint()
+        constraint.add(self.operator, self.values)
+        return constraint
+
     def held_by(self, node: Node) -> str | None:
         """The value that a node has; None without one."""
         return node.name if self.key == NAME_FIELD else node.labels.get(self.key)
+
+    def raw(self) -> Members:
+        """The expression in the form of the pod's spec."""
+        raw: Members = {"key": self.key, "operator": self.operator}
+        return {**raw, "values": list(self.values)} if self.values else raw
 
     def __str__(self) -> str:
         """As `key=value` or `key operator [values]`, with the first few values."""
         if self.is_selector:
             return f"{self.name}={self.values[0]}"
-        shown = ", ".join(
-            [*self.values[:_SHOWN_VALUES], *("…" for _ in self.values[_SHOWN_VALUES : _SHOWN_VALUES + 1])]
-        )
+        shown = ", ".join((*self.values[:_SHOWN_VALUES], *["…"] * (len(self.values) > _SHOWN_VALUES)))
         return f"{self.name} {self.operator} [{shown}]" if shown else f"{self.name} {self.operator}"
 
 
-def alternatives(pod: Pod) -> list[list[Demand]] | None:
-    """The demands of the node selector with those of each term that is not empty: a node must meet one of the lists.
+Alternative: TypeAlias = Sequence[Expression]
+"""Expressions that must all hold."""
+
+MOST_LISTED_TERMS = 8
+MOST_LISTED = 64
+"""Terms, and expressions of one term with those of the node selector, that are listed. No author reads more."""
+
+
+def alternatives(pod: Pod) -> list[Alternative] | None:
+    """The expressions of the node selector with those of each term that is not empty: a node must meet one list.
 
     None if there are more than are listed. Raises MalformedError.
     """
     path = pod.path_of(_SELECTOR)
     selector = node_selector(pod)
-    if len(selector) > MOST_DEMANDS:
+    if len(selector) > MOST_LISTED:
         return None
-    common = [Demand((*path, key), key, "In", (value,)) for key, value in selector.items()]
+    common = [Expression(key, "In", (value,), (*path, key)) for key, value in selector.items()]
     terms = required_terms(pod)
     if terms is None:
         return [common]
     path = terms_path(pod)
-    if len(terms) > MOST_TERMS:
+    if len(terms) > MOST_LISTED_TERMS:
         return None
-    listed = []
+    listed: list[Alternative] = []
     for index, term in enumerate(terms):
         found = expressions(term, (*path, index))
-        demands = [Demand(place, key, operator, values) for key, operator, values, place in islice(found, MOST_DEMANDS)]
-        if len(common) + len(demands) > MOST_DEMANDS or next(found, None) is not None:
+        own = [Expression(*each) for each in islice(found, MOST_LISTED)]
+        if len(common) + len(own) > MOST_LISTED or next(found, None) is not None:
             return None
-        if demands:
-            listed.append([*common, *demands])
+        if own:
+            listed.append([*common, *own])
     return listed
 
 
-Expression: TypeAlias = dict[str, Any]
-"""An expression about a label, in the form of the pod's spec."""
-
-Conjunction: TypeAlias = Sequence[Expression]
-"""Expressions that must all hold."""
-
-
 class RequiredAffinity:
-    """A pod's required affinity, of which each term also requires one of some conjunctions.
+    """A pod's required affinity, of which each term also requires one of some alternatives.
 
-    `alternatives` holds these conjunctions for each term that is not empty; an empty conjunction leaves the term as it
-    is. For a pod without terms it holds one entry, whose conjunctions become the terms.
+    `alternatives` holds these for each term that is not empty; an empty alternative leaves the term as it is. For a pod
+    without terms it holds one entry, whose alternatives become the terms.
     """
 
     __slots__ = ("_alternatives", "_extended", "_path", "_pod")
 
-    def __init__(self, pod: Pod, alternatives: Sequence[Sequence[Conjunction]]) -> None:
+    def __init__(self, pod: Pod, alternatives: Sequence[Sequence[Alternative]]) -> None:
         self._pod = pod
         self._path = terms_path(pod)
         self._extended = _with_expressions(pod)
@@ -365,14 +371,14 @@ class RequiredAffinity:
         terms = _with_expressions(pod)
         return cls(pod, [[()]] * (1 if terms is None else len(terms)))
 
-    def also(self, added: Conjunction) -> RequiredAffinity:
+    def also(self, added: Alternative) -> RequiredAffinity:
         """The affinity that also requires these expressions."""
         return RequiredAffinity(self._pod, [[(*one, *added) for one in several] for several in self._alternatives])
 
     def requirement(self) -> Requirement:
         """What the pod requires of its node with this affinity."""
         if self._extended is None:
-            return requirement_with(self._pod, [{"matchExpressions": [*one]} for one in self._alternatives[0]])
+            return requirement_with(self._pod, [_extended({}, one) for one in self._alternatives[0]])
         return requirement_with(
             self._pod,
             [
@@ -383,14 +389,14 @@ class RequiredAffinity:
         )
 
     def edits(self) -> Iterator[Edit]:
-        """The edits that make the affinity: the first conjunction in each term, and a copy of it for each other."""
+        """The edits that make the affinity: the first alternative in each term, a copy of the term for each other."""
         if self._extended is None:
-            yield from (Append(self._path, {"matchExpressions": [*one]}) for one in self._alternatives[0] if one)
+            yield from (Append(self._path, _extended({}, one)) for one in self._alternatives[0] if one)
             return
         together = list(zip(self._extended, self._alternatives, strict=True))
         for (index, _), several in together:
             for expression in several[0]:
-                yield Append((*self._path, index, "matchExpressions"), expression)
+                yield Append((*self._path, index, "matchExpressions"), expression.raw())
         for (_, term), several in together:
             for one in several[1:]:
                 yield Append(self._path, _extended(term, one))
@@ -406,8 +412,8 @@ def _with_expressions(pod: Pod) -> list[tuple[int, Members]] | None:
     ]
 
 
-def _extended(term: Members, added: Conjunction) -> Members:
-    copied: Members = {"matchExpressions": [*(term.get("matchExpressions") or ()), *added]}
+def _extended(term: Members, added: Alternative) -> Members:
+    copied: Members = {"matchExpressions": [*(term.get("matchExpressions") or ()), *(each.raw() for each in added)]}
     if term.get("matchFields"):
         copied["matchFields"] = term["matchFields"]
     return copied

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable
 from typing import NamedTuple
 
-from webhook.policy.pods.variables import CONNECTIONS, MEMORY, PARTITIONING, PRIORITY, THREADS
+from webhook.policy.pods.pod import CONNECTIONS, MEMORY, PARTITIONING, PRIORITY, THREADS
 
 PREFIX = "gpushare-webhook/"
 _PERCENTAGE = re.compile(r"[0-9]{1,3}(\.[0-9]{1,6})?", re.ASCII)

@@ -1,9 +1,10 @@
-"""The names of GPU resources: those of the settings, and the names of MIG slices."""
+"""The names of GPU resources: those of the settings, those of MIG slices, and the one that a wrong name means."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
+from webhook.policy.messages import is_one_edit_away
 from webhook.policy.settings.settings import Resource
 
 MIG = "nvidia.com/mig-"
@@ -27,3 +28,77 @@ class GpuResources:
 
     def __contains__(self, name: object) -> bool:
         return isinstance(name, str) and (name in self.by_name or name.startswith(MIG))
+
+
+_FOREIGN = frozenset({"gpumem", "gpumem-percentage", "gpucores", "priority", "vgpu", "pgpu"})
+"""Names that other software gives to GPUs (Project-HAMi/HAMi, kubevirt)."""
+
+_CARD = "nvidia.com/gpu"
+_SHARE = "nvidia.com/gpu.shared"
+WRONG_NAMES: Mapping[str, str] = {
+    "gpu": _CARD,
+    "gpus": _CARD,
+    "nvidia-gpu": _CARD,
+    "nvidia/gpu": _CARD,
+    "nvidia.com.gpu": _CARD,  # NVIDIA/k8s-device-plugin#569
+    "alpha.kubernetes.io/nvidia-gpu": _CARD,  # Kubernetes until 1.10
+    "nvidia.com/nvidia-gpu": _CARD,
+    "nvidia.com/gpu-memory": _CARD,
+    "nvidia.com/gpu.memory": _CARD,
+    "nvidia.com/gpu-count": _CARD,
+    "nvidia.com/gpu.count": _CARD,
+    "nvidia.com/gpu.replicas": _CARD,
+    "nvidia.com/shared-gpu": _SHARE,
+    "nvidia.com/gpu-shared": _SHARE,
+    "nvidia.com/gpushared": _SHARE,
+    "nvidia.com/mps-gpu": _SHARE,
+    "nvidia.com/gpu.mps": _SHARE,
+}
+"""Names that users write for a card and for a share, in lower case. No software offers them."""
+
+
+class KnownNames:
+    """The resources of the settings, by the lengths of the names that could be a typo of them."""
+
+    __slots__ = ("_by_length", "_folded", "_longest", "_names")
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self._names = frozenset(names)
+        self._folded = {name.lower(): name for name in self._names}
+        self._by_length: dict[int, list[str]] = {}
+        for name in sorted(self._names):
+            for length in (len(name) - 1, len(name), len(name) + 1):
+                self._by_length.setdefault(length, []).append(name)
+        self._longest = max((*map(len, WRONG_NAMES), *self._by_length), default=0)
+
+    def meant_by(self, name: str) -> str | None:
+        """The known resource that a name means: in other case, well known as wrong, or one edit away; or None."""
+        if len(name) > self._longest or name in self._names:
+            return None
+        folded = name.lower()
+        if folded.startswith(MIG) or folded.partition("/")[2] in _FOREIGN:
+            return None
+        meant = self._folded.get(folded) or self._well_known(folded)
+        if meant is not None:
+            return meant
+        near = self._by_length.get(len(name), ())
+        return next((known for known in near if is_one_edit_away(folded, known.lower())), None)
+
+    def _well_known(self, folded: str) -> str | None:
+        """What a well-known wrong name means: a share counts as a card where no share has a name of its own."""
+        meant = WRONG_NAMES.get(folded)
+        if meant in self._names:
+            return meant
+        return _CARD if meant is not None and _CARD in self._names else None
+
+
+def is_listed_by_nodes(name: str) -> bool:
+    """Whether nodes list the resource of this name, if there is one: it is in NVIDIA's domain.
+
+    Nodes do not list what HAMi's scheduler counts, such as `nvidia.com/gpumem`.
+    """
+    domain, _, rest = name.partition("/")
+    return domain == _DOMAIN and rest not in _FOREIGN
+
+
+_DOMAIN = "nvidia.com"

@@ -1,6 +1,7 @@
 """A pod as checks and injections see it: a lazy view over the plain object, never a copy of it.
 
-Views are slotted and not frozen: freezing costs as much as several checks, on every request.
+Views are slotted and not frozen: freezing costs as much as several checks, on every request. The policy ignores all
+environment variables of a container except those here.
 """
 
 from __future__ import annotations
@@ -10,8 +11,27 @@ from posixpath import normpath
 from typing import Any, Final
 
 from webhook.policy.pods.reading import NOTHING, MalformedError, Members, elements, members, text
-from webhook.policy.pods.variables import WATCHED
 from webhook.policy.verdict import Path
+
+PIPE_DIRECTORY = "CUDA_MPS_PIPE_DIRECTORY"
+VISIBLE_DEVICES = "NVIDIA_VISIBLE_DEVICES"
+THREADS = "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE"
+MEMORY = "CUDA_MPS_PINNED_DEVICE_MEM_LIMIT"
+PRIORITY = "CUDA_MPS_CLIENT_PRIORITY"
+PARTITIONING = "CUDA_MPS_ENABLE_PER_CTX_DEVICE_MULTIPROCESSOR_PARTITIONING"
+CONNECTIONS = "CUDA_DEVICE_MAX_CONNECTIONS"
+CUDA_VISIBLE = "CUDA_VISIBLE_DEVICES"
+MULTI_RANK = "NCCL_MULTI_RANK_GPU_ENABLE"
+RAY_ADDRESS = "RAY_ADDRESS"
+SHARDS = "NUM_SHARD"
+
+WATCHED = frozenset(
+    {
+        *(PIPE_DIRECTORY, VISIBLE_DEVICES, THREADS, MEMORY, PRIORITY, PARTITIONING, CONNECTIONS),
+        *(CUDA_VISIBLE, MULTI_RANK, RAY_ADDRESS, SHARDS),
+    }
+)
+
 
 APP: Final = "container"
 INIT: Final = "init container"

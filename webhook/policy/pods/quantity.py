@@ -115,3 +115,14 @@ def _absurd(negative: bool) -> int:
 def is_whole(billionths: int) -> bool:
     """Whether the quantity is a whole number, as extended resources must be."""
     return billionths % NANO == 0
+
+
+def amount(billionths: int) -> str:
+    """A quantity for a message: plain while short, else with an exponent."""
+    whole, rest = divmod(abs(billionths), NANO)
+    sign = "-" if billionths < 0 else ""
+    if whole >= 10**7:
+        digits = str(whole)
+        return f"{sign}{digits[0]}.{digits[1]}e{len(digits) - 1}"
+    fraction = f"{rest:09d}".rstrip("0")
+    return f"{sign}{whole}.{fraction}" if fraction else f"{sign}{whole}"

@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, Final
 
-from webhook.policy.pods.placeholders import is_placeholder
 from webhook.policy.verdict import Path
+
+_PLACEHOLDER = re.compile(r"\{\{|\$\{|\$\(|\A\$[A-Za-z_][A-Za-z0-9_]*\Z", re.ASCII)
+"""`{{…}}` of Helm, Argo and Jinja, `${…}` of shells, Terraform and Flux, `$(…)` of Tekton and OpenShift, `$NAME`."""
+
+
+def is_placeholder(value: object) -> bool:
+    """Whether a value is text with a placeholder in it."""
+    return isinstance(value, str) and _PLACEHOLDER.search(value) is not None
+
 
 Members = dict[str, Any]
 """A mapping of the object, as decoded from JSON."""

@@ -13,6 +13,7 @@ from webhook.policy.verdict import Path
 if TYPE_CHECKING:
     from webhook.policy.settings.elements import AnnotationRequest
 
+
 Lookup = Callable[[str], Resource | None]
 """Returns the GPU resource that a name stands for, or None."""
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
-from webhook.policy.settings.field import setting
+from webhook.policy.settings import setting
 
 if TYPE_CHECKING:
     from webhook.policy.settings.names import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
-from webhook.policy.settings.field import setting
+from webhook.policy.settings import setting
 
 if TYPE_CHECKING:
     from webhook.policy.settings.names import ClassPattern, Folder, LabelValue, ObjectName, TaintKey, TaintKeyPattern
@@ -56,8 +56,7 @@ class PipeMountInjection:
     )
     read_only: bool = setting(False, "Whether the mount is read-only. MPS works through a read-only mount.")
     safe_to_evict: bool = setting(
-        True,
-        "Whether to name the volume in `cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes`.",
+        True, "Whether to name the volume in `cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes`."
     )
 
 

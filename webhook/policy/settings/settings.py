@@ -9,12 +9,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
-from webhook.policy.settings.field import setting
+from webhook.policy.settings import setting
 from webhook.policy.settings.injections import Injections
-from webhook.policy.settings.workloads import Workloads
 
 if TYPE_CHECKING:
-    from webhook.policy.settings.elements import AnnotationRequest, DevicePluginSource, NamespaceRule, NodeGroup
+    from webhook.policy.settings.elements import (
+        AnnotationRequest,
+        DevicePluginSource,
+        NamespaceRule,
+        NodeGroup,
+        WorkloadPath,
+    )
+    from webhook.policy.settings.formats import Seconds
     from webhook.policy.settings.names import (
         Amount,
         Count,
@@ -29,7 +35,6 @@ if TYPE_CHECKING:
         ResourceName,
         Severities,
     )
-    from webhook.policy.settings.units import Seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,8 +119,7 @@ class Requests:
     """What counts as a request for a share of a GPU besides the resources of containers."""
 
     annotations: tuple[AnnotationRequest, ...] = setting(
-        (),
-        "Annotations of pods. Each counts as one replica of the first shared resource, else of the first whole one.",
+        (), "Annotations of pods. Each counts as one replica of the first shared resource, else of the first whole one."
     )
 
 
@@ -186,6 +190,34 @@ class FactsSettings:
     def are_wanted(self) -> bool:
         switches = (self.nodes, self.namespaces, self.runtime_classes, self.device_classes)
         return any(switches) or self.device_plugin is not None
+
+
+PresetName = Literal[
+    "all",
+    "argo-rollouts",
+    "argo-workflows",
+    "jobset",
+    "knative",
+    "kserve",
+    "kuberay",
+    "leaderworkerset",
+    "notebooks",
+    "spark",
+    "tekton",
+    "trainer",
+    "training-operator",
+    "volcano",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Workloads:
+    """Kinds that the webhook checks besides the built-in ones."""
+
+    presets: tuple[PresetName, ...] = setting(
+        ("all",), "Presets of custom kinds that are checked; `all` stands for every one."
+    )
+    paths: tuple[WorkloadPath, ...] = setting((), "Where custom kinds keep their pod templates.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,18 +10,18 @@ from webhook.policy.pods.pod import INIT
 from webhook.policy.pods.reading import Members
 from webhook.policy.verdict import Path
 from webhook.policy.workloads.kinds import Kind
-from webhook.policy.workloads.paths import EVERY, Assembly, Condition, Part, PodPath, at
+from webhook.policy.workloads.paths import EVERY, Assembly, Condition, Containers, PodPath, at
 
 _GROUP, _VERSIONS = "argoproj.io", ("v1alpha1",)
 _MAIN = "main"
 """The name of the container of a template, whatever the template says (`workflow/common`, MainContainerName)."""
 
 _PARTS = (
-    Part(("initContainers", EVERY), kind=INIT),
-    Part(("container",), name=_MAIN),
-    Part(("script",), name=_MAIN),
-    Part(("containerSet", "containers", EVERY)),
-    Part(("sidecars", EVERY)),
+    Containers(("initContainers", EVERY), kind=INIT),
+    Containers(("container",), name=_MAIN),
+    Containers(("script",), name=_MAIN),
+    Containers(("containerSet", "containers", EVERY)),
+    Containers(("sidecars", EVERY)),
 )
 
 
@@ -54,13 +54,7 @@ def _workflow(*spec: str) -> tuple[PodPath, ...]:
 
 WORKFLOWS = (
     Kind(
-        _GROUP,
-        "Workflow",
-        _workflow("spec"),
-        "workflows",
-        _VERSIONS,
-        labels=None,
-        has_open_nodes=_is_patched("spec"),
+        _GROUP, "Workflow", _workflow("spec"), "workflows", _VERSIONS, labels=None, has_open_nodes=_is_patched("spec")
     ),
     Kind(
         _GROUP,

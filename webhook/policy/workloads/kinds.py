@@ -6,13 +6,22 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from webhook.policy.pods.placeholders import is_placeholder
-from webhook.policy.pods.reading import MalformedError, Members
+from webhook.policy.pods.reading import MalformedError, Members, is_placeholder
 from webhook.policy.verdict import Path
-from webhook.policy.workloads.assembling import SharedSize
-from webhook.policy.workloads.counts import REPLICAS, is_indexed, of_job
-from webhook.policy.workloads.extracted import Deferral, ExtractedPod, assign_groups
-from webhook.policy.workloads.paths import Assembly, Condition, PodPath, at, never, steps, unknown, walk
+from webhook.policy.workloads.extracted import Deferral, ExtractedPod, SharedSize, assign_groups
+from webhook.policy.workloads.paths import (
+    REPLICAS,
+    Assembly,
+    Condition,
+    PodPath,
+    at,
+    is_indexed,
+    never,
+    of_job,
+    steps,
+    unknown,
+    walk,
+)
 
 if TYPE_CHECKING:
     from webhook.policy.settings.elements import WorkloadPath

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from webhook.policy.pods.reading import Members
 from webhook.policy.verdict import Path
-from webhook.policy.workloads.counts import product, stated
 from webhook.policy.workloads.kinds import Kind
-from webhook.policy.workloads.paths import EVERY, PodPath, at, one
+from webhook.policy.workloads.paths import EVERY, PodPath, at, one, product, stated
 
 _GROUP, _CLUSTER, _VERSIONS = "ray.io", "cluster", ("v1", "v1alpha1")
 

@@ -1,4 +1,4 @@
-"""Paths to the pods inside an object, and what stands at their ends."""
+"""Paths to the pods inside an object, what stands at their ends, and how many pods are made there."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from webhook.policy.verdict import Path
 EVERY = "*"
 """The step to every element of a list, or every member of a mapping."""
 
-Steps = tuple[str, ...]
+PathPattern = tuple[str, ...]
 """Each step is a key, or EVERY."""
 
 Whole = Literal["template", "podSpec", "container", "resources"]
@@ -23,28 +23,28 @@ Form = Literal["container", "resources", "step", "trainer", "spark"]
 """The form of a container: the API's own, its bare resources, a step of Tekton (its `computeResources` count), the
 trainer of a TrainJob (its `resourcesPerNode` count), or a role of Spark (its `gpu.quantity` counts)."""
 
-Count = Callable[[Members, Path], int | None]
+PodCount = Callable[[Members, Path], int | None]
 """How many pods a controller makes from the pod at a path of an object; None if the object does not say."""
 
 Condition = Callable[[Members, Path], bool]
 """Whether something is true of the pod at a path of an object."""
 
 
-class Part(NamedTuple):
+class Containers(NamedTuple):
     """Containers of an assembled pod: the steps to them from its place, their form, and APP or INIT.
 
     Only the last step can be EVERY. `name` is the one that the controller gives a container, whatever the object says.
     `template` leads to a step template whose amounts they inherit.
     """
 
-    steps: Steps
+    steps: PathPattern
     form: Form = "container"
     kind: str = APP
     name: str = ""
-    template: Steps | None = None
+    template: PathPattern | None = None
 
 
-CONTAINERS = (Part(("initContainers", EVERY), kind=INIT), Part(("containers", EVERY)))
+CONTAINERS = (Containers(("initContainers", EVERY), kind=INIT), Containers(("containers", EVERY)))
 """The containers of a PodSpec."""
 
 
@@ -56,11 +56,11 @@ class Assembly(NamedTuple):
     these fields.
     """
 
-    parts: tuple[Part, ...]
-    around: tuple[Steps, ...] = ()
+    parts: tuple[Containers, ...]
+    around: tuple[PathPattern, ...] = ()
 
     @property
-    def requests(self) -> tuple[tuple[Steps, Form], ...]:
+    def requests(self) -> tuple[tuple[PathPattern, Form], ...]:
         """The steps from the place of the pod to all that may ask for resources, each with its form."""
         templates = ((part.template, part.form) for part in self.parts if part.template is not None)
         return (*((part.steps, part.form) for part in self.parts), *templates)
@@ -98,12 +98,12 @@ class PodPath:
     every pod that asks for a GPU is a rank, or several, of one job that communicates through NCCL.
     """
 
-    steps: Steps
+    steps: PathPattern
     holds: Whole | Assembly = "template"
     group: str = ""
     works_together: Condition = always
-    apart: Steps = ()
-    count: Count = one
+    apart: PathPattern = ()
+    count: PodCount = one
     hides_shared_memory: Condition = never
     renders: bool = False
     ranks: bool = False
@@ -117,7 +117,7 @@ class PodPath:
         )
 
     @property
-    def _pods(self) -> Steps:
+    def _pods(self) -> PathPattern:
         """The steps to the pod specs or containers: a template holds its pod spec in `spec`."""
         return (*self.steps, "spec") if self.holds == "template" else self.steps
 
@@ -126,7 +126,7 @@ _WITHIN = ((), ("containers", EVERY), ("initContainers", EVERY))
 """The steps from a pod spec to itself and to its containers."""
 
 
-def steps(path: str) -> Steps:
+def steps(path: str) -> PathPattern:
     """The steps of a path as settings write it, such as `spec.jobs[*].template` or `spec.specs.*.template`."""
     return tuple(step for step in path.replace("[*]", ".*").split(".") if step)
 
@@ -145,7 +145,7 @@ MAPPINGS = ("ReplicaSpecs",)
 """How the only mappings whose members hold pods end: the roles of the jobs of kubeflow.org."""
 
 
-def walk(node: Any, remaining: Steps, path: Path = ()) -> Iterator[tuple[Path, Members]]:
+def walk(node: Any, remaining: PathPattern, path: Path = ()) -> Iterator[tuple[Path, Members]]:
     """Every mapping to which the steps lead from a node, with its path. Raises MalformedError."""
     for depth, step in enumerate(remaining):
         if node is None:
@@ -179,3 +179,61 @@ def at(node: Any, path: Path) -> Any:
         else:
             return None
     return node
+
+
+_MOST = 2**31 - 1
+"""The greatest number that a field with a number of pods holds: each is an int32."""
+
+
+def stated(value: object, default: int | None = None) -> int | None:
+    """The number of pods that a field states: the default if it is absent or null, None if it is no such number.
+
+    Text or a negative number makes the count unknown: it never fails, since the API server rejects such an object, or
+    the controller does.
+    """
+    if value is None:
+        return default
+    return value if type(value) is int and 0 <= value <= _MOST else None
+
+
+def product(*factors: int | None) -> int | None:
+    """The product of numbers; None if one is unknown."""
+    result = 1
+    for factor in factors:
+        if factor is None:
+            return None
+        result *= factor
+    return result
+
+
+def beside(field: str, default: int) -> PodCount:
+    """The count that a field beside the template states."""
+
+    def count(manifest: Members, path: Path) -> int | None:
+        return stated(at(manifest, (*path[:-1], field)), default)
+
+    count.__doc__ = f"The pods of a template: `{field}`, {default} by default."
+    return count
+
+
+REPLICAS = beside("replicas", 1)
+"""The count of `apps` and of ReplicationController (kubernetes/kubernetes, `pkg/apis/apps/v1/defaults.go`)."""
+
+
+def of_job(manifest: Members, path: Path) -> int | None:
+    """The pods that a Job runs at a time, from the path to its template: `parallelism`, but at most `completions`.
+
+    Source: kubernetes/kubernetes, `pkg/controller/job/job_controller.go`; `parallelism` is 1 by default.
+    """
+    spec = at(manifest, path[:-1])
+    parallelism = stated(at(spec, ("parallelism",)), 1)
+    completions = stated(at(spec, ("completions",)), parallelism)
+    return None if parallelism is None or completions is None else min(parallelism, completions)
+
+
+def is_indexed(manifest: Members, path: Path) -> bool:
+    """Whether the pods of a Job have ranks, from the path to its template: with `completionMode: Indexed`.
+
+    Pods without ranks take work from a queue, each on its own (kubernetes/enhancements, KEP-2214).
+    """
+    return bool(at(manifest, (*path[:-1], "completionMode")) == "Indexed")

@@ -5,21 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
-from webhook.policy.settings.workloads import PresetName, Workloads
-from webhook.policy.workloads import (
-    argo,
-    jobset,
-    knative,
-    kserve,
-    kuberay,
-    leaderworkerset,
-    notebooks,
-    spark,
-    tekton,
-    trainer,
-    training_operator,
-    volcano,
-)
+from webhook.policy.settings.settings import PresetName, Workloads
+from webhook.policy.workloads import argo, batch, kubeflow, kuberay, serving, tekton
 from webhook.policy.workloads.kinds import BUILT_IN, Kind, Kinds, by_name, with_paths
 
 
@@ -34,17 +21,17 @@ class Preset(NamedTuple):
 PRESETS: tuple[Preset, ...] = (
     Preset("argo-rollouts", "Argo Rollouts", argo.ROLLOUTS),
     Preset("argo-workflows", "Argo Workflows", argo.WORKFLOWS),
-    Preset("jobset", "JobSet", jobset.KINDS),
-    Preset("knative", "Knative Serving", knative.KINDS),
-    Preset("kserve", "KServe", kserve.KINDS),
+    Preset("jobset", "JobSet", batch.JOBSET),
+    Preset("knative", "Knative Serving", serving.KNATIVE),
+    Preset("kserve", "KServe", serving.KSERVE),
     Preset("kuberay", "KubeRay", kuberay.KINDS),
-    Preset("leaderworkerset", "LeaderWorkerSet", leaderworkerset.KINDS),
-    Preset("notebooks", "Kubeflow Notebooks", notebooks.KINDS),
-    Preset("spark", "Kubeflow Spark Operator", spark.KINDS),
+    Preset("leaderworkerset", "LeaderWorkerSet", batch.LEADERWORKERSET),
+    Preset("notebooks", "Kubeflow Notebooks", kubeflow.NOTEBOOKS),
+    Preset("spark", "Kubeflow Spark Operator", kubeflow.SPARK),
     Preset("tekton", "Tekton Pipelines", tekton.KINDS),
-    Preset("trainer", "Kubeflow Trainer", trainer.KINDS),
-    Preset("training-operator", "Kubeflow Training Operator", training_operator.KINDS),
-    Preset("volcano", "Volcano", volcano.KINDS),
+    Preset("trainer", "Kubeflow Trainer", kubeflow.TRAINER),
+    Preset("training-operator", "Kubeflow Training Operator", kubeflow.TRAINING_OPERATOR),
+    Preset("volcano", "Volcano", batch.VOLCANO),
 )
 
 

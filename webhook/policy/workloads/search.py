@@ -1,14 +1,20 @@
-"""A search of an object for pods, in places to which no path of its kind leads.
+"""A search of an object for pods and for amounts of GPU resources, in places that no check of its kind reads.
 
 It serves the command line only. Each part of the object is visited once, without recursion.
 """
 
 from __future__ import annotations
 
+import marshal
+import re
 from collections.abc import Iterable, Iterator
+from enum import Enum
 from typing import Any, NamedTuple, TypeAlias
 
-from webhook.policy.pods.reading import Members
+from webhook.policy.pods.gpu_resources import MIG, GpuResources
+from webhook.policy.pods.quantity import QuantityError, parse
+from webhook.policy.pods.reading import Members, is_placeholder
+from webhook.policy.pods.requests import GpuRequests
 from webhook.policy.verdict import Path
 from webhook.policy.workloads.extracted import Deferral, ExtractedPod
 from webhook.policy.workloads.paths import EVERY, PodPath, Whole
@@ -46,11 +52,11 @@ _TEMPLATE = frozenset({"apiVersion", "kind", "metadata", "spec", "status"})
 """The members of a pod template, and of a whole object."""
 
 OF_CONTAINER = frozenset(
-    {
-        *("args", "command", "env", "envFrom", "image", "imagePullPolicy", "lifecycle", "livenessProbe", "name"),
-        *("ports", "readinessProbe", "resources", "securityContext", "startupProbe", "volumeDevices", "volumeMounts"),
-        *("restartPolicy", "stdin", "tty", "workingDir", "terminationMessagePath", "terminationMessagePolicy"),
-    }
+    """
+    args command env envFrom image imagePullPolicy lifecycle livenessProbe name ports readinessProbe resources
+    securityContext startupProbe volumeDevices volumeMounts restartPolicy stdin tty workingDir terminationMessagePath
+    terminationMessagePolicy
+    """.split()
 )
 """The members of a container."""
 
@@ -75,7 +81,7 @@ def find_pods(manifest: Members) -> Iterator[Guess]:
             elif _is_container(node):
                 yield Guess(path_to(link), node, "container")
                 left_out = OF_CONTAINER
-            stack.extend(_below(node, link, left_out))
+            stack.extend(_members_below(node, link, left_out))
         else:
             stack.extend(_elements(node, link))
 
@@ -103,7 +109,7 @@ def _is_container(node: Members) -> bool:
     )
 
 
-def _below(node: Members, link: Link, left_out: Iterable[str]) -> list[tuple[Any, Link]]:
+def _members_below(node: Members, link: Link, left_out: Iterable[str]) -> list[tuple[Any, Link]]:
     """The containers below a mapping, the last one first."""
     return [
         (value, (link, key))
@@ -116,3 +122,234 @@ def _elements(node: list[Any], link: Link) -> list[tuple[Any, Link]]:
     return [
         (node[index], (link, index)) for index in reversed(range(len(node))) if isinstance(node[index], dict | list)
     ]
+
+
+class Mention(NamedTuple):
+    """A place that names an amount of a GPU resource.
+
+    `path` leads to the amount, or to the text around it. `resources` leads to the `limits` and `requests` that hold it;
+    None for an amount elsewhere. `is_text`: the value is text of which the amount is a part.
+    """
+
+    path: Path
+    name: str
+    value: object
+    resources: Path | None = None
+    is_text: bool = False
+
+
+_AMOUNTS = ("quantity", "value", "count", "amount", "gpu", "gpus", "gpuCount", "number", "limit", "request")
+"""Members with the amount of the resource that another member of the mapping names."""
+
+
+class GpuNames:
+    """The names of GPU resources, to be found as keys, as values and in text."""
+
+    __slots__ = ("_begins", "_gpus", "_text")
+
+    def __init__(self, gpus: GpuResources) -> None:
+        self._gpus = gpus
+        self._begins = sorted({re.split("[./]", name, maxsplit=1)[0] for name in (*gpus.by_name, MIG)})
+        self._text: re.Pattern[str] | None = None
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._gpus
+
+    def occurrences(self, manifest: Members) -> int | None:
+        """How often the beginnings of the names occur in an object; None if it is nested too deeply.
+
+        The encoding writes each text of the object in full, wherever it occurs (its version 2 has no references), and
+        takes less time than the search of the smallest objects.
+        """
+        try:
+            encoded = marshal.dumps(manifest, 2)
+        except ValueError:
+            return None
+        return sum([encoded.count(begin.encode()) for begin in self._begins])
+
+    def may_be_in(self, text: str) -> bool:
+        """Whether a text has the beginning of a name."""
+        return any(begin in text for begin in self._begins)
+
+    def in_text(self, text: str) -> str | None:
+        """The first name in a text that an amount follows, or with which a path to an amount ends; or None."""
+        if self._text is None:
+            self._text = _in_text(self._gpus)
+        for begin in self._begins:
+            place = text.find(begin)
+            while place >= 0:
+                found = self._text.match(text, place)
+                if found is not None:
+                    return str(found[found.lastindex or 0]).replace("\\", "").replace("~1", "/")
+                place = text.find(begin, place + 1)
+        return None
+
+
+def _in_text(gpus: GpuResources) -> re.Pattern[str]:
+    """The pattern of names in text. Few objects need it, and to compile it takes as long as to check a hundred."""
+    longest_first = sorted(gpus.by_name, key=lambda name: (-len(name), name))
+    either = "|".join([*map(re.escape, longest_first), re.escape(MIG) + "[A-Za-z0-9.+-]{1,40}"])
+    # A dot may follow a backslash, as in the options of Helm, and a JSON pointer writes a slash as ~1.
+    spelled = either.replace(r"\.", r"\\?\.")
+    pointed = spelled.replace("/", "~1")
+    in_pointer = rf"{_BELOW.format('/')}({pointed})(?![A-Za-z0-9.~-])"
+    # A path of kustomize has the name after backslashes, or in brackets.
+    escaped = either.replace(r"\.", r"\\\.")
+    in_path = rf"{_BELOW.format(_DOT)}({escaped})(?![A-Za-z0-9/:=-])|{_BELOW.format(_BRACKET)}({either})(?=\])"
+    return re.compile(rf"{_ALONE}({spelled}){_IS}|{in_pointer}|{in_path}", re.ASCII)
+
+
+_ALONE = r"(?:(?<![A-Za-z0-9.-])|(?<=\.)(?=[^/\\]{1,64}\\\.))"
+"""Where a name begins: not within a longer one, such as that of a quota, but also below a key of Helm's options."""
+
+_IS = r"""["'\\]{0,8}\s{0,8}[:=]\s{0,8}["'\\]{0,8}(?:[1-9][0-9]{0,9}(?![0-9]|:[A-Z])|\{\{|\$)"""
+"""What follows a name: a sign, and an amount above 0 or a placeholder. The effect of a taint may follow no amount."""
+
+_BELOW = "(?:(?<=limits{0})|(?<=requests{0}))"
+"""Where the last step of a path to an amount begins, after a separator."""
+
+_DOT, _BRACKET = r"\.", r"\.\["
+
+
+def amounts_read(requests: GpuRequests) -> Iterator[Path]:
+    """The paths to the amounts that the checks of a pod read."""
+    for request in requests.named:
+        container, name = request.container, request.resource.name
+        yield container.amount_path(request.field, name)
+        if request.field == "limits" and name in container.requests:
+            yield container.amount_path("requests", name)
+
+
+def containers_of(extracted: ExtractedPod) -> Iterator[Path]:
+    """The paths to the containers of a pod, or to their members: text there is what a program gets."""
+    pod = extracted.pod
+    if extracted.place.holds in ("template", "podSpec"):
+        yield from ((*pod.spec_path, field) for field in CONTAINERS)
+    else:
+        for container in pod.containers:
+            yield from ((*container.path, field) for field in container.raw if field in OF_CONTAINER)
+
+
+class _Sense(Enum):
+    """What names an amount in a part of an object."""
+
+    EVERYTHING = "the name of a resource as a key, a name beside an amount, and text"
+    KEYS = "the name of a resource as a key"
+    RESOURCES = "the name of a resource as a key of limits or requests"
+
+
+_EVERYTHING, _KEYS, _RESOURCES = _Sense
+
+_ELSEWHERE = frozenset(
+    """
+    affinity annotations labels matchExpressions matchLabels nodeAffinity nodeSelector requirements startupTaints
+    taints tolerations topologySpreadConstraints batchSchedulerOptions ignoreDifferences schedulingPolicy
+    """.split()
+)
+"""Members that name GPU resources for other reasons than to ask for them: to select, label, taint, sum up and compare.
+
+Below them, only `limits` and `requests` hold amounts, where the indentation is wrong.
+"""
+
+_STATUS = "status"
+"""The member of an object that a controller writes. The API server ignores it in a manifest."""
+
+_HOLDERS = (dict, list)
+
+_Tree: TypeAlias = "dict[str | int | None, _Tree]"
+"""Paths as a tree of their steps. `_READ` ends the path of a part that is read. A part with `None` holds containers."""
+
+_READ: _Tree = {}
+_NOTHING: _Tree = {}
+
+_Part: TypeAlias = tuple[Any, Link, _Tree, _Sense]
+"""A value of an object, the steps to it, what is read of it, and what names an amount in it."""
+
+
+def find_mentions(
+    manifest: Members, names: GpuNames, read: Iterable[Path], containers: Iterable[Path] = ()
+) -> Iterator[Mention]:
+    """The amounts of GPU resources outside the parts that are read, in the order of the object.
+
+    `containers` are paths to parts in which only keys name amounts. Of a limit and a request of the same resource, the
+    first one counts.
+    """
+    tree = _tree(read, containers)
+    if tree is _READ:
+        return
+    seen: set[tuple[Path | None, str]] = set()
+    specified = {key: value for key, value in manifest.items() if key != _STATUS}
+    stack: list[_Part] = [(specified, None, tree, _EVERYTHING)]
+    while stack:
+        node, link, tree, sense = stack.pop()
+        if None in tree and sense is _EVERYTHING:
+            sense = _KEYS
+        if isinstance(node, str):
+            if (name := names.in_text(node)) is not None:
+                yield Mention(path_to(link), name, node, is_text=True)
+            continue
+        for mention in _of_mapping(node, link, names, sense) if isinstance(node, dict) else ():
+            resource = mention.resources, mention.name
+            if tree.get(mention.path[-1]) is not _READ and resource not in seen:
+                yield mention
+            if mention.resources is not None:
+                seen.add(resource)
+        stack.extend(_parts_below(node, link, tree, sense, names))
+
+
+def _parts_below(node: Any, link: Link, tree: _Tree, sense: _Sense, names: GpuNames) -> list[_Part]:
+    """The parts of a mapping or list that may hold amounts, the last one first."""
+    found: list[_Part] = []
+    for step, value in node.items() if isinstance(node, dict) else enumerate(node):
+        is_text = sense is _EVERYTHING and isinstance(value, str) and names.may_be_in(value)
+        if (is_text or isinstance(value, _HOLDERS)) and (inner := tree.get(step, _NOTHING)) is not _READ:
+            found.append((value, (link, step), inner, _RESOURCES if step in _ELSEWHERE else sense))
+    found.reverse()
+    return found
+
+
+def _of_mapping(node: Members, link: Link, names: GpuNames, sense: _Sense) -> list[Mention]:
+    """The amounts that are members of a mapping: below the name of a resource, or beside it."""
+    found: list[Mention] = []
+    is_resources = link is not None and link[1] in ("limits", "requests")
+    if sense is _RESOURCES and not is_resources:
+        return found
+    for key, value in node.items():
+        if "/" in key and key in names:
+            if _is_amount(value):
+                path = path_to(link)
+                found.append(Mention((*path, key), key, value, path[:-1] if is_resources else None))
+        elif sense is _EVERYTHING and isinstance(value, str) and "/" in value and value in names and key != "key":
+            field = next((one for one in _AMOUNTS if one != key and _is_amount(node.get(one))), None)
+            if field is not None:
+                found.append(Mention((*path_to(link), field), value, node[field]))
+    return found
+
+
+def _is_amount(value: object) -> bool:
+    """Whether a value is an amount other than 0, or a placeholder of one."""
+    try:
+        return parse(value) != 0
+    except QuantityError:
+        return is_placeholder(value)
+
+
+def _tree(read: Iterable[Path], containers: Iterable[Path]) -> _Tree:
+    """Paths as a tree. A path below the end of another one adds nothing."""
+    root: _Tree = {}
+    for path in read:
+        if not path:
+            return _READ
+        _add(root, path)
+    for path in containers:
+        _add(root, (*path, None))
+    return root
+
+
+def _add(root: _Tree, path: tuple[str | int | None, ...]) -> None:
+    node = root
+    for step in path[:-1]:
+        node = node.setdefault(step, {})
+        if node is _READ:
+            return
+    node[path[-1]] = _READ

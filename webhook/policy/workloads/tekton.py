@@ -9,32 +9,29 @@ from __future__ import annotations
 from webhook.policy.pods.reading import Members
 from webhook.policy.verdict import Path
 from webhook.policy.workloads.kinds import Kind
-from webhook.policy.workloads.paths import EVERY, Assembly, Part, PodPath, Steps, always, at
+from webhook.policy.workloads.paths import EVERY, Assembly, Containers, PathPattern, PodPath, always, at
 
 _GROUP, _VERSIONS = "tekton.dev", ("v1", "v1beta1")
-_STEPS = (
-    Part(("steps", EVERY), "step", template=("stepTemplate",)),
-    Part(("sidecars", EVERY), "step"),
-)
+_STEPS = (Containers(("steps", EVERY), "step", template=("stepTemplate",)), Containers(("sidecars", EVERY), "step"))
 _OF_RUN = (
-    Part(("computeResources",), "resources", name="each step"),  # the limits become those of every step
-    Part(("stepSpecs", EVERY), "step"),
-    Part(("sidecarSpecs", EVERY), "step"),
-    Part(("stepOverrides", EVERY)),  # v1beta1
-    Part(("sidecarOverrides", EVERY)),  # v1beta1
+    Containers(("computeResources",), "resources", name="each step"),  # the limits become those of every step
+    Containers(("stepSpecs", EVERY), "step"),
+    Containers(("sidecarSpecs", EVERY), "step"),
+    Containers(("stepOverrides", EVERY)),  # v1beta1
+    Containers(("sidecarOverrides", EVERY)),  # v1beta1
 )
 """What a run sets for the steps of its task, whatever they ask for themselves."""
 
-_POD_TEMPLATE: Steps = ("spec", "podTemplate")
-_POD_TEMPLATES: tuple[Steps, ...] = (_POD_TEMPLATE, ("spec", "taskRunTemplate", "podTemplate"))  # v1beta1, v1
-_TASK_RUN: Steps = ("spec", "taskRunSpecs", EVERY)
+_POD_TEMPLATE: PathPattern = ("spec", "podTemplate")
+_POD_TEMPLATES: tuple[PathPattern, ...] = (_POD_TEMPLATE, ("spec", "taskRunTemplate", "podTemplate"))  # v1beta1, v1
+_TASK_RUN: PathPattern = ("spec", "taskRunSpecs", EVERY)
 
 
-def _task(*steps: str, around: tuple[Steps, ...] = ()) -> PodPath:
+def _task(*steps: str, around: tuple[PathPattern, ...] = ()) -> PodPath:
     return PodPath(steps, Assembly(_STEPS, around), renders=True)
 
 
-def _run(steps: Steps, around: tuple[Steps, ...]) -> PodPath:
+def _run(steps: PathPattern, around: tuple[PathPattern, ...]) -> PodPath:
     return PodPath(steps, Assembly(_OF_RUN, around), renders=True)
 
 

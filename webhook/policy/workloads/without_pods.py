@@ -1,11 +1,15 @@
 """Kinds that may name a GPU resource and run no pods: the search leaves them out, and the report says why.
 
-The sources of manifests run no pods either, but what is made of them does.
+The sources of manifests run no pods either, but the objects that are rendered from them do. A rule of a Kyverno policy
+may ask for GPUs where it creates or changes objects, not where it matches and validates them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
+
+from webhook.policy.pods.reading import Members
 
 _POLICY = "it is a policy about objects"
 
@@ -26,9 +30,11 @@ _KINDS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "quota.openshift.io": ("AppliedClusterResourceQuota", "ClusterResourceQuota"),
     },
     "it gives quotas to queues": {
-        "kueue.x-k8s.io": (
-            *("AdmissionCheck", "ClusterQueue", "Cohort", "LocalQueue", "MultiKueueConfig"),
-            *("ProvisioningRequestConfig", "ResourceFlavor", "Topology", "WorkloadPriorityClass"),
+        "kueue.x-k8s.io": tuple(
+            """
+            AdmissionCheck ClusterQueue Cohort LocalQueue MultiKueueConfig ProvisioningRequestConfig ResourceFlavor
+            Topology WorkloadPriorityClass
+            """.split()
         ),
         "nos.nebuly.com": ("CompositeElasticQuota", "ElasticQuota"),
         "scheduling.run.ai": ("Queue",),
@@ -47,18 +53,17 @@ _KINDS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "autoscaling.k8s.io": ("VerticalPodAutoscaler", "VerticalPodAutoscalerCheckpoint"),
         "keda.sh": ("ScaledObject",),
     },
-    "it describes a class of pods": {
-        "node.k8s.io": ("RuntimeClass",),
-        "scheduling.k8s.io": ("PriorityClass",),
-    },
+    "it describes a class of pods": {"node.k8s.io": ("RuntimeClass",), "scheduling.k8s.io": ("PriorityClass",)},
     "it describes kinds of objects": {
         "apiextensions.crossplane.io": ("CompositeResourceDefinition",),
         "apiextensions.k8s.io": ("CustomResourceDefinition",),
     },
     _POLICY: {
-        "admissionregistration.k8s.io": (
-            *("MutatingAdmissionPolicyBinding", "MutatingWebhookConfiguration"),
-            *("ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding", "ValidatingWebhookConfiguration"),
+        "admissionregistration.k8s.io": tuple(
+            """
+            MutatingAdmissionPolicyBinding MutatingWebhookConfiguration ValidatingAdmissionPolicy
+            ValidatingAdmissionPolicyBinding ValidatingWebhookConfiguration
+            """.split()
         ),
         "kyverno.io": ("PolicyException",),
         "policies.kyverno.io": ("ImageValidatingPolicy", "PolicyException", "ValidatingPolicy"),
@@ -108,3 +113,39 @@ RENDERED: Mapping[tuple[str, str], str] = {
     ("template.openshift.io", "Template"): "oc process",
 }
 """The command that renders the manifests of which an object is the source, by API group and kind."""
+
+
+_KYVERNO = "kyverno.io"
+_KYVERNO_KINDS = ("ClusterPolicy", "Policy")
+_PASSIVE = frozenset(("celPreconditions", "exclude", "match", "preconditions", "validate", "verifyImages"))
+"""Members of a rule that compare and select."""
+
+
+def active(manifest: Members, group: str, kind: str) -> Members:
+    """An object without the parts of a policy that ask for nothing. All of any other object."""
+    spec = manifest.get("spec")
+    if (
+        group != _KYVERNO
+        or kind not in _KYVERNO_KINDS
+        or not isinstance(spec, dict)
+        or not isinstance(spec.get("rules"), list)
+    ):
+        return manifest
+    return {**manifest, "spec": {**spec, "rules": [_active(rule) for rule in spec["rules"]]}}
+
+
+def _active(rule: Any) -> Any:
+    if not isinstance(rule, dict):
+        return rule
+    left_out = _PASSIVE | {"generate"} if _makes_no_pods(rule.get("generate")) else _PASSIVE
+    return {key: value for key, value in rule.items() if key not in left_out}
+
+
+def _makes_no_pods(generate: Any) -> bool:
+    """Whether a rule generates an object that runs no pods, such as the ResourceQuota of a new namespace."""
+    if not isinstance(generate, dict) or "foreach" in generate:
+        return False
+    version, kind = generate.get("apiVersion"), generate.get("kind")
+    if not isinstance(version, str) or not isinstance(kind, str):
+        return False
+    return why_no_pods(version.rpartition("/")[0], kind) is not None

@@ -6,7 +6,7 @@ The syntax and its escapes are those of the runner (actions/runner, src/Runner.C
 from __future__ import annotations
 
 from webhook.diagnostics import LINE, Diagnostic, Unread
-from webhook.policy.printable import printable
+from webhook.policy.messages import printable
 from webhook.policy.verdict import Severity
 from webhook.report.model import Entry, Result
 from webhook.report.tally import Tally, summary

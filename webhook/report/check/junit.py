@@ -11,7 +11,7 @@ from typing import NamedTuple, assert_never
 from xml.sax.saxutils import escape, quoteattr
 
 from webhook.diagnostics import LINE, Diagnostic, Unread
-from webhook.policy.printable import printable
+from webhook.policy.messages import printable
 from webhook.policy.verdict import Decision, Severity
 from webhook.report.finding_lines import further
 from webhook.report.model import SKIPPED, Entry, Located, Result

@@ -16,7 +16,7 @@ from webhook import __version__
 from webhook.diagnostics import Diagnostic, dotted
 from webhook.policy.checks import CHECKS
 from webhook.policy.checks.check import Check
-from webhook.policy.printable import shorten
+from webhook.policy.messages import shorten
 from webhook.policy.verdict import Severity
 from webhook.report.data import json_text
 from webhook.report.explanation import explanation, sections

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from webhook.diagnostics import LINE, Unread
-from webhook.policy.printable import printable
+from webhook.policy.messages import printable
 from webhook.policy.verdict import Finding
 from webhook.report.finding_lines import INDENT, finding_lines, further
 from webhook.report.lines import counted, hanging, wrapped

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from webhook.diagnostics import Diagnostic
 from webhook.manifests import STDIN
-from webhook.policy.printable import COMMAND_ANYWHERE
+from webhook.policy.messages import COMMAND_ANYWHERE
 from webhook.report.mutation_writer import Destination, Medium, Mutation
 from webhook.report.rewrite import Splice, rewrite
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from hashlib import sha256
 from typing import Final
 
-from webhook.policy.printable import printable
+from webhook.policy.messages import printable
 from webhook.policy.rules import Ruleset
 from webhook.runtime.failure_log import Recently
 from webhook.server.observe.log import EventLog

@@ -18,7 +18,7 @@ from typing import Any, Final
 
 import msgspec
 
-from webhook.policy.printable import printable
+from webhook.policy.messages import printable
 from webhook.runtime import exceptions
 from webhook.runtime.failure_log import LogEvent
 

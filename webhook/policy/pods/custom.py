@@ -1,12 +1,13 @@
-"""Containers in the forms that custom kinds use instead of the API's own."""
+"""Pods and containers in the forms that custom kinds use instead of the API's own."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import ClassVar
 
-from webhook.policy.pods.pod import APP, Container
-from webhook.policy.pods.reading import NOTHING, Members, members, text
+from webhook.policy.pods.pod import APP, Container, Pod, mounts_below
+from webhook.policy.pods.reading import NOTHING, Members, elements, members, text
 from webhook.policy.verdict import Path
 
 
@@ -56,7 +57,7 @@ class _Renamed(FieldContainer):
         return (*self.path, self._RESOURCES if self._RESOURCES in self.raw else "resources", field, name)
 
 
-class Step(_Renamed):
+class TektonStep(_Renamed):
     """A step or sidecar of Tekton (tektoncd/pipeline, v1)."""
 
     __slots__ = ("_template",)
@@ -64,9 +65,9 @@ class Step(_Renamed):
 
     def __init__(self, raw: Members, list_path: Path, place: str | int | None, kind: str, given: str = "") -> None:
         super().__init__(raw, list_path, place, kind, given)
-        self._template: Step | None = None
+        self._template: TektonStep | None = None
 
-    def inherit(self, template: Step) -> None:
+    def inherit(self, template: TektonStep) -> None:
         """Add the amounts of the step template that the step does not set itself."""
         self._template = template
         self.limits, self.requests = {**template.limits, **self.limits}, {**template.requests, **self.requests}
@@ -79,7 +80,7 @@ class Step(_Renamed):
         return self._template.amount_path(field, name)
 
 
-class StepTemplate(Step):
+class StepTemplate(TektonStep):
     """The template of Tekton's steps. They inherit a few of its extended resources, and nothing else."""
 
     __slots__ = ()
@@ -129,3 +130,63 @@ class SparkContainer(FieldContainer):
 
     def name_path(self, field: str, name: str) -> Path:  # noqa: ARG002 - Spark has one name
         return (*self.path, "gpu", "name")
+
+
+LocatedMapping = tuple[Path, Members]
+"""A mapping, and the path to it."""
+
+FIELDS = tuple(
+    """
+    affinity hostIPC hostPID hostUsers nodeName nodeSelector os runtimeClassName schedulingGates securityContext
+    terminationGracePeriodSeconds tolerations volumes
+    """.split()
+)
+"""The fields of a pod's spec that checks read, and that custom kinds hold under the same name and with one meaning."""
+
+_UNSET: tuple[object, ...] = (None, {}, [])
+
+
+class AssembledPod(Pod):
+    """A pod of these containers, with the fields of these mappings, of which a later one replaces an earlier one.
+
+    `places` are the mappings with their paths, `path` is that of the pod. An empty field replaces none.
+    """
+
+    __slots__ = ("_places",)
+
+    def __init__(
+        self, containers: tuple[Container, ...], places: Sequence[LocatedMapping], path: Path, *, is_container: bool
+    ) -> None:
+        spec: Members = {}
+        self._places: dict[str, Path] = {}
+        for place, held in places:
+            for field in FIELDS:
+                if field in held and held[field] not in _UNSET:
+                    spec[field], self._places[field] = held[field], place
+        where = places[-1][0] if places else path
+        super().__init__(NOTHING, spec, where, where)
+        self.is_editable = False
+        self.is_container = is_container
+        self.holds_spec = [place for place, _ in places] == [path]
+        self.containers = containers
+
+    def path_of(self, field: str) -> Path:
+        """The path to a field of the spec, in the mapping that holds it."""
+        return (*self._places.get(field, self.spec_path), field)
+
+    def members(self, field: str) -> Members:
+        return members(self.spec, field, self.path_of(field)[:-1])
+
+    def elements(self, field: str) -> list[Members]:
+        return elements(self.spec, field, self.path_of(field)[:-1])
+
+    def text(self, field: str) -> str:
+        return text(self.spec, field, self.path_of(field)[:-1])
+
+    def every_container(self) -> Iterator[Container]:
+        """All init containers, sidecars and app containers, in their order."""
+        return iter(self.containers)
+
+    def mounting(self, folder: str) -> Iterator[Container]:
+        """The containers with a mount path that contains the text."""
+        return (container for container in self.containers if mounts_below(container.raw, folder))

@@ -1,28 +1,50 @@
-"""KServe: inference services and their runtimes (kserve/kserve, `pkg/apis/serving`)."""
+"""Model servers: Knative Serving and KServe."""
 
 from __future__ import annotations
 
 from webhook.policy.pods.reading import Members
 from webhook.policy.verdict import Path
-from webhook.policy.workloads.counts import stated
 from webhook.policy.workloads.kinds import Kind
-from webhook.policy.workloads.paths import CONTAINERS, EVERY, Assembly, Part, PodPath, Steps, at, unknown
+from webhook.policy.workloads.paths import (
+    CONTAINERS,
+    EVERY,
+    Assembly,
+    Containers,
+    PathPattern,
+    PodPath,
+    at,
+    stated,
+    unknown,
+)
+
+_KNATIVE_GROUP, _KNATIVE_TEMPLATE = "serving.knative.dev", (PodPath(("spec", "template")),)
+
+KNATIVE = (
+    Kind(_KNATIVE_GROUP, "Service", _KNATIVE_TEMPLATE, "services", suspended=(), labels=None),
+    Kind(_KNATIVE_GROUP, "Configuration", _KNATIVE_TEMPLATE, "configurations", suspended=(), labels=None),
+)
+"""Knative Serving (knative/serving, `pkg/apis/serving/v1`).
+
+A Revision is made from one of these, and is left to the check of its pods. The labels of a Service do not reach them.
+"""
+
 
 _GROUP = "serving.kserve.io"
-_PREDICTORS = (
-    *("model", "huggingface", "lightgbm", "onnx", "paddle", "pmml", "pytorch", "sklearn"),
-    *("tensorflow", "triton", "xgboost"),
+_PREDICTORS = tuple(
+    """
+    model huggingface lightgbm onnx paddle pmml pytorch sklearn tensorflow triton xgboost
+    """.split()
 )
 _EXPLAINERS = ("art",)
 
 
-def _component(*steps: str, containers: tuple[str, ...], group: str = "", apart: Steps = ()) -> PodPath:
+def _component(*steps: str, containers: tuple[str, ...], group: str = "", apart: PathPattern = ()) -> PodPath:
     """A PodSpec beside the containers of model servers, which become one pod (`Predictor.buildPodSpec`)."""
-    parts = (*CONTAINERS, *(Part((name,)) for name in containers))
+    parts = (*CONTAINERS, *(Containers((name,)) for name in containers))
     return PodPath(steps, Assembly(parts, (steps,)), group=group, apart=apart)
 
 
-def _predictor(*steps: str, group: str, apart: Steps = ()) -> tuple[PodPath, ...]:
+def _predictor(*steps: str, group: str, apart: PathPattern = ()) -> tuple[PodPath, ...]:
     """A predictor, and its workers on other nodes, whose number also depends on the runtime (`multiNodeProcess`)."""
     return (
         _component(*steps, containers=_PREDICTORS, group=group, apart=apart),
@@ -60,12 +82,9 @@ def _workload(*steps: str, group: str) -> tuple[PodPath, ...]:
     )
 
 
-_LLM = (
-    *_workload("spec", group="decode"),
-    *_workload("spec", "prefill", group="prefill"),
-)
+_LLM = (*_workload("spec", group="decode"), *_workload("spec", "prefill", group="prefill"))
 
-KINDS = (
+KSERVE = (
     Kind(
         _GROUP,
         "InferenceService",
@@ -79,15 +98,7 @@ KINDS = (
         ("v1beta1",),
         suspended=(),
     ),
-    Kind(
-        _GROUP,
-        "ServingRuntime",
-        _RUNTIME,
-        "servingruntimes",
-        ("v1alpha1",),
-        suspended=(),
-        labels=None,
-    ),
+    Kind(_GROUP, "ServingRuntime", _RUNTIME, "servingruntimes", ("v1alpha1",), suspended=(), labels=None),
     Kind(
         _GROUP,
         "ClusterServingRuntime",
@@ -98,14 +109,7 @@ KINDS = (
         suspended=(),
         labels=None,
     ),
-    Kind(
-        _GROUP,
-        "LLMInferenceService",
-        _LLM,
-        "llminferenceservices",
-        ("v1alpha2", "v1alpha1"),
-        suspended=(),
-    ),
+    Kind(_GROUP, "LLMInferenceService", _LLM, "llminferenceservices", ("v1alpha2", "v1alpha1"), suspended=()),
     Kind(
         _GROUP,
         "LLMInferenceServiceConfig",
@@ -116,4 +120,4 @@ KINDS = (
         labels=None,
     ),
 )
-"""The kinds of the preset."""
+"""KServe: inference services and their runtimes (kserve/kserve, `pkg/apis/serving`)."""

@@ -1,21 +1,20 @@
-"""Tolerations: which taints they tolerate, and whether they cover every taint that another toleration would.
+"""Taints of nodes, and the tolerations of pods.
 
-The rules are those of k8s.io/component-helpers scheduling/corev1 ToleratesTaint. The operators Gt and Lt compare
-numbers; the configured ones never do, so such a toleration covers none of them.
-
-Kubernetes, cloud providers and autoscalers set taints that show a passing state of a node. No pod should tolerate them
-for its GPU, and they are no evidence that a pod can never run on the node: see `is_lifecycle`.
+A node keeps a pod off if the pod tolerates fewer of its taints than it has. So the index counts the taints of the
+nodes, and a review counts those that the pod tolerates; how many others there are does not matter.
 """
 
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator, Mapping, Set
-from itertools import chain
-from typing import TYPE_CHECKING, Any
+from itertools import chain, zip_longest
+from typing import TYPE_CHECKING, Any, TypeAlias
 
+from webhook.policy.placement.node_sets import KeyAndEffect, Nodes, union
 from webhook.policy.pods.pod import Pod
 from webhook.policy.pods.reading import Members, text
 from webhook.policy.settings.injections import Toleration
+from webhook.policy.steps import ENTRIES, Steps, converted
 from webhook.policy.verdict import Path
 
 if TYPE_CHECKING:
@@ -41,7 +40,9 @@ def as_raw(toleration: Toleration) -> dict[str, str]:
 class Tolerations:
     """Tolerations indexed by what they tolerate, so that a taint takes one lookup however many there are.
 
-    Only those whose key is among `keys`, or that name no key, are kept: the keys of taints that matter.
+    Only those whose key is among `keys`, or that name no key, are kept: the keys of taints that matter. The rules are
+    those of k8s.io/component-helpers scheduling/corev1 ToleratesTaint. The operators Gt and Lt compare numbers; the
+    configured tolerations never do, so such a toleration covers none of them.
     """
 
     __slots__ = ("_every", "_keys", "_permanent", "_values")
@@ -136,6 +137,108 @@ _STARTING = "agent-not-ready"
 
 
 def is_lifecycle(key: str) -> bool:
-    """Whether a taint's key shows a passing state of the node."""
+    """Whether a taint's key shows a passing state of the node.
+
+    Kubernetes, cloud providers and autoscalers set such taints. No pod should tolerate them for its GPU, and they are
+    no evidence that a pod can never run on the node.
+    """
     name = key.rpartition("/")[2]
     return key.startswith(_PREFIXES) or key in _KEYS or name == _STARTING or _MAINTENANCE in name.lower()
+
+
+Counts: TypeAlias = list[Nodes]
+"""How often nodes were counted: at index n the nodes that were counted more than n times. The last is not empty."""
+
+
+def _count(counts: Counts, nodes: Nodes) -> None:
+    for times, more in enumerate(counts):
+        if not nodes:
+            return
+        counts[times] = more | nodes
+        nodes &= more
+    if nodes:
+        counts.append(nodes)
+
+
+class _Taints:
+    """The nodes with taints of one key and effect, by the taint's value, and by how many of them they have.
+
+    The API server allows a node one of them.
+    """
+
+    __slots__ = ("by_value", "counts")
+
+    def __init__(self, by_value: Mapping[str, Nodes], counts: Counts) -> None:
+        self.by_value = by_value
+        self.counts = counts
+
+    def tolerated_by(self, tolerations: Tolerations, key: KeyAndEffect) -> Iterable[Nodes]:
+        """The sets of nodes with the taints that the tolerations name. A node with several is in several sets."""
+        if tolerations.tolerate_every(*key):
+            return self.counts
+        return (self.by_value[value] for value in tolerations.values(*key) if value in self.by_value)
+
+
+class TaintIndex:
+    """The taints of known nodes. `counts`: how many a node has, by effect, and by whether they show a passing state."""
+
+    __slots__ = ("_by_key", "_counts")
+
+    def __init__(self, by_key: Mapping[KeyAndEffect, _Taints], counts: Mapping[tuple[str, bool], Counts]) -> None:
+        self._by_key = by_key
+        self._counts = counts
+
+    def __iter__(self) -> Iterator[KeyAndEffect]:
+        return iter(self._by_key)
+
+    def having(self, key: KeyAndEffect) -> Nodes:
+        """The nodes with a taint of this key and effect, which some node has."""
+        return self._by_key[key].counts[0]
+
+    def untolerated(self, tolerations: Tolerations, effects: frozenset[str], *, passing: bool) -> tuple[Nodes, Nodes]:
+        """The nodes with taints of the effects that nothing tolerates, and those with exactly one such taint.
+
+        `passing`: those that show a passing state of the node, else those that last.
+        """
+        some = several = 0
+        for effect in effects:
+            there = self._counts.get((effect, passing))
+            if there is None or tolerations.tolerate_every("", effect):
+                continue
+            tolerated = self._tolerated(tolerations, effect, passing=passing)
+            one = union(more & ~most for more, most in zip_longest(there, tolerated, fillvalue=0))
+            two = union(more & ~most for more, most in zip_longest(there[1:], tolerated, fillvalue=0))
+            several |= two | some & one
+            some |= one
+        return some, some & ~several
+
+    def _tolerated(self, tolerations: Tolerations, effect: str, *, passing: bool) -> Counts:
+        counts: Counts = []
+        for key in tolerations.keys(effect):
+            taints = self._by_key.get((key, effect))
+            if taints is not None and is_lifecycle(key) is passing:
+                for nodes in taints.tolerated_by(tolerations, (key, effect)):
+                    _count(counts, nodes)
+        return counts
+
+
+def _taints(by_value: Mapping[str, Nodes]) -> Steps[_Taints]:
+    counts: Counts = []
+    for at, nodes in enumerate(by_value.values(), 1):
+        _count(counts, nodes)
+        if at % ENTRIES == 0:
+            yield
+    return _Taints(by_value, counts)
+
+
+def taint_index(sets: Mapping[KeyAndEffect, Mapping[str, Nodes]]) -> Steps[TaintIndex]:
+    """Index sets of nodes by key and effect, and by value, of their taints. In steps."""
+    by_key = yield from converted(sets, _taints)
+    counts: dict[tuple[str, bool], Counts] = {}
+    for at, ((key, effect), taints) in enumerate(by_key.items(), 1):
+        own = counts.setdefault((effect, is_lifecycle(key)), [])
+        for nodes in taints.counts:
+            _count(own, nodes)
+        if at % ENTRIES == 0:
+            yield
+    return TaintIndex(by_key, counts)

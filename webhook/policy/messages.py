@@ -1,0 +1,123 @@
+"""Messages that always fit: names are quoted, shortened in the middle, and safe to print.
+
+Untrusted text (names, paths, options and messages of libraries) passes through `printable` before it reaches a message,
+a log or a terminal: short, on one line, and never a command for a terminal or a CI system.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+LIMIT = 256
+"""Characters of an untrusted text that are printed: more than the longest legal name of an object (253)."""
+
+_ELLIPSIS = "…"
+_COMMAND = "::"
+COMMAND_ANYWHERE = re.compile(r"##(?=\w*\[)", re.ASCII)
+"""The start of a command that a CI system may execute anywhere in a line.
+
+`##[` of GitHub Actions (actions/runner, src/Runner.Common/ActionCommand.cs), `##vso[` of Azure Pipelines
+(microsoft/azure-pipelines-agent, src/Microsoft.VisualStudio.Services.Agent/Command.cs), `##teamcity[` of TeamCity.
+"""
+
+
+def printable(text: object, limit: int = LIMIT) -> str:
+    """The text on one line of at most `limit` characters.
+
+    Long text is shortened in the middle. Characters that are not printable, such as control characters, line
+    separators and changes of writing direction, become `?`. The work is bounded by `limit`, not by the text.
+
+    Commands for a CI system are defused: what `COMMAND_ANYWHERE` finds, and `::` at the start of a line, after any
+    spaces, as the runner of GitHub Actions reads it (actions/runner, src/Runner.Common/ActionCommand.cs).
+    """
+    short = shorten(text if isinstance(text, str) else _described(text), limit)
+    if not short.isprintable():
+        short = "".join([char if char.isprintable() else "?" for char in short])
+    if "##" in short:
+        short = COMMAND_ANYWHERE.sub("#?", short)
+    if _COMMAND in short and short.lstrip().startswith(_COMMAND):
+        short = short.replace(_COMMAND, "?:", 1)
+    return short
+
+
+def shorten(text: str, limit: int) -> str:
+    """The text, or its start and its end around an ellipsis when it has more than `limit` characters."""
+    if len(text) <= limit:
+        return text
+    tail = (limit - 1) // 2
+    return f"{text[: limit - 1 - tail]}{_ELLIPSIS}{text[len(text) - tail :]}"
+
+
+_HUGE = 10**30
+
+
+def _described(value: object) -> str:
+    """A value that is not text. A container is named by its kind: its text could be of any size and depth."""
+    match value:
+        case dict():
+            return "a mapping"
+        case list() | tuple():
+            return "a list"
+        case int() if abs(value) >= _HUGE:
+            return "a huge number"  # Python writes no integer of more than 4300 digits
+        case _:
+            return str(value)
+
+
+MESSAGE_LIMIT = 112
+"""Characters of a message. With its code, a warning fits the 120 characters that the API server recommends."""
+
+_SHORTEST = 9
+
+
+class Message(NamedTuple):
+    """A message that is formatted on demand: of thousands of findings, only a few are kept."""
+
+    template: str
+    names: tuple[object, ...]
+
+    def __str__(self) -> str:
+        """The template with each `{}` replaced by a quoted name. Long names are shortened until the message fits."""
+        names = [printable(name, MESSAGE_LIMIT) for name in self.names]
+        room = MESSAGE_LIMIT - len(self.template)  # each `{}` makes room for its pair of quotes
+        lengths = [len(name) for name in names]
+        if sum(lengths) > room:
+            names = [shorten(name, share) for name, share in zip(names, _shares(lengths, room), strict=True)]
+        return self.template.format(*[f'"{name}"' for name in names])
+
+
+def message(template: str, *names: object) -> Message:
+    """A message with a name for each `{}` of its template."""
+    return Message(template, names)
+
+
+def _shares(lengths: list[int], room: int) -> list[int]:
+    """The length of each name: short ones stay whole, long ones share the rest, none is shorter than `_SHORTEST`."""
+    level = max(_SHORTEST, _level(lengths, room))
+    spare = room - sum(min(length, level) for length in lengths)
+    shares = []
+    for length in reversed(lengths):
+        longer = length > level and spare > 0
+        spare -= longer
+        shares.append(min(length, level) + longer)
+    return shares[::-1]
+
+
+def _level(lengths: list[int], room: int) -> int:
+    """The greatest length to which names that do not fit the room may be cut so that they fit it together.
+
+    It is the share of the longer names of what the shorter ones leave, for the number of shorter ones that leaves most.
+    """
+    ordered = sorted(lengths)
+    return max((room - sum(ordered[:kept])) // (len(ordered) - kept) for kept in range(len(ordered)))
+
+
+def is_one_edit_away(left: str, right: str) -> bool:
+    """Whether inserting, removing, replacing or swapping one letter turns one into the other."""
+    start = 0
+    while start < min(len(left), len(right)) and left[start] == right[start]:
+        start += 1
+    left, right = left[start:], right[start:]
+    swapped = len(left) >= 2 and left[1::-1] + left[2:] == right
+    return swapped or left[1:] == right[1:] or left[1:] == right or left == right[1:]

@@ -1,0 +1,118 @@
+"""Jobs and groups of pods that work together: JobSet, LeaderWorkerSet and Volcano."""
+
+from __future__ import annotations
+
+from webhook.policy.pods.reading import Members
+from webhook.policy.verdict import Path
+from webhook.policy.workloads.kinds import Kind
+from webhook.policy.workloads.paths import (
+    EVERY,
+    PathPattern,
+    PodCount,
+    PodPath,
+    at,
+    beside,
+    of_job,
+    one,
+    product,
+    stated,
+    unknown,
+)
+
+REPLICATED_JOBS: PathPattern = ("replicatedJobs", EVERY, "template", "spec", "template")
+"""The steps from a JobSetSpec to its pod templates."""
+
+
+def of_replicated_job(manifest: Members, path: Path) -> int | None:
+    """The pods of a replicated job: those of one Job, times `replicas`, 1 by default. Source: v0.12."""
+    return product(stated(at(manifest, (*path[:-3], "replicas")), 1), of_job(manifest, path))
+
+
+JOBSET = (
+    Kind(
+        "jobset.x-k8s.io",
+        "JobSet",
+        (PodPath(("spec", *REPLICATED_JOBS), group="jobs", count=of_replicated_job),),
+        "jobsets",
+        ("v1alpha2",),
+        suspended=(("spec", "suspend"),),
+    ),
+)
+"""JobSet (kubernetes-sigs/jobset, `api/jobset/v1alpha2`)."""
+
+
+def _workers(manifest: Members, path: Path) -> int | None:
+    """The pods of a group that are made from the worker template: `size`, 1 by default, without the leader.
+
+    Without a leader template, the leader is made from the worker template too (v0.10). Subgroups (`subGroupPolicy`)
+    only place the pods, and `replicas` counts the groups.
+    """
+    template = at(manifest, path[:-1])
+    size = stated(at(template, ("size",)), 1)
+    if size is None or at(template, ("leaderTemplate",)) is None:
+        return size
+    return max(size - 1, 0)
+
+
+def _pods(*spec: str, apart: PathPattern = ()) -> tuple[PodPath, ...]:
+    pods = (*spec, "leaderWorkerTemplate")
+    return (
+        PodPath((*pods, "leaderTemplate"), group="group", apart=apart, count=one),
+        PodPath((*pods, "workerTemplate"), group="group", apart=apart, count=_workers),
+    )
+
+
+_ROLES = ("spec", "roles", EVERY)
+
+LEADERWORKERSET = (
+    Kind("leaderworkerset.x-k8s.io", "LeaderWorkerSet", _pods("spec"), "leaderworkersets", suspended=()),
+    Kind(
+        "disaggregatedset.x-k8s.io",
+        "DisaggregatedSet",
+        _pods(*_ROLES, "spec", apart=_ROLES),
+        "disaggregatedsets",
+        suspended=(),
+        labels=None,
+    ),
+)
+"""LeaderWorkerSet and DisaggregatedSet (kubernetes-sigs/lws, `api`). Kueue gates the pods of the first one
+(kubernetes-sigs/kueue v0.19).
+"""
+
+
+_VOLCANO_GROUP, _FLOW_GROUP, _VOLCANO_VERSIONS = "batch.volcano.sh", "flow.volcano.sh", ("v1alpha1",)
+_FLOWS = ("spec", "flows", EVERY)
+_REPLICAS = beside("replicas", 0)
+"""The pods of a task: `replicas`, 0 by default; `minAvailable` only says how many start together (v1.15)."""
+
+
+def _tasks(*spec: str, count: PodCount = _REPLICAS, apart: PathPattern = ()) -> tuple[PodPath, ...]:
+    return (PodPath((*spec, "tasks", EVERY, "template"), group="job", apart=apart, count=count),)
+
+
+VOLCANO = (
+    Kind(_VOLCANO_GROUP, "Job", _tasks("spec"), "jobs", _VOLCANO_VERSIONS, suspended=(), labels=None),
+    Kind(
+        _VOLCANO_GROUP,
+        "CronJob",
+        _tasks("spec", "jobTemplate", "spec"),
+        "cronjobs",
+        _VOLCANO_VERSIONS,
+        suspended=(),
+        labels=None,
+    ),
+    Kind(_FLOW_GROUP, "JobTemplate", _tasks("spec"), "jobtemplates", _VOLCANO_VERSIONS, suspended=(), labels=None),
+    Kind(
+        _FLOW_GROUP,
+        "JobFlow",
+        _tasks(*_FLOWS, "patch", "jobSpec", count=unknown, apart=_FLOWS),  # a patch of a JobTemplate, which has counts
+        "jobflows",
+        _VOLCANO_VERSIONS,
+        suspended=(),
+        labels=None,
+    ),
+)
+"""Volcano: its own Job and CronJob, and flows of such jobs (volcano-sh/apis, `pkg/apis/{batch,flow}/v1alpha1`).
+
+Volcano suspends a job by a command, not by a field, and Kueue does not queue these kinds.
+"""
