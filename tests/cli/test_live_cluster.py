@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,6 +16,7 @@ from kubernetes.aio.config import incluster_config
 
 from tests.cli.cluster import INSTALLED_AS, NODES, RUNTIME_CLASSES, SETTINGS, TOKEN, FakeCluster, mixed, named, running
 from tests.cli.run import Ended, run
+from tests.project.repository import ROOT
 
 POD = """\
 {{apiVersion: v1, kind: Pod, metadata: {{name: p, namespace: {namespace}}}, spec: {{nodeSelector: {{{selector}}},
@@ -44,6 +48,18 @@ def pods(here: Path) -> str:
     ]
     (here / "pods.yaml").write_text("---\n".join(documents))
     return "pods.yaml"
+
+
+def test_kubeconfig_of_environment_names_cluster(cluster: FakeCluster, prod: tuple[str, ...], pods: str) -> None:
+    _, file, *context = prod
+    command = [sys.executable, "-m", "webhook", "check", pods, "-o", "json", *context]
+    environment = {**os.environ, "KUBECONFIG": file, "PYTHONPATH": str(ROOT)}
+    ended = subprocess.run(command, capture_output=True, text=True, env=environment, check=False, timeout=60)
+    assert (ended.stdout, ended.stderr) == (run("check", pods, "-o", "json", *prod).out, "")
+    environment["KUBECONFIG"] = "missing.yaml"
+    ended = subprocess.run(command, capture_output=True, text=True, env=environment, check=False, timeout=60)
+    assert ended.returncode == 2
+    assert "no cluster: missing.yaml: " in ended.stderr
 
 
 def decisions(ended: Ended) -> list[str]:
