@@ -192,7 +192,6 @@ def _severity(named: str | None, default: Severity, mode: str) -> Severity:
 
 
 def _exemption(settings: Settings, namespace: str, labels: Mapping[str, str] | None) -> str | None:
-    """Why the pods of a namespace are exempt; None if they are not."""
     if namespace in settings.exempt.namespaces:
         return "exempt: the namespace is listed in exempt.namespaces"
     if settings.exempt.label is not None and labels is not None and carries(labels, settings.exempt.label):
@@ -240,7 +239,7 @@ class ContainerLimits:
         return self.limit(config.strategy, self._configs.accepts(config))
 
     def acceptance(self, strategy: SharingStrategy, resource: str, nodes: Nodes, index: NodeIndex) -> Acceptance:
-        """What the plugin accepts on all of these nodes, which share the resource; without nodes, on all there are.
+        """The plugin's acceptance on all of these nodes, which share the resource; without nodes, on every node.
 
         UNKNOWN: the settings decide.
         """

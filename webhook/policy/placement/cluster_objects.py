@@ -1,4 +1,4 @@
-"""What facts say about the objects of a cluster: nodes, namespaces, classes, and the device plugin's configuration.
+"""The objects of a cluster in facts: nodes, namespaces, classes, and the device plugin's configuration.
 
 A cluster has validated its own names, so the types of texts are wide: only what would mislead is rejected.
 """
@@ -98,7 +98,7 @@ class PluginConfig:
 
 
 NO_CONFIG = PluginConfig("")
-"""What a node uses whose default is empty: the plugin's own defaults, which share nothing."""
+"""The configuration of a node whose default is empty: the plugin's own defaults, which share nothing."""
 
 
 @dataclass(frozen=True, slots=True)

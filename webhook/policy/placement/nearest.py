@@ -159,7 +159,6 @@ _WAIT = "none needed if the state passes; else ask an administrator about the no
 
 
 def _unmet(node: Node, expression: Expression, alone: bool) -> Violation:
-    """The expression that the nearest node does not meet."""
     held, key = expression.held_by(node), printable(expression.name)
     names = [str(expression), node.name]
     if expression.key == NAME_FIELD:
@@ -216,7 +215,7 @@ class NearestNode:
             self._kept_off, self._tainted = lasting | passing, lasting
 
     def failure(self) -> Failure | None:
-        """What is in the way of the pod; None if a node takes it.
+        """The failure of the pod at the nearest node; None if a node takes the pod.
 
         A node whose device plugin is not running could take it later, because its amount is unknown.
         """
@@ -308,7 +307,7 @@ class NearestNode:
 
 
 def _first(nodes: Nodes) -> Nodes:
-    """The first node of a set, as a set."""
+    """The first node of a set, as a set of its own."""
     return nodes & -nodes
 
 

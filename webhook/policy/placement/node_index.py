@@ -27,7 +27,10 @@ A set of nodes takes up to a bit for each node, so that these take 60 MiB for 5,
 """
 
 MOST_PER_NODE = 20
-"""The same for each node of larger clusters. A node has about ten labels that no other has, such as its host name."""
+"""Different labels, taints and amounts for each node of larger clusters that are indexed.
+
+A node has about ten labels that no other has, such as its host name.
+"""
 
 _BESIDE_LABELS: Final[Sequence[NodePart]] = ("taints", "resources")
 

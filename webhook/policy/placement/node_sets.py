@@ -72,7 +72,7 @@ class NodeSets:
         self.unready: dict[str, Nodes] = {}
 
     def known_of(self, node: Node, gpus: Container[str], decisive: Decisive) -> Node:
-        """The node with what nodes before it have as well, its decisive labels, and its amounts of GPUs.
+        """The node with its decisive labels, its amounts of GPUs, and the entries that earlier nodes have as well.
 
         MIG has too many names for that.
         """

@@ -75,7 +75,6 @@ def _workers_of_llm(manifest: Members, path: Path) -> int | None:
 
 
 def _workload(*steps: str, group: str) -> tuple[PodPath, ...]:
-    """The leader and the workers of a workload of an LLM."""
     return (
         PodPath((*steps, "template"), "podSpec", group=group),
         PodPath((*steps, "worker"), "podSpec", group=group, count=_workers_of_llm),

@@ -20,7 +20,7 @@ _OF_RUN = (
     Containers(("stepOverrides", EVERY)),  # v1beta1
     Containers(("sidecarOverrides", EVERY)),  # v1beta1
 )
-"""What a run sets for the steps of its task, whatever they ask for themselves."""
+"""The amounts that a run sets for the steps of its task, whatever the steps ask for."""
 
 _POD_TEMPLATE: PathPattern = ("spec", "podTemplate")
 _POD_TEMPLATES: tuple[PathPattern, ...] = (_POD_TEMPLATE, ("spec", "taskRunTemplate", "podTemplate"))  # v1beta1, v1
