@@ -89,20 +89,6 @@ class Rules:
 class CommonRules:
     """The part of the rules that is the same in every namespace."""
 
-    __slots__ = (
-        "annotated_resource",
-        "container_limits",
-        "gpus",
-        "known_names",
-        "least_limit",
-        "memory_shares",
-        "namespaces",
-        "nodes",
-        "pipes",
-        "runtime_classes",
-        "tolerations",
-    )
-
     def __init__(self, settings: Settings, facts: Facts, nodes: ClusterNodes) -> None:
         self.gpus = GpuResources(settings.resources)
         self.annotated_resource = _annotated(settings)

@@ -96,9 +96,7 @@ def _shortage(context: PodContext, container: Container, launch: Launch, gpus: i
 
 def _reaches_others(container: Container) -> bool:
     """Whether the container may use GPUs that it does not request, or none at all."""
-    if members(container.raw, "resources", container.path).get("claims"):
-        return True
-    if members(container.raw, "securityContext", container.path).get("privileged") is True:
+    if members(container.raw, "resources", container.path).get("claims") or container.is_privileged:
         return True
     visible, cuda = container.variable(VISIBLE_DEVICES), container.variable(CUDA_VISIBLE)
     return (visible is not None and visible.get("value") not in _NO_DEVICES) or (

@@ -38,18 +38,6 @@ class ClusterNodes:
     tolerations. `admitted_to_whole_cards`: the nodes that meet the expressions of `whole_cards`.
     """
 
-    __slots__ = (
-        "admitted_to_whole_cards",
-        "classes",
-        "configs",
-        "dynamic",
-        "index",
-        "known",
-        "taint_keys",
-        "tolerable",
-        "whole_cards",
-    )
-
     def __init__(
         self,
         classes: NodeClasses,

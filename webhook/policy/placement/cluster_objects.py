@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from webhook.policy.settings import setting
 
 if TYPE_CHECKING:
-    from webhook.policy.settings.names import PluginVersion, SomeText, Units
+    from webhook.policy.settings.names import PluginVersion, SomeText, TaintEffect, Units
 
-TaintEffect: TypeAlias = Literal["NoSchedule", "PreferNoSchedule", "NoExecute"]
 Strategy: TypeAlias = Literal["none", "mps", "time-slicing"]
 NodePart: TypeAlias = Literal["labels", "taints", "resources"]
 

@@ -119,7 +119,7 @@ def _violation(placement: Placement, failure: Failure, selector: Path) -> Violat
             problem = message(
                 "no node can take the pod now: the nearest, {}, has the taint {}", node.name, _text(taint)
             )
-            return Violation(_tolerations(placement), problem, _WAIT, cap=Severity.WARN)
+            return Violation(placement.pod.place_of("tolerations"), problem, _WAIT, cap=Severity.WARN)
         case Stopped(node, resource):
             problem = message("no node can take the pod now: the nearest, {}, offers 0 of {}", node.name, resource)
             return Violation(_largest(placement, resource).path, problem, _WAIT, cap=Severity.WARN)
@@ -139,7 +139,9 @@ def _violation(placement: Placement, failure: Failure, selector: Path) -> Violat
                 _text(taint),
             )
             return Violation(
-                _tolerations(placement), problem, f"if the node is meant for such pods, tolerate {_toleration(taint)}"
+                placement.pod.place_of("tolerations"),
+                problem,
+                f"if the node is meant for such pods, tolerate {_toleration(taint)}",
             )
         case Unmet(node, expression, alone):
             return _unmet(node, expression, alone)
@@ -189,10 +191,6 @@ def _toleration(taint: Taint) -> str:
     """The toleration of exactly this taint, as YAML."""
     value = f'value: "{printable(taint.value)}", ' if taint.value else ""
     return f'{{key: "{printable(taint.key)}", {value}effect: {taint.effect}}}'
-
-
-def _tolerations(placement: Placement) -> Path:
-    return placement.pod.path_of("tolerations") if "tolerations" in placement.pod.spec else placement.pod.spec_path
 
 
 class NearestNode:

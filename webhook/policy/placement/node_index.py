@@ -94,21 +94,6 @@ class NodeIndex:
     more than labels that do not concern the class may be missing.
     """
 
-    __slots__ = (
-        "_amounts",
-        "_labels",
-        "_nodes",
-        "_sets",
-        "_unlisted_labels",
-        "_unlisted_resources",
-        "all",
-        "incomplete",
-        "offered",
-        "taints",
-        "undiscovered",
-        "unknown",
-    )
-
     def __init__(
         self,
         nodes: Sequence[Node],

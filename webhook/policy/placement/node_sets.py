@@ -46,19 +46,6 @@ class NodeSets:
     `size`: the number of different labels, taints and amounts that were merged.
     """
 
-    __slots__ = (
-        "accepting",
-        "amounts",
-        "certain",
-        "incomplete",
-        "labels",
-        "members",
-        "shares",
-        "size",
-        "taints",
-        "unready",
-    )
-
     def __init__(self) -> None:
         self.labels: dict[str, dict[str, Nodes]] = {}
         self.taints: dict[KeyAndEffect, dict[str, Nodes]] = {}
