@@ -26,6 +26,11 @@ def test_several_formats_in_one_run(here: Path) -> None:
     assert (here / "report.json").read_text() == run("check", POD, "-o", "json").out
 
 
+def test_file_whose_name_is_a_dash_is_no_standard_output(here: Path) -> None:
+    assert run("check", POD, "-o", "text", "-o", "json=./-").out == "1 object: 1 allowed\n"
+    assert (here / "-").read_text() == run("check", POD, "-o", "json").out
+
+
 def test_file_alone_leaves_standard_output_empty(here: Path) -> None:
     assert run("check", POD, "-o", "text=report.txt").out == ""
     assert (here / "report.txt").read_text() == "1 object: 1 allowed\n"

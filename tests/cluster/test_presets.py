@@ -22,7 +22,7 @@ from tests.cluster.samples import SAMPLES, Place, Sample
 from tests.contract.answers import Answered, by_check
 from tests.crds.published import definitions
 from tests.fixture import load_all
-from webhook.patch.pointer import pointer
+from webhook.patch.build import pointer
 from webhook.policy.workloads.paths import EVERY, Assembly, Containers, PathPattern, PodPath
 from webhook.policy.workloads.presets import PRESETS
 

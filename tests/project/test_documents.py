@@ -106,6 +106,14 @@ def test_picture_names_existing_modules(picture: str) -> None:
     assert [module for module in modules if not (ROOT / "webhook" / module).exists()] == []
 
 
+def test_walks_name_existing_modules_in_twelve_rooms_at_most() -> None:
+    page = (ROOT / "docs/explanation/architecture.md").read_text()
+    walks = [re.findall(r'\["([\w/.]+): ', walk) for walk in re.findall(r"^```mermaid$(.*?)^```$", page, re.M | re.S)]
+    assert len(walks) == 3
+    assert [module for walk in walks for module in walk if not (ROOT / "webhook" / module).exists()] == []
+    assert max(map(len, walks)) <= 12
+
+
 def test_page_quotes_missing_rule() -> None:
     rule = nodes.reader(create_autospec(ApiServer), ALWAYS).rule
     assert f"`{rule.missing('list')}`" in (ROOT / "docs/how-to/mixed-clusters.md").read_text()

@@ -8,13 +8,13 @@ from functools import partial
 from typing import TypeVar
 
 from webhook.diagnostics import Diagnostic, Unread, listed
-from webhook.dryrun.evaluation import Evaluated, evaluate
+from webhook.dryrun.evaluation import USERS, Evaluated, evaluate
 from webhook.dryrun.inputs import Inputs, Notify, answered, batches, entries, found, one_by_one
-from webhook.dryrun.users import UsersOfRun
 from webhook.manifests import Manifest, Source, in_sections, objects
 from webhook.policy.checks import CHECKS
 from webhook.policy.evaluate import Evaluator
-from webhook.report.model import Entry, Result, Selection
+from webhook.policy.messages import message
+from webhook.report.model import Entry, Result, Selection, decision_with
 
 Task = TypeVar("Task")
 Answer = TypeVar("Answer")
@@ -68,3 +68,35 @@ def _compared(users: UsersOfRun, evaluator: Evaluator, selection: Selection, ent
 
 
 _CODES = frozenset(check.code for check in CHECKS)
+
+
+class UsersOfRun:
+    """Compares the users with which objects use MPS with that of the first such object."""
+
+    __slots__ = ("_first",)
+
+    def __init__(self) -> None:
+        self._first: tuple[int, str] | None = None
+
+    def compare(self, result: Result) -> Result:
+        """The result for an object with users, with a finding if one differs from that of an earlier object."""
+        if not result.users:
+            return result
+        if self._first is None:
+            self._first = result.users[0].user, str(result.subject)
+            return result
+        user, earlier = self._first
+        other = next((one for one in result.users if one.user != user), None)
+        if other is None:
+            return result
+        if any(located.finding.code == USERS for located in result.findings):
+            return result
+        problem = message(
+            f"uses MPS as user {other.user}, {{}} as user {user}; on one node they wait for each other", earlier
+        )
+        found = other.located(USERS, str(problem), _REMEDY)
+        findings = tuple(sorted((*result.findings, found), key=lambda one: one.finding.code))
+        return result._replace(findings=findings, decision=decision_with(result.decision, other.severity))
+
+
+_REMEDY = "set the same runAsUser in all of them"

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from webhook.patch.build import Operation, build
-from webhook.patch.pointer import pointer
+from webhook.patch.build import Operation, build, pointer
 from webhook.patch.proof import apply, verify
 
 __all__ = ["Operation", "apply", "build", "pointer", "verify"]

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from webhook.patch.pointer import pointer
 from webhook.policy.verdict import Append, Edit, Extend, Path
 
 Operation = dict[str, Any]
@@ -77,3 +76,13 @@ class _Builder:
             made[rest[-1]] += f",{edit.value}"
         else:
             made[rest[-1]] = edit.value
+
+
+def pointer(path: Path) -> str:
+    """The pointer of a path."""
+    return "".join([f"/{escape(step)}" if isinstance(step, str) else f"/{step}" for step in path])
+
+
+def escape(key: str) -> str:
+    """A key as a token of a pointer."""
+    return key.replace("~", "~0").replace("/", "~1")
