@@ -42,6 +42,10 @@ def test_built_in_kinds_match_contract() -> None:
     }
 
 
+def test_resource_of_kind_is_its_plural_in_lower_case() -> None:
+    assert BUILT_IN["apps", "StatefulSet"].resource == "statefulsets"
+
+
 def test_pods_per_object_are_limited() -> None:
     def pods(count: int) -> int:
         return len(extract(SETS, {"spec": {"jobs": [{"template": {}}] * count}}, "example.com", "Set"))

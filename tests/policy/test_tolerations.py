@@ -9,10 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from webhook.policy.placement.cluster_objects import Taint, TaintEffect
+from webhook.policy.placement.cluster_objects import Taint
 from webhook.policy.placement.taints import Tolerations, as_raw
 from webhook.policy.pods.reading import MalformedError
 from webhook.policy.settings.injections import Toleration
+from webhook.policy.settings.names import TaintEffect
 
 Json = dict[str, Any]
 

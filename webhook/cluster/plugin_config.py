@@ -35,7 +35,7 @@ _UUID: Final = (
 _DEVICE: Final = re.compile(rf"[0-9]+(?::[0-9]+)?|GPU-(?:{_UUID})|MIG-(?:{_UUID})|MIG-GPU-(?:{_UUID})/[0-9]+/[0-9]+")
 _DURATION: Final = re.compile(r"infinite|[-+]?(?:0|(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:ns|us|µs|μs|ms|s|m|h))+)")
 
-Check: TypeAlias = Callable[[Any, str], None]
+FieldCheck: TypeAlias = Callable[[Any, str], None]
 
 
 class PluginConfigError(Exception):
@@ -219,12 +219,12 @@ def _integer(value: object, path: str) -> int:
     return int(value)
 
 
-def _check_fields(fields: Mapping[str, Any], checks: Mapping[str, Check], path: str) -> None:
+def _check_fields(fields: Mapping[str, Any], checks: Mapping[str, FieldCheck], path: str) -> None:
     for name, check in checks.items():
         check(_member(fields, name, path), _below(path, name))
 
 
-def _nested(checks: Mapping[str, Check]) -> Check:
+def _nested(checks: Mapping[str, FieldCheck]) -> FieldCheck:
     return lambda value, path: _check_fields(_mapping(value, path), checks, path)
 
 
@@ -259,23 +259,23 @@ def _below(path: str, name: str) -> str:
 
 
 _TEXTS: Final = ("deviceIDStrategy", "cdiAnnotationPrefix", "nvidiaCTKPath", "containerDriverRoot")
-_PLUGIN: Final[Mapping[str, Check]] = {
+_PLUGIN: Final[Mapping[str, FieldCheck]] = {
     "passDeviceSpecs": _check_boolean,
     "deviceListStrategy": _check_strategies,
     "sharedDevicesAllocationPolicy": _check_text,
     **dict.fromkeys(_TEXTS, _check_text),
 }
-_GFD: Final[Mapping[str, Check]] = {
+_GFD: Final[Mapping[str, FieldCheck]] = {
     **dict.fromkeys(("oneshot", "noTimestamp"), _check_boolean),
     **dict.fromkeys(("outputFile", "machineTypeFile"), _check_text),
     "sleepInterval": _check_duration,
 }
 _SWITCHES: Final = ("failOnInitError", "gdrcopyEnabled", "gdsEnabled", "mofedEnabled", "useNodeFeatureAPI")
 _ROOTS: Final = ("migStrategy", "mpsRoot", "nvidiaDriverRoot", "nvidiaDevRoot", "deviceDiscoveryStrategy")
-_FLAGS: Final[Mapping[str, Check]] = {
+_FLAGS: Final[Mapping[str, FieldCheck]] = {
     **dict.fromkeys(_ROOTS, _check_text),
     **dict.fromkeys(_SWITCHES, _check_boolean),
     "plugin": _nested(_PLUGIN),
     "gfd": _nested(_GFD),
 }
-_IMEX: Final[Mapping[str, Check]] = {"channelIDs": _check_channels, "required": _check_boolean}
+_IMEX: Final[Mapping[str, FieldCheck]] = {"channelIDs": _check_channels, "required": _check_boolean}

@@ -123,7 +123,7 @@ class PodContext:
 
     @property
     def launches(self) -> tuple[tuple[Container, Launch], ...]:
-        """What containers launch on GPUs: all of them in a group of pods, else those that request a GPU.
+        """The launches on GPUs: of all containers in a group of pods, else of the containers that request a GPU.
 
         Raises MalformedError.
         """
@@ -237,7 +237,7 @@ class ObjectContext(NamedTuple):
 
 
 def why_searched(held: ManifestObject, unknown: Unknown, found: ExtractedPod) -> str:
-    """Why the pods of an object had to be searched for, and what makes the first one known."""
+    """Why the pods of an object had to be searched for, and the setting that makes the first one known."""
     said = "a search found its pods, which the webhook in the cluster does not check"
     if unknown.cause:
         return f"{unknown.cause}: {said}"
@@ -276,7 +276,7 @@ def suppressed_codes(context: PodContext) -> frozenset[str]:
 
 
 def unknown_codes(value: object, known: Collection[str]) -> list[object]:
-    """What a value of the annotation names besides known codes: each once, in the order of the value.
+    """The unknown names in a value of the annotation: each once, in the order of the value.
 
     A value that is no list of codes is unknown as a whole.
     """

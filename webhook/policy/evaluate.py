@@ -1,4 +1,4 @@
-"""The evaluator: an object in, one verdict out. The server and the command line use the same one.
+"""The evaluator: an object in, one verdict out, for the server and the command line alike.
 
 Memory is bounded, however many findings and edits an object leads to.
 """
@@ -70,7 +70,7 @@ class Evaluator:
 
     @classmethod
     def building(cls, settings: Settings, facts: Facts) -> Steps[Evaluator]:
-        """The same in steps, for a server that handles requests meanwhile."""
+        """The evaluator for settings and facts, built in steps: a server handles requests between them."""
         ruleset = yield from Ruleset.building(settings, facts, _DEFAULT_SEVERITIES)
         return cls(ruleset, kinds_with(settings.workloads))
 
@@ -163,9 +163,9 @@ class Evaluator:
     def _check_found(
         self, held: ManifestObject, origin: Origin, verdict: VerdictBuilder
     ) -> tuple[list[ExtractedPod], list[PodContext]]:
-        """Check what looks like pods, with a warning at most. Return the pods, and the contexts of those not exempt.
+        """Check mappings that look like pods, with a warning at most. Return the pods, and the checked contexts.
 
-        What has not the structure of a pod is none.
+        A mapping without the structure of a pod is left out.
         """
         rules = self.ruleset.of(origin.namespace)
         deferral = Kind(held.group, held.kind, ()).deferral(held.manifest)
@@ -319,8 +319,6 @@ class VerdictBuilder:
 
 
 class _Suppressed:
-    """Collects the findings that annotations suppress."""
-
     __slots__ = ("counts", "findings")
 
     def __init__(self) -> None:

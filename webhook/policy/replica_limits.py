@@ -128,7 +128,6 @@ def _may_be_dynamic(context: PodContext, requests: Sequence[ResourceRequest]) ->
 
 
 def _only_time_sliced(context: PodContext, requests: Sequence[ResourceRequest]) -> bool:
-    """Whether every node that could take the pod time-slices."""
     lands = context.placement.lands_time_sliced
     return any(lands(request.resource) is Reachability.YES for request in requests)
 
@@ -169,7 +168,7 @@ def lower_amount(context: PodContext, request: ResourceRequest, limit: int) -> t
 
 
 def counts_gpus(context: PodContext) -> bool:
-    """Whether the number of GPUs may matter to what the pod, or another one of its group, launches."""
+    """Whether the number of GPUs may matter to a program that the pod, or another pod of its group, launches."""
     try:
         return context.extracted.group is not None or bool(context.launches)
     except MalformedError:

@@ -89,20 +89,6 @@ class Rules:
 class CommonRules:
     """The part of the rules that is the same in every namespace."""
 
-    __slots__ = (
-        "annotated_resource",
-        "container_limits",
-        "gpus",
-        "known_names",
-        "least_limit",
-        "memory_shares",
-        "namespaces",
-        "nodes",
-        "pipes",
-        "runtime_classes",
-        "tolerations",
-    )
-
     def __init__(self, settings: Settings, facts: Facts, nodes: ClusterNodes) -> None:
         self.gpus = GpuResources(settings.resources)
         self.annotated_resource = _annotated(settings)
@@ -192,7 +178,6 @@ def _severity(named: str | None, default: Severity, mode: str) -> Severity:
 
 
 def _exemption(settings: Settings, namespace: str, labels: Mapping[str, str] | None) -> str | None:
-    """Why the pods of a namespace are exempt; None if they are not."""
     if namespace in settings.exempt.namespaces:
         return "exempt: the namespace is listed in exempt.namespaces"
     if settings.exempt.label is not None and labels is not None and carries(labels, settings.exempt.label):
@@ -240,7 +225,7 @@ class ContainerLimits:
         return self.limit(config.strategy, self._configs.accepts(config))
 
     def acceptance(self, strategy: SharingStrategy, resource: str, nodes: Nodes, index: NodeIndex) -> Acceptance:
-        """What the plugin accepts on all of these nodes, which share the resource; without nodes, on all there are.
+        """The plugin's acceptance on all of these nodes, which share the resource; without nodes, on every node.
 
         UNKNOWN: the settings decide.
         """

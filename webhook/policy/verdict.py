@@ -59,7 +59,7 @@ class Replacement(NamedTuple):
 
 
 class Violation(NamedTuple):
-    """What a check reports, before the settings give it a severity.
+    """The report of a check about one value, before the settings give it a severity.
 
     `path` leads to a node that exists in the object. `str` turns `message` into text. `cap` is the highest severity of
     this violation: a check that cannot be certain only warns. `fix` resolves the violation; empty where the

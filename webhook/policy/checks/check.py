@@ -11,11 +11,11 @@ from webhook.policy.context import PodContext
 from webhook.policy.verdict import Severity, Violation
 
 Violations = Iterable[Violation]
-"""What a check reports; empty when nothing is wrong."""
+"""The violations that a check reports; empty when nothing is wrong."""
 
 
 class Scope(Enum):
-    """What a check runs on. The reference prints the value after "applies to"."""
+    """The pods or objects that a check runs on. The reference prints the value after "applies to"."""
 
     MPS = "pods that request a shared resource and could land on an MPS node"
     SHARED = "pods that request a shared resource"
@@ -41,7 +41,7 @@ class Scope(Enum):
 
 
 Context = TypeVar("Context")
-"""What a check reads: the context of a pod, or that of an object."""
+"""The input of a check: the context of a pod, or of an object."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -45,7 +45,7 @@ def _container(container: Container, name: str) -> Sequence[Violation]:
 
 
 def _wrong(value: object) -> tuple[str, str] | None:
-    """What a value is instead of an amount, and the remedy; None for an amount."""
+    """The name of a value that is no amount, and the remedy; None for an amount."""
     try:
         billionths = parse(value)
     except QuantityError:

@@ -25,7 +25,7 @@ def run(context: PodContext) -> Iterator[Violation]:
         if context.origin.added_containers is None or container.name in context.origin.added_containers:
             yield from _mounted(container)
     for container in _with_gpus(context) if context.requests.positive else ():
-        if _is_privileged(container):
+        if container.is_privileged:
             path = (*container.path, "securityContext", "privileged")
             problem = message(f"{container.kind} {{}} is privileged and sees every GPU of its node", container.label)
             remedy = "remove privileged; using a GPU requires no privileges"
@@ -48,10 +48,6 @@ def _with_gpus(context: PodContext) -> Iterable[Container]:
     """The checked containers that request a GPU, and the ephemeral ones of a pod that requests one."""
     requesting = context.requests.containers if context.origin.added_containers is None else ()
     return chain(requesting, context.checked_ephemeral_containers())
-
-
-def _is_privileged(container: Container) -> bool:
-    return members(container.raw, "securityContext", container.path).get("privileged") is True
 
 
 def _by_scheduler(context: PodContext, container: Container) -> bool:

@@ -33,7 +33,7 @@ def run(context: PodContext) -> Violations:
 
 
 def _followed(requests: Sequence[ResourceRequest]) -> Iterator[tuple[ResourceRequest, Container]]:
-    """Each request that one of a later container follows, with that container. Those of a container are adjacent."""
+    """Each request that a request of a later container follows, with that container, in their order."""
     first = 0
     for index, request in enumerate(requests):
         if request.container is not requests[first].container:

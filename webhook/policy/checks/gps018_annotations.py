@@ -50,7 +50,7 @@ def _violation(context: PodContext, key: str, value: object) -> Violation | None
 
 
 def _quoted(known: Callable[[str], object], path: Path, value: object) -> tuple[Replacement, ...]:
-    """The fix for a number that is right as text, which the value of an annotation is."""
+    """The fix for a number that would be right as text: an annotation holds text."""
     if isinstance(value, bool) or not isinstance(value, int):
         return ()
     try:

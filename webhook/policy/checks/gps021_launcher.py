@@ -35,7 +35,7 @@ def run(context: PodContext) -> Violations:
 
 
 def _violations(context: PodContext) -> Iterator[Violation]:
-    """Those of the pod's own containers and, with the first pod of a group, those of pods that ask for no GPU."""
+    """The violations of the pod's containers and, with the first pod of a group, of pods that ask for no GPU."""
     extracted = context.extracted
     held = _held(context)
     for container, launch in context.launches:
@@ -61,7 +61,7 @@ def _held(context: PodContext) -> dict[int, list[ResourceRequest]]:
 def _violation(
     context: PodContext, container: Container, launch: Launch, gpus: int, request: ResourceRequest | None
 ) -> Iterator[Violation]:
-    """At most one. `gpus` are those of the container, or the most that a container of its group has."""
+    """At most one violation. `gpus`: how many the container has, or the container of its group with the most."""
     shortage = _shortage(context, container, launch, gpus, "it asks for" if request is not None else _WORKERS)
     if shortage is None or gpus < 1 or _reaches_others(container):
         return
@@ -79,7 +79,7 @@ _GROUP, _WORKERS = "its group has", "its workers have"
 
 
 def _shortage(context: PodContext, container: Container, launch: Launch, gpus: int, holder: str) -> _Shortage | None:
-    """What lacks, if anything does. `holder` are the words for the container that has the GPUs."""
+    """The shortage of GPUs, or None. `holder` are the words for the container that has the GPUs."""
     if launch.each > gpus:
         return _Shortage(launch.each, gpus, holder)
     if launch.spread is Spread.CONTAINER or launch.total <= gpus:
@@ -95,10 +95,8 @@ def _shortage(context: PodContext, container: Container, launch: Launch, gpus: i
 
 
 def _reaches_others(container: Container) -> bool:
-    """Whether the container may use other GPUs than those that it requests, or none."""
-    if members(container.raw, "resources", container.path).get("claims"):
-        return True
-    if members(container.raw, "securityContext", container.path).get("privileged") is True:
+    """Whether the container may use GPUs that it does not request, or none at all."""
+    if members(container.raw, "resources", container.path).get("claims") or container.is_privileged:
         return True
     visible, cuda = container.variable(VISIBLE_DEVICES), container.variable(CUDA_VISIBLE)
     return (visible is not None and visible.get("value") not in _NO_DEVICES) or (

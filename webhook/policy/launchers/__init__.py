@@ -1,4 +1,4 @@
-"""What the command lines of containers launch, and how many GPUs each launch takes: pure parsing, nothing is run.
+"""The launches of the command lines of containers, and the GPUs that each takes: pure parsing, nothing is run.
 
 One module for each family of launchers. It names the project, file and version of its facts.
 """

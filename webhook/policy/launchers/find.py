@@ -98,7 +98,7 @@ def _may_launch(text: str) -> bool:
 
 
 def _within_limit(words: Iterable[str]) -> Iterator[str]:
-    """The words, and of the one that the limit cuts its complete lines: a command that is cut could mean another."""
+    """The words up to the limit. Of the last word, only complete lines: a command that is cut could mean another."""
     left = LIMIT
     for word in words:
         if len(word) > left:
@@ -109,7 +109,6 @@ def _within_limit(words: Iterable[str]) -> Iterator[str]:
 
 
 def _hides_gpus(text: str) -> bool:
-    """Whether an assignment leaves the processes without a GPU."""
     for after in text.split(_HIDDEN)[1:]:
         value = after[:3].strip("\"'")
         if not value or value[0] in " \n;-":

@@ -12,7 +12,7 @@ from webhook.policy.verdict import Path
 
 
 class CommandLine:
-    """One command line.
+    """The command line of a container, or of a command in its script.
 
     `has_command`: the container replaces the image's entrypoint, or a shell runs the line, so that the first word is
     the program. `joins_ray`: the line belongs to arguments that set up a Ray cluster.
@@ -58,7 +58,7 @@ class Setting(NamedTuple):
 
 
 class Launch(NamedTuple):
-    """One launch of a program, with the least that its options make it take.
+    """One launch of a program, with the fewest GPUs that its options make it take.
 
     `each`: the GPUs that each of its containers needs. `total`: the GPUs that all of them need together. `spans`:
     whether its ranks run in several pods and communicate through NCCL. `option` and `value` set the amounts, at

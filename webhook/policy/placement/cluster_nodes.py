@@ -38,18 +38,6 @@ class ClusterNodes:
     tolerations. `admitted_to_whole_cards`: the nodes that meet the expressions of `whole_cards`.
     """
 
-    __slots__ = (
-        "admitted_to_whole_cards",
-        "classes",
-        "configs",
-        "dynamic",
-        "index",
-        "known",
-        "taint_keys",
-        "tolerable",
-        "whole_cards",
-    )
-
     def __init__(
         self,
         classes: NodeClasses,
@@ -111,7 +99,7 @@ def _as_node(group: NodeGroup) -> Node:
 
 
 def _tolerable(taints: TaintIndex, patterns: Sequence[str]) -> Sequence[KeyAndEffect]:
-    """The taints that match one of the patterns: those of most nodes, so that no single node decides which."""
+    """The matching taints with the most nodes, so that no single node decides which pods tolerate."""
     matching = (
         (key, effect)
         for key, effect in taints
@@ -163,7 +151,7 @@ _SUMMARY = "NotIn for each label of placement.mpsLabels and timeSlicingLabels"
 def whole_cards(
     classes: NodeClasses, configs: PluginConfigs, *, labels_suffice: bool, all_discovered: bool
 ) -> WholeCards:
-    """What excludes the nodes of the sharing classes, and by their configuration those that have none of the labels.
+    """The expressions that exclude the nodes of sharing classes; by their configuration where nodes lack the labels.
 
     Unless all nodes are discovered, only the label that GPU feature discovery sets there marks whole cards.
     """

@@ -1,4 +1,4 @@
-"""What facts say about the objects of a cluster: nodes, namespaces, classes, and the device plugin's configuration.
+"""The objects of a cluster in facts: nodes, namespaces, classes, and the device plugin's configuration.
 
 A cluster has validated its own names, so the types of texts are wide: only what would mislead is rejected.
 """
@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from webhook.policy.settings import setting
 
 if TYPE_CHECKING:
-    from webhook.policy.settings.names import PluginVersion, SomeText, Units
+    from webhook.policy.settings.names import PluginVersion, SomeText, TaintEffect, Units
 
-TaintEffect: TypeAlias = Literal["NoSchedule", "PreferNoSchedule", "NoExecute"]
 Strategy: TypeAlias = Literal["none", "mps", "time-slicing"]
 NodePart: TypeAlias = Literal["labels", "taints", "resources"]
 
@@ -98,7 +97,7 @@ class PluginConfig:
 
 
 NO_CONFIG = PluginConfig("")
-"""What a node uses whose default is empty: the plugin's own defaults, which share nothing."""
+"""The configuration of a node whose default is empty: the plugin's own defaults, which share nothing."""
 
 
 @dataclass(frozen=True, slots=True)

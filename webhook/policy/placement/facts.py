@@ -36,7 +36,7 @@ _RESTRICTED_NAMESPACE: Final = "." + RESTRICTED
 
 
 def label_kind(key: str) -> str:
-    """What a label is certain by: the key, or RESTRICTED for all labels of that domain and its subdomains."""
+    """The entry of a label in `certain_labels`: its key, or RESTRICTED for labels of that domain and its subdomains."""
     if RESTRICTED not in key:
         return key
     namespace, _, _ = key.partition("/")

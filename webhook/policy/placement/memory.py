@@ -37,7 +37,7 @@ MOST_KINDS = 256
 
 
 class CardLabels(NamedTuple):
-    """The two labels as a node spells them; None for one that it lacks."""
+    """The labels for memory and replicas as a node spells them; None for a label that the node lacks."""
 
     memory: str | None
     replicas: str | None
@@ -356,7 +356,7 @@ def _placed(asked: MemorySize, pod: Pod, required: Requirement | None, sized: Si
 
 
 def _about_cards(term: Term, selector: Mapping[str, str]) -> Term:
-    """What a term and the node selector require of the two labels."""
+    """The constraints of a term and the node selector on the two labels."""
     return {
         key: term.get(key) or _equal(selector[key]) for key in (CARD_MEMORY, REPLICAS) if key in term or key in selector
     }

@@ -119,7 +119,7 @@ def _violation(placement: Placement, failure: Failure, selector: Path) -> Violat
             problem = message(
                 "no node can take the pod now: the nearest, {}, has the taint {}", node.name, _text(taint)
             )
-            return Violation(_tolerations(placement), problem, _WAIT, cap=Severity.WARN)
+            return Violation(placement.pod.place_of("tolerations"), problem, _WAIT, cap=Severity.WARN)
         case Stopped(node, resource):
             problem = message("no node can take the pod now: the nearest, {}, offers 0 of {}", node.name, resource)
             return Violation(_largest(placement, resource).path, problem, _WAIT, cap=Severity.WARN)
@@ -139,7 +139,9 @@ def _violation(placement: Placement, failure: Failure, selector: Path) -> Violat
                 _text(taint),
             )
             return Violation(
-                _tolerations(placement), problem, f"if the node is meant for such pods, tolerate {_toleration(taint)}"
+                placement.pod.place_of("tolerations"),
+                problem,
+                f"if the node is meant for such pods, tolerate {_toleration(taint)}",
             )
         case Unmet(node, expression, alone):
             return _unmet(node, expression, alone)
@@ -159,7 +161,6 @@ _WAIT = "none needed if the state passes; else ask an administrator about the no
 
 
 def _unmet(node: Node, expression: Expression, alone: bool) -> Violation:
-    """The expression that the nearest node does not meet."""
     held, key = expression.held_by(node), printable(expression.name)
     names = [str(expression), node.name]
     if expression.key == NAME_FIELD:
@@ -192,10 +193,6 @@ def _toleration(taint: Taint) -> str:
     return f'{{key: "{printable(taint.key)}", {value}effect: {taint.effect}}}'
 
 
-def _tolerations(placement: Placement) -> Path:
-    return placement.pod.path_of("tolerations") if "tolerations" in placement.pod.spec else placement.pod.spec_path
-
-
 class NearestNode:
     """Why no known node takes a pod that asks for GPUs. Each resource that it asks for is one that some node offers."""
 
@@ -216,7 +213,7 @@ class NearestNode:
             self._kept_off, self._tainted = lasting | passing, lasting
 
     def failure(self) -> Failure | None:
-        """What is in the way of the pod; None if a node takes it.
+        """The failure of the pod at the nearest node; None if a node takes the pod.
 
         A node whose device plugin is not running could take it later, because its amount is unknown.
         """
@@ -308,7 +305,7 @@ class NearestNode:
 
 
 def _first(nodes: Nodes) -> Nodes:
-    """The first node of a set, as a set."""
+    """The first node of a set, as a set of its own."""
     return nodes & -nodes
 
 

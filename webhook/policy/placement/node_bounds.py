@@ -40,7 +40,7 @@ class Decisive(NamedTuple):
 
     @classmethod
     def of(cls, settings: Settings) -> Decisive:
-        """Those of these settings: labels of the classes come before those of node groups."""
+        """The decisive labels and resources of settings: labels of the classes come before labels of node groups."""
         placement, always = settings.placement, Decisive().labels
         sources: tuple[Mapping[str, str], ...] = (
             dict(sorted({**placement.mps_labels, **placement.time_slicing_labels}.items())),
@@ -52,7 +52,7 @@ class Decisive(NamedTuple):
 
 
 ALWAYS: Final = Decisive()
-"""What is decisive whatever the settings."""
+"""The labels and resources that are decisive with any settings."""
 
 
 MOST: Final[Mapping[NodePart, int]] = {"labels": 256, "taints": 64, "resources": 64}
@@ -90,7 +90,7 @@ _AnyTaint = TypeVar("_AnyTaint", bound=AnyTaint)
 
 
 def kept_labels(labels: Mapping[str, str], decisive: Decisive = ALWAYS) -> Mapping[str, str]:
-    """The labels that are kept: the decisive ones, those of GPUs, others, and last those of node feature discovery."""
+    """The labels that are kept: decisive labels, labels of GPUs, others, and last those of node feature discovery."""
     fitting = labels
     if _longest(labels) > LONGEST_KEY or _longest(labels.values()) > LONGEST_VALUE:
         fitting = {key: value for key, value in labels.items() if _fits(key, value)}

@@ -27,7 +27,10 @@ A set of nodes takes up to a bit for each node, so that these take 60 MiB for 5,
 """
 
 MOST_PER_NODE = 20
-"""The same for each node of larger clusters. A node has about ten labels that no other has, such as its host name."""
+"""Different labels, taints and amounts for each node of larger clusters that are indexed.
+
+A node has about ten labels that no other has, such as its host name.
+"""
 
 _BESIDE_LABELS: Final[Sequence[NodePart]] = ("taints", "resources")
 
@@ -90,21 +93,6 @@ class NodeIndex:
     cards. They are `undiscovered`: no label, group or configuration shows their class. Or they are incomplete, and
     more than labels that do not concern the class may be missing.
     """
-
-    __slots__ = (
-        "_amounts",
-        "_labels",
-        "_nodes",
-        "_sets",
-        "_unlisted_labels",
-        "_unlisted_resources",
-        "all",
-        "incomplete",
-        "offered",
-        "taints",
-        "undiscovered",
-        "unknown",
-    )
 
     def __init__(
         self,

@@ -46,19 +46,6 @@ class NodeSets:
     `size`: the number of different labels, taints and amounts that were merged.
     """
 
-    __slots__ = (
-        "accepting",
-        "amounts",
-        "certain",
-        "incomplete",
-        "labels",
-        "members",
-        "shares",
-        "size",
-        "taints",
-        "unready",
-    )
-
     def __init__(self) -> None:
         self.labels: dict[str, dict[str, Nodes]] = {}
         self.taints: dict[KeyAndEffect, dict[str, Nodes]] = {}
@@ -72,7 +59,7 @@ class NodeSets:
         self.unready: dict[str, Nodes] = {}
 
     def known_of(self, node: Node, gpus: Container[str], decisive: Decisive) -> Node:
-        """The node with what nodes before it have as well, its decisive labels, and its amounts of GPUs.
+        """The node with its decisive labels, its amounts of GPUs, and the entries that earlier nodes have as well.
 
         MIG has too many names for that.
         """

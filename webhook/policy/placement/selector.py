@@ -60,7 +60,7 @@ FREE = Domain(absent=True)
 
 
 class Constraint:
-    """What the expressions of one term require of one label."""
+    """The sum of the expressions of one term about one label."""
 
     __slots__ = ("above", "absent", "below", "excluded", "present", "values")
 
@@ -187,7 +187,7 @@ A pod with gates may get a warning where the whole affinity would deny it; its r
 
 
 def requirement(pod: Pod) -> Requirement | None:
-    """What the pod requires of its node, or None when it requires nothing. Raises MalformedError."""
+    """The requirement of the pod, or None when it requires nothing of its node. Raises MalformedError."""
     if pod.spec.get("nodeSelector") is None and pod.spec.get("affinity") is None:
         return None
     required = required_terms(pod)
@@ -198,7 +198,7 @@ def requirement(pod: Pod) -> Requirement | None:
 
 
 def requirement_with(pod: Pod, required: Sequence[Members]) -> Requirement:
-    """What the pod requires of its node if these are the terms of its required affinity. Raises MalformedError."""
+    """The requirement of the pod if these are the terms of its required affinity. Raises MalformedError."""
     selector = node_selector(pod)
     terms = _terms(required, terms_path(pod), selector)
     return Requirement(selector, terms, is_partial=terms is None)
@@ -376,7 +376,7 @@ class RequiredAffinity:
         return RequiredAffinity(self._pod, [[(*one, *added) for one in several] for several in self._alternatives])
 
     def requirement(self) -> Requirement:
-        """What the pod requires of its node with this affinity."""
+        """The requirement of the pod with this affinity."""
         if self._extended is None:
             return requirement_with(self._pod, [_extended({}, one) for one in self._alternatives[0]])
         return requirement_with(

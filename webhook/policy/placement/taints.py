@@ -38,7 +38,7 @@ def as_raw(toleration: Toleration) -> dict[str, str]:
 
 
 class Tolerations:
-    """Tolerations indexed by what they tolerate, so that a taint takes one lookup however many there are.
+    """Tolerations indexed by key, value and effect, so that a taint takes one lookup however many there are.
 
     Only those whose key is among `keys`, or that name no key, are kept: the keys of taints that matter. The rules are
     those of k8s.io/component-helpers scheduling/corev1 ToleratesTaint. The operators Gt and Lt compare numbers; the

@@ -85,7 +85,7 @@ class KnownNames:
         return next((known for known in near if is_one_edit_away(folded, known.lower())), None)
 
     def _well_known(self, folded: str) -> str | None:
-        """What a well-known wrong name means: a share counts as a card where no share has a name of its own."""
+        """The meaning of a well-known wrong name: a share counts as a card where no share has a name of its own."""
         meant = WRONG_NAMES.get(folded)
         if meant in self._names:
             return meant

@@ -96,6 +96,11 @@ class Container:
         return self.name or "".join(step if isinstance(step, str) else f"[{step}]" for step in self.path[-1:])
 
     @property
+    def is_privileged(self) -> bool:
+        """Whether it is privileged. Raises MalformedError."""
+        return members(self.raw, "securityContext", self.path).get("privileged") is True
+
+    @property
     def variables(self) -> Mapping[str, int]:
         """The index of each watched variable in `env`. The last of several entries counts, as in the kubelet."""
         if self._variables is None:
@@ -211,6 +216,10 @@ class Pod:
 
     def path_of(self, field: str) -> Path:
         return (*self.spec_path, field)
+
+    def place_of(self, field: str) -> Path:
+        """The path of a field, or of the spec where the field is absent."""
+        return self.path_of(field) if field in self.spec else self.spec_path
 
     @property
     def volumes(self) -> Mapping[str, int]:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         ResourcePlural,
         Severities,
         SomeText,
+        TaintEffect,
         TaintKey,
         TemplatePath,
     )
@@ -72,7 +73,7 @@ class NodeTaint:
 
     key: TaintKey = field(metadata={"description": "The taint's key."})
     value: LabelValue = setting("", "The taint's value.")
-    effect: Literal["NoSchedule", "PreferNoSchedule", "NoExecute"] = setting("NoSchedule", "The taint's effect.")
+    effect: TaintEffect = setting("NoSchedule", "The taint's effect.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Literal
 from webhook.policy.settings import setting
 
 if TYPE_CHECKING:
-    from webhook.policy.settings.names import ClassPattern, Folder, LabelValue, ObjectName, TaintKey, TaintKeyPattern
+    from webhook.policy.settings.names import (
+        ClassPattern,
+        Folder,
+        LabelValue,
+        ObjectName,
+        TaintEffect,
+        TaintKey,
+        TaintKeyPattern,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,9 +75,7 @@ class Toleration:
     key: TaintKey = field(metadata={"description": "The taint's key."})
     operator: Literal["Exists", "Equal"] = setting("Exists", "How the toleration matches the taint.")
     value: LabelValue | None = setting(None, "The taint's value, for `Equal`.")
-    effect: Literal["NoSchedule", "PreferNoSchedule", "NoExecute"] | None = setting(
-        "NoSchedule", "The taint's effect. null: every effect."
-    )
+    effect: TaintEffect | None = setting("NoSchedule", "The taint's effect. null: every effect.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -101,6 +101,7 @@ Amount: TypeAlias = Annotated[int, Range(0)]
 Units: TypeAlias = Annotated[int, Range(0, 2**63 - 1)]
 """An amount of a resource in a cluster, which has validated it."""
 
+TaintEffect = Literal["NoSchedule", "PreferNoSchedule", "NoExecute"]
 Mode = Literal["enforce", "warn", "audit"]
 Level = Literal["privileged", "baseline", "restricted"]
 HostIpc: TypeAlias = Annotated[bool | Literal["required"], FlagOr("required")]

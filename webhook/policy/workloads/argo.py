@@ -53,23 +53,12 @@ def _workflow(*spec: str) -> tuple[PodPath, ...]:
 
 
 WORKFLOWS = (
-    Kind(
-        _GROUP, "Workflow", _workflow("spec"), "workflows", _VERSIONS, labels=None, has_open_nodes=_is_patched("spec")
-    ),
-    Kind(
-        _GROUP,
-        "WorkflowTemplate",
-        _workflow("spec"),
-        "workflowtemplates",
-        _VERSIONS,
-        labels=None,
-        has_open_nodes=_is_patched("spec"),
-    ),
+    Kind(_GROUP, "Workflow", _workflow("spec"), _VERSIONS, labels=None, has_open_nodes=_is_patched("spec")),
+    Kind(_GROUP, "WorkflowTemplate", _workflow("spec"), _VERSIONS, labels=None, has_open_nodes=_is_patched("spec")),
     Kind(
         _GROUP,
         "ClusterWorkflowTemplate",
         _workflow("spec"),
-        "clusterworkflowtemplates",
         _VERSIONS,
         namespaced=False,
         labels=None,
@@ -79,7 +68,6 @@ WORKFLOWS = (
         _GROUP,
         "CronWorkflow",
         _workflow("spec", "workflowSpec"),
-        "cronworkflows",
         _VERSIONS,
         suspended=(("spec", "workflowSpec", "suspend"),),  # its own `suspend` only stops its schedule
         labels=None,
@@ -91,18 +79,9 @@ _EXPERIMENT = (PodPath(("spec", "templates", EVERY, "template")),)
 _JOB_OF_METRIC = PodPath(("spec", "metrics", EVERY, "provider", "job", "spec", "template"), renders=True)
 
 ROLLOUTS = (
-    Kind(_GROUP, "Rollout", (PodPath(("spec", "template")),), "rollouts", _VERSIONS, suspended=(), labels=None),
-    Kind(_GROUP, "Experiment", _EXPERIMENT, "experiments", _VERSIONS, suspended=(), labels=None),
-    Kind(_GROUP, "AnalysisTemplate", (_JOB_OF_METRIC,), "analysistemplates", _VERSIONS, suspended=(), labels=None),
-    Kind(
-        _GROUP,
-        "ClusterAnalysisTemplate",
-        (_JOB_OF_METRIC,),
-        "clusteranalysistemplates",
-        _VERSIONS,
-        namespaced=False,
-        suspended=(),
-        labels=None,
-    ),
+    Kind(_GROUP, "Rollout", (PodPath(("spec", "template")),), _VERSIONS, suspended=(), labels=None),
+    Kind(_GROUP, "Experiment", _EXPERIMENT, _VERSIONS, suspended=(), labels=None),
+    Kind(_GROUP, "AnalysisTemplate", (_JOB_OF_METRIC,), _VERSIONS, suspended=(), labels=None),
+    Kind(_GROUP, "ClusterAnalysisTemplate", (_JOB_OF_METRIC,), _VERSIONS, namespaced=False, suspended=(), labels=None),
 )
 """The kinds of the presets."""

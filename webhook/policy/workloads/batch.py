@@ -33,7 +33,6 @@ JOBSET = (
         "jobset.x-k8s.io",
         "JobSet",
         (PodPath(("spec", *REPLICATED_JOBS), group="jobs", count=of_replicated_job),),
-        "jobsets",
         ("v1alpha2",),
         suspended=(("spec", "suspend"),),
     ),
@@ -65,14 +64,9 @@ def _pods(*spec: str, apart: PathPattern = ()) -> tuple[PodPath, ...]:
 _ROLES = ("spec", "roles", EVERY)
 
 LEADERWORKERSET = (
-    Kind("leaderworkerset.x-k8s.io", "LeaderWorkerSet", _pods("spec"), "leaderworkersets", suspended=()),
+    Kind("leaderworkerset.x-k8s.io", "LeaderWorkerSet", _pods("spec"), suspended=()),
     Kind(
-        "disaggregatedset.x-k8s.io",
-        "DisaggregatedSet",
-        _pods(*_ROLES, "spec", apart=_ROLES),
-        "disaggregatedsets",
-        suspended=(),
-        labels=None,
+        "disaggregatedset.x-k8s.io", "DisaggregatedSet", _pods(*_ROLES, "spec", apart=_ROLES), suspended=(), labels=None
     ),
 )
 """LeaderWorkerSet and DisaggregatedSet (kubernetes-sigs/lws, `api`). Kueue gates the pods of the first one
@@ -91,22 +85,15 @@ def _tasks(*spec: str, count: PodCount = _REPLICAS, apart: PathPattern = ()) -> 
 
 
 VOLCANO = (
-    Kind(_VOLCANO_GROUP, "Job", _tasks("spec"), "jobs", _VOLCANO_VERSIONS, suspended=(), labels=None),
+    Kind(_VOLCANO_GROUP, "Job", _tasks("spec"), _VOLCANO_VERSIONS, suspended=(), labels=None),
     Kind(
-        _VOLCANO_GROUP,
-        "CronJob",
-        _tasks("spec", "jobTemplate", "spec"),
-        "cronjobs",
-        _VOLCANO_VERSIONS,
-        suspended=(),
-        labels=None,
+        _VOLCANO_GROUP, "CronJob", _tasks("spec", "jobTemplate", "spec"), _VOLCANO_VERSIONS, suspended=(), labels=None
     ),
-    Kind(_FLOW_GROUP, "JobTemplate", _tasks("spec"), "jobtemplates", _VOLCANO_VERSIONS, suspended=(), labels=None),
+    Kind(_FLOW_GROUP, "JobTemplate", _tasks("spec"), _VOLCANO_VERSIONS, suspended=(), labels=None),
     Kind(
         _FLOW_GROUP,
         "JobFlow",
         _tasks(*_FLOWS, "patch", "jobSpec", count=unknown, apart=_FLOWS),  # a patch of a JobTemplate, which has counts
-        "jobflows",
         _VOLCANO_VERSIONS,
         suspended=(),
         labels=None,

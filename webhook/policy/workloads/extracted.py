@@ -77,7 +77,7 @@ class ExtractedPod:
 
     @property
     def content(self) -> object:
-        """What makes the pod, for a comparison with the same pod before an update.
+        """The source of the pod, for a comparison with the same pod before an update.
 
         The mapping of a pod spec, or from which a controller assembles a pod, may also hold other fields, such as
         `minReplicas`.
@@ -91,7 +91,7 @@ class ExtractedPod:
 
     @property
     def launches(self) -> tuple[tuple[Container, Launch], ...]:
-        """What the command lines of its containers launch on GPUs, by container. Raises MalformedError."""
+        """The launches on GPUs of the command lines of its containers, by container. Raises MalformedError."""
         if self._launches is None:
             self._launches = launches_of(self._launching())
         return self._launches
@@ -112,7 +112,7 @@ class ExtractedPod:
 
 
 def launches_of(containers: Iterable[Container]) -> tuple[tuple[Container, Launch], ...]:
-    """What the command lines of containers launch on GPUs, by container. Raises MalformedError."""
+    """The launches on GPUs of command lines, by container. Raises MalformedError."""
     return tuple(
         [
             (container, launch)
@@ -139,7 +139,7 @@ class GroupGpus(NamedTuple):
 
 
 class Group:
-    """Pods of an object that work together, in the order of their paths. What it reads of them it reads once.
+    """Pods of an object that work together, in the order of their paths. It reads each of them once.
 
     It refers to its pods weakly, because each refers to it: a cycle would keep the object of a large review until the
     garbage collector runs. It needs the pods only while the object is checked.
@@ -243,7 +243,7 @@ def assembled(raw: Members, path: Path, assembly: Assembly, manifest: Members) -
 
 
 def _containers_of(raw: Members, path: Path, part: Containers) -> Iterator[Container]:
-    """The containers of a part, each with what it inherits."""
+    """The containers of a part, each with the amounts that it inherits."""
     form = _FORMS[part.form]
     template = None if part.template is None else _step_template(raw, path, part.template)
     for number, (held, list_path, place) in enumerate(_mappings_of(raw, path, part.steps)):
@@ -300,7 +300,7 @@ class SharedSize:
         self.total = 0
 
     def add(self, path: Path, assembly: Assembly) -> None:
-        """Count what the pod at a path shares with others: the mappings that are not below it."""
+        """Count the mappings that the pod at a path shares with others: those that are not below the path."""
         for where, held in _around(path, assembly, self._manifest):
             if where[: len(path)] != path:
                 if id(held) not in self._sizes:

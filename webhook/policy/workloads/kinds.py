@@ -31,22 +31,26 @@ if TYPE_CHECKING:
 class Kind:
     """A kind that holds pods, in any version.
 
-    `resource` is its name in the API's paths, `versions` are the known ones, the newest first; `namespaced`: its
-    objects live in namespaces. `suspended` leads to the fields that suspend it, `labels` to the labels that Kueue
-    reads; None if Kueue does not queue the kind. `is_used_elsewhere`: another object makes pods of an object, and may
-    choose their nodes. `has_open_nodes`: an object that it refers to, or a field that is not read, may choose them.
+    `versions` are the known ones, the newest first; `namespaced`: its objects live in namespaces. `suspended` leads to
+    the fields that suspend it, `labels` to the labels that Kueue reads; None if Kueue does not queue the kind.
+    `is_used_elsewhere`: another object makes pods of an object, and may choose their nodes. `has_open_nodes`: an object
+    that it refers to, or a field that is not read, may choose them.
     """
 
     group: str
     kind: str
     paths: tuple[PodPath, ...]
-    resource: str = ""
     versions: tuple[str, ...] = ("v1",)
     namespaced: bool = True
     suspended: tuple[Path, ...] = (("spec", "suspend"), ("spec", "runPolicy", "suspend"))
     labels: Path | None = ("metadata", "labels")
     is_used_elsewhere: Condition = never
     has_open_nodes: Condition = never
+
+    @property
+    def resource(self) -> str:
+        """Its name in the API's paths; `tests/crds` compares it with the published definitions."""
+        return f"{self.kind.lower()}s"
 
     def deferral(self, manifest: Members) -> Deferral | None:
         """Why the nodes of an object's pods are chosen later; None if they are not."""
@@ -84,19 +88,18 @@ def _job(*spec: str) -> tuple[PodPath, ...]:
 
 BUILT_IN: Kinds = by_name(
     (
-        Kind("", "Pod", _POD, "pods", suspended=()),
-        Kind("", "PodTemplate", (PodPath(("template",), count=unknown),), "podtemplates"),
-        Kind("", "ReplicationController", _REPLICAS, "replicationcontrollers"),
-        Kind("apps", "ReplicaSet", _REPLICAS, "replicasets"),
-        Kind("apps", "Deployment", _REPLICAS, "deployments"),
-        Kind("apps", "StatefulSet", (replace(_REPLICAS[0], group="set"),), "statefulsets"),
-        Kind("apps", "DaemonSet", (PodPath(("spec", "template"), count=unknown),), "daemonsets"),
-        Kind("batch", "Job", _job("spec"), "jobs"),
+        Kind("", "Pod", _POD, suspended=()),
+        Kind("", "PodTemplate", (PodPath(("template",), count=unknown),)),
+        Kind("", "ReplicationController", _REPLICAS),
+        Kind("apps", "ReplicaSet", _REPLICAS),
+        Kind("apps", "Deployment", _REPLICAS),
+        Kind("apps", "StatefulSet", (replace(_REPLICAS[0], group="set"),)),
+        Kind("apps", "DaemonSet", (PodPath(("spec", "template"), count=unknown),)),
+        Kind("batch", "Job", _job("spec")),
         Kind(
             "batch",
             "CronJob",
             _job(*_JOB_OF_CRON_JOB, "spec"),
-            "cronjobs",
             suspended=((*_JOB_OF_CRON_JOB, "spec", "suspend"),),  # its own `suspend` only stops its schedule
             labels=(*_JOB_OF_CRON_JOB, "metadata", "labels"),  # Kueue suspends its jobs, which do not get its labels
         ),

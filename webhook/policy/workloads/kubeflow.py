@@ -16,7 +16,6 @@ NOTEBOOKS = (
         "kubeflow.org",
         "Notebook",
         (PodPath(("spec", "template", "spec"), "podSpec"),),
-        "notebooks",
         ("v1", "v1beta1", "v1alpha1"),
         suspended=(),
     ),
@@ -64,22 +63,12 @@ TRAINER = (
         _GROUP,
         "TrainJob",
         (PodPath(("spec", "trainer"), _NODE, group="job", count=_nodes),),
-        "trainjobs",
         _VERSIONS,
         suspended=(("spec", "suspend"),),
         has_open_nodes=_has_overrides,
     ),
-    Kind(_GROUP, "TrainingRuntime", _JOBS, "trainingruntimes", _VERSIONS, suspended=(), labels=None),
-    Kind(
-        _GROUP,
-        "ClusterTrainingRuntime",
-        _JOBS,
-        "clustertrainingruntimes",
-        _VERSIONS,
-        namespaced=False,
-        suspended=(),
-        labels=None,
-    ),
+    Kind(_GROUP, "TrainingRuntime", _JOBS, _VERSIONS, suspended=(), labels=None),
+    Kind(_GROUP, "ClusterTrainingRuntime", _JOBS, _VERSIONS, namespaced=False, suspended=(), labels=None),
 )
 """Kubeflow Trainer v2: TrainJob and its runtimes (kubeflow/trainer, `pkg/apis/trainer/v1alpha1`).
 
@@ -104,7 +93,7 @@ def _replicas_of_mpi(manifest: Members, path: Path) -> int | None:
 def _training_job(kind: str, specs: str, *versions: str, count: PodCount = _replicas, ranks: bool = False) -> Kind:
     paths = (PodPath(("spec", specs, EVERY, "template"), group="job", count=count, ranks=ranks),)
     suspended = (("spec", "runPolicy", "suspend"),)
-    return Kind("kubeflow.org", kind, paths, f"{kind.lower()}s", versions or ("v1",), suspended=suspended)
+    return Kind("kubeflow.org", kind, paths, versions or ("v1",), suspended=suspended)
 
 
 TRAINING_OPERATOR = (
@@ -184,7 +173,6 @@ SPARK = (
         _SPARK_GROUP,
         "SparkApplication",
         _application("spec"),
-        "sparkapplications",
         _SPARK_VERSIONS,
         suspended=(("spec", "suspend"),),
         has_open_nodes=_has_selectors("spec"),
@@ -193,7 +181,6 @@ SPARK = (
         _SPARK_GROUP,
         "ScheduledSparkApplication",
         _application("spec", "template"),
-        "scheduledsparkapplications",
         _SPARK_VERSIONS,
         suspended=(("spec", "template", "suspend"),),  # its own `suspend` only stops its schedule
         has_open_nodes=_has_selectors("spec", "template"),
@@ -202,7 +189,6 @@ SPARK = (
         _SPARK_GROUP,
         "SparkConnect",
         (PodPath(("spec", "server", "template")), PodPath(("spec", "executor", "template"), count=_executors)),
-        "sparkconnects",
         ("v1alpha1",),
         suspended=(),
         has_open_nodes=_has_selectors("spec"),

@@ -53,13 +53,12 @@ def _job(*spec: str) -> tuple[PodPath, ...]:
 
 
 KINDS = (
-    Kind(_GROUP, "RayCluster", _cluster("spec"), "rayclusters", _VERSIONS, suspended=(("spec", "suspend"),)),
-    Kind(_GROUP, "RayJob", _job("spec"), "rayjobs", _VERSIONS, suspended=(("spec", "suspend"),)),
+    Kind(_GROUP, "RayCluster", _cluster("spec"), _VERSIONS, suspended=(("spec", "suspend"),)),
+    Kind(_GROUP, "RayJob", _job("spec"), _VERSIONS, suspended=(("spec", "suspend"),)),
     Kind(
         _GROUP,
         "RayService",
         _cluster("spec", "rayClusterConfig"),
-        "rayservices",
         _VERSIONS,
         suspended=(("spec", "rayClusterConfig", "suspend"),),  # what Kueue sets; it has no `suspend` of its own in v1.7
     ),
@@ -67,7 +66,6 @@ KINDS = (
         _GROUP,
         "RayCronJob",
         _job("spec", "jobTemplate"),
-        "raycronjobs",
         suspended=(("spec", "jobTemplate", "suspend"),),  # its own `suspend` only stops its schedule
         labels=None,  # its jobs do not get its labels
     ),

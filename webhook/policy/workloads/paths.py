@@ -17,7 +17,7 @@ PathPattern = tuple[str, ...]
 """Each step is a key, or EVERY."""
 
 Whole = Literal["template", "podSpec", "container", "resources"]
-"""What the path of a setting may lead to: a PodTemplateSpec, a PodSpec, a container, or a container's resources."""
+"""The end of a path of a setting: a PodTemplateSpec, a PodSpec, a container, or a container's resources."""
 
 Form = Literal["container", "resources", "step", "trainer", "spark"]
 """The form of a container: the API's own, its bare resources, a step of Tekton (its `computeResources` count), the

@@ -36,7 +36,7 @@ PRESETS: tuple[Preset, ...] = (
 
 
 def kinds_with(workloads: Workloads) -> Kinds:
-    """The built-in kinds, those of the presets that the settings name, and those that the settings add."""
+    """The built-in kinds, the kinds of the presets that the settings name, and the kinds that the settings add."""
     return with_paths({**BUILT_IN, **by_name(_of_presets(workloads.presets))}, workloads.paths)
 
 

@@ -33,14 +33,14 @@ def path_to(link: Link) -> Path:
 
 
 class Guess(NamedTuple):
-    """What looks like a pod, or like a container."""
+    """A mapping that looks like a pod, or like a container."""
 
     path: Path
     raw: Members
     holds: Whole
 
     def extracted(self, manifest: Members, deferral: Deferral | None) -> ExtractedPod:
-        """The pod that it is. Raises MalformedError if it is none."""
+        """The pod. Raises MalformedError if the mapping has not its structure."""
         steps = tuple(EVERY if isinstance(step, int) else step for step in self.path)
         return ExtractedPod(self.path, self.raw, PodPath(steps, self.holds), manifest, is_pod=False, deferral=deferral)
 
@@ -62,7 +62,7 @@ OF_CONTAINER = frozenset(
 
 
 def find_pods(manifest: Members) -> Iterator[Guess]:
-    """What looks like a pod template, a pod spec or a container, in the order of the object.
+    """The mappings that look like a pod template, a pod spec or a container, in the order of the object.
 
     The containers of a pod are not searched: they hold no pods.
     """
@@ -203,7 +203,7 @@ _ALONE = r"(?:(?<![A-Za-z0-9.-])|(?<=\.)(?=[^/\\]{1,64}\\\.))"
 """Where a name begins: not within a longer one, such as that of a quota, but also below a key of Helm's options."""
 
 _IS = r"""["'\\]{0,8}\s{0,8}[:=]\s{0,8}["'\\]{0,8}(?:[1-9][0-9]{0,9}(?![0-9]|:[A-Z])|\{\{|\$)"""
-"""What follows a name: a sign, and an amount above 0 or a placeholder. The effect of a taint may follow no amount."""
+"""The text after a name: a sign, and an amount above 0 or a placeholder. The effect of a taint may follow no amount."""
 
 _BELOW = "(?:(?<=limits{0})|(?<=requests{0}))"
 """Where the last step of a path to an amount begins, after a separator."""
@@ -231,7 +231,7 @@ def containers_of(extracted: ExtractedPod) -> Iterator[Path]:
 
 
 class _Sense(Enum):
-    """What names an amount in a part of an object."""
+    """The members that name an amount in a part of an object."""
 
     EVERYTHING = "the name of a resource as a key, a name beside an amount, and text"
     KEYS = "the name of a resource as a key"

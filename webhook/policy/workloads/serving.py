@@ -20,8 +20,8 @@ from webhook.policy.workloads.paths import (
 _KNATIVE_GROUP, _KNATIVE_TEMPLATE = "serving.knative.dev", (PodPath(("spec", "template")),)
 
 KNATIVE = (
-    Kind(_KNATIVE_GROUP, "Service", _KNATIVE_TEMPLATE, "services", suspended=(), labels=None),
-    Kind(_KNATIVE_GROUP, "Configuration", _KNATIVE_TEMPLATE, "configurations", suspended=(), labels=None),
+    Kind(_KNATIVE_GROUP, "Service", _KNATIVE_TEMPLATE, suspended=(), labels=None),
+    Kind(_KNATIVE_GROUP, "Configuration", _KNATIVE_TEMPLATE, suspended=(), labels=None),
 )
 """Knative Serving (knative/serving, `pkg/apis/serving/v1`).
 
@@ -75,7 +75,6 @@ def _workers_of_llm(manifest: Members, path: Path) -> int | None:
 
 
 def _workload(*steps: str, group: str) -> tuple[PodPath, ...]:
-    """The leader and the workers of a workload of an LLM."""
     return (
         PodPath((*steps, "template"), "podSpec", group=group),
         PodPath((*steps, "worker"), "podSpec", group=group, count=_workers_of_llm),
@@ -94,30 +93,12 @@ KSERVE = (
             _component("spec", "explainer", containers=_EXPLAINERS),
             *_predictor(*_CANARY, "predictor", group="canary", apart=_CANARY),
         ),
-        "inferenceservices",
         ("v1beta1",),
         suspended=(),
     ),
-    Kind(_GROUP, "ServingRuntime", _RUNTIME, "servingruntimes", ("v1alpha1",), suspended=(), labels=None),
-    Kind(
-        _GROUP,
-        "ClusterServingRuntime",
-        _RUNTIME,
-        "clusterservingruntimes",
-        ("v1alpha1",),
-        namespaced=False,
-        suspended=(),
-        labels=None,
-    ),
-    Kind(_GROUP, "LLMInferenceService", _LLM, "llminferenceservices", ("v1alpha2", "v1alpha1"), suspended=()),
-    Kind(
-        _GROUP,
-        "LLMInferenceServiceConfig",
-        _LLM,
-        "llminferenceserviceconfigs",
-        ("v1alpha2", "v1alpha1"),
-        suspended=(),
-        labels=None,
-    ),
+    Kind(_GROUP, "ServingRuntime", _RUNTIME, ("v1alpha1",), suspended=(), labels=None),
+    Kind(_GROUP, "ClusterServingRuntime", _RUNTIME, ("v1alpha1",), namespaced=False, suspended=(), labels=None),
+    Kind(_GROUP, "LLMInferenceService", _LLM, ("v1alpha2", "v1alpha1"), suspended=()),
+    Kind(_GROUP, "LLMInferenceServiceConfig", _LLM, ("v1alpha2", "v1alpha1"), suspended=(), labels=None),
 )
 """KServe: inference services and their runtimes (kserve/kserve, `pkg/apis/serving`)."""

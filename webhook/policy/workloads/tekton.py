@@ -20,7 +20,7 @@ _OF_RUN = (
     Containers(("stepOverrides", EVERY)),  # v1beta1
     Containers(("sidecarOverrides", EVERY)),  # v1beta1
 )
-"""What a run sets for the steps of its task, whatever they ask for themselves."""
+"""The amounts that a run sets for the steps of its task, whatever the steps ask for."""
 
 _POD_TEMPLATE: PathPattern = ("spec", "podTemplate")
 _POD_TEMPLATES: tuple[PathPattern, ...] = (_POD_TEMPLATE, ("spec", "taskRunTemplate", "podTemplate"))  # v1beta1, v1
@@ -47,12 +47,11 @@ def _sets_pods_of_tasks(manifest: Members, _path: Path) -> bool:
 _TASK = (_task("spec"),)
 
 KINDS = (
-    Kind(_GROUP, "Task", _TASK, "tasks", _VERSIONS, suspended=(), is_used_elsewhere=always),
+    Kind(_GROUP, "Task", _TASK, _VERSIONS, suspended=(), is_used_elsewhere=always),
     Kind(
         _GROUP,
         "ClusterTask",  # deprecated since v0.41, gone from current releases
         _TASK,
-        "clustertasks",
         ("v1beta1",),
         namespaced=False,
         suspended=(),
@@ -62,7 +61,6 @@ KINDS = (
         _GROUP,
         "TaskRun",
         (_task("spec", "taskSpec", around=(_POD_TEMPLATE,)), _run(("spec",), (_POD_TEMPLATE,))),
-        "taskruns",
         _VERSIONS,
         suspended=(),
     ),
@@ -70,7 +68,6 @@ KINDS = (
         _GROUP,
         "Pipeline",
         (_task("spec", "tasks", EVERY, "taskSpec"), _task("spec", "finally", EVERY, "taskSpec")),
-        "pipelines",
         _VERSIONS,
         suspended=(),
         is_used_elsewhere=always,
@@ -85,7 +82,6 @@ KINDS = (
             ),
             _run(_TASK_RUN, (*_POD_TEMPLATES, (*_TASK_RUN, "taskPodTemplate"), (*_TASK_RUN, "podTemplate"))),
         ),
-        "pipelineruns",
         _VERSIONS,
         suspended=(),
         is_used_elsewhere=_sets_pods_of_tasks,

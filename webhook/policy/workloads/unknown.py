@@ -254,7 +254,7 @@ def _is_alike(place: PathPattern, at: int, step: str | int) -> bool:
 
 
 def _difference(meant: Path, path: Path) -> Path:
-    """The steps of a place in which it differs from a path, and those around them."""
+    """The steps in which a place differs from a path, and the steps around them."""
     first = _common(meant, path)
     last = _common(meant[first:][::-1], path[first:][::-1])
     first = max(first - 1, 0)
