@@ -45,7 +45,7 @@ class ExplainFormat(Enum):
             case ExplainFormat.TEXT:
                 return "\n\n".join(_text(page, max(width(), _NARROWEST), paint(sys.stdout)) for page in pages)
             case ExplainFormat.MARKDOWN:
-                return "\n".join(pages)
+                return "\n".join(_LOCAL.sub(r"\1", page) for page in pages)
             case _:
                 assert_never(self)
 
@@ -105,6 +105,9 @@ _BLOCK = re.compile(r"```\w+\n(.*?)```\n|(#+) (.+?)\n|([^\n].*?\n)(?=\n|\Z)", re
 """A block of code, a heading, or a paragraph, which may be a list."""
 
 _LINK = re.compile(r"\[([^]]+)\]\(([^)]+)\)")
+_LOCAL = re.compile(r"\[([^]]+)\]\(\.[^)]+\)")
+"""A link within this repository, which leads nowhere from the documents of other projects."""
+
 _TERM = re.compile(r"\*\*(\w+)\*\* \((\w+)\): (.+)")
 
 
@@ -141,7 +144,7 @@ def _running(paragraph: str, columns: int) -> list[str]:
 
 def _item(item: str, columns: int) -> list[str]:
     link = _LINK.fullmatch(item)
-    return [link[2]] if link else _wrapped(item, columns, "- ", "  ")
+    return [link[2]] if link else _wrapped(_LINK.sub(r"\1", item), columns, "- ", "  ")
 
 
 def _wrapped(text: str, columns: int, before: str = "", after: str = "") -> list[str]:
