@@ -14,7 +14,7 @@ from yaml import Mark, MarkedYAMLError, YAMLError
 from webhook.diagnostics import Diagnostic
 from webhook.manifests import Manifest, Position, read
 from webhook.manifests.compose import unreadable_yaml
-from webhook.manifests.position import SourceText
+from webhook.manifests.text import SourceText
 
 DEEP = 100_000
 

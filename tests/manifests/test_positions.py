@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from webhook.diagnostics import Diagnostic
-from webhook.manifests import Manifest, Position, block_spots, jsontext, read
-from webhook.manifests.position import SourceText, Spot, follow, is_reached
+from webhook.manifests import Manifest, Position, marks, read
+from webhook.manifests.marks import Collection, Mark, Marks
 from webhook.policy.verdict import Path
 
 YAML = """\
@@ -254,41 +254,56 @@ def test_any_bytes_give_manifests_or_diagnostics(data: bytes) -> None:
                 assert 1 <= found.locate(path).line <= lines
 
 
-def _paths(spot: Spot, path: Path = ()) -> Iterator[Path]:
+def _paths(mark: Mark, path: Path = ()) -> Iterator[Path]:
     yield path
     yield (*path, "missing")
     yield (*path, 99)
-    if not isinstance(spot, int):
-        inner = spot[1]
-        items = inner.items() if isinstance(inner, dict) else enumerate(inner)
+    if isinstance(mark, Collection):
+        items = mark.inside.items() if isinstance(mark.inside, dict) else enumerate(mark.inside)
         for step, below in items:
             yield from _paths(below, (*path, step))
 
 
 GROWING = {
-    "block style": (
-        block_spots,
-        "a:\n- b: 1\n  c:\n  - d\n  - e: 2\n- \n- f: [g, {h: i}]\nj:\n  k:\n    l: 1\n  m:\no: 1\n",
-    ),
-    "JSON": (jsontext, '{"a": [{"b": 1, "c": ["d", {"e": 2}]}, null, []], "j": {"k": {"l": 1}, "m": {}}, "n": 1}'),
+    "block style": "a:\n- b: 1\n  c:\n  - d\n  - e: 2\n- \n- f: [g, {h: i}]\nj:\n  k:\n    l: 1\n  m:\no: 1\n",
+    "alias": "a: &a {b: 1, c: &d [e, f]}\ng: *a\nh:\n- *d\n- 1\ni: {j: {k: 1}}\nl:\n",
+    "JSON": '{"a": [{"b": 1, "c": ["d", {"e": 2}]}, null, []], "j": {"k": {"l": 1}, "m": {}}, "n": 1}',
 }
 
 
 @pytest.mark.parametrize("name", GROWING)
 def test_position_is_found_before_all_others_are(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    module, text = GROWING[name]
-    monkeypatch.setattr(module, "STEP", 1)
+    monkeypatch.setattr(marks, "STEP", 1)
 
-    def growing() -> Iterator[Spot]:
-        if module is jsontext:
-            return jsontext.spots(SourceText(text), 0)
-        return block_spots.spots(text)
+    def growing() -> Marks:
+        return Marks(GROWING[name], 0, is_json=name == "JSON")
 
-    *_, whole = growing()
+    whole = growing().whole()
     early = 0
-    for path in _paths(whole):
-        spots = growing()
-        found = next((spot for spot in spots if is_reached(spot, path)), whole)
-        assert follow(found, path) == follow(whole, path), path
-        early += next(spots, None) is not None
+    for path in _paths(whole.nearest(())):
+        tree = growing()
+        assert tree.nearest(path).start == whole.nearest(path).start, path
+        early += len(list(_paths(tree.top))) < len(list(_paths(whole.top)))
     assert early > 5
+
+
+@given(OBJECTS, st.booleans())
+def test_each_value_has_a_mark_and_each_mark_a_value(value: dict[str, object], flow: bool) -> None:
+    text = yaml.dump(value, Dumper=QuotingDumper, default_flow_style=flow, allow_unicode=True, sort_keys=False)
+    (manifest,) = manifests(text)
+    assert _shape(manifest.within.marks.whole().nearest(())) == _shape_of(manifest.value)
+
+
+def _shape(mark: Mark) -> object:
+    """The keys and lengths of the collections of a tree."""
+    if not isinstance(mark, Collection):
+        return None
+    if isinstance(mark.inside, dict):
+        return {key: _shape(one) for key, one in mark.inside.items()}
+    return [_shape(one) for one in mark.inside]
+
+
+def _shape_of(value: object) -> object:
+    if isinstance(value, dict):
+        return {key: _shape_of(one) for key, one in value.items()}
+    return [_shape_of(one) for one in value] if isinstance(value, list) else None

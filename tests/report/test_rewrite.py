@@ -14,9 +14,8 @@ from tests.linear import Work, assert_linear
 from tests.report.rewriting import expected, mutations, values
 from tests.strategies.styled import styled
 from webhook.report.rewrite import rewrite
-from webhook.report.rewrite.changes import Change, Writing, changes
+from webhook.report.rewrite.changes import Change, Layout, Writing, changes
 from webhook.report.rewrite.file import applied
-from webhook.report.rewrite.outline import Layout
 
 ANNOTATION = "cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes"
 GPU = "resources: {limits: {nvidia.com/gpu: 1}}"
@@ -253,7 +252,7 @@ def test_items_whose_kind_the_list_implies() -> None:
 
 def test_proof_sees_other_values(monkeypatch: pytest.MonkeyPatch) -> None:
     def too_much(*given: Any) -> Any:
-        return [*changes(*given), Change(len(given[0]), len(given[0]), "more: 1\n", 0)]
+        return [*changes(*given), Change(len(given[0].content), len(given[0].content), "more: 1\n", 0)]
 
     monkeypatch.setattr("webhook.report.rewrite.file.changes", too_much)
     listed = f"apiVersion: v1\nkind: PodList\nitems:\n- {LISTED}\n"

@@ -14,7 +14,6 @@ from webhook.policy.messages import printable
 from webhook.policy.pods.reading import MalformedError, Members, mapping, members, text
 from webhook.policy.verdict import Decision, Finding, Path, Severity, Verdict
 from webhook.policy.workloads.kinds import Kinds, group_of, is_pod
-from webhook.report.extent import extent
 from webhook.report.fingerprint import value_of
 from webhook.report.fix import text_edits
 from webhook.report.model import (
@@ -121,8 +120,7 @@ class Evaluated(NamedTuple):
     def _place(self, path: Path) -> tuple[int, int, Excerpt, int]:
         """The line and column of a value, the line itself, and the length of the value in it."""
         line, column = self.manifest.locate(path)
-        excerpt = Excerpt(*self.manifest.excerpt(path))
-        return line, column, excerpt, extent(excerpt.text[column - excerpt.column :], self.manifest.at(path))
+        return line, column, Excerpt(*self.manifest.excerpt(path)), self.manifest.length(path)
 
 
 def evaluate(

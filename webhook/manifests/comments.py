@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from webhook.manifests.position import SourceText
+from webhook.manifests.text import SourceText
 
 _MARKER = "gpushare-webhook:"
 _COMMENT = re.compile(rf"(?:^|(?<=[ \t]))#[ \t]*{_MARKER}[ \t]*ignore\b([^\n]*)", re.MULTILINE)
@@ -64,36 +64,16 @@ def _targets(content: str) -> list[int]:
 
 
 def _outside_values(content: str, found: list[re.Match[str]]) -> Iterator[re.Match[str]]:
-    """Yield what is not inside a scalar. Both are in the order of the text."""
-    scalars = _scalars(content)
-    start, end = next(scalars, _END)
+    """Yield the matches that are not inside a scalar. Matches and scalars are in the order of the text."""
+    from webhook.manifests.marks import scalar_spans  # most documents have no such comment
+
+    spans = scalar_spans(content)
+    start, end = next(spans, _END)
     for one in found:
         while end <= one.start():
-            start, end = next(scalars, _END)
+            start, end = next(spans, _END)
         if one.start() < start:
             yield one
 
 
 _END = (sys.maxsize, sys.maxsize)
-
-
-def _scalars(content: str) -> Iterator[tuple[int, int]]:
-    """Yield the start and the end of each scalar; nothing after an error, which the reader reports."""
-    # Most inputs have no such comment, and most are read without PyYAML.
-    from yaml import CSafeLoader, YAMLError
-    from yaml.events import ScalarEvent
-
-    parser = CSafeLoader(content)
-    try:
-        while parser.check_event():
-            event = parser.get_event()
-            if isinstance(event, ScalarEvent):
-                yield _span(event, content)
-    except YAMLError:
-        return
-
-
-def _span(scalar: Any, content: str) -> tuple[int, int]:
-    """The start and the end of a scalar. A comment may follow the indicator of a block scalar."""
-    start, end = scalar.start_mark.index, scalar.end_mark.index
-    return content.find("\n", start, end) if scalar.style in ("|", ">") else start, end

@@ -1,4 +1,4 @@
-"""Compose the events of libyaml for one YAML document into plain values, each with its position.
+"""Compose the events of libyaml for one YAML document into plain values.
 
 PyYAML's own composer recurses in C and crashes the interpreter at 50,000 levels; its event parser does not. Nothing
 here recurses either, nesting is bounded, and the expansion of aliases is bounded as in go-yaml. Aliased values are
@@ -6,7 +6,7 @@ shared, not copied, so callers must not change a value."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 from yaml import CBaseLoader, YAMLError
 from yaml.events import (
@@ -21,8 +21,7 @@ from yaml.events import (
 from yaml.reader import ReaderError
 
 from webhook.manifests import scalars
-from webhook.manifests.errors import DEEPEST, TOO_DEEP, UnreadableError, given_twice, quoted
-from webhook.manifests.position import SourceText, Spot, Spots
+from webhook.manifests.text import DEEPEST, TOO_DEEP, SourceText, UnreadableError, given_twice, quoted
 from webhook.policy.messages import printable
 
 # Stand for the pending key: inside a list, and between a merge key (`<<`) and its value.
@@ -32,22 +31,18 @@ _MERGE: Any = object()
 _NO_MERGE = 'the value of the merge key "<<" must be a mapping, an alias of one, or a list of these'
 _NUMBERS = frozenset((int, float))
 
-# A mapping or list under construction: itself, the spots of its values, the offsets of its keys, the pending key.
-_Filling: TypeAlias = tuple[Any, Any, dict[str, int], Any]
-
 
 class _Anchored(NamedTuple):
     """A finished mapping or list with an anchor."""
 
     value: Any
-    spots: Spots
     nodes: int
     levels: int
     characters: int
 
 
-def compose(text: SourceText) -> tuple[object, Spot] | None:
-    """Return the value of a document and its spot, or None where the text has no document.
+def compose(text: SourceText) -> tuple[object, int] | None:
+    """Return the value of a document and its offset, or None where the text has no document.
 
     Raises UnreadableError at the offset of text that kubectl would reject or silently drop.
     """
@@ -60,17 +55,37 @@ def compose(text: SourceText) -> tuple[object, Spot] | None:
         parser.get_event()
         if isinstance(parser.get_event(), StreamEndEvent):
             return None
-        root = _Composer(text).run(parser)
+        start = _offset(parser.peek_event())
+        value = _Composer(text).run(parser)
         after: Any = parser.get_event()
     except YAMLError as error:
         raise unreadable_yaml(error, text) from None
     if not isinstance(after, StreamEndEvent):
         raise UnreadableError('kubectl ignores everything from here on; start a document with "---"', _offset(after))
-    return root
+    return value, start
 
 
 def _offset(event: Any) -> int:
     return int(event.start_mark.index)
+
+
+class _Open:
+    """A mapping or list under construction, and what the composer had counted before it.
+
+    `key` is the one whose value comes next, and `keys` holds the offsets of all.
+    """
+
+    __slots__ = ("anchor", "deepest", "key", "keys", "nodes", "offset", "unfolded_characters", "value")
+
+    def __init__(self, value: Any, offset: int, anchor: str | None, composer: _Composer) -> None:
+        self.value = value
+        self.keys: dict[str, int] = {}
+        self.key: Any = _ITEM if value.__class__ is list else None
+        self.offset = offset
+        self.anchor = anchor
+        self.nodes = composer.nodes
+        self.unfolded_characters = composer.unfolded_characters
+        self.deepest = composer.deepest
 
 
 class _Composer:
@@ -78,20 +93,20 @@ class _Composer:
 
     def __init__(self, text: SourceText) -> None:
         self.text = text
-        self.stack: list[tuple[Any, ...]] = []
         # By anchor: a scalar's event, a finished container, or a bare container that is still under construction.
         self.anchors: dict[str, Any] = {}
         self.nodes = 0
         self.unfolded = 0
         self.unfolded_characters = 0
         self.deepest = 0
+        self.stack: list[_Open] = []
 
-    def run(self, parser: CBaseLoader) -> tuple[object, Spot]:
+    def run(self, parser: CBaseLoader) -> object:
         """Compose the document whose start was the last event, up to and including its end."""
         next_event: Any = parser.get_event
         plain = scalars.plain
-        root: _Filling = ([], [], {}, _ITEM)  # The root is the only item of an artificial list.
-        container, spots, keys, key = root
+        top = _Open([], 0, None, self)  # The root is the only item of an artificial list.
+        self.stack.append(top)
         while True:
             event = next_event()
             offset = event.start_mark.index
@@ -99,8 +114,8 @@ class _Composer:
                 event = self._target(event.anchor, offset)
             if event.__class__ is not ScalarEvent:
                 if event.__class__ is DocumentEndEvent:
-                    return root[0][0], root[1][0]
-                container, spots, keys, key = self._structure(event, offset, (container, spots, keys, key))
+                    return top.value[0]
+                top = self._structure(event, offset, top)
                 continue
             self.nodes += 1
             value: Any = event.value
@@ -108,80 +123,68 @@ class _Composer:
                 value = self._marked(event, offset)
             elif event.implicit[0]:
                 value = plain(value)
+            key = top.key
             if key is None:
-                key = self._key(event, value, offset, keys)
+                top.key = self._key(event, value, offset, top.keys)
                 continue
             if value.__class__ in _NUMBERS:
                 value = _json_number(value, offset)
             if key is _ITEM:
-                container.append(value)
-                spots.append(offset)
+                top.value.append(value)
             elif key is _MERGE:
                 raise UnreadableError(_NO_MERGE, offset)
             else:
-                container[key] = value
-                spots[key] = offset
-                key = None
+                top.value[key] = value
+                top.key = None
 
-    def _structure(self, event: Any, offset: int, filling: _Filling) -> _Filling:
+    def _structure(self, event: Any, offset: int, top: _Open) -> _Open:
         """Process the start or end of a mapping or list, or an alias of one. Return what to fill next."""
         kind = event.__class__
-        container, spots, keys, key = filling
         if kind is MappingEndEvent or kind is SequenceEndEvent:
-            return self._finish(container, spots, offset)
-        if key is None:
+            return self._finish(top, offset)
+        if top.key is None:
             raise UnreadableError("a mapping or a list cannot be a mapping key", offset)
         self.nodes += 1
-        value: Any
-        inner: Any
         if kind is _Anchored:
-            value, inner = event.value, event.spots
-        else:
-            value, inner = ({}, {}) if kind is MappingStartEvent else ([], [])
-        merging = key is _MERGE
-        if key is _ITEM:
-            container.append(value)
-            spots.append((offset, inner))
-        else:
-            key = None
-            if not merging:
-                container[filling[3]] = value
-                spots[filling[3]] = (offset, inner)
-        if kind is _Anchored:
-            if merging:
-                _merge(container, spots, value, inner, offset)
-            return container, spots, keys, key
-        before = (self.nodes, self.unfolded_characters, self.deepest)
-        self.stack.append((container, spots, keys, key, merging, offset, event.anchor, *before))
-        self._descend(value, event.anchor, offset)
-        return value, inner, {}, _ITEM if value.__class__ is list else None
+            _put_alias(top, event.value, offset)
+            return top
+        inner = _Open({} if kind is MappingStartEvent else [], offset, event.anchor, self)
+        if top.key is _ITEM:
+            top.value.append(inner.value)
+        elif top.key is not _MERGE:
+            top.value[top.key] = inner.value
+        self._descend(inner)
+        return inner
 
-    def _descend(self, value: Any, anchor: str | None, offset: int) -> None:
+    def _descend(self, inner: _Open) -> None:
         depth = len(self.stack)
         if depth > DEEPEST:
-            raise UnreadableError(TOO_DEEP, offset)
-        if anchor is not None:
-            self.anchors[anchor] = value
+            raise UnreadableError(TOO_DEEP, inner.offset)
+        self.stack.append(inner)
+        if inner.anchor is not None:
+            self.anchors[inner.anchor] = inner.value
             self.deepest = depth
         elif depth > self.deepest:
             self.deepest = depth
 
-    def _finish(self, value: Any, inner: Any, end: int) -> _Filling:
-        container, spots, keys, key, merging, offset, anchor, nodes, unfolded, deepest = self.stack.pop()
-        if anchor is not None:
+    def _finish(self, inner: _Open, end: int) -> _Open:
+        """Return what holds a mapping or list that ends."""
+        self.stack.pop()
+        if inner.anchor is not None:
             # A node inside may have taken over the anchor: then it keeps it, as in go-yaml.
-            if self.anchors.get(anchor) is value:
-                levels = self.deepest - len(self.stack)
-                characters = end - offset + self.unfolded_characters - unfolded
-                self.anchors[anchor] = _Anchored(value, inner, self.nodes - nodes + 1, levels, characters)
-            self.deepest = max(self.deepest, deepest)
-        if merging and value.__class__ is dict:
-            _merge(container, spots, value, inner, offset)
-        elif merging:
-            # Earlier mappings of the list take precedence.
-            for item, spot in zip(reversed(value), reversed(inner), strict=True):
-                _merge(container, spots, item, spot if isinstance(spot, int) else spot[1], offset)
-        return container, spots, keys, key
+            if self.anchors.get(inner.anchor) is inner.value:
+                levels = self.deepest - len(self.stack) + 1
+                characters = end - inner.offset + self.unfolded_characters - inner.unfolded_characters
+                self.anchors[inner.anchor] = _Anchored(inner.value, self.nodes - inner.nodes + 1, levels, characters)
+            self.deepest = max(self.deepest, inner.deepest)
+        outer = self.stack[-1]
+        if outer.key is _MERGE:
+            # Earlier mappings of a list take precedence.
+            for value in reversed(inner.value) if inner.value.__class__ is list else (inner.value,):
+                _merge(outer.value, value, inner.offset)
+        if outer.key is not _ITEM:
+            outer.key = None
+        return outer
 
     def _target(self, anchor: str | None, offset: int) -> Any:
         """Return the target of an alias, a scalar's event or a finished container, and count its expansion."""
@@ -192,7 +195,7 @@ class _Composer:
             nodes, characters = 1, len(target.value)
         elif target.__class__ is _Anchored:
             nodes, characters = target.nodes, target.characters
-            reach = len(self.stack) + target.levels
+            reach = len(self.stack) - 1 + target.levels
             if reach > DEEPEST:
                 raise UnreadableError(TOO_DEEP, offset)
             self.deepest = max(self.deepest, reach)
@@ -211,10 +214,8 @@ class _Composer:
         """Return the value of a scalar with an anchor or a tag."""
         if event.anchor is not None:
             self.anchors[event.anchor] = event
-        if event.tag is None:
-            return scalars.plain(event.value) if event.implicit[0] else event.value
         try:
-            return scalars.tagged(event.tag, event.value)
+            return scalars.meaning(event.value, event.tag, is_plain=event.implicit[0])
         except ValueError as error:
             raise UnreadableError(str(error), offset) from None
 
@@ -241,12 +242,23 @@ def _json_number(value: Any, offset: int) -> int | float:
         raise UnreadableError(str(error), offset) from None
 
 
-def _merge(container: Any, spots: Any, value: Any, inner: Any, offset: int) -> None:
+def _put_alias(top: _Open, value: Any, offset: int) -> None:
+    """Add the mapping or list of an alias."""
+    if top.key is _ITEM:
+        top.value.append(value)
+        return
+    if top.key is _MERGE:
+        _merge(top.value, value, offset)
+    else:
+        top.value[top.key] = value
+    top.key = None
+
+
+def _merge(mapping: dict[str, Any], merged: Any, offset: int) -> None:
     """Merge a mapping into another, overriding earlier keys, as go-yaml v2 does."""
-    if value.__class__ is not dict:
+    if merged.__class__ is not dict:
         raise UnreadableError(_NO_MERGE, offset)
-    container.update(value)
-    spots.update(inner)
+    mapping.update(merged)
 
 
 # go-yaml counts values only, so aliases of one long text could expand to any size. Its bound on values comes to a

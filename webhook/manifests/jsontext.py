@@ -1,18 +1,16 @@
-"""Decode a stream of JSON values; the position of a value is computed on demand."""
+"""Decode a stream of JSON values."""
 
 from __future__ import annotations
 
 import json
 import math
 import re
-from collections import deque
 from collections.abc import Iterator
 from itertools import accumulate
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from webhook.manifests import scalars
-from webhook.manifests.errors import DEEPEST, TOO_DEEP, UnreadableError, given_twice
-from webhook.manifests.position import STEP, SourceText, Spot
+from webhook.manifests.text import DEEPEST, TOO_DEEP, SourceText, UnreadableError, given_twice
 
 # Possessive: otherwise the engine would keep every escape of a long string for backtracking.
 _STRINGS = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
@@ -72,49 +70,6 @@ def _decode(text: SourceText, content: str, start: int) -> tuple[object, int]:
         return _refused(text, start), _end(content, start)
 
 
-def spots(text: SourceText, start: int) -> Iterator[Spot]:
-    """Yield the spot of the JSON value at an offset as it grows, and at the end as a whole.
-
-    Raises UnreadableError for a value that the decoder rejects.
-    """
-    root: list[Spot] = []
-    stack: list[tuple[Any, dict[str, int]]] = []
-    inside: Any = root
-    keys: dict[str, int] = {}
-    key: str | None = None
-    for count, token in enumerate(TOKENS.finditer(text.content, start), 1):
-        offset, word = token.start(), token[0]
-        if word == ",":
-            key = None
-        elif word in "]}":
-            inside, keys = stack.pop()
-        elif inside.__class__ is dict and key is None:
-            key = string(word)
-            if key in keys:
-                raise given_twice(key, text.line(keys[key]), offset)
-            keys[key] = offset
-        else:
-            inner: Any = {} if word == "{" else [] if word == "[" else None
-            _put(inside, key, offset if inner is None else (offset, inner))
-            if inner is not None:
-                stack.append((inside, keys))
-                inside, keys, key = inner, {}, None
-            elif (number := _NUMBER.match(word)) and math.isinf(float(number[0])):
-                raise UnreadableError("this number exceeds the range of 64-bit floats", offset)
-        if not stack:
-            break
-        if count % STEP == 0:
-            yield root[0]
-    yield root[0]
-
-
-def _put(spots: Any, key: str | None, place: Spot) -> None:
-    if spots.__class__ is dict:
-        spots[key] = place
-    else:
-        spots.append(place)
-
-
 def string(token: str) -> str:
     """Return the text that a string of JSON, with its quotes, means."""
     return str(json.loads(_without_lone_surrogates(token))) if "\\" in token else token[1:-1]
@@ -122,11 +77,24 @@ def string(token: str) -> str:
 
 def _refused(text: SourceText, start: int) -> UnreadableError:
     """Return the error for a value that the decoder rejected, with its offset."""
-    try:
-        deque(spots(text, start), 0)
-    except UnreadableError as fault:
-        return fault
-    raise AssertionError("the decoder rejects a value that the position scanner accepts")
+    outer: list[dict[str, int] | None] = []  # the offsets of the keys of each open mapping; None for a list
+    keys: dict[str, int] | None = None
+    is_key = False
+    for token in TOKENS.finditer(text.content, start):
+        offset, word = token.start(), token[0]
+        if word in "[{":
+            outer.append(keys)
+            keys = {} if word == "{" else None
+        elif word in "]}":
+            keys = outer.pop()
+        elif is_key and keys is not None:
+            if (key := string(word)) in keys:
+                return given_twice(key, text.line(keys[key]), offset)
+            keys[key] = offset
+        elif (number := _NUMBER.match(word)) and math.isinf(float(number[0])):
+            return UnreadableError("this number exceeds the range of 64-bit floats", offset)
+        is_key = word in "{,"
+    raise AssertionError("the decoder rejects a value without a key given twice and a number out of range")
 
 
 def _end(content: str, start: int) -> int:

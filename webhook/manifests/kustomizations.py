@@ -6,23 +6,16 @@ No file is left out because a kustomization names it, or a file of its author co
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from posixpath import dirname, normpath
-from shlex import quote
+from posixpath import normpath
 
-from webhook.diagnostics import Diagnostic, Unread
-from webhook.manifests.files import read_file, shown
+from webhook.diagnostics import Diagnostic
+from webhook.manifests.files import read_file
 from webhook.manifests.manifest import Document
 from webhook.manifests.reader import documents
-from webhook.manifests.recognition import KUSTOMIZATION_FILES, Reason
+from webhook.manifests.recognition import KUSTOMIZATION_FILES
 
 _WITH_PATH = ("patches", "patchesJson6902", "replacements")
 """Fields with parts in files of their own, beside those in `patchesStrategicMerge`."""
-
-
-def unbuilt(file: str) -> Unread:
-    """Return the entry that says of a kustomization that it is not built, and which command does that."""
-    folder = dirname(shown(file)) or "."
-    return Reason.KUSTOMIZATION.skips(f"{folder}/", f"kubectl kustomize {quote(folder)} | gpushare-webhook check -")
 
 
 def parts_of(path: str, below: str, names: Collection[str]) -> frozenset[str]:

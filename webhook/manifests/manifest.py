@@ -4,72 +4,45 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Iterator
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 from webhook.diagnostics import Diagnostic
 from webhook.manifests.comments import Comment, find_comments
-from webhook.manifests.position import Position, SourceText, Spot, follow, is_reached, only_place
+from webhook.manifests.text import Position, SourceText
 from webhook.policy.verdict import Path
 
+if TYPE_CHECKING:
+    from webhook.manifests.marks import Mark, Marks, Scalar
+
 _SOURCE = re.compile(r"^# Source: (.*)$", re.MULTILINE)
-_MERGE_KEY = re.compile(r"<<[\"']?\s*:")
 _ABOVE = 4096
 """Characters above a document that may hold the comment of Helm: it, and the licence of a template."""
 
-FindSpots: TypeAlias = Callable[[SourceText, int], Iterator[Spot]]
-"""Yields the spot of the value that starts at an offset of a text, again and again as its own values are found."""
-
 
 class Document:
-    """The value of one document. Its positions are computed as far as they are used: most values have no finding.
+    """The value of one document. Its marks are found as far as they are used: most values have no finding.
 
     `end` is given for a value of JSON, which may be a part of the text. `raw` is the input that holds the document.
     """
 
-    __slots__ = (
-        "_comments",
-        "_end",
-        "_find_spots",
-        "_merges",
-        "_spot",
-        "_spots",
-        "number",
-        "raw",
-        "start",
-        "text",
-        "value",
-    )
+    __slots__ = ("_comments", "_end", "_key", "_marks", "number", "raw", "start", "text", "value")
 
-    def __init__(
-        self,
-        number: int,
-        text: SourceText,
-        value: object,
-        start: int,
-        find_spots: FindSpots,
-        end: int | None = None,
-    ) -> None:
+    def __init__(self, number: int, text: SourceText, value: object, start: int, end: int | None = None) -> None:
         self.number = number
         self.text = text
         self.value = value
         self.start = start
-        self._find_spots = find_spots
-        self._spots: Iterator[Spot] | None = None
-        self._spot: Spot = start
         self._end = end
-        self._merges: bool | None = None
+        self._key: str | None = None
+        self._marks: Marks | None = None
         self._comments: tuple[Comment, ...] | None = None
         self.raw = b""
 
     def held_by(self, value: dict[str, object], key: str) -> Document:
         """Return the document of a mapping that holds the value of this one at a key, with the same positions."""
-
-        def spots(text: SourceText, start: int) -> Iterator[Spot]:
-            return ((start, {key: spot}) for spot in self._find_spots(text, start))
-
-        held = Document(self.number, self.text, value, self.start, spots, self._end)
+        held = Document(self.number, self.text, value, self.start, self._end)
         held.raw = self.raw
+        held._key = key
         return held
 
     @property
@@ -99,28 +72,30 @@ class Document:
 
     def offset(self, path: Path) -> int:
         """Return the character offset of the value at a path, or of its nearest ancestor."""
-        return follow(self._reaching(path), path) if path else self.start
+        return self.mark(path).start if path else self.start
 
-    def only_place(self, path: Path) -> int | None:
-        """Return the character offset of the scalar at a path; None if anchors, aliases or merge keys may share it."""
-        if not self.is_json and self._has_merge_keys():
-            return None
-        return only_place(self._reaching(path), path, self.text.content)
+    def mark(self, path: Path) -> Mark:
+        """Return the mark of the value at a path, or of its nearest ancestor."""
+        return self.marks.nearest(self._in_text(path))
 
-    def _reaching(self, path: Path) -> Spot:
-        """Return the spot of the value, as far as it leads to a path or to the nearest ancestor that exists."""
-        if self._spots is None:
-            self._spots = self._find_spots(self.text, self.start)
-            self._spot = next(self._spots)
-        while not is_reached(self._spot, path) and (more := next(self._spots, None)) is not None:
-            self._spot = more
-        return self._spot
+    def only_mark(self, path: Path) -> Scalar | None:
+        """Return the mark of the scalar at a path; None if other values may share its text."""
+        return self.marks.only(self._in_text(path))
 
-    def _has_merge_keys(self) -> bool:
-        """Whether the text may have merge keys: the mapping of one can have an anchor itself."""
-        if self._merges is None:
-            self._merges = _MERGE_KEY.search(self.text.content) is not None
-        return self._merges
+    def _in_text(self, path: Path) -> Path:
+        """Return a path from the value that the text holds."""
+        if self._key is None:
+            return path
+        return path[1:] if path[:1] == (self._key,) else ()
+
+    @property
+    def marks(self) -> Marks:
+        """The tree of the marks of the document, as far as it is known."""
+        if self._marks is None:
+            from webhook.manifests.marks import Marks  # most documents have no finding
+
+            self._marks = Marks(self.text.content, self.start, is_json=self.is_json)
+        return self._marks
 
     def excerpt(self, path: Path) -> tuple[str, int]:
         """Return the line of the value at a path, or the part of a long line around it, and the column of that part."""
@@ -208,14 +183,21 @@ class Manifest:
         """Return the line of the value at a path, or the part of a long line around it, and the column of that part."""
         return self.within.excerpt(self.path + path)
 
-    def scalar_line(self, path: Path) -> tuple[Position, str] | None:
-        """Return the position of a scalar and its line from there on; None if other values may share the scalar."""
-        offset = self.within.only_place(self.path + path)
-        if offset is None:
+    def length(self, path: Path) -> int:
+        """Return the number of characters of the scalar at a path; 0 for a value that is not a scalar of one line."""
+        value = self.at(path)
+        if isinstance(value, dict | list):
+            return 0
+        return self.within.marks.length(self.within.mark(self.path + path), value)
+
+    def only_scalar(self, path: Path) -> tuple[Position, str] | None:
+        """Return the position and the text of a scalar of one line; None if other values may share this text."""
+        text, marks = self.within.text, self.within.marks
+        mark = self.within.only_mark(self.path + path)
+        length = 0 if mark is None else marks.length(mark, self.at(path))
+        if mark is None or not length:
             return None
-        text, first = self.within.text.excerpt(offset)
-        position = self.within.text.position(offset)
-        return position, text[position.column - first :]
+        return text.position(mark.start), text.content[mark.start : mark.start + length]
 
     def diagnostic(self, path: Path, message: str) -> Diagnostic:
         """Return a diagnostic for the value at a path in the object."""

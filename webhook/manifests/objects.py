@@ -10,13 +10,20 @@ from posixpath import basename
 from typing import Any
 
 from webhook.diagnostics import Diagnostic, Listing, Unread
-from webhook.manifests.errors import UnrenderedTemplate
 from webhook.manifests.files import Source
 from webhook.manifests.manifest import Document, Manifest
 from webhook.manifests.reader import documents, flattened
-from webhook.manifests.recognition import KUSTOMIZATION_FILES, Reason, Stranger, is_review, recognized
-from webhook.policy.messages import printable
+from webhook.manifests.recognition import (
+    KUSTOMIZATION_FILES,
+    Reason,
+    Stranger,
+    UnrenderedTemplate,
+    is_review,
+    recognized,
+    unbuilt,
+)
 from webhook.policy.pods.reading import type_of
+from webhook.policy.messages import printable
 from webhook.policy.verdict import Path
 from webhook.policy.workloads.without_pods import FRAGMENT, KUSTOMIZATION
 
@@ -57,8 +64,6 @@ def _named(source: Source) -> Iterator[Manifest | Diagnostic | Unread]:
             is_unbuilt = source.first_line == 1 and basename(file) in KUSTOMIZATION_FILES
             yield from content
     if is_unbuilt:
-        from webhook.manifests.kustomizations import unbuilt  # few inputs are kustomizations
-
         yield unbuilt(file)
 
 

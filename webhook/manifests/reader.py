@@ -7,10 +7,10 @@ from functools import partial
 
 from webhook.diagnostics import Diagnostic, Listing
 from webhook.manifests import blocks
-from webhook.manifests.errors import UnreadableError, quoted
 from webhook.manifests.manifest import Document, Manifest
-from webhook.manifests.position import SourceText, Spot
+from webhook.manifests.recognition import template
 from webhook.manifests.stream import Part, is_gzip, is_json, is_utf16, normal, parts
+from webhook.manifests.text import SourceText, UnreadableError, quoted
 from webhook.policy.pods.reading import type_of
 from webhook.policy.verdict import Path
 
@@ -127,7 +127,7 @@ def _json_or_yaml(file: str, data: bytes) -> Iterator[Document | Diagnostic]:
             if isinstance(value, UnreadableError):
                 yield Diagnostic(file, *text.position(value.offset), value.message)
             elif value is not None:
-                yield Document(number, text, value, start, jsontext.spots, end)
+                yield Document(number, text, value, start, end)
     except jsontext.JsonSyntaxError as error:
         if number > 1:
             yield Diagnostic(file, *text.position(error.offset), error.message)
@@ -158,7 +158,7 @@ def _document(file: str, part: Part, indent: int) -> Document | Diagnostic | Non
         return Diagnostic(file, *before.position(len(before.content)), "not UTF-8 text")
     plain = blocks.read(text.content)
     if plain is not None:
-        return Document(part.number, text, plain.value, plain.start, _plain_spots)
+        return Document(part.number, text, plain.value, plain.start)
     return _composed(file, part.number, text)
 
 
@@ -169,20 +169,8 @@ def _composed(file: str, number: int, text: SourceText) -> Document | Diagnostic
     try:
         composed = compose(text)
     except UnreadableError as error:
-        from webhook.manifests.errors import template
-
         unrendered = template(file, text, error.offset)
         return unrendered or Diagnostic(file, *text.position(error.offset), error.message)
     if composed is None or composed[0] is None:
         return None
-    value, spot = composed
-    return Document(
-        number, text, value, spot if isinstance(spot, int) else spot[0], lambda _text, _start: iter((spot,))
-    )
-
-
-def _plain_spots(text: SourceText, _start: int) -> Iterator[Spot]:
-    """Return the spots of the value of a document that was read without the composer."""
-    from webhook.manifests.block_spots import spots  # most documents have no finding
-
-    return spots(text.content)
+    return Document(number, text, *composed)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from enum import StrEnum
 from fnmatch import fnmatchcase
 from posixpath import basename, dirname
+from shlex import quote
 from typing import NamedTuple
 
-from webhook.diagnostics import Unread
-from webhook.manifests.files import NOT_REGULAR
+from webhook.diagnostics import Diagnostic, Unread
+from webhook.manifests.files import NOT_REGULAR, shown
+from webhook.manifests.text import SourceText
 from webhook.policy.pods.reading import type_of
 from webhook.policy.verdict import Path
 
@@ -160,3 +163,60 @@ def _ours(kind: object) -> Stranger:
 def _kustomization(file: str) -> Stranger:
     folder = dirname(file) or "."
     return Stranger(Reason.KUSTOMIZATION, f"a kustomization; pipe `kubectl kustomize {folder}` and name -")
+
+
+def unbuilt(file: str) -> Unread:
+    """Return the entry that says of a kustomization that it is not built, and which command does that."""
+    folder = dirname(shown(file)) or "."
+    return Reason.KUSTOMIZATION.skips(f"{folder}/", f"kubectl kustomize {quote(folder)} | gpushare-webhook check -")
+
+
+class UnrenderedTemplate(Diagnostic):
+    """A document that cannot be read because of a placeholder of a template."""
+
+    __slots__ = ()
+
+
+# At the start of a line, of a value, or of an item, YAML takes a placeholder for something else: {{ .Values.x }},
+# {% if x %}, <% x %>, %{ if x } at the start of a line, and ${x} alone in a line or in brackets.
+# Possessive, so that a long line costs no more than its length.
+_PLACEHOLDER = re.compile(
+    r"""^[ \t]*+(?:-[ \t]++)*+(?:[^\s"'#{\[][^"'#\n]*?:[ \t]++)?(\{\{|\{%|<%)"""
+    r"|^[ \t]*+(%\{|\$\{[^}\n]*\}[ \t\r]*$)"
+    r"|[\[{,][ \t]*+(\{\{|\{%|\$\{)",
+    re.MULTILINE,
+)
+_MAY_HOLD = re.compile(r"[{%]{2}|\$\{|<%")
+_HELM = re.compile(
+    r"\.(?:Values|Release|Chart|Capabilities|Files)\b|\{\{-? *(?:include|define|template|toYaml|tpl|/\*)"
+)
+_AROUND = 1024
+"""Characters before and after an error among which a placeholder explains it."""
+
+_IS_HELM = "looks like an unrendered Helm template; pipe `helm template` and name -"
+_IS_TEMPLATE = "looks like an unrendered template; render it first"
+
+
+def template(file: str, text: SourceText, offset: int) -> UnrenderedTemplate | None:
+    """Return the diagnostic for text that cannot be read at an offset, if that is because of a placeholder."""
+    found = _placeholder(text.content, offset) if _MAY_HOLD.search(text.content) else None
+    if found is None:
+        return None
+    is_helm = _HELM.search(text.content) or "/templates/" in file
+    return UnrenderedTemplate(file, *text.position(found), _IS_HELM if is_helm else _IS_TEMPLATE)
+
+
+def _placeholder(content: str, offset: int) -> int | None:
+    """Return the offset of the first placeholder in the line of an error and the line with text before it.
+
+    A placeholder may also begin far above, where it is a long comment that nothing has closed yet.
+    """
+    start = content.rfind("\n", max(0, offset - _AROUND), offset) + 1 or max(0, offset - _AROUND)
+    before = content[max(0, start - _AROUND) : start].rstrip()
+    start = max(0, start - _AROUND) + before.rfind("\n") + 1 if before else start
+    end = content.find("\n", offset, offset + _AROUND)
+    found = _PLACEHOLDER.search(content, start, end if end >= 0 else offset + _AROUND)
+    if found:
+        return found.start(found.lastindex or 0)
+    opened = content.rfind("{{", 0, offset)
+    return opened if opened > content.rfind("}}", 0, offset) else None

@@ -92,6 +92,13 @@ def is_int64(value: int) -> bool:
     return -(2**63) <= value < 2**63
 
 
+def meaning(text: str, tag: str | None, *, is_plain: bool) -> Scalar:
+    """Return the meaning of a scalar with the tag that it has."""
+    if tag is not None:
+        return tagged(tag, text)
+    return plain(text) if is_plain else text
+
+
 def tagged(tag: str, text: str) -> Scalar:
     """Return the meaning of a scalar with an explicit tag: the text itself for a tag that kubectl does not know."""
     name = tag.removeprefix(TAG)

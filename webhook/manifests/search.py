@@ -13,9 +13,8 @@ from webhook.diagnostics import Diagnostic, Unread
 from webhook.manifests.files import Source, is_folder, leaves, mode_of, problem, read_file, shown
 from webhook.manifests.folders import Found, Search, walk
 from webhook.manifests.ignore import Patterns
-from webhook.manifests.kustomizations import unbuilt
 from webhook.manifests.places import Place, inner_place, is_of_chart, markers, top_place
-from webhook.manifests.recognition import EXTENSIONS, Reason
+from webhook.manifests.recognition import EXTENSIONS, Reason, unbuilt
 from webhook.manifests.worktrees import WorkTrees
 
 _MAGIC = "*?["

@@ -7,7 +7,6 @@ import re
 from webhook.manifests import Manifest
 from webhook.manifests.scalars import plain
 from webhook.policy.verdict import Replacement
-from webhook.report.extent import extent
 from webhook.report.model import TextEdit
 
 _PLAIN = re.compile(r"[A-Za-z0-9/][A-Za-z0-9._/-]*")
@@ -26,16 +25,11 @@ def text_edits(manifest: Manifest, fix: tuple[Replacement, ...]) -> tuple[TextEd
 
 
 def _edit(manifest: Manifest, replacement: Replacement) -> TextEdit | None:
-    found = manifest.scalar_line(replacement.path)
+    found = manifest.only_scalar(replacement.path)
     if found is None:
         return None
     (line, column), text = found
-    length = extent(text, manifest.at(replacement.path))
-    if not length:
-        return None
-    return TextEdit(
-        replacement.path, line, column, length, spelled(replacement.value, text[:length]), replacement.value
-    )
+    return TextEdit(replacement.path, line, column, len(text), spelled(replacement.value, text), replacement.value)
 
 
 def spelled(value: str | int, instead_of: str) -> str:

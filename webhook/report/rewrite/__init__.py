@@ -1,7 +1,7 @@
 """The text of a file with the edits of its objects: comments, quotes, indentation and line breaks stay.
 
-`wanted` says what edits want of each value, `events` and `outline` find these values in the text, `changes` turns the
-edits into changes of the text, `writing` writes new values in the style of the file, and `file` proves the result.
+`wanted` finds the values in the text that edits concern, `changes` turns the edits into changes of the text in the
+style of the file, and `file` proves the result.
 """
 
 from __future__ import annotations

@@ -9,10 +9,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+from webhook.manifests.marks import BELOW, QUOTES, Alias, Anchor, Collection, Marks, Scalar
 from webhook.report.data import json_line, json_text, yaml_line, yaml_text
-from webhook.report.rewrite.events import Kind, Style
-from webhook.report.rewrite.outline import Anchor, Layout, Node, Outline
-from webhook.report.rewrite.wanted import UneditableError, Values, Wanted, follow
+from webhook.report.rewrite.wanted import Node, UneditableError, Values, Wanted, alias_node, edited_nodes, follow
 
 _NEW_LINE = re.compile("\r\n|[\n\r\x85\u2028\u2029]")
 _COMMENT = re.compile("( *)#[^\n\r\x85\u2028\u2029]*(?:\r\n|[\n\r\x85\u2028\u2029])")
@@ -32,39 +31,41 @@ class Change:
 
 
 def _insert(node: Node, offset: int, text: str) -> Change:
-    return Change(offset, offset, text, node.place.depth)
+    return Change(offset, offset, text, node.depth)
 
 
 def _replace(node: Node, start: int, end: int, text: str) -> Change:
-    return Change(start, end, text, node.place.depth)
+    return Change(start, end, text, node.depth)
 
 
-def changes(content: str, found: Outline, values: Values) -> list[Change]:
+def changes(marks: Marks, wanted: Wanted, values: Values) -> list[Change]:
     """Return the changes that make the edits, in the order of the text. Raises UneditableError.
 
     The text of an anchor that an edit changes would show in each alias of it: these aliases get their values as text.
     """
-    changer = _Changer(content, found, values)
-    made = [change for node in found.nodes if node.wanted is not None for change in changer.edit(node)]
-    starts = sorted(node.start for node in found.nodes if node.wanted is not None)
-    for anchor in found.anchors:
-        if anchor.aliases and bisect_left(starts, anchor.start) < bisect_left(starts, anchor.end + 1):
-            for alias in anchor.aliases:
-                if alias.wanted is None:
-                    made += changer.expand(alias, anchor)
+    changer = _Changer(marks, values)
+    nodes = edited_nodes(marks, wanted)
+    made = [change for node in nodes for change in changer.edit(node)]
+    starts = [node.start for node in nodes]
+    edited = {node.start for node in nodes if isinstance(node.mark, Alias)}
+    for alias in marks.aliases:
+        held = alias.anchor.mark
+        is_changed = bisect_left(starts, held.start) < bisect_left(starts, held.end + 1)
+        if is_changed and alias.start not in edited:
+            made += changer.expand(alias_node(alias), alias.anchor)
     return sorted(made, key=lambda change: (change.start, -change.depth))
 
 
 class _Changer:
-    def __init__(self, content: str, found: Outline, values: Values) -> None:
-        self.content = content
+    def __init__(self, marks: Marks, values: Values) -> None:
+        self.content = marks.content
         self.values = values
-        self.writing = Writing(found.layout)
+        self.writing = Writing(layout_of(marks))
 
     def edit(self, node: Node) -> Iterator[Change]:
-        wanted = node.wanted or Wanted()
-        if node.kind is Kind.ALIAS:
-            yield from self._replace(node, self.values.after(node.place.path))
+        wanted, mark = node.wanted, node.mark
+        if isinstance(mark, Alias):
+            yield from self._replace(node, self.values.after(node.path))
         elif wanted.becomes is not None:
             added = wanted.becomes.added
             at_end = None if added is None else self._end_of_text(node, added)
@@ -72,54 +73,54 @@ class _Changer:
                 yield from self._become(node, wanted.becomes.value)
             else:
                 yield _insert(node, at_end, added)
-        elif entries := [*wanted.entries, *self._merged(node, wanted)]:
-            yield from self._append(node, entries)
+        elif isinstance(mark, Collection) and (entries := [*wanted.entries, *self._merged(node, mark)]):
+            yield from self._append(node, mark, entries)
 
     def expand(self, alias: Node, anchor: Anchor) -> Iterator[Change]:
         """Yield the changes that write out what an alias stands for."""
-        if anchor.is_merged:
+        if anchor.place is None:
             raise UneditableError("a merge key holds an anchor that the edits concern; write its aliases out")
         yield from self._replace(alias, follow(self.values.original, anchor.path))
 
-    def _merged(self, node: Node, wanted: Wanted) -> list[tuple[str | None, Any]]:
+    def _merged(self, node: Node, mark: Collection) -> list[tuple[str | None, Any]]:
         """Return the entries that only a merge key gives a mapping and that change: they get a key of their own."""
-        if node.kind is not Kind.MAPPING:
+        if not isinstance(mark.inside, dict):
             return []
-        missing = [key for key in wanted.inside if key not in node.keys]
-        return [(str(key), self.values.after((*node.place.path, key))) for key in missing]
+        missing = [key for key in node.wanted.inside if key not in mark.inside]
+        return [(str(key), self.values.after((*node.path, key))) for key in missing]
 
     def _end_of_text(self, node: Node, added: str) -> int | None:
         """Return where to write the new end of a text; None where the text has to be written as a whole."""
-        if not _SAFE_END.fullmatch(added):
+        if not isinstance(node.mark, Scalar) or not _SAFE_END.fullmatch(added):
             return None
-        if node.style in (Style.SINGLE, Style.DOUBLE):
+        if node.mark.style in QUOTES:
             return node.end - 1
-        return node.end if node.style is Style.PLAIN and not node.place.in_flow else None
+        return node.end if not node.mark.style and not node.in_flow else None
 
     def _become(self, node: Node, value: Any) -> Iterator[Change]:
         if node.start < node.end:
             yield from self._replace(node, value)
         elif self.content[node.start - 1] == ":":
             yield from self._fill(node, value)
-        elif node.place.in_flow:
+        elif node.in_flow:
             yield _insert(node, node.start, f": {self.writing.line(value)}")
         else:
             raise UneditableError('a key after "?" has no value; write ": null" below it')
 
     def _fill(self, node: Node, value: Any) -> Iterator[Change]:
         """Yield the change that writes a value after a colon."""
-        if node.place.column is None or not is_filled(value):
+        if node.column is None or not is_filled(value):
             yield _insert(node, node.start, f" {self._line(node, value)}")
         else:
             yield self._below(node, node.end, value)
 
     def _replace(self, node: Node, value: Any) -> Iterator[Change]:
         """Yield the changes that write a value in place of a scalar or an alias."""
-        if node.place.column is not None and is_filled(value):
+        if node.column is not None and is_filled(value):
             yield _replace(node, self._blanks_before(node.start), node.end, "")
             yield self._below(node, node.end, value)
-        elif node.place.in_flow or not is_filled(value):
-            ended = "\n" if node.style in (Style.LITERAL, Style.FOLDED) else ""
+        elif node.in_flow or not is_filled(value):
+            ended = "\n" if isinstance(node.mark, Scalar) and node.mark.style in BELOW else ""
             yield _replace(node, node.start, node.end, self._line(node, value) + ended)
         else:
             column = len(self._before(node.start) or "")
@@ -133,33 +134,33 @@ class _Changer:
             return self.writing.line(value)
         return self.writing.entry_lines(None, value, self._indent(node.start)).lstrip()
 
-    def _append_after_comment(self, node: Node, entries: list[tuple[str | None, Any]]) -> Change:
+    def _append_after_comment(self, node: Node, mark: Collection, entries: list[tuple[str | None, Any]]) -> Change:
         """Return the change that adds the first entries to brackets with a comment between them."""
-        indent = self._indent(node.closed)
+        indent = self._indent(mark.closed)
         lines = ",\n".join(self.writing.entry_lines(*one, f"{indent}  ") for one in entries)
-        return _insert(node, node.closed, f"{lines.removeprefix(indent)}\n{indent}")
+        return _insert(node, mark.closed, f"{lines.removeprefix(indent)}\n{indent}")
 
     def _below(self, node: Node, end: int, value: Any) -> Change:
         """Return the change that writes a collection in block style below the line of an offset."""
-        lines = self.writing.block(value, (node.place.column or 0) + self.writing.indent(value))
+        lines = self.writing.block(value, (node.column or 0) + self.writing.indent(value))
         return _insert(node, self._line_after(end), "".join(lines))
 
-    def _append(self, node: Node, entries: list[tuple[str | None, Any]]) -> Iterator[Change]:
-        value: Any = dict(entries) if node.kind is Kind.MAPPING else [one for _, one in entries]
-        if node.style is Style.BLOCK:
-            below = self._past_comments(self._line_after(node.end), node)
-            yield _insert(node, below, "".join(self.writing.block(value, node.column)))
-        elif self.content[node.opened - 1] not in "[{":
+    def _append(self, node: Node, mark: Collection, entries: list[tuple[str | None, Any]]) -> Iterator[Change]:
+        value: Any = dict(entries) if isinstance(mark.inside, dict) else [one for _, one in entries]
+        if not mark.is_flow:
+            below = self._past_comments(self._line_after(mark.end), node, mark)
+            yield _insert(node, below, "".join(self.writing.block(value, mark.column)))
+        elif self.content[mark.opened - 1] not in "[{":
             raise UneditableError('a pair within "[ ]" has no braces; put it in "{ }"')
-        elif node.last is not None:
-            yield from self._append_in_brackets(node, node.last, entries)
-        elif self.content[node.opened : node.closed].strip():
-            yield self._append_after_comment(node, entries)
-        elif node.place.column is None or self.writing.unit:
-            yield _replace(node, node.opened - 1, node.closed + 1, self._line(node, value))
+        elif mark.last is not None:
+            yield from self._append_in_brackets(node, mark.last, entries)
+        elif self.content[mark.opened : mark.closed].strip():
+            yield self._append_after_comment(node, mark, entries)
+        elif node.column is None or self.writing.unit:
+            yield _replace(node, mark.opened - 1, mark.closed + 1, self._line(node, value))
         else:
-            yield _replace(node, self._blanks_before(node.opened - 1), node.closed + 1, "")
-            yield self._below(node, node.closed + 1, value)
+            yield _replace(node, self._blanks_before(mark.opened - 1), mark.closed + 1, "")
+            yield self._below(node, mark.closed + 1, value)
 
     def _append_in_brackets(self, node: Node, last: int, entries: list[tuple[str | None, Any]]) -> Iterator[Change]:
         """Yield the changes that add entries after the last one: on lines of their own if that one has such a line."""
@@ -197,14 +198,45 @@ class _Changer:
         found = _NEW_LINE.search(self.content, end)
         return len(self.content) if found is None else found.end()
 
-    def _past_comments(self, offset: int, node: Node) -> int:
+    def _past_comments(self, offset: int, node: Node, mark: Collection) -> int:
         """Return the offset after comments below a collection that are indented like its entries."""
-        column = node.column
-        if node.kind is Kind.LIST and column == node.place.column:
+        column = mark.column
+        if isinstance(mark.inside, list) and column == node.column:
             column += 1  # such a comment is about the next key
         while (found := _COMMENT.match(self.content, offset)) and len(found[1]) >= column:
             offset = found.end()
         return offset
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """How a text lays out its collections: the indents of a mapping and of a list below the key that holds them.
+
+    `is_quoted` says whether the root has braces and its keys quotes, as in JSON, and `unit` is the indent of such keys
+    that have lines of their own.
+    """
+
+    mapping: int | None = None
+    list: int | None = None
+    unit: str = ""
+    is_quoted: bool = False
+
+
+def layout_of(marks: Marks) -> Layout:
+    """Return the layout of a text, of which all marks are known."""
+    mapping, list_ = marks.indents.get(dict), marks.indents.get(list)
+    root, content = marks.top.inside[0], marks.content
+    if not isinstance(root, Collection) or not root.is_flow or not isinstance(root.inside, dict) or root.last is None:
+        return Layout(mapping, list_)
+    first = _QUOTED_KEY.match(content, root.opened)
+    if first is None:
+        return Layout(mapping, list_)
+    before = content[content.rfind("\n", 0, first.start(1)) + 1 : first.start(1)]
+    return Layout(mapping, list_, "" if before.strip(" \t") else before, is_quoted=True)
+
+
+_QUOTED_KEY = re.compile(r'(?:\s|#[^\n]*+)*+((?:[&!]\S*+\s++)*+")')
+"""A quoted key after blanks and comments, perhaps with an anchor or a tag."""
 
 
 class Writing:

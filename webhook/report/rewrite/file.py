@@ -11,10 +11,9 @@ import msgspec
 
 from webhook.diagnostics import Diagnostic
 from webhook.manifests import Document, Position, documents
+from webhook.manifests.marks import Marks
 from webhook.report.mutation_writer import Mutation
 from webhook.report.rewrite.changes import Change, changes
-from webhook.report.rewrite.events import json_events, json_key, yaml_events, yaml_key
-from webhook.report.rewrite.outline import outline
 from webhook.report.rewrite.wanted import UneditableError, Values, Wanted
 
 _BOM = b"\xef\xbb\xbf"
@@ -86,10 +85,10 @@ def _splices(cursor: _Cursor, document: Document, mutations: Sequence[Mutation])
     wanted = Wanted()
     for one in mutations:
         wanted.want(one.manifest.path, one.manifest.value, one.operations)
-    events, key = (json_events(whole, 0), json_key) if document.is_json else (yaml_events(whole), yaml_key)
+    marks = Marks(whole, 0, is_json=document.is_json).whole()
     values = Values(document.value, {one.manifest.path: one.edited for one in mutations})
     reached, place = 0, begin
-    for change in changes(whole, outline(whole, events, key, wanted), values):
+    for change in changes(marks, wanted, values):
         start, end = min(change.start, len(content)), min(change.end, len(content))
         place += len(content[reached:start].encode())
         taken = len(content[start:end].encode())

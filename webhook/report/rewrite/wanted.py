@@ -1,11 +1,12 @@
-"""What edits want of the values of a document, as a tree of the paths that they lead to."""
+"""The requested edits as a tree, keyed by path, and the values in the text that they concern."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from webhook.manifests.marks import Alias, Collection, Mark, Marks
 from webhook.patch import Operation
 from webhook.policy.verdict import Path
 
@@ -105,3 +106,44 @@ class Values:
         if path not in self._made:
             self._made[path] = self._edited[path]()
         return self._made[path]
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A value in the text that edits concern, or an alias, and what edits want of it.
+
+    `start` and `end` of a missing value follow the colon or the dash. `column` is that of the keys of the block mapping
+    that holds it; None for an element of a list, and within brackets.
+    """
+
+    mark: Mark
+    path: Path
+    depth: int
+    in_flow: bool
+    column: int | None
+    start: int
+    wanted: Wanted
+
+    @property
+    def end(self) -> int:
+        return self.mark.end
+
+
+def edited_nodes(marks: Marks, wanted: Wanted) -> list[Node]:
+    """Return the values of which something is wanted, in the order of the text."""
+    return sorted(_edited(marks.top.inside[0], wanted, marks.top, ()), key=lambda node: node.start)
+
+
+def _edited(mark: Mark, wanted: Wanted, holder: Collection, path: Path) -> Iterator[Node]:
+    column = holder.column if isinstance(holder.inside, dict) and not holder.is_flow else None
+    start = mark.start if isinstance(mark, Collection) else min(mark.start, mark.end)
+    yield Node(mark, path, len(path), holder.is_flow, column, start, wanted)
+    if isinstance(mark, Collection):
+        for step, one in wanted.inside.items():
+            if (inner := mark.own(step)) is not None:
+                yield from _edited(inner, one, mark, (*path, step))
+
+
+def alias_node(alias: Alias) -> Node:
+    """Return the node of an alias that edits do not concern."""
+    return Node(alias, (), alias.depth, alias.in_flow, alias.column, alias.start, Wanted())

@@ -1,23 +1,15 @@
-"""Positions in a text, and the tree that leads from a path to the offset of its value."""
+"""The text of a document: the line and column of an offset, and the error of text that cannot be read."""
 
 from __future__ import annotations
 
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
-from webhook.policy.verdict import Path
-
-# The character offset where a value starts; for a mapping or list also the spots of its own values. Only containers
-# need a tuple, and most values are scalars.
-Spot: TypeAlias = "int | tuple[int, Spots]"
-Spots: TypeAlias = "dict[str, Spot] | list[Spot]"
-
-STEP = 1024
-"""Values that are found before a spot is looked at again."""
+from webhook.policy.messages import printable
 
 _BLOCK = 1024
 """Characters between the places of which the line is kept: an index of all lines takes many times their memory."""
 
-_EXCERPT = 200
+EXCERPT = 200
 """Characters of a line that an excerpt shows before and after a value."""
 
 
@@ -62,7 +54,7 @@ class SourceText:
 
     def excerpt(self, offset: int) -> tuple[str, int]:
         """Return the line of a character offset, or the part of a long line around it, and the column of that part."""
-        start, end = self._line(offset, _EXCERPT)
+        start, end = self._line(offset, EXCERPT)
         return self.content[start:end], self.position(start).column
 
     def _line(self, offset: int, most: int) -> tuple[int, int]:
@@ -74,58 +66,28 @@ class SourceText:
         return self.position(offset).line
 
 
-def only_place(spot: Spot, path: Path, text: str) -> int | None:
-    """Return the offset of the scalar at `path`; None if it may stand for other values, or they for it.
+DEEPEST = 256
+"""Levels of nesting: far more than any Kubernetes object needs, far fewer than the stack of a recursive reader."""
 
-    That is a value with an anchor, in one, or from an alias: what an alias or a merge key brings in is before it.
-    """
-    before = 0
-    for step in path:
-        if isinstance(spot, int) or text[spot[0]] in _SHARING or spot[0] < before:
-            return None
-        before, inner = spot
-        try:
-            spot = inner[step]  # type: ignore[index]
-        except LookupError:
-            return None
-    return spot if isinstance(spot, int) and spot >= before and text[spot] not in _SHARING else None
+TOO_DEEP = f"nested deeper than {DEEPEST} levels"
+
+_LONGEST_QUOTE = 48
 
 
-_SHARING = "&*"
-"""How anchors and aliases begin."""
+class UnreadableError(Exception):
+    """A text that cannot be read, and the character offset of the reason."""
+
+    def __init__(self, message: str, offset: int) -> None:
+        super().__init__(message)
+        self.message = message
+        self.offset = offset
 
 
-def follow(spot: Spot, path: Path) -> int:
-    """Return the offset of the value at `path`, or of the nearest ancestor that exists."""
-    for step in path:
-        if isinstance(spot, int):
-            return spot
-        offset, inner = spot
-        if isinstance(inner, dict):
-            if step not in inner:
-                return offset
-            spot = inner[step]
-        elif isinstance(step, int) and 0 <= step < len(inner):
-            spot = inner[step]
-        else:
-            return offset
-    return spot if isinstance(spot, int) else spot[0]
+def quoted(text: str) -> str:
+    """Return text of a file for a message: in quotes, shortened and sanitised."""
+    return f'"{printable(text, _LONGEST_QUOTE)}"'
 
 
-def is_reached(spot: Spot, path: Path) -> bool:
-    """Return whether a spot that still grows leads to the value at `path`, or to a scalar above."""
-    for step in path:
-        if isinstance(spot, int):
-            return True
-        inner = spot[1]
-        if isinstance(inner, dict):
-            if step not in inner:
-                return False
-            spot = inner[step]
-        elif not isinstance(step, int) or step < 0:
-            return True
-        elif step < len(inner):
-            spot = inner[step]
-        else:
-            return False
-    return True
+def given_twice(key: str, first_line: int, offset: int) -> UnreadableError:
+    """Return the error for a mapping key that is given twice."""
+    return UnreadableError(f"mapping key {quoted(key)} is given twice, first on line {first_line}", offset)
