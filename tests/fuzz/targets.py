@@ -18,8 +18,8 @@ from webhook.admission import Hook
 from webhook.diagnostics import Diagnostic, Unread
 from webhook.dryrun.evaluation import evaluate
 from webhook.manifests import Manifest, Source, objects
+from webhook.manifests.folders import used_files
 from webhook.manifests.ignore import Patterns
-from webhook.manifests.kustomizations import used_files
 from webhook.policy.evaluate import Evaluator
 from webhook.policy.settings.settings import Settings
 from webhook.report.check import CheckFormat

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from webhook.diagnostics import Diagnostic
 from webhook.manifests import Manifest, read
-from webhook.manifests.readings import BLOCK, TooLargeError, sections
+from webhook.manifests.stream import BLOCK, TooLargeError, sections
 
 PIECES = st.sampled_from(
     [b"kind: A\n", b"---\n", b"--- # c\n", b"---#\n", b"--- x\n", b"\n", b"# c\n", b" ", b"\t", b"\r\n",

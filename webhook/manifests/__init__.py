@@ -6,9 +6,8 @@ from webhook.manifests.files import Source
 from webhook.manifests.manifest import Document, Manifest
 from webhook.manifests.objects import objects
 from webhook.manifests.reader import documents, has_documents, read
-from webhook.manifests.readings import Reading, in_sections, whole
 from webhook.manifests.recognition import Reason
-from webhook.manifests.sources import STDIN, is_pipe, source, sources
+from webhook.manifests.sources import STDIN, Reading, in_sections, is_pipe, source, sources, whole
 from webhook.manifests.text import Position
 
 __all__ = [

@@ -1,20 +1,170 @@
-"""The files of a folder that are read, and what is skipped in it."""
+"""The files that folders and patterns select, and what is skipped there: by its name, its folder, git, or an option.
+
+No file is left out because a kustomization names it, or a file of its author could hide any other.
+"""
 
 from __future__ import annotations
 
 import os
 import stat
 import sys
-from collections.abc import Iterator
-from posixpath import basename
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
+from itertools import accumulate
+from posixpath import basename, normpath, split
 from typing import NamedTuple
 
 from webhook.diagnostics import Diagnostic, Unread
-from webhook.manifests.files import is_folder, leaves, problem, reason_of, shown
+from webhook.manifests.files import Source, is_folder, leaves, mode_of, problem, read_file, reason_of, shown
+from webhook.manifests.git import Ignored, WorkTrees
 from webhook.manifests.ignore import Patterns
-from webhook.manifests.places import Place, inner_place, is_of_chart, top_place
-from webhook.manifests.recognition import EXTENSIONS, KUSTOMIZATION_FILES, Reason
-from webhook.manifests.worktrees import WorkTrees
+from webhook.manifests.manifest import Document
+from webhook.manifests.reader import documents
+from webhook.manifests.recognition import (
+    CHART_FILE,
+    EXTENSIONS,
+    KUSTOMIZATION_FILES,
+    Reason,
+    is_values_file,
+    unbuilt,
+)
+
+_MAGIC = "*?["
+_KINDS = f"{', '.join(EXTENSIONS[:-1])} or {EXTENSIONS[-1]} file"
+
+
+def folder(name: str, exclude: Sequence[str], trees: WorkTrees) -> Iterator[Source | Unread | Diagnostic]:
+    """Read the manifests of a folder and of those below it."""
+    yield from _searched(name, Search(name, trees, _below(exclude, name)), f"no {_KINDS} in this folder")
+
+
+def matches(pattern: str, exclude: Sequence[str], trees: WorkTrees) -> Iterator[Source | Unread | Diagnostic]:
+    """Read the files that a pattern matches below the folder with which it begins."""
+    names = pattern.split("/")
+    fixed = next(index for index, name in enumerate(names) if any(one in name for one in _MAGIC))
+    top = "/".join(names[:fixed]) or ("/" if fixed else ".")
+    rest = names[fixed:]
+    levels = sys.maxsize if "**" in rest else len(rest) - 1
+    nothing = f"no {_KINDS} matches this pattern"
+    if not is_folder(top):
+        yield problem(pattern, nothing)
+        return
+    search = Search(top, trees, _below(exclude, top), levels, Patterns([f"/{'/'.join(rest)}"]))
+    yield from _searched(pattern, search, nothing)
+
+
+def excluded_file(name: str, exclude: Sequence[str]) -> Unread | None:
+    """Return the entry of a file that is excluded, itself or with a folder above it; None for any other file."""
+    *folders, file = _path(name)
+    patterns = Patterns(exclude)
+    within = any(patterns.match(one, folder=True) for one in accumulate(folders, "{}/{}".format))
+    return Reason.EXCLUDED.skips(shown(name)) if within or patterns.match("/".join([*folders, file])) else None
+
+
+class NamedFiles:
+    """Files that are named but treated as those of a folder: the working directory, or their own outside it."""
+
+    __slots__ = ("_exclude", "_places", "_trees")
+
+    def __init__(self, exclude: Sequence[str], trees: WorkTrees) -> None:
+        self._exclude = Patterns(exclude) if exclude else None
+        self._trees = trees
+        self._places: dict[str, Place] = {}
+
+    def read(self, name: str) -> Iterator[Source | Unread | Diagnostic]:
+        """Yield the content of a file, or why it is skipped."""
+        found = self._found(name)
+        if isinstance(found, Reason):
+            yield found.skips(shown(name))
+        else:
+            yield from _read(found)
+
+    def _found(self, name: str) -> Found | Reason:
+        *folders, file = _path(name)
+        top = "." if folders else os.path.split(name)[0] or "."
+        folder = top
+        if is_of_chart(folder):
+            return Reason.CHART
+        place = self._places.get(top) or self._places.setdefault(top, top_place(top, self._trees, markers(top, top)))
+        for one in folders:
+            reason = place.reason(one, self._exclude, is_folder=True)
+            if reason is not None:
+                return reason
+            folder = f"{folder}/{one}"
+            place = self._places.get(folder) or self._places.setdefault(
+                folder, inner_place(place, folder, one, self._trees, markers(folder, top))
+            )
+        return (
+            place.reason(file, self._exclude, is_folder=False)
+            or _reason_of_file(name, top)
+            or Found(name, place.is_part(file))
+        )
+
+
+def _reason_of_file(name: str, top: str) -> Reason | None:
+    """Return why a file is skipped because of what it is. One that is missing is not skipped, but an error."""
+    if leaves(name, top):
+        return Reason.OUTSIDE
+    mode = mode_of(name)
+    return Reason.IRREGULAR if mode and not stat.S_ISREG(mode) else None
+
+
+def _path(name: str) -> list[str]:
+    """Return the path of a file from the working directory; its name alone where it is outside."""
+    above, file = os.path.split(name)
+    return f"{_from_here(above or '.')}{file}".split("/")
+
+
+def _searched(name: str, search: Search, nothing: str) -> Iterator[Source | Unread | Diagnostic]:
+    """Read what is found in a folder. To find nothing is an error of the input, or a check of nothing would pass."""
+    skipped: Counter[str] = Counter()
+    has_input = False
+    for found in walk(search):
+        if isinstance(found, Unread):
+            if search.only is None or not found.file.endswith("/"):
+                skipped[found.reason] += 1
+            yield found
+        elif isinstance(found, Diagnostic):
+            has_input = True
+            yield found
+        else:
+            if found.is_kustomization:
+                skipped[Reason.KUSTOMIZATION] += 1  # what it builds is the input
+            else:
+                has_input = True
+            yield from _read(found)
+    if not has_input:
+        yield problem(name, _all_skipped(skipped) if skipped else nothing)
+
+
+def _read(found: Found) -> Iterator[Source | Unread | Diagnostic]:
+    if found.is_kustomization:
+        yield unbuilt(found.path)
+    data = read_file(found.path)
+    yield data if isinstance(data, Diagnostic) else Source(shown(found.path), data, False, is_part=found.is_part)
+
+
+_INSTEAD = {
+    Reason.CHART: "; pipe `helm template` and name - instead",
+    Reason.KUSTOMIZATION: "; pipe `kubectl kustomize` and name - instead",
+}
+
+
+def _all_skipped(skipped: Counter[str]) -> str:
+    counts = ", ".join(f"{count} {reason}" for reason, count in skipped.most_common())
+    instead = next((text for reason, text in _INSTEAD.items() if reason in skipped), "")
+    return f"every file here is skipped ({counts}){instead}"
+
+
+def _below(exclude: Sequence[str], top: str) -> Patterns | None:
+    """Return the patterns to exclude for the paths in a folder; None without patterns."""
+    return Patterns(exclude, _from_here(top)) if exclude else None
+
+
+def _from_here(folder: str) -> str:
+    """Return the path from the working directory to a folder, with a slash at the end; empty for one outside it."""
+    path = os.path.relpath(os.path.realpath(folder))
+    return "" if path == "." or path.split("/")[0] == ".." else f"{path}/"
 
 
 class Search(NamedTuple):
@@ -132,3 +282,121 @@ def _link_to_folder(folder: _Folder, entry: os.DirEntry[str], search: Search) ->
         return None
     reason = folder.place.reason(entry.name, search.exclude, is_folder=True) or Reason.LINK
     return reason.skips(f"{shown(entry.path)}/")
+
+
+_MARKERS = (".git", CHART_FILE, *KUSTOMIZATION_FILES)
+"""Files that say something about those beside them and below; not so a kustomization elsewhere, behind a link."""
+
+
+class Place(NamedTuple):
+    """A folder of a search, at or below its top.
+
+    `below` is its path below the top, with a slash at the end. `ignored` is what git ignores in it. `parts` holds the
+    paths below the top of the files that kustomizations merge into objects, by the folders that hold them.
+    """
+
+    below: str
+    ignored: Ignored
+    parts: tuple[frozenset[str], ...]
+    is_chart: bool
+
+    def reason(self, name: str, exclude: Patterns | None, *, is_folder: bool) -> Reason | None:
+        """Return why a file or folder in this folder is skipped; None where it is read."""
+        if name == ".git":
+            return Reason.GIT
+        below = self.below + name
+        if exclude is not None and exclude.match(below, folder=is_folder):
+            return Reason.EXCLUDED
+        if self.ignored.has(name, is_folder=is_folder):
+            return Reason.IGNORED
+        if self.is_chart and (name == "templates" if is_folder else name == CHART_FILE or is_values_file(name)):
+            return Reason.CHART
+        return None
+
+    def is_part(self, name: str) -> bool:
+        """Return whether a file in this folder is a kustomization, or one merges it into objects."""
+        below = self.below + name
+        return name in KUSTOMIZATION_FILES or any(below in parts for parts in self.parts)
+
+
+def top_place(path: str, trees: WorkTrees, names: Collection[str]) -> Place:
+    """Return the place of the top of a search. `names` holds at least the `markers` of the folder."""
+    return _place(path, "", trees.of(path), (), names)
+
+
+def inner_place(outer: Place, path: str, name: str, trees: WorkTrees, names: Collection[str]) -> Place:
+    """Return the place of a folder in a folder; `path` is its whole path."""
+    ignored = trees.within(path) if ".git" in names else outer.ignored.below(name)
+    return _place(path, f"{outer.below}{name}/", ignored, outer.parts, names)
+
+
+def markers(path: str, top: str) -> set[str]:
+    """Return the names of files in a folder that say something about those beside them and below."""
+    names = {name for name in _MARKERS if os.path.lexists(f"{path}/{name}")}
+    return names - {name for name in names.intersection(KUSTOMIZATION_FILES) if leaves(f"{path}/{name}", top)}
+
+
+def is_of_chart(folder: str) -> bool:
+    """Return whether a folder is, or is inside, the folder `templates` of a chart."""
+    parent, name = split(os.path.realpath(folder))
+    while name:
+        if name == "templates" and os.path.lexists(f"{parent}/{CHART_FILE}"):
+            return True
+        parent, name = split(parent)
+    return False
+
+
+def _place(path: str, below: str, ignored: Ignored, parts: tuple[frozenset[str], ...], names: Collection[str]) -> Place:
+    found = parts_of(path, below, names)
+    return Place(below, ignored, (*parts, found) if found else parts, CHART_FILE in names)
+
+
+_WITH_PATH = ("patches", "patchesJson6902", "replacements")
+"""Fields with parts in files of their own, beside those in `patchesStrategicMerge`."""
+
+
+def parts_of(path: str, below: str, names: Collection[str]) -> frozenset[str]:
+    """Return the paths of the files that the kustomizations of a folder, with files of these names, merge into objects.
+
+    The paths begin where `below` does, which ends with a slash unless it is empty. What cannot be read is reported
+    where the file is read.
+    """
+    parts: frozenset[str] = frozenset()
+    for name in KUSTOMIZATION_FILES:
+        data = read_file(f"{path}/{name}") if name in names else b""
+        found = data if isinstance(data, Diagnostic) else used_files(name, data, below)
+        parts = parts if isinstance(found, Diagnostic) else parts | found
+    return parts
+
+
+def used_files(file: str, data: bytes, folder: str) -> frozenset[str] | Diagnostic:
+    """Return the files that a kustomization in a folder merges into objects, and that it does not apply as they are."""
+    used: set[str] = set()
+    for found in documents(file, data):
+        if isinstance(found, Diagnostic):
+            return found
+        used |= _used(found)
+    return frozenset(normpath(folder + name) for name in used)
+
+
+def _used(document: Document) -> set[str]:
+    value = document.value
+    if not isinstance(value, dict):
+        return set()
+    return set(_names(value)).difference(_texts(value.get("resources")), _texts(value.get("bases")))
+
+
+def _names(value: dict[str, object]) -> Iterator[str]:
+    yield from _texts(value.get("patchesStrategicMerge"))
+    for field in _WITH_PATH:
+        items = value.get(field)
+        for item in items if isinstance(items, list) else ():
+            if isinstance(item, dict):
+                yield from _texts([item.get("path")])
+
+
+def _texts(value: object) -> Iterator[str]:
+    """Yield the names in a list; text over several lines is a patch itself."""
+    return (
+        (item for item in value if isinstance(item, str) and "\n" not in item) if isinstance(value, list) else iter(())
+    )

@@ -5,13 +5,34 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Callable, Iterator, Sequence
-from typing import BinaryIO
+from typing import BinaryIO, TypeAlias
 
 from webhook.diagnostics import Diagnostic, Unread
-from webhook.manifests.files import Source, is_folder, mode_of, problem, reason_of, shown
-from webhook.manifests.readings import Reading, whole
+from webhook.manifests.files import LARGEST, Source, is_folder, mode_of, problem, read_stream, reason_of, shown
+from webhook.manifests.stream import TooLargeError, sections
 
 STDIN = "<stdin>"
+
+Reading: TypeAlias = Callable[[str, BinaryIO], Iterator[Source | Diagnostic]]
+"""Reads the stream of an input that has a name."""
+
+
+def whole(name: str, stream: BinaryIO) -> Iterator[Source | Diagnostic]:
+    """Read a stream at once."""
+    data = read_stream(name, stream)
+    yield data if isinstance(data, Diagnostic) else Source(name, data)
+
+
+def in_sections(name: str, stream: BinaryIO) -> Iterator[Source | Diagnostic]:
+    """Read a stream in sections, so that memory depends on its largest document."""
+    try:
+        for section in sections(stream):
+            yield Source(name, section.data, first_line=section.first_line, number=section.number)
+    except TooLargeError as error:
+        what = "a document larger" if error.line else "larger"
+        yield Diagnostic(name, error.line, min(error.line, 1), f"{what} than {LARGEST // 1024**2} MiB")
+    except (OSError, ValueError) as error:
+        yield Diagnostic(name, 0, 0, reason_of(error))
 
 
 def sources(
@@ -37,8 +58,8 @@ def sources(
             yield from _named(name, stdin, reading)
             continue
         # A file needs none of this.
-        from webhook.manifests.search import NamedFiles, excluded_file, folder, matches
-        from webhook.manifests.worktrees import WorkTrees
+        from webhook.manifests.folders import NamedFiles, excluded_file, folder, matches
+        from webhook.manifests.git import WorkTrees
 
         trees = trees or WorkTrees(tell)
         if is_folder(name):

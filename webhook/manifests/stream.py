@@ -1,4 +1,4 @@
-"""Split a stream of bytes into the texts of its YAML documents, as kubectl does.
+"""Split a stream of bytes into the texts of its YAML documents, as kubectl does, or into sections of whole documents.
 
 kubectl does not leave this to the YAML parser: `YAMLReader` in k8s.io/apimachinery `pkg/util/yaml` splits at every line
 that begins with `---`, whatever the YAML around it means, and allows only a comment after it.
@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple
+
+from webhook.manifests.files import LARGEST
 
 BOM = b"\xef\xbb\xbf"
 _SEPARATOR = b"\n---"
@@ -106,3 +108,60 @@ def _beside(text: bytes) -> str:
 def _first(data: bytes) -> int:
     """Return where the first `---` line begins; the end of the data without one."""
     return 0 if data.startswith(_SEPARATOR[1:]) else data.find(_SEPARATOR) + 1 or len(data)
+
+
+BLOCK = 128 * 1024
+"""Bytes that are read at once. A section has about as many, unless a document is larger."""
+
+
+class Section(NamedTuple):
+    """Documents of a stream that follow each other: their bytes, their first line, the number of documents before."""
+
+    data: bytes
+    first_line: int = 1
+    number: int = 0
+
+
+class TooLargeError(Exception):
+    """A document is too large. `line` is its first line; 0 if the whole input counts as one."""
+
+    def __init__(self, line: int) -> None:
+        super().__init__(line)
+        self.line = line
+
+
+def sections(stream: BinaryIO, block: int = BLOCK) -> Iterator[Section]:
+    """Yield the sections of a stream, at least one. Raises TooLargeError, OSError and ValueError.
+
+    Only a line that begins with `---` ends a document, whatever the YAML around it means: see `stream`. JSON, and what
+    is no text, is one section.
+    """
+    data = stream.read(block)
+    while is_blank(data) and len(data) <= LARGEST and (more := stream.read(block + len(data))):
+        data += more
+    if len(data) < block or not is_yaml(data):
+        yield Section(_whole(data, stream))
+        return
+    pending = bytearray()
+    line, number = 1, 0
+    while data:
+        searched = max(0, len(pending) - len(_SEPARATOR))
+        pending += data
+        if end := pending.rfind(_SEPARATOR, searched) + 1:
+            whole = bytes(pending[:end])
+            del pending[:end]
+            yield Section(whole, line, number)
+            number += count(whole, is_start=line == 1)
+            line += whole.count(b"\n")
+        if len(pending) > LARGEST:
+            raise TooLargeError(line)
+        data = stream.read(block)
+    if pending or line == 1:
+        yield Section(bytes(pending), line, number)
+
+
+def _whole(data: bytes, stream: BinaryIO) -> bytes:
+    data += stream.read(max(0, LARGEST + 1 - len(data)))
+    if len(data) > LARGEST:
+        raise TooLargeError(0)
+    return data
