@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from webhook.diagnostics import Diagnostic
 from webhook.manifests import Manifest, Position, marks, read
-from webhook.manifests.marks import Collection, Mark, Marks
+from webhook.manifests.marks import CollectionMark, Mark, Marks
 from webhook.policy.verdict import Path
 
 YAML = """\
@@ -258,7 +258,7 @@ def _paths(mark: Mark, path: Path = ()) -> Iterator[Path]:
     yield path
     yield (*path, "missing")
     yield (*path, 99)
-    if isinstance(mark, Collection):
+    if isinstance(mark, CollectionMark):
         items = mark.inside.items() if isinstance(mark.inside, dict) else enumerate(mark.inside)
         for step, below in items:
             yield from _paths(below, (*path, step))
@@ -296,7 +296,7 @@ def test_each_value_has_a_mark_and_each_mark_a_value(value: dict[str, object], f
 
 def _shape(mark: Mark) -> object:
     """The keys and lengths of the collections of a tree."""
-    if not isinstance(mark, Collection):
+    if not isinstance(mark, CollectionMark):
         return None
     if isinstance(mark.inside, dict):
         return {key: _shape(one) for key, one in mark.inside.items()}

@@ -35,7 +35,7 @@ _KINDS = f"{', '.join(EXTENSIONS[:-1])} or {EXTENSIONS[-1]} file"
 
 def folder(name: str, exclude: Sequence[str], trees: WorkTrees) -> Iterator[Source | Unread | Diagnostic]:
     """Read the manifests of a folder and of those below it."""
-    yield from _searched(name, Search(name, trees, _below(exclude, name)), f"no {_KINDS} in this folder")
+    yield from _searched(name, _Search(name, trees, _below(exclude, name)), f"no {_KINDS} in this folder")
 
 
 def matches(pattern: str, exclude: Sequence[str], trees: WorkTrees) -> Iterator[Source | Unread | Diagnostic]:
@@ -49,7 +49,7 @@ def matches(pattern: str, exclude: Sequence[str], trees: WorkTrees) -> Iterator[
     if not is_folder(top):
         yield problem(pattern, nothing)
         return
-    search = Search(top, trees, _below(exclude, top), levels, Patterns([f"/{'/'.join(rest)}"]))
+    search = _Search(top, trees, _below(exclude, top), levels, Patterns([f"/{'/'.join(rest)}"]))
     yield from _searched(pattern, search, nothing)
 
 
@@ -69,7 +69,7 @@ class NamedFiles:
     def __init__(self, exclude: Sequence[str], trees: WorkTrees) -> None:
         self._exclude = Patterns(exclude) if exclude else None
         self._trees = trees
-        self._places: dict[str, Place] = {}
+        self._places: dict[str, _Place] = {}
 
     def read(self, name: str) -> Iterator[Source | Unread | Diagnostic]:
         """Yield the content of a file, or why it is skipped."""
@@ -79,25 +79,25 @@ class NamedFiles:
         else:
             yield from _read(found)
 
-    def _found(self, name: str) -> Found | Reason:
+    def _found(self, name: str) -> _FoundFile | Reason:
         *folders, file = _path(name)
         top = "." if folders else os.path.split(name)[0] or "."
         folder = top
-        if is_of_chart(folder):
+        if _is_of_chart(folder):
             return Reason.CHART
-        place = self._places.get(top) or self._places.setdefault(top, top_place(top, self._trees, markers(top, top)))
+        place = self._places.get(top) or self._places.setdefault(top, _top_place(top, self._trees, _markers(top, top)))
         for one in folders:
             reason = place.reason(one, self._exclude, is_folder=True)
             if reason is not None:
                 return reason
             folder = f"{folder}/{one}"
             place = self._places.get(folder) or self._places.setdefault(
-                folder, inner_place(place, folder, one, self._trees, markers(folder, top))
+                folder, _inner_place(place, folder, one, self._trees, _markers(folder, top))
             )
         return (
             place.reason(file, self._exclude, is_folder=False)
             or _reason_of_file(name, top)
-            or Found(name, place.is_part(file))
+            or _FoundFile(name, place.is_part(file))
         )
 
 
@@ -115,11 +115,11 @@ def _path(name: str) -> list[str]:
     return f"{_from_here(above or '.')}{file}".split("/")
 
 
-def _searched(name: str, search: Search, nothing: str) -> Iterator[Source | Unread | Diagnostic]:
+def _searched(name: str, search: _Search, nothing: str) -> Iterator[Source | Unread | Diagnostic]:
     """Read what is found in a folder. To find nothing is an error of the input, or a check of nothing would pass."""
     skipped: Counter[str] = Counter()
     has_input = False
-    for found in walk(search):
+    for found in _walk(search):
         if isinstance(found, Unread):
             if search.only is None or not found.file.endswith("/"):
                 skipped[found.reason] += 1
@@ -137,7 +137,7 @@ def _searched(name: str, search: Search, nothing: str) -> Iterator[Source | Unre
         yield problem(name, _all_skipped(skipped) if skipped else nothing)
 
 
-def _read(found: Found) -> Iterator[Source | Unread | Diagnostic]:
+def _read(found: _FoundFile) -> Iterator[Source | Unread | Diagnostic]:
     if found.is_kustomization:
         yield unbuilt(found.path)
     data = read_file(found.path)
@@ -167,7 +167,7 @@ def _from_here(folder: str) -> str:
     return "" if path == "." or path.split("/")[0] == ".." else f"{path}/"
 
 
-class Search(NamedTuple):
+class _Search(NamedTuple):
     """What is looked for below a folder.
 
     `levels` counts the levels of folders below it, `exclude` matches what is left out, and `only` the files that are
@@ -181,7 +181,7 @@ class Search(NamedTuple):
     only: Patterns | None = None
 
 
-class Found(NamedTuple):
+class _FoundFile(NamedTuple):
     """A file to read. `is_part`: it is a kustomization, or one merges it into objects."""
 
     path: str
@@ -197,16 +197,16 @@ class _Folder(NamedTuple):
     """A folder during a walk: its level below the top, and the entries that remain."""
 
     level: int
-    place: Place
+    place: _Place
     entries: Iterator[os.DirEntry[str]]
 
 
-def walk(search: Search) -> Iterator[Found | Unread | Diagnostic]:
+def _walk(search: _Search) -> Iterator[_FoundFile | Unread | Diagnostic]:
     """Yield the files to read, sorted in each folder, and what is skipped.
 
     A folder that is skipped counts as one. Links to folders are not followed, since they may form a cycle.
     """
-    if is_of_chart(search.top):
+    if _is_of_chart(search.top):
         yield Reason.CHART.skips(shown(search.top))
         return
     pending: list[_Folder] = []
@@ -228,7 +228,7 @@ def walk(search: Search) -> Iterator[Found | Unread | Diagnostic]:
                 yield reason.skips(f"{shown(entry.path)}/")
 
 
-def _open(pending: list[_Folder], search: Search, path: str, name: str) -> Iterator[Diagnostic]:
+def _open(pending: list[_Folder], search: _Search, path: str, name: str) -> Iterator[Diagnostic]:
     """Add a folder to those that are pending: the top, or a folder in the last one."""
     try:
         with os.scandir(path) as found:
@@ -238,15 +238,15 @@ def _open(pending: list[_Folder], search: Search, path: str, name: str) -> Itera
         return
     names = {entry.name for entry in entries if entry.name not in KUSTOMIZATION_FILES or not _leaves(entry, search)}
     trees = search.trees
-    place = inner_place(pending[-1].place, path, name, trees, names) if pending else top_place(path, trees, names)
+    place = _inner_place(pending[-1].place, path, name, trees, names) if pending else _top_place(path, trees, names)
     pending.append(_Folder(len(pending), place, iter(entries)))
 
 
-def _leaves(entry: os.DirEntry[str], search: Search) -> bool:
+def _leaves(entry: os.DirEntry[str], search: _Search) -> bool:
     return entry.is_symlink() and leaves(entry.path, search.top)
 
 
-def _file(folder: _Folder, entry: os.DirEntry[str], search: Search) -> Found | Unread | Diagnostic | None:
+def _file(folder: _Folder, entry: os.DirEntry[str], search: _Search) -> _FoundFile | Unread | Diagnostic | None:
     """Return a file to read, or why it is not read; None for what is not looked for."""
     if entry.is_symlink() and is_folder(entry.path):
         return _link_to_folder(folder, entry, search)
@@ -262,7 +262,9 @@ def _file(folder: _Folder, entry: os.DirEntry[str], search: Search) -> Found | U
             reason = Reason.IRREGULAR
     except OSError as error:
         return problem(entry.path, reason_of(error))
-    return Found(entry.path, folder.place.is_part(entry.name)) if reason is None else reason.skips(shown(entry.path))
+    return (
+        _FoundFile(entry.path, folder.place.is_part(entry.name)) if reason is None else reason.skips(shown(entry.path))
+    )
 
 
 def _is_selected(only: Patterns, below: str, name: str) -> bool:
@@ -276,7 +278,7 @@ def _type(entry: os.DirEntry[str]) -> int:
     return stat.S_IFREG if entry.is_file(follow_symlinks=False) else entry.stat().st_mode
 
 
-def _link_to_folder(folder: _Folder, entry: os.DirEntry[str], search: Search) -> Unread | None:
+def _link_to_folder(folder: _Folder, entry: os.DirEntry[str], search: _Search) -> Unread | None:
     """Return why a link is not followed; None where no folder is looked at."""
     if folder.level == search.levels:
         return None
@@ -288,7 +290,7 @@ _MARKERS = (".git", CHART_FILE, *KUSTOMIZATION_FILES)
 """Files that say something about those beside them and below; not so a kustomization elsewhere, behind a link."""
 
 
-class Place(NamedTuple):
+class _Place(NamedTuple):
     """A folder of a search, at or below its top.
 
     `below` is its path below the top, with a slash at the end. `ignored` is what git ignores in it. `parts` holds the
@@ -319,24 +321,24 @@ class Place(NamedTuple):
         return name in KUSTOMIZATION_FILES or any(below in parts for parts in self.parts)
 
 
-def top_place(path: str, trees: WorkTrees, names: Collection[str]) -> Place:
-    """Return the place of the top of a search. `names` holds at least the `markers` of the folder."""
+def _top_place(path: str, trees: WorkTrees, names: Collection[str]) -> _Place:
+    """Return the place of the top of a search. `names` holds at least the markers of the folder."""
     return _place(path, "", trees.of(path), (), names)
 
 
-def inner_place(outer: Place, path: str, name: str, trees: WorkTrees, names: Collection[str]) -> Place:
+def _inner_place(outer: _Place, path: str, name: str, trees: WorkTrees, names: Collection[str]) -> _Place:
     """Return the place of a folder in a folder; `path` is its whole path."""
     ignored = trees.within(path) if ".git" in names else outer.ignored.below(name)
     return _place(path, f"{outer.below}{name}/", ignored, outer.parts, names)
 
 
-def markers(path: str, top: str) -> set[str]:
+def _markers(path: str, top: str) -> set[str]:
     """Return the names of files in a folder that say something about those beside them and below."""
     names = {name for name in _MARKERS if os.path.lexists(f"{path}/{name}")}
     return names - {name for name in names.intersection(KUSTOMIZATION_FILES) if leaves(f"{path}/{name}", top)}
 
 
-def is_of_chart(folder: str) -> bool:
+def _is_of_chart(folder: str) -> bool:
     """Return whether a folder is, or is inside, the folder `templates` of a chart."""
     parent, name = split(os.path.realpath(folder))
     while name:
@@ -346,16 +348,18 @@ def is_of_chart(folder: str) -> bool:
     return False
 
 
-def _place(path: str, below: str, ignored: Ignored, parts: tuple[frozenset[str], ...], names: Collection[str]) -> Place:
-    found = parts_of(path, below, names)
-    return Place(below, ignored, (*parts, found) if found else parts, CHART_FILE in names)
+def _place(
+    path: str, below: str, ignored: Ignored, parts: tuple[frozenset[str], ...], names: Collection[str]
+) -> _Place:
+    found = _parts_of(path, below, names)
+    return _Place(below, ignored, (*parts, found) if found else parts, CHART_FILE in names)
 
 
 _WITH_PATH = ("patches", "patchesJson6902", "replacements")
 """Fields with parts in files of their own, beside those in `patchesStrategicMerge`."""
 
 
-def parts_of(path: str, below: str, names: Collection[str]) -> frozenset[str]:
+def _parts_of(path: str, below: str, names: Collection[str]) -> frozenset[str]:
     """Return the paths of the files that the kustomizations of a folder, with files of these names, merge into objects.
 
     The paths begin where `below` does, which ends with a slash unless it is empty. What cannot be read is reported

@@ -12,7 +12,7 @@ from webhook.manifests.text import Position, SourceText
 from webhook.policy.verdict import Path
 
 if TYPE_CHECKING:
-    from webhook.manifests.marks import Mark, Marks, Scalar
+    from webhook.manifests.marks import Mark, Marks, ScalarMark
 
 _SOURCE = re.compile(r"^# Source: (.*)$", re.MULTILINE)
 _ABOVE = 4096
@@ -78,7 +78,7 @@ class Document:
         """Return the mark of the value at a path, or of its nearest ancestor."""
         return self.marks.nearest(self._in_text(path))
 
-    def only_mark(self, path: Path) -> Scalar | None:
+    def only_mark(self, path: Path) -> ScalarMark | None:
         """Return the mark of the scalar at a path; None if other values may share its text."""
         return self.marks.only(self._in_text(path))
 

@@ -36,7 +36,7 @@ BELOW = ("|", ">")
 """The styles of scalars whose text begins on the next line."""
 
 
-class Scalar(NamedTuple):
+class ScalarMark(NamedTuple):
     """A scalar with its anchor and tag. `style` is the first character of its text; empty for a plain one.
 
     `start` of a value that is missing is where libyaml expected it, and `end` follows the colon or the dash.
@@ -47,7 +47,7 @@ class Scalar(NamedTuple):
     style: str
 
 
-class Collection:
+class CollectionMark:
     """A mapping or list: the marks of its own values, and those that merge keys bring in and no own value replaces.
 
     `start` is that of its anchor, tag or first character. `opened` follows the opening bracket, and `closed` is the
@@ -89,8 +89,8 @@ class Collection:
 class Anchor(NamedTuple):
     """A value with an anchor. `place` holds the steps to it, the last one first; None below a merge key."""
 
-    mark: Scalar | Collection
-    place: Place | None
+    mark: ScalarMark | CollectionMark
+    place: Steps | None
 
     @property
     def path(self) -> Path:
@@ -103,7 +103,7 @@ class Anchor(NamedTuple):
         return tuple(reversed(steps))
 
 
-class Alias(NamedTuple):
+class AliasMark(NamedTuple):
     """An alias. `column` is that of the keys of the block mapping that holds it; None in a list and in brackets."""
 
     start: int
@@ -114,8 +114,8 @@ class Alias(NamedTuple):
     depth: int
 
 
-Mark: TypeAlias = Scalar | Collection | Alias
-Place: TypeAlias = "tuple[Place, str | int] | tuple[()]"
+Mark: TypeAlias = ScalarMark | CollectionMark | AliasMark
+Steps: TypeAlias = "tuple[Steps, str | int] | tuple[()]"
 
 
 class Marks:
@@ -129,10 +129,10 @@ class Marks:
 
     def __init__(self, content: str, start: int, *, is_json: bool) -> None:
         self.content = content
-        self.aliases: list[Alias] = []
+        self.aliases: list[AliasMark] = []
         self.indents: dict[type, int] = {}
         self.has_merges = False
-        self.top = Collection([], 0, 0, -1, False, False)  # an artificial list of the root alone
+        self.top = CollectionMark([], 0, 0, -1, False, False)  # an artificial list of the root alone
         self._growth = _json(self, start) if is_json else _yaml(self)
         next(self._growth)
 
@@ -150,19 +150,19 @@ class Marks:
             if not rest or not _may_grow(mark, rest[0]) or next(self._growth, self) is self:
                 return mark
 
-    def only(self, path: Path) -> Scalar | None:
+    def only(self, path: Path) -> ScalarMark | None:
         """Return the mark of a scalar; None if anchors, aliases or merge keys may share its text."""
         self.nearest(path)
         mark: Mark | None = None if self.has_merges else self.top.inside[0]
         for step in path:
-            if not isinstance(mark, Collection) or mark.is_anchored:
+            if not isinstance(mark, CollectionMark) or mark.is_anchored:
                 return None
             mark = mark.at(step)
-        return mark if isinstance(mark, Scalar) and not self.content.startswith("&", mark.start) else None
+        return mark if isinstance(mark, ScalarMark) and not self.content.startswith("&", mark.start) else None
 
     def length(self, mark: Mark, value: object) -> int:
         """Return the characters of a scalar that stands on one line as it is; 0 for any other value, and a long one."""
-        if not isinstance(mark, Scalar) or self.content.startswith(_NOT_PLAIN, mark.start):
+        if not isinstance(mark, ScalarMark) or self.content.startswith(_NOT_PLAIN, mark.start):
             return 0
         if mark.end - mark.start > EXCERPT:
             return 0
@@ -178,8 +178,8 @@ _NOT_PLAIN = ("&", "!", *BELOW)
 def _followed(mark: Mark, path: Path) -> tuple[Mark, Path]:
     """Return the mark that a path leads to, or that of the nearest ancestor and the rest of the path."""
     for index, step in enumerate(path):
-        held = mark.anchor.mark if isinstance(mark, Alias) else mark
-        found = held.at(step) if isinstance(held, Collection) else None
+        held = mark.anchor.mark if isinstance(mark, AliasMark) else mark
+        found = held.at(step) if isinstance(held, CollectionMark) else None
         if found is None:
             return mark, path[index:]
         mark = found
@@ -187,15 +187,15 @@ def _followed(mark: Mark, path: Path) -> tuple[Mark, Path]:
 
 
 def _may_grow(mark: Mark, step: str | int) -> bool:
-    if not isinstance(mark, Collection):
+    if not isinstance(mark, CollectionMark):
         return False
     return isinstance(mark.inside, dict) or (isinstance(step, int) and step >= 0)
 
 
-def end_of(mark: Scalar | Alias, content: str) -> int:
+def end_of(mark: ScalarMark | AliasMark, content: str) -> int:
     """Return the offset after the last character of a value, without blank lines that do not belong to it."""
     end = mark.end
-    if isinstance(mark, Scalar) and mark.style in BELOW:
+    if isinstance(mark, ScalarMark) and mark.style in BELOW:
         header = content.find("\n", mark.start)
         if "+" not in content[mark.start : header]:
             while content.endswith(("\n\n", "\n\r\n"), mark.start, end):
@@ -235,8 +235,8 @@ class _Growing:
         self.tree = tree
         self.collection = tree.top
         self.key: Any = _ITEM
-        self.place: Place | None = None
-        self.stack: list[tuple[Collection, Any, Place | None]] = []
+        self.place: Steps | None = None
+        self.stack: list[tuple[CollectionMark, Any, Steps | None]] = []
         self.latest: Any = None
         self.anchors: dict[str, Anchor] = {}
         self.has_anchors = "&" in tree.content
@@ -253,7 +253,7 @@ class _Growing:
             if collection.merged is not None:
                 collection.merged.pop(key, None)
 
-    def open(self, collection: Collection) -> None:
+    def open(self, collection: CollectionMark) -> None:
         """Add the mark of a mapping or list whose values follow."""
         place = self.inner_place() if self.has_anchors else None
         self.stack.append((self.collection, self.key, self.place))
@@ -275,7 +275,7 @@ class _Growing:
             self.merge(collection)
         self.key = _ITEM if key is _ITEM else None
 
-    def inner_place(self) -> Place | None:
+    def inner_place(self) -> Steps | None:
         """Return the place of the value that comes next."""
         if not self.stack:
             return ()
@@ -287,7 +287,7 @@ class _Growing:
         """Add an alias, or merge the mapping that it stands for."""
         holder, key = self.collection, self.key
         column = None if key is _ITEM or holder.is_flow else holder.column
-        self.latest = mark = Alias(start, end, self.anchors[name], holder.is_flow, column, len(self.stack))
+        self.latest = mark = AliasMark(start, end, self.anchors[name], holder.is_flow, column, len(self.stack))
         self.tree.aliases.append(mark)
         self.put(mark)
         if key is _MERGE:
@@ -295,8 +295,8 @@ class _Growing:
 
     def merge(self, mark: Mark) -> None:
         """Merge a mapping, or a list of mappings, of which earlier ones take precedence."""
-        held = mark.anchor.mark if isinstance(mark, Alias) else mark
-        if not isinstance(held, Collection):
+        held = mark.anchor.mark if isinstance(mark, AliasMark) else mark
+        if not isinstance(held, CollectionMark):
             return
         if isinstance(held.inside, list):
             for one in reversed(held.inside):
@@ -323,7 +323,7 @@ def _yaml(tree: Marks) -> Iterator[None]:
             start = event.start_mark.index
             if event.anchor is not None:
                 named[event.anchor] = event
-                mark = Scalar(start, event.end_mark.index, event.style)
+                mark = ScalarMark(start, event.end_mark.index, event.style)
                 growing.anchors[event.anchor] = Anchor(mark, growing.inner_place())
             if growing.key is None:
                 growing.key = _plain_key(event.value) if event.tag is None and event.implicit[0] else _key(event)
@@ -332,7 +332,7 @@ def _yaml(tree: Marks) -> Iterator[None]:
                 end = event.end_mark.index
                 if start == end and growing.key is not _ITEM:
                     end = _after_colon(tree.content, before.end_mark.index)
-                growing.latest = mark = Scalar(start, end, event.style)
+                growing.latest = mark = ScalarMark(start, end, event.style)
                 growing.put(mark)
         elif kind is MappingStartEvent:
             _add_collection(growing, event, {})
@@ -387,7 +387,7 @@ def _add_collection(growing: _Growing, event: Any, inside: Any) -> None:
             column -= 1  # a list that is not indented has no token of its own: the event ends after its first dash
         if growing.key is not _ITEM:
             growing.tree.indents.setdefault(inside.__class__, column - growing.collection.column)
-    collection = Collection(inside, event.start_mark.index, opened, column, is_flow, event.anchor is not None)
+    collection = CollectionMark(inside, event.start_mark.index, opened, column, is_flow, event.anchor is not None)
     if event.anchor is not None:
         growing.anchors[event.anchor] = Anchor(collection, growing.inner_place())
     growing.open(collection)
@@ -399,14 +399,14 @@ def _json(tree: Marks, start: int) -> Iterator[None]:
     for number, token in enumerate(TOKENS.finditer(tree.content, start), 1):
         offset, word = token.start(), token[0]
         if word in "[{":
-            growing.open(Collection({} if word == "{" else [], offset, offset + 1, 0, True, False))
+            growing.open(CollectionMark({} if word == "{" else [], offset, offset + 1, 0, True, False))
         elif word in "]}":
             growing.close(offset, offset + 1)
         elif growing.key is None and word != ",":
             growing.key = string(word)
             growing.collection.last_key = offset
         elif word != ",":
-            growing.latest = mark = Scalar(offset, token.end(), '"' if word[0] == '"' else "")
+            growing.latest = mark = ScalarMark(offset, token.end(), '"' if word[0] == '"' else "")
             growing.put(mark)
         if not growing.stack:
             break

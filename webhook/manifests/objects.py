@@ -22,8 +22,8 @@ from webhook.manifests.recognition import (
     recognized,
     unbuilt,
 )
-from webhook.policy.pods.reading import type_of
 from webhook.policy.messages import printable
+from webhook.policy.pods.reading import type_of
 from webhook.policy.verdict import Path
 from webhook.policy.workloads.without_pods import FRAGMENT, KUSTOMIZATION
 

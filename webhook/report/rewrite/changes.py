@@ -9,9 +9,18 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from webhook.manifests.marks import BELOW, QUOTES, Alias, Anchor, Collection, Marks, Scalar
+from webhook.manifests.marks import BELOW, QUOTES, AliasMark, Anchor, CollectionMark, Marks, ScalarMark
 from webhook.report.data import json_line, json_text, yaml_line, yaml_text
-from webhook.report.rewrite.wanted import Node, UneditableError, Values, Wanted, alias_node, edited_nodes, follow
+from webhook.report.rewrite.wanted import (
+    Entries,
+    TextNode,
+    UneditableError,
+    Values,
+    Wanted,
+    alias_node,
+    edited_nodes,
+    follow,
+)
 
 _NEW_LINE = re.compile("\r\n|[\n\r\x85\u2028\u2029]")
 _COMMENT = re.compile("( *)#[^\n\r\x85\u2028\u2029]*(?:\r\n|[\n\r\x85\u2028\u2029])")
@@ -30,11 +39,11 @@ class Change:
     depth: int
 
 
-def _insert(node: Node, offset: int, text: str) -> Change:
+def _insert(node: TextNode, offset: int, text: str) -> Change:
     return Change(offset, offset, text, node.depth)
 
 
-def _replace(node: Node, start: int, end: int, text: str) -> Change:
+def _replace(node: TextNode, start: int, end: int, text: str) -> Change:
     return Change(start, end, text, node.depth)
 
 
@@ -47,7 +56,7 @@ def changes(marks: Marks, wanted: Wanted, values: Values) -> list[Change]:
     nodes = edited_nodes(marks, wanted)
     made = [change for node in nodes for change in changer.edit(node)]
     starts = [node.start for node in nodes]
-    edited = {node.start for node in nodes if isinstance(node.mark, Alias)}
+    edited = {node.start for node in nodes if isinstance(node.mark, AliasMark)}
     for alias in marks.aliases:
         held = alias.anchor.mark
         is_changed = bisect_left(starts, held.start) < bisect_left(starts, held.end + 1)
@@ -62,9 +71,9 @@ class _Changer:
         self.values = values
         self.writing = Writing(layout_of(marks))
 
-    def edit(self, node: Node) -> Iterator[Change]:
+    def edit(self, node: TextNode) -> Iterator[Change]:
         wanted, mark = node.wanted, node.mark
-        if isinstance(mark, Alias):
+        if isinstance(mark, AliasMark):
             yield from self._replace(node, self.values.after(node.path))
         elif wanted.becomes is not None:
             added = wanted.becomes.added
@@ -73,31 +82,31 @@ class _Changer:
                 yield from self._become(node, wanted.becomes.value)
             else:
                 yield _insert(node, at_end, added)
-        elif isinstance(mark, Collection) and (entries := [*wanted.entries, *self._merged(node, mark)]):
+        elif isinstance(mark, CollectionMark) and (entries := [*wanted.entries, *self._merged(node, mark)]):
             yield from self._append(node, mark, entries)
 
-    def expand(self, alias: Node, anchor: Anchor) -> Iterator[Change]:
+    def expand(self, alias: TextNode, anchor: Anchor) -> Iterator[Change]:
         """Yield the changes that write out what an alias stands for."""
         if anchor.place is None:
             raise UneditableError("a merge key holds an anchor that the edits concern; write its aliases out")
         yield from self._replace(alias, follow(self.values.original, anchor.path))
 
-    def _merged(self, node: Node, mark: Collection) -> list[tuple[str | None, Any]]:
+    def _merged(self, node: TextNode, mark: CollectionMark) -> Entries:
         """Return the entries that only a merge key gives a mapping and that change: they get a key of their own."""
         if not isinstance(mark.inside, dict):
             return []
         missing = [key for key in node.wanted.inside if key not in mark.inside]
         return [(str(key), self.values.after((*node.path, key))) for key in missing]
 
-    def _end_of_text(self, node: Node, added: str) -> int | None:
+    def _end_of_text(self, node: TextNode, added: str) -> int | None:
         """Return where to write the new end of a text; None where the text has to be written as a whole."""
-        if not isinstance(node.mark, Scalar) or not _SAFE_END.fullmatch(added):
+        if not isinstance(node.mark, ScalarMark) or not _SAFE_END.fullmatch(added):
             return None
         if node.mark.style in QUOTES:
             return node.end - 1
         return node.end if not node.mark.style and not node.in_flow else None
 
-    def _become(self, node: Node, value: Any) -> Iterator[Change]:
+    def _become(self, node: TextNode, value: Any) -> Iterator[Change]:
         if node.start < node.end:
             yield from self._replace(node, value)
         elif self.content[node.start - 1] == ":":
@@ -107,20 +116,20 @@ class _Changer:
         else:
             raise UneditableError('a key after "?" has no value; write ": null" below it')
 
-    def _fill(self, node: Node, value: Any) -> Iterator[Change]:
+    def _fill(self, node: TextNode, value: Any) -> Iterator[Change]:
         """Yield the change that writes a value after a colon."""
         if node.column is None or not is_filled(value):
             yield _insert(node, node.start, f" {self._line(node, value)}")
         else:
             yield self._below(node, node.end, value)
 
-    def _replace(self, node: Node, value: Any) -> Iterator[Change]:
+    def _replace(self, node: TextNode, value: Any) -> Iterator[Change]:
         """Yield the changes that write a value in place of a scalar or an alias."""
         if node.column is not None and is_filled(value):
             yield _replace(node, self._blanks_before(node.start), node.end, "")
             yield self._below(node, node.end, value)
         elif node.in_flow or not is_filled(value):
-            ended = "\n" if isinstance(node.mark, Scalar) and node.mark.style in BELOW else ""
+            ended = "\n" if isinstance(node.mark, ScalarMark) and node.mark.style in BELOW else ""
             yield _replace(node, node.start, node.end, self._line(node, value) + ended)
         else:
             column = len(self._before(node.start) or "")
@@ -128,24 +137,24 @@ class _Changer:
             yield _replace(node, node.start, node.end, first.strip())
             yield _insert(node, self._line_after(node.end), "".join(rest))
 
-    def _line(self, node: Node, value: Any) -> str:
+    def _line(self, node: TextNode, value: Any) -> str:
         """Return a value for a place beside a key or within brackets: on lines of its own where the text has such."""
         if not self.writing.unit or not is_filled(value):
             return self.writing.line(value)
         return self.writing.entry_lines(None, value, self._indent(node.start)).lstrip()
 
-    def _append_after_comment(self, node: Node, mark: Collection, entries: list[tuple[str | None, Any]]) -> Change:
+    def _append_after_comment(self, node: TextNode, mark: CollectionMark, entries: Entries) -> Change:
         """Return the change that adds the first entries to brackets with a comment between them."""
         indent = self._indent(mark.closed)
         lines = ",\n".join(self.writing.entry_lines(*one, f"{indent}  ") for one in entries)
         return _insert(node, mark.closed, f"{lines.removeprefix(indent)}\n{indent}")
 
-    def _below(self, node: Node, end: int, value: Any) -> Change:
+    def _below(self, node: TextNode, end: int, value: Any) -> Change:
         """Return the change that writes a collection in block style below the line of an offset."""
         lines = self.writing.block(value, (node.column or 0) + self.writing.indent(value))
         return _insert(node, self._line_after(end), "".join(lines))
 
-    def _append(self, node: Node, mark: Collection, entries: list[tuple[str | None, Any]]) -> Iterator[Change]:
+    def _append(self, node: TextNode, mark: CollectionMark, entries: Entries) -> Iterator[Change]:
         value: Any = dict(entries) if isinstance(mark.inside, dict) else [one for _, one in entries]
         if not mark.is_flow:
             below = self._past_comments(self._line_after(mark.end), node, mark)
@@ -162,7 +171,7 @@ class _Changer:
             yield _replace(node, self._blanks_before(mark.opened - 1), mark.closed + 1, "")
             yield self._below(node, mark.closed + 1, value)
 
-    def _append_in_brackets(self, node: Node, last: int, entries: list[tuple[str | None, Any]]) -> Iterator[Change]:
+    def _append_in_brackets(self, node: TextNode, last: int, entries: Entries) -> Iterator[Change]:
         """Yield the changes that add entries after the last one: on lines of their own if that one has such a line."""
         # libyaml takes no comma after the colon of a key without a value.
         comma = " ," if self.content[node.end - 1] == ":" else ","
@@ -198,7 +207,7 @@ class _Changer:
         found = _NEW_LINE.search(self.content, end)
         return len(self.content) if found is None else found.end()
 
-    def _past_comments(self, offset: int, node: Node, mark: Collection) -> int:
+    def _past_comments(self, offset: int, node: TextNode, mark: CollectionMark) -> int:
         """Return the offset after comments below a collection that are indented like its entries."""
         column = mark.column
         if isinstance(mark.inside, list) and column == node.column:
@@ -226,7 +235,12 @@ def layout_of(marks: Marks) -> Layout:
     """Return the layout of a text, of which all marks are known."""
     mapping, list_ = marks.indents.get(dict), marks.indents.get(list)
     root, content = marks.top.inside[0], marks.content
-    if not isinstance(root, Collection) or not root.is_flow or not isinstance(root.inside, dict) or root.last is None:
+    if (
+        not isinstance(root, CollectionMark)
+        or not root.is_flow
+        or not isinstance(root.inside, dict)
+        or root.last is None
+    ):
         return Layout(mapping, list_)
     first = _QUOTED_KEY.match(content, root.opened)
     if first is None:

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
-from webhook.manifests.marks import Alias, Collection, Mark, Marks
+from webhook.manifests.marks import AliasMark, CollectionMark, Mark, Marks
 from webhook.patch import Operation
 from webhook.policy.verdict import Path
 
 
 class UneditableError(Exception):
     """A text that this package cannot edit. The message says why, for the author of the file."""
+
+
+Entries: TypeAlias = list[tuple[str | None, Any]]
+"""New entries of a mapping or list, each with its key; None in a list."""
 
 
 @dataclass(slots=True)
@@ -25,13 +29,10 @@ class Becomes:
 
 @dataclass(slots=True)
 class Wanted:
-    """What edits want of one value: a new value, new entries at its end, or something of the values inside.
-
-    The key of a new entry is None in a list.
-    """
+    """What edits want of one value: a new value, new entries at its end, or something of the values inside."""
 
     becomes: Becomes | None = None
-    entries: list[tuple[str | None, Any]] = field(default_factory=list)
+    entries: Entries = field(default_factory=list)
     inside: dict[str | int, Wanted] = field(default_factory=dict)
 
     def at(self, step: str | int) -> Wanted:
@@ -109,7 +110,7 @@ class Values:
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class TextNode:
     """A value in the text that edits concern, or an alias, and what edits want of it.
 
     `start` and `end` of a missing value follow the colon or the dash. `column` is that of the keys of the block mapping
@@ -129,21 +130,21 @@ class Node:
         return self.mark.end
 
 
-def edited_nodes(marks: Marks, wanted: Wanted) -> list[Node]:
+def edited_nodes(marks: Marks, wanted: Wanted) -> list[TextNode]:
     """Return the values of which something is wanted, in the order of the text."""
     return sorted(_edited(marks.top.inside[0], wanted, marks.top, ()), key=lambda node: node.start)
 
 
-def _edited(mark: Mark, wanted: Wanted, holder: Collection, path: Path) -> Iterator[Node]:
+def _edited(mark: Mark, wanted: Wanted, holder: CollectionMark, path: Path) -> Iterator[TextNode]:
     column = holder.column if isinstance(holder.inside, dict) and not holder.is_flow else None
-    start = mark.start if isinstance(mark, Collection) else min(mark.start, mark.end)
-    yield Node(mark, path, len(path), holder.is_flow, column, start, wanted)
-    if isinstance(mark, Collection):
+    start = mark.start if isinstance(mark, CollectionMark) else min(mark.start, mark.end)
+    yield TextNode(mark, path, len(path), holder.is_flow, column, start, wanted)
+    if isinstance(mark, CollectionMark):
         for step, one in wanted.inside.items():
             if (inner := mark.own(step)) is not None:
                 yield from _edited(inner, one, mark, (*path, step))
 
 
-def alias_node(alias: Alias) -> Node:
+def alias_node(alias: AliasMark) -> TextNode:
     """Return the node of an alias that edits do not concern."""
-    return Node(alias, (), alias.depth, alias.in_flow, alias.column, alias.start, Wanted())
+    return TextNode(alias, (), alias.depth, alias.in_flow, alias.column, alias.start, Wanted())
