@@ -7,7 +7,7 @@ import json
 import re
 import ssl
 from collections import Counter
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from threading import Event, Thread
 from typing import TYPE_CHECKING, Any
@@ -186,6 +186,8 @@ class Replica:
         )
         await writer.drain()
         writer.close()
+        with suppress(OSError):
+            await writer.wait_closed()  # the loop ends after the answers, and TLS is closed in several steps of it
 
 
 @contextmanager
