@@ -45,12 +45,12 @@ def portable(facts: Facts, settings: Settings) -> Facts:
     )
 
 
-class _Named(Protocol):
+class _NamedObject(Protocol):
     @property
     def name(self) -> str: ...
 
 
-T = TypeVar("T", bound=_Named)
+T = TypeVar("T", bound=_NamedObject)
 
 
 def _each(objects: Iterable[T] | None, keep: Callable[[T], T]) -> tuple[T, ...] | None:

@@ -51,7 +51,7 @@ _WRAPPERS = frozenset(
 
 def search(line: CommandLine, *, is_complete: bool) -> Iterator[Launch]:
     """The launches of a line; of a line that is cut, those of complete commands in a script."""
-    return _Search().of_line(line, is_complete=is_complete)
+    return _ProgramSearch().of_line(line, is_complete=is_complete)
 
 
 def is_shell(word: str) -> bool:
@@ -59,7 +59,7 @@ def is_shell(word: str) -> bool:
     return _name(word) in _SHELLS
 
 
-class _Search:
+class _ProgramSearch:
     """The search of one container, which reads the words of a limited number of programs."""
 
     __slots__ = ("_left",)
