@@ -50,6 +50,7 @@ def pods(here: Path) -> str:
     return "pods.yaml"
 
 
+@pytest.mark.slow
 def test_kubeconfig_of_environment_names_cluster(cluster: FakeCluster, prod: tuple[str, ...], pods: str) -> None:
     _, file, *context = prod
     command = [sys.executable, "-m", "webhook", "check", pods, "-o", "json", *context]
