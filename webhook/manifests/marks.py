@@ -69,8 +69,9 @@ class CollectionMark:
 
     def at(self, step: str | int) -> Mark | None:
         """Return the mark of the value at a key or an index; None where there is none."""
+        own = self.own(step)
         merged: Any = self.merged
-        return merged[step] if merged and step in merged else self.own(step)
+        return own if merged is None else merged.get(step, own)
 
     @property
     def last(self) -> int | None:
@@ -81,9 +82,10 @@ class CollectionMark:
 
     def own(self, step: str | int) -> Mark | None:
         """Return the mark of the value at a key or an index, unless only a merge key brings it in."""
-        if isinstance(self.inside, dict):
-            return self.inside.get(step)
-        return self.inside[step] if isinstance(step, int) and 0 <= step < len(self.inside) else None
+        inside = self.inside
+        if inside.__class__ is dict:
+            return inside.get(step)
+        return inside[step] if step.__class__ is int and 0 <= step < len(inside) else None
 
 
 class Anchor(NamedTuple):
@@ -144,21 +146,35 @@ class Marks:
 
     def nearest(self, path: Path) -> Mark:
         """Return the mark of the value at a path, or of its nearest ancestor."""
-        while True:
-            mark, rest = _followed(self.top.inside[0], path)
-            # A tree that grows may lack a key or an index.
-            if not rest or not _may_grow(mark, rest[0]) or next(self._growth, self) is self:
-                return mark
+        return self._find(path)[0]
 
     def only(self, path: Path) -> ScalarMark | None:
         """Return the mark of a scalar; None if anchors, aliases or merge keys may share its text."""
-        self.nearest(path)
-        mark: Mark | None = None if self.has_merges else self.top.inside[0]
-        for step in path:
-            if not isinstance(mark, CollectionMark) or mark.is_anchored:
-                return None
-            mark = mark.at(step)
-        return mark if isinstance(mark, ScalarMark) and not self.content.startswith("&", mark.start) else None
+        mark, is_only = self._find(path)
+        if not is_only or self.has_merges or not isinstance(mark, ScalarMark):
+            return None
+        return None if self.content.startswith("&", mark.start) else mark
+
+    def _find(self, path: Path) -> tuple[Mark, bool]:
+        """Return the mark of the value at a path and whether its text is its own; or the nearest ancestor and False."""
+        while True:
+            mark: Mark = self.top.inside[0]
+            is_only = True
+            for step in path:
+                if mark.__class__ is CollectionMark:
+                    collection = mark
+                elif mark.__class__ is AliasMark and isinstance(mark.anchor.mark, CollectionMark):
+                    collection = mark.anchor.mark
+                else:
+                    return mark, False
+                found = collection.at(step)
+                if found is None:
+                    break
+                mark, is_only = found, is_only and not collection.is_anchored
+            else:
+                return mark, is_only
+            if next(self._growth, self) is self:
+                return mark, False
 
     def length(self, mark: Mark, value: object) -> int:
         """Return the characters of a scalar that stands on one line as it is; 0 for any other value, and a long one."""
@@ -173,23 +189,6 @@ class Marks:
 
 
 _NOT_PLAIN = ("&", "!", *BELOW)
-
-
-def _followed(mark: Mark, path: Path) -> tuple[Mark, Path]:
-    """Return the mark that a path leads to, or that of the nearest ancestor and the rest of the path."""
-    for index, step in enumerate(path):
-        held = mark.anchor.mark if isinstance(mark, AliasMark) else mark
-        found = held.at(step) if isinstance(held, CollectionMark) else None
-        if found is None:
-            return mark, path[index:]
-        mark = found
-    return mark, ()
-
-
-def _may_grow(mark: Mark, step: str | int) -> bool:
-    if not isinstance(mark, CollectionMark):
-        return False
-    return isinstance(mark.inside, dict) or (isinstance(step, int) and step >= 0)
 
 
 def end_of(mark: ScalarMark | AliasMark, content: str) -> int:
