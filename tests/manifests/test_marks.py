@@ -47,15 +47,15 @@ def manifest_of(text: str) -> Manifest:
     ],
 )
 def test_length_of_scalar(text: str, length: int) -> None:
-    assert manifest_of(f"a: {text}\n").length(("a",)) == length
+    assert manifest_of(f"a: {text}\n").in_text(("a",))[2] == length
     if "\n" not in text and "\r" not in text and "#" not in text and text:
-        assert manifest_of(f"{{a: [{text}, 1]}}\n").length(("a", 0)) == length
+        assert manifest_of(f"{{a: [{text}, 1]}}\n").in_text(("a", 0))[2] == length
 
 
 def test_length_of_alias_and_of_missing_value() -> None:
     manifest = manifest_of("a: &a 1\nb: *a\nc: {d: 1}\n")
-    assert [manifest.length((key,)) for key in "abc"] == [0, 0, 0]
-    assert manifest.length(("c", "missing")) == 0
+    assert [manifest.in_text((key,))[2] for key in "abc"] == [0, 0, 0]
+    assert manifest.in_text(("c", "missing"))[2] == 0
 
 
 @pytest.mark.parametrize(
@@ -92,9 +92,8 @@ def test_text_of_length_is_the_value(value: dict[str, Any], as_json: bool) -> No
     (manifest,) = read("file", data)
     assert isinstance(manifest, Manifest)
     for key in value:
-        text, first = manifest.excerpt((key,))
-        start = manifest.locate((key,)).column - first
-        length = manifest.length((key,))
+        position, (text, first), length = manifest.in_text((key,))
+        start = position.column - first
         if not length:
             assert not as_json
             continue

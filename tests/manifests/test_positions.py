@@ -272,8 +272,9 @@ GROWING = {
 
 
 @pytest.mark.parametrize("name", GROWING)
-def test_position_is_found_before_all_others_are(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(marks, "STEP", 1)
+@pytest.mark.parametrize("step", [1, 5, 11])
+def test_position_is_found_before_all_others_are(name: str, step: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(marks, "STEP", step)
 
     def growing() -> Marks:
         return Marks(GROWING[name], 0, is_json=name == "JSON")

@@ -119,8 +119,8 @@ class Evaluated(NamedTuple):
 
     def _place(self, path: Path) -> tuple[int, int, Excerpt, int]:
         """The line and column of a value, the line itself, and the length of the value in it."""
-        line, column = self.manifest.locate(path)
-        return line, column, Excerpt(*self.manifest.excerpt(path)), self.manifest.length(path)
+        (line, column), excerpt, length = self.manifest.in_text(path)
+        return line, column, Excerpt(*excerpt), length
 
 
 def evaluate(

@@ -97,10 +97,6 @@ class Document:
             self._marks = Marks(self.text.content, self.start, is_json=self.is_json)
         return self._marks
 
-    def excerpt(self, path: Path) -> tuple[str, int]:
-        """Return the line of the value at a path, or the part of a long line around it, and the column of that part."""
-        return self.text.excerpt(self.offset(path))
-
     @property
     def source(self) -> str:
         """What the last comment `# Source:` above the document names, which Helm writes; empty without one."""
@@ -179,16 +175,16 @@ class Manifest:
         """Return the position of the value at a path in the object, or of the nearest ancestor that exists."""
         return self.within.locate(self.path + path)
 
-    def excerpt(self, path: Path) -> tuple[str, int]:
-        """Return the line of the value at a path, or the part of a long line around it, and the column of that part."""
-        return self.within.excerpt(self.path + path)
+    def in_text(self, path: Path) -> tuple[Position, tuple[str, int], int]:
+        """Return the position of the value at a path in the object, or of the nearest ancestor, its line, its length.
 
-    def length(self, path: Path) -> int:
-        """Return the number of characters of the scalar at a path; 0 for a value that is not a scalar of one line."""
-        value = self.at(path)
-        if isinstance(value, dict | list):
-            return 0
-        return self.within.marks.length(self.within.mark(self.path + path), value)
+        Of a long line, the part around the value, with the column of this part. The length, in characters, is 0 for a
+        value that is not a scalar of one line.
+        """
+        within, value = self.within, self.at(path)
+        mark = within.mark(self.path + path)
+        length = 0 if isinstance(value, dict | list) else within.marks.length(mark, value)
+        return within.text.position(mark.start), within.text.excerpt(mark.start), length
 
     def only_scalar(self, path: Path) -> tuple[Position, str] | None:
         """Return the position and the text of a scalar of one line; None if other values may share this text."""

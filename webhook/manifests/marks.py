@@ -69,8 +69,9 @@ class CollectionMark:
 
     def at(self, step: str | int) -> Mark | None:
         """Return the mark of the value at a key or an index; None where there is none."""
+        own = self.own(step)
         merged: Any = self.merged
-        return merged[step] if merged and step in merged else self.own(step)
+        return own if merged is None else merged.get(step, own)
 
     @property
     def last(self) -> int | None:
@@ -81,9 +82,10 @@ class CollectionMark:
 
     def own(self, step: str | int) -> Mark | None:
         """Return the mark of the value at a key or an index, unless only a merge key brings it in."""
-        if isinstance(self.inside, dict):
-            return self.inside.get(step)
-        return self.inside[step] if isinstance(step, int) and 0 <= step < len(self.inside) else None
+        inside = self.inside
+        if inside.__class__ is dict:
+            return inside.get(step)
+        return inside[step] if step.__class__ is int and 0 <= step < len(inside) else None
 
 
 class Anchor(NamedTuple):
@@ -125,15 +127,16 @@ class Marks:
     mapping, and the first block list, that is a value of it.
     """
 
-    __slots__ = ("_growth", "aliases", "content", "has_merges", "indents", "top")
+    __slots__ = ("_growing", "_growth", "aliases", "content", "indents", "top")
 
     def __init__(self, content: str, start: int, *, is_json: bool) -> None:
+        growing = _Growing(content)  # does not know this object, which would be a cycle of references
         self.content = content
-        self.aliases: list[AliasMark] = []
-        self.indents: dict[type, int] = {}
-        self.has_merges = False
-        self.top = CollectionMark([], 0, 0, -1, False, False)  # an artificial list of the root alone
-        self._growth = _json(self, start) if is_json else _yaml(self)
+        self.top = growing.top
+        self.aliases = growing.aliases
+        self.indents = growing.indents
+        self._growing = growing
+        self._growth = _json(growing, start) if is_json else _yaml(growing)
         next(self._growth)
 
     def whole(self) -> Marks:
@@ -144,21 +147,35 @@ class Marks:
 
     def nearest(self, path: Path) -> Mark:
         """Return the mark of the value at a path, or of its nearest ancestor."""
-        while True:
-            mark, rest = _followed(self.top.inside[0], path)
-            # A tree that grows may lack a key or an index.
-            if not rest or not _may_grow(mark, rest[0]) or next(self._growth, self) is self:
-                return mark
+        return self._find(path)[0]
 
     def only(self, path: Path) -> ScalarMark | None:
         """Return the mark of a scalar; None if anchors, aliases or merge keys may share its text."""
-        self.nearest(path)
-        mark: Mark | None = None if self.has_merges else self.top.inside[0]
-        for step in path:
-            if not isinstance(mark, CollectionMark) or mark.is_anchored:
-                return None
-            mark = mark.at(step)
-        return mark if isinstance(mark, ScalarMark) and not self.content.startswith("&", mark.start) else None
+        mark, is_only = self._find(path)
+        if not is_only or self._growing.has_merges or not isinstance(mark, ScalarMark):
+            return None
+        return None if self.content.startswith("&", mark.start) else mark
+
+    def _find(self, path: Path) -> tuple[Mark, bool]:
+        """Return the mark of the value at a path and whether its text is its own; or the nearest ancestor and False."""
+        while True:
+            mark: Mark = self.top.inside[0]
+            is_only = True
+            for step in path:
+                if mark.__class__ is CollectionMark:
+                    collection = mark
+                elif mark.__class__ is AliasMark and isinstance(mark.anchor.mark, CollectionMark):
+                    collection = mark.anchor.mark
+                else:
+                    return mark, False
+                found = collection.at(step)
+                if found is None:
+                    break
+                mark, is_only = found, is_only and not collection.is_anchored
+            else:
+                return mark, is_only
+            if next(self._growth, self) is self:
+                return mark, False
 
     def length(self, mark: Mark, value: object) -> int:
         """Return the characters of a scalar that stands on one line as it is; 0 for any other value, and a long one."""
@@ -173,23 +190,6 @@ class Marks:
 
 
 _NOT_PLAIN = ("&", "!", *BELOW)
-
-
-def _followed(mark: Mark, path: Path) -> tuple[Mark, Path]:
-    """Return the mark that a path leads to, or that of the nearest ancestor and the rest of the path."""
-    for index, step in enumerate(path):
-        held = mark.anchor.mark if isinstance(mark, AliasMark) else mark
-        found = held.at(step) if isinstance(held, CollectionMark) else None
-        if found is None:
-            return mark, path[index:]
-        mark = found
-    return mark, ()
-
-
-def _may_grow(mark: Mark, step: str | int) -> bool:
-    if not isinstance(mark, CollectionMark):
-        return False
-    return isinstance(mark.inside, dict) or (isinstance(step, int) and step >= 0)
 
 
 def end_of(mark: ScalarMark | AliasMark, content: str) -> int:
@@ -229,17 +229,34 @@ class _Growing:
     `latest` is the last scalar or alias, or where the last collection ended.
     """
 
-    __slots__ = ("anchors", "collection", "has_anchors", "key", "latest", "place", "stack", "tree")
+    __slots__ = (
+        "aliases",
+        "anchors",
+        "collection",
+        "content",
+        "has_anchors",
+        "has_merges",
+        "indents",
+        "key",
+        "latest",
+        "place",
+        "stack",
+        "top",
+    )
 
-    def __init__(self, tree: Marks) -> None:
-        self.tree = tree
-        self.collection = tree.top
+    def __init__(self, content: str) -> None:
+        self.content = content
+        self.top = CollectionMark([], 0, 0, -1, False, False)  # an artificial list of the root alone
+        self.aliases: list[AliasMark] = []
+        self.indents: dict[type, int] = {}
+        self.has_anchors = "&" in content
+        self.has_merges = False
+        self.anchors: dict[str, Anchor] = {}
+        self.collection = self.top
         self.key: Any = _ITEM
         self.place: Steps | None = None
         self.stack: list[tuple[CollectionMark, Any, Steps | None]] = []
         self.latest: Any = None
-        self.anchors: dict[str, Anchor] = {}
-        self.has_anchors = "&" in tree.content
 
     def put(self, mark: Mark) -> None:
         """Add the mark of a value."""
@@ -268,7 +285,7 @@ class _Growing:
         collection, latest = self.collection, self.latest
         collection.closed = closed
         if latest is not None:
-            collection.end = latest if latest.__class__ is int else end_of(latest, self.tree.content)
+            collection.end = latest if latest.__class__ is int else end_of(latest, self.content)
         self.latest = after if after > closed else collection.end
         self.collection, key, self.place = self.stack.pop()
         if key is _MERGE:
@@ -288,7 +305,7 @@ class _Growing:
         holder, key = self.collection, self.key
         column = None if key is _ITEM or holder.is_flow else holder.column
         self.latest = mark = AliasMark(start, end, self.anchors[name], holder.is_flow, column, len(self.stack))
-        self.tree.aliases.append(mark)
+        self.aliases.append(mark)
         self.put(mark)
         if key is _MERGE:
             self.merge(mark)
@@ -302,19 +319,18 @@ class _Growing:
             for one in reversed(held.inside):
                 self.merge(one)
             return
-        self.tree.has_merges = True
+        self.has_merges = True
         merged = self.collection.merged = self.collection.merged or {}
         merged.update(held.inside)
         merged.update(held.merged or {})
 
 
-def _yaml(tree: Marks) -> Iterator[None]:
+def _yaml(growing: _Growing) -> Iterator[None]:
     """Grow the tree of a YAML document that can be read."""
-    next_event: Any = CBaseLoader(tree.content).get_event
-    growing = _Growing(tree)
+    next_event: Any = CBaseLoader(growing.content).get_event
     named: dict[str, Any] = {}  # the scalars with an anchor, which may be keys
     # A merge key replaces what is before it, so that a document with one is looked at as a whole.
-    step = sys.maxsize if "<<" in tree.content else STEP
+    step = sys.maxsize if "<<" in growing.content else STEP
     before: Any = None
     for number in count(1):
         event = next_event()
@@ -331,7 +347,7 @@ def _yaml(tree: Marks) -> Iterator[None]:
             else:
                 end = event.end_mark.index
                 if start == end and growing.key is not _ITEM:
-                    end = _after_colon(tree.content, before.end_mark.index)
+                    end = _after_colon(growing.content, before.end_mark.index)
                 growing.latest = mark = ScalarMark(start, end, event.style)
                 growing.put(mark)
         elif kind is MappingStartEvent:
@@ -383,20 +399,19 @@ def _add_collection(growing: _Growing, event: Any, inside: Any) -> None:
     end, is_flow = event.end_mark, event.flow_style
     opened, column = end.index, end.column
     if not is_flow:
-        if inside.__class__ is list and growing.tree.content[opened] != "-":
+        if inside.__class__ is list and growing.content[opened] != "-":
             column -= 1  # a list that is not indented has no token of its own: the event ends after its first dash
         if growing.key is not _ITEM:
-            growing.tree.indents.setdefault(inside.__class__, column - growing.collection.column)
+            growing.indents.setdefault(inside.__class__, column - growing.collection.column)
     collection = CollectionMark(inside, event.start_mark.index, opened, column, is_flow, event.anchor is not None)
     if event.anchor is not None:
         growing.anchors[event.anchor] = Anchor(collection, growing.inner_place())
     growing.open(collection)
 
 
-def _json(tree: Marks, start: int) -> Iterator[None]:
+def _json(growing: _Growing, start: int) -> Iterator[None]:
     """Grow the tree of the JSON value at an offset."""
-    growing = _Growing(tree)
-    for number, token in enumerate(TOKENS.finditer(tree.content, start), 1):
+    for number, token in enumerate(TOKENS.finditer(growing.content, start), 1):
         offset, word = token.start(), token[0]
         if word in "[{":
             growing.open(CollectionMark({} if word == "{" else [], offset, offset + 1, 0, True, False))
