@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from webhook.manifests import Document, documents
@@ -52,6 +52,7 @@ WORDS = st.sampled_from(("y", "Y", "n", "N", "yes", "off", "True", "null", "~", 
 
 
 @given(st.dictionaries(NUMBER_LIKE | WORDS, NUMBER_LIKE | WORDS, min_size=1))
+@example({"a": "0_B0"})
 def test_yaml_text_stays_text_for_kubectl(value: dict[str, str]) -> None:
     (document,) = documents("file.yaml", yaml_text(value).encode())
     assert isinstance(document, Document)

@@ -18,7 +18,9 @@ from webhook.policy.messages import COMMAND_ANYWHERE
 
 _UNUSUAL = re.compile(r"[^\x20-\x7e\n]")
 _COMMAND = re.compile(rf"{COMMAND_ANYWHERE.pattern}|^[^\S\n]*::", re.MULTILINE)
-_NO_TEXT = re.compile(r"[yYnN]|[-+]?[0-9_]*\.?[0-9_]*(?:[eE][-+]?[0-9_]+)?|[-+]?0[xXoObB][-+]?[0-9a-fA-F_]+", re.ASCII)
+_NO_TEXT = re.compile(
+    r"[yYnN]|[-+]?[0-9_]*\.?[0-9_]*(?:[eE][-+]?[0-9_]+)?|[-+]?_*0_*[xXoObB][-+]?[0-9a-fA-F_]+", re.ASCII
+)
 """What kubectl, and the reader of manifests and settings, may take for a boolean or a number, and PyYAML for text."""
 
 _WIDEST = 2**31 - 1
