@@ -18,8 +18,9 @@ from webhook.policy.settings.elements import DevicePluginSource
 from webhook.policy.settings.settings import Settings
 from webhook.settings.configuration import Configuration, default, view
 from webhook.settings.load import load
+from webhook.settings.rules import Problem
 from webhook.settings.schema import schema
-from webhook.settings.validation import Found, found
+from webhook.settings.validation import found
 
 Load = Callable[[str], Configuration]
 
@@ -143,7 +144,7 @@ def test_unexpected_error_of_pydantic_keeps_its_text(path: tuple[str | int, ...]
     odd: Any = {"type": PydanticCustomError("odd", "An odd text"), "loc": path, "input": {}}
     error = ValidationError.from_exception_data("Settings", [odd])
     expected = tuple(step for step in path if step != "[key]")
-    assert list(found(error)) == [Found(expected, "An odd text")]
+    assert list(found(error)) == [Problem(expected, "An odd text")]
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple, TypeAlias, TypeVar
 
-from webhook.diagnostics import Diagnostic, InputError, Listing
+from webhook.diagnostics import Diagnostic, InputError, Listing, Locate
 from webhook.manifests import Document, documents, source
 from webhook.manifests.recognition import OUR_FILE
 from webhook.policy.placement.facts import UNKNOWN, Facts
@@ -80,7 +80,7 @@ def read_facts(file: str | None, settings: Settings) -> Facts:
 
 
 Loaded = TypeVar("Loaded")
-Load: TypeAlias = Callable[[object, Callable[..., tuple[int, int]], str], Loaded]
+Load: TypeAlias = Callable[[object, Locate, str], Loaded]
 """Loads the value of a document, with its positions and the name of its file. Raises InputError."""
 
 

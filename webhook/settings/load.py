@@ -15,7 +15,8 @@ from webhook.settings.configuration import API_VERSION, KIND, SETTINGS_FILE, Con
 from webhook.settings.facts_file import FACTS_FILE, FACTS_KIND
 from webhook.settings.options import Option, overridden
 from webhook.settings.profiles import PROFILES, beneath
-from webhook.settings.validation import Found, refuse, validated
+from webhook.settings.rules import Problem
+from webhook.settings.validation import refuse, validated
 
 
 def load(value: object, locate: Locate, file: str, options: Sequence[Option] = ()) -> Configuration:
@@ -44,19 +45,19 @@ def _body(value: object, kind: str, locate: Locate, file: str) -> dict[str, Any]
     if value is None:
         return {}
     if not isinstance(value, Mapping):
-        raise refuse([Found((), f"must be a mapping, not {shown(value)}")], locate, file)
+        raise refuse([Problem((), f"must be a mapping, not {shown(value)}")], locate, file)
     header = list(_header(value, kind))
     if header:
         raise refuse(header, locate, file)
     return {key: one for key, one in value.items() if key not in ("apiVersion", "kind")}
 
 
-def _header(value: Mapping[str, Any], kind: str) -> Iterator[Found]:
+def _header(value: Mapping[str, Any], kind: str) -> Iterator[Problem]:
     for key, right in (("apiVersion", API_VERSION), ("kind", kind)):
         given = value.get(key, right)
         if given != right:
             hint = did_you_mean(given, [right]) if isinstance(given, str) else ""
-            yield Found((key,), f'must be "{right}", not {shown(given)}' + (f"; {hint}" if hint else ""))
+            yield Problem((key,), f'must be "{right}", not {shown(given)}' + (f"; {hint}" if hint else ""))
 
 
 def load_with_origins(value: object, locate: Locate, file: str) -> tuple[Configuration, dict[Path, str]]:

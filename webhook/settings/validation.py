@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 from pydantic import GetPydanticSchema, TypeAdapter, ValidationError
 from pydantic_core import PydanticCustomError, core_schema
@@ -14,20 +14,12 @@ from webhook.diagnostics import Diagnostic, InputError, Locate, dotted, further
 from webhook.policy.settings.formats import Format, Text, did_you_mean, refusal, shown
 from webhook.policy.verdict import Path
 from webhook.settings.options import Option
-from webhook.settings.rules import Conflict, conflicts, repeated
+from webhook.settings.rules import Problem, conflicts, repeated
 from webhook.settings.schema_tree import MISSING, Array, Field, Map, Node, Nullable, Object, Scalar
 
 
-class Found(NamedTuple):
-    """A problem at a path; `{}` in `message` is replaced by the name of the value at `other`."""
-
-    path: Path
-    message: str
-    other: Path | None = None
-
-
 def refuse(
-    found: Iterable[Found], locate: Locate, file: str, options: Sequence[Option] = (), others: int = 0
+    found: Iterable[Problem], locate: Locate, file: str, options: Sequence[Option] = (), others: int = 0
 ) -> InputError:
     """The error for what was found in a file and in the options over it, in the order of the places.
 
@@ -59,23 +51,23 @@ MOST_DESCRIBED = 1000
 """Errors that are located and described: far more than are listed, so that the first ones are those of the file."""
 
 
-def found(error: ValidationError) -> Iterator[Found]:
+def found(error: ValidationError) -> Iterator[Problem]:
     """Yield the first problems that pydantic found, in our words; an error that is not expected here keeps its own."""
     for one in error.errors(include_url=False)[:MOST_DESCRIBED]:
         is_key = one["loc"][-1:] == (_KEY,)
         path = one["loc"][:-1] if is_key else one["loc"]
         match one["type"]:
             case "told":
-                yield Found(path, ("the key " if is_key else "") + one["ctx"]["tell"](one["input"]))
+                yield Problem(path, ("the key " if is_key else "") + one["ctx"]["tell"](one["input"]))
             case "conflicts":
                 for below, message, other in one["ctx"]["conflicts"]:
-                    yield Found((*path, *below), message, None if other is None else (*path, *other))
+                    yield Problem((*path, *below), message, None if other is None else (*path, *other))
             case "missing":
-                yield Found(path, "is missing")
+                yield Problem(path, "is missing")
             case "invalid_key":
-                yield Found(path, "the key must be text; put it in quotes")
+                yield Problem(path, "the key must be text; put it in quotes")
             case _:
-                yield Found(path, one["msg"])
+                yield Problem(path, one["msg"])
 
 
 _KEY = "[key]"
@@ -150,7 +142,7 @@ def _told(schema: CoreSchema, tell: Callable[[Any], str]) -> CoreSchema:
     )
 
 
-def _built(parts: CoreSchema, build: Callable[[Any], Any], find: Callable[[Any], Iterable[Conflict]]) -> CoreSchema:
+def _built(parts: CoreSchema, build: Callable[[Any], Any], find: Callable[[Any], Iterable[Problem]]) -> CoreSchema:
     """The value that the program holds, made by `build`, unless its parts contradict each other."""
 
     def made(values: Any) -> Any:
