@@ -132,8 +132,7 @@ class InputError(Exception):
 
 
 _KEY_LENGTH = 63
-_PLAIN_KEY = f"[A-Za-z0-9_-]{{1,{_KEY_LENGTH}}}"
-_is_plain = re.compile(_PLAIN_KEY).fullmatch
+_is_plain = re.compile(f"[A-Za-z0-9_-]{{1,{_KEY_LENGTH}}}").fullmatch
 _KEY = 110
 """Characters of a key that a path quotes."""
 
@@ -141,20 +140,6 @@ _KEY = 110
 def dotted(path: Path) -> str:
     """Return a path as messages write it: `spec.containers[0].env`, `placement.mpsLabels["example.com/mps"]`."""
     return "".join([_step(step) for step in path]).removeprefix(".")
-
-
-_STEP = re.compile(rf'\.?({_PLAIN_KEY})|\[([0-9]{{1,6}})\]|\["([^"]*)"\]')
-
-
-def undotted(text: str) -> Path:
-    """Return the path that `dotted` has written, as far as the text can be read."""
-    path: list[str | int] = []
-    place = 0
-    while (step := _STEP.match(text, place)) is not None:
-        key, index, quoted = step.groups()
-        path.append(int(index) if index is not None else quoted if key is None else key)
-        place = step.end()
-    return tuple(path)
 
 
 def _step(step: str | int) -> str:
