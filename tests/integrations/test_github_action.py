@@ -122,7 +122,7 @@ def test_step_runs_no_code_and_takes_no_option_from_checkout(
     ended = step(repository, source, runner, variables if has_variables else None, paths=paths)
     assert "title=GPS001" in ended.out, ended.out
     assert not (repository / "ran").exists(), (repository / "ran").read_text()
-    # 2: files with an option's name are read as manifests, and they are none.
+    # 2: the step reads files with the names of options as manifests, and finds no object in them.
     assert (ended.code, ended.outputs) == (2, "exit-code=2\n"), ended.out
     assert not (repository / "report.yaml").exists()
 
