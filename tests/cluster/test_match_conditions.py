@@ -1,4 +1,4 @@
-"""The match conditions of the plain manifest send exactly the objects that the webhook checks."""
+"""The match conditions of the chart send exactly the objects that the webhook checks, on a real API server."""
 
 from __future__ import annotations
 
@@ -32,8 +32,10 @@ Json = dict[str, Any]
 SHARED, MIG = "nvidia.com/gpu.shared", "nvidia.com/mig-1g.5gb"
 EVALUATOR = Evaluator.of(Settings())
 HOLDERS = ["Pod", "PodTemplate", *KINDS]
-ENTRIES = {"PodTemplate": "workloads-pod-template", "CronJob": "workloads-job-template"}
+ENTRIES = {"PodTemplate": "pod-templates", "CronJob": "job-templates"}
 WORKLOADS = HOLDERS[1:]
+OTHERS = {f"/validate other-{usual}" for usual in ("pods", "templates", *ENTRIES.values())}
+"""The entries that admit when the webhook is down: for objects that concern GPUs and name none."""
 
 
 class Recorder:
@@ -97,9 +99,19 @@ def names_a_gpu(manifest: Json) -> bool:
     return any(EVALUATOR.context(extracted, Origin("default")).requests.named for extracted in pods)
 
 
+def assert_sent(called: set[str], kind: str, manifest: Json, *, named: bool, accepted: bool) -> None:
+    """A new object is sent exactly where it names a GPU, and to the other entries at least with a finding."""
+    assert called - OTHERS == wanted(kind, named=named, accepted=accepted), json.dumps(manifest)
+    if called & OTHERS:
+        assert not named, json.dumps(manifest)
+    elif accepted and not named:
+        found = EVALUATOR.evaluate(manifest, group_of(manifest["apiVersion"]), kind, Origin("default")).findings
+        assert not found, json.dumps(manifest)
+
+
 def wanted(kind: str, *, named: bool, accepted: bool) -> set[str]:
-    """The entries that should be called for a new object; the validating ones after the API server's own checks."""
-    usual = "pods" if kind == "Pod" else "workloads-template"
+    """The entries for a new object that names a GPU; the validating ones are called after the API server's checks."""
+    usual = "pods" if kind == "Pod" else "templates"
     mutating = {"/mutate pods"} if kind == "Pod" else set()
     validating = {f"/validate {ENTRIES.get(kind, usual)}"} if accepted else set()
     return mutating | validating if named else set()
@@ -150,7 +162,7 @@ def test_new_objects_are_sent_exactly_when_they_name_a_gpu(recorder: Recorder, k
         manifest = holder(kind, spec)
         called, accepted = recorder.called("POST", f"{collection(kind)}?dryRun=All", manifest)
         named = names_a_gpu(manifest)
-        assert called == wanted(kind, named=named, accepted=accepted), json.dumps(manifest)
+        assert_sent(called, kind, manifest, named=named, accepted=accepted)
         seen[named, accepted] += 1
 
     sent_as_expected()
@@ -187,6 +199,9 @@ CORNERS = {
     "last of 800": (pod_spec(*(container(f"c{index}", gpus=int(index == 799)) for index in range(800))), True, True),
 }
 
+CONCERNED = {"longer name", "longer renamed", "mig without a dash", "environment only"}
+"""The corners that name no GPU and concern one: by a variable, or by a name that looks like a typo."""
+
 
 @pytest.mark.parametrize("kind", ["Pod", "Deployment", "CronJob", "PodTemplate"])
 @pytest.mark.parametrize("corner", CORNERS)
@@ -196,7 +211,8 @@ def test_corner_cases_are_sent_as_expected(recorder: Recorder, corner: str, kind
     assert names_a_gpu(manifest) is named
     called, accepted = recorder.called("POST", f"{collection(kind)}?dryRun=All", manifest)
     assert accepted is valid
-    assert called == wanted(kind, named=named, accepted=valid)
+    assert_sent(called, kind, manifest, named=named, accepted=accepted)
+    assert bool(called & OTHERS) is (corner in CONCERNED)
 
 
 @pytest.mark.parametrize("kind", WORKLOADS)
@@ -226,7 +242,7 @@ def test_template_update_without_gpu_is_not_sent(recorder: Recorder) -> None:
     plain = [{"op": "replace", "path": "/spec/template/spec/containers/0", "value": PLAIN}]
     patch = "json-patch+json"
     assert recorder.patched(path, {"spec": {"template": {"metadata": {"annotations": {"a": "b"}}}}}) == set()
-    assert recorder.called("PATCH", path, asks, patch) == ({"/validate workloads-template"}, True)
+    assert recorder.called("PATCH", path, asks, patch) == ({"/validate templates"}, True)
     assert recorder.called("PATCH", path, plain, patch) == (set(), True)
 
 

@@ -24,7 +24,7 @@ TWO = (
 ONE_AND_ONE = (
     "GPS002 the pod asks for 2 replicas as a whole; the limit is 1 where GPUs are shared through MPS; " + SPLIT_THE_POD
 )
-HOOKS = {"Pod": "pods", "CronJob": "workloads-job-template", "PodTemplate": "workloads-pod-template"}
+HOOKS = {"Pod": "pods.mutate", "CronJob": "job-templates.validate", "PodTemplate": "pod-templates.validate"}
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -52,7 +52,7 @@ def _refusal(space: Workspace, verb: str, kind: str, *gpus: int) -> str:
 
 
 def _message(kind: str, finding: str) -> str:
-    hook = f"{HOOKS.get(kind, 'workloads-template')}.gpushare-webhook.test"
+    hook = f"{HOOKS.get(kind, 'templates.validate')}.gpushare-webhook.io"
     return (
         'Error from server (Forbidden): error when creating "STDIN": '
         f'admission webhook "{hook}" denied the request: {finding}\n'

@@ -99,7 +99,7 @@ def test_container_added_by_later_webhook_is_checked(running: ControlPlaneOnly) 
     with _neighbour(running, _append("containers", container("late"))):
         with pytest.raises(ApiError, match=r"GPS002 .*asks for 2") as refused:
             running.api.create(PODS, _near("too-many"))
-        assert 'webhook "pods.gpushare-webhook.test"' in refused.value.message
+        assert 'webhook "pods.mutate.gpushare-webhook.io"' in refused.value.message
 
 
 def test_environment_added_by_later_webhook_adds_no_duplicate(running: ControlPlaneOnly) -> None:

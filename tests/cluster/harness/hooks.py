@@ -1,4 +1,4 @@
-"""The plain manifest's webhooks without a node, at addresses that a test chooses, and the webhook as a process."""
+"""The chart's webhooks without a node, at addresses that a test chooses, and the webhook as a process."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def hooks(
     which: tuple[str, ...] = (MUTATING, VALIDATING),
     seconds: int = 5,
 ) -> Iterator[None]:
-    """Store the plain manifest's configurations and wait until they are in force; delete them at the end.
+    """Store the chart's configurations and wait until they are in force; delete them at the end.
 
     `client_config` returns the address of an entry; `seconds` is its timeout.
     """
@@ -99,7 +99,7 @@ class LocalWebhook:
     authority: Authority
 
     def client_config(self, entry: Object, port: int | None = None) -> Object:
-        """The address of an entry of the plain manifest: the webhook's, or a port that forwards to it."""
+        """The address of an entry: the webhook's, or a port that forwards to it."""
         path = entry["clientConfig"]["service"]["path"]
         bundle = base64.b64encode(self.authority.bundle()).decode()
         return {"url": f"https://{self.place.address}:{port or self.port}{path}", "caBundle": bundle}
