@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple, TypeGuard
 
-from webhook.policy.checks.check import Check, Scope, Violations
+from webhook.policy.checks.check import Check, Scope, Violations, about
 from webhook.policy.context import PodContext
-from webhook.policy.messages import message
 from webhook.policy.pods.pod import INIT, Container
 from webhook.policy.pods.reading import members
 from webhook.policy.verdict import Path, Replacement, Severity, Violation
@@ -49,16 +48,12 @@ def run(context: PodContext) -> Violations:
     other: int | None = None
     for container, user, path in mps_users(context):
         if wanted is not None and user != wanted:
-            problem = message(
-                f"{container.kind} {{}} uses MPS as user {user}; the daemon serves user {wanted}", container.label
-            )
+            problem = about(container, f"uses MPS as user {user}; the daemon serves user {wanted}")
             # The pod's own setting is that of other containers too, and root is a choice for people.
             fix = (Replacement(path, wanted),) if wanted and path[: len(container.path)] == container.path else ()
             violations.append(Violation(path, problem, f"set runAsUser: {wanted}", fix=fix))
         elif other is not None and user != other:
-            problem = message(
-                f"{container.kind} {{}} uses MPS as user {user}, another container as user {other}", container.label
-            )
+            problem = about(container, f"uses MPS as user {user}, another container as user {other}")
             violations.append(Violation(path, problem, "set the same runAsUser in all of them"))
         if container.kind is not INIT and other is None:
             other = user
