@@ -19,7 +19,7 @@ from webhook.policy.context import (
     why_searched,
     why_skipped,
 )
-from webhook.policy.injections import INJECTIONS, STEERING
+from webhook.policy.injections import ALL, STEERING
 from webhook.policy.placement.facts import UNKNOWN, Facts
 from webhook.policy.pods.gpu_resources import GpuResources
 from webhook.policy.pods.reading import MalformedError, Members
@@ -144,7 +144,7 @@ class Evaluator:
         if pods and not mentions:
             return verdict.build()
         context = ObjectContext(held, kind, None, (), mentions)
-        verdict.run_on_object(OBJECT_CHECKS, context, self.ruleset.of(origin.namespace))
+        verdict.run_on_object(context, self.ruleset.of(origin.namespace))
         return verdict.build() if pods or verdict.counts else skipped(why_skipped(context))
 
     def _of_unknown(self, held: ManifestObject, origin: Origin) -> Verdict:
@@ -155,7 +155,7 @@ class Evaluator:
         unknown_kind = unknown(held.group, held.kind, self.kinds)
         naming = tuple([one.extracted for one in checked if one.requests.named or one.requests.positive])
         context = ObjectContext(held, None, unknown_kind, naming, mentions)
-        verdict.run_on_object(OBJECT_CHECKS, context, self.ruleset.of(origin.namespace))
+        verdict.run_on_object(context, self.ruleset.of(origin.namespace))
         if naming and not verdict.reason:
             verdict.reason = why_searched(held, unknown_kind, naming[0])
         return verdict.build() if verdict.counts or verdict.reason else skipped(why_skipped(context))
@@ -188,19 +188,14 @@ class Evaluator:
 
     def _mentions(self, manifest: Members, pods: list[ExtractedPod], checked: list[PodContext]) -> tuple[Mention, ...]:
         """The amounts of an object that no check of its pods reads. Exempt pods are left alone."""
-        names = self._gpu_names()
+        if self._names is None:
+            self._names = GpuNames(GpuResources(self.ruleset.settings.resources))
         read = {path for context in checked for path in amounts_read(context.requests)}
-        if names.occurrences(manifest) == len(read):
+        if self._names.occurrences(manifest) == len(read):
             return ()  # as for most objects, for which the search takes too long
         left_alone = {extracted.path for extracted in pods}.difference(context.extracted.path for context in checked)
         containers = chain.from_iterable(containers_of(context.extracted) for context in checked)
-        return tuple(find_mentions(manifest, names, read | left_alone, containers))
-
-    def _gpu_names(self) -> GpuNames:
-        """The names of GPU resources, compiled when the command line first needs them."""
-        if self._names is None:
-            self._names = GpuNames(GpuResources(self.ruleset.settings.resources))
-        return self._names
+        return tuple(find_mentions(manifest, self._names, read | left_alone, containers))
 
     def _checks_for(self, context: PodContext) -> tuple[Check[PodContext], ...]:
         """The checks that are active in the namespace and whose scope includes the pod, in the order of their codes.
@@ -230,11 +225,13 @@ def _inject(context: PodContext, withheld: dict[str, str]) -> list[Edit]:
     A template gets edits wherever it is checked, though few callers read them: injections also read its structure,
     so that a malformed template is an error on the command line and in each hook.
     """
-    edits = list(_steer(context, withheld))
-    for injection in INJECTIONS if context.pod.is_editable else ():
+    edits: list[Edit] = []
+    for injection in ALL if context.pod.is_editable else (STEERING,):
         reason = injection.why_not(context)
         if reason is None:
             edits.extend(islice(injection.edits(context), MOST_EDITS + 1 - len(edits)))
+            if injection is STEERING:
+                context.steer()
         elif context.requests.positive:
             withheld[injection.name] = reason
     if len(edits) > MOST_EDITS:
@@ -242,27 +239,16 @@ def _inject(context: PodContext, withheld: dict[str, str]) -> list[Edit]:
     return edits
 
 
-def _steer(context: PodContext, withheld: dict[str, str]) -> Iterable[Edit]:
-    """The edits that keep the pod off shared GPUs. From then on the pod is checked as if it were kept off."""
-    reason = STEERING.why_not(context)
-    if reason is not None:
-        if context.requests.positive:
-            withheld[STEERING.name] = reason
-        return ()
-    edits = list(islice(STEERING.edits(context), MOST_EDITS + 1))
-    context.steer()
-    return edits
-
-
 class VerdictBuilder:
     """Collects the findings and edits of the pods of one object."""
 
-    __slots__ = ("counts", "edits", "findings", "reason", "suppressed", "users", "withheld")
+    __slots__ = ("counts", "edits", "findings", "reason", "suppressed", "suppressed_counts", "users", "withheld")
 
     def __init__(self) -> None:
         self.findings: dict[str, list[Finding]] = {}
         self.counts: dict[tuple[str, Severity], int] = {}
-        self.suppressed: _Suppressed | None = None
+        self.suppressed: dict[str, list[Finding]] = {}
+        self.suppressed_counts: dict[str, int] = {}
         self.edits: list[Edit] = []
         self.reason = ""
         self.withheld: dict[str, str] = {}
@@ -280,13 +266,14 @@ class VerdictBuilder:
             for violation in check.run(context):
                 severity = min(severities[check.code], violation.cap, cap)
                 if check.code in suppressed:
-                    self._suppress(check.code, severity, violation)
+                    self.suppressed_counts[check.code] = self.suppressed_counts.get(check.code, 0) + 1
+                    _keep(self.suppressed, check.code, severity, violation)
                 else:
                     self._add(check.code, severity, violation)
 
-    def run_on_object(self, checks: Iterable[Check[ObjectContext]], context: ObjectContext, rules: Rules) -> None:
+    def run_on_object(self, context: ObjectContext, rules: Rules) -> None:
         """Run the checks of an object and collect their findings."""
-        for check in checks:
+        for check in OBJECT_CHECKS:
             if check.code in rules.active:
                 for violation in check.run(context):
                     self._add(check.code, min(rules.severities[check.code], violation.cap), violation)
@@ -295,11 +282,6 @@ class VerdictBuilder:
         counted = code, severity
         self.counts[counted] = self.counts.get(counted, 0) + 1
         _keep(self.findings, code, severity, violation)
-
-    def _suppress(self, code: str, severity: Severity, violation: Violation) -> None:
-        if self.suppressed is None:
-            self.suppressed = _Suppressed()
-        self.suppressed.add(code, severity, violation)
 
     def build(self) -> Verdict:
         if not (self.counts or self.edits or self.reason or self.withheld or self.users or self.suppressed):
@@ -314,23 +296,10 @@ class VerdictBuilder:
             self.reason,
             tuple(self.withheld.items()),
             tuple(self.users),
-            suppressed=self.suppressed.build() if self.suppressed else NOTHING_SUPPRESSED,
+            suppressed=Suppressed(_in_order(self.suppressed), self.suppressed_counts)
+            if self.suppressed
+            else NOTHING_SUPPRESSED,
         )
-
-
-class _Suppressed:
-    __slots__ = ("counts", "findings")
-
-    def __init__(self) -> None:
-        self.findings: dict[str, list[Finding]] = {}
-        self.counts: dict[str, int] = {}
-
-    def add(self, code: str, severity: Severity, violation: Violation) -> None:
-        self.counts[code] = self.counts.get(code, 0) + 1
-        _keep(self.findings, code, severity, violation)
-
-    def build(self) -> Suppressed:
-        return Suppressed(_in_order(self.findings), self.counts)
 
 
 def _keep(kept: dict[str, list[Finding]], code: str, severity: Severity, violation: Violation) -> None:
