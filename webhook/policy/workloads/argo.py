@@ -6,6 +6,8 @@ reach its pods, so that Kueue does not see them.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from webhook.policy.pods.pod import INIT
 from webhook.policy.pods.reading import Members
 from webhook.policy.verdict import Path
@@ -52,18 +54,12 @@ def _workflow(*spec: str) -> tuple[PodPath, ...]:
     )
 
 
+_WORKFLOW = Kind(_GROUP, "Workflow", _workflow("spec"), _VERSIONS, labels=None, has_open_nodes=_is_patched("spec"))
+
 WORKFLOWS = (
-    Kind(_GROUP, "Workflow", _workflow("spec"), _VERSIONS, labels=None, has_open_nodes=_is_patched("spec")),
-    Kind(_GROUP, "WorkflowTemplate", _workflow("spec"), _VERSIONS, labels=None, has_open_nodes=_is_patched("spec")),
-    Kind(
-        _GROUP,
-        "ClusterWorkflowTemplate",
-        _workflow("spec"),
-        _VERSIONS,
-        namespaced=False,
-        labels=None,
-        has_open_nodes=_is_patched("spec"),
-    ),
+    _WORKFLOW,
+    replace(_WORKFLOW, kind="WorkflowTemplate"),
+    replace(_WORKFLOW, kind="ClusterWorkflowTemplate", namespaced=False),
     Kind(
         _GROUP,
         "CronWorkflow",

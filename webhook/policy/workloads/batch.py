@@ -11,10 +11,10 @@ from webhook.policy.workloads.paths import (
     PodCount,
     PodPath,
     at,
-    beside,
     of_job,
     one,
     product,
+    replicas,
     stated,
     unknown,
 )
@@ -28,15 +28,9 @@ def of_replicated_job(manifest: Members, path: Path) -> int | None:
     return product(stated(at(manifest, (*path[:-3], "replicas")), 1), of_job(manifest, path))
 
 
-JOBSET = (
-    Kind(
-        "jobset.x-k8s.io",
-        "JobSet",
-        (PodPath(("spec", *REPLICATED_JOBS), group="jobs", count=of_replicated_job),),
-        ("v1alpha2",),
-        suspended=(("spec", "suspend"),),
-    ),
-)
+_JOBS = PodPath(("spec", *REPLICATED_JOBS), group="jobs", count=of_replicated_job)
+
+JOBSET = (Kind("jobset.x-k8s.io", "JobSet", (_JOBS,), ("v1alpha2",), suspended=(("spec", "suspend"),)),)
 """JobSet (kubernetes-sigs/jobset, `api/jobset/v1alpha2`)."""
 
 
@@ -62,42 +56,35 @@ def _pods(*spec: str, apart: PathPattern = ()) -> tuple[PodPath, ...]:
 
 
 _ROLES = ("spec", "roles", EVERY)
+_PODS_OF_ROLES = _pods(*_ROLES, "spec", apart=_ROLES)
 
 LEADERWORKERSET = (
     Kind("leaderworkerset.x-k8s.io", "LeaderWorkerSet", _pods("spec"), suspended=()),
-    Kind(
-        "disaggregatedset.x-k8s.io", "DisaggregatedSet", _pods(*_ROLES, "spec", apart=_ROLES), suspended=(), labels=None
-    ),
+    Kind("disaggregatedset.x-k8s.io", "DisaggregatedSet", _PODS_OF_ROLES, suspended=(), labels=None),
 )
 """LeaderWorkerSet and DisaggregatedSet (kubernetes-sigs/lws, `api`). Kueue gates the pods of the first one
 (kubernetes-sigs/kueue v0.19).
 """
 
 
-_VOLCANO_GROUP, _FLOW_GROUP, _VOLCANO_VERSIONS = "batch.volcano.sh", "flow.volcano.sh", ("v1alpha1",)
-_FLOWS = ("spec", "flows", EVERY)
-_REPLICAS = beside("replicas", 0)
+_REPLICAS = replicas(0)
 """The pods of a task: `replicas`, 0 by default; `minAvailable` only says how many start together (v1.15)."""
 
 
-def _tasks(*spec: str, count: PodCount = _REPLICAS, apart: PathPattern = ()) -> tuple[PodPath, ...]:
-    return (PodPath((*spec, "tasks", EVERY, "template"), group="job", apart=apart, count=count),)
+def _volcano(kind: str, *spec: str, flow: bool = False, count: PodCount = _REPLICAS, apart: PathPattern = ()) -> Kind:
+    tasks = PodPath((*spec, "tasks", EVERY, "template"), group="job", apart=apart, count=count)
+    group = "flow.volcano.sh" if flow else "batch.volcano.sh"
+    return Kind(group, kind, (tasks,), ("v1alpha1",), suspended=(), labels=None)
 
+
+_FLOWS = ("spec", "flows", EVERY)
 
 VOLCANO = (
-    Kind(_VOLCANO_GROUP, "Job", _tasks("spec"), _VOLCANO_VERSIONS, suspended=(), labels=None),
-    Kind(
-        _VOLCANO_GROUP, "CronJob", _tasks("spec", "jobTemplate", "spec"), _VOLCANO_VERSIONS, suspended=(), labels=None
-    ),
-    Kind(_FLOW_GROUP, "JobTemplate", _tasks("spec"), _VOLCANO_VERSIONS, suspended=(), labels=None),
-    Kind(
-        _FLOW_GROUP,
-        "JobFlow",
-        _tasks(*_FLOWS, "patch", "jobSpec", count=unknown, apart=_FLOWS),  # a patch of a JobTemplate, which has counts
-        _VOLCANO_VERSIONS,
-        suspended=(),
-        labels=None,
-    ),
+    _volcano("Job", "spec"),
+    _volcano("CronJob", "spec", "jobTemplate", "spec"),
+    _volcano("JobTemplate", "spec", flow=True),
+    # Each flow patches a JobTemplate, which has the counts.
+    _volcano("JobFlow", *_FLOWS, "patch", "jobSpec", flow=True, count=unknown, apart=_FLOWS),
 )
 """Volcano: its own Job and CronJob, and flows of such jobs (volcano-sh/apis, `pkg/apis/{batch,flow}/v1alpha1`).
 

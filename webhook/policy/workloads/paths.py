@@ -93,9 +93,10 @@ class PodPath:
     `group` names the group of pods that work together, within the object; a pod without a group works alone, and so
     does one that does not meet `works_together`. Each element at which the steps of `apart` end has a group of its own.
     `count` is how many pods of one group are made from a template. `hides_shared_memory`: the controller mounts a
-    volume at `/dev/shm`. `renders`: the controller replaces placeholders in texts of the template before it makes pods.
-    It reads no placeholder in an amount of a resource (argoproj/argo-workflows#6939, tektoncd/pipeline#4080). `ranks`:
-    every pod that asks for a GPU is a rank, or several, of one job that communicates through NCCL.
+    volume at `/dev/shm` into the first container. `renders`: the controller replaces placeholders in texts of the
+    template before it makes pods. It reads no placeholder in an amount of a resource (argoproj/argo-workflows#6939,
+    tektoncd/pipeline#4080). `ranks`: every pod that asks for a GPU is a rank, or several, of one job that communicates
+    through NCCL.
     """
 
     steps: PathPattern
@@ -206,18 +207,9 @@ def product(*factors: int | None) -> int | None:
     return result
 
 
-def beside(field: str, default: int) -> PodCount:
-    """The count that a field beside the template states."""
-
-    def count(manifest: Members, path: Path) -> int | None:
-        return stated(at(manifest, (*path[:-1], field)), default)
-
-    count.__doc__ = f"The pods of a template: `{field}`, {default} by default."
-    return count
-
-
-REPLICAS = beside("replicas", 1)
-"""The count of `apps` and of ReplicationController (kubernetes/kubernetes, `pkg/apis/apps/v1/defaults.go`)."""
+def replicas(default: int) -> PodCount:
+    """The count that `replicas` beside the template states."""
+    return lambda manifest, path: stated(at(manifest, (*path[:-1], "replicas")), default)
 
 
 def of_job(manifest: Members, path: Path) -> int | None:

@@ -30,12 +30,7 @@ A Revision is made from one of these, and is left to the check of its pods. The 
 
 
 _GROUP = "serving.kserve.io"
-_PREDICTORS = tuple(
-    """
-    model huggingface lightgbm onnx paddle pmml pytorch sklearn tensorflow triton xgboost
-    """.split()
-)
-_EXPLAINERS = ("art",)
+_PREDICTORS = tuple("model huggingface lightgbm onnx paddle pmml pytorch sklearn tensorflow triton xgboost".split())
 
 
 def _component(*steps: str, containers: tuple[str, ...], group: str = "", apart: PathPattern = ()) -> PodPath:
@@ -90,7 +85,7 @@ KSERVE = (
         (
             *_predictor("spec", "predictor", group="predictor"),
             PodPath(("spec", "transformer"), "podSpec"),
-            _component("spec", "explainer", containers=_EXPLAINERS),
+            _component("spec", "explainer", containers=("art",)),
             *_predictor(*_CANARY, "predictor", group="canary", apart=_CANARY),
         ),
         ("v1beta1",),

@@ -11,16 +11,14 @@ from webhook.policy.messages import is_one_edit_away
 from webhook.policy.pods.reading import is_placeholder
 from webhook.policy.verdict import Path
 from webhook.policy.workloads.kinds import BUILT_IN, Kind, Kinds
-from webhook.policy.workloads.paths import EVERY, MAPPINGS, Assembly, Form, PathPattern, PodPath, Whole, written
+from webhook.policy.workloads.paths import EVERY, MAPPINGS, Assembly, Form, PathPattern, Whole, written
 from webhook.policy.workloads.presets import PRESETS
 
 _LONGEST = 96
 """Characters of a group or kind that is compared with known ones."""
 
-_RETIRED = ("extensions",)
-"""Groups in which kinds lived before they moved (Kubernetes 1.16 removed the workloads of `extensions/v1beta1`)."""
-
-_BUILT_IN_GROUPS = frozenset((*(group for group, _ in BUILT_IN), *_RETIRED))
+_BUILT_IN_GROUPS = frozenset((*(group for group, _ in BUILT_IN), "extensions"))
+"""The groups of built-in kinds; in `extensions/v1beta1`, workloads lived until Kubernetes 1.16 removed it."""
 
 
 class Unknown(NamedTuple):
@@ -74,7 +72,10 @@ def unknown(group: str, kind: str, kinds: Kinds) -> Unknown:
     if preset is not None:
         return Unknown(preset=preset)
     meant = next(_meant(group, kind, kinds), None) if len(group) <= _LONGEST and len(kind) <= _LONGEST else None
-    return Unknown() if meant is None else Unknown(meant=f"{_api_version(meant)} {meant.kind}")
+    if meant is None:
+        return Unknown()
+    group = f"{meant.group}/" if meant.group else ""
+    return Unknown(meant=f"{group}{meant.versions[0]} {meant.kind}")
 
 
 def _meant(group: str, kind: str, kinds: Kinds) -> Iterator[Kind]:
@@ -98,10 +99,6 @@ def _is_compound(kind: str) -> bool:
     return sum(map(str.isupper, kind)) > 1
 
 
-def _api_version(kind: Kind) -> str:
-    return f"{kind.group}/{kind.versions[0]}" if kind.group else kind.versions[0]
-
-
 _KEY = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,62}", re.ASCII)
 _KIND = re.compile(r"[A-Z][A-Za-z0-9]{0,62}", re.ASCII)
 _GROUP = re.compile(r"[a-z0-9.-]{0,253}", re.ASCII)
@@ -109,27 +106,14 @@ _GROUP = re.compile(r"[a-z0-9.-]{0,253}", re.ASCII)
 
 def entry(group: str, kind: str, path: Path, holds: Whole) -> str | None:
     """The entry in YAML; None if the settings cannot write the group, the kind or the path."""
-    steps = _written(path)
-    if steps is None or not _KIND.fullmatch(kind) or not _GROUP.fullmatch(group):
+    if not all(isinstance(step, int) or _KEY.fullmatch(step) for step in path):
+        return None
+    steps = re.sub(r"\[\d+\]", "[*]", written(path))
+    if not steps or steps.startswith("[") or "][" in steps or not _KIND.fullmatch(kind) or not _GROUP.fullmatch(group):
         return None
     of_group = f"group: {group}, " if group else ""
     what = "" if holds == "template" else f", holds: {holds}"
     return f'{{{of_group}kind: {kind}, path: "{steps}"{what}}}'
-
-
-def _written(path: Path) -> str | None:
-    """A path as the settings write it, with `[*]` for each index of a list."""
-    written = ""
-    for step in path:
-        if isinstance(step, int):
-            if not written or written.endswith("[*]"):
-                return None
-            written += "[*]"
-        elif _KEY.fullmatch(step):
-            written += f".{step}" if written else step
-        else:
-            return None
-    return written or None
 
 
 _LONGEST_STEP = 63
@@ -143,7 +127,6 @@ _TOO_DEEP = 2
 
 _FAR = 2
 """Steps that an amount may be away from the place that is meant in a custom kind, which has fields of its own."""
-
 
 _LEAST_ALIKE = 2
 """Keys that a path and a place have in common at least."""
@@ -164,51 +147,37 @@ def intended(kind: Kind, path: Path) -> Intended | None:
     if len(path) > _MOST_STEPS:
         return None
     is_built_in = (kind.group, kind.kind) in BUILT_IN
-    best: tuple[int, Path] | None = None
-    for steps in places(kind):
-        found = _aligned(steps, path)
-        if found is not None and (best is None or found[0] < best[0]) and (is_built_in or found[0] <= _FAR):
-            best = found
-    if best is None:
+    aligned = [found for steps in places(kind) if (found := _aligned(steps, path)) is not None]
+    near = [(distance, place) for distance, place in aligned if is_built_in or distance <= _FAR]
+    if not near:
         return None
-    return Intended(written(best[1]), written(_difference(best[1], path)))
+    _, nearest = min(near, key=lambda found: found[0])
+    return Intended(written(nearest), written(_difference(nearest, path)))
 
 
 def places(kind: Kind) -> Iterator[PathPattern]:
     """The steps to all places of a kind where an amount is read: to `limits` and `requests`, or to the amount."""
     for path in kind.paths:
-        for steps, form in _requests(path):
-            if form == "spark":
-                yield (*steps, "gpu", "quantity")
-            else:
-                yield from ((*steps, *_RESOURCES[form], field) for field in ("limits", "requests"))
+        for steps, form in path.holds.requests if isinstance(path.holds, Assembly) else _REQUESTS[path.holds]:
+            yield from ((*path.steps, *steps, *below) for below in _AMOUNTS[form])
 
 
-_RESOURCES: Mapping[Form, PathPattern] = {
-    "container": ("resources",),
-    "resources": (),
-    "step": ("computeResources",),
-    "trainer": ("resourcesPerNode",),
+_REQUESTS: Mapping[Whole, tuple[tuple[PathPattern, Form], ...]] = {
+    "template": ((("spec", "containers", EVERY), "container"), (("spec", "initContainers", EVERY), "container")),
+    "podSpec": ((("containers", EVERY), "container"), (("initContainers", EVERY), "container")),
+    "container": (((), "container"),),
+    "resources": (((), "resources"),),
 }
-"""The steps from a container of each form to its `limits` and `requests`."""
+"""The steps from the end of a path to all that may ask for resources, each with its form."""
 
-_WITHIN: Mapping[Whole, tuple[PathPattern, ...]] = {
-    "template": (("spec", "containers", EVERY), ("spec", "initContainers", EVERY)),
-    "podSpec": (("containers", EVERY), ("initContainers", EVERY)),
-    "container": ((),),
+_AMOUNTS: Mapping[Form, tuple[PathPattern, ...]] = {
+    "container": (("resources", "limits"), ("resources", "requests")),
+    "resources": (("limits",), ("requests",)),
+    "step": (("computeResources", "limits"), ("computeResources", "requests")),
+    "trainer": (("resourcesPerNode", "limits"), ("resourcesPerNode", "requests")),
+    "spark": (("gpu", "quantity"),),
 }
-"""The steps from what a path leads to, to its containers."""
-
-
-def _requests(path: PodPath) -> Iterator[tuple[PathPattern, Form]]:
-    """The steps to all that may ask for resources in the pods at a path, each with its form."""
-    holds = path.holds
-    if isinstance(holds, Assembly):
-        yield from (((*path.steps, *steps), form) for steps, form in holds.requests)
-    elif holds == "resources":
-        yield path.steps, "resources"
-    else:
-        yield from (((*path.steps, *steps), "container") for steps in _WITHIN[holds])
+"""The steps from a container of each form to its amounts."""
 
 
 def _aligned(place: PathPattern, path: Path) -> tuple[int, Path] | None:
