@@ -17,7 +17,14 @@ Path = tuple[str | int, ...]
 """The keys and indices that lead from the root of an object to a value."""
 
 
-class Severity(IntEnum):
+class _Labelled(IntEnum):
+    @property
+    def label(self) -> str:
+        """The word that reports, logs and metrics use."""
+        return self.name.lower()
+
+
+class Severity(_Labelled):
     """The consequence of a finding, in rising order."""
 
     OFF = 0
@@ -25,22 +32,13 @@ class Severity(IntEnum):
     WARN = 2
     DENY = 3
 
-    @property
-    def label(self) -> str:
-        return self.name.lower()
 
-
-class Decision(IntEnum):
+class Decision(_Labelled):
     """The outcome for an object as a whole."""
 
     ALLOWED = 0
     WARNED = 1
     DENIED = 2
-
-    @property
-    def label(self) -> str:
-        """The word that reports, logs and metrics use."""
-        return self.name.lower()
 
 
 DECISIONS: Mapping[Severity, Decision] = {

@@ -30,7 +30,11 @@ def run(context: PodContext) -> Violations:
 def _violation(context: PodContext, key: str, value: object) -> Violation | None:
     path = (*context.pod.metadata_path, "annotations", key)
     if key == context.rules.suppressing_annotation:
-        return _suppression(context, path, key, value)
+        unknown = unknown_codes(value, context.rules.severities)
+        if not unknown:
+            return None
+        problem = message("annotation {} names {}, which is not a check", key, unknown[0])
+        return Violation(path, problem, "list the codes of checks, such as GPS001,GPS009", Severity.WARN)
     known = _KNOWN.get(key)
     if known is None:
         if (context.rules.settings.exempt.annotation or "").partition("=")[0] == key:
@@ -57,15 +61,6 @@ def _quoted(known: Callable[[str], object], path: Path, value: object) -> tuple[
     except ValueError:
         return ()
     return (Replacement(path, str(value)),)
-
-
-def _suppression(context: PodContext, path: Path, key: str, value: object) -> Violation | None:
-    """A warning about the first text that is no code: the annotation suppresses less than its author intended."""
-    unknown = unknown_codes(value, context.rules.severities)
-    if not unknown:
-        return None
-    problem = message("annotation {} names {}, which is not a check", key, unknown[0])
-    return Violation(path, problem, "list the codes of checks, such as GPS001,GPS009", Severity.WARN)
 
 
 def _memory(size: MemorySize | None, path: Path) -> Violation | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
@@ -152,22 +152,15 @@ def walk(node: Any, remaining: PathPattern, path: Path = ()) -> Iterator[tuple[P
         if node is None:
             return
         if step == EVERY:
-            for key, element in _each(node, path):
+            if not isinstance(node, list | dict):
+                raise MalformedError(path, "a list", node)
+            for key, element in enumerate(node) if isinstance(node, list) else node.items():
                 yield from walk(element, remaining[depth + 1 :], (*path, key))
             return
         node = mapping(node, path).get(step)
         path = (*path, step)
     if node is not None:
         yield path, mapping(node, path)
-
-
-def _each(node: Any, path: Path) -> Iterable[tuple[str | int, Any]]:
-    """The elements of a list with their indices, or the members of a mapping. Raises MalformedError."""
-    if isinstance(node, list):
-        return enumerate(node)
-    if isinstance(node, dict):
-        return node.items()
-    raise MalformedError(path, "a list", node)
 
 
 def at(node: Any, path: Path) -> Any:
