@@ -19,26 +19,23 @@ def build(document: Any, edits: Sequence[Edit]) -> list[Operation]:
     operations: list[Operation] = []
     added: dict[Path, Operation] = {}
     for edit in edits:
-        existing, depth = _follow(document, edit.path)
-        if existing is not None and isinstance(edit, Append):
+        node, depth = document, 0
+        for step in edit.path:
+            depth += 1
+            node = node[step] if isinstance(step, int) else node.get(step)
+            if node is None:
+                break
+        if node is not None and isinstance(edit, Append):
             operations.append({"op": "add", "path": pointer(edit.path) + "/-", "value": edit.value})
             continue
         place = edit.path[:depth]
         if place not in added:
-            added[place] = {"op": "add", "path": pointer(place)} | ({"value": existing} if existing else {})
+            added[place] = {"op": "add", "path": pointer(place)}
             operations.append(added[place])
+            if node:
+                added[place]["value"] = node
         _put(added[place], edit.path[depth:], edit)
     return operations
-
-
-def _follow(document: Any, path: Path) -> tuple[Any, int]:
-    """The value at a path; or None, and the number of steps up to the first missing part."""
-    node = document
-    for depth, step in enumerate(path, 1):
-        node = node[step] if isinstance(step, int) else node.get(step)
-        if node is None:
-            return None, depth
-    return node, len(path)
 
 
 def _put(operation: Operation, rest: Path, edit: Edit) -> None:

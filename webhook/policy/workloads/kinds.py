@@ -144,7 +144,8 @@ def extract(kinds: Kinds, manifest: Members, group: str, kind: str) -> list[Extr
             if len(found) == MOST_PODS:
                 raise TooManyPodsError(path, f"an object may hold at most {MOST_PODS} pods")
             found.append(ExtractedPod(path, raw, place, manifest, is_pod=is_itself, deferral=deferral))
-    assign_groups(found)
+    if not is_itself:
+        assign_groups(found)
     if len(found) > 1:
         _bound_shared(found, manifest)
     return found
