@@ -55,27 +55,16 @@ def commands(script: str) -> list[list[str]]:
 class _Reader:
     """Reads one script from its start to its end. The handler of a kind of token returns True where the text is cut."""
 
-    __slots__ = (
-        "_at",
-        "_branches",
-        "_commands",
-        "_documents",
-        "_left",
-        "_may_run",
-        "_script",
-        "_target",
-        "_word",
-        "_words",
-    )
+    __slots__ = ("_at", "_commands", "_depth", "_documents", "_left", "_may_run", "_target", "_text", "_word", "_words")
 
     def __init__(self, script: str) -> None:
-        self._script = script
+        self._text = script
         self._at = 0
         self._word: str | None = None
         self._target = ""
         self._words: list[str] = []
         self._documents: list[str] = []
-        self._branches = 0
+        self._depth = 0
         self._left = _MOST_TOKENS
         self._may_run = False
         self._commands: list[list[str]] = []
@@ -86,14 +75,14 @@ class _Reader:
         while (token := self._next(_TOKEN)) is not None and (kind := token.lastgroup) is not None:
             if handlers[kind](token[kind]):
                 return self._commands
-        if self._at == len(self._script):
+        if self._at == len(self._text):
             self._end_command("\n")
         return self._commands
 
     def _next(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
         """The next token; None at the end of the script, where no token starts, and after as many as are read."""
         self._left -= 1
-        token = pattern.match(self._script, self._at) if self._left >= 0 else None
+        token = pattern.match(self._text, self._at) if self._left >= 0 else None
         if token is not None:
             self._at = token.end()
         return token
@@ -169,7 +158,7 @@ class _Reader:
         self._documents.clear()
 
     def _skip_document(self, delimiter: str) -> None:
-        script = self._script
+        script = self._text
         while self._at < len(script):
             end = script.find("\n", self._at)
             line = script[self._at : end] if end >= 0 else script[self._at :]
@@ -194,10 +183,10 @@ class _Reader:
         self._words = []
         start = 0
         while start < len(words) and words[start] in _RESERVED:
-            self._branches += (words[start] in _OPENING) - (words[start] in _CLOSING)
+            self._depth += (words[start] in _OPENING) - (words[start] in _CLOSING)
             start += 1
         is_test = start < len(words) and words[start] in _TESTS
-        if start < len(words) and self._branches <= 0 and not self._may_run:
+        if start < len(words) and self._depth <= 0 and not self._may_run:
             self._commands.append(words[start:])
         if operator == "||" or (operator == "&&" and is_test):
             self._may_run = True
