@@ -22,17 +22,7 @@ from webhook.policy.evaluate import Evaluator, exemption
 from webhook.policy.messages import printable
 from webhook.policy.pods.pod import Pod
 from webhook.policy.pods.reading import MalformedError
-from webhook.policy.verdict import (
-    MOST_EDITS,
-    NOTHING_SUPPRESSED,
-    UNTOUCHED,
-    Append,
-    Decision,
-    Edit,
-    Finding,
-    Severity,
-    Verdict,
-)
+from webhook.policy.verdict import MOST_EDITS, UNTOUCHED, Append, Decision, Edit, Finding, Severity, Verdict
 from webhook.policy.workloads.extracted import ExtractedPod
 from webhook.policy.workloads.kinds import is_pod
 
@@ -74,7 +64,7 @@ class Outcome:
         if self.operations:
             response["patchType"] = "JSONPatch"
             response["patch"] = base64.b64encode(_encoder.encode(self.operations)).decode()
-        if verdict.findings or verdict.suppressed is not NOTHING_SUPPRESSED:
+        if verdict.findings or verdict.suppressed.counts:
             if warned := _lines(verdict, Severity.WARN, _MOST_WARNINGS):
                 response["warnings"] = warned
             response["auditAnnotations"] = _audit_annotations(verdict)

@@ -23,25 +23,10 @@ from webhook.policy.injections import ALL, STEERING
 from webhook.policy.placement.facts import UNKNOWN, Facts
 from webhook.policy.pods.gpu_resources import GpuResources
 from webhook.policy.pods.reading import MalformedError, Members
-from webhook.policy.rules import Rules, Ruleset, carries
+from webhook.policy.rules import Ruleset, carries
 from webhook.policy.settings.settings import Settings
 from webhook.policy.steps import Steps, finished
-from webhook.policy.verdict import (
-    DECISIONS,
-    KEPT_PER_CODE,
-    MOST_EDITS,
-    NOTHING_SUPPRESSED,
-    UNTOUCHED,
-    Decision,
-    Edit,
-    Finding,
-    Path,
-    Severity,
-    Suppressed,
-    Verdict,
-    Violation,
-    skipped,
-)
+from webhook.policy.verdict import MOST_EDITS, Edit, Severity, Verdict, VerdictBuilder, skipped
 from webhook.policy.workloads.extracted import ExtractedPod
 from webhook.policy.workloads.kinds import MOST_PODS, Kind, Kinds, extract
 from webhook.policy.workloads.presets import kinds_with
@@ -123,7 +108,7 @@ class Evaluator:
             if origin.added_containers is None:
                 context.edits = _inject(context, verdict.withheld)
                 verdict.add_edits(context.edits)
-            verdict.run(self._checks_for(context), context)
+            self._run(context, verdict)
             if origin.is_offline and gps008_users.CHECK.code not in suppressed_codes(context):
                 verdict.users.extend([(user, path) for _, user, path in gps008_users.mps_users(context)])
         return checked
@@ -144,7 +129,7 @@ class Evaluator:
         if pods and not mentions:
             return verdict.build()
         context = ObjectContext(held, kind, None, (), mentions)
-        verdict.run_on_object(context, self.ruleset.of(origin.namespace))
+        self._run_on_object(context, origin, verdict)
         return verdict.build() if pods or verdict.counts else skipped(why_skipped(context))
 
     def _of_unknown(self, held: ManifestObject, origin: Origin) -> Verdict:
@@ -155,7 +140,7 @@ class Evaluator:
         unknown_kind = unknown(held.group, held.kind, self.kinds)
         naming = tuple([one.extracted for one in checked if one.requests.named or one.requests.positive])
         context = ObjectContext(held, None, unknown_kind, naming, mentions)
-        verdict.run_on_object(context, self.ruleset.of(origin.namespace))
+        self._run_on_object(context, origin, verdict)
         if naming and not verdict.reason:
             verdict.reason = why_searched(held, unknown_kind, naming[0])
         return verdict.build() if verdict.counts or verdict.reason else skipped(why_skipped(context))
@@ -177,7 +162,7 @@ class Evaluator:
                 exempt = exemption(context)
                 if exempt is None:
                     context.edits = _inject(context, {})
-                    verdict.run(self._checks_for(context), context, Severity.WARN)
+                    self._run(context, verdict, Severity.WARN)
                     checked.append(context)
                 else:
                     verdict.reason = exempt
@@ -196,6 +181,25 @@ class Evaluator:
         left_alone = {extracted.path for extracted in pods}.difference(context.extracted.path for context in checked)
         containers = chain.from_iterable(containers_of(context.extracted) for context in checked)
         return tuple(find_mentions(manifest, self._names, read | left_alone, containers))
+
+    def _run(self, context: PodContext, verdict: VerdictBuilder, cap: Severity = Severity.DENY) -> None:
+        """Run the checks of a pod and collect their findings, of a severity up to the cap. Raises MalformedError."""
+        severities = context.rules.severities
+        suppressed = () if context.rules.suppressing_annotation is None else suppressed_codes(context)
+        for check in self._checks_for(context):
+            for violation in check.run(context):
+                severity = min(severities[check.code], violation.cap, cap)
+                if check.code in suppressed:
+                    verdict.suppress(check.code, severity, violation)
+                else:
+                    verdict.add(check.code, severity, violation)
+
+    def _run_on_object(self, context: ObjectContext, origin: Origin, verdict: VerdictBuilder) -> None:
+        rules = self.ruleset.of(origin.namespace)
+        for check in OBJECT_CHECKS:
+            if check.code in rules.active:
+                for violation in check.run(context):
+                    verdict.add(check.code, min(rules.severities[check.code], violation.cap), violation)
 
     def _checks_for(self, context: PodContext) -> tuple[Check[PodContext], ...]:
         """The checks that are active in the namespace and whose scope includes the pod, in the order of their codes.
@@ -237,88 +241,6 @@ def _inject(context: PodContext, withheld: dict[str, str]) -> list[Edit]:
     if len(edits) > MOST_EDITS:
         context.leave_as_received()  # none of the edits is made
     return edits
-
-
-class VerdictBuilder:
-    """Collects the findings and edits of the pods of one object."""
-
-    __slots__ = ("counts", "edits", "findings", "reason", "suppressed", "suppressed_counts", "users", "withheld")
-
-    def __init__(self) -> None:
-        self.findings: dict[str, list[Finding]] = {}
-        self.counts: dict[tuple[str, Severity], int] = {}
-        self.suppressed: dict[str, list[Finding]] = {}
-        self.suppressed_counts: dict[str, int] = {}
-        self.edits: list[Edit] = []
-        self.reason = ""
-        self.withheld: dict[str, str] = {}
-        self.users: list[tuple[int, Path]] = []
-
-    def add_edits(self, edits: Iterable[Edit]) -> None:
-        """Collect edits, at most one more than an object may get."""
-        self.edits.extend(islice(edits, MOST_EDITS + 1 - len(self.edits)))
-
-    def run(self, checks: Iterable[Check[PodContext]], context: PodContext, cap: Severity = Severity.DENY) -> None:
-        """Run the checks of a pod and collect their findings, of a severity up to the cap. Raises MalformedError."""
-        severities = context.rules.severities
-        suppressed = () if context.rules.suppressing_annotation is None else suppressed_codes(context)
-        for check in checks:
-            for violation in check.run(context):
-                severity = min(severities[check.code], violation.cap, cap)
-                if check.code in suppressed:
-                    self.suppressed_counts[check.code] = self.suppressed_counts.get(check.code, 0) + 1
-                    _keep(self.suppressed, check.code, severity, violation)
-                else:
-                    self._add(check.code, severity, violation)
-
-    def run_on_object(self, context: ObjectContext, rules: Rules) -> None:
-        """Run the checks of an object and collect their findings."""
-        for check in OBJECT_CHECKS:
-            if check.code in rules.active:
-                for violation in check.run(context):
-                    self._add(check.code, min(rules.severities[check.code], violation.cap), violation)
-
-    def _add(self, code: str, severity: Severity, violation: Violation) -> None:
-        counted = code, severity
-        self.counts[counted] = self.counts.get(counted, 0) + 1
-        _keep(self.findings, code, severity, violation)
-
-    def build(self) -> Verdict:
-        if not (self.counts or self.edits or self.reason or self.withheld or self.users or self.suppressed):
-            return UNTOUCHED
-        too_many = len(self.edits) > MOST_EDITS
-        return Verdict(
-            DECISIONS[max(severity for _, severity in self.counts)] if self.counts else Decision.ALLOWED,
-            _in_order(self.findings),
-            () if too_many else tuple(self.edits),
-            self.counts,
-            too_many,
-            self.reason,
-            tuple(self.withheld.items()),
-            tuple(self.users),
-            suppressed=Suppressed(_in_order(self.suppressed), self.suppressed_counts)
-            if self.suppressed
-            else NOTHING_SUPPRESSED,
-        )
-
-
-def _keep(kept: dict[str, list[Finding]], code: str, severity: Severity, violation: Violation) -> None:
-    """Keep a violation if there is room, or in place of the last one that is less severe.
-
-    Otherwise a pod with enough warnings would be denied without a reason.
-    """
-    of_code = kept.setdefault(code, [])
-    if len(of_code) == KEPT_PER_CODE:
-        weaker = [index for index, one in enumerate(of_code) if one.severity < severity]
-        if not weaker:
-            return
-        del of_code[weaker[-1]]
-    message = str(violation.message)
-    of_code.append(Finding(code, severity, violation.path, message, violation.remedy, violation.fix))
-
-
-def _in_order(kept: dict[str, list[Finding]]) -> tuple[Finding, ...]:
-    return tuple(finding for code in sorted(kept) for finding in kept[code])
 
 
 _MIRROR = "kubernetes.io/config.mirror"

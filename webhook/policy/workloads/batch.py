@@ -5,21 +5,9 @@ from __future__ import annotations
 from webhook.policy.pods.reading import Members
 from webhook.policy.verdict import Path
 from webhook.policy.workloads.kinds import Kind
-from webhook.policy.workloads.paths import (
-    EVERY,
-    PathPattern,
-    PodCount,
-    PodPath,
-    at,
-    of_job,
-    one,
-    product,
-    replicas,
-    stated,
-    unknown,
-)
+from webhook.policy.workloads.paths import EVERY, PodCount, PodPath, at, of_job, one, product, replicas, stated, unknown
 
-REPLICATED_JOBS: PathPattern = ("replicatedJobs", EVERY, "template", "spec", "template")
+REPLICATED_JOBS = ("replicatedJobs", EVERY, "template", "spec", "template")
 """The steps from a JobSetSpec to its pod templates."""
 
 
@@ -47,7 +35,7 @@ def _workers(manifest: Members, path: Path) -> int | None:
     return max(size - 1, 0)
 
 
-def _pods(*spec: str, apart: PathPattern = ()) -> tuple[PodPath, ...]:
+def _pods(*spec: str, apart: tuple[str, ...] = ()) -> tuple[PodPath, ...]:
     pods = (*spec, "leaderWorkerTemplate")
     return (
         PodPath((*pods, "leaderTemplate"), group="group", apart=apart, count=one),
@@ -71,20 +59,19 @@ _REPLICAS = replicas(0)
 """The pods of a task: `replicas`, 0 by default; `minAvailable` only says how many start together (v1.15)."""
 
 
-def _volcano(kind: str, *spec: str, flow: bool = False, count: PodCount = _REPLICAS, apart: PathPattern = ()) -> Kind:
+def _volcano(group: str, kind: str, *spec: str, count: PodCount = _REPLICAS, apart: tuple[str, ...] = ()) -> Kind:
     tasks = PodPath((*spec, "tasks", EVERY, "template"), group="job", apart=apart, count=count)
-    group = "flow.volcano.sh" if flow else "batch.volcano.sh"
-    return Kind(group, kind, (tasks,), ("v1alpha1",), suspended=(), labels=None)
+    return Kind(f"{group}.volcano.sh", kind, (tasks,), ("v1alpha1",), suspended=(), labels=None)
 
 
 _FLOWS = ("spec", "flows", EVERY)
 
 VOLCANO = (
-    _volcano("Job", "spec"),
-    _volcano("CronJob", "spec", "jobTemplate", "spec"),
-    _volcano("JobTemplate", "spec", flow=True),
+    _volcano("batch", "Job", "spec"),
+    _volcano("batch", "CronJob", "spec", "jobTemplate", "spec"),
+    _volcano("flow", "JobTemplate", "spec"),
     # Each flow patches a JobTemplate, which has the counts.
-    _volcano("JobFlow", *_FLOWS, "patch", "jobSpec", flow=True, count=unknown, apart=_FLOWS),
+    _volcano("flow", "JobFlow", *_FLOWS, "patch", "jobSpec", count=unknown, apart=_FLOWS),
 )
 """Volcano: its own Job and CronJob, and flows of such jobs (volcano-sh/apis, `pkg/apis/{batch,flow}/v1alpha1`).
 

@@ -10,17 +10,7 @@ from weakref import ref
 
 from webhook.policy.launchers.find import may_share_gpu, of_container
 from webhook.policy.launchers.words import Launch, Spread
-from webhook.policy.pods.custom import (
-    FIELDS,
-    AssembledPod,
-    BareResources,
-    FieldContainer,
-    LocatedMapping,
-    SparkContainer,
-    StepTemplate,
-    TektonStep,
-    Trainer,
-)
+from webhook.policy.pods import custom
 from webhook.policy.pods.pod import APP, INIT, SIDECAR, Container, Pod
 from webhook.policy.pods.quantity import NANO
 from webhook.policy.pods.reading import Members, elements, mapping
@@ -84,8 +74,8 @@ class ExtractedPod:
         """
         pod = self.pod
         if self.place.holds == "podSpec":
-            return [self.raw.get(field) for field in (*FIELDS, "initContainers", "containers")]
-        if not isinstance(pod, AssembledPod):
+            return [self.raw.get(field) for field in (*custom.FIELDS, "initContainers", "containers")]
+        if not isinstance(pod, custom.AssembledPod):
             return self.raw
         return pod.spec, [(container.raw, container.limits, container.requests) for container in pod.containers]
 
@@ -209,7 +199,7 @@ def assign_groups(pods: list[ExtractedPod]) -> None:
 
 
 def _of_resources(raw: Members, path: Path) -> Pod:
-    return AssembledPod((BareResources(raw, path, None, APP),), (), path, is_container=True)
+    return custom.AssembledPod((custom.BareResources(raw, path, None, APP),), (), path, is_container=True)
 
 
 _WHOLE: Mapping[Whole, Callable[[Members, Path], Pod]] = {
@@ -220,31 +210,31 @@ _WHOLE: Mapping[Whole, Callable[[Members, Path], Pod]] = {
 }
 
 
-_FORMS: Mapping[Form, type[FieldContainer]] = {
-    "container": FieldContainer,
-    "resources": BareResources,
-    "step": TektonStep,
-    "trainer": Trainer,
-    "spark": SparkContainer,
+_FORMS: Mapping[Form, type[custom.FieldContainer]] = {
+    "container": custom.FieldContainer,
+    "resources": custom.BareResources,
+    "step": custom.TektonStep,
+    "trainer": custom.Trainer,
+    "spark": custom.SparkContainer,
 }
 
 
-def assembled(raw: Members, path: Path, assembly: Assembly, manifest: Members) -> AssembledPod:
+def assembled(raw: Members, path: Path, assembly: Assembly, manifest: Members) -> custom.AssembledPod:
     """The pod at a path of an object. Raises MalformedError."""
     containers = tuple(one for part in assembly.parts for one in _containers_of(raw, path, part))
     places = list(fields_around(path, assembly, manifest))
-    return AssembledPod(containers, places, path, is_container=not assembly.around)
+    return custom.AssembledPod(containers, places, path, is_container=not assembly.around)
 
 
 def _containers_of(raw: Members, path: Path, part: Containers) -> Iterator[Container]:
     """The containers of a part, each with the amounts that it inherits."""
     form = _FORMS[part.form]
     templates = () if part.template is None else walk(raw, part.template, path)
-    template = next((StepTemplate(held, where) for where, held in templates), None)
+    template = next((custom.StepTemplate(held, where) for where, held in templates), None)
     for number, (held, list_path, place) in enumerate(_mappings_of(raw, path, part.steps)):
         kind = SIDECAR if part.kind is INIT and held.get("restartPolicy") == "Always" else part.kind
         container = form(held, list_path, place, kind, part.name)
-        if template is not None and isinstance(container, TektonStep) and number < _MOST_INHERITING:
+        if template is not None and isinstance(container, custom.TektonStep) and number < _MOST_INHERITING:
             container.inherit(template)
         yield container
 
@@ -265,9 +255,9 @@ def _mappings_of(raw: Members, path: Path, steps: PathPattern) -> Iterator[tuple
             yield held, (*where, field), index
 
 
-def fields_around(path: Path, assembly: Assembly, manifest: Members) -> Iterator[LocatedMapping]:
-    """The mappings with fields of the pod's spec. They pass through the same elements as the path to the pod."""
-    for steps in assembly.around:
+def fields_around(path: Path, holds: Whole | Assembly, manifest: Members) -> Iterator[tuple[Path, Members]]:
+    """The mappings with fields of an assembled pod. They pass through the same elements as the path to the pod."""
+    for steps in holds.around if isinstance(holds, Assembly) else ():
         where = tuple(path[place] if step == EVERY else step for place, step in enumerate(steps))
         held = at(manifest, where)
         if held is not None:

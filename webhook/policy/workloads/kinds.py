@@ -10,19 +10,7 @@ from webhook.policy.pods.custom import FIELDS
 from webhook.policy.pods.reading import MalformedError, Members, is_placeholder
 from webhook.policy.verdict import Path
 from webhook.policy.workloads.extracted import Deferral, ExtractedPod, assign_groups, fields_around
-from webhook.policy.workloads.paths import (
-    Assembly,
-    Condition,
-    PodPath,
-    at,
-    is_indexed,
-    never,
-    of_job,
-    replicas,
-    steps,
-    unknown,
-    walk,
-)
+from webhook.policy.workloads.paths import Condition, PodPath, at, never, of_job, replicas, steps, unknown, walk
 
 if TYPE_CHECKING:
     from webhook.policy.settings.elements import WorkloadPath
@@ -83,9 +71,17 @@ _REPLICAS = (PodPath(("spec", "template"), count=replicas(1)),)
 _JOB_OF_CRON_JOB = ("spec", "jobTemplate")
 
 
+def _is_indexed(manifest: Members, path: Path) -> bool:
+    """Whether the pods of a Job have ranks, from the path to its template: with `completionMode: Indexed`.
+
+    Pods without ranks take work from a queue, each on its own (kubernetes/enhancements, KEP-2214).
+    """
+    return bool(at(manifest, (*path[:-1], "completionMode")) == "Indexed")
+
+
 def _job(*spec: str) -> tuple[PodPath, ...]:
     """The path of a JobSpec. Pods with ranks work together."""
-    return (PodPath((*spec, "template"), group="job", works_together=is_indexed, count=of_job),)
+    return (PodPath((*spec, "template"), group="job", works_together=_is_indexed, count=of_job),)
 
 
 BUILT_IN: Kinds = by_name(
@@ -163,8 +159,8 @@ def _bound_shared(found: Iterable[ExtractedPod], manifest: Members) -> None:
     sizes: dict[int, int] = {}
     total = 0
     for extracted in found:
-        path, assembly = extracted.path, extracted.place.holds
-        for where, held in fields_around(path, assembly, manifest) if isinstance(assembly, Assembly) else ():
+        path = extracted.path
+        for where, held in fields_around(path, extracted.place.holds, manifest):
             if where[: len(path)] == path:
                 continue  # no other pod has what is below the path
             if id(held) not in sizes:

@@ -214,11 +214,3 @@ def of_job(manifest: Members, path: Path) -> int | None:
     parallelism = stated(at(spec, ("parallelism",)), 1)
     completions = stated(at(spec, ("completions",)), parallelism)
     return None if parallelism is None or completions is None else min(parallelism, completions)
-
-
-def is_indexed(manifest: Members, path: Path) -> bool:
-    """Whether the pods of a Job have ranks, from the path to its template: with `completionMode: Indexed`.
-
-    Pods without ranks take work from a queue, each on its own (kubernetes/enhancements, KEP-2214).
-    """
-    return bool(at(manifest, (*path[:-1], "completionMode")) == "Indexed")

@@ -5,17 +5,7 @@ from __future__ import annotations
 from webhook.policy.pods.reading import Members
 from webhook.policy.verdict import Path
 from webhook.policy.workloads.kinds import Kind
-from webhook.policy.workloads.paths import (
-    CONTAINERS,
-    EVERY,
-    Assembly,
-    Containers,
-    PathPattern,
-    PodPath,
-    at,
-    stated,
-    unknown,
-)
+from webhook.policy.workloads.paths import CONTAINERS, EVERY, Assembly, Containers, PodPath, at, stated, unknown
 
 _KNATIVE_GROUP, _KNATIVE_TEMPLATE = "serving.knative.dev", (PodPath(("spec", "template")),)
 
@@ -33,13 +23,13 @@ _GROUP = "serving.kserve.io"
 _PREDICTORS = tuple("model huggingface lightgbm onnx paddle pmml pytorch sklearn tensorflow triton xgboost".split())
 
 
-def _component(*steps: str, containers: tuple[str, ...], group: str = "", apart: PathPattern = ()) -> PodPath:
+def _component(*steps: str, containers: tuple[str, ...], group: str = "", apart: tuple[str, ...] = ()) -> PodPath:
     """A PodSpec beside the containers of model servers, which become one pod (`Predictor.buildPodSpec`)."""
     parts = (*CONTAINERS, *(Containers((name,)) for name in containers))
     return PodPath(steps, Assembly(parts, (steps,)), group=group, apart=apart)
 
 
-def _predictor(*steps: str, group: str, apart: PathPattern = ()) -> tuple[PodPath, ...]:
+def _predictor(*steps: str, group: str, apart: tuple[str, ...] = ()) -> tuple[PodPath, ...]:
     """A predictor, and its workers on other nodes, whose number also depends on the runtime (`multiNodeProcess`)."""
     return (
         _component(*steps, containers=_PREDICTORS, group=group, apart=apart),
