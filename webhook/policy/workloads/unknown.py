@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import NamedTuple
@@ -10,7 +11,7 @@ from typing import NamedTuple
 from webhook.policy.messages import is_one_edit_away
 from webhook.policy.pods.reading import is_placeholder
 from webhook.policy.verdict import Path
-from webhook.policy.workloads.kinds import BUILT_IN, Kind, Kinds
+from webhook.policy.workloads.kinds import BUILT_IN, Kind, Kinds, by_name
 from webhook.policy.workloads.paths import EVERY, MAPPINGS, Assembly, Form, PathPattern, Whole, written
 from webhook.policy.workloads.presets import PRESETS
 
@@ -42,26 +43,23 @@ class Unknown(NamedTuple):
         return f"unknown kind (did you mean {self.meant}?)" if self.meant else ""
 
 
-class _Known(NamedTuple):
-    """The kinds that are known without settings, and the presets of those that settings may leave out."""
+class _Known:
+    """The kinds that are known without settings, and the presets of those that settings may leave out.
 
-    kinds: Kinds
-    by_group: Mapping[str, list[Kind]]
-    by_name: Mapping[str, list[Kind]]
-    presets: Mapping[tuple[str, str], str]
+    The indexes are there because a search of all kinds takes longer than all else that is done about an object.
+    """
+
+    def __init__(self) -> None:
+        self.presets = {(one.group, one.kind): preset.name for preset in reversed(PRESETS) for one in preset.kinds}
+        self.kinds = {**BUILT_IN, **by_name(one for preset in PRESETS for one in preset.kinds)}
+        self.by_group: defaultdict[str, list[Kind]] = defaultdict(list)
+        self.by_name: defaultdict[str, list[Kind]] = defaultdict(list)
+        for one in self.kinds.values():
+            self.by_group[one.group].append(one)
+            self.by_name[one.kind].append(one)
 
 
-@cache
-def _known() -> _Known:
-    """The index of known kinds: a search of all of them takes longer than all else that is done about an object."""
-    presets = {(one.group, one.kind): preset.name for preset in reversed(PRESETS) for one in preset.kinds}
-    kinds = {**BUILT_IN, **{(one.group, one.kind): one for preset in PRESETS for one in preset.kinds}}
-    by_group: dict[str, list[Kind]] = {}
-    by_name: dict[str, list[Kind]] = {}
-    for one in kinds.values():
-        by_group.setdefault(one.group, []).append(one)
-        by_name.setdefault(one.kind, []).append(one)
-    return _Known(kinds, by_group, by_name, presets)
+_known = cache(_Known)
 
 
 def unknown(group: str, kind: str, kinds: Kinds) -> Unknown:
@@ -87,16 +85,13 @@ def _meant(group: str, kind: str, kinds: Kinds) -> Iterator[Kind]:
         if is_one_edit_away(folded, one.kind.lower()):
             yield kinds.get((group, one.kind), one)
     is_built_in = group in _BUILT_IN_GROUPS
+    # A name of several words, such as `JobSet`, tells the kind: many projects have a `Service` or a `Task`.
+    is_telling = sum(map(str.isupper, kind)) > 1
     is_custom = group in known.by_group or any(one.group == group for one in added)
     for one in (*known.by_name.get(kind, ()), *(one for one in added if one.kind == kind)):
-        suggests = (one.group, kind) in BUILT_IN if is_built_in else is_custom and _is_compound(kind)
+        suggests = (one.group, kind) in BUILT_IN if is_built_in else is_custom and is_telling
         if suggests or is_one_edit_away(group, one.group):
             yield kinds.get((one.group, kind), one)
-
-
-def _is_compound(kind: str) -> bool:
-    """Whether a name consists of several words, such as `JobSet`: many projects have a `Service` or a `Task`."""
-    return sum(map(str.isupper, kind)) > 1
 
 
 _KEY = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,62}", re.ASCII)
