@@ -201,8 +201,13 @@ def product(*factors: int | None) -> int | None:
 
 
 def replicas(default: int) -> PodCount:
-    """The count that `replicas` beside the template states."""
-    return lambda manifest, path: stated(at(manifest, (*path[:-1], "replicas")), default)
+    """The count that `replicas` beside the template states. Its docstring is that of the reference page."""
+
+    def count(manifest: Members, path: Path) -> int | None:
+        return stated(at(manifest, (*path[:-1], "replicas")), default)
+
+    count.__doc__ = f"The pods of a template: `replicas`, {default} by default."
+    return count
 
 
 def of_job(manifest: Members, path: Path) -> int | None:
