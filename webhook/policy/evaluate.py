@@ -34,8 +34,6 @@ from webhook.policy.workloads.search import GpuNames, Mention, amounts_read, con
 from webhook.policy.workloads.unknown import unknown
 from webhook.policy.workloads.without_pods import FRAGMENT, active, why_no_pods
 
-_DEFAULT_SEVERITIES = {check.code: check.severity for check in CHECKS}
-
 
 class Evaluator:
     """One snapshot of settings and facts that evaluates objects. Replace it as a whole; read it once per request."""
@@ -56,7 +54,8 @@ class Evaluator:
     @classmethod
     def building(cls, settings: Settings, facts: Facts) -> Steps[Evaluator]:
         """The evaluator for settings and facts, built in steps: a server handles requests between them."""
-        ruleset = yield from Ruleset.building(settings, facts, _DEFAULT_SEVERITIES)
+        severities = {check.code: check.severity for check in CHECKS}
+        ruleset = yield from Ruleset.building(settings, facts, severities)
         return cls(ruleset, kinds_with(settings.workloads))
 
     def evaluate(self, manifest: Members, group: str, kind: str, origin: Origin) -> Verdict:
@@ -243,11 +242,6 @@ def _inject(context: PodContext, withheld: dict[str, str]) -> list[Edit]:
     return edits
 
 
-_MIRROR = "kubernetes.io/config.mirror"
-_NODES = "system:nodes"
-_OS_LABEL = "kubernetes.io/os"
-
-
 def exemption(context: PodContext) -> str | None:
     """Why the pod is left alone; None for one that is checked."""
     if context.rules.exemption is not None:
@@ -265,13 +259,13 @@ def _is_mirror(context: PodContext) -> bool:
 
     Any user can set the annotation, so a hook trusts it only from a node. Offline the annotation is enough.
     """
-    if _MIRROR not in context.pod.annotations or not context.is_pod:
+    if "kubernetes.io/config.mirror" not in context.pod.annotations or not context.is_pod:
         return False
-    return context.origin.is_offline or _NODES in (context.origin.groups or ())
+    return context.origin.is_offline or "system:nodes" in (context.origin.groups or ())
 
 
 def _is_windows(context: PodContext) -> bool:
     pod = context.pod
     if pod.spec.get("os") is not None and pod.members("os").get("name") == "windows":
         return True
-    return pod.spec.get("nodeSelector") is not None and pod.members("nodeSelector").get(_OS_LABEL) == "windows"
+    return pod.spec.get("nodeSelector") is not None and pod.members("nodeSelector").get("kubernetes.io/os") == "windows"

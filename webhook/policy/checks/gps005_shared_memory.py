@@ -20,20 +20,15 @@ def run(context: PodContext) -> Violations:
         container = request.container
         is_added = adds_mount and container.path == (*context.pod.spec_path, "containers", 0)
         if _SHARED_MEMORY in container.mounts:
-            yield Violation(
-                (*container.path, "volumeMounts", container.mounts[_SHARED_MEMORY], "mountPath"),
-                about(container, "mounts a volume at /dev/shm, which hides the MPS daemon's"),
-                f"remove the mount and {_SET}" if is_added else _REMOVE,
-            )
+            path = (*container.path, "volumeMounts", container.mounts[_SHARED_MEMORY], "mountPath")
+            problem = about(container, "mounts a volume at /dev/shm, which hides the MPS daemon's")
+            yield Violation(path, problem, f"remove the mount and {_SET}" if is_added else _REMOVE)
         elif is_added:
-            yield Violation(
-                container.path,
-                message(
-                    f"KubeRay mounts a volume at /dev/shm in {container.kind} {{}}, which hides the MPS daemon's",
-                    container.label,
-                ),
-                _SET,
+            place = f"in {container.kind} {{}}"
+            problem = message(
+                f"KubeRay mounts a volume at /dev/shm {place}, which hides the MPS daemon's", container.label
             )
+            yield Violation(container.path, problem, _SET)
 
 
 CHECK = Check("GPS005", Severity.WARN, Scope.MPS, run, "A mount at `/dev/shm` hides the MPS daemon's")

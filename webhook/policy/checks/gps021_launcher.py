@@ -61,11 +61,9 @@ def _violation(
         return
     setting = launch.nodes if launch.nodes is not None and shortage.holder is _GROUP else launch.setting
     program = f"{launch.program} {setting.option} {setting.value}".lstrip()
-    problem = message(
-        f"{container.kind} {{}}: {program} needs {amount(shortage.needs * NANO)} GPUs; "
-        f"{shortage.holder} {amount(shortage.present * NANO)}",
-        container.label,
-    )
+    needs, present = amount(shortage.needs * NANO), amount(shortage.present * NANO)
+    lacks = f"{container.kind} {{}}: {program} needs {needs} GPUs; {shortage.holder} {present}"
+    problem = message(lacks, container.label)
     yield Violation((*container.path, *setting.place), problem, _remedy(context, setting, shortage, request))
 
 
