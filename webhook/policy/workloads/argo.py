@@ -54,21 +54,16 @@ def _workflow(*spec: str) -> tuple[PodPath, ...]:
     )
 
 
-_WORKFLOW = Kind(_GROUP, "Workflow", _workflow("spec"), _VERSIONS, labels=None, has_open_nodes=_is_patched("spec"))
+def _of_workflows(kind: str, *spec: str) -> Kind:
+    return Kind(_GROUP, kind, _workflow(*spec), _VERSIONS, labels=None, has_open_nodes=_is_patched(*spec))
+
 
 WORKFLOWS = (
-    _WORKFLOW,
-    replace(_WORKFLOW, kind="WorkflowTemplate"),
-    replace(_WORKFLOW, kind="ClusterWorkflowTemplate", namespaced=False),
-    Kind(
-        _GROUP,
-        "CronWorkflow",
-        _workflow("spec", "workflowSpec"),
-        _VERSIONS,
-        suspended=(("spec", "workflowSpec", "suspend"),),  # its own `suspend` only stops its schedule
-        labels=None,
-        has_open_nodes=_is_patched("spec", "workflowSpec"),
-    ),
+    _of_workflows("Workflow", "spec"),
+    _of_workflows("WorkflowTemplate", "spec"),
+    replace(_of_workflows("ClusterWorkflowTemplate", "spec"), namespaced=False),
+    # The `suspend` of a CronWorkflow itself only stops its schedule.
+    replace(_of_workflows("CronWorkflow", "spec", "workflowSpec"), suspended=(("spec", "workflowSpec", "suspend"),)),
 )
 
 _EXPERIMENT = (PodPath(("spec", "templates", EVERY, "template")),)

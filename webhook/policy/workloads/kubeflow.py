@@ -51,15 +51,10 @@ def _has_overrides(manifest: Members, _path: Path) -> bool:
     return any(at(manifest, ("spec", field)) for field in overrides)
 
 
+_TRAIN_JOB = (PodPath(("spec", "trainer"), _NODE, group="job", count=_nodes),)
+
 TRAINER = (
-    Kind(
-        _GROUP,
-        "TrainJob",
-        (PodPath(("spec", "trainer"), _NODE, group="job", count=_nodes),),
-        _VERSIONS,
-        suspended=(("spec", "suspend"),),
-        has_open_nodes=_has_overrides,
-    ),
+    Kind(_GROUP, "TrainJob", _TRAIN_JOB, _VERSIONS, suspended=(("spec", "suspend"),), has_open_nodes=_has_overrides),
     Kind(_GROUP, "TrainingRuntime", _JOBS, _VERSIONS, suspended=(), labels=None),
     Kind(_GROUP, "ClusterTrainingRuntime", _JOBS, _VERSIONS, namespaced=False, suspended=(), labels=None),
 )
@@ -163,17 +158,12 @@ def _spark(kind: str, *spec: str) -> Kind:
     return Kind(_SPARK_GROUP, kind, roles, ("v1beta2",), suspended=suspended, has_open_nodes=_has_selectors(*spec))
 
 
+_CONNECT = (PodPath(("spec", "server", "template")), PodPath(("spec", "executor", "template"), count=_executors))
+
 SPARK = (
     _spark("SparkApplication", "spec"),
     _spark("ScheduledSparkApplication", "spec", "template"),  # its own `suspend` only stops its schedule
-    Kind(
-        _SPARK_GROUP,
-        "SparkConnect",
-        (PodPath(("spec", "server", "template")), PodPath(("spec", "executor", "template"), count=_executors)),
-        ("v1alpha1",),
-        suspended=(),
-        has_open_nodes=_has_selectors("spec"),
-    ),
+    Kind(_SPARK_GROUP, "SparkConnect", _CONNECT, ("v1alpha1",), suspended=(), has_open_nodes=_has_selectors("spec")),
 )
 """Spark Operator (kubeflow/spark-operator, `api/v1beta2` and `api/v1alpha1`).
 

@@ -68,19 +68,15 @@ def _workload(*steps: str, group: str) -> tuple[PodPath, ...]:
 
 _LLM = (*_workload("spec", group="decode"), *_workload("spec", "prefill", group="prefill"))
 
+_INFERENCE_SERVICE = (
+    *_predictor("spec", "predictor", group="predictor"),
+    PodPath(("spec", "transformer"), "podSpec"),
+    _component("spec", "explainer", containers=("art",)),
+    *_predictor(*_CANARY, "predictor", group="canary", apart=_CANARY),
+)
+
 KSERVE = (
-    Kind(
-        _GROUP,
-        "InferenceService",
-        (
-            *_predictor("spec", "predictor", group="predictor"),
-            PodPath(("spec", "transformer"), "podSpec"),
-            _component("spec", "explainer", containers=("art",)),
-            *_predictor(*_CANARY, "predictor", group="canary", apart=_CANARY),
-        ),
-        ("v1beta1",),
-        suspended=(),
-    ),
+    Kind(_GROUP, "InferenceService", _INFERENCE_SERVICE, ("v1beta1",), suspended=()),
     Kind(_GROUP, "ServingRuntime", _RUNTIME, ("v1alpha1",), suspended=(), labels=None),
     Kind(_GROUP, "ClusterServingRuntime", _RUNTIME, ("v1alpha1",), namespaced=False, suspended=(), labels=None),
     Kind(_GROUP, "LLMInferenceService", _LLM, ("v1alpha2", "v1alpha1"), suspended=()),
