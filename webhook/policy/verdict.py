@@ -119,7 +119,7 @@ class Suppressed(NamedTuple):
     counts: Mapping[str, int]
 
 
-_NONE = Suppressed((), {})
+_UNSUPPRESSED = Suppressed((), {})
 _NO_COUNTS: Final[Mapping[tuple[str, Severity], int]] = {}
 
 
@@ -144,7 +144,7 @@ class Verdict(NamedTuple):
     withheld: tuple[tuple[str, str], ...] = ()
     users: tuple[tuple[int, Path], ...] = ()
     is_skipped: bool = False
-    suppressed: Suppressed = _NONE
+    suppressed: Suppressed = _UNSUPPRESSED
 
     def omitted(self) -> dict[str, int]:
         """How many findings of each code were counted but not kept."""
@@ -205,7 +205,9 @@ class VerdictBuilder:
     def build(self) -> Verdict:
         if not (self.counts or self.edits or self.reason or self.withheld or self.users or self.suppressed):
             return UNTOUCHED
-        suppressed = Suppressed(_in_order(self.suppressed), self.suppressed_counts) if self.suppressed else _NONE
+        suppressed = (
+            Suppressed(_in_order(self.suppressed), self.suppressed_counts) if self.suppressed else _UNSUPPRESSED
+        )
         too_many = len(self.edits) > MOST_EDITS
         return Verdict(
             DECISIONS[max(severity for _, severity in self.counts)] if self.counts else Decision.ALLOWED,
