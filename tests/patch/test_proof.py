@@ -87,6 +87,12 @@ def test_sound_operations_pass(name: str) -> None:
     assert is_grown(DOCUMENT, jsonpatch.apply_patch(DOCUMENT, SOUND[name]))
 
 
+@given(st.permutations([one for made in SOUND.values() for one in made]))
+def test_sound_operations_apply_in_any_order(made: list[Json]) -> None:
+    assert verify(DOCUMENT, made) is None
+    assert is_grown(DOCUMENT, jsonpatch.apply_patch(DOCUMENT, made))
+
+
 @pytest.mark.parametrize("name", FLAWED)
 def test_unsound_operation_is_reported_with_path(name: str) -> None:
     reported = verify(DOCUMENT, FLAWED[name])

@@ -249,7 +249,7 @@ def test_any_fields_give_a_count_or_none(name: str, fields: Json, data: st.DataO
     for pod in pods:
         assert pod.count is None or 0 <= pod.count <= MOST**3
         assert pod.group is None or pod in pod.group.pods
-        assert pod.hides_shared_memory in (False, True)
+        assert pod.place.hides_shared_memory(pod.manifest, pod.path) in (False, True)
 
 
 def _with(node: Any, fields: Json) -> Any:

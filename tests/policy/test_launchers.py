@@ -44,7 +44,7 @@ SCRIPT = "torchrun --nproc-per-node 4 t"
     ],
 )
 def test_script_of_field(raw: dict[str, Any], place: object) -> None:
-    assert [one.place for one in of_container(Container(raw, (), 0, APP))] == ([] if place is None else [place])
+    assert [one.setting.place for one in of_container(Container(raw, (), 0, APP))] == ([] if place is None else [place])
 
 
 TGI = "ghcr.example.test/huggingface/text-generation-inference:1.4.3"
@@ -66,7 +66,7 @@ TGI = "ghcr.example.test/huggingface/text-generation-inference:1.4.3"
 def test_shards_by_variable(members: dict[str, Any], value: object, expected: list[Any]) -> None:
     raw = {"env": [{"name": "MODEL_ID", "value": "m"}, {"name": "NUM_SHARD", "value": value}], **members}
     found = of_container(Container(raw, (), 0, APP))
-    assert [(one.option, one.value, one.place) for one in found] == expected
+    assert [one.setting for one in found] == expected
 
 
 def of_script(script: str) -> list[Launch]:
@@ -74,7 +74,7 @@ def of_script(script: str) -> list[Launch]:
 
 
 def brief(found: list[Launch]) -> list[tuple[str, int, int, int, Spread, bool]]:
-    return [(one.option, one.value, one.each, one.total, one.spread, one.spans) for one in found]
+    return [(one.setting.option, one.setting.value, one.each, one.total, one.spread, one.spans) for one in found]
 
 
 TAKES = {
@@ -286,7 +286,7 @@ FORMS: dict[str, tuple[dict[str, Any], list[tuple[str, tuple[str, int]]]]] = {
 @pytest.mark.parametrize("name", FORMS)
 def test_program_and_place(name: str) -> None:
     container, expected = FORMS[name]
-    assert [(one.program, one.place) for one in of(container)] == expected
+    assert [(one.program, one.setting.place) for one in of(container)] == expected
 
 
 def test_programs_of_container_are_limited() -> None:
@@ -356,8 +356,8 @@ PIECES = st.sampled_from(
 def test_any_command_line_is_read(command: list[str], args: list[str]) -> None:
     for found in of({"command": command, "args": args}):
         assert 1 <= found.each <= found.total
-        assert found.value >= 1
-        name, index = found.place
+        assert found.setting.value >= 1
+        name, index = found.setting.place
         assert isinstance(index, int)
         assert index < len({"command": command, "args": args}[str(name)])
 

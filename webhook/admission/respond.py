@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Sequence, Set
-from typing import Any, NamedTuple
+from typing import Any, Literal
 
 import msgspec
 
-from webhook.admission.review import Hook, ReceivedObject, Request, read
+from webhook.admission.review import Hook, Request, read
 from webhook.admission.structure import BadReviewError
 from webhook.diagnostics import dotted
 from webhook.patch import build, pointer, verify
@@ -22,17 +22,7 @@ from webhook.policy.evaluate import Evaluator, exemption
 from webhook.policy.messages import printable
 from webhook.policy.pods.pod import Pod
 from webhook.policy.pods.reading import MalformedError
-from webhook.policy.verdict import (
-    MOST_EDITS,
-    NOTHING_SUPPRESSED,
-    UNTOUCHED,
-    Append,
-    Decision,
-    Edit,
-    Finding,
-    Severity,
-    Verdict,
-)
+from webhook.policy.verdict import MOST_EDITS, UNTOUCHED, Append, Decision, Edit, Finding, Severity, Verdict
 from webhook.policy.workloads.extracted import ExtractedPod
 from webhook.policy.workloads.kinds import is_pod
 
@@ -47,9 +37,9 @@ class Outcome:
 
     __slots__ = ("allowed", "operations", "proof_failure", "request", "unpatched", "verdict")
 
-    def __init__(self, request: Request, verdict: Verdict) -> None:
+    def __init__(self, request: Request) -> None:
         self.request = request
-        self.verdict = verdict
+        self.verdict = UNTOUCHED
         self.allowed = True
         self.operations: list[dict[str, Any]] = []
         self.proof_failure: str | None = None
@@ -68,14 +58,14 @@ class Outcome:
             response["status"] = {
                 "code": 403,
                 "reason": "Forbidden",
-                "message": denial(verdict),
-                "details": {"causes": causes(verdict)},
+                "message": "\n".join(_lines(verdict, Severity.DENY, _MOST_LINES)),
+                "details": {"causes": _causes(verdict)},
             }
         if self.operations:
             response["patchType"] = "JSONPatch"
             response["patch"] = base64.b64encode(_encoder.encode(self.operations)).decode()
-        if verdict.findings or verdict.suppressed is not NOTHING_SUPPRESSED:
-            if warned := warnings(verdict):
+        if verdict.findings or verdict.suppressed.counts:
+            if warned := _lines(verdict, Severity.WARN, _MOST_WARNINGS):
                 response["warnings"] = warned
             response["auditAnnotations"] = _audit_annotations(verdict)
         return _encoder.encode({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "response": response})
@@ -87,14 +77,6 @@ _MOST_LINES = 100
 _MOST_WARNINGS = 32
 """Warnings of one answer: the API server passes on about 4,096 characters of them (apiserver filters/warning.go)."""
 
-
-def denial(verdict: Verdict) -> str:
-    """The message of a denial: one line with the remedy per denying finding, then the number of further ones."""
-    found = _of_severity(verdict, Severity.DENY, _MOST_LINES)
-    lines = [line(finding) for finding in found]
-    return "\n".join(lines + _more(verdict, Severity.DENY, len(lines)))
-
-
 _MOST_CAUSES = 32
 """Causes of a denial. Each repeats the message of a line, and names a field."""
 
@@ -102,19 +84,12 @@ _FIELD = 200
 """Characters of the name of a field."""
 
 
-def causes(verdict: Verdict) -> list[dict[str, str]]:
+def _causes(verdict: Verdict) -> list[dict[str, str]]:
     """The denying findings for programs, in the order of the lines: metav1.StatusCause, whose reason is the code."""
     return [
         {"reason": finding.code, "message": finding.message, "field": printable(dotted(finding.path), _FIELD)}
         for finding in _of_severity(verdict, Severity.DENY, _MOST_CAUSES)
     ]
-
-
-def warnings(verdict: Verdict) -> list[str]:
-    """One warning per finding that warns, then the number of further ones."""
-    found = _of_severity(verdict, Severity.WARN, _MOST_WARNINGS)
-    lines = [line(finding) for finding in found]
-    return lines + _more(verdict, Severity.WARN, len(lines))
 
 
 def line(finding: Finding) -> str:
@@ -127,27 +102,23 @@ def _of_severity(verdict: Verdict, severity: Severity, most: int) -> list[Findin
     return [finding for finding in verdict.findings if finding.severity is severity][:most]
 
 
-def _more(verdict: Verdict, severity: Severity, shown: int) -> list[str]:
-    if shown == sum([count for (_, found), count in verdict.counts.items() if found is severity]):
-        return []
+def _lines(verdict: Verdict, severity: Severity, most: int) -> list[str]:
+    """One line per finding of a severity, then the number of further ones."""
+    lines = [line(finding) for finding in _of_severity(verdict, severity, most)]
     counts = {code: count for (code, found), count in verdict.counts.items() if found is severity}
-    return [f"and {sum(counts.values()) - shown} more findings of {', '.join(sorted(counts))}"]
+    further = sum(counts.values()) - len(lines)
+    return [*lines, f"and {further} more findings of {', '.join(sorted(counts))}"] if further else lines
 
 
 def _audit_annotations(verdict: Verdict) -> dict[str, str]:
-    """The findings, and the numbers of those that annotations suppress, by code."""
+    """The kept findings by code and severity with the number of further ones, and how many annotations suppress."""
     audited = {}
     if verdict.findings:
-        audited["findings"] = _findings(verdict)
+        kept = [f"{finding.code}={finding.severity.label}" for finding in verdict.findings]
+        audited["findings"] = ",".join([*kept, *(f"{code}+{more}" for code, more in verdict.omitted().items())])
     if verdict.suppressed.counts:
         audited["suppressed"] = ",".join(f"{code}={count}" for code, count in sorted(verdict.suppressed.counts.items()))
     return audited
-
-
-def _findings(verdict: Verdict) -> str:
-    """The kept findings by code and severity, then the number of further ones per code."""
-    kept = [f"{finding.code}={finding.severity.label}" for finding in verdict.findings]
-    return ",".join([*kept, *(f"{code}+{more}" for code, more in verdict.omitted().items())])
 
 
 def respond(body: bytes | bytearray, hook: Hook, evaluator: Evaluator) -> Outcome:
@@ -160,78 +131,60 @@ def respond(body: bytes | bytearray, hook: Hook, evaluator: Evaluator) -> Outcom
 
 
 def _mutate(request: Request, hook: Hook, evaluator: Evaluator) -> Outcome:
-    if not _is_pod(request) or request.subResource:
-        return Outcome(request, UNTOUCHED)
-    if request.operation == "UPDATE":
-        pods, before = _pods(request, evaluator), _pods_before(request, evaluator)
-        edits = lost_tolerations(pods[0], before[0], _origin(request, hook), evaluator) if pods and before else []
-        return _patched(Outcome(request, UNTOUCHED), edits)
-    if request.operation != "CREATE":
-        return Outcome(request, UNTOUCHED)
-    verdict = evaluator.verdict(_pods(request, evaluator), _origin(request, hook))
-    outcome = Outcome(request, verdict)
-    if verdict.decision is Decision.DENIED and evaluator.ruleset.settings.deny_in_mutate:
-        outcome.allowed = False
+    outcome = Outcome(request)
+    if not _is_pod(request) or request.subResource or request.operation not in ("CREATE", "UPDATE"):
         return outcome
-    if verdict.too_many_edits:
-        outcome.unpatched = f"the pod needs more than {MOST_EDITS} edits, so none is made"
-    return _patched(outcome, verdict.edits) if verdict.edits else outcome
-
-
-def _validate(request: Request, evaluator: Evaluator) -> Outcome:
-    checked = _checked(request, evaluator) if (request.kind.group, request.kind.kind) in evaluator.kinds else None
-    if checked is None:
-        return Outcome(request, UNTOUCHED)
-    outcome = Outcome(request, evaluator.verdict(checked.pods, checked.origin))
-    outcome.allowed = outcome.verdict.decision is not Decision.DENIED
+    pods, origin = _pods(request, "object", evaluator), _origin(request, hook)
+    if request.operation == "UPDATE":
+        before = _pods(request, "oldObject", evaluator)
+        edits: Sequence[Edit] = lost_tolerations(pods[0], before[0], origin, evaluator) if pods and before else ()
+    else:
+        outcome.verdict = verdict = evaluator.verdict(pods, origin)
+        if verdict.decision is Decision.DENIED and evaluator.ruleset.settings.deny_in_mutate:
+            outcome.allowed = False
+            return outcome
+        if verdict.too_many_edits:
+            outcome.unpatched = f"the pod needs more than {MOST_EDITS} edits, so none is made"
+        edits = verdict.edits
+    if edits:
+        operations = build(request.object, edits)
+        outcome.proof_failure = verify(request.object, operations)
+        if outcome.proof_failure is None:
+            outcome.operations = operations  # else the object is not changed
     return outcome
 
 
-class _Checked(NamedTuple):
-    """The pods of a request that the final hook checks, and their origin.
-
-    `every` holds all pods of the object: the groups of a checked pod refer to them only weakly.
-    """
-
-    pods: list[ExtractedPod]
-    every: list[ExtractedPod]
-    origin: Origin
-
-
-def _checked(request: Request, evaluator: Evaluator) -> _Checked | None:
-    """What the final hook checks of a request; None for requests that it leaves alone."""
+def _validate(request: Request, evaluator: Evaluator) -> Outcome:
+    outcome = Outcome(request)
+    if (request.kind.group, request.kind.kind) not in evaluator.kinds:
+        return outcome
+    added: frozenset[str] | None = None
+    # `pods` holds all pods of the object: the groups of a checked pod refer to them only weakly.
     match request.operation, request.subResource:
         case "CREATE", "":
-            pods = _pods(request, evaluator)
-            return _Checked(pods, pods, _origin(request, Hook.VALIDATE))
+            checked = pods = _pods(request, "object", evaluator)
         case "UPDATE", "":
-            pods, before = _pods(request, evaluator), _pods_before(request, evaluator)
-            changed = _ungated(pods, before) if _is_pod(request) else _changed(pods, before)
-            return _Checked(changed, pods, _origin(request, Hook.VALIDATE))
+            pods, before = _pods(request, "object", evaluator), _pods(request, "oldObject", evaluator)
+            checked = _ungated(pods, before) if _is_pod(request) else _changed(pods, before)
         case "UPDATE", "ephemeralcontainers" if _is_pod(request):
-            pods = _pods(request, evaluator)
-            added = _added_containers(pods, _pods_before(request, evaluator))
-            return _Checked(pods, pods, _origin(request, Hook.VALIDATE, added))
-    return None
+            checked = pods = _pods(request, "object", evaluator)
+            # Existing ephemeral containers can never change.
+            added = _ephemeral_containers(pods) - _ephemeral_containers(_pods(request, "oldObject", evaluator))
+        case _:
+            return outcome
+    outcome.verdict = evaluator.verdict(checked, _origin(request, Hook.VALIDATE, added))
+    outcome.allowed = outcome.verdict.decision is not Decision.DENIED
+    return outcome
 
 
 def _is_pod(request: Request) -> bool:
     return is_pod(request.kind.group, request.kind.kind)
 
 
-def _pods(request: Request, evaluator: Evaluator) -> list[ExtractedPod]:
-    if request.object is None:
-        raise BadReviewError(f"the request to {request.operation} has no object")
-    return _extract(request, request.object, evaluator)
-
-
-def _pods_before(request: Request, evaluator: Evaluator) -> list[ExtractedPod]:
-    if request.oldObject is None:
-        raise BadReviewError("the request to UPDATE has no oldObject")
-    return _extract(request, request.oldObject, evaluator)
-
-
-def _extract(request: Request, manifest: ReceivedObject, evaluator: Evaluator) -> list[ExtractedPod]:
+def _pods(request: Request, field: Literal["object", "oldObject"], evaluator: Evaluator) -> list[ExtractedPod]:
+    manifest = request.object if field == "object" else request.oldObject
+    if manifest is None:
+        raise BadReviewError(f"the request to {request.operation} has no {field}")
     return evaluator.pods(manifest, request.kind.group, request.kind.kind)  # type: ignore[arg-type]  # a dict at run time
 
 
@@ -249,11 +202,6 @@ def _ungated(pods: list[ExtractedPod], before: list[ExtractedPod]) -> list[Extra
     ]
 
 
-def _added_containers(pods: list[ExtractedPod], before: list[ExtractedPod]) -> frozenset[str]:
-    """The names of the ephemeral containers that an update adds; existing ones can never change."""
-    return _ephemeral_containers(pods) - _ephemeral_containers(before)
-
-
 def _ephemeral_containers(pods: list[ExtractedPod]) -> frozenset[str]:
     return frozenset(container.name for extracted in pods for container in extracted.pod.ephemeral_containers())
 
@@ -267,15 +215,6 @@ def _origin(request: Request, hook: Hook, added_containers: frozenset[str] | Non
         hostpath=hook.hostpath,
         groups=tuple(request.userInfo.groups or ()),
     )
-
-
-def _patched(outcome: Outcome, edits: Sequence[Edit]) -> Outcome:
-    """Add the edits to the outcome as proven operations. If the proof fails, the object is not changed."""
-    operations = build(outcome.request.object, edits)
-    outcome.proof_failure = verify(outcome.request.object, operations)
-    if outcome.proof_failure is None:
-        outcome.operations = operations
-    return outcome
 
 
 def lost_tolerations(updated: ExtractedPod, before: ExtractedPod, origin: Origin, evaluator: Evaluator) -> list[Edit]:

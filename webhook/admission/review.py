@@ -147,9 +147,8 @@ def _plainly(error: str) -> str:
 
 
 def _place(path: str) -> str:
-    inside = path.removeprefix(_OBJECT) if path.startswith(_OBJECT) else None
-    if inside is not None:
-        return f"the object is malformed at {inside.replace('.', '/') or '/'}"
+    if path.startswith(_OBJECT):
+        return f"the object is malformed at {path.removeprefix(_OBJECT).replace('.', '/') or '/'}"
     return f"the review is malformed at {'/' + path.replace('.', '/')}"
 
 

@@ -66,7 +66,8 @@ def check(body: bytes | bytearray) -> None:
     outside, pending = True, b""
     for start in range(0, len(body), STRETCH):
         stretch = pending + body[start : start + STRETCH]
-        pending = b"\\" if _ends_within_escape(stretch) else b""
+        ends_within_escape = (len(stretch) - len(stretch.rstrip(b"\\"))) % 2 == 1
+        pending = b"\\" if ends_within_escape else b""
         structure, outside = _outside_strings(stretch[: len(stretch) - len(pending)], outside)
         containers += structure.count(b"{") + structure.count(b"[")
         keys += structure.count(b":")
@@ -79,10 +80,6 @@ def check(body: bytes | bytearray) -> None:
             raise TooComplexError(f"a review has at most {VALUES} values; an object or a list counts as {_AS_VALUES}")
         if b"0" * (DIGITS + 1) in structure:
             raise TooComplexError(f"a number of a review has at most {DIGITS} digits")
-
-
-def _ends_within_escape(stretch: bytes) -> bool:
-    return (len(stretch) - len(stretch.rstrip(b"\\"))) % 2 == 1
 
 
 def _outside_strings(stretch: bytes, outside: bool) -> tuple[bytes, bool]:

@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from webhook.patch.build import Operation, build, pointer
-from webhook.patch.proof import apply, verify
+from webhook.patch.proof import verify
 
-__all__ = ["Operation", "apply", "build", "pointer", "verify"]
+__all__ = ["Operation", "build", "pointer", "verify"]

@@ -16,66 +16,40 @@ Operation = dict[str, Any]
 
 def build(document: Any, edits: Sequence[Edit]) -> list[Operation]:
     """The operations that make the edits on a document, in the order of the edits."""
-    builder = _Builder(document)
+    operations: list[Operation] = []
+    added: dict[Path, Operation] = {}
     for edit in edits:
-        builder.add(edit)
-    return builder.operations
-
-
-class _Builder:
-    __slots__ = ("document", "extended", "made", "operations")
-
-    def __init__(self, document: Any) -> None:
-        self.document = document
-        self.operations: list[Operation] = []
-        self.made: dict[Path, Any] = {}
-        self.extended: dict[Path, Operation] = {}
-
-    def add(self, edit: Edit) -> None:
-        """Make one edit, from the first missing part of its path on."""
-        path = edit.path
-        node = self.document
-        for depth, step in enumerate(path, 1):
+        node, depth = document, 0
+        for step in edit.path:
+            depth += 1
             node = node[step] if isinstance(step, int) else node.get(step)
             if node is None:
-                self._make(path[:depth], path[depth:], edit)
-                return
-        if isinstance(edit, Append):
-            self.operations.append({"op": "add", "path": pointer(path) + "/-", "value": edit.value})
-        else:
-            self._extend(path, node, edit.value)
+                break
+        if node is not None and isinstance(edit, Append):
+            operations.append({"op": "add", "path": pointer(edit.path) + "/-", "value": edit.value})
+            continue
+        place = edit.path[:depth]
+        if place not in added:
+            added[place] = {"op": "add", "path": pointer(place)}
+            operations.append(added[place])
+            if node:
+                added[place]["value"] = node
+        _put(added[place], edit.path[depth:], edit)
+    return operations
 
-    def _extend(self, path: Path, existing: Any, value: Any) -> None:
-        """Extend the existing text, or the text that an earlier edit added."""
-        if path in self.extended:
-            self.extended[path]["value"] += f",{value}"
-            return
-        operation = {"op": "add", "path": pointer(path), "value": f"{existing},{value}" if existing else value}
-        self.extended[path] = operation
-        self.operations.append(operation)
 
-    def _make(self, missing: Path, rest: Path, edit: Edit) -> None:
-        """Add the missing part, or merge the edit into the value that an earlier one added there."""
-        if missing in self.made:
-            self._put(self.made[missing], rest, edit)
-        elif not rest and isinstance(edit, Extend):
-            self._extend(missing, None, edit.value)
-        else:
-            value: Any = [edit.value] if isinstance(edit, Append) else edit.value
-            for step in reversed(rest):
-                value = {step: value}
-            self.made[missing] = value
-            self.operations.append({"op": "add", "path": pointer(missing), "value": value})
-
-    def _put(self, made: Any, rest: Path, edit: Edit) -> None:
-        for step in rest[:-1]:
-            made = made.setdefault(step, {})
-        if isinstance(edit, Append):
-            (made.setdefault(rest[-1], []) if rest else made).append(edit.value)
-        elif isinstance(edit, Extend) and rest[-1] in made:
-            made[rest[-1]] += f",{edit.value}"
-        else:
-            made[rest[-1]] = edit.value
+def _put(operation: Operation, rest: Path, edit: Edit) -> None:
+    """Merge an edit into the value that an operation adds, at the rest of its path."""
+    holder: dict[Any, Any] = operation
+    key: str | int = "value"
+    for step in rest:
+        holder, key = holder.setdefault(key, {}), step
+    if isinstance(edit, Append):
+        holder.setdefault(key, []).append(edit.value)
+    elif isinstance(edit, Extend) and key in holder:
+        holder[key] += f",{edit.value}"
+    else:
+        holder[key] = edit.value
 
 
 def pointer(path: Path) -> str:

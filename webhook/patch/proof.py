@@ -72,14 +72,3 @@ _ESCAPED = re.compile(r"(?:[^~]|~[01])*", re.DOTALL)
 def unescaped(token: str) -> str | None:
     """The key for a token with escapes; None if an escape is invalid."""
     return token.replace("~1", "/").replace("~0", "~") if _ESCAPED.fullmatch(token) else None
-
-
-def apply(document: Any, operations: Sequence[dict[str, Any]]) -> None:
-    """Make proven operations on a document, in place. Each adds to a mapping or list that the document holds."""
-    for operation in operations:
-        above, _, last = operation["path"].rpartition("/")
-        parent = resolve(document, above)
-        if isinstance(parent, list):
-            parent.append(operation["value"])
-        else:
-            parent[unescaped(last)] = operation["value"]

@@ -19,37 +19,20 @@ from webhook.policy.context import (
     why_searched,
     why_skipped,
 )
-from webhook.policy.injections import INJECTIONS, STEERING
+from webhook.policy.injections import ALL, STEERING
 from webhook.policy.placement.facts import UNKNOWN, Facts
 from webhook.policy.pods.gpu_resources import GpuResources
 from webhook.policy.pods.reading import MalformedError, Members
-from webhook.policy.rules import Rules, Ruleset, carries
+from webhook.policy.rules import Ruleset, carries
 from webhook.policy.settings.settings import Settings
 from webhook.policy.steps import Steps, finished
-from webhook.policy.verdict import (
-    DECISIONS,
-    KEPT_PER_CODE,
-    MOST_EDITS,
-    NOTHING_SUPPRESSED,
-    UNTOUCHED,
-    Decision,
-    Edit,
-    Finding,
-    Path,
-    Severity,
-    Suppressed,
-    Verdict,
-    Violation,
-    skipped,
-)
+from webhook.policy.verdict import MOST_EDITS, Edit, Severity, Verdict, VerdictBuilder, skipped
 from webhook.policy.workloads.extracted import ExtractedPod
 from webhook.policy.workloads.kinds import MOST_PODS, Kind, Kinds, extract
 from webhook.policy.workloads.presets import kinds_with
 from webhook.policy.workloads.search import GpuNames, Mention, amounts_read, containers_of, find_mentions, find_pods
 from webhook.policy.workloads.unknown import unknown
 from webhook.policy.workloads.without_pods import FRAGMENT, active, why_no_pods
-
-_DEFAULT_SEVERITIES = {check.code: check.severity for check in CHECKS}
 
 
 class Evaluator:
@@ -71,7 +54,8 @@ class Evaluator:
     @classmethod
     def building(cls, settings: Settings, facts: Facts) -> Steps[Evaluator]:
         """The evaluator for settings and facts, built in steps: a server handles requests between them."""
-        ruleset = yield from Ruleset.building(settings, facts, _DEFAULT_SEVERITIES)
+        severities = {check.code: check.severity for check in CHECKS}
+        ruleset = yield from Ruleset.building(settings, facts, severities)
         return cls(ruleset, kinds_with(settings.workloads))
 
     def evaluate(self, manifest: Members, group: str, kind: str, origin: Origin) -> Verdict:
@@ -123,7 +107,7 @@ class Evaluator:
             if origin.added_containers is None:
                 context.edits = _inject(context, verdict.withheld)
                 verdict.add_edits(context.edits)
-            verdict.run(self._checks_for(context), context)
+            self._run(context, verdict)
             if origin.is_offline and gps008_users.CHECK.code not in suppressed_codes(context):
                 verdict.users.extend([(user, path) for _, user, path in gps008_users.mps_users(context)])
         return checked
@@ -144,7 +128,7 @@ class Evaluator:
         if pods and not mentions:
             return verdict.build()
         context = ObjectContext(held, kind, None, (), mentions)
-        verdict.run_on_object(OBJECT_CHECKS, context, self.ruleset.of(origin.namespace))
+        self._run_on_object(context, origin, verdict)
         return verdict.build() if pods or verdict.counts else skipped(why_skipped(context))
 
     def _of_unknown(self, held: ManifestObject, origin: Origin) -> Verdict:
@@ -155,7 +139,7 @@ class Evaluator:
         unknown_kind = unknown(held.group, held.kind, self.kinds)
         naming = tuple([one.extracted for one in checked if one.requests.named or one.requests.positive])
         context = ObjectContext(held, None, unknown_kind, naming, mentions)
-        verdict.run_on_object(OBJECT_CHECKS, context, self.ruleset.of(origin.namespace))
+        self._run_on_object(context, origin, verdict)
         if naming and not verdict.reason:
             verdict.reason = why_searched(held, unknown_kind, naming[0])
         return verdict.build() if verdict.counts or verdict.reason else skipped(why_skipped(context))
@@ -177,7 +161,7 @@ class Evaluator:
                 exempt = exemption(context)
                 if exempt is None:
                     context.edits = _inject(context, {})
-                    verdict.run(self._checks_for(context), context, Severity.WARN)
+                    self._run(context, verdict, Severity.WARN)
                     checked.append(context)
                 else:
                     verdict.reason = exempt
@@ -188,19 +172,33 @@ class Evaluator:
 
     def _mentions(self, manifest: Members, pods: list[ExtractedPod], checked: list[PodContext]) -> tuple[Mention, ...]:
         """The amounts of an object that no check of its pods reads. Exempt pods are left alone."""
-        names = self._gpu_names()
+        if self._names is None:
+            self._names = GpuNames(GpuResources(self.ruleset.settings.resources))
         read = {path for context in checked for path in amounts_read(context.requests)}
-        if names.occurrences(manifest) == len(read):
+        if self._names.occurrences(manifest) == len(read):
             return ()  # as for most objects, for which the search takes too long
         left_alone = {extracted.path for extracted in pods}.difference(context.extracted.path for context in checked)
         containers = chain.from_iterable(containers_of(context.extracted) for context in checked)
-        return tuple(find_mentions(manifest, names, read | left_alone, containers))
+        return tuple(find_mentions(manifest, self._names, read | left_alone, containers))
 
-    def _gpu_names(self) -> GpuNames:
-        """The names of GPU resources, compiled when the command line first needs them."""
-        if self._names is None:
-            self._names = GpuNames(GpuResources(self.ruleset.settings.resources))
-        return self._names
+    def _run(self, context: PodContext, verdict: VerdictBuilder, cap: Severity = Severity.DENY) -> None:
+        """Run the checks of a pod and collect their findings, of a severity up to the cap. Raises MalformedError."""
+        severities = context.rules.severities
+        suppressed = () if context.rules.suppressing_annotation is None else suppressed_codes(context)
+        for check in self._checks_for(context):
+            for violation in check.run(context):
+                severity = min(severities[check.code], violation.cap, cap)
+                if check.code in suppressed:
+                    verdict.suppress(check.code, severity, violation)
+                else:
+                    verdict.add(check.code, severity, violation)
+
+    def _run_on_object(self, context: ObjectContext, origin: Origin, verdict: VerdictBuilder) -> None:
+        rules = self.ruleset.of(origin.namespace)
+        for check in OBJECT_CHECKS:
+            if check.code in rules.active:
+                for violation in check.run(context):
+                    verdict.add(check.code, min(rules.severities[check.code], violation.cap), violation)
 
     def _checks_for(self, context: PodContext) -> tuple[Check[PodContext], ...]:
         """The checks that are active in the namespace and whose scope includes the pod, in the order of their codes.
@@ -230,131 +228,18 @@ def _inject(context: PodContext, withheld: dict[str, str]) -> list[Edit]:
     A template gets edits wherever it is checked, though few callers read them: injections also read its structure,
     so that a malformed template is an error on the command line and in each hook.
     """
-    edits = list(_steer(context, withheld))
-    for injection in INJECTIONS if context.pod.is_editable else ():
+    edits: list[Edit] = []
+    for injection in ALL if context.pod.is_editable else (STEERING,):
         reason = injection.why_not(context)
         if reason is None:
             edits.extend(islice(injection.edits(context), MOST_EDITS + 1 - len(edits)))
+            if injection is STEERING:
+                context.steer()
         elif context.requests.positive:
             withheld[injection.name] = reason
     if len(edits) > MOST_EDITS:
         context.leave_as_received()  # none of the edits is made
     return edits
-
-
-def _steer(context: PodContext, withheld: dict[str, str]) -> Iterable[Edit]:
-    """The edits that keep the pod off shared GPUs. From then on the pod is checked as if it were kept off."""
-    reason = STEERING.why_not(context)
-    if reason is not None:
-        if context.requests.positive:
-            withheld[STEERING.name] = reason
-        return ()
-    edits = list(islice(STEERING.edits(context), MOST_EDITS + 1))
-    context.steer()
-    return edits
-
-
-class VerdictBuilder:
-    """Collects the findings and edits of the pods of one object."""
-
-    __slots__ = ("counts", "edits", "findings", "reason", "suppressed", "users", "withheld")
-
-    def __init__(self) -> None:
-        self.findings: dict[str, list[Finding]] = {}
-        self.counts: dict[tuple[str, Severity], int] = {}
-        self.suppressed: _Suppressed | None = None
-        self.edits: list[Edit] = []
-        self.reason = ""
-        self.withheld: dict[str, str] = {}
-        self.users: list[tuple[int, Path]] = []
-
-    def add_edits(self, edits: Iterable[Edit]) -> None:
-        """Collect edits, at most one more than an object may get."""
-        self.edits.extend(islice(edits, MOST_EDITS + 1 - len(self.edits)))
-
-    def run(self, checks: Iterable[Check[PodContext]], context: PodContext, cap: Severity = Severity.DENY) -> None:
-        """Run the checks of a pod and collect their findings, of a severity up to the cap. Raises MalformedError."""
-        severities = context.rules.severities
-        suppressed = () if context.rules.suppressing_annotation is None else suppressed_codes(context)
-        for check in checks:
-            for violation in check.run(context):
-                severity = min(severities[check.code], violation.cap, cap)
-                if check.code in suppressed:
-                    self._suppress(check.code, severity, violation)
-                else:
-                    self._add(check.code, severity, violation)
-
-    def run_on_object(self, checks: Iterable[Check[ObjectContext]], context: ObjectContext, rules: Rules) -> None:
-        """Run the checks of an object and collect their findings."""
-        for check in checks:
-            if check.code in rules.active:
-                for violation in check.run(context):
-                    self._add(check.code, min(rules.severities[check.code], violation.cap), violation)
-
-    def _add(self, code: str, severity: Severity, violation: Violation) -> None:
-        counted = code, severity
-        self.counts[counted] = self.counts.get(counted, 0) + 1
-        _keep(self.findings, code, severity, violation)
-
-    def _suppress(self, code: str, severity: Severity, violation: Violation) -> None:
-        if self.suppressed is None:
-            self.suppressed = _Suppressed()
-        self.suppressed.add(code, severity, violation)
-
-    def build(self) -> Verdict:
-        if not (self.counts or self.edits or self.reason or self.withheld or self.users or self.suppressed):
-            return UNTOUCHED
-        too_many = len(self.edits) > MOST_EDITS
-        return Verdict(
-            DECISIONS[max(severity for _, severity in self.counts)] if self.counts else Decision.ALLOWED,
-            _in_order(self.findings),
-            () if too_many else tuple(self.edits),
-            self.counts,
-            too_many,
-            self.reason,
-            tuple(self.withheld.items()),
-            tuple(self.users),
-            suppressed=self.suppressed.build() if self.suppressed else NOTHING_SUPPRESSED,
-        )
-
-
-class _Suppressed:
-    __slots__ = ("counts", "findings")
-
-    def __init__(self) -> None:
-        self.findings: dict[str, list[Finding]] = {}
-        self.counts: dict[str, int] = {}
-
-    def add(self, code: str, severity: Severity, violation: Violation) -> None:
-        self.counts[code] = self.counts.get(code, 0) + 1
-        _keep(self.findings, code, severity, violation)
-
-    def build(self) -> Suppressed:
-        return Suppressed(_in_order(self.findings), self.counts)
-
-
-def _keep(kept: dict[str, list[Finding]], code: str, severity: Severity, violation: Violation) -> None:
-    """Keep a violation if there is room, or in place of the last one that is less severe.
-
-    Otherwise a pod with enough warnings would be denied without a reason.
-    """
-    of_code = kept.setdefault(code, [])
-    if len(of_code) == KEPT_PER_CODE:
-        weaker = [index for index, one in enumerate(of_code) if one.severity < severity]
-        if not weaker:
-            return
-        del of_code[weaker[-1]]
-    message = str(violation.message)
-    of_code.append(Finding(code, severity, violation.path, message, violation.remedy, violation.fix))
-
-
-def _in_order(kept: dict[str, list[Finding]]) -> tuple[Finding, ...]:
-    return tuple(finding for code in sorted(kept) for finding in kept[code])
-
-
-_MIRROR = "kubernetes.io/config.mirror"
-_NODES = "system:nodes"
-_OS_LABEL = "kubernetes.io/os"
 
 
 def exemption(context: PodContext) -> str | None:
@@ -374,13 +259,13 @@ def _is_mirror(context: PodContext) -> bool:
 
     Any user can set the annotation, so a hook trusts it only from a node. Offline the annotation is enough.
     """
-    if _MIRROR not in context.pod.annotations or not context.is_pod:
+    if "kubernetes.io/config.mirror" not in context.pod.annotations or not context.is_pod:
         return False
-    return context.origin.is_offline or _NODES in (context.origin.groups or ())
+    return context.origin.is_offline or "system:nodes" in (context.origin.groups or ())
 
 
 def _is_windows(context: PodContext) -> bool:
     pod = context.pod
     if pod.spec.get("os") is not None and pod.members("os").get("name") == "windows":
         return True
-    return pod.spec.get("nodeSelector") is not None and pod.members("nodeSelector").get(_OS_LABEL) == "windows"
+    return pod.spec.get("nodeSelector") is not None and pod.members("nodeSelector").get("kubernetes.io/os") == "windows"

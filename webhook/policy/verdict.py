@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import IntEnum
+from itertools import islice
 from typing import Final, NamedTuple
 
 KEPT_PER_CODE = 20
@@ -17,7 +18,14 @@ Path = tuple[str | int, ...]
 """The keys and indices that lead from the root of an object to a value."""
 
 
-class Severity(IntEnum):
+class _Labelled(IntEnum):
+    @property
+    def label(self) -> str:
+        """The word that reports, logs and metrics use."""
+        return self.name.lower()
+
+
+class Severity(_Labelled):
     """The consequence of a finding, in rising order."""
 
     OFF = 0
@@ -25,22 +33,13 @@ class Severity(IntEnum):
     WARN = 2
     DENY = 3
 
-    @property
-    def label(self) -> str:
-        return self.name.lower()
 
-
-class Decision(IntEnum):
+class Decision(_Labelled):
     """The outcome for an object as a whole."""
 
     ALLOWED = 0
     WARNED = 1
     DENIED = 2
-
-    @property
-    def label(self) -> str:
-        """The word that reports, logs and metrics use."""
-        return self.name.lower()
 
 
 DECISIONS: Mapping[Severity, Decision] = {
@@ -120,7 +119,7 @@ class Suppressed(NamedTuple):
     counts: Mapping[str, int]
 
 
-NOTHING_SUPPRESSED = Suppressed((), {})
+_UNSUPPRESSED = Suppressed((), {})
 _NO_COUNTS: Final[Mapping[tuple[str, Severity], int]] = {}
 
 
@@ -145,7 +144,7 @@ class Verdict(NamedTuple):
     withheld: tuple[tuple[str, str], ...] = ()
     users: tuple[tuple[int, Path], ...] = ()
     is_skipped: bool = False
-    suppressed: Suppressed = NOTHING_SUPPRESSED
+    suppressed: Suppressed = _UNSUPPRESSED
 
     def omitted(self) -> dict[str, int]:
         """How many findings of each code were counted but not kept."""
@@ -173,3 +172,70 @@ UNTOUCHED = Verdict(Decision.ALLOWED, (), ())
 def skipped(reason: str) -> Verdict:
     """The verdict for an object of which nothing is checked."""
     return Verdict(Decision.ALLOWED, (), (), reason=reason, is_skipped=True)
+
+
+class VerdictBuilder:
+    """Collects the findings and edits of the pods of one object."""
+
+    __slots__ = ("counts", "edits", "findings", "reason", "suppressed", "suppressed_counts", "users", "withheld")
+
+    def __init__(self) -> None:
+        self.findings: dict[str, list[Finding]] = {}
+        self.counts: dict[tuple[str, Severity], int] = {}
+        self.suppressed: dict[str, list[Finding]] = {}
+        self.suppressed_counts: dict[str, int] = {}
+        self.edits: list[Edit] = []
+        self.reason = ""
+        self.withheld: dict[str, str] = {}
+        self.users: list[tuple[int, Path]] = []
+
+    def add_edits(self, edits: Iterable[Edit]) -> None:
+        """Collect edits, at most one more than an object may get."""
+        self.edits.extend(islice(edits, MOST_EDITS + 1 - len(self.edits)))
+
+    def add(self, code: str, severity: Severity, violation: Violation) -> None:
+        counted = code, severity
+        self.counts[counted] = self.counts.get(counted, 0) + 1
+        _keep(self.findings, code, severity, violation)
+
+    def suppress(self, code: str, severity: Severity, violation: Violation) -> None:
+        self.suppressed_counts[code] = self.suppressed_counts.get(code, 0) + 1
+        _keep(self.suppressed, code, severity, violation)
+
+    def build(self) -> Verdict:
+        if not (self.counts or self.edits or self.reason or self.withheld or self.users or self.suppressed):
+            return UNTOUCHED
+        suppressed = (
+            Suppressed(_in_order(self.suppressed), self.suppressed_counts) if self.suppressed else _UNSUPPRESSED
+        )
+        too_many = len(self.edits) > MOST_EDITS
+        return Verdict(
+            DECISIONS[max(severity for _, severity in self.counts)] if self.counts else Decision.ALLOWED,
+            _in_order(self.findings),
+            () if too_many else tuple(self.edits),
+            self.counts,
+            too_many,
+            self.reason,
+            tuple(self.withheld.items()),
+            tuple(self.users),
+            suppressed=suppressed,
+        )
+
+
+def _keep(kept: dict[str, list[Finding]], code: str, severity: Severity, violation: Violation) -> None:
+    """Keep a violation if there is room, or in place of the last one that is less severe.
+
+    Otherwise a pod with enough warnings would be denied without a reason.
+    """
+    of_code = kept.setdefault(code, [])
+    if len(of_code) == KEPT_PER_CODE:
+        weaker = [index for index, one in enumerate(of_code) if one.severity < severity]
+        if not weaker:
+            return
+        del of_code[weaker[-1]]
+    message = str(violation.message)
+    of_code.append(Finding(code, severity, violation.path, message, violation.remedy, violation.fix))
+
+
+def _in_order(kept: dict[str, list[Finding]]) -> tuple[Finding, ...]:
+    return tuple(finding for code in sorted(kept) for finding in kept[code])

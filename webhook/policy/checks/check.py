@@ -8,6 +8,8 @@ from enum import Enum
 from typing import Generic, TypeVar
 
 from webhook.policy.context import PodContext
+from webhook.policy.messages import Message, message
+from webhook.policy.pods.pod import Container
 from webhook.policy.verdict import Severity, Violation
 
 Violations = Iterable[Violation]
@@ -56,3 +58,8 @@ class Check(Generic[Context]):
     scope: Scope
     run: Callable[[Context], Violations]
     title: str
+
+
+def about(container: Container, template: str, *names: object) -> Message:
+    """A message that begins with the kind and name of a container, and goes on with a template and its names."""
+    return message(f"{container.kind} {{}} {template}", container.label, *names)

@@ -2,50 +2,31 @@
 
 from __future__ import annotations
 
-from webhook.policy.checks.check import Check, Scope, Violations
+from webhook.policy import replica_limits
+from webhook.policy.checks.check import Check, Scope, Violations, about
 from webhook.policy.context import PodContext
-from webhook.policy.messages import message
 from webhook.policy.pods.quantity import amount
-from webhook.policy.replica_limits import (
-    Excess,
-    cap,
-    fewer_replicas,
-    hami,
-    is_open,
-    lower_amount,
-    over_container,
-    unknown_node,
-    whole_cards,
-)
 from webhook.policy.verdict import Severity, Violation
 
 
 def run(context: PodContext) -> Violations:
     """One violation per container and resource over its limit."""
-    return (
-        Violation(
-            excess.request.path,
-            message(
-                f"{excess.request.container.kind} {{}} asks for {amount(excess.request.billionths)} of {{}}; "
-                + _rule(excess, is_open=is_open(context, [excess.request])),
-                excess.request.container.label,
-                excess.request.resource.name,
-            ),
-            fewer_replicas(context, excess.limit)
-            + whole_cards(context, excess.request)
-            + unknown_node(context, excess.request)
-            + hami(excess.request.container),
-            cap(context, [excess.request]),
-            lower_amount(context, excess.request, excess.limit),
+    for request, limit, sharing in replica_limits.over_container(context):
+        if replica_limits.is_open(context, [request]):
+            rule = f"nodes chosen later must not be {sharing.value}"
+        else:
+            rule = f"the limit is {limit} where it is {sharing.value}"
+        asked = f"asks for {amount(request.billionths)} of {{}}; {rule}"
+        yield Violation(
+            request.path,
+            about(request.container, asked, request.resource.name),
+            replica_limits.fewer_replicas(context, limit)
+            + replica_limits.whole_cards(context, request)
+            + replica_limits.unknown_node(context, request)
+            + replica_limits.hami(request.container),
+            replica_limits.cap(context, [request]),
+            replica_limits.lower_amount(context, request, limit),
         )
-        for excess in over_container(context)
-    )
-
-
-def _rule(excess: Excess, *, is_open: bool) -> str:
-    if is_open:
-        return f"nodes chosen later must not be {excess.sharing.value}"
-    return f"the limit is {excess.limit} where it is {excess.sharing.value}"
 
 
 CHECK = Check("GPS001", Severity.DENY, Scope.SHARED, run, "A container requests more replicas than its limit")

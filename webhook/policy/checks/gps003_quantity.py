@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from webhook.policy.checks.check import Check, Scope
+from webhook.policy.checks.check import Check, Scope, about
 from webhook.policy.context import PodContext
 from webhook.policy.messages import message
 from webhook.policy.pods.pod import Container
@@ -24,22 +24,18 @@ def _container(container: Container, name: str) -> Sequence[Violation]:
     violations = []
     for field, values in (("limits", limits), ("requests", requests)):
         if name in values and (wrong := _wrong(values[name])) is not None:
-            path = container.amount_path(field, name)
             what, remedy = wrong
-            problem = message(
-                f"{container.kind} {{}}: {{}} of {{}} is {what}", container.label, _shown(values[name]), name
-            )
-            violations.append(Violation(path, problem, remedy))
+            shown = "true or false" if isinstance(values[name], bool) else values[name]
+            problem = message(f"{container.kind} {{}}: {{}} of {{}} is {what}", container.label, shown, name)
+            violations.append(Violation(container.amount_path(field, name), problem, remedy))
     if violations or name not in requests:
         return violations
     path = container.amount_path("requests", name)
     if name not in limits:
-        problem = message(f"{container.kind} {{}} requests {{}} without a limit", container.label, name)
+        problem = about(container, "requests {} without a limit", name)
         return [Violation(path, problem, "set it under limits, alone or with the same value")]
     if parse(limits[name]) != parse(requests[name]):
-        problem = message(
-            f"{container.kind} {{}} requests an amount of {{}} that differs from its limit", container.label, name
-        )
+        problem = about(container, "requests an amount of {} that differs from its limit", name)
         return [Violation(path, problem, "make both equal, or omit the request")]
     return []
 
@@ -49,18 +45,15 @@ def _wrong(value: object) -> tuple[str, str] | None:
     try:
         billionths = parse(value)
     except QuantityError:
-        return _PLACEHOLDER if is_placeholder(value) else ("not a quantity", _WHOLE)
+        if is_placeholder(value):
+            return "a template placeholder", "write the amount, or render the template first"
+        return "not a quantity", _WHOLE
     if billionths < 0:
         return "negative", _WHOLE
     return None if is_whole(billionths) else ("not a whole number", _WHOLE)
 
 
 _WHOLE = "use a whole number, such as 1"
-_PLACEHOLDER = "a template placeholder", "write the amount, or render the template first"
-
-
-def _shown(value: object) -> object:
-    return "true or false" if isinstance(value, bool) else value
 
 
 CHECK = Check("GPS003", Severity.DENY, Scope.NAMES_GPU, run, "A GPU quantity is one that the API server rejects")

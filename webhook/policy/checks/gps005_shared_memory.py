@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from webhook.policy.checks.check import Check, Scope, Violations
+from webhook.policy.checks.check import Check, Scope, Violations, about
 from webhook.policy.context import PodContext
 from webhook.policy.messages import message
 from webhook.policy.verdict import Severity, Violation
@@ -14,27 +14,21 @@ _SET = "set plasma-directory: /tmp in rayStartParams; KubeRay 1.6 and later then
 
 def run(context: PodContext) -> Violations:
     """One violation per container with such a mount, or with one that KubeRay adds to it."""
-    adds_mount = context.extracted.hides_shared_memory
+    extracted = context.extracted
+    adds_mount = extracted.place.hides_shared_memory(extracted.manifest, extracted.path)
     for request in context.first_mps_requests:
         container = request.container
         is_added = adds_mount and container.path == (*context.pod.spec_path, "containers", 0)
         if _SHARED_MEMORY in container.mounts:
-            yield Violation(
-                (*container.path, "volumeMounts", container.mounts[_SHARED_MEMORY], "mountPath"),
-                message(
-                    f"{container.kind} {{}} mounts a volume at /dev/shm, which hides the MPS daemon's", container.label
-                ),
-                f"remove the mount and {_SET}" if is_added else _REMOVE,
-            )
+            path = (*container.path, "volumeMounts", container.mounts[_SHARED_MEMORY], "mountPath")
+            problem = about(container, "mounts a volume at /dev/shm, which hides the MPS daemon's")
+            yield Violation(path, problem, f"remove the mount and {_SET}" if is_added else _REMOVE)
         elif is_added:
-            yield Violation(
-                container.path,
-                message(
-                    f"KubeRay mounts a volume at /dev/shm in {container.kind} {{}}, which hides the MPS daemon's",
-                    container.label,
-                ),
-                _SET,
+            place = f"in {container.kind} {{}}"
+            problem = message(
+                f"KubeRay mounts a volume at /dev/shm {place}, which hides the MPS daemon's", container.label
             )
+            yield Violation(container.path, problem, _SET)
 
 
 CHECK = Check("GPS005", Severity.WARN, Scope.MPS, run, "A mount at `/dev/shm` hides the MPS daemon's")

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from itertools import chain
 
-from webhook.policy.checks.check import Check, Scope
+from webhook.policy.checks.check import Check, Scope, about
 from webhook.policy.context import PodContext
-from webhook.policy.messages import message
 from webhook.policy.pods.pod import VISIBLE_DEVICES, Container
 from webhook.policy.pods.reading import members, text
 from webhook.policy.replica_limits import counts_gpus
@@ -24,10 +23,13 @@ def run(context: PodContext) -> Iterator[Violation]:
     for container in context.pod.mounting("nvidia-container-devices"):
         if context.origin.added_containers is None or container.name in context.origin.added_containers:
             yield from _mounted(container)
-    for container in _with_gpus(context) if context.requests.positive else ():
+    if not context.requests.positive:
+        return
+    requesting = context.requests.containers if context.origin.added_containers is None else ()
+    for container in chain(requesting, context.checked_ephemeral_containers()):
         if container.is_privileged:
             path = (*container.path, "securityContext", "privileged")
-            problem = message(f"{container.kind} {{}} is privileged and sees every GPU of its node", container.label)
+            problem = about(container, "is privileged and sees every GPU of its node")
             remedy = "remove privileged; using a GPU requires no privileges"
             yield Violation(path, problem, remedy, fix=() if counts_gpus(context) else (Replacement(path, False),))
 
@@ -39,15 +41,9 @@ _DEVICES = "/var/run/nvidia-container-devices"
 def _mounted(container: Container) -> Iterator[Violation]:
     for path, index in container.mounts.items():
         if path == _DEVICES or path.startswith(f"{_DEVICES}/"):
-            problem = message(f"{container.kind} {{}} mounts {{}}, which exposes GPUs to it", container.label, path)
+            problem = about(container, "mounts {}, which exposes GPUs to it", path)
             place = (*container.path, "volumeMounts", index, "mountPath")
             yield Violation(place, problem, "remove the mount; the device plugin adds what it allocates")
-
-
-def _with_gpus(context: PodContext) -> Iterable[Container]:
-    """The checked containers that request a GPU, and the ephemeral ones of a pod that requests one."""
-    requesting = context.requests.containers if context.origin.added_containers is None else ()
-    return chain(requesting, context.checked_ephemeral_containers())
 
 
 def _by_scheduler(context: PodContext, container: Container) -> bool:
@@ -65,13 +61,11 @@ def _visible(context: PodContext, container: Container) -> list[Violation]:
     path = container.variable_path(VISIBLE_DEVICES, "valueFrom" if is_reference else "value")
     value = text(entry, "value", container.variable_path(VISIBLE_DEVICES, ""))
     if is_reference or context.is_replaced(value):
-        problem = message(f"{container.kind} {{}} sets {VISIBLE_DEVICES} by reference", container.label)
+        problem = about(container, f"sets {VISIBLE_DEVICES} by reference")
         return [Violation(path, problem, "omit it; the device plugin sets it")]
     if value in _HARMLESS:
         return []
-    problem = message(
-        f"{container.kind} {{}} sets {VISIBLE_DEVICES} to {{}}, beyond its allocation", container.label, value
-    )
+    problem = about(container, f"sets {VISIBLE_DEVICES} to {{}}, beyond its allocation", value)
     # In a container that gets devices, void would override the allocation too.
     fix = () if _gets_devices(context, container) else (Replacement(path, "void"),)
     return [Violation(path, problem, "omit it, or set it to void", fix=fix)]

@@ -2,36 +2,30 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, TypeGuard
+from typing import TypeGuard
 
-from webhook.policy.checks.check import Check, Scope, Violations
+from webhook.policy.checks.check import Check, Scope, Violations, about
 from webhook.policy.context import PodContext
-from webhook.policy.messages import message
 from webhook.policy.pods.pod import INIT, Container
 from webhook.policy.pods.reading import members
 from webhook.policy.verdict import Path, Replacement, Severity, Violation
 
 
-class ContainerUser(NamedTuple):
-    """A container that uses MPS, the user that it is known to run as, and the path of that setting."""
+def mps_users(context: PodContext) -> list[tuple[Container, int, Path]]:
+    """The containers that could use MPS, the user of each, as far as the pod sets it, and the path of that setting.
 
-    container: Container
-    user: int
-    path: Path
-
-
-def mps_users(context: PodContext) -> list[ContainerUser]:
-    """The users of the containers that could use MPS, as far as the pod sets them. Raises MalformedError."""
-    found = []
+    Raises MalformedError.
+    """
+    found: list[tuple[Container, int, Path]] = []
     for request in context.first_mps_requests:
         container = request.container
         own = members(container.raw, "securityContext", container.path).get("runAsUser")
         if _is_user(own):
-            found.append(ContainerUser(container, own, (*container.path, "securityContext", "runAsUser")))
+            found.append((container, own, (*container.path, "securityContext", "runAsUser")))
             continue
         shared = context.pod.members("securityContext").get("runAsUser")
         if _is_user(shared):
-            found.append(ContainerUser(container, shared, (*context.pod.path_of("securityContext"), "runAsUser")))
+            found.append((container, shared, (*context.pod.path_of("securityContext"), "runAsUser")))
     return found
 
 
@@ -49,16 +43,12 @@ def run(context: PodContext) -> Violations:
     other: int | None = None
     for container, user, path in mps_users(context):
         if wanted is not None and user != wanted:
-            problem = message(
-                f"{container.kind} {{}} uses MPS as user {user}; the daemon serves user {wanted}", container.label
-            )
+            problem = about(container, f"uses MPS as user {user}; the daemon serves user {wanted}")
             # The pod's own setting is that of other containers too, and root is a choice for people.
             fix = (Replacement(path, wanted),) if wanted and path[: len(container.path)] == container.path else ()
             violations.append(Violation(path, problem, f"set runAsUser: {wanted}", fix=fix))
         elif other is not None and user != other:
-            problem = message(
-                f"{container.kind} {{}} uses MPS as user {user}, another container as user {other}", container.label
-            )
+            problem = about(container, f"uses MPS as user {user}, another container as user {other}")
             violations.append(Violation(path, problem, "set the same runAsUser in all of them"))
         if container.kind is not INIT and other is None:
             other = user

@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 def run(context: PodContext) -> Violations:
     """At most two violations, about the pod's own class or the configured one."""
-    if context.pod.spec.get(_FIELD) is None:
+    if context.pod.spec.get("runtimeClassName") is None:
         return _configured(context)
-    path = context.pod.path_of(_FIELD)
-    name = context.pod.text(_FIELD)
+    path = context.pod.path_of("runtimeClassName")
+    name = context.pod.text("runtimeClassName")
     if context.is_replaced(name):
         return ()
     known = context.runtime_class(name)
@@ -49,8 +49,8 @@ def _configured(context: PodContext) -> Violations:
         reported = _NOWHERE if _selects_no_node(context, context.runtime_class(settings.name)) else None
     if reported is None:
         return ()
-    field, problem, remedy = reported
-    path = context.pod.path_of(field) if field else context.pod.spec_path
+    problem, remedy = reported
+    path = context.pod.path_of("nodeSelector") if found is ClassObstacle.CONTRADICTS else context.pod.spec_path
     return (Violation(path, message(problem, settings.name), remedy),)
 
 
@@ -69,31 +69,25 @@ def _selects_no_node(context: PodContext, known: RuntimeClass | None) -> bool:
     return not placement.possible & placement.cluster.selected_by(known.node_selector)
 
 
-_OBSTACLES: dict[ClassObstacle | None, tuple[str, str, str]] = {
+_OBSTACLES: dict[ClassObstacle | None, tuple[str, str]] = {
     ClassObstacle.MISSING: (
-        "",
         "RuntimeClass {} does not exist in the cluster, so it was not injected",
         "create it, or set injections.runtimeClass.name, or turn runtimeClass off where no pod needs it",
     ),
     ClassObstacle.CONTRADICTS: (
-        "nodeSelector",
         "the node selector of RuntimeClass {} contradicts the pod's; it was not injected",
         "make the pod's nodeSelector agree with the class",
     ),
     ClassObstacle.SANDBOX: (
-        "",
         "RuntimeClass {} is a sandbox in which MPS does not work; it was not injected",
         "set injections.runtimeClass.name to a class without a sandbox",
     ),
 }
-"""The field, message and remedy of each obstacle; without a field, it is about the whole spec."""
+"""The message and remedy of each obstacle."""
 
-_NOWHERE: tuple[str, str, str] = (
-    "",
+_NOWHERE = (
     "RuntimeClass {} is injected, but selects none of the nodes that could take the pod",
     "set injections.runtimeClass.name to a class that selects nodes with GPUs, or change the class",
 )
-
-_FIELD = "runtimeClassName"
 
 CHECK = Check("GPS011", Severity.WARN, Scope.GPU, run, "The runtime class does not suit the pod")

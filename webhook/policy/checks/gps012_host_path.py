@@ -20,11 +20,8 @@ def run(context: PodContext) -> Violations:
     problem = message(
         "namespace {} does not allow hostPath volumes, so the MPS pipe mount was not injected", context.origin.namespace
     )
-    return (
-        Violation(
-            context.pod.spec_path, problem, "none needed if the device plugin runs MPS: it mounts the directory itself"
-        ),
-    )
+    remedy = "none needed if the device plugin runs MPS: it mounts the directory itself"
+    return (Violation(context.pod.spec_path, problem, remedy),)
 
 
 def _uses_directory(context: PodContext, request: ResourceRequest) -> bool:

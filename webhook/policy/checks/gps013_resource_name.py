@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from webhook.policy.checks.check import Check, Scope
+from webhook.policy.checks.check import Check, Scope, about
 from webhook.policy.context import PodContext
-from webhook.policy.messages import message
 from webhook.policy.pods.gpu_resources import is_listed_by_nodes
 from webhook.policy.pods.pod import Container
 from webhook.policy.pods.quantity import NANO, QuantityError, parse
@@ -20,8 +19,11 @@ def run(context: PodContext) -> Iterator[Violation]:
     for container in context.pod.containers:
         if container.limits or container.requests:
             yield from _of_container(context, container)
-    if context.rules.nodes.known:
-        yield from _unoffered(context)
+    nodes = context.rules.nodes
+    for request in context.requests.positive if nodes.known else ():
+        name = request.resource.name
+        if name not in nodes.index.offered and name not in nodes.dynamic and request.billionths >= NANO:
+            yield _not_offered(request.container, request.name_path, name)
 
 
 def _of_container(context: PodContext, container: Container) -> Iterator[Violation]:
@@ -40,25 +42,14 @@ def _of_container(context: PodContext, container: Container) -> Iterator[Violati
             path = container.name_path(field, name)
             meant = rules.known_names.meant_by(name)
             if meant is not None:
-                problem = message(
-                    f"{container.kind} {{}} asks for {{}}; did you mean {{}}?", container.label, name, meant
-                )
+                problem = about(container, "asks for {}; did you mean {}?", name, meant)
                 yield Violation(path, problem, f"ask for {meant}")
             elif rules.nodes.known and is_listed_by_nodes(name) and _is_some(amounts[name]):
                 yield _not_offered(container, path, name)
 
 
-def _unoffered(context: PodContext) -> Iterator[Violation]:
-    """The GPU resources that no known node and no declared group offers."""
-    nodes = context.rules.nodes
-    for request in context.requests.positive:
-        name = request.resource.name
-        if name not in nodes.index.offered and name not in nodes.dynamic and request.billionths >= NANO:
-            yield _not_offered(request.container, request.name_path, name)
-
-
 def _not_offered(container: Container, path: Path, name: str) -> Violation:
-    problem = message(f"{container.kind} {{}} asks for {{}}, which no node offers", container.label, name)
+    problem = about(container, "asks for {}, which no node offers", name)
     return Violation(path, problem, "correct the name, or find out why the device plugin does not advertise it")
 
 

@@ -6,13 +6,12 @@ from collections.abc import Callable
 
 from webhook.policy.checks.check import Check, Scope, Violations
 from webhook.policy.context import PodContext, unknown_codes
-from webhook.policy.messages import Message, message
+from webhook.policy.messages import message
 from webhook.policy.placement.memory import ANNOTATION, MOST_TERMS, MemoryObstacle, MemorySize, mebibytes_of, written
 from webhook.policy.pods.client_limits import ANNOTATIONS, PREFIX
 from webhook.policy.verdict import Path, Replacement, Severity, Violation
 
 _KNOWN: dict[str, Callable[[str], object]] = {one.key: one.write for one in ANNOTATIONS} | {ANNOTATION: mebibytes_of}
-_LIST_OF_CODES = "list the codes of checks, such as GPS001,GPS009"
 _ONE_OF_THEM = f"use one of {', '.join(sorted(_KNOWN))}"
 
 
@@ -31,7 +30,11 @@ def run(context: PodContext) -> Violations:
 def _violation(context: PodContext, key: str, value: object) -> Violation | None:
     path = (*context.pod.metadata_path, "annotations", key)
     if key == context.rules.suppressing_annotation:
-        return _suppression(context, path, key, value)
+        unknown = unknown_codes(value, context.rules.severities)
+        if not unknown:
+            return None
+        problem = message("annotation {} names {}, which is not a check", key, unknown[0])
+        return Violation(path, problem, "list the codes of checks, such as GPS001,GPS009", Severity.WARN)
     known = _KNOWN.get(key)
     if known is None:
         if (context.rules.settings.exempt.annotation or "").partition("=")[0] == key:
@@ -60,53 +63,36 @@ def _quoted(known: Callable[[str], object], path: Path, value: object) -> tuple[
     return (Replacement(path, str(value)),)
 
 
-def _suppression(context: PodContext, path: Path, key: str, value: object) -> Violation | None:
-    """A warning about the first text that is no code: the annotation suppresses less than its author intended."""
-    unknown = unknown_codes(value, context.rules.severities)
-    if not unknown:
-        return None
-    problem = message("annotation {} names {}, which is not a check", key, unknown[0])
-    return Violation(path, problem, _LIST_OF_CODES, Severity.WARN)
-
-
 def _memory(size: MemorySize | None, path: Path) -> Violation | None:
     if size is None:
         problem = message("annotation {} has no effect: the pod requests no shared resource", ANNOTATION)
         return Violation(path, problem, "omit it, or request a shared resource", Severity.WARN)
-    if size.obstacle is None:
+    obstacle = size.obstacle
+    if obstacle is None:
         return None
-    if size.obstacle.rejects:
-        return Violation(path, _rejection(size, size.obstacle), _less(size, size.obstacle))
-    problem = message(f"annotation {{}} cannot place the pod: {size.obstacle.value}", ANNOTATION)
-    return Violation(path, problem, _KNOWLEDGE[size.obstacle], Severity.WARN)
-
-
-def _rejection(size: MemorySize, obstacle: MemoryObstacle) -> Message:
+    if not obstacle.rejects:
+        problem = message(f"annotation {{}} cannot place the pod: {obstacle.value}", ANNOTATION)
+        return Violation(path, problem, _KNOWLEDGE[obstacle], Severity.WARN)
     if obstacle is MemoryObstacle.TOO_LARGE_AFFINITY:
-        return message(f"the node affinity for {{}} would have {_TOO_MANY_TERMS}", ANNOTATION)
-    where = _WHERE[obstacle]
-    return message(
-        f"the pod asks for {written(size.mebibytes)} per replica; {where} is {written(size.largest)}", size.resource
-    )
+        too_many = f"more than {MOST_TERMS} terms, or copies of long ones"
+        problem = message(f"the node affinity for {{}} would have {too_many}", ANNOTATION)
+        return Violation(path, problem, "use fewer or shorter terms in the required node affinity")
+    where, larger = _TOO_SMALL[obstacle]
+    asked, largest = written(size.mebibytes), written(size.largest)
+    problem = message(f"the pod asks for {asked} per replica; {where} is {largest}", size.resource)
+    return Violation(path, problem, f"ask for at most {largest}, or {larger}")
 
 
-def _less(size: MemorySize, obstacle: MemoryObstacle) -> str:
-    if obstacle is MemoryObstacle.TOO_LARGE_AFFINITY:
-        return "use fewer or shorter terms in the required node affinity"
-    return f"ask for at most {written(size.largest)}, or {_LARGER[obstacle]}"
-
-
-_TOO_MANY_TERMS = f"more than {MOST_TERMS} terms, or copies of long ones"
-_WHERE = {
-    MemoryObstacle.TOO_SMALL: "the largest share of {}",
-    MemoryObstacle.TOO_SMALL_SELECTED: "the largest share of {} on nodes that it selects",
-    MemoryObstacle.TOO_SMALL_BOUND: "the share of {} on its node",
+_TOO_SMALL = {
+    MemoryObstacle.TOO_SMALL: ("the largest share of {}", "ask the administrator for larger shares"),
+    MemoryObstacle.TOO_SMALL_SELECTED: (
+        "the largest share of {} on nodes that it selects",
+        "remove the selectors that exclude larger shares",
+    ),
+    MemoryObstacle.TOO_SMALL_BOUND: ("the share of {} on its node", "omit nodeName"),
 }
-_LARGER = {
-    MemoryObstacle.TOO_SMALL: "ask the administrator for larger shares",
-    MemoryObstacle.TOO_SMALL_SELECTED: "remove the selectors that exclude larger shares",
-    MemoryObstacle.TOO_SMALL_BOUND: "omit nodeName",
-}
+"""The place of the largest share, and the remedy that leads to a larger one."""
+
 _KNOWLEDGE = {
     MemoryObstacle.NODES_UNKNOWN: "ask the administrator to turn facts.nodes on; on the command line, pass --facts",
     MemoryObstacle.NOT_OFFERED: "ask the administrator for such nodes, or for placement.nodeGroups that declare them",

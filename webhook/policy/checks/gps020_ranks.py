@@ -6,9 +6,8 @@ from collections.abc import Iterator
 
 from webhook.policy.checks.check import Check, Scope, Violations
 from webhook.policy.context import PodContext
-from webhook.policy.launchers.words import Launch, Spread
+from webhook.policy.launchers.words import Spread
 from webhook.policy.messages import message
-from webhook.policy.pods.pod import Container
 from webhook.policy.pods.quantity import NANO, amount
 from webhook.policy.pods.reading import Members, elements, members
 from webhook.policy.pods.requests import ResourceRequest
@@ -35,22 +34,16 @@ def _within(context: PodContext) -> Iterator[Violation]:
         if request is None or not 1 < ranks <= request.billionths // NANO:  # GPS021 reports more
             continue
         if not _is_over_limit(context, request):
-            yield _of_container(container, launch, ranks)
+            shares = f"{amount(ranks * NANO)} ranks by {launch.setting.option} may share a card, which NCCL refuses"
+            problem = message(f"{container.kind} {{}}: {shares}", container.label)
+            remedy = f"lower {launch.setting.option} to 1, or set NCCL_MULTI_RANK_GPU_ENABLE=1 for NCCL 2.30 or later"
+            yield Violation((*container.path, *launch.setting.place), problem, remedy)
 
 
 def _is_over_limit(context: PodContext, request: ResourceRequest) -> bool:
     """Whether a container asks for more replicas than it may have, which GPS001 reports."""
     limit = limit_on(context, "mps", request.resource)
     return limit is not None and request.billionths > limit * NANO
-
-
-def _of_container(container: Container, launch: Launch, ranks: int) -> Violation:
-    problem = message(
-        f"{container.kind} {{}}: {amount(ranks * NANO)} ranks by {launch.option} may share a card, which NCCL refuses",
-        container.label,
-    )
-    remedy = f"lower {launch.option} to 1, or set NCCL_MULTI_RANK_GPU_ENABLE=1 for NCCL 2.30 or later"
-    return Violation((*container.path, *launch.place), problem, remedy)
 
 
 def _across(context: PodContext) -> Violations:
@@ -103,32 +96,27 @@ def _matches(term: Members, labels: Members, path: Path) -> bool:
     """Whether the selector of a term matches pods with these labels. Without a selector it matches none."""
     if not isinstance(term.get("labelSelector"), dict):
         return False
-    selector = members(term, "labelSelector", path)
-    path = (*path, "labelSelector")
-    return all(_has(labels, key, (value,)) for key, value in members(selector, "matchLabels", path).items()) and all(
-        _meets(labels, one) for one in elements(selector, "matchExpressions", path)
+    selector, path = term["labelSelector"], (*path, "labelSelector")
+    labelled = members(selector, "matchLabels", path).items()
+    return all(_meets(labels, key, "In", [value]) for key, value in labelled) and all(
+        _meets(labels, one.get("key"), one.get("operator"), one.get("values"))
+        for one in elements(selector, "matchExpressions", path)
     )
 
 
-def _meets(labels: Members, expression: Members) -> bool:
-    key, operator, values = expression.get("key"), expression.get("operator"), expression.get("values")
+def _meets(labels: Members, key: object, operator: object, values: object) -> bool:
     if not isinstance(key, str):
         return False
-    if operator == "In" and isinstance(values, list):
-        return _has(labels, key, values)
-    if operator == "Exists":
-        return key in labels or _is_added(key)
-    if operator == "NotIn" and isinstance(values, list):
-        return labels.get(key) not in values
-    return operator == "DoesNotExist" and key not in labels
-
-
-def _has(labels: Members, key: str, values: tuple[object, ...] | list[object]) -> bool:
-    return labels[key] in values if key in labels else _is_added(key)
-
-
-def _is_added(key: str) -> bool:
-    return "/" in key or key == "job-name"
+    is_added = key not in labels and ("/" in key or key == "job-name")
+    match operator:
+        case "In" if isinstance(values, list):
+            return is_added or (key in labels and labels[key] in values)
+        case "NotIn" if isinstance(values, list):
+            return labels.get(key) not in values
+        case "Exists":
+            return is_added or key in labels
+        case _:
+            return operator == "DoesNotExist" and key not in labels
 
 
 CHECK = Check("GPS020", Severity.WARN, Scope.MPS, run, "Several ranks of one distributed job may share a card")

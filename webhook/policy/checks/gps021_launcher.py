@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from webhook.policy.checks.check import Check, Scope, Violations
+from webhook.policy.checks.check import Check, Scope
 from webhook.policy.context import PodContext
 from webhook.policy.launchers.words import Launch, Setting, Spread
 from webhook.policy.messages import message
@@ -26,17 +26,11 @@ class _Shortage(NamedTuple):
     holder: str
 
 
-def run(context: PodContext) -> Violations:
-    """One violation per launch that needs too many GPUs."""
+def run(context: PodContext) -> Iterator[Violation]:
+    """One violation per launch that needs too many GPUs; with the first pod of a group, also of pods without GPUs."""
     extracted = context.extracted
     if not context.launches and extracted.group is None:
-        return ()
-    return _violations(context)
-
-
-def _violations(context: PodContext) -> Iterator[Violation]:
-    """The violations of the pod's containers and, with the first pod of a group, of pods that ask for no GPU."""
-    extracted = context.extracted
+        return
     held = _held(context)
     for container, launch in context.launches:
         requests = held.get(id(container))
@@ -67,11 +61,9 @@ def _violation(
         return
     setting = launch.nodes if launch.nodes is not None and shortage.holder is _GROUP else launch.setting
     program = f"{launch.program} {setting.option} {setting.value}".lstrip()
-    problem = message(
-        f"{container.kind} {{}}: {program} needs {amount(shortage.needs * NANO)} GPUs; "
-        f"{shortage.holder} {amount(shortage.present * NANO)}",
-        container.label,
-    )
+    needs, present = amount(shortage.needs * NANO), amount(shortage.present * NANO)
+    lacks = f"{container.kind} {{}}: {program} needs {needs} GPUs; {shortage.holder} {present}"
+    problem = message(lacks, container.label)
     yield Violation((*container.path, *setting.place), problem, _remedy(context, setting, shortage, request))
 
 

@@ -16,7 +16,8 @@ from webhook.policy.injections.injection import Injection
 
 STEERING = steering.INJECTION
 
-INJECTIONS: tuple[Injection, ...] = (
+ALL: tuple[Injection, ...] = (
+    STEERING,
     memory.INJECTION,
     runtime_class.INJECTION,
     pipe_directory.INJECTION,
@@ -25,7 +26,4 @@ INJECTIONS: tuple[Injection, ...] = (
     pipe_mount.INJECTION,
     tolerations.INJECTION,
 )
-"""The injections that follow steering. Steering runs first because it decides where a pod lands."""
-
-ALL: tuple[Injection, ...] = (STEERING, *INJECTIONS)
-"""Every injection, steering included."""
+"""Every injection. Steering runs first because it decides where a pod lands."""

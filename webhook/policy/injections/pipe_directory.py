@@ -27,7 +27,7 @@ def why_not(context: PodContext) -> str | None:
         return OFF
     if not context.mps_requests:
         return NO_SHARE
-    return ELSEWHERE if context.placement.cluster.index.all and not needing_pipe(context) else None
+    return None if needing_pipe(context) else ELSEWHERE
 
 
 def edits(context: PodContext) -> Iterable[Edit]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from webhook.policy.context import PodContext
@@ -40,7 +40,7 @@ def why_not(context: PodContext) -> str | None:
     # `/validate` does not know the path on which `/mutate` was called, so None does not count as a missing mount.
     if not context.hostpath_allowed():
         return _NO_HOST_PATH
-    return ELSEWHERE if context.placement.cluster.index.all and not needing_pipe(context) else None
+    return None if needing_pipe(context) else ELSEWHERE
 
 
 _NO_HOST_PATH = "the namespace does not allow hostPath volumes"
@@ -62,7 +62,9 @@ def edits(context: PodContext) -> Iterator[Edit]:
             mount["readOnly"] = True
         yield Append((*request.container.path, "volumeMounts"), mount)
     if volumes and settings.safe_to_evict:
-        yield from _safe_to_evict(context, volumes.values())
+        path = (*context.pod.metadata_path, "annotations")
+        listed = {name.strip() for name in text(context.pod.annotations, SAFE_TO_EVICT, path).split(",")}
+        yield from (Extend((*path, SAFE_TO_EVICT), name) for name in volumes.values() if name not in listed)
 
 
 def _volume(context: PodContext, pipe: Pipe) -> tuple[str, Sequence[Edit]]:
@@ -75,12 +77,6 @@ def _volume(context: PodContext, pipe: Pipe) -> tuple[str, Sequence[Edit]]:
         number += 1
         name = f"{pipe.volume[:_STEM]}-{number}"
     return name, (Append((*context.pod.spec_path, "volumes"), {"name": name, "hostPath": pipe.source}),)
-
-
-def _safe_to_evict(context: PodContext, names: Iterable[str]) -> list[Edit]:
-    path = (*context.pod.metadata_path, "annotations")
-    listed = {name.strip() for name in text(context.pod.annotations, SAFE_TO_EVICT, path).split(",")}
-    return [Extend((*path, SAFE_TO_EVICT), name) for name in names if name not in listed]
 
 
 INJECTION = Injection(

@@ -51,12 +51,9 @@ def obstacle(context: PodContext) -> ClassObstacle | None:
 def is_sandbox(context: PodContext, name: str) -> bool:
     """Whether MPS does not work in the class, by its name or by its handler if that is known."""
     known = context.runtime_class(name)
+    names = [name] if known is None else [name, known.handler]
     sandboxes = context.rules.settings.injections.runtime_class.sandboxes
-    return _matches(name, sandboxes) or (known is not None and _matches(known.handler, sandboxes))
-
-
-def _matches(name: str, patterns: tuple[str, ...]) -> bool:
-    return len(name) <= _LONGEST_NAME and any(fnmatchcase(name, pattern) for pattern in patterns)
+    return any(fnmatchcase(one, pattern) for one in names if len(one) <= _LONGEST_NAME for pattern in sandboxes)
 
 
 _LONGEST_NAME = 253

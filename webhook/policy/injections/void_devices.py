@@ -17,16 +17,13 @@ def why_not(context: PodContext) -> str | None:
         return OFF
     if settings.pods == "gpu" and not context.requests.positive:
         return NO_GPU
-    return _MONITOR if _watches(context) else None
+    is_monitor = any(_KUBELET.intersection(path.split("/")) for path in context.pod.host_paths())
+    return _MONITOR if is_monitor else None
 
 
 _MONITOR = "the pod mounts a folder of the kubelet's device manager, as monitors of GPUs do"
 _KUBELET = frozenset({"pod-resources", "device-plugins"})
 """Folders of the kubelet, by which dcgm-exporter and device plugins see all GPUs of a node."""
-
-
-def _watches(context: PodContext) -> bool:
-    return any(_KUBELET.intersection(path.split("/")) for path in context.pod.host_paths())
 
 
 def edits(context: PodContext) -> Iterable[Edit]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from webhook.policy.launchers.words import CommandLine, Launch
+from webhook.policy.launchers.words import CommandLine, Launch, is_shell
 from webhook.policy.pods.pod import MULTI_RANK, SHARDS, Container
 from webhook.policy.pods.reading import Members, texts
 from webhook.policy.verdict import Path
@@ -40,24 +40,28 @@ def of_container(container: Container) -> Sequence[Launch]:
             found.extend(_of_script(raw, field))
     if found or SHARDS not in container.variables:
         return found
-    from webhook.policy.launchers import tgi  # as in `launches`
+    from webhook.policy.launchers import servers  # as in `_search`
 
-    launch = tgi.of_environment(container)
+    launch = servers.tgi_of_environment(container)
     return () if launch is None else (launch,)
 
 
 def launches(container: Members, path: Path) -> Iterable[Launch]:
     """The launches of the command line of the container at a path. Raises MalformedError."""
     words, commands, is_complete = arguments(container, path)
-    if not words:
-        return ()
+    return _search(words, commands, is_complete=is_complete)
+
+
+def _search(
+    words: list[str], commands: int, script: Path | None = None, *, is_complete: bool = True
+) -> Iterable[Launch]:
     text = "\n".join(words)
     if not _may_launch(text):
         return ()
-    from webhook.policy.launchers import programs  # most containers words nothing, and need no parser
+    from webhook.policy.launchers import programs  # most containers launch nothing, and need no parser
 
-    line = CommandLine(words, commands, joins_ray=any(mark in text for mark in _RAY))
-    return programs.search(line, is_complete=is_complete)
+    line = CommandLine(words, commands, script=script, joins_ray=any(mark in text for mark in _RAY))
+    return programs.ProgramSearch().of_line(line, is_complete=is_complete)
 
 
 def arguments(container: Members, path: Path) -> tuple[list[str], int, bool]:
@@ -72,21 +76,15 @@ def arguments(container: Members, path: Path) -> tuple[list[str], int, bool]:
     return list(_within_limit(words)), len(command), False
 
 
-def _of_script(container: Members, field: str) -> Iterator[Launch]:
+def _of_script(container: Members, field: str) -> Iterable[Launch]:
     """The launches of the script in a field, if a shell runs it: as the command says, else as its first line does."""
     script, command = container[field], container.get("command")
     if not isinstance(script, str):
-        return
+        return ()
     text = script if len(script) <= LIMIT else next(_within_limit((script,)))
-    if not _may_launch(text):
-        return
-    from webhook.policy.launchers import programs  # as in `launches`
-
     first = command[0][:LIMIT] if command else text.partition("\n")[0]
     words = first.removeprefix("#!").split() if command or first.startswith("#!") else ["sh"]
-    if any(map(programs.is_shell, words)):
-        line = CommandLine(["sh", "-c", text], 0, script=(field,), joins_ray=any(mark in text for mark in _RAY))
-        yield from programs.search(line, is_complete=True)
+    return _search(["sh", "-c", text], 0, (field,)) if any(map(is_shell, words)) else ()
 
 
 def _may_launch(text: str) -> bool:

@@ -34,7 +34,7 @@ def mpirun(line: CommandLine, start: int) -> Launch | None:
     for index in range(start, len(words)):
         program = words[index].rpartition("/")[2]
         if is_nccl_test(program):
-            end, per_rank, has_gpus = index, _gpus_of_test(line, index + 1), True
+            end, per_rank, has_gpus = index, _gpus_of_test(Options(line, index + 1, _TEST_ALIASES)), True
             break
         if program in _PROGRAMS or "horovod" in words[index]:
             end, has_gpus = index, True
@@ -50,8 +50,7 @@ def horovodrun(line: CommandLine, start: int) -> Launch | None:
 
 
 def _launch(program: str, line: CommandLine, start: int, end: int, per_rank: int) -> Launch | None:
-    head = CommandLine(line.words[:end], 0, joins_ray=False)
-    options = Options(head, start, _ALIASES)
+    options = Options(line, start, _ALIASES, end=end)
     ranks = options.number(_RANKS)
     if ranks is None:
         return None
@@ -59,8 +58,7 @@ def _launch(program: str, line: CommandLine, start: int, end: int, per_rank: int
     total = ranks * per_rank
     spread = Spread.CLUSTER if _HOSTS in options else Spread.GROUP
     each = min(on_host or 1, ranks) * per_rank
-    place = line.place(options.index(_RANKS))
-    return Launch(program, _RANKS, ranks, each, total, spread, ranks > 1, place)
+    return Launch(program, options.setting(_RANKS, ranks), each, total, spread, ranks > 1)
 
 
 def _of_map(text: str) -> int | None:
@@ -72,15 +70,11 @@ def _of_map(text: str) -> int | None:
 
 _THREADS, _GPUS = "-t", "-g"
 _TEST_ALIASES = {"-t": _THREADS, "--nthreads": _THREADS, "-g": _GPUS, "--ngpus": _GPUS}
-
-
 _TESTS = frozenset(
-    f"{collective}_perf"
-    for collective in tuple(
-        """
-        all_gather all_reduce alltoall alltoallv broadcast gather hypercube reduce reduce_scatter scatter sendrecv
-        """.split()
-    )
+    """
+    all_gather_perf all_reduce_perf alltoall_perf alltoallv_perf broadcast_perf gather_perf hypercube_perf reduce_perf
+    reduce_scatter_perf scatter_perf sendrecv_perf
+    """.split()
 )
 
 
@@ -89,22 +83,21 @@ def is_nccl_test(program: str) -> bool:
     return program.removesuffix("_mpi") in _TESTS
 
 
-def _gpus_of_test(line: CommandLine, start: int) -> int:
-    """The GPUs of one process of a test, from the words after the program.
+def _gpus_of_test(options: Options) -> int:
+    """The GPUs of one process of a test.
 
     A process runs `-t` threads with `-g` GPUs each, 1 by default, and every rank is a GPU of its own (NVIDIA/nccl-tests
     README.md and src/common.cu, 2.19.6).
     """
-    options = Options(line, start, _TEST_ALIASES)
     return options.factor(_THREADS) * options.factor(_GPUS)
 
 
 def nccl_test(line: CommandLine, start: int) -> Launch | None:
     """The process of a test without MPI that takes several GPUs; None for a single GPU."""
     options = Options(line, start, _TEST_ALIASES)
-    total = _gpus_of_test(line, start)
+    total = _gpus_of_test(options)
     if total == 1:
         return None
     option = _GPUS if options.number(_GPUS) else _THREADS
-    value, place = options.factor(option), line.place(options.index(option))
-    return Launch("nccl-tests", option, value, total, total, Spread.CONTAINER, False, place)
+    setting = options.setting(option, options.factor(option))
+    return Launch("nccl-tests", setting, total, total, Spread.CONTAINER, False)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from webhook.policy.launchers import mpi, sglang, shell, tensorrt_llm, tgi, training, vllm
-from webhook.policy.launchers.words import CommandLine, Launch
+from webhook.policy.launchers import mpi, servers, shell, training
+from webhook.policy.launchers.words import CommandLine, Launch, is_shell
 
 _MOST_PROGRAMS = 64
 """Known programs and shells of one container whose words are read."""
@@ -14,32 +14,37 @@ Parser = Callable[[CommandLine, int], Launch | None]
 """Reads the words of a line from an index on."""
 
 
-def _accelerate(line: CommandLine, start: int) -> Launch | None:
-    return training.accelerate(line, start + 1) if line.has_at(start, "launch") else None
+def _subcommand(name: str, parser: Parser) -> Parser:
+    """The parser of a subcommand of a program, whose other subcommands launch nothing."""
+
+    def parse(line: CommandLine, start: int) -> Launch | None:
+        return parser(line, start + 1) if start < len(line.words) and line.words[start] == name else None
+
+    return parse
 
 
 _PROGRAMS: Mapping[str, Parser] = {
     "torchrun": training.torchrun,
-    "accelerate": _accelerate,
+    "accelerate": _subcommand("launch", training.accelerate),
     "accelerate-launch": training.accelerate,
     "deepspeed": training.deepspeed,
     "mpirun": mpi.mpirun,
     "mpiexec": mpi.mpirun,
     "mpiexec.hydra": mpi.mpirun,
     "horovodrun": mpi.horovodrun,
-    "vllm": vllm.serve,
-    "sglang": sglang.serve,
-    "text-generation-launcher": tgi.launch,
-    "trtllm-serve": tensorrt_llm.serve,
-    tensorrt_llm.TRITON: tensorrt_llm.triton,
+    "vllm": _subcommand("serve", servers.vllm),
+    "sglang": _subcommand("serve", servers.sglang),
+    "text-generation-launcher": servers.tgi,
+    "trtllm-serve": servers.tensorrt_llm,
+    "launch_triton_server.py": servers.triton,
 }
 _MODULES: Mapping[str, Parser] = {
-    **dict.fromkeys(training.TORCH_MODULES, training.torchrun),
-    **dict.fromkeys(training.ACCELERATE_MODULES, training.accelerate),
-    **dict.fromkeys(training.DEEPSPEED_MODULES, training.deepspeed),
-    **dict.fromkeys(sglang.MODULES, sglang.launch),
+    "torch.distributed.run": training.torchrun,
+    "torch.distributed.launch": training.torchrun,
+    "accelerate.commands.launch": training.accelerate,
+    "deepspeed.launcher.runner": training.deepspeed,
+    "sglang.launch_server": servers.sglang,
 }
-_SHELLS = frozenset({"sh", "bash", "dash", "ash", "zsh"})
 _WRAPPERS = frozenset(
     """
     exec env nohup time nice ionice numactl taskset sudo timeout stdbuf setsid command tini dumb-init gosu su-exec nsys
@@ -49,17 +54,7 @@ _WRAPPERS = frozenset(
 """Programs that start the program among their arguments."""
 
 
-def search(line: CommandLine, *, is_complete: bool) -> Iterator[Launch]:
-    """The launches of a line; of a line that is cut, those of complete commands in a script."""
-    return _ProgramSearch().of_line(line, is_complete=is_complete)
-
-
-def is_shell(word: str) -> bool:
-    """Whether a word names a shell."""
-    return _name(word) in _SHELLS
-
-
-class _ProgramSearch:
+class ProgramSearch:
     """The search of one container, which reads the words of a limited number of programs."""
 
     __slots__ = ("_left",)
@@ -105,8 +100,8 @@ def _of_image(line: CommandLine) -> Launch | None:
     if _name(first).startswith("python") or first.endswith((".sh", ".py")):
         return None
     if any("shard" in word for word in line.words):
-        return tgi.launch(line, 0)
-    return vllm.of_image(line)
+        return servers.tgi(line, 0)
+    return servers.vllm_image(line)
 
 
 def _program(words: Sequence[str]) -> tuple[Parser | None, int] | None:
@@ -141,7 +136,7 @@ def _python(words: Sequence[str], start: int) -> tuple[Parser, int] | None:
 
 def _module(name: str) -> Parser | None:
     if name.startswith("vllm.entrypoints."):
-        return vllm.serve if name.startswith("vllm.entrypoints.cli") else vllm.launch
+        return _PROGRAMS["vllm"] if name.startswith("vllm.entrypoints.cli") else servers.vllm
     return _MODULES.get(name)
 
 

@@ -36,7 +36,7 @@ _TOKEN = re.compile(
 )
 _QUOTED = re.compile(r'(?P<text>(?:[^"\\$`]|\\.|\$(?!\())++)|(?P<substitution>\$\()|`[^`]*+`|(?P<end>")', re.DOTALL)
 _NESTED = re.compile(r"""[^()'"\\]++|\\.|'[^']*+'|"(?:[^"\\]|\\.)*+"|(?P<parenthesis>[()])|.""", re.DOTALL)
-_ESCAPE = re.compile(r"\\([$`\"\\\n])")
+_ESCAPE = re.compile(r"\\(?:([$`\"\\])|\n)")
 
 _OPENING = frozenset({"if", "case"})
 _CLOSING = frozenset({"fi", "esac"})
@@ -49,101 +49,85 @@ _UNKNOWN = "$"
 
 def commands(script: str) -> list[list[str]]:
     """The words of each simple command that is certain to run. A command that the end of the text cuts is left out."""
-    reader = _Reader(script)
-    reader.read()
-    return reader.commands
+    return _Reader(script).read()
 
 
 class _Reader:
-    """Reads one script from its start to its end. `commands` are the complete commands that are certain to run."""
+    """Reads one script from its start to its end. The handler of a kind of token returns True where the text is cut."""
 
-    __slots__ = (
-        "_at",
-        "_branches",
-        "_documents",
-        "_left",
-        "_may_run",
-        "_script",
-        "_target",
-        "_word",
-        "_words",
-        "commands",
-    )
+    __slots__ = ("_at", "_commands", "_depth", "_documents", "_left", "_may_run", "_target", "_text", "_word", "_words")
 
     def __init__(self, script: str) -> None:
-        self._script = script
+        self._text = script
         self._at = 0
         self._word: str | None = None
         self._target = ""
         self._words: list[str] = []
         self._documents: list[str] = []
-        self._branches = 0
+        self._depth = 0
         self._left = _MOST_TOKENS
         self._may_run = False
-        self.commands: list[list[str]] = []
+        self._commands: list[list[str]] = []
 
-    def read(self) -> None:
+    def read(self) -> list[list[str]]:
         """Read all tokens. Stop where the text is no shell, or ends within a word."""
         handlers = {kind: getattr(self, f"_{kind}") for kind in _TOKEN.groupindex}
         while (token := self._next(_TOKEN)) is not None and (kind := token.lastgroup) is not None:
-            if not handlers[kind](token[kind]):
-                return
-        if self._at == len(self._script):
+            if handlers[kind](token[kind]):
+                return self._commands
+        if self._at == len(self._text):
             self._end_command("\n")
+        return self._commands
 
     def _next(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
         """The next token; None at the end of the script, where no token starts, and after as many as are read."""
         self._left -= 1
-        token = pattern.match(self._script, self._at) if self._left >= 0 else None
+        token = pattern.match(self._text, self._at) if self._left >= 0 else None
         if token is not None:
             self._at = token.end()
         return token
 
-    def _plain(self, text: str) -> bool:
+    def _plain(self, text: str) -> None:
         self._word = text if self._word is None else self._word + text
-        return True
 
-    _single = _plain
+    _single = _escaped = _plain
 
-    def _double(self, text: str) -> bool:
-        return self._plain(_ESCAPE.sub(_unescaped, text) if "\\" in text else text)
+    def _double(self, text: str) -> None:
+        self._plain(_ESCAPE.sub(r"\1", text) if "\\" in text else text)
 
-    def _escaped(self, text: str) -> bool:
-        return self._plain(text)
-
-    def _backquote(self, _: str) -> bool:
-        return self._plain(_UNKNOWN)
+    def _backquote(self, _: str) -> None:
+        self._plain(_UNKNOWN)
 
     _parameter = _backquote
 
-    def _whole(self, text: str) -> bool:
+    def _whole(self, text: str) -> None:
         self._plain(text)
         self._end_word()
-        return True
 
-    def _blank(self, _: str) -> bool:
+    def _blank(self, _: str) -> None:
         self._end_word()
-        return True
 
-    def _continuation(self, _: str) -> bool:
-        return True
+    def _continuation(self, _: str) -> None:
+        """Join the lines."""
 
-    def _comment(self, text: str) -> bool:
-        if self._word is None:
-            return True
-        self._at -= len(text) - 1
-        return self._plain("#")
+    def _comment(self, text: str) -> None:
+        if self._word is not None:
+            self._at -= len(text) - 1
+            self._plain("#")
 
     def _opening(self, _: str) -> bool:
         """Read a text in double quotes that contains substitutions."""
         while (token := self._next(_QUOTED)) is not None:
             if token.lastgroup == "end":
-                return self._plain("")
+                self._plain("")
+                return False
             if token.lastgroup == "text":
                 self._double(token[0])
-            elif not (self._substitution("") if token.lastgroup == "substitution" else self._plain(_UNKNOWN)):
-                return False
-        return False
+            elif token.lastgroup != "substitution":
+                self._plain(_UNKNOWN)
+            elif self._substitution(""):
+                return True
+        return True
 
     def _substitution(self, _: str) -> bool:
         """Skip to the parenthesis that closes a substitution."""
@@ -151,33 +135,30 @@ class _Reader:
         while depth and (token := self._next(_NESTED)) is not None:
             if token.lastgroup is not None:
                 depth += 1 if token[0] == "(" else -1
-        return not depth and self._plain(_UNKNOWN)
+        self._plain(_UNKNOWN)
+        return depth > 0
 
-    def _redirection(self, _: str) -> bool:
+    def _redirection(self, _: str) -> None:
         if self._word is not None and self._word.isdigit():
             self._word = None  # the number of a file descriptor
         self._end_word()
         self._target = "file"
-        return True
 
-    def _document(self, text: str) -> bool:
+    def _document(self, text: str) -> None:
         self._redirection(text)
         self._target = "document"
-        return True
 
-    def _operator(self, text: str) -> bool:
+    def _operator(self, text: str) -> None:
         self._end_command(text)
-        return True
 
-    def _newline(self, _: str) -> bool:
+    def _newline(self, _: str) -> None:
         self._end_command("\n")
         for delimiter in self._documents:
             self._skip_document(delimiter)
         self._documents.clear()
-        return True
 
     def _skip_document(self, delimiter: str) -> None:
-        script = self._script
+        script = self._text
         while self._at < len(script):
             end = script.find("\n", self._at)
             line = script[self._at : end] if end >= 0 else script[self._at :]
@@ -202,16 +183,12 @@ class _Reader:
         self._words = []
         start = 0
         while start < len(words) and words[start] in _RESERVED:
-            self._branches += (words[start] in _OPENING) - (words[start] in _CLOSING)
+            self._depth += (words[start] in _OPENING) - (words[start] in _CLOSING)
             start += 1
         is_test = start < len(words) and words[start] in _TESTS
-        if start < len(words) and self._branches <= 0 and not self._may_run:
-            self.commands.append(words[start:])
+        if start < len(words) and self._depth <= 0 and not self._may_run:
+            self._commands.append(words[start:])
         if operator == "||" or (operator == "&&" and is_test):
             self._may_run = True
         elif operator in (";", "\n", "&"):
             self._may_run = False
-
-
-def _unescaped(escape: re.Match[str]) -> str:
-    return "" if escape[1] == "\n" else escape[1]

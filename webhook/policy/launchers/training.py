@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from webhook.policy.launchers.words import CommandLine, Launch, Options, Setting, Spread, is_on_cpu, number
-
-TORCH_MODULES = frozenset({"torch.distributed.run", "torch.distributed.launch"})
+from webhook.policy.launchers.words import CommandLine, Launch, Options, Spread, is_on_cpu, number
 
 _PER_NODE, _TORCH_NODES = "--nproc-per-node", "--nnodes"
 _TORCH_ALIASES = {name: name for name in (_PER_NODE, _TORCH_NODES)} | {
@@ -34,9 +32,9 @@ def torchrun(line: CommandLine, start: int) -> Launch | None:
         return None
     each = each or 1
     spread = Spread.CLUSTER if spans else Spread.CONTAINER
-    place, value = line.place(options.index(option)), each if option == _PER_NODE else nodes
-    across = Setting(_TORCH_NODES, nodes, line.place(options.index(_TORCH_NODES))) if _TORCH_NODES in options else None
-    return Launch("torchrun", option, value, each, each * nodes, spread, spans, place, nodes=across)
+    setting = options.setting(option, each if option == _PER_NODE else nodes)
+    across = options.setting(_TORCH_NODES, nodes) if _TORCH_NODES in options else None
+    return Launch("torchrun", setting, each, each * nodes, spread, spans, across)
 
 
 def _least_nodes(options: Options) -> tuple[int, bool]:
@@ -47,10 +45,8 @@ def _least_nodes(options: Options) -> tuple[int, bool]:
     return number(least) or 1, number(most or least) != 1
 
 
-ACCELERATE_MODULES = frozenset({"accelerate.commands.launch"})
-
-_PROCESSES, _MACHINES, _FILE = "--num-processes", "--num-machines", "--config-file"
-_ACCELERATE_ALIASES = {name: name for name in (_PROCESSES, _MACHINES, _FILE)}
+_PROCESSES, _MACHINES, _FILE = "--num_processes", "--num_machines", "--config_file"
+_ACCELERATE_ALIASES = {"--num-processes": _PROCESSES, "--num-machines": _MACHINES, "--config-file": _FILE}
 _ACCELERATE_FLAGS = frozenset(
     """
     -h --help -q --quiet --cpu --multi-gpu --tpu --use-deepspeed --use-fsdp --use-parallelism-config --use-megatron-lm
@@ -76,14 +72,11 @@ def accelerate(line: CommandLine, start: int) -> Launch | None:
     spans = machines is not None and machines > 1
     spread = Spread.CLUSTER if spans or is_unknown else Spread.CONTAINER
     each = 1 if is_unknown else total // (machines or 1) or 1
-    place = line.place(options.index(_PROCESSES))
-    return Launch("accelerate launch", "--num_processes", total, each, total, spread, spans, place)
+    return Launch("accelerate launch", options.setting(_PROCESSES, total), each, total, spread, spans)
 
 
-DEEPSPEED_MODULES = frozenset({"deepspeed.launcher.runner"})
-
-_GPUS, _NODES = "--num-gpus", "--num-nodes"
-_DEEPSPEED_ALIASES = {_GPUS: _GPUS, "--num-accelerators": _GPUS, _NODES: _NODES}
+_GPUS, _NODES = "--num_gpus", "--num_nodes"
+_DEEPSPEED_ALIASES = {"--num-gpus": _GPUS, "--num-accelerators": _GPUS, "--num-nodes": _NODES}
 _DEEPSPEED_FLAGS = frozenset(
     """
     -h --help --module --no-python --no-local-rank --no-ssh --no-ssh-check --force-multi --save-pid --elastic-training
@@ -106,6 +99,5 @@ def deepspeed(line: CommandLine, start: int) -> Launch | None:
     nodes = options.number(_NODES)
     spans = _NODES in options and nodes != 1
     spread = Spread.CLUSTER if spans else Spread.CONTAINER
-    place = line.place(options.index(_GPUS))
-    across = Setting("--num_nodes", nodes, line.place(options.index(_NODES))) if nodes else None
-    return Launch("deepspeed", "--num_gpus", each, each, each * (nodes or 1), spread, spans, place, nodes=across)
+    across = options.setting(_NODES, nodes) if nodes else None
+    return Launch("deepspeed", options.setting(_GPUS, each), each, each * (nodes or 1), spread, spans, across)

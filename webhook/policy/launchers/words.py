@@ -28,10 +28,6 @@ class CommandLine:
         self.has_command = commands > 0 or script is not None
         self.joins_ray = joins_ray
 
-    def has_at(self, index: int, word: str) -> bool:
-        """Whether the word with this index is there and is this one, such as the subcommand of a program."""
-        return index < len(self.words) and self.words[index] == word
-
     def place(self, index: int) -> Path:
         """The path, from the container, to the element that holds the word with this index."""
         if self._script is not None:
@@ -61,24 +57,18 @@ class Launch(NamedTuple):
     """One launch of a program, with the fewest GPUs that its options make it take.
 
     `each`: the GPUs that each of its containers needs. `total`: the GPUs that all of them need together. `spans`:
-    whether its ranks run in several pods and communicate through NCCL. `option` and `value` set the amounts, at
-    `place`; other options may multiply them. `nodes` sets how many containers take part, where an option does.
-    `program` is empty where the image's entrypoint starts it.
+    whether its ranks run in several pods and communicate through NCCL. `setting` sets the amounts; other options may
+    multiply them. `nodes` sets how many containers take part, where an option does. `program` is empty where the
+    image's entrypoint starts it.
     """
 
     program: str
-    option: str
-    value: int
+    setting: Setting
     each: int
     total: int
     spread: Spread
     spans: bool
-    place: Path
     nodes: Setting | None = None
-
-    @property
-    def setting(self) -> Setting:
-        return Setting(self.option, self.value, self.place)
 
 
 _MOST_DIGITS = 5
@@ -88,20 +78,26 @@ _MOST_DIGITS = 5
 class Options:
     """The options of one program that matter, by their canonical names. The last of several equal ones counts."""
 
-    __slots__ = ("_found", "end")
+    __slots__ = ("_found", "_line", "end")
 
     def __init__(
-        self, line: CommandLine, start: int, aliases: Mapping[str, str], flags: Set[str] | None = None
+        self,
+        line: CommandLine,
+        start: int,
+        aliases: Mapping[str, str],
+        flags: Set[str] | None = None,
+        end: int | None = None,
     ) -> None:
-        """Read the words from an index on.
+        """Read the words from an index on, up to another.
 
         `aliases` maps each spelling, with dashes for underscores, to a canonical name. `flags` are the options without
         a value of a launcher that starts a program: the first word that is neither option nor value ends its options,
         and `end` is the index of that word. Without `flags` all words are read.
         """
+        self._line = line
         self._found: dict[str, tuple[str, int]] = {}
         words = line.words
-        index, count = start, len(words)
+        index, count = start, len(words) if end is None else end
         while index < count:
             word = words[index]
             if not word.startswith("-"):
@@ -141,12 +137,11 @@ class Options:
 
     def factor(self, name: str) -> int:
         """The least that the option multiplies an amount by: 1 where it is absent or unknown."""
-        found = self._found.get(name)
-        return 1 if found is None else number(found[0]) or 1
+        return self.number(name) or 1
 
-    def index(self, name: str) -> int:
-        """The index of the word that holds the value."""
-        return self._found[name][1]
+    def setting(self, name: str, value: int) -> Setting:
+        """The option, which is present, with a value that its text stands for."""
+        return Setting(name, value, self._line.place(self._found[name][1]))
 
 
 def number(text: str) -> int | None:
@@ -172,3 +167,11 @@ def is_on_cpu(line: CommandLine, start: int = 0) -> bool:
             if plain == "cpu" and index > start and words[index - 1] in _BEFORE_CPU:
                 return True
     return False
+
+
+_SHELLS = frozenset({"sh", "bash", "dash", "ash", "zsh"})
+
+
+def is_shell(word: str) -> bool:
+    """Whether a word names a shell, or the path to one."""
+    return word.rpartition("/")[2] in _SHELLS

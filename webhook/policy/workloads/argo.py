@@ -6,6 +6,8 @@ reach its pods, so that Kueue does not see them.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from webhook.policy.pods.pod import INIT
 from webhook.policy.pods.reading import Members
 from webhook.policy.verdict import Path
@@ -52,27 +54,16 @@ def _workflow(*spec: str) -> tuple[PodPath, ...]:
     )
 
 
+def _of_workflows(kind: str, *spec: str) -> Kind:
+    return Kind(_GROUP, kind, _workflow(*spec), _VERSIONS, labels=None, has_open_nodes=_is_patched(*spec))
+
+
 WORKFLOWS = (
-    Kind(_GROUP, "Workflow", _workflow("spec"), _VERSIONS, labels=None, has_open_nodes=_is_patched("spec")),
-    Kind(_GROUP, "WorkflowTemplate", _workflow("spec"), _VERSIONS, labels=None, has_open_nodes=_is_patched("spec")),
-    Kind(
-        _GROUP,
-        "ClusterWorkflowTemplate",
-        _workflow("spec"),
-        _VERSIONS,
-        namespaced=False,
-        labels=None,
-        has_open_nodes=_is_patched("spec"),
-    ),
-    Kind(
-        _GROUP,
-        "CronWorkflow",
-        _workflow("spec", "workflowSpec"),
-        _VERSIONS,
-        suspended=(("spec", "workflowSpec", "suspend"),),  # its own `suspend` only stops its schedule
-        labels=None,
-        has_open_nodes=_is_patched("spec", "workflowSpec"),
-    ),
+    _of_workflows("Workflow", "spec"),
+    _of_workflows("WorkflowTemplate", "spec"),
+    replace(_of_workflows("ClusterWorkflowTemplate", "spec"), namespaced=False),
+    # The `suspend` of a CronWorkflow itself only stops its schedule.
+    replace(_of_workflows("CronWorkflow", "spec", "workflowSpec"), suspended=(("spec", "workflowSpec", "suspend"),)),
 )
 
 _EXPERIMENT = (PodPath(("spec", "templates", EVERY, "template")),)

@@ -5,21 +5,9 @@ from __future__ import annotations
 from webhook.policy.pods.reading import Members
 from webhook.policy.verdict import Path
 from webhook.policy.workloads.kinds import Kind
-from webhook.policy.workloads.paths import (
-    EVERY,
-    PathPattern,
-    PodCount,
-    PodPath,
-    at,
-    beside,
-    of_job,
-    one,
-    product,
-    stated,
-    unknown,
-)
+from webhook.policy.workloads.paths import EVERY, PodCount, PodPath, at, of_job, one, product, replicas, stated, unknown
 
-REPLICATED_JOBS: PathPattern = ("replicatedJobs", EVERY, "template", "spec", "template")
+REPLICATED_JOBS = ("replicatedJobs", EVERY, "template", "spec", "template")
 """The steps from a JobSetSpec to its pod templates."""
 
 
@@ -28,15 +16,9 @@ def of_replicated_job(manifest: Members, path: Path) -> int | None:
     return product(stated(at(manifest, (*path[:-3], "replicas")), 1), of_job(manifest, path))
 
 
-JOBSET = (
-    Kind(
-        "jobset.x-k8s.io",
-        "JobSet",
-        (PodPath(("spec", *REPLICATED_JOBS), group="jobs", count=of_replicated_job),),
-        ("v1alpha2",),
-        suspended=(("spec", "suspend"),),
-    ),
-)
+_JOBS = PodPath(("spec", *REPLICATED_JOBS), group="jobs", count=of_replicated_job)
+
+JOBSET = (Kind("jobset.x-k8s.io", "JobSet", (_JOBS,), ("v1alpha2",), suspended=(("spec", "suspend"),)),)
 """JobSet (kubernetes-sigs/jobset, `api/jobset/v1alpha2`)."""
 
 
@@ -53,7 +35,7 @@ def _workers(manifest: Members, path: Path) -> int | None:
     return max(size - 1, 0)
 
 
-def _pods(*spec: str, apart: PathPattern = ()) -> tuple[PodPath, ...]:
+def _pods(*spec: str, apart: tuple[str, ...] = ()) -> tuple[PodPath, ...]:
     pods = (*spec, "leaderWorkerTemplate")
     return (
         PodPath((*pods, "leaderTemplate"), group="group", apart=apart, count=one),
@@ -62,42 +44,34 @@ def _pods(*spec: str, apart: PathPattern = ()) -> tuple[PodPath, ...]:
 
 
 _ROLES = ("spec", "roles", EVERY)
+_PODS_OF_ROLES = _pods(*_ROLES, "spec", apart=_ROLES)
 
 LEADERWORKERSET = (
     Kind("leaderworkerset.x-k8s.io", "LeaderWorkerSet", _pods("spec"), suspended=()),
-    Kind(
-        "disaggregatedset.x-k8s.io", "DisaggregatedSet", _pods(*_ROLES, "spec", apart=_ROLES), suspended=(), labels=None
-    ),
+    Kind("disaggregatedset.x-k8s.io", "DisaggregatedSet", _PODS_OF_ROLES, suspended=(), labels=None),
 )
 """LeaderWorkerSet and DisaggregatedSet (kubernetes-sigs/lws, `api`). Kueue gates the pods of the first one
 (kubernetes-sigs/kueue v0.19).
 """
 
 
-_VOLCANO_GROUP, _FLOW_GROUP, _VOLCANO_VERSIONS = "batch.volcano.sh", "flow.volcano.sh", ("v1alpha1",)
-_FLOWS = ("spec", "flows", EVERY)
-_REPLICAS = beside("replicas", 0)
+_REPLICAS = replicas(0)
 """The pods of a task: `replicas`, 0 by default; `minAvailable` only says how many start together (v1.15)."""
 
 
-def _tasks(*spec: str, count: PodCount = _REPLICAS, apart: PathPattern = ()) -> tuple[PodPath, ...]:
-    return (PodPath((*spec, "tasks", EVERY, "template"), group="job", apart=apart, count=count),)
+def _volcano(group: str, kind: str, *spec: str, count: PodCount = _REPLICAS, apart: tuple[str, ...] = ()) -> Kind:
+    tasks = PodPath((*spec, "tasks", EVERY, "template"), group="job", apart=apart, count=count)
+    return Kind(f"{group}.volcano.sh", kind, (tasks,), ("v1alpha1",), suspended=(), labels=None)
 
+
+_FLOWS = ("spec", "flows", EVERY)
 
 VOLCANO = (
-    Kind(_VOLCANO_GROUP, "Job", _tasks("spec"), _VOLCANO_VERSIONS, suspended=(), labels=None),
-    Kind(
-        _VOLCANO_GROUP, "CronJob", _tasks("spec", "jobTemplate", "spec"), _VOLCANO_VERSIONS, suspended=(), labels=None
-    ),
-    Kind(_FLOW_GROUP, "JobTemplate", _tasks("spec"), _VOLCANO_VERSIONS, suspended=(), labels=None),
-    Kind(
-        _FLOW_GROUP,
-        "JobFlow",
-        _tasks(*_FLOWS, "patch", "jobSpec", count=unknown, apart=_FLOWS),  # a patch of a JobTemplate, which has counts
-        _VOLCANO_VERSIONS,
-        suspended=(),
-        labels=None,
-    ),
+    _volcano("batch", "Job", "spec"),
+    _volcano("batch", "CronJob", "spec", "jobTemplate", "spec"),
+    _volcano("flow", "JobTemplate", "spec"),
+    # Each flow patches a JobTemplate, which has the counts.
+    _volcano("flow", "JobFlow", *_FLOWS, "patch", "jobSpec", count=unknown, apart=_FLOWS),
 )
 """Volcano: its own Job and CronJob, and flows of such jobs (volcano-sh/apis, `pkg/apis/{batch,flow}/v1alpha1`).
 

@@ -10,17 +10,7 @@ from weakref import ref
 
 from webhook.policy.launchers.find import may_share_gpu, of_container
 from webhook.policy.launchers.words import Launch, Spread
-from webhook.policy.pods.custom import (
-    FIELDS,
-    AssembledPod,
-    BareResources,
-    FieldContainer,
-    LocatedMapping,
-    SparkContainer,
-    StepTemplate,
-    TektonStep,
-    Trainer,
-)
+from webhook.policy.pods import custom
 from webhook.policy.pods.pod import APP, INIT, SIDECAR, Container, Pod
 from webhook.policy.pods.quantity import NANO
 from webhook.policy.pods.reading import Members, elements, mapping
@@ -84,8 +74,8 @@ class ExtractedPod:
         """
         pod = self.pod
         if self.place.holds == "podSpec":
-            return [self.raw.get(field) for field in (*FIELDS, "initContainers", "containers")]
-        if not isinstance(pod, AssembledPod):
+            return [self.raw.get(field) for field in (*custom.FIELDS, "initContainers", "containers")]
+        if not isinstance(pod, custom.AssembledPod):
             return self.raw
         return pod.spec, [(container.raw, container.limits, container.requests) for container in pod.containers]
 
@@ -104,11 +94,6 @@ class ExtractedPod:
     def _launching(self) -> Iterable[Container]:
         """The first containers that name resources or set variables, else the first of all."""
         return self.pod.containers[:_MOST_CONTAINERS] or islice(self.pod.every_container(), _MOST_CONTAINERS)
-
-    @property
-    def hides_shared_memory(self) -> bool:
-        """Whether the controller mounts a volume at `/dev/shm` into its first container."""
-        return self.place.hides_shared_memory(self.manifest, self.path)
 
 
 def launches_of(containers: Iterable[Container]) -> tuple[tuple[Container, Launch], ...]:
@@ -145,10 +130,9 @@ class Group:
     garbage collector runs. It needs the pods only while the object is checked.
     """
 
-    __slots__ = ("_gpus", "_pods", "_ranks", "name")
+    __slots__ = ("_gpus", "_pods", "_ranks")
 
-    def __init__(self, name: str) -> None:
-        self.name = name
+    def __init__(self) -> None:
         self._pods: list[ref[ExtractedPod]] = []
         self._gpus: GroupGpus | None = None
         self._ranks: tuple[bool, bool] | None = None
@@ -211,11 +195,11 @@ def assign_groups(pods: list[ExtractedPod]) -> None:
         place = extracted.place
         if place.group and place.works_together(extracted.manifest, extracted.path):
             key = place.group, extracted.path[: len(place.apart)]
-            groups.setdefault(key, Group(place.group)).add(extracted)
+            groups.setdefault(key, Group()).add(extracted)
 
 
 def _of_resources(raw: Members, path: Path) -> Pod:
-    return AssembledPod((BareResources(raw, path, None, APP),), (), path, is_container=True)
+    return custom.AssembledPod((custom.BareResources(raw, path, None, APP),), (), path, is_container=True)
 
 
 _WHOLE: Mapping[Whole, Callable[[Members, Path], Pod]] = {
@@ -226,39 +210,37 @@ _WHOLE: Mapping[Whole, Callable[[Members, Path], Pod]] = {
 }
 
 
-_FORMS: Mapping[Form, type[FieldContainer]] = {
-    "container": FieldContainer,
-    "resources": BareResources,
-    "step": TektonStep,
-    "trainer": Trainer,
-    "spark": SparkContainer,
+_FORMS: Mapping[Form, type[custom.FieldContainer]] = {
+    "container": custom.FieldContainer,
+    "resources": custom.BareResources,
+    "step": custom.TektonStep,
+    "trainer": custom.Trainer,
+    "spark": custom.SparkContainer,
 }
 
 
-def assembled(raw: Members, path: Path, assembly: Assembly, manifest: Members) -> AssembledPod:
+def assembled(raw: Members, path: Path, assembly: Assembly, manifest: Members) -> custom.AssembledPod:
     """The pod at a path of an object. Raises MalformedError."""
     containers = tuple(one for part in assembly.parts for one in _containers_of(raw, path, part))
-    places = list(_around(path, assembly, manifest))
-    return AssembledPod(containers, places, path, is_container=not assembly.around)
+    places = list(fields_around(path, assembly, manifest))
+    return custom.AssembledPod(containers, places, path, is_container=not assembly.around)
 
 
 def _containers_of(raw: Members, path: Path, part: Containers) -> Iterator[Container]:
     """The containers of a part, each with the amounts that it inherits."""
     form = _FORMS[part.form]
-    template = None if part.template is None else _step_template(raw, path, part.template)
+    templates = () if part.template is None else walk(raw, part.template, path)
+    template = next((custom.StepTemplate(held, where) for where, held in templates), None)
     for number, (held, list_path, place) in enumerate(_mappings_of(raw, path, part.steps)):
-        container = form(held, list_path, place, _container_kind(part, held), part.name)
-        if template is not None and isinstance(container, TektonStep) and number < _MOST_INHERITING:
+        kind = SIDECAR if part.kind is INIT and held.get("restartPolicy") == "Always" else part.kind
+        container = form(held, list_path, place, kind, part.name)
+        if template is not None and isinstance(container, custom.TektonStep) and number < _MOST_INHERITING:
             container.inherit(template)
         yield container
 
 
 _MOST_INHERITING = 1024
 """Steps of a pod that inherit from a template: more than a node can run. An empty step has two bytes."""
-
-
-def _step_template(raw: Members, path: Path, steps: PathPattern) -> StepTemplate | None:
-    return next((StepTemplate(held, where) for where, held in walk(raw, steps, path)), None)
 
 
 def _mappings_of(raw: Members, path: Path, steps: PathPattern) -> Iterator[tuple[Members, Path, str | int | None]]:
@@ -273,56 +255,10 @@ def _mappings_of(raw: Members, path: Path, steps: PathPattern) -> Iterator[tuple
             yield held, (*where, field), index
 
 
-def _container_kind(part: Containers, held: Members) -> str:
-    return SIDECAR if part.kind is INIT and held.get("restartPolicy") == "Always" else part.kind
-
-
-def _around(path: Path, assembly: Assembly, manifest: Members) -> Iterator[LocatedMapping]:
-    """The mappings with fields of the pod's spec. They pass through the same elements as the path to the pod."""
-    for steps in assembly.around:
+def fields_around(path: Path, holds: Whole | Assembly, manifest: Members) -> Iterator[tuple[Path, Members]]:
+    """The mappings with fields of an assembled pod. They pass through the same elements as the path to the pod."""
+    for steps in holds.around if isinstance(holds, Assembly) else ():
         where = tuple(path[place] if step == EVERY else step for place, step in enumerate(steps))
         held = at(manifest, where)
         if held is not None:
             yield where, mapping(held, where)
-
-
-class SharedSize:
-    """The size of the fields that several pods of an object share, counted once for every pod.
-
-    Each pod is checked with all of them: without a bound the work would grow with the pods times the fields.
-    """
-
-    __slots__ = ("_manifest", "_sizes", "total")
-
-    def __init__(self, manifest: Members) -> None:
-        self._manifest = manifest
-        self._sizes: dict[int, int] = {}
-        self.total = 0
-
-    def add(self, path: Path, assembly: Assembly) -> None:
-        """Count the mappings that the pod at a path shares with others: those that are not below the path."""
-        for where, held in _around(path, assembly, self._manifest):
-            if where[: len(path)] != path:
-                if id(held) not in self._sizes:
-                    self._sizes[id(held)] = _size(held[field] for field in FIELDS if field in held)
-                self.total += self._sizes[id(held)]
-
-
-def _size(values: Iterable[object]) -> int:
-    """The number of values below these. Of a key or a text, each further part of `_PART` characters counts as one."""
-    count, left = 0, list(values)
-    while left:
-        value = left.pop()
-        count += 1
-        if isinstance(value, dict):
-            left.extend(value.values())
-            count += sum(len(key) // _PART for key in value)
-        elif isinstance(value, list):
-            left.extend(value)
-        elif isinstance(value, str):
-            count += len(value) // _PART
-    return count
-
-
-_PART = 512
-"""Characters of text that count as one value: more than the longest key of a label has."""

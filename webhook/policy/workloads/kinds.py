@@ -6,22 +6,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from webhook.policy.pods.custom import FIELDS
 from webhook.policy.pods.reading import MalformedError, Members, is_placeholder
 from webhook.policy.verdict import Path
-from webhook.policy.workloads.extracted import Deferral, ExtractedPod, SharedSize, assign_groups
-from webhook.policy.workloads.paths import (
-    REPLICAS,
-    Assembly,
-    Condition,
-    PodPath,
-    at,
-    is_indexed,
-    never,
-    of_job,
-    steps,
-    unknown,
-    walk,
-)
+from webhook.policy.workloads.extracted import Deferral, ExtractedPod, assign_groups, fields_around
+from webhook.policy.workloads.paths import Condition, PodPath, at, never, of_job, replicas, steps, unknown, walk
 
 if TYPE_CHECKING:
     from webhook.policy.settings.elements import WorkloadPath
@@ -76,19 +65,28 @@ def by_name(kinds: Iterable[Kind]) -> dict[tuple[str, str], Kind]:
     return {(kind.group, kind.kind): kind for kind in kinds}
 
 
-_POD = (PodPath(()),)
-_REPLICAS = (PodPath(("spec", "template"), count=REPLICAS),)
+_REPLICAS = (PodPath(("spec", "template"), count=replicas(1)),)
+"""The path of `apps` and ReplicationController (defaults: kubernetes/kubernetes, `pkg/apis/apps/v1/defaults.go`)."""
+
 _JOB_OF_CRON_JOB = ("spec", "jobTemplate")
+
+
+def _is_indexed(manifest: Members, path: Path) -> bool:
+    """Whether the pods of a Job have ranks, from the path to its template: with `completionMode: Indexed`.
+
+    Pods without ranks take work from a queue, each on its own (kubernetes/enhancements, KEP-2214).
+    """
+    return bool(at(manifest, (*path[:-1], "completionMode")) == "Indexed")
 
 
 def _job(*spec: str) -> tuple[PodPath, ...]:
     """The path of a JobSpec. Pods with ranks work together."""
-    return (PodPath((*spec, "template"), group="job", works_together=is_indexed, count=of_job),)
+    return (PodPath((*spec, "template"), group="job", works_together=_is_indexed, count=of_job),)
 
 
 BUILT_IN: Kinds = by_name(
     (
-        Kind("", "Pod", _POD, suspended=()),
+        Kind("", "Pod", (PodPath(()),), suspended=()),
         Kind("", "PodTemplate", (PodPath(("template",), count=unknown),)),
         Kind("", "ReplicationController", _REPLICAS),
         Kind("apps", "ReplicaSet", _REPLICAS),
@@ -137,14 +135,12 @@ def extract(kinds: Kinds, manifest: Members, group: str, kind: str) -> list[Extr
     is_itself = is_pod(group, kind)
     deferral = known.deferral(manifest)
     found: list[ExtractedPod] = []
-    has_groups = False
     for place in known.paths:
-        has_groups = has_groups or place.group != ""
         for path, raw in walk(manifest, place.steps):
             if len(found) == MOST_PODS:
                 raise TooManyPodsError(path, f"an object may hold at most {MOST_PODS} pods")
             found.append(ExtractedPod(path, raw, place, manifest, is_pod=is_itself, deferral=deferral))
-    if has_groups:
+    if not is_itself:
         assign_groups(found)
     if len(found) > 1:
         _bound_shared(found, manifest)
@@ -156,13 +152,42 @@ MOST_SHARED = 65_536
 
 
 def _bound_shared(found: Iterable[ExtractedPod], manifest: Members) -> None:
-    """Raise TooManyPodsError if many pods share many values, such as the affinity of a workflow with many templates."""
-    size = SharedSize(manifest)
+    """Raise TooManyPodsError if many pods share many values, such as the affinity of a workflow with many templates.
+
+    Each pod is checked with all of them: without a bound the work would grow with the pods times the fields.
+    """
+    sizes: dict[int, int] = {}
+    total = 0
     for extracted in found:
-        if isinstance(extracted.place.holds, Assembly):
-            size.add(extracted.path, extracted.place.holds)
-            if size.total > MOST_SHARED:
-                raise TooManyPodsError(extracted.path, f"pods of an object may share at most {MOST_SHARED} values")
+        path = extracted.path
+        for where, held in fields_around(path, extracted.place.holds, manifest):
+            if where[: len(path)] == path:
+                continue  # no other pod has what is below the path
+            if id(held) not in sizes:
+                sizes[id(held)] = _size(held[field] for field in FIELDS if field in held)
+            total += sizes[id(held)]
+        if total > MOST_SHARED:
+            raise TooManyPodsError(path, f"pods of an object may share at most {MOST_SHARED} values")
+
+
+def _size(values: Iterable[object]) -> int:
+    """The number of values below these. Of a key or a text, each further part of `_PART` characters counts as one."""
+    count, left = 0, list(values)
+    while left:
+        value = left.pop()
+        count += 1
+        if isinstance(value, dict):
+            left.extend(value.values())
+            count += sum(len(key) // _PART for key in value)
+        elif isinstance(value, list):
+            left.extend(value)
+        elif isinstance(value, str):
+            count += len(value) // _PART
+    return count
+
+
+_PART = 512
+"""Characters of text that count as one value: more than the longest key of a label has."""
 
 
 class TooManyPodsError(MalformedError):

@@ -11,15 +11,9 @@ from webhook.policy.workloads.batch import REPLICATED_JOBS, of_replicated_job
 from webhook.policy.workloads.kinds import Kind
 from webhook.policy.workloads.paths import EVERY, Assembly, Condition, Containers, PodCount, PodPath, at, one, stated
 
-NOTEBOOKS = (
-    Kind(
-        "kubeflow.org",
-        "Notebook",
-        (PodPath(("spec", "template", "spec"), "podSpec"),),
-        ("v1", "v1beta1", "v1alpha1"),
-        suspended=(),
-    ),
-)
+_NOTEBOOK = PodPath(("spec", "template", "spec"), "podSpec")
+
+NOTEBOOKS = (Kind("kubeflow.org", "Notebook", (_NOTEBOOK,), ("v1", "v1beta1", "v1alpha1"), suspended=()),)
 """Kubeflow Notebooks (kubeflow/notebooks, `components/notebook-controller/api/v1`)."""
 
 
@@ -50,23 +44,17 @@ def _nodes_by_default(manifest: Members, path: Path) -> int | None:
 
 _JOBS = (PodPath(("spec", "template", "spec", *REPLICATED_JOBS), group="job", count=_nodes_by_default),)
 
-_OVERRIDES = ("runtimePatches", "podTemplateOverrides", "podSpecOverrides")
-
 
 def _has_overrides(manifest: Members, _path: Path) -> bool:
     """Whether a TrainJob overrides its runtime, by which it may choose the nodes of its pods."""
-    return any(at(manifest, ("spec", field)) for field in _OVERRIDES)
+    overrides = ("runtimePatches", "podTemplateOverrides", "podSpecOverrides")
+    return any(at(manifest, ("spec", field)) for field in overrides)
 
+
+_TRAIN_JOB = (PodPath(("spec", "trainer"), _NODE, group="job", count=_nodes),)
 
 TRAINER = (
-    Kind(
-        _GROUP,
-        "TrainJob",
-        (PodPath(("spec", "trainer"), _NODE, group="job", count=_nodes),),
-        _VERSIONS,
-        suspended=(("spec", "suspend"),),
-        has_open_nodes=_has_overrides,
-    ),
+    Kind(_GROUP, "TrainJob", _TRAIN_JOB, _VERSIONS, suspended=(("spec", "suspend"),), has_open_nodes=_has_overrides),
     Kind(_GROUP, "TrainingRuntime", _JOBS, _VERSIONS, suspended=(), labels=None),
     Kind(_GROUP, "ClusterTrainingRuntime", _JOBS, _VERSIONS, namespaced=False, suspended=(), labels=None),
 )
@@ -116,7 +104,7 @@ TFJob has parameter servers and strategies without NCCL, and MPI need not use GP
 """
 
 
-_SPARK_GROUP, _SPARK_VERSIONS = "sparkoperator.k8s.io", ("v1beta2",)
+_SPARK_GROUP = "sparkoperator.k8s.io"
 
 
 def _executors(manifest: Members, path: Path) -> int | None:
@@ -164,35 +152,18 @@ def _role(spec: tuple[str, ...], role: str, count: PodCount) -> tuple[PodPath, .
     )
 
 
-def _application(*spec: str) -> tuple[PodPath, ...]:
-    return (*_role(spec, "driver", one), *_role(spec, "executor", _executors))
+def _spark(kind: str, *spec: str) -> Kind:
+    roles = (*_role(spec, "driver", one), *_role(spec, "executor", _executors))
+    suspended = ((*spec, "suspend"),)
+    return Kind(_SPARK_GROUP, kind, roles, ("v1beta2",), suspended=suspended, has_open_nodes=_has_selectors(*spec))
 
+
+_CONNECT = (PodPath(("spec", "server", "template")), PodPath(("spec", "executor", "template"), count=_executors))
 
 SPARK = (
-    Kind(
-        _SPARK_GROUP,
-        "SparkApplication",
-        _application("spec"),
-        _SPARK_VERSIONS,
-        suspended=(("spec", "suspend"),),
-        has_open_nodes=_has_selectors("spec"),
-    ),
-    Kind(
-        _SPARK_GROUP,
-        "ScheduledSparkApplication",
-        _application("spec", "template"),
-        _SPARK_VERSIONS,
-        suspended=(("spec", "template", "suspend"),),  # its own `suspend` only stops its schedule
-        has_open_nodes=_has_selectors("spec", "template"),
-    ),
-    Kind(
-        _SPARK_GROUP,
-        "SparkConnect",
-        (PodPath(("spec", "server", "template")), PodPath(("spec", "executor", "template"), count=_executors)),
-        ("v1alpha1",),
-        suspended=(),
-        has_open_nodes=_has_selectors("spec"),
-    ),
+    _spark("SparkApplication", "spec"),
+    _spark("ScheduledSparkApplication", "spec", "template"),  # its own `suspend` only stops its schedule
+    Kind(_SPARK_GROUP, "SparkConnect", _CONNECT, ("v1alpha1",), suspended=(), has_open_nodes=_has_selectors("spec")),
 )
 """Spark Operator (kubeflow/spark-operator, `api/v1beta2` and `api/v1alpha1`).
 

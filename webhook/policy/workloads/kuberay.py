@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from webhook.policy.pods.reading import Members
 from webhook.policy.verdict import Path
 from webhook.policy.workloads.kinds import Kind
 from webhook.policy.workloads.paths import EVERY, PodPath, at, one, product, stated
 
-_GROUP, _CLUSTER, _VERSIONS = "ray.io", "cluster", ("v1", "v1alpha1")
+_GROUP, _CLUSTER = "ray.io", "cluster"
 
 
 def _workers(manifest: Members, path: Path) -> int | None:
@@ -52,22 +54,17 @@ def _job(*spec: str) -> tuple[PodPath, ...]:
     return (*_cluster(*spec, "rayClusterSpec"), PodPath((*spec, "submitterPodTemplate"), count=one))
 
 
+def _kind(kind: str, paths: tuple[PodPath, ...], *holder: str) -> Kind:
+    """A kind that the member `suspend` of a holder suspends."""
+    return Kind(_GROUP, kind, paths, ("v1", "v1alpha1"), suspended=((*holder, "suspend"),))
+
+
 KINDS = (
-    Kind(_GROUP, "RayCluster", _cluster("spec"), _VERSIONS, suspended=(("spec", "suspend"),)),
-    Kind(_GROUP, "RayJob", _job("spec"), _VERSIONS, suspended=(("spec", "suspend"),)),
-    Kind(
-        _GROUP,
-        "RayService",
-        _cluster("spec", "rayClusterConfig"),
-        _VERSIONS,
-        suspended=(("spec", "rayClusterConfig", "suspend"),),  # what Kueue sets; it has no `suspend` of its own in v1.7
-    ),
-    Kind(
-        _GROUP,
-        "RayCronJob",
-        _job("spec", "jobTemplate"),
-        suspended=(("spec", "jobTemplate", "suspend"),),  # its own `suspend` only stops its schedule
-        labels=None,  # its jobs do not get its labels
-    ),
+    _kind("RayCluster", _cluster("spec"), "spec"),
+    _kind("RayJob", _job("spec"), "spec"),
+    # Kueue suspends the cluster of a RayService, which has no `suspend` of its own in v1.7.
+    _kind("RayService", _cluster("spec", "rayClusterConfig"), "spec", "rayClusterConfig"),
+    # The `suspend` of a RayCronJob itself only stops its schedule, and its jobs do not get its labels.
+    replace(_kind("RayCronJob", _job("spec", "jobTemplate"), "spec", "jobTemplate"), versions=("v1",), labels=None),
 )
 """The kinds of the preset; RayCronJob exists since v1.6."""

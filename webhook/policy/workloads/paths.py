@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
@@ -93,9 +93,10 @@ class PodPath:
     `group` names the group of pods that work together, within the object; a pod without a group works alone, and so
     does one that does not meet `works_together`. Each element at which the steps of `apart` end has a group of its own.
     `count` is how many pods of one group are made from a template. `hides_shared_memory`: the controller mounts a
-    volume at `/dev/shm`. `renders`: the controller replaces placeholders in texts of the template before it makes pods.
-    It reads no placeholder in an amount of a resource (argoproj/argo-workflows#6939, tektoncd/pipeline#4080). `ranks`:
-    every pod that asks for a GPU is a rank, or several, of one job that communicates through NCCL.
+    volume at `/dev/shm` into the first container. `renders`: the controller replaces placeholders in texts of the
+    template before it makes pods. It reads no placeholder in an amount of a resource (argoproj/argo-workflows#6939,
+    tektoncd/pipeline#4080). `ranks`: every pod that asks for a GPU is a rank, or several, of one job that communicates
+    through NCCL.
     """
 
     steps: PathPattern
@@ -151,22 +152,15 @@ def walk(node: Any, remaining: PathPattern, path: Path = ()) -> Iterator[tuple[P
         if node is None:
             return
         if step == EVERY:
-            for key, element in _each(node, path):
+            if not isinstance(node, list | dict):
+                raise MalformedError(path, "a list", node)
+            for key, element in enumerate(node) if isinstance(node, list) else node.items():
                 yield from walk(element, remaining[depth + 1 :], (*path, key))
             return
         node = mapping(node, path).get(step)
         path = (*path, step)
     if node is not None:
         yield path, mapping(node, path)
-
-
-def _each(node: Any, path: Path) -> Iterable[tuple[str | int, Any]]:
-    """The elements of a list with their indices, or the members of a mapping. Raises MalformedError."""
-    if isinstance(node, list):
-        return enumerate(node)
-    if isinstance(node, dict):
-        return node.items()
-    raise MalformedError(path, "a list", node)
 
 
 def at(node: Any, path: Path) -> Any:
@@ -206,18 +200,14 @@ def product(*factors: int | None) -> int | None:
     return result
 
 
-def beside(field: str, default: int) -> PodCount:
-    """The count that a field beside the template states."""
+def replicas(default: int) -> PodCount:
+    """The count that `replicas` beside the template states. Its docstring is that of the reference page."""
 
     def count(manifest: Members, path: Path) -> int | None:
-        return stated(at(manifest, (*path[:-1], field)), default)
+        return stated(at(manifest, (*path[:-1], "replicas")), default)
 
-    count.__doc__ = f"The pods of a template: `{field}`, {default} by default."
+    count.__doc__ = f"The pods of a template: `replicas`, {default} by default."
     return count
-
-
-REPLICAS = beside("replicas", 1)
-"""The count of `apps` and of ReplicationController (kubernetes/kubernetes, `pkg/apis/apps/v1/defaults.go`)."""
 
 
 def of_job(manifest: Members, path: Path) -> int | None:
@@ -229,11 +219,3 @@ def of_job(manifest: Members, path: Path) -> int | None:
     parallelism = stated(at(spec, ("parallelism",)), 1)
     completions = stated(at(spec, ("completions",)), parallelism)
     return None if parallelism is None or completions is None else min(parallelism, completions)
-
-
-def is_indexed(manifest: Members, path: Path) -> bool:
-    """Whether the pods of a Job have ranks, from the path to its template: with `completionMode: Indexed`.
-
-    Pods without ranks take work from a queue, each on its own (kubernetes/enhancements, KEP-2214).
-    """
-    return bool(at(manifest, (*path[:-1], "completionMode")) == "Indexed")

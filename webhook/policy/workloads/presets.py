@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
 from webhook.policy.settings.settings import PresetName, Workloads
@@ -37,8 +36,6 @@ PRESETS: tuple[Preset, ...] = (
 
 def kinds_with(workloads: Workloads) -> Kinds:
     """The built-in kinds, the kinds of the presets that the settings name, and the kinds that the settings add."""
-    return with_paths({**BUILT_IN, **by_name(_of_presets(workloads.presets))}, workloads.paths)
-
-
-def _of_presets(names: Collection[PresetName]) -> Iterable[Kind]:
-    return (kind for preset in PRESETS if "all" in names or preset.name in names for kind in preset.kinds)
+    names = workloads.presets
+    chosen = (kind for preset in PRESETS if "all" in names or preset.name in names for kind in preset.kinds)
+    return with_paths({**BUILT_IN, **by_name(chosen)}, workloads.paths)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import marshal
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from enum import Enum
 from typing import Any, NamedTuple, TypeAlias
 
@@ -21,6 +21,9 @@ from webhook.policy.workloads.paths import EVERY, PodPath, Whole
 
 Link: TypeAlias = "tuple[Link, str | int] | None"
 """The steps from the root to a node, the last one first."""
+
+
+_HOLDERS = (dict, list)
 
 
 def path_to(link: Link) -> Path:
@@ -69,8 +72,8 @@ def find_pods(manifest: Members) -> Iterator[Guess]:
     stack: list[tuple[Any, Link]] = [(manifest, None)]
     while stack:
         node, link = stack.pop()
+        left_out: Collection[str] = ()
         if isinstance(node, dict):
-            left_out: Iterable[str] = ()
             spec = node.get("spec")
             if link is not None and node.keys() <= _TEMPLATE and isinstance(spec, dict) and _is_pod_spec(spec):
                 yield Guess(path_to(link), node, "template")
@@ -81,9 +84,9 @@ def find_pods(manifest: Members) -> Iterator[Guess]:
             elif _is_container(node):
                 yield Guess(path_to(link), node, "container")
                 left_out = OF_CONTAINER
-            stack.extend(_members_below(node, link, left_out))
-        else:
-            stack.extend(_elements(node, link))
+        steps = node.items() if isinstance(node, dict) else enumerate(node)
+        below = [(value, (link, step)) for step, value in steps if isinstance(value, _HOLDERS) and step not in left_out]
+        stack.extend(reversed(below))
 
 
 def _is_pod_spec(node: Members) -> bool:
@@ -91,12 +94,12 @@ def _is_pod_spec(node: Members) -> bool:
     return (
         isinstance(containers, list)
         and all(isinstance(one, dict) for one in containers)
-        and any(_has_name(one) and len(one.keys() & OF_CONTAINER) > 1 for one in containers)
+        and any(
+            (isinstance(one.get("name"), str) or isinstance(one.get("image"), str))
+            and len(one.keys() & OF_CONTAINER) > 1
+            for one in containers
+        )
     )
-
-
-def _has_name(node: Members) -> bool:
-    return isinstance(node.get("name"), str) or isinstance(node.get("image"), str)
 
 
 def _is_container(node: Members) -> bool:
@@ -107,21 +110,6 @@ def _is_container(node: Members) -> bool:
         and isinstance(resources, dict)
         and (isinstance(resources.get("limits"), dict) or isinstance(resources.get("requests"), dict))
     )
-
-
-def _members_below(node: Members, link: Link, left_out: Iterable[str]) -> list[tuple[Any, Link]]:
-    """The containers below a mapping, the last one first."""
-    return [
-        (value, (link, key))
-        for key, value in reversed(node.items())
-        if isinstance(value, dict | list) and key not in left_out
-    ]
-
-
-def _elements(node: list[Any], link: Link) -> list[tuple[Any, Link]]:
-    return [
-        (node[index], (link, index)) for index in reversed(range(len(node))) if isinstance(node[index], dict | list)
-    ]
 
 
 class Mention(NamedTuple):
@@ -251,11 +239,6 @@ _ELSEWHERE = frozenset(
 Below them, only `limits` and `requests` hold amounts, where the indentation is wrong.
 """
 
-_STATUS = "status"
-"""The member of an object that a controller writes. The API server ignores it in a manifest."""
-
-_HOLDERS = (dict, list)
-
 _Tree: TypeAlias = "dict[str | int | None, _Tree]"
 """Paths as a tree of their steps. `_READ` ends the path of a part that is read. A part with `None` holds containers."""
 
@@ -278,7 +261,8 @@ def find_mentions(
     if tree is _READ:
         return
     seen: set[tuple[Path | None, str]] = set()
-    specified = {key: value for key, value in manifest.items() if key != _STATUS}
+    # The API server ignores the status of a manifest, which a controller writes.
+    specified = {key: value for key, value in manifest.items() if key != "status"}
     stack: list[_Part] = [(specified, None, tree, _EVERYTHING)]
     while stack:
         node, link, tree, sense = stack.pop()
@@ -308,22 +292,20 @@ def _parts_below(node: Any, link: Link, tree: _Tree, sense: _Sense, names: GpuNa
     return found
 
 
-def _of_mapping(node: Members, link: Link, names: GpuNames, sense: _Sense) -> list[Mention]:
+def _of_mapping(node: Members, link: Link, names: GpuNames, sense: _Sense) -> Iterator[Mention]:
     """The amounts that are members of a mapping: below the name of a resource, or beside it."""
-    found: list[Mention] = []
     is_resources = link is not None and link[1] in ("limits", "requests")
     if sense is _RESOURCES and not is_resources:
-        return found
+        return
     for key, value in node.items():
         if "/" in key and key in names:
             if _is_amount(value):
                 path = path_to(link)
-                found.append(Mention((*path, key), key, value, path[:-1] if is_resources else None))
+                yield Mention((*path, key), key, value, path[:-1] if is_resources else None)
         elif sense is _EVERYTHING and isinstance(value, str) and "/" in value and value in names and key != "key":
             field = next((one for one in _AMOUNTS if one != key and _is_amount(node.get(one))), None)
             if field is not None:
-                found.append(Mention((*path_to(link), field), value, node[field]))
-    return found
+                yield Mention((*path_to(link), field), value, node[field])
 
 
 def _is_amount(value: object) -> bool:

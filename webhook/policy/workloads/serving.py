@@ -5,17 +5,7 @@ from __future__ import annotations
 from webhook.policy.pods.reading import Members
 from webhook.policy.verdict import Path
 from webhook.policy.workloads.kinds import Kind
-from webhook.policy.workloads.paths import (
-    CONTAINERS,
-    EVERY,
-    Assembly,
-    Containers,
-    PathPattern,
-    PodPath,
-    at,
-    stated,
-    unknown,
-)
+from webhook.policy.workloads.paths import CONTAINERS, EVERY, Assembly, Containers, PodPath, at, stated, unknown
 
 _KNATIVE_GROUP, _KNATIVE_TEMPLATE = "serving.knative.dev", (PodPath(("spec", "template")),)
 
@@ -30,21 +20,16 @@ A Revision is made from one of these, and is left to the check of its pods. The 
 
 
 _GROUP = "serving.kserve.io"
-_PREDICTORS = tuple(
-    """
-    model huggingface lightgbm onnx paddle pmml pytorch sklearn tensorflow triton xgboost
-    """.split()
-)
-_EXPLAINERS = ("art",)
+_PREDICTORS = tuple("model huggingface lightgbm onnx paddle pmml pytorch sklearn tensorflow triton xgboost".split())
 
 
-def _component(*steps: str, containers: tuple[str, ...], group: str = "", apart: PathPattern = ()) -> PodPath:
+def _component(*steps: str, containers: tuple[str, ...], group: str = "", apart: tuple[str, ...] = ()) -> PodPath:
     """A PodSpec beside the containers of model servers, which become one pod (`Predictor.buildPodSpec`)."""
     parts = (*CONTAINERS, *(Containers((name,)) for name in containers))
     return PodPath(steps, Assembly(parts, (steps,)), group=group, apart=apart)
 
 
-def _predictor(*steps: str, group: str, apart: PathPattern = ()) -> tuple[PodPath, ...]:
+def _predictor(*steps: str, group: str, apart: tuple[str, ...] = ()) -> tuple[PodPath, ...]:
     """A predictor, and its workers on other nodes, whose number also depends on the runtime (`multiNodeProcess`)."""
     return (
         _component(*steps, containers=_PREDICTORS, group=group, apart=apart),
@@ -83,19 +68,15 @@ def _workload(*steps: str, group: str) -> tuple[PodPath, ...]:
 
 _LLM = (*_workload("spec", group="decode"), *_workload("spec", "prefill", group="prefill"))
 
+_INFERENCE_SERVICE = (
+    *_predictor("spec", "predictor", group="predictor"),
+    PodPath(("spec", "transformer"), "podSpec"),
+    _component("spec", "explainer", containers=("art",)),
+    *_predictor(*_CANARY, "predictor", group="canary", apart=_CANARY),
+)
+
 KSERVE = (
-    Kind(
-        _GROUP,
-        "InferenceService",
-        (
-            *_predictor("spec", "predictor", group="predictor"),
-            PodPath(("spec", "transformer"), "podSpec"),
-            _component("spec", "explainer", containers=_EXPLAINERS),
-            *_predictor(*_CANARY, "predictor", group="canary", apart=_CANARY),
-        ),
-        ("v1beta1",),
-        suspended=(),
-    ),
+    Kind(_GROUP, "InferenceService", _INFERENCE_SERVICE, ("v1beta1",), suspended=()),
     Kind(_GROUP, "ServingRuntime", _RUNTIME, ("v1alpha1",), suspended=(), labels=None),
     Kind(_GROUP, "ClusterServingRuntime", _RUNTIME, ("v1alpha1",), namespaced=False, suspended=(), labels=None),
     Kind(_GROUP, "LLMInferenceService", _LLM, ("v1alpha2", "v1alpha1"), suspended=()),

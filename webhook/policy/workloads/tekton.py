@@ -6,6 +6,8 @@ has no fields to choose nodes: its runs have them.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from webhook.policy.pods.reading import Members
 from webhook.policy.verdict import Path
 from webhook.policy.workloads.kinds import Kind
@@ -31,7 +33,11 @@ def _task(*steps: str, around: tuple[PathPattern, ...] = ()) -> PodPath:
     return PodPath(steps, Assembly(_STEPS, around), renders=True)
 
 
-def _run(steps: PathPattern, around: tuple[PathPattern, ...]) -> PodPath:
+def _tasks(*spec: str, around: tuple[PathPattern, ...] = ()) -> tuple[PodPath, ...]:
+    return tuple(_task(*spec, field, EVERY, "taskSpec", around=around) for field in ("tasks", "finally"))
+
+
+def _run(steps: PathPattern, *around: PathPattern) -> PodPath:
     return PodPath(steps, Assembly(_OF_RUN, around), renders=True)
 
 
@@ -44,47 +50,23 @@ def _sets_pods_of_tasks(manifest: Members, _path: Path) -> bool:
     )
 
 
-_TASK = (_task("spec"),)
+def _kind(kind: str, *paths: PodPath) -> Kind:
+    return Kind(_GROUP, kind, paths, _VERSIONS, suspended=())
+
+
+_TASK = replace(_kind("Task", _task("spec")), is_used_elsewhere=always)
+_PIPELINE_RUN = _kind(
+    "PipelineRun",
+    *_tasks("spec", "pipelineSpec", around=_POD_TEMPLATES),
+    _run(_TASK_RUN, *_POD_TEMPLATES, (*_TASK_RUN, "taskPodTemplate"), (*_TASK_RUN, "podTemplate")),
+)
 
 KINDS = (
-    Kind(_GROUP, "Task", _TASK, _VERSIONS, suspended=(), is_used_elsewhere=always),
-    Kind(
-        _GROUP,
-        "ClusterTask",  # deprecated since v0.41, gone from current releases
-        _TASK,
-        ("v1beta1",),
-        namespaced=False,
-        suspended=(),
-        is_used_elsewhere=always,
-    ),
-    Kind(
-        _GROUP,
-        "TaskRun",
-        (_task("spec", "taskSpec", around=(_POD_TEMPLATE,)), _run(("spec",), (_POD_TEMPLATE,))),
-        _VERSIONS,
-        suspended=(),
-    ),
-    Kind(
-        _GROUP,
-        "Pipeline",
-        (_task("spec", "tasks", EVERY, "taskSpec"), _task("spec", "finally", EVERY, "taskSpec")),
-        _VERSIONS,
-        suspended=(),
-        is_used_elsewhere=always,
-    ),
-    Kind(
-        _GROUP,
-        "PipelineRun",
-        (
-            *(
-                _task("spec", "pipelineSpec", field, EVERY, "taskSpec", around=_POD_TEMPLATES)
-                for field in ("tasks", "finally")
-            ),
-            _run(_TASK_RUN, (*_POD_TEMPLATES, (*_TASK_RUN, "taskPodTemplate"), (*_TASK_RUN, "podTemplate"))),
-        ),
-        _VERSIONS,
-        suspended=(),
-        is_used_elsewhere=_sets_pods_of_tasks,
-    ),
+    _TASK,
+    # Deprecated since v0.41, gone from current releases.
+    replace(_TASK, kind="ClusterTask", versions=("v1beta1",), namespaced=False),
+    _kind("TaskRun", _task("spec", "taskSpec", around=(_POD_TEMPLATE,)), _run(("spec",), _POD_TEMPLATE)),
+    replace(_kind("Pipeline", *_tasks("spec")), is_used_elsewhere=always),
+    replace(_PIPELINE_RUN, is_used_elsewhere=_sets_pods_of_tasks),
 )
 """The kinds of the preset."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import NamedTuple
@@ -10,17 +11,15 @@ from typing import NamedTuple
 from webhook.policy.messages import is_one_edit_away
 from webhook.policy.pods.reading import is_placeholder
 from webhook.policy.verdict import Path
-from webhook.policy.workloads.kinds import BUILT_IN, Kind, Kinds
-from webhook.policy.workloads.paths import EVERY, MAPPINGS, Assembly, Form, PathPattern, PodPath, Whole, written
+from webhook.policy.workloads.kinds import BUILT_IN, Kind, Kinds, by_name
+from webhook.policy.workloads.paths import EVERY, MAPPINGS, Assembly, Form, PathPattern, Whole, written
 from webhook.policy.workloads.presets import PRESETS
 
 _LONGEST = 96
 """Characters of a group or kind that is compared with known ones."""
 
-_RETIRED = ("extensions",)
-"""Groups in which kinds lived before they moved (Kubernetes 1.16 removed the workloads of `extensions/v1beta1`)."""
-
-_BUILT_IN_GROUPS = frozenset((*(group for group, _ in BUILT_IN), *_RETIRED))
+_BUILT_IN_GROUPS = frozenset((*(group for group, _ in BUILT_IN), "extensions"))
+"""The groups of built-in kinds; in `extensions/v1beta1`, workloads lived until Kubernetes 1.16 removed it."""
 
 
 class Unknown(NamedTuple):
@@ -44,26 +43,23 @@ class Unknown(NamedTuple):
         return f"unknown kind (did you mean {self.meant}?)" if self.meant else ""
 
 
-class _Known(NamedTuple):
-    """The kinds that are known without settings, and the presets of those that settings may leave out."""
+class _Known:
+    """The kinds that are known without settings, and the presets of those that settings may leave out.
 
-    kinds: Kinds
-    by_group: Mapping[str, list[Kind]]
-    by_name: Mapping[str, list[Kind]]
-    presets: Mapping[tuple[str, str], str]
+    The indexes are there because a search of all kinds takes longer than all else that is done about an object.
+    """
+
+    def __init__(self) -> None:
+        self.presets = {(one.group, one.kind): preset.name for preset in reversed(PRESETS) for one in preset.kinds}
+        self.kinds = {**BUILT_IN, **by_name(one for preset in PRESETS for one in preset.kinds)}
+        self.by_group: defaultdict[str, list[Kind]] = defaultdict(list)
+        self.by_name: defaultdict[str, list[Kind]] = defaultdict(list)
+        for one in self.kinds.values():
+            self.by_group[one.group].append(one)
+            self.by_name[one.kind].append(one)
 
 
-@cache
-def _known() -> _Known:
-    """The index of known kinds: a search of all of them takes longer than all else that is done about an object."""
-    presets = {(one.group, one.kind): preset.name for preset in reversed(PRESETS) for one in preset.kinds}
-    kinds = {**BUILT_IN, **{(one.group, one.kind): one for preset in PRESETS for one in preset.kinds}}
-    by_group: dict[str, list[Kind]] = {}
-    by_name: dict[str, list[Kind]] = {}
-    for one in kinds.values():
-        by_group.setdefault(one.group, []).append(one)
-        by_name.setdefault(one.kind, []).append(one)
-    return _Known(kinds, by_group, by_name, presets)
+_known = cache(_Known)
 
 
 def unknown(group: str, kind: str, kinds: Kinds) -> Unknown:
@@ -74,7 +70,10 @@ def unknown(group: str, kind: str, kinds: Kinds) -> Unknown:
     if preset is not None:
         return Unknown(preset=preset)
     meant = next(_meant(group, kind, kinds), None) if len(group) <= _LONGEST and len(kind) <= _LONGEST else None
-    return Unknown() if meant is None else Unknown(meant=f"{_api_version(meant)} {meant.kind}")
+    if meant is None:
+        return Unknown()
+    group = f"{meant.group}/" if meant.group else ""
+    return Unknown(meant=f"{group}{meant.versions[0]} {meant.kind}")
 
 
 def _meant(group: str, kind: str, kinds: Kinds) -> Iterator[Kind]:
@@ -86,20 +85,13 @@ def _meant(group: str, kind: str, kinds: Kinds) -> Iterator[Kind]:
         if is_one_edit_away(folded, one.kind.lower()):
             yield kinds.get((group, one.kind), one)
     is_built_in = group in _BUILT_IN_GROUPS
+    # A name of several words, such as `JobSet`, tells the kind: many projects have a `Service` or a `Task`.
+    is_telling = sum(map(str.isupper, kind)) > 1
     is_custom = group in known.by_group or any(one.group == group for one in added)
     for one in (*known.by_name.get(kind, ()), *(one for one in added if one.kind == kind)):
-        suggests = (one.group, kind) in BUILT_IN if is_built_in else is_custom and _is_compound(kind)
+        suggests = (one.group, kind) in BUILT_IN if is_built_in else is_custom and is_telling
         if suggests or is_one_edit_away(group, one.group):
             yield kinds.get((one.group, kind), one)
-
-
-def _is_compound(kind: str) -> bool:
-    """Whether a name consists of several words, such as `JobSet`: many projects have a `Service` or a `Task`."""
-    return sum(map(str.isupper, kind)) > 1
-
-
-def _api_version(kind: Kind) -> str:
-    return f"{kind.group}/{kind.versions[0]}" if kind.group else kind.versions[0]
 
 
 _KEY = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,62}", re.ASCII)
@@ -109,27 +101,14 @@ _GROUP = re.compile(r"[a-z0-9.-]{0,253}", re.ASCII)
 
 def entry(group: str, kind: str, path: Path, holds: Whole) -> str | None:
     """The entry in YAML; None if the settings cannot write the group, the kind or the path."""
-    steps = _written(path)
-    if steps is None or not _KIND.fullmatch(kind) or not _GROUP.fullmatch(group):
+    if not all(isinstance(step, int) or _KEY.fullmatch(step) for step in path):
+        return None
+    steps = re.sub(r"\[\d+\]", "[*]", written(path))
+    if not steps or steps.startswith("[") or "][" in steps or not _KIND.fullmatch(kind) or not _GROUP.fullmatch(group):
         return None
     of_group = f"group: {group}, " if group else ""
     what = "" if holds == "template" else f", holds: {holds}"
     return f'{{{of_group}kind: {kind}, path: "{steps}"{what}}}'
-
-
-def _written(path: Path) -> str | None:
-    """A path as the settings write it, with `[*]` for each index of a list."""
-    written = ""
-    for step in path:
-        if isinstance(step, int):
-            if not written or written.endswith("[*]"):
-                return None
-            written += "[*]"
-        elif _KEY.fullmatch(step):
-            written += f".{step}" if written else step
-        else:
-            return None
-    return written or None
 
 
 _LONGEST_STEP = 63
@@ -143,7 +122,6 @@ _TOO_DEEP = 2
 
 _FAR = 2
 """Steps that an amount may be away from the place that is meant in a custom kind, which has fields of its own."""
-
 
 _LEAST_ALIKE = 2
 """Keys that a path and a place have in common at least."""
@@ -164,51 +142,37 @@ def intended(kind: Kind, path: Path) -> Intended | None:
     if len(path) > _MOST_STEPS:
         return None
     is_built_in = (kind.group, kind.kind) in BUILT_IN
-    best: tuple[int, Path] | None = None
-    for steps in places(kind):
-        found = _aligned(steps, path)
-        if found is not None and (best is None or found[0] < best[0]) and (is_built_in or found[0] <= _FAR):
-            best = found
-    if best is None:
+    aligned = [found for steps in places(kind) if (found := _aligned(steps, path)) is not None]
+    near = [(distance, place) for distance, place in aligned if is_built_in or distance <= _FAR]
+    if not near:
         return None
-    return Intended(written(best[1]), written(_difference(best[1], path)))
+    _, nearest = min(near, key=lambda found: found[0])
+    return Intended(written(nearest), written(_difference(nearest, path)))
 
 
 def places(kind: Kind) -> Iterator[PathPattern]:
     """The steps to all places of a kind where an amount is read: to `limits` and `requests`, or to the amount."""
     for path in kind.paths:
-        for steps, form in _requests(path):
-            if form == "spark":
-                yield (*steps, "gpu", "quantity")
-            else:
-                yield from ((*steps, *_RESOURCES[form], field) for field in ("limits", "requests"))
+        for steps, form in path.holds.requests if isinstance(path.holds, Assembly) else _REQUESTS[path.holds]:
+            yield from ((*path.steps, *steps, *below) for below in _AMOUNTS[form])
 
 
-_RESOURCES: Mapping[Form, PathPattern] = {
-    "container": ("resources",),
-    "resources": (),
-    "step": ("computeResources",),
-    "trainer": ("resourcesPerNode",),
+_REQUESTS: Mapping[Whole, tuple[tuple[PathPattern, Form], ...]] = {
+    "template": ((("spec", "containers", EVERY), "container"), (("spec", "initContainers", EVERY), "container")),
+    "podSpec": ((("containers", EVERY), "container"), (("initContainers", EVERY), "container")),
+    "container": (((), "container"),),
+    "resources": (((), "resources"),),
 }
-"""The steps from a container of each form to its `limits` and `requests`."""
+"""The steps from the end of a path to all that may ask for resources, each with its form."""
 
-_WITHIN: Mapping[Whole, tuple[PathPattern, ...]] = {
-    "template": (("spec", "containers", EVERY), ("spec", "initContainers", EVERY)),
-    "podSpec": (("containers", EVERY), ("initContainers", EVERY)),
-    "container": ((),),
+_AMOUNTS: Mapping[Form, tuple[PathPattern, ...]] = {
+    "container": (("resources", "limits"), ("resources", "requests")),
+    "resources": (("limits",), ("requests",)),
+    "step": (("computeResources", "limits"), ("computeResources", "requests")),
+    "trainer": (("resourcesPerNode", "limits"), ("resourcesPerNode", "requests")),
+    "spark": (("gpu", "quantity"),),
 }
-"""The steps from what a path leads to, to its containers."""
-
-
-def _requests(path: PodPath) -> Iterator[tuple[PathPattern, Form]]:
-    """The steps to all that may ask for resources in the pods at a path, each with its form."""
-    holds = path.holds
-    if isinstance(holds, Assembly):
-        yield from (((*path.steps, *steps), form) for steps, form in holds.requests)
-    elif holds == "resources":
-        yield path.steps, "resources"
-    else:
-        yield from (((*path.steps, *steps), "container") for steps in _WITHIN[holds])
+"""The steps from a container of each form to its amounts."""
 
 
 def _aligned(place: PathPattern, path: Path) -> tuple[int, Path] | None:

@@ -115,8 +115,7 @@ RENDERED: Mapping[tuple[str, str], str] = {
 """The command that renders the manifests of which an object is the source, by API group and kind."""
 
 
-_KYVERNO = "kyverno.io"
-_KYVERNO_KINDS = ("ClusterPolicy", "Policy")
+_KYVERNO = (("kyverno.io", "ClusterPolicy"), ("kyverno.io", "Policy"))
 _PASSIVE = frozenset(("celPreconditions", "exclude", "match", "preconditions", "validate", "verifyImages"))
 """Members of a rule that compare and select."""
 
@@ -124,12 +123,7 @@ _PASSIVE = frozenset(("celPreconditions", "exclude", "match", "preconditions", "
 def active(manifest: Members, group: str, kind: str) -> Members:
     """An object without the parts of a policy that ask for nothing. All of any other object."""
     spec = manifest.get("spec")
-    if (
-        group != _KYVERNO
-        or kind not in _KYVERNO_KINDS
-        or not isinstance(spec, dict)
-        or not isinstance(spec.get("rules"), list)
-    ):
+    if (group, kind) not in _KYVERNO or not isinstance(spec, dict) or not isinstance(spec.get("rules"), list):
         return manifest
     return {**manifest, "spec": {**spec, "rules": [_active(rule) for rule in spec["rules"]]}}
 
