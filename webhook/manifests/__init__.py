@@ -7,7 +7,8 @@ from webhook.manifests.manifest import Document, Manifest
 from webhook.manifests.objects import objects
 from webhook.manifests.reader import documents, has_documents, read
 from webhook.manifests.recognition import Reason
-from webhook.manifests.sources import STDIN, Reading, in_sections, is_pipe, source, sources, whole
+from webhook.manifests.sources import STDIN, Reading, is_pipe, source, sources, whole
+from webhook.manifests.stream import in_sections
 from webhook.manifests.text import Position
 
 __all__ = [

@@ -40,10 +40,7 @@ class _NoJsonError(Exception):
 
 
 def values(text: SourceText) -> Iterator[tuple[object, int, int]]:
-    """Yield each value of a stream with its start and end; in place of a rejected value, an UnreadableError.
-
-    Raises JsonSyntaxError where the stream stops being JSON.
-    """
+    """Yield each value, or its UnreadableError, with its start and end. Raises JsonSyntaxError where JSON ends."""
     content = _without_lone_surrogates(text.content)
     # The decoder recurses, so it must never see values nested too deep: their places are found first.
     too_deep = _too_deep(content, 0) if _is_deep(content) else None

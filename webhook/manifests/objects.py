@@ -43,10 +43,8 @@ def objects(source: Source) -> Iterator[Manifest | Diagnostic | Unread]:
         if isinstance(found, Diagnostic):
             errors += found.errors == 1  # a count of others comes at the end of the input
             if errors >= MOST_ERRORS:
-                message = (
-                    f"{errors} errors in what is above: some of the documents below are not read; correct the errors"
-                )
-                yield Diagnostic(found.file, found.line, found.column, message, errors=0)
+                message = f"{errors} errors in what is above: some of the documents below are not read"
+                yield Diagnostic(found.file, found.line, found.column, f"{message}; correct the errors", errors=0)
                 return
 
 
@@ -69,7 +67,7 @@ def _named(source: Source) -> Iterator[Manifest | Diagnostic | Unread]:
 
 def _found(source: Source) -> Iterator[Manifest | Diagnostic | Unread]:
     file, data = source.file, source.data
-    if not source.is_part and not _may_hold_objects(data):
+    if not source.is_part and not _MARK.search(data):
         reason = _reason(file, data)
         if reason is not None:
             yield reason.skips(file)
@@ -108,13 +106,10 @@ def _about(file: str, document: Document, stranger: Stranger) -> Diagnostic:
 _HEADER = ("kind", "apiVersion")
 _NO_NAME = (None, "")
 _MARK = re.compile(rb"kind|apiVersion|[\\!\0]")
-"""A key of an object, or what can spell one in another way: escapes, tags such as `!!binary`, and UTF-16."""
+"""A key of an object, or another spelling of it by escapes, tags such as `!!binary`, and UTF-16.
 
-
-def _may_hold_objects(data: bytes) -> bool:
-    """Return whether a file can hold an object at all. What is wrong with another file is no error of a manifest."""
-    return _MARK.search(data) is not None
-
+What is wrong with a file without a match is no error of a manifest.
+"""
 
 _LARGE = 64 * 1024
 """Bytes of a file that cannot hold objects and is not parsed either."""

@@ -9,7 +9,7 @@ from webhook.diagnostics import Diagnostic, Listing
 from webhook.manifests import blocks
 from webhook.manifests.manifest import Document, Manifest
 from webhook.manifests.recognition import template
-from webhook.manifests.stream import Part, is_gzip, is_json, is_utf16, normal, parts
+from webhook.manifests.stream import GZIP, UTF16, Part, is_json, normal, parts
 from webhook.manifests.text import SourceText, UnreadableError, quoted
 from webhook.policy.pods.reading import type_of
 from webhook.policy.verdict import Path
@@ -74,7 +74,6 @@ def _name(value: dict[str, object], key: str) -> str:
 
 
 def _no_item(file: str, document: Document, index: int, item: object) -> Diagnostic:
-    """Return the diagnostic for an item that is no object."""
     path: Path = ("items", index)
     if not isinstance(item, dict):
         message = f"item {index} of the list must be a mapping with apiVersion and kind, not {type_of(item)}"
@@ -95,10 +94,10 @@ def documents(file: str, data: bytes, first_line: int = 1, number: int = 0) -> I
 
 
 def _documents(file: str, data: bytes, first_line: int, number: int) -> Iterator[Document | Diagnostic]:
-    if is_utf16(data):
+    if data.startswith(UTF16):
         yield Diagnostic(file, 1, 1, "UTF-16 text; save the file as UTF-8")
         return
-    if is_gzip(data):
+    if data.startswith(GZIP):
         yield Diagnostic(file, 1, 1, "a compressed file; unpack it, or pipe `helm template` for a packaged chart")
         return
     if is_json(data):
@@ -156,21 +155,13 @@ def _document(file: str, part: Part, indent: int) -> Document | Diagnostic | Non
     except UnicodeDecodeError as error:
         before = SourceText(part.data[: error.start].decode(), part.first_line, indent)
         return Diagnostic(file, *before.position(len(before.content)), "not UTF-8 text")
-    plain = blocks.read(text.content)
-    if plain is not None:
-        return Document(part.number, text, plain.value, plain.start)
-    return _composed(file, part.number, text)
+    found: tuple[object, int] | None = blocks.read(text.content)
+    if found is None:
+        from webhook.manifests.compose import compose  # most documents do not need libyaml
 
-
-def _composed(file: str, number: int, text: SourceText) -> Document | Diagnostic | None:
-    """Read a document of any style; None where it is empty."""
-    from webhook.manifests.compose import compose  # most documents do not need libyaml
-
-    try:
-        composed = compose(text)
-    except UnreadableError as error:
-        unrendered = template(file, text, error.offset)
-        return unrendered or Diagnostic(file, *text.position(error.offset), error.message)
-    if composed is None or composed[0] is None:
-        return None
-    return Document(number, text, *composed)
+        try:
+            found = compose(text)
+        except UnreadableError as error:
+            unrendered = template(file, text, error.offset)
+            return unrendered or Diagnostic(file, *text.position(error.offset), error.message)
+    return None if found is None or found[0] is None else Document(part.number, text, *found)
