@@ -42,15 +42,12 @@ _MOST = 500
 
 
 class Answer(NamedTuple, Generic[Entry]):
-    """What a section of an input holds. `is_empty`: no document, so that the input holds nothing as far as it is."""
+    """The entries of an input, or of a section of it. `is_empty`: it has no document; `is_first`: nothing before it."""
 
     file: str
-    is_first: bool
     entries: Sequence[Entry]
-    is_empty: bool
-
-
-Answers: TypeAlias = "list[Answer[Entry] | Unread | Diagnostic]"
+    is_empty: bool = True
+    is_first: bool = False
 
 
 def applied(inputs: Inputs, notify: Notify) -> Iterator[Manifest | Diagnostic | Unread]:
@@ -90,17 +87,20 @@ def batches(found: Iterable[Found]) -> Iterator[list[Found]]:
         yield batch
 
 
-def answered(read: Callable[[Source], Iterable[Entry]], batch: Sequence[Found]) -> Answers[Entry | Diagnostic]:
-    """Return what each input of a batch holds."""
-    return [_answer(read, one) if isinstance(one, Source) else one for one in batch]
+def answered(
+    read: Callable[[Source], Iterable[Entry]], batch: Sequence[Found]
+) -> list[Answer[Entry | Unread | Diagnostic]]:
+    """Return the entries of each input of a batch."""
+    return [_answer(read, one) if isinstance(one, Source) else Answer(one.file, (one,)) for one in batch]
 
 
-def _answer(read: Callable[[Source], Iterable[Entry]], source: Source) -> Answer[Entry | Diagnostic]:
+def _answer(read: Callable[[Source], Iterable[Entry]], source: Source) -> Answer[Entry | Unread | Diagnostic]:
     entries = list(listed(read(source)))
-    return Answer(source.file, source.first_line == 1, entries, not entries and not has_documents(source.data))
+    is_empty = not entries and not has_documents(source.data)
+    return Answer(source.file, entries, is_empty, is_first=source.first_line == 1)
 
 
-def entries(inputs: Inputs, batches: Iterable[Answers[Entry]]) -> Iterator[Entry | Unread | Diagnostic]:
+def entries(inputs: Inputs, batches: Iterable[list[Answer[Entry]]]) -> Iterator[Entry | Diagnostic]:
     """Yield all entries in order, and at the end an error for each input that holds nothing and should.
 
     The output of another command without a document is an error, since the command has probably failed. A file or
@@ -111,12 +111,12 @@ def entries(inputs: Inputs, batches: Iterable[Answers[Entry]]) -> Iterator[Entry
     unread: Counter[str] = Counter()
     all_empty = True
     for answer in chain.from_iterable(batches):
-        if isinstance(answer, Answer) and answer.is_first and answer.is_empty:
+        if answer.is_first and answer.is_empty:
             empty.append(answer.file)
-        elif isinstance(answer, Answer) and not answer.is_empty and empty and empty[-1] == answer.file:
+        elif not answer.is_empty and empty and empty[-1] == answer.file:
             empty.pop()  # a later section holds something
-        all_empty = all_empty and (not isinstance(answer, Answer) or answer.is_empty or bool(answer.entries))
-        for one in answer.entries if isinstance(answer, Answer) else (answer,):
+        all_empty = all_empty and (answer.is_empty or bool(answer.entries))
+        for one in answer.entries:
             if isinstance(one, Unread):
                 unread[one.reason] += 1
             else:

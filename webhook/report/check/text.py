@@ -4,20 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
 
 from webhook.diagnostics import LINE, Unread
 from webhook.policy.messages import printable
 from webhook.policy.verdict import Finding
 from webhook.report.finding_lines import INDENT, finding_lines, further
+from webhook.report.fingerprint import BaselineUse
 from webhook.report.lines import counted, hanging, wrapped
 from webhook.report.model import SKIPPED, Entry, Result, Suppressor
 from webhook.report.tally import Tally, summary
 from webhook.report.writer import PLAIN, Page
-
-if TYPE_CHECKING:
-    from webhook.report.baseline import BaselineUse
-
 
 _REASONS = 20
 """Reasons that are listed. Some name a field of the object, so that each object could have another one."""
@@ -53,7 +49,6 @@ class TextWriter:
         return self._written(_result(entry, self._page))
 
     def end(self, tally: Tally) -> str:
-        """Return the remedies, the tally, what is not checked, and the summary."""
         return _joined(self._end(tally))
 
     def _written(self, lines: Iterable[str]) -> str:
@@ -109,7 +104,6 @@ class QuietWriter:
         return result.decision in ("denied", *self._page.fail_on.failing)
 
     def end(self, tally: Tally) -> str:  # noqa: ARG002 - the signature of a Writer
-        """Return nothing: there is no summary."""
         return ""
 
 
@@ -124,7 +118,6 @@ def _unread(entry: Unread, page: Page) -> Iterator[str]:
 
 
 def _is_silent(result: Result) -> bool:
-    """Whether there is nothing to write about an object, as about most."""
     return not (result.findings or result.omitted or result.reason or result.notes)
 
 
@@ -168,9 +161,9 @@ _MOST_STALE = 10
 def suppressed_lines(tally: Tally) -> Iterator[str]:
     """Yield a line for each way in which findings are left out, and for each entry of a baseline to remove."""
     if count := tally.suppressed_by(Suppressor.ANNOTATION):
-        yield f"{_findings(count)} suppressed by annotations of pods, here and in the cluster"
+        yield f"{counted(count, 'finding')} suppressed by annotations of pods, here and in the cluster"
     if count := tally.suppressed_by(Suppressor.COMMENT):
-        yield f"{_findings(count)} suppressed by comments, which the cluster does not read"
+        yield f"{counted(count, 'finding')} suppressed by comments, which the cluster does not read"
     if tally.baseline is not None:
         yield from _of_baseline(tally.baseline, tally.suppressed_by(Suppressor.BASELINE))
     if tally.selection.options:
@@ -180,9 +173,9 @@ def suppressed_lines(tally: Tally) -> Iterator[str]:
 def _of_baseline(baseline: BaselineUse, count: int) -> Iterator[str]:
     file, stale = printable(baseline.file), baseline.stale
     if baseline.is_written:
-        yield f"{_findings(count)} written to {file}, which the cluster does not read"
+        yield f"{counted(count, 'finding')} written to {file}, which the cluster does not read"
     elif count:
-        yield f"{_findings(count)} suppressed by {file}, which the cluster does not read"
+        yield f"{counted(count, 'finding')} suppressed by {file}, which the cluster does not read"
     if stale:
         entries = "1 entry" if len(stale) == 1 else f"{len(stale)} entries"
         yield f"{entries} of {file} no longer occur{'s' if len(stale) == 1 else ''}; write the baseline again:"
@@ -191,18 +184,12 @@ def _of_baseline(baseline: BaselineUse, count: int) -> Iterator[str]:
             yield f"    and {len(stale) - _MOST_STALE} more"
 
 
-def _findings(count: int) -> str:
-    return "1 finding" if count == 1 else f"{count} findings"
-
-
 _KEPT = 3
 """Remedies of one code that are listed. A cluster with known nodes may have another one for each pod."""
 
 
 class Remedies:
     """Collects the first remedies of each code, and counts the findings with others."""
-
-    __slots__ = ("_kept", "_others")
 
     def __init__(self) -> None:
         self._kept: dict[str, list[str]] = {}
@@ -218,7 +205,6 @@ class Remedies:
             self._others[finding.code] += 1
 
     def listed(self) -> Iterator[tuple[str, str]]:
-        """Yield the remedies with their codes, in the order of the codes."""
         for code in sorted(self._kept):
             for remedy in self._kept[code]:
                 yield code, remedy
